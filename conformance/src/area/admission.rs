@@ -34,6 +34,8 @@ pub(crate) fn cases() -> Vec<Case> {
     });
     let others = [
         core("admission/create-review", "the review of a create", create_review),
+        core("admission/user-review", "a review names the user: the administrator is in system:masters and system:authenticated", user_review),
+        core("admission/impersonated-review", "a review names the impersonated user", impersonated_review),
         core("admission/update-review", "the review of an update: object and oldObject", update_review),
         core("admission/patch-is-update", "a patch is an UPDATE with the patched object", patch_review),
         core("admission/apply-is-create-or-update", "an apply is a CREATE, or an UPDATE", apply_review),
@@ -368,6 +370,33 @@ async fn create_review(cx: Context) -> Outcome {
         holds(request["userInfo"]["username"].is_string(), "a user", &request["userInfo"])?;
         holds(request.get("subResource").is_none(), "no subResource", &request)?;
         holds(request["uid"].as_str().is_some_and(|uid| uid.len() == 36), "a uid", &request["uid"])
+    })
+    .await
+}
+
+async fn user_review(cx: Context) -> Outcome {
+    let hook = hook(Vec::new()).await?;
+    validating(&cx, &hook, json!({}), async {
+        create(&cx, "a").await?.is(201)?;
+        let user = only(&hook, "/v")?["userInfo"].clone();
+        let groups = user["groups"].as_array().cloned().unwrap_or_default();
+        for group in ["system:masters", "system:authenticated"] {
+            holds(groups.contains(&json!(group)), group, &user)?;
+        }
+        Ok(())
+    })
+    .await
+}
+
+async fn impersonated_review(cx: Context) -> Outcome {
+    let hook = hook(Vec::new()).await?;
+    validating(&cx, &hook, json!({}), async {
+        let call = cx.call(http::Method::POST, cx.all_of(&CONFIG_MAP));
+        let call = call.header("impersonate-user", "ann").header("impersonate-group", "system:masters");
+        call.json(&config_map(&cx, "a", json!({}))).send().await?.is(201)?;
+        let user = only(&hook, "/v")?["userInfo"].clone();
+        at(&user, "/username", "ann")?;
+        at(&user, "/groups", json!(["system:masters", "system:authenticated"]))
     })
     .await
 }

@@ -73,6 +73,11 @@ fn filled() -> Vec<(&'static str, &'static str, &'static str, Value, Vec<Filled>
         ("pod-requests", "a pod asks for its limits, where it asks for nothing else", PODS, json!({"spec": container(json!({"resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}}))}), vec![
             ("/spec/containers/0/resources/requests", 0, json!({"cpu": "500m", "memory": "1Gi"})), ("/status/qosClass", 0, json!("Burstable"))]),
         ("pod-guaranteed", "a pod whose limits are its requests is guaranteed", PODS, json!({"spec": container(json!({"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}))}), vec![("/status/qosClass", 0, json!("Guaranteed"))]),
+        ("merge-keys-repeated", "variables, ports and pull secrets of a Pod may have the same key twice", PODS, {
+            let mut spec = container(json!({"env": [{"name": "a", "value": "1"}, {"name": "a", "value": "2"}], "ports": [{"containerPort": 80}, {"containerPort": 80}]}));
+            spec["imagePullSecrets"] = json!([{"name": "a"}, {"name": "a"}]);
+            json!({"spec": spec})
+        }, vec![("/spec/containers/0/env/1/value", 0, json!("2")), ("/spec/imagePullSecrets/1/name", 0, json!("a"))]),
         ("probe", "a probe", PODS, json!({"spec": container(json!({"livenessProbe": {"httpGet": {"port": 80}}}))}), vec![
             ("/spec/containers/0/livenessProbe", 0, json!({"httpGet": {"path": "/", "port": 80, "scheme": "HTTP"}, "timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}))]),
         ("deployment", "a Deployment, its template included", DEPLOYMENTS, workload("b", json!({})), vec![
@@ -134,6 +139,14 @@ fn refused() -> Vec<(&'static str, &'static str, &'static str, Value, &'static s
         ("secret-type", "a Secret of TLS without a certificate", "/api/v1/namespaces/{ns}/secrets", json!({"type": "kubernetes.io/tls", "data": {"tls.key": "eA=="}}), "data[tls.crt]", "Required value"),
         ("service-port-names", "several ports of a Service without names", SERVICES, json!({"spec": {"ports": [{"port": 80}, {"port": 81}]}}), "spec.ports[1].name", "Required value"),
         ("service-port", "a port of a Service that is none", SERVICES, json!({"spec": {"ports": [{"port": 0}]}}), "spec.ports[0].port", "Invalid value: 0: must be between 1 and 65535, inclusive"),
+        ("service-port-repeated", "two ports of a Service of one number", SERVICES, json!({"spec": {"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 80}]}}), "spec.ports[1]", "Duplicate value"),
+        ("service-port-name-repeated", "two ports of a Service of one name", SERVICES, json!({"spec": {"ports": [{"name": "a", "port": 80}, {"name": "a", "port": 81}]}}), "spec.ports[1].name", "Duplicate value: \"a\""),
+        ("container-port-name-repeated", "two ports of a container of one name", PODS, json!({"spec": container(json!({"ports": [{"containerPort": 80, "name": "a"}, {"containerPort": 81, "name": "a"}]}))}), "spec.containers[0].ports[1].name", "Duplicate value: \"a\""),
+        ("mount-repeated", "two mounts at one path", PODS, {
+            let mut spec = container(json!({"volumeMounts": [{"name": "v", "mountPath": "/a"}, {"name": "v", "mountPath": "/a"}]}));
+            spec["volumes"] = json!([{"name": "v", "emptyDir": {}}]);
+            json!({"spec": spec})
+        }, "spec.containers[0].volumeMounts[1].mountPath", "Invalid value: \"/a\": must be unique"),
         ("service-without-ports", "a Service without ports", SERVICES, json!({"spec": {"selector": {"a": "b"}}}), "spec.ports", "Required value"),
     ]
 }

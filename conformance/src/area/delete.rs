@@ -30,6 +30,9 @@ pub(crate) fn cases() -> Vec<Case> {
         each("delete/dry-run-keeps", "dryRun=All deletes nothing", dry_run),
         each("delete/policy-unknown-422", "an unknown propagationPolicy: 422", policy_unknown),
         each("delete/policy-and-orphan-dependents-422", "propagationPolicy together with orphanDependents: 422", policy_both),
+        each("delete/policy-and-orphan-dependents-in-query-422", "the same in the query: 422", policy_both_query),
+        each("delete/orphan-dependents-false-202", "orphanDependents=false of an object that a finalizer holds: 202", orphan_false),
+        core("delete/grace-of-collection", "DELETE of a collection of Pods takes a grace period", collection_grace),
         each("delete/policy-in-query", "propagationPolicy may be in the query", policy_query),
         each("delete/collection", "DELETE of a collection removes every object of the namespace", collection),
         each("delete/collection-by-label", "DELETE of a collection with a labelSelector removes those only", collection_label),
@@ -326,4 +329,38 @@ async fn finalizer_before(cx: Context) -> Outcome {
     cx.delete(cx.one("a")).await?.is(200)?.eq("/status", "Success")?;
     cx.get(cx.one("a")).await?.is(404)?;
     Ok(())
+}
+
+async fn policy_both_query(cx: Context) -> Outcome {
+    cx.create("a").await?;
+    let query = "orphanDependents=true&propagationPolicy=Orphan";
+    for path in [cx.one("a"), cx.all()] {
+        let reply = cx.delete(format!("{path}?{query}")).await?;
+        reply.fails(422, "Invalid")?.cause("FieldValueInvalid", "propagationPolicy")?;
+        reply.mentions("orphanDependents and deletionPropagation cannot be both set")?;
+    }
+    cx.get(cx.one("a")).await?.is(200)?;
+    Ok(())
+}
+
+async fn orphan_false(cx: Context) -> Outcome {
+    let fields = json!({"metadata": {"finalizers": ["conformance.example/f"]}});
+    cx.create_at(cx.all(), &cx.object_of(cx.kind(), "a", fields)).await?;
+    cx.delete(format!("{}?orphanDependents=false", cx.one("a"))).await?.is(202)?.eq("/metadata/name", "a")?;
+    cx.merge(cx.one("a"), &json!({"metadata": {"finalizers": null}})).await?.is(200)?;
+    cx.create("a").await?;
+    cx.delete(format!("{}?orphanDependents=false", cx.one("a"))).await?.is(200)?;
+    Ok(())
+}
+
+async fn collection_grace(cx: Context) -> Outcome {
+    placed(&cx, async {
+        let all = cx.all_of(&POD);
+        cx.delete(format!("{all}?gracePeriodSeconds=20")).await?.is(200)?;
+        cx.get(format!("{all}/a")).await?.is(200)?.eq("/metadata/deletionGracePeriodSeconds", 20)?;
+        cx.delete_with(&all, &json!({"gracePeriodSeconds": 0})).await?.is(200)?;
+        cx.get(&all).await?.lists(&[])?;
+        Ok(())
+    })
+    .await
 }

@@ -17,8 +17,13 @@ mod defaults;
 mod delete;
 mod discovery;
 mod dryrun;
+mod encoding;
 mod events;
+mod fields;
+mod finalizers;
 mod gc;
+mod identity;
+mod immutable;
 mod namespaces;
 mod patch;
 mod pods;
@@ -27,6 +32,7 @@ mod rbac;
 mod read;
 mod representation;
 mod reviews;
+mod scale;
 mod schema;
 mod selectors;
 mod strategic;
@@ -44,15 +50,20 @@ pub(crate) fn cases() -> Vec<Case> {
         create::cases(),
         read::cases(),
         update::cases(),
+        immutable::cases(),
         patch::cases(),
+        identity::cases(),
         apply::cases(),
         delete::cases(),
         watch::cases(),
         watchlist::cases(),
         selectors::cases(),
+        fields::cases(),
         representation::cases(),
+        encoding::cases(),
         columns::cases(),
         subresource::cases(),
+        scale::cases(),
         pods::cases(),
         dryrun::cases(),
         schema::cases(),
@@ -69,6 +80,7 @@ pub(crate) fn cases() -> Vec<Case> {
         autoscalers::cases(),
         namespaces::cases(),
         gc::cases(),
+        finalizers::cases(),
         admission::cases(),
         reviews::cases(),
         discovery::cases(),

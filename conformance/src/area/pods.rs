@@ -42,6 +42,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("pods/portforward-upgrade-no-host-400", "the same for requests to upgrade the connection", |cx| no_host_upgrade(cx, "portforward")),
         core("pods/portforward-verbs-405", "port-forward is GET or POST: 405 for others", |cx| get_or_post(cx, "portforward?ports=80")),
         core("pods/eviction", "an eviction deletes the pod: 201 and a Status", eviction),
+        core("pods/eviction-unready", "a Pod that is not ready is evicted despite its budget, with unhealthyPodEvictionPolicy AlwaysAllow (since 1.27)", eviction_unready),
         core("pods/eviction-missing-404", "the eviction of a missing pod: 404", eviction_missing),
         core("pods/eviction-other-name-400", "an Eviction with another name than the path: 400", eviction_other),
         core("pods/eviction-wrong-kind-400", "a body that is no Eviction: 400", eviction_kind),
@@ -285,6 +286,21 @@ async fn budgeted(cx: &Context) -> Outcome {
     let spec = json!({"minAvailable": 2, "selector": {"matchLabels": {"app": "x"}}});
     let budget = json!({"apiVersion": policy(cx), "kind": "PodDisruptionBudget", "metadata": {"name": "b"}, "spec": spec});
     cx.create_at(budgets(cx), &budget).await?;
+    Ok(())
+}
+
+async fn eviction_unready(cx: Context) -> Outcome {
+    if !cx.since(1, 27) {
+        return Ok(());
+    }
+    budgeted(&cx).await?;
+    let unready = json!([{"type": "Ready", "status": "False"}]);
+    cx.merge(below(&cx, "a", "status"), &json!({"status": {"conditions": unready}})).await?.is(200)?;
+    evict(&cx, "a", json!({})).await?.fails(429, "TooManyRequests")?;
+    let policy = json!({"spec": {"unhealthyPodEvictionPolicy": "AlwaysAllow"}});
+    cx.merge(format!("{}/b", budgets(&cx)), &policy).await?.is(200)?;
+    is_success(&evict(&cx, "a", json!({})).await?)?;
+    cx.get(cx.one_of(&POD, "a")).await?.is(404)?;
     Ok(())
 }
 

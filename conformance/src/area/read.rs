@@ -289,8 +289,10 @@ async fn exact_zero(cx: Context) -> Outcome {
 async fn future(cx: Context) -> Outcome {
     let r =
         cx.get(format!("{}?resourceVersion=9000000000&resourceVersionMatch=NotOlderThan", cx.all())).await?;
-    r.fails(504, "Timeout")?.mentions("Too large resource version")?;
+    r.fails(504, "Timeout")?.mentions("Timeout: Too large resource version: 9000000000, current: ")?;
     r.eq("/details/causes/0/reason", "ResourceVersionTooLarge")?.eq("/details/retryAfterSeconds", 1)?;
+    let r = cx.get(format!("{}?resourceVersion=9000000000", cx.one("a"))).await?;
+    r.fails(504, "Timeout")?.mentions("Timeout: Too large resource version: 9000000000, current: ")?;
     Ok(())
 }
 

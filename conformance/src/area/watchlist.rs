@@ -21,6 +21,8 @@ pub(crate) fn cases() -> Vec<Case> {
         each("watchlist/bookmark-version-resumes", "a watch resumes from a bookmark's version without a gap", resumes),
         each("watchlist/initial-events-then-bookmark", "sendInitialEvents sends ADDED of what exists, then a marked bookmark (since 1.32)", initial),
         each("watchlist/empty-collection", "sendInitialEvents of an empty collection sends the marked bookmark at once", empty),
+        each("watchlist/no-surplus-bookmark", "after the marked bookmark, none comes that says nothing new (since 1.32)", no_surplus),
+        each("watchlist/future-version-error", "sendInitialEvents from a resourceVersion of the far future: a stream with the error 504 (since 1.32)", future_error),
         each("watchlist/later-events-follow", "later changes follow the marked bookmark", later),
         each("watchlist/with-label-selector", "sendInitialEvents respects the labelSelector", selector),
         each("watchlist/includes-last-write", "the initial events have everything written before the request", last_write),
@@ -238,4 +240,43 @@ async fn none_wanted(cx: Context) -> Outcome {
 
 fn number(object: &Value) -> u64 {
     object["metadata"]["resourceVersion"].as_str().and_then(|s| s.parse().ok()).unwrap_or(0)
+}
+
+async fn no_surplus(cx: Context) -> Outcome {
+    if !cx.since(1, 32) {
+        return Ok(());
+    }
+    cx.create("a").await?;
+    let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=4&fieldSelector=metadata.name%3Da";
+    let mut watch = cx.watch(format!("{}?{query}", cx.all())).await?;
+    watch.expect("ADDED", "a").await?;
+    let marked = number(&end(&mut watch).await?);
+    while let Some(event) = watch.next().await? {
+        // Other cases write objects of the kind meanwhile.
+        holds(
+            event["type"] == "BOOKMARK" && number(&event["object"]) > marked,
+            "a newer bookmark or none",
+            &event,
+        )?;
+    }
+    Ok(())
+}
+
+async fn future_error(cx: Context) -> Outcome {
+    if !cx.since(1, 32) {
+        return Ok(());
+    }
+    let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=9&resourceVersion=9000000000";
+    let mut watch = cx.watch(format!("{}?{query}", cx.all())).await?;
+    let event = watch.next().await?.unwrap_or_default();
+    at(&event, "/type", "ERROR")?;
+    at(&event, "/object/code", 504)?;
+    at(&event, "/object/reason", "Timeout")?;
+    let message = event["object"]["message"].as_str().unwrap_or_default();
+    holds(
+        message.starts_with("Timeout: Too large resource version: 9000000000, current: "),
+        "its message",
+        message,
+    )?;
+    holds(watch.next().await?.is_none(), "the end", "another event")
 }

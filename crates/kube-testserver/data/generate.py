@@ -192,7 +192,8 @@ def list_rules(prop, rule, known, types):
                 out["x-kubernetes-list-map-keys"] = [key]
         if out or how in (None, "atomic"):
             return {k: v for k, v in out.items() if v != "atomic" or k != "x-kubernetes-list-type"}
-    if how == "map":
+    # A list that is merged without a key is atomic.
+    if how == "map" and keys:
         keys = [wire_key(k, prop, types) for k in keys]
         out = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys}
         if len(keys) == 1:

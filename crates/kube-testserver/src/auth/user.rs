@@ -64,6 +64,11 @@ impl User {
         self
     }
 
+    /// The user of all requests to a server without RBAC, with the name that test environments give their administrator.
+    pub(crate) fn system_admin() -> Self {
+        Self::new("system:admin").group(MASTERS)
+    }
+
     /// The user of requests without credentials.
     pub(crate) fn anonymous() -> Self {
         Self::new(ANONYMOUS).group(UNAUTHENTICATED)

@@ -19,21 +19,21 @@ use crate::{
 /// Server-side apply: creates the object, or merges the manager's configuration into it.
 pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     let options = WriteOptions::parse(&call.query, "PatchOptions")?;
-    let Some(manager) = options.manager.as_deref() else {
-        let error = FieldError::required("fieldManager", "is required for apply patch");
-        return Err(StatusError::invalid_option("PatchOptions", &[error]));
-    };
-    let mut config = body::yaml(&call.body)
-        .map_err(|why| StatusError::bad_request(format!("error decoding YAML: {why}")))?;
-    if !config.is_object() {
-        return Err(StatusError::bad_request("error decoding YAML: expected an object"));
-    }
+    let manager = manager(&options)?;
+    let mut config = configuration(call)?;
     body::check_applied_type(&call.endpoint, &config)?;
     body::check_type(&call.endpoint, &mut config)?;
-    // The configuration is applied as sent; its name and namespace are only checked.
-    write::set_identity(call, &mut config.clone())?;
 
     let stored = cluster.store.get(call.endpoint.resource.table, &call.key()).cloned();
+    // The configuration is applied as sent; its name and namespace are only checked. An existing object has the name already.
+    let mut named = config.clone();
+    if stored.is_some() && (named["metadata"].is_null() || named["metadata"].get("name").is_none()) {
+        meta::set(&mut named, "name", call.name.clone());
+    }
+    write::set_identity(call, &mut named)?;
+    if stored.is_some() && meta::text(&config, "resourceVersion").is_some() {
+        update::check_versioned(call, &config)?;
+    }
     if stored.is_none() && call.subresource.is_some() {
         return Err(call.not_found());
     }
@@ -62,7 +62,8 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     if manager == "kubectl" {
         note_last_applied(&mut object, &config);
     }
-    write::set_identity(call, &mut object)?;
+    meta::set(&mut object, "name", call.name.clone());
+    write::set_namespace(call, &mut object)?;
     for precondition in ["resourceVersion", "uid"] {
         meta::copy(&mut object, &config, precondition);
     }
@@ -74,6 +75,24 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
         None if meta::text(&object, "resourceVersion").is_some() => Err(call.stale()),
         None => create::insert_by_name(cluster, call, &options, object, ownership),
     }
+}
+
+/// The field manager, which an apply must have.
+pub(super) fn manager(options: &WriteOptions) -> Result<&str, StatusError> {
+    options.manager.as_deref().ok_or_else(|| {
+        let error = FieldError::required("fieldManager", "is required for apply patch");
+        StatusError::invalid_option("PatchOptions", &[error])
+    })
+}
+
+/// The applied configuration.
+pub(super) fn configuration(call: &Call) -> Result<Value, StatusError> {
+    let config = body::yaml(&call.body)
+        .map_err(|why| StatusError::bad_request(format!("error decoding YAML: {why}")))?;
+    if !config.is_object() {
+        return Err(StatusError::bad_request("error decoding YAML: expected an object"));
+    }
+    Ok(config)
 }
 
 /// Keeps the `last-applied-configuration` annotation up to date, for clients that alternate between client-side and server-side apply.
@@ -97,7 +116,9 @@ fn fixed_members(call: &Call) -> &'static [&'static str] {
     match call.part() {
         strategy::WritePart::Main if call.endpoint.has_status() => &["status"],
         strategy::WritePart::Main => &[],
-        strategy::WritePart::Status if call.endpoint.resource.custom => &["spec", "metadata"],
+        strategy::WritePart::Status if !strategy::status_has_metadata(&call.endpoint) => {
+            &["spec", "metadata"]
+        }
         strategy::WritePart::Status | strategy::WritePart::Approval => &["spec"],
         strategy::WritePart::Finalize
         | strategy::WritePart::EphemeralContainers
@@ -105,7 +126,7 @@ fn fixed_members(call: &Call) -> &'static [&'static str] {
     }
 }
 
-fn refused(error: ApplyError) -> StatusError {
+pub(super) fn refused(error: ApplyError) -> StatusError {
     let message = error.to_string();
     match error {
         ApplyError::Conversion(failure) => *failure,

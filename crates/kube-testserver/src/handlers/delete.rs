@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use http::StatusCode;
 use serde_json::json;
 
 use super::{
@@ -31,6 +32,9 @@ pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
         cluster.delete_gracefully(&endpoint.resource, &call.key(), options.propagation, options.grace)?;
     cluster.run_tasks();
     match deletion.ok_or_else(|| call.not_found())? {
+        Deletion::Marked(stored) if options.cascades => {
+            Ok(ApiResponse { code: StatusCode::ACCEPTED, ..response(Content::Object(stored)) })
+        }
         Deletion::Marked(stored) => Ok(response(Content::Object(stored))),
         Deletion::Removed(last) if answers_with_object(endpoint) => Ok(response(Content::Object(last))),
         Deletion::Removed(last) => Ok(response(success(endpoint, &last))),
@@ -55,7 +59,7 @@ pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiR
     if !options.dry_run {
         for object in &selected {
             // Deleting another object may already have removed this one.
-            cluster.delete(resource, &object.key, options.propagation)?;
+            cluster.delete_gracefully(resource, &object.key, options.propagation, options.grace)?;
         }
         cluster.run_tasks();
     }

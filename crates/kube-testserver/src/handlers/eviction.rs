@@ -57,6 +57,9 @@ fn take_disruption(
         return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", why));
     }
     drop(budgets);
+    if goes_unhealthy(&budget, &pod.value()) {
+        return Ok(());
+    }
     let status = &budget["status"];
     let number = |field: &str| status[field].as_i64().unwrap_or(0);
     if number("observedGeneration") < budget["metadata"]["generation"].as_i64().unwrap_or(0) {
@@ -78,6 +81,17 @@ fn take_disruption(
         cluster.put(&resource, key, budget)?;
     }
     Ok(())
+}
+
+/// Whether a pod that is not ready goes without a disruption: always, or while the budget has enough healthy pods.
+fn goes_unhealthy(budget: &Value, pod: &Value) -> bool {
+    let mut conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
+    if conditions.any(|condition| condition["type"] == "Ready" && condition["status"] == "True") {
+        return false;
+    }
+    let number = |field: &str| budget["status"][field].as_i64().unwrap_or(0);
+    budget["spec"]["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+        || number("desiredHealthy") > 0 && number("currentHealthy") >= number("desiredHealthy")
 }
 
 fn covers(budget: &Value, pod: &Stored) -> bool {

@@ -78,6 +78,7 @@ pub(crate) fn filter(
     let check =
         |field: &str| if endpoint.selects(field) { Ok(()) } else { Err(endpoint.refuses_field(field)) };
     let mut fields = FieldSelector::parse(&options.fields, check).map_err(StatusError::bad_request)?;
+    fields = fields.reading(|field| endpoint.field_source(field));
     if let Some(equivalent) = endpoint.resource.equivalent {
         fields = fields.renamed(|field| equivalent.stored_path(field));
     }

@@ -1,35 +1,51 @@
+//! The `scale` subresource: the replicas of an object as an `autoscaling/v1` Scale.
+
+use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{
     ApiResponse, Call, Content,
     admission::{self, Attributes, Operation},
-    body,
-    managed_fields::Ownership,
-    update,
+    apply, body,
+    managed_fields::{self, Ownership},
+    patch::{self as patches, Expected},
+    update, write,
 };
 use crate::{
-    cluster::ClusterState, patch, route::WriteOptions, schema::FieldError, scheme::ScalePaths,
-    status_error::StatusError, store::Stored,
+    apply::{Applied, Apply},
+    cluster::ClusterState,
+    meta, patch,
+    route::WriteOptions,
+    schema::{FieldError, golang},
+    scheme::ScalePaths,
+    status_error::StatusError,
+    store::Stored,
 };
 
-/// The `scale` subresource: the replicas of an object as an `autoscaling/v1` Scale.
+const API_VERSION: &str = "autoscaling/v1";
+const APPLY: &str = "application/apply-patch+yaml";
+
 pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     let paths = call.endpoint.version().scale.clone().ok_or_else(StatusError::no_such_path)?;
     let stored =
         cluster.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
     let scale = scale_of(&stored, &paths);
-    let mut wanted = match call.verb() {
+    let live = call.read(cluster, &stored)?;
+    let (mut wanted, options, ownership) = match call.verb() {
         "update" => {
-            let body = match body::media_type(&call.content_type) {
-                "application/yaml" => body::yaml(&call.body),
-                _ => body::json(&call.body),
-            };
-            body.map_err(|why| StatusError::bad_request(format!("cannot decode the Scale: {why}")))?
+            (replaced(call)?, WriteOptions::parse(&call.query, "UpdateOptions")?, Ownership::FromDiff)
         }
-        "patch" => patched(call, &scale)?,
+        "patch" if body::media_type(&call.content_type) == APPLY => {
+            let options = WriteOptions::parse(&call.query, "PatchOptions")?;
+            let (wanted, ownership) = applied(cluster, call, &options, &live, &scale, &paths)?;
+            (wanted, options, ownership)
+        }
+        "patch" => {
+            (patched(call, &scale)?, WriteOptions::parse(&call.query, "PatchOptions")?, Ownership::FromDiff)
+        }
         _ => return Ok(ApiResponse::ok(Content::Document(scale))),
     };
-    let options = WriteOptions::parse(&call.query, "UpdateOptions")?;
+    write::set_identity(call, &mut wanted)?;
     let write = Attributes {
         operation: Operation::Update,
         call,
@@ -40,17 +56,14 @@ pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
     let mut warnings = Vec::new();
     admission::mutate(cluster, write, Some(&mut wanted), &mut warnings)?;
     admission::validate(cluster, &Attributes { object: Some(&wanted), ..write }, &mut warnings)?;
-    let replicas = match &wanted["spec"]["replicas"] {
-        Value::Null => 0,
-        value => value.as_i64().filter(|n| (0..=i64::from(i32::MAX)).contains(n)).ok_or_else(|| {
-            let error = FieldError::invalid("spec.replicas", value, "must be a number of at least 0");
-            StatusError::invalid("autoscaling", "Scale", call.object_name(), &[error])
-        })?,
-    };
-    let mut object = call.read(cluster, &stored)?;
-    set_at(&mut object, &paths.spec, replicas.into());
-    crate::meta::set(&mut object, "resourceVersion", wanted["metadata"]["resourceVersion"].clone());
-    let response = update::change(cluster, call, &options, object, Ownership::FromDiff)?;
+    check_replicas(call, &wanted)?;
+    check_version(call, &wanted)?;
+    let mut object = live;
+    set_at(&mut object, &paths.spec, replicas(&wanted).into());
+    for precondition in ["resourceVersion", "uid"] {
+        meta::copy(&mut object, &wanted, precondition);
+    }
+    let response = update::change(cluster, call, &options, object, ownership)?;
     match response.content {
         Content::Object(written) => {
             Ok(ApiResponse { warnings, ..ApiResponse::ok(Content::Document(scale_of(&written, &paths))) })
@@ -59,23 +72,157 @@ pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
     }
 }
 
+/// The Scale of a PUT.
+fn replaced(call: &Call) -> Result<Value, StatusError> {
+    let parsed = match body::media_type(&call.content_type) {
+        "application/yaml" => body::yaml(&call.body),
+        _ => body::json(&call.body),
+    };
+    let refused = |why: &str| StatusError::bad_request(format!("cannot decode the Scale: {why}"));
+    let scale = parsed.map_err(|why| refused(&why))?;
+    let text = |field: &str| scale[field].as_str().unwrap_or_default();
+    let (kind, version) = (text("kind"), text("apiVersion"));
+    if !matches!(kind, "" | "Scale") || !matches!(version, "" | API_VERSION) {
+        let version = version.rsplit('/').next().unwrap_or_default();
+        return Err(StatusError::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a Scale"
+        )));
+    }
+    match wrong_type(&scale) {
+        Some(why) => Err(StatusError::bad_request(format!(
+            "Scale in version \"v1\" cannot be handled as a Scale: {why}"
+        ))),
+        None => Ok(scale),
+    }
+}
+
 fn patched(call: &Call, scale: &Value) -> Result<Value, StatusError> {
     let mut scale = scale.clone();
+    let media = body::media_type(&call.content_type);
+    let strategic = media == "application/strategic-merge-patch+json" && !call.endpoint.resource.custom;
+    if !strategic && !matches!(media, "application/json-patch+json" | "application/merge-patch+json") {
+        let accepted =
+            "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
+        return Err(StatusError::unsupported_media_type(accepted));
+    }
     let changes = body::json(&call.body)
         .map_err(|why| StatusError::bad_request(format!("error decoding patch: {why}")))?;
-    let result = match body::media_type(&call.content_type) {
+    let result = match media {
         "application/json-patch+json" => patch::json::apply(&mut scale, &changes),
         // A Scale has no lists, so a strategic merge patch equals a merge patch.
-        "application/merge-patch+json" | "application/strategic-merge-patch+json" => {
-            patch::merge::apply(&mut scale, &changes)
-        }
-        _ => {
-            let accepted = "application/json-patch+json, application/merge-patch+json";
-            return Err(StatusError::unsupported_media_type(accepted));
-        }
+        _ => patch::merge::apply(&mut scale, &changes),
     };
-    result.map_err(|error| StatusError::bad_request(error.to_string()))?;
-    Ok(scale)
+    result.map_err(|error| patches::refused(call, error))?;
+    let expected =
+        Expected { kind: "Scale", api_version: API_VERSION, name: call.object_name(), built_in: true };
+    patches::check_decodes(&scale, &expected)?;
+    match wrong_type(&scale) {
+        Some(why) => Err(patches::undecodable(&scale, &why)),
+        None => Ok(scale),
+    }
+}
+
+/// The Scale of an apply, and the owners of the replicas in the object.
+fn applied(
+    cluster: &ClusterState,
+    call: &Call,
+    options: &WriteOptions,
+    live: &Value,
+    scale: &Value,
+    paths: &ScalePaths,
+) -> Result<(Value, Ownership), StatusError> {
+    let manager = apply::manager(options)?;
+    let config = apply::configuration(call)?;
+    let (kind, version) = (&config["kind"], &config["apiVersion"]);
+    if *kind != "Scale" || *version != API_VERSION {
+        let (group, version) = version.as_str().unwrap_or_default().rsplit_once('/').unwrap_or_default();
+        let kind = kind.as_str().unwrap_or_default();
+        return Err(StatusError::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")));
+    }
+    if let Some(why) = wrong_type(&config) {
+        return Err(StatusError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "",
+            format!("failed to create typed patch object: {why}"),
+        ));
+    }
+    let mut of_object = json!({"apiVersion": call.endpoint.api_version(), "kind": call.endpoint.kind()});
+    if !config["spec"]["replicas"].is_null() {
+        set_at(&mut of_object, &paths.spec, config["spec"]["replicas"].clone());
+    }
+    let result = crate::apply::apply(Apply {
+        schema: call.endpoint.schema(),
+        live: Some(live),
+        managers: &managed_fields::entries(live),
+        config: &of_object,
+        manager,
+        api_version: &call.endpoint.api_version(),
+        subresource: "scale",
+        ignored: &[],
+        force: options.force.unwrap_or(false),
+        now: &cluster.now(),
+        versions: &managed_fields::ResourceVersions::of(cluster, call),
+    });
+    let Applied { object, managers } = result.map_err(apply::refused)?;
+    let mut wanted = scale.clone();
+    wanted["spec"] = json!({"replicas": at(&object, &paths.spec)});
+    // The genuine server (1.36) cannot convert a changed Scale of a custom resource.
+    if call.endpoint.resource.custom && replicas(&wanted) != replicas(scale) {
+        let name = meta::name(&config);
+        let why = format!(
+            "failed to convert new object (/{name}; {API_VERSION}, Kind=Scale) to proper version: \
+             request to convert CR to an invalid group/version: {API_VERSION}"
+        );
+        return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why));
+    }
+    for field in ["name", "namespace", "uid", "resourceVersion"] {
+        if !config["metadata"][field].is_null() {
+            meta::copy(&mut wanted, &config, field);
+        }
+    }
+    Ok((wanted, Ownership::FromApply(managers)))
+}
+
+fn replicas(scale: &Value) -> i64 {
+    scale["spec"]["replicas"].as_i64().unwrap_or(0)
+}
+
+/// Why the replicas are not a 32-bit number. Absent ones are 0.
+fn wrong_type(scale: &Value) -> Option<String> {
+    let value = &scale["spec"]["replicas"];
+    let fits = value.as_i64().is_some_and(|number| i32::try_from(number).is_ok());
+    if value.is_null() || fits {
+        return None;
+    }
+    let found = golang::json_type(value);
+    Some(format!("json: cannot unmarshal {found} into Go struct field ScaleSpec.spec.replicas of type int32"))
+}
+
+fn check_replicas(call: &Call, scale: &Value) -> Result<(), StatusError> {
+    let number = replicas(scale);
+    if number >= 0 {
+        return Ok(());
+    }
+    let endpoint = &call.endpoint;
+    if endpoint.resource.custom {
+        let error = FieldError::invalid(".spec.replicas", number, "should be a non-negative integer");
+        return Err(StatusError::invalid(endpoint.group(), endpoint.kind(), call.object_name(), &[error]));
+    }
+    let error = FieldError::invalid("spec.replicas", number, "must be greater than or equal to 0");
+    Err(StatusError::invalid("autoscaling", "Scale", call.object_name(), &[error]))
+}
+
+/// A Scale needs no resourceVersion, but `0` is refused where the object needs one.
+fn check_version(call: &Call, scale: &Value) -> Result<(), StatusError> {
+    match meta::text(scale, "resourceVersion") {
+        None => Ok(()),
+        Some("0") => update::check_versioned(call, scale),
+        Some(version) if version.parse::<u64>().is_err() => {
+            let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
+            Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))
+        }
+        Some(_) => Ok(()),
+    }
 }
 
 fn scale_of(stored: &Stored, paths: &ScalePaths) -> Value {
@@ -91,9 +238,13 @@ fn scale_of(stored: &Stored, paths: &ScalePaths) -> Value {
             "resourceVersion": metadata["resourceVersion"],
             "creationTimestamp": metadata["creationTimestamp"],
         },
-        "spec": {"replicas": at(&object, &paths.spec).as_i64().unwrap_or(0)},
+        "spec": {},
         "status": {"replicas": at(&object, &paths.status).as_i64().unwrap_or(0)},
     });
+    // No replicas are left out.
+    if let Some(count) = at(&object, &paths.spec).as_i64().filter(|count| *count != 0) {
+        scale["spec"]["replicas"] = count.into();
+    }
     if let Some(selector) = paths.selector.as_deref().map(|path| selector_text(at(&object, path)))
         && !selector.is_empty()
     {

@@ -22,17 +22,21 @@ pub(super) fn replace(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
     if !exists && call.subresource.is_none() && strategy::created_by_put(&call.endpoint) {
         return put_new(cluster, call, &options, object);
     }
-    let conditional = call.subresource.is_none() && strategy::needs_version(&call.endpoint);
-    if exists && conditional && meta::text(&object, "resourceVersion").is_none() {
-        let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
-        return Err(StatusError::invalid(
-            call.endpoint.group(),
-            call.endpoint.plural(),
-            call.object_name(),
-            &[error],
-        ));
+    if exists {
+        check_versioned(call, &object)?;
     }
     change(cluster, call, &options, object, Ownership::FromDiff)
+}
+
+/// Refuses a write without a resourceVersion, if the kind needs one. `0` is none.
+pub(super) fn check_versioned(call: &Call, object: &Value) -> Result<(), StatusError> {
+    let given = meta::text(object, "resourceVersion").is_some_and(|version| version != "0");
+    if given || !strategy::needs_version(&call.endpoint) {
+        return Ok(());
+    }
+    let error = FieldError::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+    let (group, plural) = (call.endpoint.group(), call.endpoint.plural());
+    Err(StatusError::invalid(group, plural, call.object_name(), &[error]))
 }
 
 /// A PUT that creates. A uid is a failed precondition; a resourceVersion is ignored.

@@ -16,13 +16,13 @@ use crate::{
     meta,
     route::{FieldValidation, WriteOptions},
     schema::{
-        FieldError, Schema,
+        Schema,
         types::{self, OBJECT_META},
     },
     scheme::{Endpoint, crd},
     status_error::StatusError,
     store::{Key, Stored},
-    strategy,
+    strategy::{self, WritePart},
 };
 
 /// Sets the namespace of the path. The name in the path of a custom resource is ignored on create.
@@ -40,20 +40,16 @@ pub(super) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), Statu
     Ok(())
 }
 
-/// Sets name and namespace of the path; a body that differs is refused.
+/// Sets the namespace of the path; a body without the name of the path is refused.
 pub(super) fn set_identity(call: &Call, object: &mut Value) -> Result<(), StatusError> {
-    set_namespace(call, object)?;
-    let name = meta::name(object);
-    match call.name.as_deref() {
-        Some(wanted) if name.is_empty() => meta::set(object, "name", wanted),
-        Some(wanted) if name != wanted => {
-            return Err(StatusError::bad_request(format!(
-                "the name of the object ({name}) does not match the name on the URL ({wanted})"
-            )));
-        }
-        _ => {}
+    let Some(wanted) = call.name.as_deref() else { return set_namespace(call, object) };
+    match meta::name(object) {
+        "" => Err(StatusError::nameless(wanted)),
+        name if name != wanted => Err(StatusError::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({wanted})"
+        ))),
+        _ => set_namespace(call, object),
     }
-    Ok(())
 }
 
 /// Prunes unknown fields, sets defaults and refuses values of a wrong type. Returns warnings about pruned fields. Applied objects keep their nulls, which validation reports.
@@ -150,7 +146,7 @@ pub(super) fn finish(
             return Err(StatusError::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors));
         }
     }
-    let warnings = check(endpoint, object, old)?;
+    let warnings = check(endpoint, call.part(), object, old)?;
     escalation::check(cluster, call, object, old)?;
     if defines {
         check_definition(object, old)?;
@@ -161,22 +157,38 @@ pub(super) fn finish(
 }
 
 /// Validates metadata, schema and kind. Returns warnings.
-fn check(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Result<Vec<String>, StatusError> {
+fn check(
+    endpoint: &Endpoint,
+    part: WritePart,
+    object: &Value,
+    old: Option<&Value>,
+) -> Result<Vec<String>, StatusError> {
     let schema = endpoint.schema();
     let mut errors = schema.validate(object);
+    if !endpoint.resource.custom {
+        // The keys of lists in built-in kinds are for merging; rules of the kind say which must be unique.
+        errors.retain(|error| error.reason != "FieldValueDuplicate");
+    }
     if let Some(old) = old.filter(|_| endpoint.resource.custom && !errors.is_empty()) {
         errors = schema.validate_update(object, old);
     }
     let violations = schema.check_rules(object, old, &errors);
     errors.extend(violations.errors);
-    let mut of_kind = strategy::validate_rights(endpoint, object, old);
+    let mut of_kind = strategy::validate_rights(endpoint, object);
     of_kind.extend(strategy::validate_kind(endpoint, object, old.is_none()));
     // Rules of the kind report the same fields more precisely than the schema.
     errors.retain(|error| !of_kind.iter().any(|better| better.field == error.field));
     errors.extend(of_kind);
     errors.splice(0..0, strategy::validate_metadata(endpoint, object, old));
+    if let Some(old) = old.filter(|_| part == WritePart::Main) {
+        errors.extend(strategy::validate_immutable(endpoint, old, object));
+    }
     if errors.is_empty() {
-        return Ok(violations.ratcheted.iter().map(ToString::to_string).collect());
+        let mut warnings: Vec<String> = violations.ratcheted.iter().map(ToString::to_string).collect();
+        if part == WritePart::Main {
+            warnings.extend(strategy::finalizer_warnings(endpoint, object, old));
+        }
+        return Ok(warnings);
     }
     // Errors name the stored kind of a storage equivalent.
     let group =
@@ -206,17 +218,21 @@ fn check_definition(definition: &Value, old: Option<&Value>) -> Result<(), Statu
 
 /// Refuses values of a wrong type, which genuine servers cannot decode into Go types.
 fn check_types(endpoint: &Endpoint, object: &Value) -> Result<(), StatusError> {
+    let Some(why) = wrong_type(endpoint, object) else { return Ok(()) };
+    let (kind, version) = (endpoint.kind(), &endpoint.version().name);
+    Err(StatusError::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+    )))
+}
+
+/// The first value of a wrong type.
+pub(super) fn wrong_type(endpoint: &Endpoint, object: &Value) -> Option<String> {
     let (errors, prefix) = match endpoint.resource.custom {
         true => (metadata_schema().validate(&object["metadata"]), "metadata."),
         false => (endpoint.schema().validate(object), ""),
     };
-    let of_wrong_type = |error: &&FieldError| error.reason == "FieldValueTypeInvalid";
-    let Some(error) = errors.iter().find(of_wrong_type) else { return Ok(()) };
-    let (kind, version) = (endpoint.kind(), &endpoint.version().name);
-    Err(StatusError::bad_request(format!(
-        "{kind} in version {version:?} cannot be handled as a {kind}: json: cannot unmarshal field {prefix}{}: {}",
-        error.field, error.message
-    )))
+    let error = errors.iter().find(|error| error.reason == "FieldValueTypeInvalid")?;
+    Some(format!("json: cannot unmarshal field {prefix}{}: {}", error.field, error.message))
 }
 
 fn metadata_schema() -> &'static Schema {

@@ -20,7 +20,7 @@ pub(crate) enum Include {
 const OFFERED: &str = "application/json, application/yaml";
 
 impl View {
-    /// Selects the first representation that the server supports.
+    /// Selects the preferred representation that the server supports.
     pub(crate) fn negotiate(accept: &str, query: &Query) -> Result<Self, StatusError> {
         if accept.trim().is_empty() {
             return Ok(Self::Object);
@@ -33,28 +33,26 @@ impl View {
                 return Err(StatusError::bad_request(format!("unrecognized includeObject value: {other:?}")));
             }
         };
-        accept
-            .split(',')
-            .find_map(|part| view(part, include))
+        clauses(accept)
+            .iter()
+            .find_map(|clause| view(clause, include))
             .ok_or_else(|| StatusError::not_acceptable(OFFERED))
     }
 }
 
-/// Whether YAML is the first supported media type.
+/// Whether YAML is the preferred media type.
 pub(crate) fn wants_yaml(accept: &str) -> bool {
-    accept.split(',').find_map(Clause::parse).is_some_and(|clause| clause.media == "application/yaml")
+    clauses(accept).first().is_some_and(|clause| clause.media == "application/yaml")
 }
 
 /// Whether a document that is only available as JSON is acceptable.
 pub(crate) fn wants_json(accept: &str) -> bool {
-    let mut clauses = accept.split(',').filter_map(Clause::parse);
-    accept.trim().is_empty() || clauses.any(|clause| clause.media != "application/yaml")
+    accept.trim().is_empty() || clauses(accept).iter().any(|clause| clause.media != "application/yaml")
 }
 
 /// The version of aggregated discovery, if it is requested before plain JSON.
 pub(crate) fn discovery_form(accept: &str) -> Option<&'static str> {
-    for part in accept.split(',') {
-        let Some(clause) = Clause::parse(part) else { continue };
+    for clause in clauses(accept) {
         match (clause.get("g"), clause.get("as"), clause.get("v")) {
             (Some("apidiscovery.k8s.io"), Some("APIGroupDiscoveryList"), Some("v2")) => return Some("v2"),
             (Some("apidiscovery.k8s.io"), Some("APIGroupDiscoveryList"), Some("v2beta1")) => {
@@ -67,8 +65,7 @@ pub(crate) fn discovery_form(accept: &str) -> Option<&'static str> {
     None
 }
 
-fn view(part: &str, include: Include) -> Option<View> {
-    let clause = Clause::parse(part)?;
+fn view(clause: &Clause, include: Include) -> Option<View> {
     match (clause.get("as"), clause.get("g"), clause.get("v")) {
         (None, ..) => Some(View::Object),
         (Some("Table"), Some("meta.k8s.io"), Some("v1")) => Some(View::Table(include)),
@@ -77,6 +74,13 @@ fn view(part: &str, include: Include) -> Option<View> {
         }
         _ => None,
     }
+}
+
+/// The supported media ranges, the preferred one first: as genuine servers sort them, whole types before wildcards, then by quality.
+fn clauses(accept: &str) -> Vec<Clause<'_>> {
+    let mut clauses: Vec<Clause> = accept.split(',').filter_map(Clause::parse).collect();
+    clauses.sort_by(|a, b| a.is_wild().cmp(&b.is_wild()).then(b.quality().total_cmp(&a.quality())));
+    clauses
 }
 
 /// One supported media range of an `Accept` header.
@@ -93,6 +97,15 @@ impl<'a> Clause<'a> {
             return None;
         }
         Some(Self { media, parameters: fields.filter_map(|field| field.split_once('=')).collect() })
+    }
+
+    fn is_wild(&self) -> bool {
+        self.media.ends_with('*')
+    }
+
+    /// 1 without a quality, 0 for one that is not a number.
+    fn quality(&self) -> f64 {
+        self.get("q").map_or(1.0, |text| text.parse().unwrap_or(0.0))
     }
 
     fn get(&self, key: &str) -> Option<&'a str> {
@@ -122,6 +135,22 @@ mod tests {
         assert_eq!(view("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"), Ok(View::Object));
         assert_eq!(view("text/html").unwrap_err().code, 406);
         assert_eq!(view("application/vnd.kubernetes.protobuf").unwrap_err().code, 406);
+    }
+
+    #[test]
+    fn quality_and_precision_decide() {
+        for (accept, yaml) in [
+            ("application/json;q=0.1, application/yaml;q=0.9", true),
+            ("application/yaml;q=0.5, application/json;q=0.5", true),
+            ("*/*;q=0.1, application/yaml", true),
+            ("application/*;q=0.2, application/yaml;q=0.1", true),
+            ("application/yaml;q=abc, application/json;q=0.1", false),
+            ("application/json;q=0", false),
+        ] {
+            assert_eq!(wants_yaml(accept), yaml, "{accept}");
+        }
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io;q=0.1, application/json;q=0.9";
+        assert_eq!(View::negotiate(table, &Query::default()), Ok(View::Object));
     }
 
     #[test]

@@ -154,6 +154,8 @@ pub(crate) struct DeleteOptions {
     pub(crate) resource_version: Option<String>,
     /// The grace period in seconds; the object's own if missing.
     pub(crate) grace: Option<i64>,
+    /// `orphanDependents: false`, for which a deletion that has to wait is 202.
+    pub(crate) cascades: bool,
 }
 
 impl DeleteOptions {
@@ -164,7 +166,8 @@ impl DeleteOptions {
             body["dryRun"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let dry_run = dry_run(query.all("dryRun").chain(in_body), &mut errors);
         let policy = body["propagationPolicy"].as_str().or(query.get("propagationPolicy"));
-        let orphan = body["orphanDependents"].as_bool();
+        let in_query = query.has("orphanDependents").then(|| query.flag("orphanDependents"));
+        let orphan = body["orphanDependents"].as_bool().or(in_query);
         if let (Some(policy), Some(_)) = (policy, orphan) {
             let detail = "orphanDependents and deletionPropagation cannot be both set";
             errors.push(FieldError::invalid("propagationPolicy", format!("{policy:?}"), detail));
@@ -188,6 +191,7 @@ impl DeleteOptions {
         Ok(Self {
             dry_run,
             propagation,
+            cascades: orphan == Some(false),
             uid: text(&conditions["uid"]),
             resource_version: text(&conditions["resourceVersion"]),
             grace: match body["gracePeriodSeconds"].as_i64() {

@@ -65,19 +65,9 @@ pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Validates changes of an existing CRD.
+/// Validates changes of an existing CRD. `strategy::validate_immutable` has the fields that cannot change.
 pub(crate) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    for (field, value, before) in [
-        ("spec.group", &new["spec"]["group"], &old["spec"]["group"]),
-        ("spec.scope", &new["spec"]["scope"], &old["spec"]["scope"]),
-        ("spec.names.kind", &new["spec"]["names"]["kind"], &old["spec"]["names"]["kind"]),
-        ("spec.names.plural", &new["spec"]["names"]["plural"], &old["spec"]["names"]["plural"]),
-    ] {
-        if value != before {
-            errors.push(FieldError::invalid(field, value, "field is immutable"));
-        }
-    }
     for stored in list(&old["status"]["storedVersions"]) {
         if !list(&new["spec"]["versions"]).iter().any(|version| version["name"] == *stored) {
             let detail = "missing from spec.versions; it was previously a storage version, and must remain in \

@@ -1,3 +1,5 @@
+use crate::selector::FieldSource;
+
 /// Paths of the replica counts in an object, such as `.spec.replicas`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScalePaths {
@@ -56,6 +58,20 @@ pub(super) fn selectable(group: &str, plural: &str) -> &'static [&'static str] {
         ("resource.k8s.io", "resourceslices") => &["spec.nodeName", "spec.driver"],
         _ => &[],
     }
+}
+
+/// Where the value of a selectable field of a built-in kind comes from, if it has another path or a value when it is absent.
+pub(super) fn source(group: &str, plural: &str, field: &str) -> Option<FieldSource> {
+    let (paths, default): (&'static [&'static str], _) = match (group, plural, field) {
+        ("", "pods", "spec.schedulerName") => (&["spec.schedulerName"], "default-scheduler"),
+        ("", "pods", "spec.hostNetwork") => (&["spec.hostNetwork"], "false"),
+        ("", "nodes", "spec.unschedulable") => (&["spec.unschedulable"], "false"),
+        ("", "replicationcontrollers", "status.replicas") => (&["status.replicas"], "0"),
+        ("", "events", "source") => (&["source.component", "reportingComponent"], ""),
+        ("batch", "jobs", "status.successful") => (&["status.succeeded"], "0"),
+        _ => return None,
+    };
+    Some(FieldSource { paths, default })
 }
 
 /// Paths of the `scale` subresource of built-in kinds.

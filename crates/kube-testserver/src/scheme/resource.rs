@@ -10,7 +10,7 @@ use super::{
     equivalent::{self, StorageEquivalent},
     fields::{self, ScalePaths},
 };
-use crate::{meta, schema::Schema, store::TableId};
+use crate::{meta, schema::Schema, selector::FieldSource, store::TableId};
 
 /// A resource: a table of objects and the served versions.
 #[derive(Debug)]
@@ -130,12 +130,18 @@ impl Endpoint {
         }
     }
 
+    /// Where the value of a selectable field comes from, if not from its path alone.
+    pub(crate) fn field_source(&self, field: &str) -> Option<FieldSource> {
+        let built_in = !self.resource.custom;
+        built_in.then(|| fields::source(&self.resource.group, &self.resource.plural, field)).flatten()
+    }
+
     /// The error for a field selector with a field that is not selectable.
     pub(crate) fn refuses_field(&self, field: &str) -> String {
         let plain = !self.resource.custom
             && fields::selectable(&self.resource.group, &self.resource.plural).is_empty();
         match (self.resource.kind.as_str(), plain) {
-            ("Job", _) => format!("field label {field:?} not supported for Job"),
+            ("Job", _) => format!("field label {field:?} not supported for batchv1.Job"),
             (_, true) => format!(
                 "{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
             ),

@@ -9,6 +9,16 @@ struct Term {
     field: String,
     value: String,
     equal: bool,
+    reads: Option<FieldSource>,
+}
+
+/// Where the value of a selectable field comes from, if not from the path of its name alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FieldSource {
+    /// The first of these paths that has a value.
+    pub(crate) paths: &'static [&'static str],
+    /// The value without any.
+    pub(crate) default: &'static str,
 }
 
 impl FieldSelector {
@@ -32,6 +42,11 @@ impl FieldSelector {
         Self(self.0.into_iter().map(|term| Term { field: name(&term.field), ..term }).collect())
     }
 
+    /// Sets where the values of fields come from.
+    pub(crate) fn reading(self, source: impl Fn(&str) -> Option<FieldSource>) -> Self {
+        Self(self.0.into_iter().map(|term| Term { reads: source(&term.field), ..term }).collect())
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -43,7 +58,15 @@ impl FieldSelector {
 
     /// Whether the fields of an object match; a missing field equals the empty string.
     pub(crate) fn matches(&self, object: &Value) -> bool {
-        self.0.iter().all(|term| (field_text(object, &term.field) == term.value) == term.equal)
+        self.0.iter().all(|term| (term.text(object) == term.value) == term.equal)
+    }
+}
+
+impl Term {
+    fn text(&self, object: &Value) -> String {
+        let Some(source) = self.reads else { return field_text(object, &self.field) };
+        let mut texts = source.paths.iter().map(|path| field_text(object, path));
+        texts.find(|text| !text.is_empty()).unwrap_or_else(|| source.default.into())
     }
 }
 
@@ -52,8 +75,6 @@ fn field_text(object: &Value, field: &str) -> String {
     match at {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Bool(_) | Value::Number(_)) => at.map(Value::to_string).unwrap_or_default(),
-        // Pods without the field default to this value.
-        None if field == "spec.schedulerName" => "default-scheduler".into(),
         _ => String::new(),
     }
 }
@@ -80,7 +101,7 @@ fn term(part: &str) -> Option<Term> {
     } else {
         (true, rest.strip_prefix("==").or_else(|| rest.strip_prefix('='))?)
     };
-    Some(Term { field: field.into(), value: unescape(value)?, equal })
+    Some(Term { field: field.into(), value: unescape(value)?, equal, reads: None })
 }
 
 /// Unescapes a value: a backslash escapes comma, equals sign and itself; any other use of the three is an error.

@@ -4,5 +4,5 @@ mod field;
 mod label;
 mod lexer;
 
-pub(crate) use field::FieldSelector;
+pub(crate) use field::{FieldSelector, FieldSource};
 pub(crate) use label::LabelSelector;

@@ -67,10 +67,11 @@ impl ApiServer {
     }
 
     pub(crate) fn with_settings(settings: Settings) -> Self {
+        let user = if settings.rbac { User::admin() } else { User::system_admin() };
         let cluster = ClusterState::new(settings);
         let kubelet = cluster.kubelet.clone();
         let (cluster, cut) = (Arc::new(Mutex::new(cluster)), Arc::new(watch::Sender::new(0)));
-        let identity = Arc::new(User::admin().with_implicit_group());
+        let identity = Arc::new(user.with_implicit_group());
         let (faults, connections) = (FaultRules::default(), Arc::new(StreamConnections::new()));
         Self { cluster, faults, identity, observer: None, cut, connections, kubelet }
     }
@@ -174,7 +175,7 @@ impl ApiServer {
         self.cluster.lock().store.revision()
     }
 
-    /// A handle on the same state whose requests without credentials come from `user`, for servers with RBAC ([`Builder::with_rbac`](crate::Builder::with_rbac)). Other handles of such a server act as an administrator.
+    /// A handle on the same state whose requests without credentials come from `user`. Without RBAC ([`Builder::with_rbac`](crate::Builder::with_rbac)), the user is permitted everything, and only reviews and webhooks see it. Other handles act as an administrator: `admin` with RBAC, else `system:admin`.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -198,10 +199,12 @@ impl ApiServer {
         self.kubelet.clone()
     }
 
-    /// A handle for a socket, with watches and connections of its own; requests without credentials are anonymous.
+    /// A handle for a socket, with watches and connections of its own; with RBAC, requests without credentials are anonymous.
     pub(crate) fn for_socket(&self) -> Self {
         let (cut, connections) = (Arc::new(watch::Sender::new(0)), Arc::new(StreamConnections::new()));
-        Self { cut, connections, ..self.as_user(User::anonymous()) }
+        let enforces = self.cluster.lock().enforces_rbac();
+        let handle = if enforces { self.as_user(User::anonymous()) } else { self.clone() };
+        Self { cut, connections, ..handle }
     }
 
     pub(crate) fn observed_by(self, observer: Observer) -> Self {

@@ -16,7 +16,11 @@ use crate::{
 pub(super) fn authorize(server: &ApiServer, parts: &Parts) -> Result<Arc<User>, Box<Response<Body>>> {
     let cluster = server.cluster().lock();
     if !cluster.enforces_rbac() {
-        return Ok(Arc::new(User::anonymous()));
+        // Everybody is permitted everything, but webhooks and reviews see who it is.
+        let impersonation =
+            ImpersonationRequest::read(&parts.headers).map_err(|why| unreadable(parts, &why))?;
+        let known = || authenticate(server, &cluster, parts).unwrap_or_else(|| server.identity());
+        return Ok(impersonation.map_or_else(known, |impersonation| Arc::new(impersonation.user)));
     }
     let refuse = |failure: &StatusError| Box::new(respond::status_error(failure));
     let user = authenticate(server, &cluster, parts).ok_or_else(|| refuse(&StatusError::unauthorized()))?;
@@ -46,13 +50,8 @@ fn impersonate(
     user: Arc<User>,
     parts: &Parts,
 ) -> Result<Arc<User>, Box<Response<Body>>> {
-    let unreadable = |why: String| {
-        let text = format!("Internal Server Error: {:?}: {why}\n", parts.uri.path());
-        Box::new(respond::text(StatusCode::INTERNAL_SERVER_ERROR, text))
-    };
-    let Some(impersonation) = ImpersonationRequest::read(&parts.headers).map_err(unreadable)? else {
-        return Ok(user);
-    };
+    let requested = ImpersonationRequest::read(&parts.headers).map_err(|why| unreadable(parts, &why))?;
+    let Some(impersonation) = requested else { return Ok(user) };
     let bindings = cluster.rbac_authorizer();
     let lacking =
         impersonation.required.iter().find(|attributes| bindings.allows(&user, attributes).is_none());
@@ -60,6 +59,12 @@ fn impersonate(
         Some(attributes) => Err(Box::new(respond::status_error(&denied(&user, attributes)))),
         None => Ok(Arc::new(impersonation.user)),
     }
+}
+
+/// The response to impersonation headers that cannot be read.
+fn unreadable(parts: &Parts, why: &str) -> Box<Response<Body>> {
+    let text = format!("Internal Server Error: {:?}: {why}\n", parts.uri.path());
+    Box::new(respond::text(StatusCode::INTERNAL_SERVER_ERROR, text))
 }
 
 fn attributes(parts: &Parts) -> AuthorizationAttributes {

@@ -2,10 +2,10 @@ use std::{fmt, pin::pin, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
-use http::{Method, Response, header, request::Parts};
+use http::{Method, Response, StatusCode, header, request::Parts};
 use http_body_util::BodyExt;
 
-use super::{ApiServer, authorize, documents, format::OutputFormat, pods, respond};
+use super::{ApiServer, authorize, compress, documents, format::OutputFormat, pods, respond};
 use crate::{
     auth::User,
     body::Body,
@@ -16,7 +16,7 @@ use crate::{
     route::{ListOptions, Query, ResourcePath, Route},
     scheme::Endpoint,
     status_error::StatusError,
-    watch::Watch,
+    watch::{Start, Watch},
     webhook,
 };
 
@@ -36,7 +36,7 @@ pub(super) async fn respond<B>(server: ApiServer, parts: &Parts, body: B) -> Res
 where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
 {
-    OutputFormat::of(parts).finish(dispatch(server, parts, body).await)
+    compress::compress(parts, OutputFormat::of(parts).finish(dispatch(server, parts, body).await))
 }
 
 async fn dispatch<B>(server: ApiServer, parts: &Parts, body: B) -> Response<Body>
@@ -200,11 +200,19 @@ fn watch(
     }
     let options = ListOptions::parse(&call.query)?;
     let filter = handlers::filter(&call.endpoint, call.namespace.clone(), &options)?;
-    let start = handlers::watch_start(cluster, &options, call.stale)?;
+    // Genuine servers begin the stream before they find that the resourceVersion does not come.
+    let (start, refusal) = match handlers::watch_start(cluster, &options, call.stale) {
+        Err(error) if error.code == StatusCode::GATEWAY_TIMEOUT => (Start::After(0), Some(error)),
+        start => (start?, None),
+    };
     let table = call.endpoint.resource.table;
     let watch =
         Watch::begin(server.cluster().clone(), cluster, table, (start, filter, encoder), server.end_signal());
-    Ok(watch.with_timeout(options.timeout_seconds).with_bookmarks(options.bookmarks))
+    let watch = watch.with_timeout(options.timeout_seconds).with_bookmarks(options.bookmarks);
+    Ok(match refusal {
+        Some(refusal) => watch.refused(refusal),
+        None => watch,
+    })
 }
 
 fn lines(watch: Watch) -> Body {

@@ -2,6 +2,7 @@
 
 mod api;
 mod authorize;
+mod compress;
 mod dispatch;
 mod documents;
 mod faults;

@@ -79,6 +79,13 @@ impl StatusError {
             .about(Details { causes: vec![cause], ..Details::default() })
     }
 
+    /// The object in the body of a write has no name; `wanted` is the one in the path.
+    pub(crate) fn nameless(wanted: &str) -> Self {
+        Self::bad_request(format!(
+            "the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
+        ))
+    }
+
     /// The credentials are not valid.
     pub(crate) fn unauthorized() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
@@ -144,7 +151,7 @@ impl StatusError {
 
     /// The requested resourceVersion is in the future.
     pub(crate) fn too_large_resource_version(requested: u64, current: u64) -> Self {
-        let message = format!("Too large resource version: {requested}, current: {current}");
+        let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
         let cause = Cause {
             reason: "ResourceVersionTooLarge".into(),
             message: "Too large resource version".into(),

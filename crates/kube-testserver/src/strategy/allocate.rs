@@ -35,6 +35,14 @@ pub(super) fn create(endpoint: &Endpoint, object: &mut Value) {
 
 /// Keeps allocated values that an update omits.
 pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
+    if endpoint.is_core("pods") && new["spec"].is_object() {
+        for field in ["priority", "preemptionPolicy"] {
+            if new["spec"][field].is_null() {
+                new["spec"][field] = old["spec"][field].clone();
+            }
+        }
+        return tolerate_lost_nodes(&mut new["spec"]);
+    }
     if !endpoint.is_core("services") || new["spec"]["type"] == "ExternalName" || !new["spec"].is_object() {
         return;
     }
@@ -71,6 +79,13 @@ fn pod(pod: &mut Value) {
             spec[field] = value;
         }
     }
+    tolerate_lost_nodes(spec);
+    let class = qos_class(spec);
+    pod["status"] = json!({"phase": "Pending", "qosClass": class});
+}
+
+/// Adds the tolerations of nodes that are not ready or not reachable for five minutes.
+fn tolerate_lost_nodes(spec: &mut Value) {
     let mut tolerations = spec["tolerations"].as_array().cloned().unwrap_or_default();
     for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
         let tolerated = tolerations.iter().any(|toleration| {
@@ -84,8 +99,6 @@ fn pod(pod: &mut Value) {
         }
     }
     spec["tolerations"] = tolerations.into();
-    let class = qos_class(spec);
-    pod["status"] = json!({"phase": "Pending", "qosClass": class});
 }
 
 /// The quality of service class, by the requested resources.

@@ -71,6 +71,24 @@ pub(crate) fn needs_version(endpoint: &Endpoint) -> bool {
         )
 }
 
+/// The metadata that writes of status and other parts change besides managed fields, as kubelets and controllers rely on.
+pub(super) fn metadata_of_status(endpoint: &Endpoint) -> &'static [&'static str] {
+    match (endpoint.group(), endpoint.plural()) {
+        _ if endpoint.resource.custom => &[],
+        ("", "pods") => &["labels", "annotations", "finalizers"],
+        ("apps", "deployments") => &["annotations", "finalizers", "ownerReferences"],
+        ("storage.k8s.io", "volumeattachments")
+        | ("apiextensions.k8s.io", "customresourcedefinitions")
+        | ("flowcontrol.apiserver.k8s.io" | "admissionregistration.k8s.io" | "resource.k8s.io", _) => &[],
+        _ => &["labels", "annotations", "finalizers", "ownerReferences"],
+    }
+}
+
+/// Whether writes of status change metadata.
+pub(crate) fn status_has_metadata(endpoint: &Endpoint) -> bool {
+    !metadata_of_status(endpoint).is_empty()
+}
+
 pub(super) fn prepare_create(endpoint: &Endpoint, object: &mut Value) {
     if endpoint.is_core("namespaces") {
         let name = meta::name(object).to_string();

@@ -13,8 +13,55 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>)
     labels(object, &mut errors);
     annotations(object, &mut errors);
     finalizers(object, old, &mut errors);
+    if qualifies_finalizers(endpoint) {
+        for (i, finalizer) in meta::strings(object, "finalizers").into_iter().enumerate() {
+            if is_unqualified(finalizer) {
+                let why = "name is neither a standard finalizer name nor is it fully qualified";
+                let field = format!("metadata.finalizers[{i}]");
+                errors.push(FieldError::invalid(field, format!("{finalizer:?}"), why));
+            }
+        }
+    }
     owners(object, &mut errors);
     errors
+}
+
+/// Warns about new finalizers of a custom resource that are not domain-qualified.
+pub(crate) fn finalizer_warnings(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Vec<String> {
+    if !endpoint.resource.custom {
+        return Vec::new();
+    }
+    let known = old.map(|old| meta::strings(old, "finalizers")).unwrap_or_default();
+    let mut added = meta::strings(object, "finalizers");
+    added.retain(|finalizer| is_unqualified(finalizer) && !known.contains(finalizer));
+    added.sort_unstable();
+    let warning = |finalizer: &str| {
+        let path = if finalizer.contains('.') { " including a path (/)" } else { "" };
+        format!(
+            "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name{path} to avoid \
+             accidental conflicts with other finalizer writers"
+        )
+    };
+    added.into_iter().map(warning).collect()
+}
+
+/// Whether a finalizer has no domain and is not one of Kubernetes.
+fn is_unqualified(finalizer: &str) -> bool {
+    !finalizer.contains('/') && !matches!(finalizer, "kubernetes" | "orphan" | "foregroundDeletion")
+}
+
+/// Whether a kind refuses finalizers that are not qualified. A few groups do not.
+fn qualifies_finalizers(endpoint: &Endpoint) -> bool {
+    let lenient = matches!(
+        endpoint.group(),
+        "coordination.k8s.io"
+            | "policy"
+            | "admissionregistration.k8s.io"
+            | "node.k8s.io"
+            | "events.k8s.io"
+            | "apiextensions.k8s.io"
+    );
+    !endpoint.resource.custom && !lenient && !endpoint.is_core("events")
 }
 
 fn name(endpoint: &Endpoint, object: &Value, errors: &mut Vec<FieldError>) {
@@ -131,6 +178,7 @@ mod tests {
             "metadata.labels",
             "metadata.annotations",
             "metadata.finalizers",
+            "metadata.finalizers[0]",
             "metadata.ownerReferences.apiVersion",
             "metadata.ownerReferences",
         ];

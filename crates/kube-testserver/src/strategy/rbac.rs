@@ -29,7 +29,7 @@ pub(super) fn prepare(endpoint: &Endpoint, object: &mut Value) {
 }
 
 /// Validates a role or binding.
-pub(crate) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub(crate) fn validate(endpoint: &Endpoint, object: &Value) -> Vec<FieldError> {
     if endpoint.group() != GROUP {
         return Vec::new();
     }
@@ -38,7 +38,7 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>)
             let rules = object["rules"].as_array().into_iter().flatten().enumerate();
             rules.flat_map(|(at, rule)| rule_errors(rule, at, endpoint.resource.namespaced)).collect()
         }
-        _ => binding_errors(object, old, endpoint.resource.namespaced),
+        _ => binding_errors(object, endpoint.resource.namespaced),
     }
 }
 
@@ -77,7 +77,7 @@ fn rule_errors(rule: &Value, at: usize, namespaced: bool) -> Vec<FieldError> {
     errors
 }
 
-fn binding_errors(object: &Value, old: Option<&Value>, namespaced: bool) -> Vec<FieldError> {
+fn binding_errors(object: &Value, namespaced: bool) -> Vec<FieldError> {
     let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_string();
     let one_of = |field: String, value: &str, supported: &[&str]| {
         let supported: Vec<String> = supported.iter().map(|s| format!("{s:?}")).collect();
@@ -107,10 +107,6 @@ fn binding_errors(object: &Value, old: Option<&Value>, namespaced: bool) -> Vec<
             "ServiceAccount" => errors.push(FieldError::required(field("namespace"), "")),
             kind => errors.push(one_of(field("kind"), kind, &["ServiceAccount", "User", "Group"])),
         }
-    }
-    if old.is_some_and(|old| old["roleRef"] != *role) {
-        let shown = format!("rbac.RoleRef{{APIGroup:{group:?}, Kind:{kind:?}, Name:{name:?}}}");
-        errors.push(FieldError::invalid("roleRef", shown, "cannot change roleRef"));
     }
     errors
 }

@@ -10,7 +10,8 @@ pub(crate) fn prepare(endpoint: &Endpoint, part: WritePart, old: &Value, new: &m
             if endpoint.has_status() {
                 keep(new, old, "status");
             }
-            if endpoint.is_core("namespaces") {
+            let requests = endpoint.resource.is("certificates.k8s.io", "certificatesigningrequests");
+            if endpoint.is_core("namespaces") || requests {
                 keep(new, old, "spec");
             }
             built_in::prepare_update(endpoint, new);
@@ -53,11 +54,8 @@ fn only(new: &mut Value, old: &Value, members: &[&str], endpoint: &Endpoint) {
     }
     let metadata = provided.remove("metadata").unwrap_or_default();
     meta::copy(new, &serde_json::json!({"metadata": metadata.clone()}), "managedFields");
-    // Status writes of built-in kinds also change labels and annotations, as kubelets rely on.
-    if !endpoint.resource.custom {
-        for field in ["labels", "annotations"] {
-            meta::copy(new, &serde_json::json!({"metadata": metadata.clone()}), field);
-        }
+    for field in built_in::metadata_of_status(endpoint) {
+        meta::copy(new, &serde_json::json!({"metadata": metadata.clone()}), field);
     }
 }
 
@@ -121,12 +119,13 @@ mod tests {
     }
 
     #[test]
-    fn a_status_write_changes_status_only() {
+    fn a_status_write_changes_status_and_some_metadata() {
         let old = deployment();
-        let new = json!({"metadata": {"name": "a", "finalizers": ["x"]}, "spec": {"replicas": 9}, "status": {"replicas": 3}});
+        let new = json!({"metadata": {"name": "a", "labels": {"a": "c"}, "finalizers": ["x"]}, "spec": {"replicas": 9}, "status": {"replicas": 3}});
         let new = updated("apps", "deployments", WritePart::Status, &old, new);
         assert_eq!((&new["spec"]["replicas"], &new["status"]["replicas"]), (&json!(1), &json!(3)));
-        assert!(new["metadata"].get("finalizers").is_none());
+        let metadata = &new["metadata"];
+        assert_eq!((&metadata["labels"], &metadata["finalizers"]), (&json!({"a": "b"}), &json!(["x"])));
         assert_eq!(new["metadata"]["generation"], 1);
     }
 

@@ -44,6 +44,8 @@ pub(crate) struct Watch {
     clock: Clock,
     /// The revision up to which all changes are sent.
     position: u64,
+    /// The latest revision that the client has been told.
+    told: u64,
     initial: vec::IntoIter<Arc<Stored>>,
     announce_end: bool,
     changes: vec::IntoIter<Change>,
@@ -102,6 +104,7 @@ impl Watch {
             filter,
             encoder,
             position,
+            told: if let Start::After(revision) = start { revision } else { 0 },
             initial: initial.into_iter(),
             announce_end: announce,
             changes: Vec::new().into_iter(),
@@ -125,6 +128,14 @@ impl Watch {
     #[must_use]
     pub(crate) fn with_bookmarks(mut self, wanted: bool) -> Self {
         self.bookmark = wanted.then(|| self.clock.elapsed() + BOOKMARK_EVERY);
+        self
+    }
+
+    /// A watch that only sends this error.
+    #[must_use]
+    pub(crate) fn refused(mut self, error: StatusError) -> Self {
+        self.initial = Vec::new().into_iter();
+        self.error = Some(error);
         self
     }
 
@@ -162,10 +173,15 @@ impl Watch {
             }
             match self.wait().await {
                 Wake::Changed => {}
-                Wake::Bookmark => return Some(self.encoder.bookmark(self.position, false)),
+                Wake::Bookmark => {
+                    self.told = self.position;
+                    return Some(self.encoder.bookmark(self.position, false));
+                }
                 Wake::End { bookmark } => {
                     self.signal = None;
-                    return bookmark.then(|| self.encoder.bookmark(self.position, false));
+                    // A bookmark that says nothing new is not sent.
+                    return (bookmark && self.position > self.told)
+                        .then(|| self.encoder.bookmark(self.position, false));
                 }
             }
         }
@@ -179,14 +195,17 @@ impl Watch {
     /// The next line or event that is available without waiting.
     fn ready(&mut self) -> Option<Ready> {
         if let Some(object) = self.initial.next() {
+            self.told = self.told.max(object.revision);
             return Some(Ready::Object(EventType::Added, object));
         }
         if std::mem::take(&mut self.announce_end) {
+            self.told = self.position;
             return Some(Ready::Line(self.encoder.bookmark(self.position, true)));
         }
         for change in self.changes.by_ref() {
             self.position = change.object.revision;
             if let Some((event, object)) = self.filter.event_for(&change) {
+                self.told = self.position;
                 return Some(Ready::Object(event, object));
             }
         }

@@ -21,6 +21,7 @@ mod lists;
 mod namespaces;
 mod patches;
 mod pods;
+mod recorded_patches;
 mod reviews;
 
 mod representations;

@@ -12,7 +12,7 @@ async fn merge_patches_merge_and_remove() {
     let stale = json!({"metadata": {"resourceVersion": "1"}, "data": {"l": "x"}});
     client.patch(MERGE, &path, stale).await.refused(409, "Conflict");
     client.patch(MERGE, &path, json!({"metadata": {"name": "b"}})).await.refused(400, "BadRequest");
-    client.patch(MERGE, &path, json!({"kind": "Secret"})).await.refused(400, "BadRequest");
+    client.patch(MERGE, &path, json!({"kind": "Secret"})).await.refused(422, "Invalid");
     client.patch(MERGE, &format!("{CONFIG_MAPS}/gone"), json!({})).await.refused(404, "NotFound");
 }
 
@@ -33,7 +33,7 @@ async fn json_patches_test_and_fail_as_a_whole() {
 async fn apply_creates_merges_and_removes() {
     let client = TestClient::new();
     let path = format!("{CONFIG_MAPS}/a?fieldManager=one");
-    let apply = |data: serde_json::Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "data": data});
+    let apply = |data: serde_json::Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data});
     let reply = client.patch(APPLY, &path, apply(json!({"x": "1", "y": "1"}))).await;
     assert_eq!(reply.code, 201);
     let created = reply.ok();
@@ -65,11 +65,11 @@ async fn apply_needs_a_manager_and_a_type() {
     let path = format!("{path}?fieldManager=me");
     client.patch(APPLY, &path, json!({"spec": {"color": "red"}})).await.refused(400, "BadRequest");
     let unknown = client
-        .patch(APPLY, &path, json!({"apiVersion": "rig.test/v1", "kind": "Widget", "spec": {"colr": 1}}))
+        .patch(APPLY, &path, json!({"apiVersion": "rig.test/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"colr": 1}}))
         .await;
     assert_eq!(unknown.code, 500);
     assert!(unknown.body["message"].as_str().unwrap().contains(".spec.colr: field not declared in schema"));
-    let yaml = "apiVersion: rig.test/v1\nkind: Widget\nspec:\n  color: green\n";
+    let yaml = "apiVersion: rig.test/v1\nkind: Widget\nmetadata:\n  name: a\nspec:\n  color: green\n";
     let applied = client.send("PATCH", &path, &[("content-type", APPLY)], yaml).await.ok();
     assert_eq!(applied["spec"], json!({"color": "green", "replicas": 1}));
     let status = json!({"apiVersion": "rig.test/v1", "kind": "Widget", "status": {"phase": "up"}});

@@ -24,7 +24,13 @@ async fn without_rbac_everything_is_allowed() {
 async fn unknown_tokens_are_not_authenticated() {
     let client = TestClient::new();
     let me = client.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", json!({})).await.ok();
-    assert_eq!(me["status"]["userInfo"]["username"], "system:anonymous");
+    let groups = json!(["system:masters", "system:authenticated"]);
+    assert_eq!(me["status"]["userInfo"], json!({"username": "system:admin", "groups": groups}));
+    let ann =
+        [("impersonate-user", "ann"), ("impersonate-group", "readers"), ("content-type", "application/json")];
+    let me = client.send("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", &ann, "{}").await.ok();
+    let groups = json!(["readers", "system:authenticated"]);
+    assert_eq!(me["status"]["userInfo"], json!({"username": "ann", "groups": groups}));
 }
 
 #[tokio::test(start_paused = true)]

@@ -109,21 +109,30 @@ async fn initial_events_end_with_a_marked_bookmark() {
         client.get(&format!("{CONFIG_MAPS}?watch=1&sendInitialEvents=true")).await.refused(422, "Invalid");
     assert!(message.contains("requires setting resourceVersionMatch to NotOlderThan"), "{message}");
     let future = format!("{CONFIG_MAPS}?{query}&resourceVersion=9999");
-    client.get(&future).await.refused(504, "Timeout");
+    let mut watch = client.watch(&future).await;
+    let error = watch.next().await.unwrap();
+    assert_eq!((&error["type"], &error["object"]["code"]), (&json!("ERROR"), &json!(504)));
+    assert!(watch.next().await.is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn bookmarks_and_the_timeout_follow_the_clock() {
     let client = TestClient::new();
     let start = Instant::now();
-    let path =
-        format!("{CONFIG_MAPS}?watch=1&timeoutSeconds=100&resourceVersion={}", client.api.resource_version());
-    let mut watch = client.watch(&format!("{path}&allowWatchBookmarks=true")).await;
-    let mut plain = client.watch(&path).await;
-    client.post("/api/v1/namespaces/default/secrets", json!({"metadata": {"name": "s"}})).await.ok();
+    let secret = async |name: &str| {
+        let path = "/api/v1/namespaces/default/secrets";
+        client.post(path, json!({"metadata": {"name": name}})).await.ok();
+    };
+    let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={}", client.api.resource_version());
+    let mut watch = client.watch(&format!("{path}&timeoutSeconds=100&allowWatchBookmarks=true")).await;
+    let mut plain = client.watch(&format!("{path}&timeoutSeconds=100")).await;
+    let mut idle = client.watch(&format!("{path}&timeoutSeconds=30&allowWatchBookmarks=true")).await;
+    assert!(idle.next().await.is_none(), "no bookmark at the end, because nothing has changed");
+    secret("a").await;
     let bookmark = watch.next().await.unwrap();
     assert_eq!((&bookmark["type"], start.elapsed()), (&json!("BOOKMARK"), Duration::from_secs(60)));
     assert_eq!(bookmark["object"]["metadata"]["resourceVersion"], client.api.resource_version().to_string());
+    secret("b").await;
     assert_eq!(watch.next().await.unwrap()["type"], "BOOKMARK", "one before the end");
     assert_eq!((watch.next().await, plain.next().await), (None, None));
     assert_eq!(start.elapsed(), Duration::from_secs(100));

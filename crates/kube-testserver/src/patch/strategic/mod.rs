@@ -4,9 +4,6 @@ mod merge;
 mod order;
 mod restore;
 
-#[cfg(test)]
-mod tests;
-
 use serde_json::Value;
 
 use super::PatchError;

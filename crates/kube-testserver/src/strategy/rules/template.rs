@@ -40,7 +40,12 @@ fn validate_container(
     if text(&container["image"]).is_empty() {
         errors.required(format!("{at}.image"), "");
     }
+    let (mut port_names, mut paths) = (BTreeSet::new(), BTreeSet::new());
     for (i, port) in items(container, "ports") {
+        let name = text(&port["name"]);
+        if !name.is_empty() && !port_names.insert(name) {
+            errors.add(FieldError::duplicate(format!("{at}.ports[{i}].name"), format!("{name:?}")));
+        }
         let at = format!("{at}.ports[{i}].containerPort");
         match port["containerPort"].as_i64() {
             None | Some(0) => errors.required(at, ""),
@@ -63,8 +68,16 @@ fn validate_container(
                 FieldError::new(format!("{at}.name"), "FieldValueNotFound", format!("Not found: {name:?}"));
             errors.add(error);
         }
-        if text(&mount["mountPath"]).is_empty() {
-            errors.required(format!("{at}.mountPath"), "");
+        match text(&mount["mountPath"]) {
+            "" => errors.required(format!("{at}.mountPath"), ""),
+            path if !paths.insert(path) => {
+                errors.add(FieldError::invalid(
+                    format!("{at}.mountPath"),
+                    format!("{path:?}"),
+                    "must be unique",
+                ));
+            }
+            _ => {}
         }
     }
 }

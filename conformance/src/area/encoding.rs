@@ -1,0 +1,145 @@
+//! Negotiation by quality, and compression of large responses.
+
+use serde_json::json;
+
+use crate::{
+    case::{Case, custom, each},
+    check::{Failure, Outcome, equal, holds},
+    client::ApiResponse,
+    context::Context,
+    kinds::WIDGET,
+};
+
+// One row per line.
+#[rustfmt::skip]
+pub(crate) fn cases() -> Vec<Case> {
+    let accepted = ACCEPTED.iter().flat_map(|(id, rule, accept, media)| {
+        each(&format!("encoding/accept-{id}"), rule, move |cx| negotiated(cx, accept, media))
+    });
+    let others = [
+        each("encoding/accept-table-quality", "a Table of lower quality than the object is not chosen", table),
+        custom("encoding/gzip-large", "a list of 128 KiB and more is compressed for a client that accepts gzip", gzip_large),
+        custom("encoding/gzip-small", "smaller responses are not compressed", gzip_small),
+        custom("encoding/gzip-asked-for", "only the coding gzip itself asks for compression: neither *, nor a quality, nor upper case", gzip_named),
+        custom("encoding/gzip-watch", "a watch is not compressed", gzip_watch),
+    ];
+    accepted.chain(others.into_iter().flatten()).collect()
+}
+
+/// Id, rule, Accept and the media type of the response.
+const ACCEPTED: [(&str, &str, &str, &str); 7] = [
+    (
+        "quality",
+        "the media type of the highest quality is chosen",
+        "application/json;q=0.1, application/yaml;q=0.9",
+        "application/yaml",
+    ),
+    (
+        "quality-default",
+        "a media type without a quality has 1",
+        "application/json;q=0.9, application/yaml",
+        "application/yaml",
+    ),
+    (
+        "quality-equal",
+        "of equal quality, the first is chosen",
+        "application/json;q=0.5, application/yaml;q=0.5",
+        "application/json",
+    ),
+    (
+        "quality-zero",
+        "a single media type is chosen, even with quality 0",
+        "application/json;q=0",
+        "application/json",
+    ),
+    (
+        "quality-garbage",
+        "a quality that is no number is the lowest",
+        "application/yaml;q=abc, application/json;q=0.1",
+        "application/json",
+    ),
+    (
+        "wildcard-last",
+        "a wildcard gives way to a media type",
+        "*/*;q=0.1, application/yaml",
+        "application/yaml",
+    ),
+    (
+        "unknown-first",
+        "an unknown media type is skipped",
+        "application/xml, application/yaml;q=0.5, application/json;q=0.2",
+        "application/yaml",
+    ),
+];
+
+async fn negotiated(cx: Context, accept: &str, media: &str) -> Outcome {
+    let reply = cx.call(http::Method::GET, cx.all()).accept(accept).send().await?;
+    reply.is(200)?;
+    equal("content-type", media, reply.header("content-type"))
+}
+
+async fn table(cx: Context) -> Outcome {
+    cx.create("a").await?;
+    let accept = "application/json;as=Table;v=v1;g=meta.k8s.io;q=0.1, application/json;q=0.9";
+    let reply = cx.call(http::Method::GET, cx.one("a")).accept(accept).send().await?;
+    reply.is(200)?.eq("/kind", cx.kind().kind)?;
+    Ok(())
+}
+
+/// Objects with this many bytes together.
+async fn filled(cx: &Context, bytes: usize) -> Outcome {
+    for name in ["a", "b"] {
+        let fields = json!({"spec": {"holderIdentity": "x".repeat(bytes / 2)}});
+        cx.create_at(cx.all(), &cx.object_of(&WIDGET, name, fields)).await?;
+    }
+    Ok(())
+}
+
+async fn encoded(cx: &Context, accepted: &str) -> Result<ApiResponse, Failure> {
+    let call = cx.call(http::Method::GET, cx.all()).accept("application/json");
+    let reply = call.header("accept-encoding", accepted).send().await?;
+    reply.is(200)?;
+    Ok(reply)
+}
+
+async fn gzip_large(cx: Context) -> Outcome {
+    filled(&cx, 140_000).await?;
+    for accepted in ["gzip", "br, gzip"] {
+        let reply = encoded(&cx, accepted).await?;
+        equal("content-encoding", "gzip", reply.header("content-encoding"))?;
+        equal("vary", "Accept-Encoding", reply.header("vary"))?;
+        holds(reply.text.len() < 20_000, "a compressed body", reply.text.len())?;
+    }
+    Ok(())
+}
+
+async fn gzip_small(cx: Context) -> Outcome {
+    filled(&cx, 100_000).await?;
+    let reply = encoded(&cx, "gzip").await?;
+    equal("content-encoding", "", reply.header("content-encoding"))?;
+    reply.lists(&["a", "b"])?;
+    Ok(())
+}
+
+async fn gzip_named(cx: Context) -> Outcome {
+    filled(&cx, 140_000).await?;
+    for accepted in ["*", "gzip;q=0.5", "GZIP", "identity", "deflate"] {
+        let reply = encoded(&cx, accepted).await?;
+        equal(accepted, "", reply.header("content-encoding"))?;
+        reply.lists(&["a", "b"])?;
+    }
+    Ok(())
+}
+
+async fn gzip_watch(cx: Context) -> Outcome {
+    filled(&cx, 140_000).await?;
+    let call = cx.call(http::Method::GET, format!("{}?watch=1&timeoutSeconds=5", cx.all()));
+    let mut watch = call.header("accept-encoding", "gzip").watch().await?;
+    equal(
+        "content-encoding",
+        None::<&str>,
+        watch.headers.get("content-encoding").and_then(|v| v.to_str().ok()),
+    )?;
+    watch.expect("ADDED", "a").await?;
+    Ok(())
+}
