@@ -172,6 +172,31 @@ impl Builder {
         self
     }
 
+    /// Generates the same uids and names (`generateName`) in every run: a test that sends the same requests in the same order gets the same objects. Together with [`start_time`](Self::start_time) and paused tokio time, timestamps are the same too, so that a whole response can be compared with a recorded one. Request ids, tokens and certificates stay random.
+    ///
+    /// ```
+    /// use kube_testserver::ApiServer;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {
+    /// let snapshot = || {
+    ///     let server = ApiServer::builder().seed(7).start_time("2026-01-01T00:00:00Z".parse()?).service()?;
+    ///     server.load("apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: settings-}\n")?;
+    ///     Ok::<_, Box<dyn std::error::Error>>(server.snapshot())
+    /// };
+    /// assert_eq!(snapshot()?, snapshot()?);
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.settings.seed = Some(seed);
+        self
+    }
+
+    /// Starts the server's clock at this time instead of the present; it goes on from there. Certificates are valid at the present time only.
+    pub fn start_time(mut self, start: jiff::Timestamp) -> Self {
+        self.settings.start_time = Some(start);
+        self
+    }
+
     /// Sets the number of changes in the history, over all resources: 10 000 by default, at least 1. The oldest are dropped first. The history never exceeds 64 MB.
     pub fn history(mut self, changes: usize) -> Self {
         self.settings.history = changes.max(1);

@@ -1,4 +1,4 @@
-//! The server's clock: the wall clock at start, plus tokio's clock since, plus what it was advanced by. Paused time moves it, and so does `advance`.
+//! The server's clock: the wall clock or a chosen time at start, plus tokio's clock since, plus what it was advanced by. Paused time moves it, and so does `advance`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,8 +14,10 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn new() -> Self {
-        Self { wall: Timestamp::now(), start: Instant::now(), ahead: Arc::default() }
+    /// Starts at this time; by default now.
+    pub(crate) fn new(start: Option<Timestamp>) -> Self {
+        let wall = start.unwrap_or_else(Timestamp::now);
+        Self { wall, start: Instant::now(), ahead: Arc::default() }
     }
 
     /// The current time as a `metadata` timestamp: whole seconds, UTC.
@@ -66,7 +68,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn timestamps_are_whole_seconds_in_utc() {
-        let clock = Clock { wall: "2026-11-20T10:00:00.9Z".parse().unwrap(), ..Clock::new() };
+        let clock = Clock::new(Some("2026-11-20T10:00:00.9Z".parse().unwrap()));
         assert_eq!(clock.now(), "2026-11-20T10:00:00Z");
         tokio::time::advance(Duration::from_millis(100)).await;
         assert_eq!(clock.now(), "2026-11-20T10:00:01Z");
@@ -78,7 +80,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn sleepers_wake_when_the_clock_advances() {
-        let clock = Clock::new();
+        let clock = Clock::new(None);
         let sleeper = tokio::spawn({
             let clock = clock.clone();
             async move { clock.sleep(Duration::from_secs(60)).await }

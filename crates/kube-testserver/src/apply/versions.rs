@@ -72,7 +72,7 @@ impl<'a> ChangedFields<'a> {
     }
 }
 
-/// The object without the fields that its previous configuration named and that nobody owns any more. `owners` are all managers, the applier with its new configuration included.
+/// The object without the fields that its previous configuration named and that no manager owns any more. `owners` are all managers, the one of this apply with its new configuration included.
 pub(super) fn without_given_up(
     versions: &dyn Versions,
     api_version: &str,

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,9 +9,9 @@ use super::{AuthorizationAttributes, PolicyRule, User};
 #[derive(Debug, Default)]
 pub(crate) struct RbacAuthorizer {
     /// Rules by namespace (empty for ClusterRoles) and name.
-    roles: HashMap<(String, String), Vec<PolicyRule>>,
+    roles: BTreeMap<(String, String), Vec<PolicyRule>>,
     /// By namespace; empty for ClusterRoleBindings.
-    bindings: HashMap<String, Vec<Binding>>,
+    bindings: BTreeMap<String, Vec<Binding>>,
 }
 
 #[derive(Debug)]

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::{ClusterState, task::Task};
 use crate::{
     auth::{self, RbacAuthorizer},
-    ids,
     journal::WriteError,
     meta,
     scheme::Resource,
@@ -40,7 +39,7 @@ impl ClusterState {
         for mut object in auth::bootstrap_objects() {
             let kind = object["kind"].as_str().unwrap_or_default().to_string();
             let Some(endpoint) = self.scheme.by_kind(RBAC, "v1", &kind).cloned() else { continue };
-            strategy::prepare_create(&endpoint, &mut object, &ids::uid(), &self.now());
+            strategy::prepare_create(&endpoint, &mut object, &self.ids.uid(), &self.now());
             let key = Key::new(None, meta::name(&object));
             self.put(&endpoint.resource, key, object)?;
         }

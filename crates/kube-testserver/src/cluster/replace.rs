@@ -57,6 +57,7 @@ impl ClusterState {
 
     /// Replaces the state in memory and enqueues what the controllers find undone in it.
     pub(super) fn load_contents(&mut self, contents: Vec<StateEntry>, revision: u64) -> Vec<StateEntry> {
+        self.ids.continue_after(revision);
         self.store = self.store.restarted_at(revision);
         self.scheme = Scheme::with_built_in(&mut self.store);
         self.owners = OwnerIndex::default();

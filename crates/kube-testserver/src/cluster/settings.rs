@@ -1,5 +1,7 @@
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 /// Configuration of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -8,6 +10,10 @@ pub(crate) struct Settings {
     pub(crate) disabled: BTreeSet<BuiltInController>,
     /// Whether the server authenticates users and enforces RBAC.
     pub(crate) rbac: bool,
+    /// Determines the uids and generated names.
+    pub(crate) seed: Option<u64>,
+    /// The time at which the clock starts.
+    pub(crate) start_time: Option<Timestamp>,
 }
 
 impl Default for Settings {
@@ -17,7 +23,7 @@ impl Default for Settings {
             BuiltInController::ServiceAccounts,
             BuiltInController::Workloads,
         ]);
-        Self { history: 10_000, disabled, rbac: false }
+        Self { history: 10_000, disabled, rbac: false, seed: None, start_time: None }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     auth::{Credentials, RbacAuthorizer, TokenSigner},
     clock::Clock,
     gc::OwnerIndex,
-    ids,
+    ids::Ids,
     journal::{Journal, WriteError},
     kubelet::Kubelet,
     meta,
@@ -29,6 +29,7 @@ pub(crate) struct ClusterState {
     pub(crate) store: Store,
     pub(crate) scheme: Scheme,
     pub(crate) clock: Clock,
+    pub(crate) ids: Ids,
     pub(crate) kubelet: Kubelet,
     pub(crate) webhooks: Webhooks,
     pub(super) owners: OwnerIndex,
@@ -55,12 +56,13 @@ impl ClusterState {
     pub(crate) fn new(settings: Settings) -> Self {
         let mut store = Store::new(settings.history);
         let scheme = Scheme::with_built_in(&mut store);
-        let clock = Clock::new();
+        let clock = Clock::new(settings.start_time);
         let mut cluster = Self {
             store,
             scheme,
             kubelet: Kubelet::new(clock.clone()),
             clock,
+            ids: Ids::new(settings.seed),
             webhooks: Webhooks::default(),
             owners: OwnerIndex::default(),
             tasks: BTreeSet::new(),
@@ -98,7 +100,7 @@ impl ClusterState {
                 "kind": "Namespace",
                 "metadata": {
                     "name": name,
-                    "uid": ids::uid(),
+                    "uid": self.ids.uid(),
                     "creationTimestamp": self.now(),
                     "labels": {"kubernetes.io/metadata.name": name},
                 },

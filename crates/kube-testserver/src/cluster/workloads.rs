@@ -11,7 +11,6 @@ use crate::{
         plan_rollout, pod_from_template, run,
     },
     gc::ObjectId,
-    ids,
     journal::WriteError,
     kubelet::Container,
     meta,
@@ -264,7 +263,11 @@ impl ClusterState {
         let Some(endpoint) = self.scheme.by_plural(group, plural).cloned() else { return Ok(None) };
         endpoint.schema().default(&mut object);
         strategy::default(&endpoint, &mut object);
-        strategy::prepare_create(&endpoint, &mut object, &ids::uid(), &self.now());
+        if let Some(base) = meta::text(&object, "generateName").filter(|_| meta::name(&object).is_empty()) {
+            let name = self.ids.generated_name(base);
+            meta::set(&mut object, "name", name);
+        }
+        strategy::prepare_create(&endpoint, &mut object, &self.ids.uid(), &self.now());
         meta::drop_empty(&mut object);
         let key = Key::new(meta::text(&object, "namespace"), meta::name(&object));
         if self.store.get(endpoint.resource.table, &key).is_some() {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::{
     auth::User,
     cluster::ClusterState,
-    conversion, ids, meta,
+    conversion, meta,
     route::Query,
     scheme::Endpoint,
     status_error::StatusError,
@@ -90,17 +90,17 @@ impl Call {
     }
 
     /// Generates the name of a new object with `generateName`.
-    pub(super) fn name_new(&self, object: &mut Value) {
+    pub(super) fn name_new(&self, cluster: &ClusterState, object: &mut Value) {
         if meta::name(object).is_empty()
             && let Some(base) = meta::text(object, "generateName")
         {
-            let name = self.identity.name.get_or_init(|| ids::generated_name(base));
+            let name = self.identity.name.get_or_init(|| cluster.ids.generated_name(base));
             meta::set(object, "name", name.as_str());
         }
     }
 
-    pub(super) fn new_uid(&self) -> &str {
-        self.identity.uid.get_or_init(ids::uid)
+    pub(super) fn new_uid(&self, cluster: &ClusterState) -> &str {
+        self.identity.uid.get_or_init(|| cluster.ids.uid())
     }
 
     /// Converts a stored object to the version of the call.

@@ -75,9 +75,9 @@ pub(super) fn insert(
     let creation =
         Attributes { operation: Operation::Create, call, object: None, old: None, dry_run: options.dry_run };
     write::mutate(cluster, creation, &ownership, &mut object, &mut warnings)?;
-    call.name_new(&mut object);
+    call.name_new(cluster, &mut object);
     let requested = write::requested_service_spec(endpoint, &object);
-    strategy::prepare_create(endpoint, &mut object, call.new_uid(), &cluster.now());
+    strategy::prepare_create(endpoint, &mut object, call.new_uid(cluster), &cluster.now());
     write::allocate_addresses(cluster, call, requested.as_ref(), &mut object)?;
     warnings.extend(write::finish(cluster, call, None, &mut object, ownership)?);
     admission::validate(cluster, &Attributes { object: Some(&object), ..creation }, &mut warnings)?;

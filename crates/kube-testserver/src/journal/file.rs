@@ -32,7 +32,7 @@ pub(crate) struct Journal {
     /// The error of the last write, until one succeeds.
     failure: Option<WriteError>,
     /// Locks the directory.
-    _lock: File,
+    lock: File,
 }
 
 /// The state read from a directory.
@@ -129,7 +129,7 @@ impl Journal {
             unsynced: false,
             outdated: found.size == 0,
             failure: None,
-            _lock: lock,
+            lock,
         };
         Ok((journal, found.state))
     }
@@ -215,6 +215,8 @@ impl Drop for Journal {
     fn drop(&mut self) {
         // Survives a power failure as well.
         drop(self.file.sync_data());
+        // Closing the file is not enough: a process that another thread is starting holds a copy of it until it runs its program.
+        drop(self.lock.unlock());
     }
 }
 
@@ -384,6 +386,17 @@ mod tests {
         journal.append(&change(4, "c", false)).unwrap();
         drop(journal);
         assert_eq!(saved(dir.path()).unwrap().objects.len(), 2);
+    }
+
+    /// As a process that another thread starts holds until it runs its program.
+    #[test]
+    fn a_closed_directory_is_unlocked_although_a_copy_of_the_lock_is_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let (journal, _) = Journal::open(dir.path(), false).unwrap();
+        let _copy = journal.lock.try_clone().unwrap();
+        assert!(matches!(saved(dir.path()), Err(DataError::InUse { .. })));
+        drop(journal);
+        saved(dir.path()).unwrap();
     }
 
     #[cfg(unix)]

@@ -221,7 +221,7 @@ mod tests {
 
     #[tokio::test]
     async fn followers_get_new_lines_until_the_container_is_removed() {
-        let book = ContainerLogs::new(Clock::new());
+        let book = ContainerLogs::new(Clock::new(None));
         book.append(&container(), "one\ntwo");
         let follow = LogQuery { follow: true, tail: Some(1), limit: Some(9), ..LogQuery::default() };
         let mut tail = book.tail(&container(), follow);

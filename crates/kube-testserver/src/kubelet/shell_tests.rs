@@ -58,7 +58,7 @@ async fn files_are_per_container_and_copied_as_archives() {
 #[tokio::test]
 async fn attach_prints_the_log_or_echoes_input() {
     let container = Container { namespace: "default".into(), pod: "web".into(), name: "main".into() };
-    let logs = ContainerLogs::new(Clock::new());
+    let logs = ContainerLogs::new(Clock::new(None));
     let (process, mut streams) = Process::new(container.clone(), Vec::new(), false);
     drop(streams.stdin);
     let reader = tokio::spawn(attach(process, logs.clone()));

@@ -1,16 +1,10 @@
 use serde_json::Value;
 
 use super::{WritePart, allocate, built_in};
-use crate::{ids, meta, scheme::Endpoint};
+use crate::{meta, scheme::Endpoint};
 
 /// Sets the fields of a new object that the server owns, and removes those that clients cannot set.
 pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, uid: &str, now: &str) {
-    if meta::name(object).is_empty()
-        && let Some(base) = meta::text(object, "generateName")
-    {
-        let name = ids::generated_name(base);
-        meta::set(object, "name", name);
-    }
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
         meta::set(object, field, Value::Null);
     }
@@ -59,14 +53,6 @@ mod tests {
         for gone in ["generation", "deletionTimestamp", "selfLink"] {
             assert!(metadata.get(gone).is_none(), "{gone}");
         }
-    }
-
-    #[test]
-    fn a_name_is_generated_only_if_missing() {
-        let generated = prepared("", "configmaps", json!({"metadata": {"generateName": "web-"}}));
-        assert!(meta::name(&generated).starts_with("web-"));
-        let named = prepared("", "configmaps", json!({"metadata": {"name": "a", "generateName": "web-"}}));
-        assert_eq!(meta::name(&named), "a");
     }
 
     #[test]

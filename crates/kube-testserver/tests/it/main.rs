@@ -10,6 +10,7 @@ mod crds;
 mod crud;
 mod data_dir;
 mod deletion;
+mod determinism;
 mod documents;
 mod evictions;
 mod faults;
