@@ -212,6 +212,8 @@ impl Server {
 
     async fn connect(&self) -> Result<Connection, Failure> {
         let tcp = tokio::net::TcpStream::connect(&self.address).await?;
+        // The head and the body of a request are two writes.
+        tcp.set_nodelay(true)?;
         let (send, connection) =
             hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(tcp)).await?;
         tokio::spawn(connection);
