@@ -8,7 +8,7 @@ use kube_testserver::{Fault, FaultResponse, Match, TestServer, User};
 use tokio::time::Instant;
 
 fn config() -> Config {
-    Config::new("http://server".parse().unwrap())
+    Config::new(http::Uri::from_static("http://server"))
 }
 
 #[tokio::test(start_paused = true)]
