@@ -25,7 +25,7 @@ where
     /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
-    /// let wanted = json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": { "color": "blue" } });
+    /// let wanted = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "settings" }, "data": { "color": "blue" } });
     /// maps.patch("settings", &PatchParams::apply("painter"), &Patch::Apply(wanted)).await?;
     /// let change = json!({ "data": { "size": "5" } });
     /// let settings = maps.patch("settings", &PatchParams::default(), &Patch::Merge(change)).await?;
