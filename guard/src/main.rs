@@ -8,7 +8,9 @@ mod pods;
 mod server;
 
 use anyhow::Context;
+use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
+use http_body_util::{BodyExt, Full};
 use k8s_openapi::api::core::v1::Pod;
 use kube::{
     Api, Client,
@@ -20,12 +22,22 @@ use kube::{
         watcher::{self, Event, watcher},
     },
 };
+use kube_testserver::ApiServer;
 use std::{convert::Infallible, env, future::ready, sync::Arc};
 use tokio::runtime::Runtime;
+use tower::ServiceExt;
 
 /// What is counted.
-const OPERATIONS: [&str; 6] =
-    ["get", "list-item", "watch-event", "dispatch", "compact-fill", "compact-fill-and-get"];
+const OPERATIONS: [&str; 8] = [
+    "get",
+    "list-item",
+    "watch-event",
+    "dispatch",
+    "compact-fill",
+    "compact-fill-and-get",
+    "server-create",
+    "server-watched-create",
+];
 
 fn main() -> anyhow::Result<()> {
     let mut args = env::args().skip(1);
@@ -69,6 +81,8 @@ async fn run(operation: &str, count: usize, Prepared { client, pods }: Prepared)
         "dispatch" => dispatch(pods).await?,
         "compact-fill" => compact_fill(client, count).await.map(drop)?,
         "compact-fill-and-get" => compact_get(client, count).await?,
+        "server-create" => server_creates(count, false).await?,
+        "server-watched-create" => server_creates(count, true).await?,
         _ => anyhow::bail!("unknown operation {operation:?}: expected one of {}", OPERATIONS.join(", ")),
     }
     Ok(())
@@ -121,6 +135,30 @@ async fn compact_get(client: Client, count: usize) -> anyhow::Result<()> {
     for index in 0..count {
         let name = format!("checkout-7c9d8f6b54-{index:05}");
         anyhow::ensure!(store.try_get(&ObjectRef::new(&name).within("default"))?.is_some());
+    }
+    Ok(())
+}
+
+/// ConfigMaps created in the embedded server, without a client; one watcher reads them as they come.
+async fn server_creates(count: usize, watched: bool) -> anyhow::Result<()> {
+    const PATH: &str = "/api/v1/namespaces/default/configmaps";
+    let server = ApiServer::builder().seed(7).service()?;
+    let request = |method: &str, path: &str, body: String| {
+        let request = http::Request::builder().method(method).uri(path);
+        request.header("content-type", "application/json").body(Full::<Bytes>::from(body))
+    };
+    let watch = request("GET", &format!("{PATH}?watch=1"), String::new())?;
+    let mut watch = server.clone().oneshot(watch).await?.into_body();
+    for index in 0..count {
+        let object =
+            format!(r#"{{"metadata":{{"name":"map-{index:06}"}},"data":{{"text":"{}"}}}}"#, "x".repeat(1000));
+        let response = server.clone().oneshot(request("POST", PATH, object)?).await?;
+        anyhow::ensure!(response.status() == http::StatusCode::CREATED);
+        let body = response.into_body().collect().await?.to_bytes();
+        if watched {
+            let event = watch.frame().await.context("the watch has ended")??.into_data();
+            anyhow::ensure!(event.is_ok_and(|event| event.len() > body.len()));
+        }
     }
     Ok(())
 }
