@@ -42,7 +42,6 @@ pub(crate) fn update(write: Update<'_>) -> Result<Vec<ManagedFieldsEntry>, Statu
         }
     };
     let changed = Changed::between(schema, old, new);
-    let (taken, removed) = (changed.taken.clone(), changed.removed.clone());
     let own = ManagedFieldsEntry {
         manager: write.manager.into(),
         operation: ManagedFieldsOperation::Update,
@@ -52,6 +51,12 @@ pub(crate) fn update(write: Update<'_>) -> Result<Vec<ManagedFieldsEntry>, Statu
         fields: Default::default(),
     };
     let (others, before) = managed::split(managers, &own);
+    let mut own = before.unwrap_or(own);
+    own.fields = own.fields.difference(&changed.removed).union(&changed.taken);
+    if !changed.taken.is_empty() {
+        // Genuine servers set no time for changes through `scale`.
+        own.time = (subresource != "scale").then(|| write.now.into());
+    }
     let mut changed = ChangedFields::new(write.versions, api_version, changed, old, new);
     let mut entries = Vec::new();
     for mut entry in others {
@@ -60,12 +65,6 @@ pub(crate) fn update(write: Update<'_>) -> Result<Vec<ManagedFieldsEntry>, Statu
             entry.fields = entry.fields.difference(taken).difference(removed);
             entries.push(entry);
         }
-    }
-    let mut own = before.unwrap_or(own);
-    own.fields = own.fields.difference(&removed).union(&taken);
-    if !taken.is_empty() {
-        // Genuine servers set no time for changes through `scale`.
-        own.time = (subresource != "scale").then(|| write.now.into());
     }
     entries.push(own);
     Ok(managed::normalize(entries))

@@ -1,3 +1,5 @@
+use std::cell::OnceCell;
+
 use serde_json::Value;
 
 use super::Call;
@@ -52,25 +54,28 @@ impl Ownership {
     }
 }
 
-/// The versions of the resource of a call.
+/// The versions of the resource of a call. The other versions are only looked up when a manager wrote in one.
 pub(super) struct ResourceVersions<'a> {
     cluster: &'a ClusterState,
     call: &'a Call,
-    endpoints: Vec<Endpoint>,
+    all: OnceCell<Vec<Endpoint>>,
 }
 
 impl<'a> ResourceVersions<'a> {
     pub(super) fn of(cluster: &'a ClusterState, call: &'a Call) -> Self {
-        let resource = &call.endpoint.resource;
-        let endpoints = match resource.custom {
-            true => resource.all_versions().collect(),
-            false => cluster.scheme.endpoints_of(resource.table).cloned().collect(),
-        };
-        Self { cluster, call, endpoints }
+        Self { cluster, call, all: OnceCell::new() }
     }
 
     fn endpoint(&self, api_version: &str) -> Option<&Endpoint> {
-        self.endpoints.iter().find(|endpoint| endpoint.api_version() == api_version)
+        let own = &self.call.endpoint;
+        if own.api_version() == api_version {
+            return Some(own);
+        }
+        let all = self.all.get_or_init(|| match own.resource.custom {
+            true => own.resource.all_versions().collect(),
+            false => self.cluster.scheme.endpoints_of(own.resource.table).cloned().collect(),
+        });
+        all.iter().find(|endpoint| endpoint.api_version() == api_version)
     }
 }
 

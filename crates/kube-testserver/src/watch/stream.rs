@@ -221,9 +221,10 @@ impl Watch {
         let endpoint = self.encoder.endpoint();
         // Another storage version or conversion applies to the events from now on.
         if endpoint.resource.custom
+            && let Some(current) = cluster.scheme.by_table(self.table)
+            && !Arc::ptr_eq(current, &endpoint.resource)
             && let Some(current) =
                 cluster.scheme.find(endpoint.group(), &endpoint.version().name, endpoint.plural())
-            && !Arc::ptr_eq(&current.resource, &endpoint.resource)
         {
             self.encoder.set_endpoint(current.clone());
         }
