@@ -285,3 +285,37 @@ where
 fn downcast<T: 'static>(keys: Box<dyn Any + Send>) -> Vec<T> {
     *keys.downcast().expect("invariant: the keys come from the same index")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    #[test]
+    fn an_index_is_equal_to_its_clones_only_and_a_built_in_one_to_its_kind() {
+        let (one, other) = (Index::new(|_: &ConfigMap| [0]), Index::new(|_: &ConfigMap| [0]));
+        let (labels, owners) = (Index::<ConfigMap, String>::labels(), Index::<ConfigMap, String>::owners());
+        assert!(one.id() == one.clone().id() && one.id() != other.id());
+        assert!(*labels.id() == IndexId::Labels && *owners.id() == IndexId::Owners);
+        assert!(labels.id() == Index::<ConfigMap, String>::labels().id() && labels.id() != owners.id());
+        assert!(owners.id() == Index::<ConfigMap, String>::owners().id() && one.id() != owners.id());
+        assert_eq!(format!("{labels:?}"), "Index { id: Labels, .. }");
+    }
+
+    #[test]
+    fn a_key_without_objects_is_removed() {
+        let mut buckets = IndexBuckets::<ConfigMap, u8> {
+            id: IndexId::Labels,
+            objects: AHashMap::new(),
+            without_keys: ObjectTable::default(),
+        };
+        let object = Arc::new(ConfigMap::default());
+        let keys = |keys: &[u8]| -> IndexKeys { Some(Box::new(keys.to_vec())) };
+        for removed_with in [keys(&[1, 2]), None] {
+            buckets.insert(&object, keys(&[1, 2]));
+            assert_eq!(buckets.objects.len(), 2);
+            buckets.remove(&object, removed_with);
+            assert!(buckets.objects.is_empty());
+        }
+    }
+}

@@ -153,3 +153,53 @@ fn pairs(expression: Expression) -> Option<Vec<String>> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::index::Index, *};
+    use k8s_openapi::api::core::v1::ConfigMap;
+    use kube_core::ResourceExt;
+
+    fn labelled(name: &str, app: &str) -> Arc<ConfigMap> {
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some(name.into());
+        object.labels_mut().insert("app".into(), app.into());
+        Arc::new(object)
+    }
+
+    fn table(declared: &DeclaredIndexes<ConfigMap>) -> IndexedTable<ConfigMap> {
+        let mut table = IndexedTable::with_capacity(0, declared);
+        for object in [labelled("a", "web"), labelled("b", "db"), labelled("c", "web")] {
+            let keys = declared.keys(&object, |panic| panic!("{panic}"));
+            table.insert(object, Vec::new(), keys);
+        }
+        table
+    }
+
+    fn candidates(table: &IndexedTable<ConfigMap>, selector: &str) -> Option<Vec<String>> {
+        let selector = selector.parse().unwrap();
+        let mut names: Vec<String> = table.candidates(&selector)?.map(|object| object.name_any()).collect();
+        names.sort_unstable();
+        Some(names)
+    }
+
+    #[test]
+    fn an_index_by_label_narrows_down_what_a_selector_can_match() {
+        let mut declared = DeclaredIndexes::default();
+        assert!(declared.is_empty());
+        declared.push(Arc::new(Index::<ConfigMap, String>::owners()));
+        assert!(!declared.is_empty());
+        assert_eq!(candidates(&table(&declared), "app=web"), None, "no index by label");
+        declared.push(Arc::new(Index::<ConfigMap, String>::labels()));
+        let table = table(&declared);
+        let some = |names: &[&str]| Some(names.iter().map(ToString::to_string).collect());
+        assert_eq!(candidates(&table, "app=web"), some(&["a", "c"]));
+        assert_eq!(candidates(&table, "!canary,app in (db,cache)"), some(&["b"]));
+        assert_eq!(candidates(&table, "app=none"), some(&[]));
+        assert_eq!(candidates(&table, "app!=web"), None, "any object may match");
+        let by_label =
+            |pair| table.indexed::<String, str>(&IndexId::Labels, pair).unwrap().map(Iterator::count);
+        assert_eq!((by_label("app=web"), by_label("app=none")), (Some(2), None));
+        assert!(table.indexed::<String, str>(&IndexId::Owners, "1").is_some_and(|found| found.is_none()));
+    }
+}

@@ -251,3 +251,103 @@ fn a_running_list_ends_no_wait_when_another_namespace_completes_the_sync() {
     harness.list("x", &[]);
     assert!(is_over());
 }
+
+impl NamespaceSetHarness {
+    fn collection(&mut self, namespace: &str, event: CollectionEvent<ConfigMap>) -> Vec<String> {
+        self.emitted(|set, emit| assert!(set.event(namespace, event.into(), emit).is_none()))
+    }
+
+    /// A complete list of a known version.
+    fn list_at(&mut self, namespace: &str, version: &str, objects: &[(&str, u32)]) {
+        self.collection(namespace, CollectionEvent::Init);
+        for (name, version) in objects {
+            self.collection(namespace, CollectionEvent::InitApply(object(namespace, name, *version)));
+        }
+        self.collection(namespace, CollectionEvent::Synced { resource_version: version.into() });
+    }
+
+    /// Starts a wait for an object that was never seen. Returns whether it is over.
+    fn wait(&self, namespace: &str, version: &str) -> impl FnMut() -> bool + use<> {
+        let key = ObjectKey { namespace: Some(namespace.into()), name: "unseen".into() };
+        let awaited = Awaited::State { uid: None, version: version.into(), was_visible: false };
+        let mut wait = self.store.wait_until(key, awaited);
+        move || (&mut wait).now_or_never().is_some()
+    }
+}
+
+#[test]
+fn bookmarks_end_waits_in_their_namespace() {
+    let progress = |version: &str| CollectionEvent::Progress { resource_version: version.into() };
+    let mut harness = NamespaceSetHarness::of(&["x", "y"]);
+    harness.list_at("x", "5", &[]);
+    assert!(harness.collection("x", progress("9")).is_empty());
+    let (mut eight, mut ten, mut other) =
+        (harness.wait("x", "8"), harness.wait("x", "10"), harness.wait("y", "8"));
+    assert!(!eight(), "the store is not ready");
+    harness.list_at("y", "6", &[]);
+    assert!(eight() && !ten() && !other(), "what was known before the store was ready counts");
+    harness.collection("x", progress("12"));
+    assert!(ten() && !other());
+    harness.collection("y", progress("12"));
+    assert!(other());
+}
+
+#[test]
+fn changes_before_the_store_is_ready_advance_the_version_of_their_list() {
+    for known in [true, false] {
+        let mut harness = NamespaceSetHarness::of(&["x", "y"]);
+        match known {
+            true => harness.list_at("x", "5", &[("a", 5)]),
+            false => drop(harness.list("x", &[("a", 5)])),
+        }
+        harness.event("x", Event::Apply(object("x", "a", 8)));
+        harness.event("x", Event::Delete(object("x", "b", 7)));
+        let (mut eight, mut nine) = (harness.wait("x", "8"), harness.wait("x", "9"));
+        harness.list("y", &[]);
+        assert!(eight() && !nine(), "known: {known}");
+    }
+}
+
+#[test]
+fn an_undecodable_object_stays_until_it_is_deleted() {
+    let undecodable = |deleted| UndecodableObject {
+        namespace: Some("x".into()),
+        name: "a".into(),
+        uid: None,
+        resource_version: Some("2".into()),
+        deleted,
+        error: "data: expected a map".into(),
+    };
+    let mut harness = NamespaceSetHarness::of(&["x"]);
+    harness.list("x", &[("a", 1), ("b", 1)]);
+    for (deleted, emitted, left) in [(false, &[][..], 2), (true, &["Delete(x/a)"][..], 1)] {
+        let event = CollectionEvent::Undecodable(undecodable(deleted));
+        let events = harness.emitted(|set, emit| {
+            let error = set.event("x", event.into(), emit).expect("an error that names the object");
+            assert!(error.to_string().contains("data: expected a map"), "{error}");
+        });
+        assert_eq!(
+            (events.as_slice(), harness.visible().len()),
+            (&emitted.iter().map(ToString::to_string).collect::<Vec<_>>()[..], left)
+        );
+    }
+    // In a running list the last readable state is kept, too.
+    harness.event("x", Event::Init);
+    let again = UndecodableObject { name: "b".into(), ..undecodable(false) };
+    harness.emitted(|set, emit| drop(set.event("x", CollectionEvent::Undecodable(again).into(), emit)));
+    assert!(harness.event("x", Event::InitDone).is_empty());
+    assert_eq!(harness.visible(), names(&["x/b@1"]));
+}
+
+#[test]
+fn the_panics_of_index_functions_are_returned_once() {
+    let (_store, writer) = store();
+    let broken = crate::reflector::Index::<ConfigMap, String>::new(|_| -> Vec<String> { panic!("broken") });
+    let mut set = NamespaceSet::new(writer.with_index(&broken));
+    let mut emit = Vec::new();
+    set.set_namespaces(["x".to_owned()], &mut emit);
+    for event in [Event::Init, Event::InitApply(object("x", "a", 1)), Event::InitDone] {
+        set.event("x", event.into(), &mut emit);
+    }
+    assert_eq!((set.take_index_panics().len(), set.take_index_panics().len()), (1, 0));
+}

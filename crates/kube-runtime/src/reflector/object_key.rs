@@ -41,3 +41,15 @@ impl<K: Lookup> From<&ObjectRef<K>> for ObjectKey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_displayed_like_a_reference_without_the_kind() {
+        let key =
+            |namespace: Option<&str>| ObjectKey { namespace: namespace.map(Into::into), name: "a".into() };
+        assert_eq!((key(Some("x")).to_string(), key(None).to_string()), ("a.x".to_owned(), "a".to_owned()));
+    }
+}

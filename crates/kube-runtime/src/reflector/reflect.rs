@@ -102,3 +102,25 @@ where
         (least.saturating_add(self.outbox.len()), None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reflector::store;
+    use futures::{FutureExt, StreamExt, stream};
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    #[test]
+    fn it_returns_what_the_stream_returns_and_ends_with_it() {
+        let (store, writer) = store::<ConfigMap>();
+        let events = [Event::Init, Event::InitApply(ConfigMap::default()), Event::InitDone];
+        let mut filled = FillStore::new(stream::iter(events.map(Ok)), writer);
+        assert_eq!(filled.size_hint(), (3, None));
+        for left in [2, 1, 0] {
+            assert!(matches!(filled.next().now_or_never(), Some(Some(Ok(_)))));
+            assert_eq!(filled.size_hint(), (left, None));
+        }
+        assert!(filled.next().now_or_never().is_some_and(|end| end.is_none()));
+        assert_eq!(store.len(), 1);
+    }
+}
