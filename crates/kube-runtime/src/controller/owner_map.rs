@@ -6,12 +6,12 @@
 //! An owner is any object that the mapper returns for a related object, with or without an owner reference.
 
 use crate::reflector::ObjectKey;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 
 /// The related objects of one watch, and the owners of each.
 #[derive(Debug, Default)]
 pub(super) struct OwnerMap {
-    related: AHashMap<ObjectKey, Entry>,
+    related: HashMap<ObjectKey, Entry>,
     /// The number of lists that have started.
     list_generation: u32,
 }

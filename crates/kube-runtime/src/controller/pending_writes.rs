@@ -8,8 +8,8 @@ use crate::{
         store::{Awaited, StoreWait},
     },
 };
-use ahash::AHashMap;
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use hashbrown::HashMap;
 use kube_core::{ObjectMeta, Resource};
 use std::{
     any::Any,
@@ -108,7 +108,7 @@ fn is_deleted(meta: &ObjectMeta) -> bool {
 ///
 /// The store wakes the waits; there is no polling. An object without a pending write uses no memory.
 pub(super) struct PendingWrites {
-    parked: AHashMap<Arc<ObjectKey>, Option<ParkedRequest>>,
+    parked: HashMap<Arc<ObjectKey>, Option<ParkedRequest>>,
     waits: FuturesUnordered<BoxFuture<'static, Arc<ObjectKey>>>,
     max_wait: Duration,
 }
@@ -123,7 +123,7 @@ pub(super) struct ParkedRequest {
 impl PendingWrites {
     /// Each wait ends after at most `max_wait`.
     pub(super) fn new(max_wait: Duration) -> Self {
-        Self { parked: AHashMap::new(), waits: FuturesUnordered::new(), max_wait }
+        Self { parked: HashMap::new(), waits: FuturesUnordered::new(), max_wait }
     }
 
     /// Whether to wait for writes at all.

@@ -1,7 +1,7 @@
 //! Series of events: which event repeats one that was published already (client-go's event correlator).
 
 use super::event::{Event, EventType, Reference};
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -39,8 +39,8 @@ impl SeriesKey {
 /// once all series of the old generation have ended.
 #[derive(Debug, Default)]
 pub(super) struct SeriesCache {
-    young: AHashMap<SeriesKey, Series>,
-    old: AHashMap<SeriesKey, Series>,
+    young: HashMap<SeriesKey, Series>,
+    old: HashMap<SeriesKey, Series>,
     /// When the young generation started.
     young_since: Option<Instant>,
 }

@@ -2,7 +2,7 @@
 
 use super::{Predicate, predicates::hash};
 use crate::{reflector::ObjectKey, unwind::catch_panic};
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use kube_core::Resource;
 use std::hash::Hash;
 
@@ -29,7 +29,7 @@ pub(crate) fn state_of<K: Resource>(
 /// The last state of each existing object of a collection: about 120 bytes each. No I/O; every operation costs O(1).
 #[derive(Debug, Default)]
 pub(crate) struct SeenStates {
-    seen: AHashMap<ObjectKey, Seen>,
+    seen: HashMap<ObjectKey, Seen>,
     /// The number of lists that have started.
     list_generation: u32,
 }

@@ -6,8 +6,8 @@ use crate::{
     unwind::{ObjectPanic, catch_panic},
     watcher::Error,
 };
-use ahash::AHashMap;
 use futures::{Stream, ready};
+use hashbrown::HashMap;
 use kube_core::Resource;
 use pin_project_lite::pin_project;
 use std::{
@@ -130,7 +130,7 @@ fn predicate_panicked<K: Resource>(object: &K, message: String) -> Error {
 /// The last property of each object that was seen within the TTL. Every operation costs O(1) amortized.
 struct PropertyCache {
     ttl: Duration,
-    entries: AHashMap<ObjectKey, CachedProperty>,
+    entries: HashMap<ObjectKey, CachedProperty>,
     /// Each cached object once, with the time of its last expiry check, oldest first.
     expiry_queue: VecDeque<(Instant, ObjectKey)>,
 }
@@ -144,7 +144,7 @@ struct CachedProperty {
 
 impl PropertyCache {
     fn new(ttl: Duration) -> Self {
-        Self { ttl, entries: AHashMap::new(), expiry_queue: VecDeque::new() }
+        Self { ttl, entries: HashMap::new(), expiry_queue: VecDeque::new() }
     }
 
     /// Caches `property`. Returns whether it differs from the cached one, which includes that either is unknown. An object

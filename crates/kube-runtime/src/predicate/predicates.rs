@@ -1,11 +1,14 @@
 //! Built-in predicates for [`predicate_filter`](crate::WatchStreamExt::predicate_filter).
 
-use ahash::RandomState;
+use hashbrown::DefaultHashBuilder;
 use kube_core::{Resource, ResourceExt};
-use std::{hash::Hash, sync::LazyLock};
+use std::{
+    hash::{BuildHasher, Hash},
+    sync::LazyLock,
+};
 
 /// One hasher for the whole process, so that the hashes of different properties can be combined.
-static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
 
 /// `metadata.generation`, which changes with the spec but not with the status. `None` for kinds without generations.
 ///

@@ -2,8 +2,8 @@
 //! `ItemExponentialFailureRateLimiter`, with jitter).
 
 use crate::delay::MAX_DELAY;
-use ahash::AHashMap;
 use fastrand::Rng;
+use hashbrown::HashMap;
 use std::{hash::Hash, time::Duration};
 
 /// The consecutive failures of keys `K`. The delay of a key doubles with each of its failures.
@@ -11,7 +11,7 @@ use std::{hash::Hash, time::Duration};
 /// No clock; all randomness comes from `rng`. Uses memory only for keys whose last run failed.
 #[derive(Debug)]
 pub(crate) struct KeyBackoff<K> {
-    failures: AHashMap<K, u32>,
+    failures: HashMap<K, u32>,
     range: BackoffRange,
     rng: Rng,
 }
@@ -31,7 +31,7 @@ impl Default for BackoffRange {
 
 impl<K: Eq + Hash> KeyBackoff<K> {
     pub(crate) fn new(range: BackoffRange, rng: Rng) -> Self {
-        Self { failures: AHashMap::new(), range, rng }
+        Self { failures: HashMap::new(), range, rng }
     }
 
     /// Counts one more failure of `key` and returns the delay of its retry.

@@ -11,7 +11,7 @@
 //! - Every operation costs O(log n) or less. A key that neither waits nor runs uses no memory.
 
 use super::lanes::{Priority, PriorityLanes};
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use std::{collections::BTreeMap, hash::Hash, time::Duration};
 use tokio::time::Instant;
 
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 /// clone.
 #[derive(Debug)]
 pub(crate) struct Queue<K, P> {
-    entries: AHashMap<K, Entry<P>>,
+    entries: HashMap<K, Entry<P>>,
     /// Keys that are not due yet. The sequence number keeps keys with the same due time in push order.
     delayed: BTreeMap<(Instant, u64), K>,
     /// Keys that are due.
@@ -74,7 +74,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
     /// An empty queue with at most `limit` running keys; 0 means no limit.
     pub(crate) fn new(limit: u16) -> Self {
         Self {
-            entries: AHashMap::new(),
+            entries: HashMap::new(),
             delayed: BTreeMap::new(),
             ready: PriorityLanes::new(),
             running: 0,

@@ -3,9 +3,9 @@
 //! `tests/loom.rs` includes this file with loom's locks and tests every interleaving.
 
 use super::locks::Mutex;
-use ahash::AHashMap;
+use hashbrown::{HashMap, hash_map::Entry};
 use std::{
-    collections::{VecDeque, hash_map::Entry},
+    collections::VecDeque,
     hash::Hash,
     task::{Context, Poll, Waker},
 };
@@ -15,7 +15,7 @@ pub(super) struct Inbox<Key, V>(Mutex<Pending<Key, V>>);
 
 struct Pending<Key, V> {
     order: VecDeque<Key>,
-    newest: AHashMap<Key, V>,
+    newest: HashMap<Key, V>,
     waker: Option<Waker>,
     closed: bool,
 }
@@ -24,7 +24,7 @@ impl<Key: Eq + Hash + Clone, V: Clone> Inbox<Key, V> {
     pub(super) fn with_capacity(capacity: usize) -> Self {
         Self(Mutex::new(Pending {
             order: VecDeque::with_capacity(capacity),
-            newest: AHashMap::with_capacity(capacity),
+            newest: HashMap::with_capacity(capacity),
             waker: None,
             closed: false,
         }))

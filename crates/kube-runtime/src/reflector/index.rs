@@ -2,7 +2,7 @@
 
 use super::{object_ref::Lookup, object_table::ObjectTable};
 use crate::unwind::catch_panic;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use kube_core::ResourceExt;
 use std::{any::Any, borrow::Borrow, fmt, hash::Hash, sync::Arc};
 
@@ -200,7 +200,7 @@ where
     fn empty_buckets(&self) -> Box<dyn AnyBuckets<K>> {
         Box::new(IndexBuckets::<K, T> {
             id: self.id.clone(),
-            objects: AHashMap::new(),
+            objects: HashMap::new(),
             without_keys: ObjectTable::default(),
         })
     }
@@ -216,7 +216,7 @@ pub(super) trait AnyBuckets<K>: Any + Send + Sync {
 /// The objects of a store by the keys of one index.
 pub(super) struct IndexBuckets<K: 'static, T: 'static> {
     id: IndexId,
-    objects: AHashMap<T, ObjectTable<K>>,
+    objects: HashMap<T, ObjectTable<K>>,
     /// The objects whose index function panicked.
     without_keys: ObjectTable<K>,
 }
@@ -306,7 +306,7 @@ mod tests {
     fn a_key_without_objects_is_removed() {
         let mut buckets = IndexBuckets::<ConfigMap, u8> {
             id: IndexId::Labels,
-            objects: AHashMap::new(),
+            objects: HashMap::new(),
             without_keys: ObjectTable::default(),
         };
         let object = Arc::new(ConfigMap::default());

@@ -9,7 +9,7 @@ use crate::{
     version::parse,
     watcher::{self, CollectionEvent, Event, UndecodableObject},
 };
-use ahash::AHashSet;
+use hashbrown::HashSet;
 use std::{
     collections::{BTreeMap, BTreeSet},
     hash::Hash,
@@ -39,7 +39,7 @@ enum Stage {
 
 struct WatchedNamespace<K> {
     /// The names of its objects in the store.
-    names: AHashSet<Box<str>>,
+    names: HashSet<Box<str>>,
     running_list: Option<NamespaceList<K>>,
     initial_sync: InitialSync,
     /// The version of its list, until the store is ready.
@@ -121,7 +121,7 @@ where
             wanted.into_iter().filter(|namespace| !self.namespaces.contains_key(namespace)).collect();
         for namespace in &added {
             let watched = WatchedNamespace {
-                names: AHashSet::new(),
+                names: HashSet::new(),
                 running_list: None,
                 initial_sync: InitialSync::Pending,
                 list_version: None,
@@ -262,7 +262,7 @@ where
         let highest = list.objects.values().filter_map(version_of).max();
         let version = version.unwrap_or(ListVersion::Unknown { highest });
         watched.initial_sync = InitialSync::Complete;
-        let mut names: AHashSet<Box<str>> = list.objects.keys().cloned().collect();
+        let mut names: HashSet<Box<str>> = list.objects.keys().cloned().collect();
         names.extend(list.undecodable.keys().filter(|name| watched.names.contains(*name)).cloned());
         let old = std::mem::replace(&mut watched.names, names);
         if self.stage == Stage::Syncing {

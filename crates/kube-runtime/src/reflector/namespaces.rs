@@ -6,11 +6,11 @@ use super::{
     store::{IndexPanic, Writer},
 };
 use crate::watcher::{self, Event};
-use ahash::AHashMap;
 use futures::{
     Stream, StreamExt, TryStreamExt,
     stream::{self, AbortHandle, BoxStream, SelectAll},
 };
+use hashbrown::HashMap;
 use std::{future::ready, hash::Hash, pin::Pin, sync::Arc, time::Duration, vec};
 use tokio::time::{Sleep, sleep};
 
@@ -128,7 +128,7 @@ where
         namespaces: Some(Box::pin(namespaces)),
         watch,
         watches: SelectAll::new(),
-        aborts: AHashMap::new(),
+        aborts: HashMap::new(),
         sync_timeout: None,
         outbox: Vec::new().into_iter(),
     };
@@ -158,7 +158,7 @@ where
     namespaces: Option<Pin<Box<N>>>,
     watch: F,
     watches: SelectAll<BoxStream<'static, NamespacesInput<K>>>,
-    aborts: AHashMap<String, AbortHandle>,
+    aborts: HashMap<String, AbortHandle>,
     /// Runs from the first item of `namespaces` until the initial sync is complete.
     sync_timeout: Option<Pin<Box<Sleep>>>,
     outbox: vec::IntoIter<watcher::Result<StoreChange<K>>>,

@@ -1,26 +1,25 @@
 //! A hash table of objects by key, without a copy of the keys.
 
 use super::object_ref::Lookup;
-use ahash::RandomState;
-use hashbrown::HashTable;
-use std::{borrow::Cow, sync::Arc};
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::{borrow::Cow, hash::BuildHasher, sync::Arc};
 
 /// Objects of one kind by namespace and name, in O(1). Costs one pointer per object, because the key is read from the object.
 #[derive(Debug)]
 pub(super) struct ObjectTable<K> {
     objects: HashTable<Arc<K>>,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
 }
 
 impl<K> Default for ObjectTable<K> {
     fn default() -> Self {
-        Self { objects: HashTable::new(), hasher: RandomState::new() }
+        Self { objects: HashTable::new(), hasher: DefaultHashBuilder::default() }
     }
 }
 
 impl<K: Lookup> ObjectTable<K> {
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self { objects: HashTable::with_capacity(capacity), hasher: RandomState::new() }
+        Self { objects: HashTable::with_capacity(capacity), hasher: DefaultHashBuilder::default() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -66,7 +65,7 @@ impl<K: Lookup> ObjectTable<K> {
     }
 }
 
-fn hash(hasher: &RandomState, namespace: Option<&str>, name: &str) -> u64 {
+fn hash(hasher: &DefaultHashBuilder, namespace: Option<&str>, name: &str) -> u64 {
     hasher.hash_one((namespace, name))
 }
 

@@ -1,7 +1,7 @@
 //! The objects whose last reconcile failed.
 
 use crate::reflector::ObjectKey;
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -10,7 +10,7 @@ const CAPACITY: usize = 32;
 
 /// The objects that failed most recently. Bounded; no I/O, no clock.
 #[derive(Debug, Default)]
-pub(super) struct Failures(AHashMap<Arc<ObjectKey>, Failure>);
+pub(super) struct Failures(HashMap<Arc<ObjectKey>, Failure>);
 
 /// The last failure of an object.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,7 +10,7 @@ use crate::{
     reflector::{ObjectKey, store::Store},
     watcher::WatchRegistry,
 };
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use kube_core::Resource;
 use parking_lot::Mutex;
 use std::{fmt, hash::Hash, sync::Arc, time::Duration};
@@ -32,7 +32,7 @@ pub(super) struct Facts {
     /// The limit of concurrent reconciles; 0 if there is none.
     pub(super) max_concurrent: u16,
     pub(super) queue: QueueNumbers,
-    pub(super) running: AHashMap<Arc<ObjectKey>, Arc<Running>>,
+    pub(super) running: HashMap<Arc<ObjectKey>, Arc<Running>>,
     pub(super) failures: Failures,
     pub(super) totals: Totals,
 }
@@ -78,7 +78,7 @@ impl Observation {
             cache: Some(Arc::new(store)),
             max_concurrent: 0,
             queue: QueueNumbers::default(),
-            running: AHashMap::new(),
+            running: HashMap::new(),
             failures: Failures::default(),
             totals: Totals::default(),
         };

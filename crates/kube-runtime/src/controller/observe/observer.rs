@@ -18,7 +18,7 @@ use crate::{
     reflector::ObjectKey,
     watcher::WatchRegistry,
 };
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use std::{error::Error as StdError, fmt, hash::Hash, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -153,7 +153,7 @@ impl Refresh for Observed {
         metrics.refresh(running.into_iter(), cache.map_or(0, |cache| cache.objects()));
         // The watches of one kind share a time series: that of the longest silent one.
         let watches = observation.watches.watches();
-        let mut ages: AHashMap<&str, (Duration, &WatchMetrics)> = AHashMap::new();
+        let mut ages: HashMap<&str, (Duration, &WatchMetrics)> = HashMap::new();
         for watch in &watches {
             let facts = watch.facts();
             let age = now.saturating_duration_since(facts.received.unwrap_or(facts.since));

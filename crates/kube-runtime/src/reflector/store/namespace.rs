@@ -9,7 +9,7 @@ use crate::{
     reflector::{Lookup, index::IndexKeys},
     watcher::Event,
 };
-use ahash::AHashSet;
+use hashbrown::HashSet;
 use std::{
     collections::{BTreeMap, BTreeSet},
     hash::Hash,
@@ -90,7 +90,7 @@ where
     pub(in crate::reflector) fn replace_in(
         &mut self,
         namespace: &str,
-        old: &AHashSet<Box<str>>,
+        old: &HashSet<Box<str>>,
         list: NamespaceList<K>,
     ) -> Vec<Event<Arc<K>>> {
         let removed = self.missing_from(&list, namespace, old);
@@ -117,12 +117,7 @@ where
     }
 
     /// The last states of the objects with the names `old` that the list does not contain.
-    fn missing_from(
-        &self,
-        list: &NamespaceList<K>,
-        namespace: &str,
-        old: &AHashSet<Box<str>>,
-    ) -> Vec<Arc<K>> {
+    fn missing_from(&self, list: &NamespaceList<K>, namespace: &str, old: &HashSet<Box<str>>) -> Vec<Arc<K>> {
         let names: BTreeSet<&str> =
             old.iter().map(|name| &**name).filter(|name| !list.objects.contains_key(*name)).collect();
         self.shared().objects.read(|table| {

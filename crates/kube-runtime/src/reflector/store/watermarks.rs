@@ -1,7 +1,7 @@
 //! High watermarks of the watched collections, and the waits for them.
 
 use crate::{reflector::ObjectKey, version::parse};
-use ahash::AHashMap;
+use hashbrown::HashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::oneshot;
 
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(super) struct HighWatermarks {
     /// By namespace, or by the empty string if one collection fills the store.
-    collections: AHashMap<Box<str>, Collection>,
+    collections: HashMap<Box<str>, Collection>,
     by_namespace: bool,
     /// Whether all namespaces have been added. Before that, a wait may begin in any namespace.
     namespaces_known: bool,
@@ -109,11 +109,11 @@ struct Collection {
     /// Versions cannot be compared between objects.
     opaque: bool,
     lists: ListGenerations,
-    waiters: AHashMap<u64, Waiter>,
+    waiters: HashMap<u64, Waiter>,
     /// The waits that the watermark ends, the lowest version first.
     by_version: BTreeSet<(u128, u64)>,
     /// The other waits, which an event of their object ends.
-    by_object: AHashMap<ObjectKey, Vec<u64>>,
+    by_object: HashMap<ObjectKey, Vec<u64>>,
 }
 
 /// Numbers the lists of a collection, from 1.

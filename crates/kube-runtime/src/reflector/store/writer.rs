@@ -14,7 +14,7 @@ use crate::{
     version::parse,
     watcher::{self, CollectionEvent, Event, UndecodableObject},
 };
-use ahash::AHashSet;
+use hashbrown::HashSet;
 use std::{borrow::Cow, fmt, hash::Hash, sync::Arc};
 use tokio::sync::watch;
 
@@ -81,7 +81,7 @@ where
     running_list: Option<RunningList>,
     /// Objects whose last readable state is retained although a later state exists. If the storage was restored from a backup, the next
     /// readable state may have the same version as the retained one.
-    outdated: AHashSet<ObjectKey>,
+    outdated: HashSet<ObjectKey>,
 }
 
 #[derive(Default)]
@@ -110,7 +110,7 @@ where
             ready: watch::Sender::new(false),
             indexes: WriterIndexes::default(),
             running_list: None,
-            outdated: AHashSet::new(),
+            outdated: HashSet::new(),
         }
     }
 
