@@ -115,3 +115,16 @@ impl PartialEq for Action {
 }
 
 impl Eq for Action {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_are_equal_by_their_next_run() {
+        let soon = Action::requeue(Duration::from_secs(1));
+        assert_eq!(soon, Action::requeue(Duration::from_secs(1)));
+        assert_ne!(soon, Action::requeue(Duration::from_secs(2)));
+        assert_ne!(soon, Action::await_change());
+    }
+}

@@ -189,3 +189,49 @@ where
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reflector::store::store;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    fn object(name: &str, version: &str) -> ConfigMap {
+        let (name, version) = (Some(name.into()), Some(version.into()));
+        let metadata =
+            ObjectMeta { name, resource_version: version, uid: Some("u".into()), ..Default::default() };
+        ConfigMap { metadata, ..Default::default() }
+    }
+
+    #[test]
+    fn what_a_relist_changes_comes_before_what_it_repeats() {
+        let (store, mut writer) = store();
+        let mut filter = OwnFilter::<ConfigMap>::default();
+        let mut priorities = |event| -> Vec<(String, Priority)> {
+            let triggers = filter.triggers_of_event(writer.apply_event(event), &store);
+            let priority_of = |trigger| match trigger {
+                Trigger::Object { request, priority } => (request.obj_ref.name, priority),
+                _ => unreachable!("there is no predicate"),
+            };
+            triggers.map(priority_of).collect()
+        };
+        let one = |name: &str, priority| vec![(name.to_owned(), priority)];
+        assert!(priorities(Event::Init).is_empty());
+        assert_eq!(
+            priorities(Event::InitApply(object("a", "1"))),
+            one("a", Priority::Background),
+            "the first list"
+        );
+        priorities(Event::InitApply(object("b", "1")));
+        assert!(priorities(Event::InitDone).is_empty());
+        priorities(Event::Init);
+        assert_eq!(
+            priorities(Event::InitApply(object("a", "1"))),
+            one("a", Priority::Background),
+            "unchanged"
+        );
+        assert_eq!(priorities(Event::InitApply(object("b", "2"))), one("b", Priority::Change), "changed");
+        priorities(Event::InitDone);
+        assert_eq!(priorities(Event::Apply(object("b", "3"))), one("b", Priority::Change));
+    }
+}

@@ -180,3 +180,26 @@ async fn an_external_request_survives_merging_with_an_internal_one() {
         assert!(pending.has_parked());
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn merged_requests_keep_the_reason_of_the_first_and_internal_ones_can_be_dropped() {
+    let old = object("1", "9");
+    let (store, _writer) = store_with(&old);
+    let write = WriteVersion::of(&object("1", "10")).unwrap();
+    let mut external = pending(&store, &old, &write);
+    assert!(external.park(&key(), ReconcileReason::Custom { reason: "first".into() }).is_none());
+    assert!(external.park(&key(), ReconcileReason::ObjectUpdated).is_none());
+    let (_, parked) = poll_fn(|cx| external.poll_visible(cx)).await;
+    assert_eq!(parked.unwrap().reason.to_string(), "first");
+
+    let mut internal = pending(&store, &old, &write);
+    assert!(internal.park(&key(), ReconcileReason::BulkReconcile).is_none() && internal.has_parked());
+    internal.retain(|reason| !reason.is_internal());
+    assert!(!internal.has_parked());
+}
+
+#[test]
+fn a_wait_of_zero_disables_waiting() {
+    assert!(!PendingWrites::new(Duration::ZERO).is_enabled());
+    assert!(PendingWrites::new(Duration::from_nanos(1)).is_enabled());
+}

@@ -152,3 +152,48 @@ where
         self.obj_ref.hash(state);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    #[test]
+    fn requests_of_the_controller_itself_are_in_the_background() {
+        let internal = [
+            ReconcileReason::ReconcilerRequestedRetry,
+            ReconcileReason::ErrorPolicyRequestedRetry,
+            ReconcileReason::BulkReconcile,
+        ];
+        let external = [
+            ReconcileReason::Unknown,
+            ReconcileReason::ObjectUpdated,
+            ReconcileReason::RelatedObjectUpdated {
+                obj_ref: Box::new(ObjectRef::<ConfigMap>::new("a").erase()),
+            },
+            ReconcileReason::Custom { reason: "a schedule".into() },
+        ];
+        assert!(
+            internal.iter().all(|reason| reason.is_internal() && reason.priority() == Priority::Background)
+        );
+        assert!(external.iter().all(|reason| !reason.is_internal() && reason.priority() == Priority::Change));
+    }
+
+    #[test]
+    fn requests_are_equal_by_their_object() {
+        let request =
+            |name: &str, reason| ReconcileRequest { obj_ref: ObjectRef::<ConfigMap>::new(name), reason };
+        let one = request("a", ReconcileReason::Unknown);
+        assert_eq!(one, request("a", ReconcileReason::ObjectUpdated));
+        assert_ne!(one, request("b", ReconcileReason::Unknown));
+        let hash = |request: &ReconcileRequest<ConfigMap>| {
+            let mut hasher = std::hash::DefaultHasher::new();
+            request.hash(&mut hasher);
+            std::hash::Hasher::finish(&hasher)
+        };
+        assert_eq!(hash(&one), hash(&request("a", ReconcileReason::BulkReconcile)));
+        assert_ne!(hash(&one), hash(&request("b", ReconcileReason::Unknown)));
+        let shown = format!("{one:?}");
+        assert!(shown.contains(r#"name: "a""#) && shown.contains("reason: Unknown"), "{shown}");
+    }
+}
