@@ -40,6 +40,7 @@ mod sharding;
 mod shutdown;
 mod simulation;
 mod spec_watcher;
+mod starts;
 mod status;
 mod undecodable;
 mod undecodable_in_store;
