@@ -1,6 +1,6 @@
 //! The builder of a server.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{net::IpAddr, path::PathBuf, sync::Arc};
 
 use crate::{
     ApiServer, BuiltInController, Manifests, RequestRecord, StartError, TestServer, User,
@@ -215,6 +215,30 @@ impl Builder {
         self
     }
 
+    /// Listens on this address instead of 127.0.0.1: on all with `0.0.0.0`, for clients in containers and on other machines. The server certificate is valid for the address; [`san`](Self::san) adds names.
+    ///
+    /// Whoever reaches the address may do everything, unless there is [`with_rbac`](Self::with_rbac).
+    pub fn bind_address(mut self, address: impl Into<IpAddr>) -> Self {
+        self.socket.address = address.into();
+        self
+    }
+
+    /// Adds a DNS name or an IP address to the server certificate (its subject alternative names), besides `localhost`, `kubernetes`, `kubernetes.default.svc` and the loopback addresses. May be called several times. Without effect unless there is [`tls`](Self::tls).
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::net::Ipv4Addr;
+    /// use kube_testserver::TestServer;
+    ///
+    /// let server = TestServer::builder().tls().bind_address(Ipv4Addr::UNSPECIFIED).san("host.docker.internal").start().await?;
+    /// println!("in a container: kubectl --server https://host.docker.internal:{}", server.addr().port());
+    /// # Ok::<_, kube_testserver::StartError>(()) }).unwrap();
+    /// ```
+    pub fn san(mut self, name: impl Into<String>) -> Self {
+        self.socket.sans.push(name.into());
+        self
+    }
+
     /// Sets the limit of concurrent requests, watches included, on one HTTP/2 connection: 250 by default, as on genuine servers. Clients with more open further connections.
     pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
         self.socket.streams = streams;
@@ -252,7 +276,7 @@ impl Builder {
         Ok(api)
     }
 
-    /// Binds a loopback socket and serves in a new task.
+    /// Binds a socket, of loopback by default, and serves in a new task.
     ///
     /// [`StartError`] says what failed.
     pub async fn start(self) -> Result<TestServer, StartError> {
