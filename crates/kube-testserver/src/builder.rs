@@ -37,6 +37,7 @@ pub struct Builder {
     data: Option<PathBuf>,
     sync: bool,
     observer: Option<Observer>,
+    runtime_config: Vec<String>,
     api: Option<ApiServer>,
 }
 
@@ -129,6 +130,27 @@ impl Builder {
     /// Waits for the disk at each write, so that even a power failure loses no acknowledged write. Without this, the operating system writes the last changes when it likes; a killed process loses nothing either way. Costs a sync of the file per request that writes: milliseconds on most disks. Without effect unless there is a [`data`](Self::data) directory.
     pub fn sync(mut self) -> Self {
         self.sync = true;
+        self
+    }
+
+    /// Switches API versions of built-in kinds on or off, as `--runtime-config` of kube-apiserver: `api/beta=true`, `coordination.k8s.io/v1beta1`, `api/all=true,api/alpha=false`. By default only stable versions are served, as on clusters. May be called several times. A version of an object that is stored in another unstable version switches that one on, too.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use http_body_util::Full;
+    /// use kube_testserver::ApiServer;
+    /// use tower::ServiceExt;
+    ///
+    /// let candidates = "/apis/coordination.k8s.io/v1beta1/leasecandidates";
+    /// for (entries, code) in [("", 404), ("api/beta=true", 200)] {
+    ///     let server = ApiServer::builder().runtime_config(entries).service()?;
+    ///     let request = http::Request::get(candidates).body(Full::<bytes::Bytes>::default())?;
+    ///     assert_eq!(server.oneshot(request).await?.status(), code);
+    /// }
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn runtime_config(mut self, entries: impl Into<String>) -> Self {
+        self.runtime_config.push(entries.into());
         self
     }
 
@@ -253,8 +275,12 @@ impl Builder {
 
     /// The server without a socket.
     ///
-    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::Data`] when the data directory cannot be used.
-    pub fn service(self) -> Result<ApiServer, StartError> {
+    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`] when an entry is invalid, [`StartError::Data`] when the data directory cannot be used.
+    pub fn service(mut self) -> Result<ApiServer, StartError> {
+        for entries in &self.runtime_config {
+            let config = &mut self.settings.runtime_config;
+            config.add(entries).map_err(|why| StartError::RuntimeConfig(why.to_string()))?;
+        }
         let mut api = self.api.unwrap_or_else(|| ApiServer::with_settings(self.settings));
         if let Some(observer) = self.observer {
             api = api.observed_by(observer);

@@ -97,6 +97,9 @@ pub enum StartError {
     /// An initial object cannot be read or was rejected.
     #[error("cannot load the initial objects")]
     Objects(#[from] LoadError),
+    /// An entry of [`Builder::runtime_config`](crate::Builder::runtime_config) is invalid; the text names it and what was expected.
+    #[error("{0}")]
+    RuntimeConfig(String),
     /// The data directory cannot be used.
     #[error("cannot use the data directory")]
     Data(#[from] DataError),

@@ -19,6 +19,9 @@ A Kubernetes API server for development and tests, in one process.
   --kubeconfig FILE  write the kubeconfig to FILE (default: DIR/kubeconfig; without --data, a file in the temporary directory)
   --tls              serve TLS with a generated CA
   --rbac             authenticate users and enforce RBAC; the kubeconfig is for an administrator
+  --runtime-config ENTRIES
+                     switch API versions on or off, such as api/beta=true or coordination.k8s.io/v1beta1; repeatable. By default only
+                     stable versions are served
   --without-pods     no node runs pods, and Deployments and Jobs create none; by default both do
   --without-kubelet  Deployments and Jobs create pods, but no node runs them
   --service-accounts create a service account and a ConfigMap with the CA certificate in every namespace
@@ -48,6 +51,8 @@ pub(crate) struct Args {
     pub(crate) sync: bool,
     pub(crate) objects: Vec<PathBuf>,
     pub(crate) kubeconfig: Option<PathBuf>,
+    /// API versions that are switched on or off.
+    pub(crate) runtime_config: Vec<String>,
     pub(crate) tls: bool,
     pub(crate) rbac: bool,
     pub(crate) without_pods: bool,
@@ -68,6 +73,7 @@ impl Default for Args {
             sync: false,
             objects: Vec::new(),
             kubeconfig: None,
+            runtime_config: Vec::new(),
             tls: false,
             rbac: false,
             without_pods: false,
@@ -91,7 +97,14 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
         };
         let takes_value = matches!(
             flag.as_str(),
-            "--port" | "--bind-address" | "--san" | "--data" | "--objects" | "--kubeconfig" | "--listen"
+            "--port"
+                | "--bind-address"
+                | "--san"
+                | "--data"
+                | "--objects"
+                | "--kubeconfig"
+                | "--runtime-config"
+                | "--listen"
         );
         let value = match (takes_value, inline) {
             (true, None) => args.next().ok_or_else(|| format!("{flag} needs a value"))?,
@@ -116,6 +129,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             "--sync" => out.sync = true,
             "--objects" => out.objects.push(value.into()),
             "--kubeconfig" => out.kubeconfig = Some(value.into()),
+            "--runtime-config" => out.runtime_config.push(value.to_string_lossy().into_owned()),
             "--tls" => out.tls = true,
             "--rbac" => out.rbac = true,
             "--without-pods" => out.without_pods = true,
@@ -156,7 +170,7 @@ mod tests {
     #[test]
     fn arguments_are_read_or_refused_with_a_reason() {
         let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac --without-pods --without-kubelet --sync -v \
-                   --bind-address ::1 --san a.b --san=192.0.2.1 --service-accounts --listen 80=127.0.0.1:3000 --listen=81=[::1]:1";
+                   --runtime-config api/beta=true --runtime-config=a/b --bind-address ::1 --san a.b --san=192.0.2.1 --service-accounts --listen 80=127.0.0.1:3000 --listen=81=[::1]:1";
         let expected = Args {
             port: 0,
             bind_address: "::1".parse().unwrap(),
@@ -165,6 +179,7 @@ mod tests {
             sync: true,
             objects: vec!["a".into(), "b".into()],
             kubeconfig: Some("k".into()),
+            runtime_config: vec!["api/beta=true".into(), "a/b".into()],
             tls: true,
             rbac: true,
             without_pods: true,
@@ -207,6 +222,7 @@ mod tests {
             "--sync",
             "--objects",
             "--kubeconfig",
+            "--runtime-config",
             "--tls",
             "--rbac",
             "--without-pods",

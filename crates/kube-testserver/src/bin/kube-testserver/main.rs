@@ -62,6 +62,9 @@ async fn start(args: &Args) -> Result<TestServer, StartError> {
     for name in &args.sans {
         builder = builder.san(name);
     }
+    for entries in &args.runtime_config {
+        builder = builder.runtime_config(entries);
+    }
     for path in &args.objects {
         builder = builder.with_objects(path.clone());
     }
