@@ -75,3 +75,9 @@ where
         Case::new(format!("{id}@builtin"), rule, Subject::Builtin, vec![Need::CoreKinds], run),
     ]
 }
+
+/// Cases of a rule that servers follow since 1.`minor`: they do not apply to older ones, whatever those do instead.
+pub(crate) fn since(minor: u32, mut cases: Vec<Case>) -> Vec<Case> {
+    cases.iter_mut().for_each(|case| case.needs.push(Need::Since(minor)));
+    cases
+}

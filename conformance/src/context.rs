@@ -30,14 +30,9 @@ pub(crate) struct Context {
 impl Context {
     // ---- version differences
 
-    /// Whether the server is of this version or later.
-    pub(crate) fn since(&self, major: u32, minor: u32) -> bool {
-        self.server.version >= (major, minor)
-    }
-
-    /// The expectation for this server: `new` since 1.`minor`, else `old`.
-    pub(crate) fn by_version<T>(&self, old: T, minor: u32, new: T) -> T {
-        if self.since(1, minor) { new } else { old }
+    /// The API version under which this server serves a kind: `new` since 1.`minor`, else `old`. Rules that changed are not chosen in a case: see [`since`](crate::case::since).
+    pub(crate) fn api_by_version(&self, old: &'static str, minor: u32, new: &'static str) -> &'static str {
+        if self.server.capabilities.version >= (1, minor) { new } else { old }
     }
 
     // ---- kinds and paths

@@ -1,12 +1,13 @@
 //! The behaviour of a Kubernetes API server, rule by rule, checked over plain HTTP against any server.
 //!
-//! Each case checks one rule in its own namespace. Expectations come from genuine API servers; where versions differ, a case has both expectations and the version that separates them. A case whose kinds or identities a server lacks is reported as *not applicable*.
+//! Each case checks one rule in its own namespace. Expectations come from genuine API servers; where versions differ, a case names the version since which its rule holds. A case whose kinds, identities or version a server lacks is reported as *not applicable*; no case passes by the rule of another version.
 //!
 //! ```text
 //! cargo run -p conformance -- --kubeconfig FILE [--area A] [--case SUBSTRING] [--clean-up] [--json FILE]
 //! ```
 
 mod area;
+mod capabilities;
 mod case;
 mod check;
 mod client;
@@ -25,4 +26,4 @@ pub use check::Failure;
 pub use features::{list as list_by_feature, with_features};
 pub use report::{CaseResult, Report, Verdict};
 pub use runner::{Options, list, run};
-pub use table::with_column;
+pub use table::{with_column, with_unseen};

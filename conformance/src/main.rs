@@ -16,7 +16,7 @@ Checks a Kubernetes API server against the rules of this suite.
   conformance --by-feature
 
   --kubeconfig FILE  the server: current context, client certificate or token (no exec plugins)
-  --area A           only the cases of this area, such as `watch`
+  --area A           only the cases of this area, such as `watch`; repeatable
   --case SUBSTRING   only the cases whose id contains this
   --jobs N           cases at a time (8)
   --json FILE        also write every result there as JSON
@@ -109,7 +109,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
         let mut value = || args.next().ok_or(format!("{flag} needs a value"));
         match flag.as_str() {
             "--kubeconfig" => out.options.kubeconfig = value()?.into(),
-            "--area" => out.options.area = Some(value()?),
+            "--area" => out.options.areas.push(value()?),
             "--case" => out.options.case = Some(value()?),
             "--json" => out.json = Some(value()?.into()),
             "--jobs" => {
@@ -132,7 +132,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Result<Option<Args>, String>
     if out.table.is_some() != out.column.is_some() {
         return Err("--table FILE and --column NAME go together".to_owned());
     }
-    if out.table.is_some() && (out.options.area.is_some() || out.options.case.is_some()) {
+    if out.table.is_some() && (!out.options.areas.is_empty() || out.options.case.is_some()) {
         return Err("--table needs a run of all cases".to_owned());
     }
     Ok(Some(out))

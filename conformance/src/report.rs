@@ -17,6 +17,17 @@ pub enum Verdict {
     NotApplicable(String),
 }
 
+impl Verdict {
+    /// The place among passed, failed, not applicable.
+    pub(crate) fn column(&self) -> usize {
+        match self {
+            Self::Passed => 0,
+            Self::Failed(_) => 1,
+            Self::NotApplicable(_) => 2,
+        }
+    }
+}
+
 /// A case and its result.
 #[derive(Debug, Clone)]
 pub struct CaseResult {
@@ -68,7 +79,7 @@ impl Report {
                 rows.push((result.area.clone(), [0; 3]));
                 rows.len() - 1
             });
-            rows[index].1[column(&result.verdict)] += 1;
+            rows[index].1[result.verdict.column()] += 1;
         }
         rows
     }
@@ -93,14 +104,6 @@ impl fmt::Display for Report {
             (0..3).for_each(|i| sum[i] += counts[i]);
         }
         writeln!(f, "| all | {} | {} | {} |", sum[0], sum[1], sum[2])
-    }
-}
-
-fn column(verdict: &Verdict) -> usize {
-    match verdict {
-        Verdict::Passed => 0,
-        Verdict::Failed(_) => 1,
-        Verdict::NotApplicable(_) => 2,
     }
 }
 

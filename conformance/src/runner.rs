@@ -30,8 +30,8 @@ const CASE_TIMEOUT: Duration = Duration::from_secs(300);
 pub struct Options {
     /// The kubeconfig file; its current context is used.
     pub kubeconfig: PathBuf,
-    /// Only the cases of this area.
-    pub area: Option<String>,
+    /// Only the cases of these areas; of all, if there are none.
+    pub areas: Vec<String>,
     /// Only cases whose id contains this.
     pub case: Option<String>,
     /// The number of concurrent cases; at least 1.
@@ -46,7 +46,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             kubeconfig: PathBuf::new(),
-            area: None,
+            areas: Vec::new(),
             case: None,
             jobs: 8,
             wait: Duration::from_secs(120),
@@ -92,13 +92,13 @@ pub async fn run(options: &Options) -> Result<Report, String> {
             .await
             .map_err(|e| format!("the namespaces of the run cannot be removed\n{e}"))?;
     }
-    Ok(Report { version: server.version, seconds: started.elapsed().as_secs_f64(), results })
+    Ok(Report { version: server.capabilities.version, seconds: started.elapsed().as_secs_f64(), results })
 }
 
 fn selected(options: &Options) -> Vec<Case> {
     let mut cases = area::cases();
-    if let Some(area) = &options.area {
-        cases.retain(|case| case.area() == area);
+    if !options.areas.is_empty() {
+        cases.retain(|case| options.areas.iter().any(|area| case.area() == area));
     }
     if let Some(part) = &options.case {
         cases.retain(|case| case.id.contains(part.as_str()));
@@ -108,8 +108,8 @@ fn selected(options: &Options) -> Vec<Case> {
 
 async fn run_case(server: Arc<Server>, number: usize, case: Case) -> CaseResult {
     let started = Instant::now();
-    let verdict = match case.needs.iter().find_map(|need| server.unmet(*need)) {
-        Some(reason) => Verdict::NotApplicable(reason.to_owned()),
+    let verdict = match case.needs.iter().find_map(|need| server.capabilities.unmet(*need)) {
+        Some(reason) => Verdict::NotApplicable(reason),
         None => {
             // Each case is a task: a panic fails only that case.
             let task =

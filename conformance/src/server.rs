@@ -6,11 +6,11 @@ use http::Method;
 use serde_json::Value;
 
 use crate::{
+    capabilities::Capabilities,
     check::Failure,
     client::Client,
     kinds::{self, Kind},
     kubeconfig::Kubeconfig,
-    subject::Need,
 };
 
 /// The label of all namespaces of a run. They are kept unless cleanup is requested: a cluster's namespace controller takes half an hour for the hundreds of a run, and delays deletions of the cases.
@@ -22,12 +22,9 @@ pub(crate) struct Server {
     pub(crate) config: Kubeconfig,
     /// A unique id of the run.
     pub(crate) run: String,
-    /// Major and minor version.
-    pub(crate) version: (u32, u32),
+    pub(crate) capabilities: Capabilities,
     /// The timeout of asynchronous effects.
     pub(crate) wait: Duration,
-    core_kinds: bool,
-    rbac: bool,
 }
 
 impl Server {
@@ -57,11 +54,14 @@ impl Server {
         let server = Self {
             run: run_id(),
             wait,
-            version: (number("major"), number("minor")),
+            capabilities: Capabilities {
+                version: (number("major"), number("minor")),
+                core_kinds,
+                rbac,
+                identities: ["viewer", "token-admin", "token-nobody"].iter().all(|c| config.has_context(c)),
+            },
             client,
             config,
-            core_kinds,
-            rbac,
         };
         for kind in kinds::ALL {
             server.register(&kinds::crd(kind, &server.group())).await?;
@@ -77,22 +77,8 @@ impl Server {
         format!("{}.conformance.example", self.run)
     }
 
-    /// Why the server does not meet a need; `None` if it does.
-    pub(crate) fn unmet(&self, need: Need) -> Option<&'static str> {
-        match need {
-            Need::CoreKinds if !self.core_kinds => Some("the server has no built-in kinds"),
-            Need::Rbac if !self.rbac => Some("the server does not enforce RBAC"),
-            Need::Identities
-                if !["viewer", "token-admin", "token-nobody"].iter().all(|c| self.config.has_context(c)) =>
-            {
-                Some("the kubeconfig has no contexts viewer, token-admin, token-nobody")
-            }
-            _ => None,
-        }
-    }
-
     pub(crate) fn has_core_kinds(&self) -> bool {
-        self.core_kinds
+        self.capabilities.core_kinds
     }
 
     /// The path of a kind; an empty `ns` means across namespaces, or cluster scope.
@@ -149,7 +135,7 @@ impl Server {
 
     /// Deletes the namespaces of this run and waits until they are gone.
     pub(crate) async fn remove_namespaces(&self) -> Result<(), Failure> {
-        if !self.core_kinds {
+        if !self.capabilities.core_kinds {
             return Ok(());
         }
         let of_run = format!("/api/v1/namespaces?labelSelector={RUN_LABEL}={}", self.run);

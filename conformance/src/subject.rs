@@ -9,6 +9,8 @@ pub(crate) enum Need {
     Identities,
     /// Enforced RBAC.
     Rbac,
+    /// Kubernetes 1.x of this minor version or a later one: the rule of the case is not that of older versions.
+    Since(u32),
 }
 
 /// The kind that a case uses.

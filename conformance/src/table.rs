@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::{Report, Verdict};
+use crate::{
+    capabilities,
+    report::{Report, Verdict},
+};
 
 const BEGIN: &str = "<!-- conformance table: written by the suite, see CONTRIBUTING.md -->\n";
 const END: &str = "<!-- end of the conformance table -->";
@@ -14,15 +17,55 @@ struct Table {
     cells: BTreeMap<(String, String), String>,
 }
 
+/// The column of the cases that no genuine server has met.
+const UNSEEN: &str = "neither";
+
 /// `markdown` with the column of one server updated from `report`.
 ///
-/// When the file has no valid table.
+/// When the file has no valid table, or when other cases than expected apply to a genuine server.
 pub fn with_column(markdown: &str, column: &str, report: &Report) -> Result<String, String> {
+    check_applicable(column, report)?;
+    let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    for result in &report.results {
+        counts.entry(result.area.clone()).or_default()[result.verdict.column()] += 1;
+    }
+    let areas: Vec<&str> = report.results.iter().map(|result| result.area.as_str()).collect();
+    changed(markdown, |table| table.fill(column, &areas, &counts))
+}
+
+/// `markdown` with the column of the cases that apply to no genuine server, so that nothing but this project says what they expect.
+///
+/// When the file has no valid table.
+pub fn with_unseen(markdown: &str) -> Result<String, String> {
+    let areas = capabilities::seen_by_no_genuine_server();
+    let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    for area in &areas {
+        counts.entry(area.clone()).or_default()[0] += 1;
+    }
+    let areas: Vec<&str> = areas.iter().map(String::as_str).collect();
+    changed(markdown, |table| table.fill(UNSEEN, &areas, &counts))
+}
+
+/// Compares the cases that did not apply with those that are expected not to apply to a genuine server.
+fn check_applicable(column: &str, report: &Report) -> Result<(), String> {
+    let Some(expected) = capabilities::not_applicable_to(column) else { return Ok(()) };
+    let lacking = report.results.iter().filter(|result| matches!(result.verdict, Verdict::NotApplicable(_)));
+    let actual: Vec<&str> = lacking.map(|result| result.id.as_str()).collect();
+    let differs = |id: &&str| actual.contains(id) != expected.iter().any(|other| other == id);
+    let known = report.results.iter().map(|result| result.id.as_str());
+    let wrong: Vec<&str> = known.filter(differs).collect();
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(format!("cases apply to {column} otherwise than conformance/src/capabilities.rs says: {wrong:?}"))
+}
+
+fn changed(markdown: &str, change: impl FnOnce(&mut Table)) -> Result<String, String> {
     let missing = || format!("no table between {:?} and {END:?}", BEGIN.trim_end());
     let (before, rest) = markdown.split_once(BEGIN).ok_or_else(missing)?;
     let (table, after) = rest.split_once(END).ok_or_else(missing)?;
     let mut table = Table::read(table)?;
-    table.fill(column, report);
+    change(&mut table);
     Ok(format!("{before}{BEGIN}{}{END}{after}", table.write()))
 }
 
@@ -54,25 +97,18 @@ impl Table {
         Ok(table)
     }
 
-    fn fill(&mut self, column: &str, report: &Report) {
+    fn fill(&mut self, column: &str, areas: &[&str], counts: &BTreeMap<String, [usize; 3]>) {
         if !self.columns.iter().any(|known| known == column) {
             self.columns.push(column.into());
         }
         self.cells.retain(|(_, known), _| known != column);
-        let mut counts: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
-        for result in &report.results {
-            if !self.areas.contains(&result.area) {
-                self.areas.push(result.area.clone());
+        for area in areas {
+            if !self.areas.iter().any(|known| known == area) {
+                self.areas.push((*area).to_owned());
             }
-            let at = match result.verdict {
-                Verdict::Passed => 0,
-                Verdict::Failed(_) => 1,
-                Verdict::NotApplicable(_) => 2,
-            };
-            counts.entry(&result.area).or_default()[at] += 1;
         }
         for (area, counts) in counts {
-            self.cells.insert((area.into(), column.into()), cell(counts));
+            self.cells.insert((area.clone(), column.into()), cell(*counts));
         }
         let cells = &self.cells;
         self.areas.retain(|area| self.columns.iter().any(|c| cells.contains_key(&(area.clone(), c.clone()))));
@@ -127,10 +163,10 @@ mod tests {
     fn columns_are_written_side_by_side() {
         let empty = format!("# Title\n{BEGIN}{END}\nrest\n");
         let lacking = || Verdict::NotApplicable("no".into());
-        let one = with_column(&empty, "core", &report(&[("a", Verdict::Passed), ("b", lacking())])).unwrap();
+        let one = with_column(&empty, "one", &report(&[("a", Verdict::Passed), ("b", lacking())])).unwrap();
         let two =
             with_column(&one, "ours", &report(&[("b", Verdict::Passed), ("c", Verdict::Passed)])).unwrap();
-        let expected = "| area | core | ours |\n|---|---:|---:|\n| a | 1 |  |\n| b | 0 / 0 / 1 | 1 |\n| c |  | 1 |\n| all | 1 / 0 / 1 | 2 |\n";
+        let expected = "| area | one | ours |\n|---|---:|---:|\n| a | 1 |  |\n| b | 0 / 0 / 1 | 1 |\n| c |  | 1 |\n| all | 1 / 0 / 1 | 2 |\n";
         assert_eq!(two, format!("# Title\n{BEGIN}{expected}{END}\nrest\n"));
         let same =
             with_column(&two, "ours", &report(&[("b", Verdict::Passed), ("c", Verdict::Passed)])).unwrap();

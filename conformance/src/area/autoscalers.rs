@@ -39,7 +39,7 @@ const CURRENT_METRICS: &str = "autoscaling.alpha.kubernetes.io/current-metrics";
 
 /// The newer version was beta for a long time.
 fn newer(cx: &Context) -> &'static str {
-    cx.by_version("v2beta2", 23, "v2")
+    cx.api_by_version("v2beta2", 23, "v2")
 }
 
 fn path(cx: &Context, version: &str) -> String {

@@ -1,10 +1,10 @@
-//! `x-kubernetes-validations`: what rules can access, which values they reject with which messages, and which rules are invalid. Servers before 1.25 ignore all rules.
+//! `x-kubernetes-validations`: what rules can access, which values they reject with which messages, and which rules are invalid. Servers before 1.25 ignore all rules, so nothing here applies to them.
 
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, custom},
+    case::{Case, custom, since},
     check::Outcome,
     context::Context,
     kinds::{self, RULED},
@@ -109,20 +109,20 @@ fn rules() -> Vec<(&'static str, &'static str, Value, Objection)> {
 pub(crate) fn cases() -> Vec<Case> {
     let writes = writes().into_iter().flat_map(|(id, rule, write)| {
         let write = std::sync::Arc::new(write);
-        custom(&format!("cel/{id}"), rule, move |cx| judged(cx, write.clone()))
+        since(write.since, custom(&format!("cel/{id}"), rule, move |cx| judged(cx, write.clone())))
     });
     let rules = rules().into_iter().flat_map(|(id, what, rule, objection)| {
-        custom(&format!("cel/refuses-rule-{id}-422"), &format!("{what}: 422 with the path and the words of the genuine server"), move |cx| {
+        since(25, custom(&format!("cel/refuses-rule-{id}-422"), &format!("{what}: 422 with the path and the words of the genuine server"), move |cx| {
             refused(cx, rule.clone(), objection)
-        })
+        }))
     });
     let others = [
-        custom("cel/root-sees-names", "a rule of the whole object can access kind, apiVersion and the name (since 1.25)", root),
-        custom("cel/status", "rules of status are evaluated when status is written (since 1.25)", status),
-        custom("cel/apply", "rules are evaluated on apply too (since 1.25)", applied),
-        custom("cel/ratchet", "a value older than a rule is accepted while it does not change (since 1.30)", ratchet),
-        custom("cel/uncorrelatable-422", "oldSelf within a list without keys: the CRD is rejected (since 1.25)", uncorrelatable),
-        custom("cel/default-must-hold-422", "a default that violates a rule: the CRD is rejected (since 1.25)", default),
+        since(25, custom("cel/root-sees-names", "a rule of the whole object can access kind, apiVersion and the name (since 1.25)", root)),
+        since(25, custom("cel/status", "rules of status are evaluated when status is written (since 1.25)", status)),
+        since(25, custom("cel/apply", "rules are evaluated on apply too (since 1.25)", applied)),
+        since(30, custom("cel/ratchet", "a value older than a rule is accepted while it does not change (since 1.30)", ratchet)),
+        since(25, custom("cel/uncorrelatable-422", "oldSelf within a list without keys: the CRD is rejected (since 1.25)", uncorrelatable)),
+        since(25, custom("cel/default-must-hold-422", "a default that violates a rule: the CRD is rejected (since 1.25)", default)),
     ];
     writes.chain(rules).chain(others.into_iter().flatten()).collect()
 }
@@ -139,12 +139,7 @@ async fn judged(cx: Context, write: std::sync::Arc<Write>) -> Outcome {
             cx.merge(cx.one_of(&RULED, "a"), &json!({"spec": write.spec})).await?
         }
     };
-    let Some((reason, field, message)) = write.objection.filter(|_| cx.since(1, write.since)) else {
-        // Types are checked by every server.
-        if write.spec["number"].is_string() || write.spec["pattern"].is_string() {
-            reply.is(422)?;
-            return Ok(());
-        }
+    let Some((reason, field, message)) = write.objection else {
         reply.is(if write.before.is_some() { 200 } else { 201 })?;
         return Ok(());
     };
@@ -160,10 +155,6 @@ fn definition(cx: &Context, spec: Value) -> Value {
 async fn refused(cx: Context, rule: Value, (reason, part, message): Objection) -> Outcome {
     let spec = json!({"type": "object", "properties": {"a": {"type": "string"}}, "x-kubernetes-validations": [rule]});
     let reply = cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?;
-    if !cx.since(1, 25) {
-        reply.is(201)?;
-        return Ok(());
-    }
     let field =
         format!("spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].{part}");
     reply.fails(422, "Invalid")?.cause(reason, &field)?.mentions(message)?;
@@ -173,14 +164,7 @@ async fn refused(cx: Context, rule: Value, (reason, part, message): Objection) -
 async fn root(cx: Context) -> Outcome {
     cx.create_at(cx.all_of(&RULED), &ruled(&cx, "a", &json!({}))).await?;
     let reply = cx.post(cx.all_of(&RULED), &ruled(&cx, "forbidden", &json!({}))).await?;
-    if cx.since(1, 25) {
-        reply
-            .fails(422, "Invalid")?
-            .cause(INVALID, "<nil>")?
-            .mentions("self.metadata.name != 'forbidden'")?;
-    } else {
-        reply.is(201)?;
-    }
+    reply.fails(422, "Invalid")?.cause(INVALID, "<nil>")?.mentions("self.metadata.name != 'forbidden'")?;
     Ok(())
 }
 
@@ -189,21 +173,13 @@ async fn status(cx: Context) -> Outcome {
     let path = format!("{}/status", cx.one_of(&RULED, "a"));
     cx.merge(&path, &json!({"status": {"seen": 5}})).await?.is(200)?;
     let reply = cx.merge(&path, &json!({"status": {"seen": 4}})).await?;
-    if cx.since(1, 25) {
-        reply.fails(422, "Invalid")?.cause(INVALID, "status.seen")?;
-    } else {
-        reply.is(200)?;
-    }
+    reply.fails(422, "Invalid")?.cause(INVALID, "status.seen")?;
     Ok(())
 }
 
 async fn applied(cx: Context) -> Outcome {
     let reply = cx.apply(cx.one_of(&RULED, "a"), "one", &ruled(&cx, "a", &json!({"number": 1}))).await?;
-    if cx.since(1, 25) {
-        reply.fails(422, "Invalid")?.cause(INVALID, "spec.number")?;
-    } else {
-        reply.is(201)?;
-    }
+    reply.fails(422, "Invalid")?.cause(INVALID, "spec.number")?;
     Ok(())
 }
 
@@ -218,18 +194,16 @@ async fn ratchet(cx: Context) -> Outcome {
     cx.patch(&crd, crate::context::JSON_PATCH, &patch).await?.is(200)?;
     let one = format!("{}/a", cx.own("v1", "things"));
     // The new schema is active once it refuses.
-    if cx.since(1, 25) {
-        let until = tokio::time::Instant::now() + cx.server.wait;
-        while cx.merge(format!("{one}?dryRun=All"), &json!({"spec": {"a": 2}})).await?.code == 200
-            && tokio::time::Instant::now() < until
-        {
-            crate::context::pause(100).await;
-        }
-        cx.merge(&one, &json!({"spec": {"a": 2}})).await?.fails(422, "Invalid")?.mentions("too small")?;
+    let until = tokio::time::Instant::now() + cx.server.wait;
+    while cx.merge(format!("{one}?dryRun=All"), &json!({"spec": {"a": 2}})).await?.code == 200
+        && tokio::time::Instant::now() < until
+    {
+        crate::context::pause(100).await;
     }
+    cx.merge(&one, &json!({"spec": {"a": 2}})).await?.fails(422, "Invalid")?.mentions("too small")?;
     let other =
         cx.call(Method::PATCH, &one).typed(crate::context::MERGE, &json!({"spec": {"b": 2}})).send().await?;
-    other.is(if cx.since(1, 30) || !cx.since(1, 25) { 200 } else { 422 })?;
+    other.is(200)?;
     Ok(())
 }
 
@@ -237,9 +211,6 @@ async fn uncorrelatable(cx: Context) -> Outcome {
     let spec = json!({"type": "object", "properties": {"l": {"type": "array", "maxItems": 5, "items": {"type": "string", "maxLength": 5,
         "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}});
     let reply = cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?;
-    if !cx.since(1, 25) {
-        return reply.is(201).map(drop);
-    }
     reply
         .fails(422, "Invalid")?
         .mentions("oldSelf cannot be used on the uncorrelatable portion of the schema")?;
@@ -249,9 +220,6 @@ async fn uncorrelatable(cx: Context) -> Outcome {
 async fn default(cx: Context) -> Outcome {
     let spec = json!({"type": "object", "properties": {"a": {"type": "integer", "default": 3, "x-kubernetes-validations": [{"rule": "self > 5"}]}}});
     let reply = cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?;
-    if !cx.since(1, 25) {
-        return reply.is(201).map(drop);
-    }
     let field = "spec.validation.openAPIV3Schema.properties[spec].properties[a].default";
     reply.fails(422, "Invalid")?.cause(INVALID, field)?.mentions("failed rule: self > 5")?;
     Ok(())

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, custom},
+    case::{Case, custom, since},
     check::Outcome,
     context::Context,
     kinds,
@@ -63,7 +63,7 @@ pub(crate) fn cases() -> Vec<Case> {
             }
             None => (format!("cost/{id}"), format!("{rule}: may be as costly as it is")),
         };
-        custom(&id, &what, move |cx| judged(cx, rule, a.clone(), factor))
+        since(25, custom(&id, &what, move |cx| judged(cx, rule, a.clone(), factor)))
     });
     let whole = custom(
         "cost/schema-422",
@@ -75,7 +75,7 @@ pub(crate) fn cases() -> Vec<Case> {
         "the cost of a rule inside unbounded lists is multiplied by the items that fit into a request",
         nested,
     );
-    rows.chain(whole).chain(nested).collect()
+    rows.chain(since(25, whole)).chain(since(25, nested)).collect()
 }
 
 const SPEC: &str = "spec.validation.openAPIV3Schema.properties[spec]";
@@ -89,7 +89,7 @@ async fn judged(cx: Context, rule: &str, a: Value, factor: Option<&str>) -> Outc
     let spec =
         json!({"type": "object", "properties": {"a": a}, "x-kubernetes-validations": [{"rule": rule}]});
     let reply = cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?;
-    let Some(factor) = factor.filter(|_| cx.since(1, 25)) else { return reply.is(201).map(drop) };
+    let Some(factor) = factor else { return reply.is(201).map(drop) };
     let field = format!("{SPEC}.x-kubernetes-validations[0].rule");
     reply.fails(422, "Invalid")?.cause("FieldValueForbidden", &field)?;
     reply.mentions(&format!("estimated rule cost exceeds budget by factor of {factor} (try simplifying"))?;
@@ -101,9 +101,6 @@ async fn whole(cx: Context) -> Outcome {
     let rule = json!([{"rule": "self.a.all(x, self.a.all(y, x == y))"}]);
     let spec = json!({"type": "object", "properties": {"a": a}, "x-kubernetes-validations": rule});
     let reply = cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?;
-    if !cx.since(1, 25) {
-        return reply.is(201).map(drop);
-    }
     reply.fails(422, "Invalid")?.cause("FieldValueForbidden", "spec.validation.openAPIV3Schema")?;
     reply.mentions(
         "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
@@ -120,9 +117,6 @@ async fn nested(cx: Context) -> Outcome {
     cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?.is(201)?;
     let spec = most(4000, most(2000, item("self > 3")));
     let reply = cx.post(format!("{CRDS}?dryRun=All"), &definition(&cx, spec)).await?;
-    if !cx.since(1, 25) {
-        return reply.is(201).map(drop);
-    }
     reply.fails(422, "Invalid")?.mentions("exceeds budget by factor of 1.6x")?;
     Ok(())
 }

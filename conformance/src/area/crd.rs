@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, custom},
+    case::{Case, custom, since},
     check::{Failure, Outcome, equal, holds},
     client::ApiResponse,
     context::Context,
@@ -22,7 +22,7 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("crd/generation-1", "a new CRD has generation 1", generation),
         custom("crd/name-must-be-plural-dot-group-422", "metadata.name that is not plural.group: 422", bad_name),
         custom("crd/one-storage-version-422", "not exactly one storage version: 422", storage_versions),
-        custom("crd/schema-required-422", "a version without schema: 422", no_schema),
+        since(30, custom("crd/schema-required-422", "a version without schema: 422", no_schema)),
         custom("crd/schema-must-be-structural-422", "a schema without type: 422", not_structural),
         custom("crd/default-must-validate-422", "a default that its schema rejects: 422", bad_default),
         custom("crd/scope-unknown-422", "a scope other than Cluster or Namespaced: 422", bad_scope),
@@ -38,13 +38,13 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("crd/new-version-added", "a version added later is served", version_added),
         custom("crd/delete-removes-objects", "deleting a CRD deletes its objects and stops serving", delete_crd),
         custom("crd/terminating-condition", "a CRD with objects that are held has the condition Terminating", terminating_condition),
-        custom("crd/terminating-refuses-creates", "nothing is created while the CRD is terminating, also by apply: 403 (in 1.20 405, and an apply creates)", terminating_create),
+        since(36, custom("crd/terminating-refuses-creates", "nothing is created while the CRD is terminating, also by apply: 403 (1.20: 405, and an apply creates; the versions in between were not asked)", terminating_create)),
         custom("crd/terminating-discovery", "discovery of a terminating CRD has the verbs that read and delete", terminating_discovery),
         custom("crd/terminating-ends", "a CRD is removed with its last object", terminating_ends),
         custom("crd/recreated-is-empty", "a recreated CRD has none of the old objects", recreated),
         custom("crd/get-list-patch", "CRDs can be read, listed and patched like any object", verbs),
         custom("crd/discovery-while-established", "the resource is in the discovery of its group", discovery),
-        custom("crd/watch-ends-on-delete", "a watch of a CRD's resource sends DELETED for its objects when the CRD is deleted (since 1.25)", watch_delete),
+        since(25, custom("crd/watch-ends-on-delete", "a watch of a CRD's resource sends DELETED for its objects when the CRD is deleted (since 1.25)", watch_delete)),
         custom("crd/no-status-from-client", "status sent on create is ignored", client_status),
     ]
     .concat()
@@ -88,18 +88,14 @@ async fn terminating_condition(cx: Context) -> Outcome {
 async fn terminating_create(cx: Context) -> Outcome {
     terminating(&cx).await?;
     let object = |name: &str| json!({"apiVersion": format!("{}/v1", cx.own_group()), "kind": "Thing", "metadata": {"name": name}});
-    // 405 in 1.20, 403 in 1.36; the versions in between were not asked.
-    let (code, reason) = cx.by_version((405, "MethodNotAllowed"), 36, (403, "Forbidden"));
-    let refused = |reply: &ApiResponse| reply.code == code;
+    let refused = |reply: &ApiResponse| reply.code == 403;
     let all = cx.own("v1", "things");
     let new = object("new");
-    let reply = cx.eventually(reason, || cx.post(all.clone(), &new), refused).await?;
+    let reply = cx.eventually("Forbidden", || cx.post(all.clone(), &new), refused).await?;
     let message = "create not allowed while custom resource definition is terminating";
-    reply.fails(code, reason)?.mentions(message)?.eq("/details/kind", "things")?;
-    if cx.since(1, 36) {
-        let applied = cx.apply(format!("{all}/new"), "m", &new).await?;
-        applied.fails(code, reason)?.mentions(message)?;
-    }
+    reply.fails(403, "Forbidden")?.mentions(message)?.eq("/details/kind", "things")?;
+    let applied = cx.apply(format!("{all}/new"), "m", &new).await?;
+    applied.fails(403, "Forbidden")?.mentions(message)?;
     Ok(())
 }
 
@@ -195,16 +191,7 @@ async fn storage_versions(cx: Context) -> Outcome {
 async fn no_schema(cx: Context) -> Outcome {
     let mut body = crd(&cx);
     body["spec"]["versions"][0]["schema"].take();
-    refused(
-        &cx,
-        &body,
-        if cx.since(1, 30) {
-            "spec.versions[0].schema.openAPIV3Schema: Required value"
-        } else {
-            "schemas are required"
-        },
-    )
-    .await
+    refused(&cx, &body, "spec.versions[0].schema.openAPIV3Schema: Required value").await
 }
 
 async fn not_structural(cx: Context) -> Outcome {
@@ -394,13 +381,7 @@ async fn watch_delete(cx: Context) -> Outcome {
     let mut watch =
         cx.watch(format!("{}?watch=1&resourceVersion={revision}", cx.own("v1", "things"))).await?;
     cx.delete(crd_path(&cx)).await?.is(200)?;
-    if cx.since(1, 25) {
-        watch.expect("DELETED", "a").await?;
-        return Ok(());
-    }
-    // Older servers drop the watch cache, so DELETED may not be sent; a new watch gets 404.
-    cx.wait_for_code(&crd_path(&cx), 404).await?;
-    cx.wait_for_code(&format!("{}?watch=1&timeoutSeconds=1", cx.own("v1", "things")), 404).await?;
+    watch.expect("DELETED", "a").await?;
     Ok(())
 }
 

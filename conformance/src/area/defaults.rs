@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core},
+    case::{Case, core, since},
     check::{Outcome, at, equal, holds},
     context::Context,
 };
@@ -15,14 +15,21 @@ type Filled = (&'static str, u32, Value);
 #[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     let filled = filled().into_iter().flat_map(|(id, rule, path, object, fields)| {
-        let fields = std::sync::Arc::new(fields);
-        core(&format!("defaults/{id}"), rule, move |cx| fills(cx, path, object.clone(), fields.clone()))
+        let mut minors: Vec<u32> = fields.iter().map(|(_, minor, _)| *minor).collect();
+        minors.sort_unstable();
+        minors.dedup();
+        minors.into_iter().flat_map(move |minor| {
+            let id = if minor == 0 { format!("defaults/{id}") } else { format!("defaults/{id}-since-{minor}") };
+            let fields: std::sync::Arc<[Filled]> = fields.iter().filter(|field| field.1 == minor).cloned().collect();
+            let object = object.clone();
+            since(minor, core(&id, rule, move |cx| fills(cx, path, object.clone(), fields.clone())))
+        })
     });
     let refused = refused().into_iter().flat_map(|(id, rule, path, object, field, message)| {
         core(&format!("defaults/{id}-422"), rule, move |cx| refuses(cx, path, object.clone(), field, message))
     });
     let others = [
-        core("defaults/job-selector", "a Job selects its pods by its own uid", job_selector),
+        since(27, core("defaults/job-selector", "a Job selects its pods by its own uid", job_selector)),
         core("defaults/nothing-is-not-kept", "empty optional lists and maps are omitted", nothing_kept),
         core("defaults/claim-goes", "an unused claim is removed on delete, despite its finalizer", claim_goes),
         core("defaults/all-problems-at-once", "one response names all violated rules", all_problems),
@@ -161,9 +168,9 @@ fn named(object: &Value) -> Value {
     object
 }
 
-async fn fills(cx: Context, path: &str, object: Value, fields: std::sync::Arc<Vec<Filled>>) -> Outcome {
+async fn fills(cx: Context, path: &str, object: Value, fields: std::sync::Arc<[Filled]>) -> Outcome {
     let made = cx.create_at(format!("{}?dryRun=All", place(&cx, path)), &named(&object)).await?;
-    for (pointer, _, want) in fields.iter().filter(|(_, since, _)| cx.since(1, *since)) {
+    for (pointer, _, want) in fields.iter() {
         at(&made.body, pointer, want.clone())?;
     }
     Ok(())
@@ -178,9 +185,8 @@ async fn refuses(cx: Context, path: &str, object: Value, field: &str, message: &
 async fn job_selector(cx: Context) -> Outcome {
     let spec = json!({"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}});
     let made = cx.create_at(format!("{}?dryRun=All", place(&cx, JOBS)), &named(&spec)).await?;
-    let label = cx.by_version("controller-uid", 27, "batch.kubernetes.io/controller-uid");
     let uid = made.body["metadata"]["uid"].clone();
-    at(&made.body["spec"]["selector"], "/matchLabels", json!({label: uid}))?;
+    at(&made.body["spec"]["selector"], "/matchLabels", json!({"batch.kubernetes.io/controller-uid": uid}))?;
     let labels = &made.body["spec"]["template"]["metadata"]["labels"];
     holds(labels["controller-uid"] == uid && labels["job-name"] == "a", "the labels of its pods", labels)
 }

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core, custom},
+    case::{Case, core, custom, since},
     check::{Outcome, equal, holds},
     context::Context,
 };
@@ -24,19 +24,19 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("discovery/status-and-scale-listed", "status and scale are listed, scale as a Scale of autoscaling/v1", subresources),
         custom("discovery/unknown-group-404", "discovery of an unknown group: 404", unknown_group),
         custom("discovery/paths", "/ lists the paths", paths),
-        custom("discovery/aggregated", "aggregated discovery by Accept (since 1.27)", aggregated),
-        custom("discovery/aggregated-resource", "a CRD's resource in aggregated discovery", aggregated_resource),
-        custom("discovery/aggregated-subresources", "subresources nest under their resource in aggregated discovery", aggregated_subresources),
-        custom("discovery/openapi-v3-index", "/openapi/v3 lists group versions with hashed URLs (since 1.24)", openapi_index),
-        custom("discovery/openapi-v3-of-crd", "the document of a CRD's group version has its schema with the group-version-kind", openapi_crd),
-        custom("discovery/openapi-v3-hash-is-immutable", "the URL with the right hash is cacheable", openapi_cache),
+        since(27, custom("discovery/aggregated", "aggregated discovery by Accept (since 1.27)", aggregated)),
+        since(27, custom("discovery/aggregated-resource", "a CRD's resource in aggregated discovery", aggregated_resource)),
+        since(27, custom("discovery/aggregated-subresources", "subresources nest under their resource in aggregated discovery", aggregated_subresources)),
+        since(24, custom("discovery/openapi-v3-index", "/openapi/v3 lists group versions with hashed URLs (since 1.24)", openapi_index)),
+        since(24, custom("discovery/openapi-v3-of-crd", "the document of a CRD's group version has its schema with the group-version-kind", openapi_crd)),
+        since(24, custom("discovery/openapi-v3-hash-is-immutable", "the URL with the right hash is cacheable", openapi_cache)),
         custom("discovery/openapi-v2", "/openapi/v2 lists the built-in paths", openapi_v2),
         custom("discovery/openapi-says-what-for", "built-in types and their fields have descriptions, and so have the common fields of a CRD", openapi_texts),
         core("discovery/core-resources", "/api/v1 lists pods with short name and category", core_resources),
         core("discovery/core-subresources", "/api/v1 lists pods/log, pods/exec and pods/status", core_subresources),
         core("discovery/apps-group", "apps/v1 lists deployments and deployments/scale", apps),
         core("discovery/storage-version-hash", "resources carry a storageVersionHash", storage_hash),
-        core("discovery/core-aggregated", "aggregated discovery of /api has v1 (since 1.27)", core_aggregated),
+        since(27, core("discovery/core-aggregated", "aggregated discovery of /api has v1 (since 1.27)", core_aggregated)),
         core("discovery/kinds-of-everyday", "commonly used groups are served", everyday),
     ]
     .concat()
@@ -176,7 +176,7 @@ async fn paths(cx: Context) -> Outcome {
 async fn discover(cx: &Context, path: &str) -> Result<crate::client::ApiResponse, crate::check::Failure> {
     let mut last = cx.call(Method::GET, path).accept(AGGREGATED).send().await?;
     for _ in 0..100 {
-        if !cx.since(1, 27) || path == "/api" || last.text.contains(&cx.group()) {
+        if path == "/api" || last.text.contains(&cx.group()) {
             break;
         }
         crate::context::pause(100).await;
@@ -188,10 +188,6 @@ async fn discover(cx: &Context, path: &str) -> Result<crate::client::ApiResponse
 
 async fn aggregated(cx: Context) -> Outcome {
     let r = discover(&cx, "/apis").await?;
-    if !cx.since(1, 27) {
-        r.eq("/kind", "APIGroupList")?;
-        return Ok(());
-    }
     r.eq("/kind", "APIGroupDiscoveryList")?.eq("/apiVersion", "apidiscovery.k8s.io/v2")?;
     let kind = r.header("content-type");
     holds(
@@ -210,9 +206,6 @@ async fn widgets(cx: &Context) -> Result<Value, crate::check::Failure> {
 }
 
 async fn aggregated_resource(cx: Context) -> Outcome {
-    if !cx.since(1, 27) {
-        return discover(&cx, "/apis").await?.eq("/kind", "APIGroupList").map(drop);
-    }
     let widgets = widgets(&cx).await?;
     equal("scope", json!("Namespaced"), widgets["scope"].clone())?;
     equal("singular", json!("widget"), widgets["singularResource"].clone())?;
@@ -221,9 +214,6 @@ async fn aggregated_resource(cx: Context) -> Outcome {
 }
 
 async fn aggregated_subresources(cx: Context) -> Outcome {
-    if !cx.since(1, 27) {
-        return discover(&cx, "/apis").await?.eq("/kind", "APIGroupList").map(drop);
-    }
     let widgets = widgets(&cx).await?;
     holds(!named(&widgets["subresources"], "subresource", "status").is_null(), "status", &widgets)?;
     let scale = named(&widgets["subresources"], "subresource", "scale");
@@ -231,9 +221,6 @@ async fn aggregated_subresources(cx: Context) -> Outcome {
 }
 
 async fn openapi_index(cx: Context) -> Outcome {
-    if !cx.since(1, 24) {
-        return cx.get("/openapi/v3").await?.is(404).map(drop);
-    }
     let key = format!("apis/{}/v1", cx.group());
     let r = cx.wait_for("/openapi/v3", "the run's group", |r| r.body["paths"][&key].is_object()).await?;
     let address = r.body["paths"][&key]["serverRelativeURL"].as_str().unwrap_or_default();
@@ -242,9 +229,6 @@ async fn openapi_index(cx: Context) -> Outcome {
 
 async fn openapi_crd(cx: Context) -> Outcome {
     let path = format!("/openapi/v3/apis/{}/v1", cx.group());
-    if !cx.since(1, 24) {
-        return cx.get(path).await?.is(404).map(drop);
-    }
     let r = cx.wait_for_code(&path, 200).await?;
     let schemas = r.body["components"]["schemas"].as_object().cloned().unwrap_or_default();
     let kind = json!([{"group": cx.group(), "version": "v1", "kind": "Widget"}]);
@@ -260,9 +244,6 @@ async fn openapi_crd(cx: Context) -> Outcome {
 }
 
 async fn openapi_cache(cx: Context) -> Outcome {
-    if !cx.since(1, 24) {
-        return cx.get("/openapi/v3").await?.is(404).map(drop);
-    }
     let key = format!("apis/{}/v1", cx.group());
     let r = cx.wait_for("/openapi/v3", "the run's group", |r| r.body["paths"][&key].is_object()).await?;
     let address = r.body["paths"][&key]["serverRelativeURL"].as_str().unwrap_or_default();
@@ -389,9 +370,6 @@ async fn storage_hash(cx: Context) -> Outcome {
 
 async fn core_aggregated(cx: Context) -> Outcome {
     let r = discover(&cx, "/api").await?;
-    if !cx.since(1, 27) {
-        return r.eq("/kind", "APIVersions").map(drop);
-    }
     r.eq("/kind", "APIGroupDiscoveryList")?.eq("/items/0/versions/0/version", "v1")?;
     holds(
         !named(&r.body["items"][0]["versions"][0]["resources"], "resource", "pods").is_null(),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    case::{Case, core, custom, each},
+    case::{Case, core, custom, each, since},
     check::{Outcome, equal, holds},
     context::Context,
     kinds::{CONFIG_MAP, GADGET},
@@ -30,37 +30,59 @@ pub(crate) fn cases() -> Vec<Case> {
             generate_name,
         ),
         custom("dryrun/status", "a dry run on a subresource stores nothing", status),
-        custom(
-            "dryrun/strict-unknown-field-400",
-            "fieldValidation=Strict: an unknown field is 400 (since 1.25, ignored before)",
-            strict,
+        since(
+            SINCE,
+            custom(
+                "dryrun/strict-unknown-field-400",
+                "fieldValidation=Strict: an unknown field is 400 (since 1.25, ignored before)",
+                strict,
+            ),
         ),
-        custom(
-            "dryrun/warn-unknown-field",
-            "fieldValidation=Warn (default since 1.27): an unknown field is a warning",
-            warn,
+        since(
+            SINCE,
+            custom(
+                "dryrun/warn-unknown-field",
+                "fieldValidation=Warn (default since 1.27): an unknown field is a warning",
+                warn,
+            ),
         ),
         custom(
             "dryrun/ignore-unknown-field",
             "fieldValidation=Ignore: an unknown field is dropped silently",
             ignore,
         ),
-        custom(
-            "dryrun/strict-duplicate-field-400",
-            "fieldValidation=Strict: a duplicate field is 400 (since 1.25)",
-            duplicate,
+        since(
+            SINCE,
+            custom(
+                "dryrun/strict-duplicate-field-400",
+                "fieldValidation=Strict: a duplicate field is 400 (since 1.25)",
+                duplicate,
+            ),
         ),
-        custom(
-            "dryrun/field-validation-unknown-422",
-            "an unknown fieldValidation: 422 (since 1.25)",
-            bad_directive,
+        since(
+            SINCE,
+            custom(
+                "dryrun/field-validation-unknown-422",
+                "an unknown fieldValidation: 422 (since 1.25)",
+                bad_directive,
+            ),
         ),
-        core(
-            "dryrun/strict-builtin",
-            "fieldValidation=Strict on a built-in kind (since 1.25)",
-            strict_builtin,
+        since(
+            SINCE,
+            core(
+                "dryrun/strict-builtin",
+                "fieldValidation=Strict on a built-in kind (since 1.25)",
+                strict_builtin,
+            ),
         ),
-        custom("dryrun/strict-patch", "fieldValidation=Strict on a merge patch (since 1.25)", strict_patch),
+        since(
+            SINCE,
+            custom(
+                "dryrun/strict-patch",
+                "fieldValidation=Strict on a merge patch (since 1.25)",
+                strict_patch,
+            ),
+        ),
     ]
     .concat()
 }
@@ -155,11 +177,7 @@ async fn status(cx: Context) -> Outcome {
 async fn strict(cx: Context) -> Outcome {
     let object = cx.gadget("a", json!({"size": 1, "nonsense": 2}));
     let r = cx.post(format!("{}?fieldValidation=Strict", cx.all_of(&GADGET)), &object).await?;
-    if cx.since(1, SINCE) {
-        r.fails(400, "BadRequest")?.mentions("strict decoding error: unknown field \"spec.nonsense\"")?;
-    } else {
-        r.is(201)?.absent("/spec/nonsense")?;
-    }
+    r.fails(400, "BadRequest")?.mentions("strict decoding error: unknown field \"spec.nonsense\"")?;
     Ok(())
 }
 
@@ -167,8 +185,7 @@ async fn warn(cx: Context) -> Outcome {
     let object = cx.gadget("a", json!({"size": 1, "nonsense": 2}));
     let r = cx.create_at(format!("{}?fieldValidation=Warn", cx.all_of(&GADGET)), &object).await?;
     r.absent("/spec/nonsense")?;
-    let want: &[&str] = if cx.since(1, SINCE) { &["unknown field \"spec.nonsense\""] } else { &[] };
-    equal("warnings", want, r.warnings())
+    equal("warnings", ["unknown field \"spec.nonsense\""], r.warnings())
 }
 
 async fn ignore(cx: Context) -> Outcome {
@@ -182,32 +199,20 @@ async fn duplicate(cx: Context) -> Outcome {
     let text = cx.gadget("a", json!({"size": 1})).to_string().replace("\"size\":1", "\"size\":1,\"size\":2");
     let path = format!("{}?fieldValidation=Strict", cx.all_of(&GADGET));
     let r = cx.call(http::Method::POST, path).bytes("application/json", text).send().await?;
-    if cx.since(1, SINCE) {
-        r.fails(400, "BadRequest")?.mentions("duplicate field \"spec.size\"")?
-    } else {
-        r.is(201)?
-    };
+    r.fails(400, "BadRequest")?.mentions("duplicate field \"spec.size\"")?;
     Ok(())
 }
 
 async fn bad_directive(cx: Context) -> Outcome {
     let r = cx.post(format!("{}?fieldValidation=Nonsense", cx.all()), &cx.object("a")).await?;
-    if cx.since(1, SINCE) {
-        r.fails(422, "Invalid")?.cause("FieldValueNotSupported", "fieldValidation")?
-    } else {
-        r.is(201)?
-    };
+    r.fails(422, "Invalid")?.cause("FieldValueNotSupported", "fieldValidation")?;
     Ok(())
 }
 
 async fn strict_builtin(cx: Context) -> Outcome {
     let object = cx.object_of(&CONFIG_MAP, "a", json!({"nonsense": 1}));
     let r = cx.post(format!("{}?fieldValidation=Strict", cx.all_of(&CONFIG_MAP)), &object).await?;
-    if cx.since(1, SINCE) {
-        r.fails(400, "BadRequest")?.mentions("unknown field \"nonsense\"")?
-    } else {
-        r.is(201)?
-    };
+    r.fails(400, "BadRequest")?.mentions("unknown field \"nonsense\"")?;
     Ok(())
 }
 
@@ -215,10 +220,6 @@ async fn strict_patch(cx: Context) -> Outcome {
     cx.create_at(cx.all_of(&GADGET), &cx.gadget("a", json!({"size": 1}))).await?;
     let path = format!("{}?fieldValidation=Strict", cx.one_of(&GADGET, "a"));
     let r = cx.merge(path, &json!({"spec": {"nonsense": 2}})).await?;
-    if cx.since(1, SINCE) {
-        r.fails(422, "Invalid")?.mentions("spec.nonsense")?
-    } else {
-        r.is(200)?
-    };
+    r.fails(422, "Invalid")?.mentions("spec.nonsense")?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core},
+    case::{Case, core, since},
     check::Outcome,
     context::Context,
     kinds::{POD, SECRET},
@@ -19,7 +19,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("fields/controller-replicas", "status.replicas of a ReplicationController is 0 when it is absent", controller),
         core("fields/pod-phase", "status.phase of a Pod, and its negation", pod_phase),
         core("fields/pod-scheduler", "spec.schedulerName and spec.restartPolicy of a Pod have defaults", pod_defaults),
-        core("fields/pod-host-network", "spec.hostNetwork of a Pod is false when it is absent (since 1.28)", pod_network),
+        since(28, core("fields/pod-host-network", "spec.hostNetwork of a Pod is false when it is absent (since 1.28)", pod_network)),
         core("fields/namespace-phase", "status.phase of a Namespace", namespace),
         core("fields/secret-type", "type of a Secret is Opaque when it is absent", secret),
         core("fields/event-source", "source of an Event is the component of its source, else its reporting component", event_source),
@@ -114,9 +114,6 @@ async fn pod_defaults(cx: Context) -> Outcome {
 }
 
 async fn pod_network(cx: Context) -> Outcome {
-    if !cx.since(1, 28) {
-        return Ok(());
-    }
     pods(&cx).await?;
     takes(&cx, &cx.all_of(&POD), "spec.hostNetwork=false", &["a", "b"]).await?;
     takes(&cx, &cx.all_of(&POD), "spec.hostNetwork=true", &[]).await

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core, custom},
+    case::{Case, core, custom, since},
     check::{Outcome, holds},
     context::Context,
     server::CRDS,
@@ -19,7 +19,7 @@ struct Refused {
     object: Value,
     /// As a merge patch.
     change: Value,
-    /// The field in the error, and the minor version since which it is so; before, any.
+    /// The minor version since which this is the field in the error, and the field; 0 if it is in every supported version.
     field: (u32, &'static str),
     message: &'static str,
 }
@@ -31,7 +31,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let tables = [workloads(), data(), network(), volumes(), cluster(), pods()];
     let refused = tables.into_iter().flatten().flat_map(|row| {
         let (id, row) = (format!("immutable/{}", row.id), Arc::new(row));
-        core(&id, row.rule, move |cx| refuses(cx, row.clone()))
+        since(row.field.0, core(&id, row.rule, move |cx| refuses(cx, row.clone())))
     });
     let accepted = accepted().into_iter().flat_map(|(id, rule, path, object, change)| {
         core(&format!("immutable/{id}"), rule, move |cx| accepts(cx, path, object.clone(), change.clone()))
@@ -252,7 +252,7 @@ fn accepted() -> Vec<Accepted> {
 }
 
 fn place(cx: &Context, path: &str) -> String {
-    let slices = format!("discovery.k8s.io/{}/", cx.by_version("v1beta1", 21, "v1"));
+    let slices = format!("discovery.k8s.io/{}/", cx.api_by_version("v1beta1", 21, "v1"));
     path.replace("{ns}", &cx.ns).replace("discovery.k8s.io/v1/", &slices)
 }
 
@@ -303,12 +303,10 @@ async fn refuses(cx: Context, row: Arc<Refused>) -> Outcome {
     }
     for reply in &replies {
         reply.fails(422, "Invalid")?.mentions(row.message)?;
-        let (since, field) = row.field;
-        if cx.since(1, since) {
-            let causes = reply.body["details"]["causes"].as_array();
-            let named = causes.is_some_and(|causes| causes.iter().any(|cause| cause["field"] == field));
-            holds(named, &format!("a cause of {field}"), &reply.text)?;
-        }
+        let (_, field) = row.field;
+        let causes = reply.body["details"]["causes"].as_array();
+        let named = causes.is_some_and(|causes| causes.iter().any(|cause| cause["field"] == field));
+        holds(named, &format!("a cause of {field}"), &reply.text)?;
     }
     cx.delete(format!("{one}?gracePeriodSeconds=0")).await?;
     Ok(())

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core},
+    case::{Case, core, since},
     check::{Failure, Outcome, holds},
     client::ApiResponse,
     context::Context,
@@ -15,7 +15,7 @@ use crate::{
 pub(crate) fn cases() -> Vec<Case> {
     [
         core("namespaces/create-defaults", "a namespace is Active with the finalizer kubernetes", create_defaults),
-        core("namespaces/name-label", "a namespace has the label kubernetes.io/metadata.name (since 1.21)", name_label),
+        since(21, core("namespaces/name-label", "a namespace has the label kubernetes.io/metadata.name (since 1.21)", name_label)),
         core("namespaces/name-is-dns-label", "a namespace's name is a DNS label: 422", bad_name),
         core("namespaces/create-in-missing-404", "creating in a namespace that does not exist: 404 NotFound of the namespace", create_in_missing),
         core("namespaces/custom-in-missing-404", "creating a custom resource in a namespace that does not exist: 404", custom_in_missing),
@@ -81,12 +81,7 @@ async fn create_defaults(cx: Context) -> Outcome {
 
 async fn name_label(cx: Context) -> Outcome {
     let r = cx.get(format!("{ALL}/{}", cx.ns)).await?;
-    let label = "/metadata/labels/kubernetes.io~1metadata.name";
-    if cx.since(1, 21) {
-        r.eq(label, cx.ns.clone())?
-    } else {
-        r.absent(label)?
-    };
+    r.eq("/metadata/labels/kubernetes.io~1metadata.name", cx.ns.clone())?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core},
+    case::{Case, core, since},
     check::{Outcome, equal, holds},
     client::ApiResponse,
     context::Context,
@@ -42,7 +42,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("pods/portforward-upgrade-no-host-400", "the same for requests to upgrade the connection", |cx| no_host_upgrade(cx, "portforward")),
         core("pods/portforward-verbs-405", "port-forward is GET or POST: 405 for others", |cx| get_or_post(cx, "portforward?ports=80")),
         core("pods/eviction", "an eviction deletes the pod: 201 and a Status", eviction),
-        core("pods/eviction-unready", "a Pod that is not ready is evicted despite its budget, with unhealthyPodEvictionPolicy AlwaysAllow (since 1.27)", eviction_unready),
+        since(27, core("pods/eviction-unready", "a Pod that is not ready is evicted despite its budget, with unhealthyPodEvictionPolicy AlwaysAllow (since 1.27)", eviction_unready)),
         core("pods/eviction-missing-404", "the eviction of a missing pod: 404", eviction_missing),
         core("pods/eviction-other-name-400", "an Eviction with another name than the path: 400", eviction_other),
         core("pods/eviction-wrong-kind-400", "a body that is no Eviction: 400", eviction_kind),
@@ -200,7 +200,7 @@ async fn not_allowed(cx: &Context, path: &str, methods: &[Method]) -> Outcome {
 
 /// The version of evictions and budgets on this server.
 fn policy(cx: &Context) -> &'static str {
-    cx.by_version("policy/v1beta1", 22, "policy/v1")
+    cx.api_by_version("policy/v1beta1", 22, "policy/v1")
 }
 
 async fn evict(cx: &Context, pod: &str, fields: Value) -> Result<ApiResponse, crate::check::Failure> {
@@ -290,9 +290,6 @@ async fn budgeted(cx: &Context) -> Outcome {
 }
 
 async fn eviction_unready(cx: Context) -> Outcome {
-    if !cx.since(1, 27) {
-        return Ok(());
-    }
     budgeted(&cx).await?;
     let unready = json!([{"type": "Ready", "status": "False"}]);
     cx.merge(below(&cx, "a", "status"), &json!({"status": {"conditions": unready}})).await?.is(200)?;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, custom},
+    case::{Case, custom, since},
     check::{Outcome, equal, holds},
     context::{Context, JSON_PATCH, pause},
     kinds,
@@ -15,7 +15,7 @@ use crate::{
 pub(crate) fn cases() -> Vec<Case> {
     let row = |id: &str, rule: &str, change: Value, refused: Option<&'static str>| {
         let change = std::sync::Arc::new(change);
-        custom(&format!("ratchet/{id}"), rule, move |cx| judged(cx, change.clone(), refused))
+        since(30, custom(&format!("ratchet/{id}"), rule, move |cx| judged(cx, change.clone(), refused)))
     };
     [
         row("metadata", "labels change: the rest is tolerated", json!({"metadata": {"labels": {"a": "b"}}}), None),
@@ -28,7 +28,7 @@ pub(crate) fn cases() -> Vec<Case> {
         row("map-value", "a value of a map stays invalid while another changes: tolerated", json!({"spec": {"map": {"x": "new"}}}), None),
         row("set", "a set with duplicates gets one more element: tolerated", json!({"spec": {"set": ["a", "a", "b"]}}), None),
         row("required-422", "a missing required field of an object that changes: 422", json!({"spec": {"whole": {"other": "new"}}}), Some("spec.whole.must")),
-        custom("ratchet/rule-warning", "a violated rule about an unchanged value: a warning, no error", warning),
+        since(30, custom("ratchet/rule-warning", "a violated rule about an unchanged value: a warning, no error", warning)),
         custom("ratchet/create-422", "nothing is tolerated on create", create),
     ]
     .concat()
@@ -94,22 +94,15 @@ async fn judged(cx: Context, change: std::sync::Arc<Value>, refused: Option<&str
     match refused {
         Some(field) => {
             let named = reply.fails(422, "Invalid")?.body["details"]["causes"].to_string();
-            // Earlier, causes do not name the item.
-            let field = cx.by_version(field.split('[').next().unwrap_or_default(), 25, field);
-            let named = if cx.since(1, 25) { named } else { named.replace(".v\"", "\"") };
             holds(named.contains(&format!("\"{field}\"")), &format!("a cause of {field}"), named)
         }
-        // All errors are reported, except in corrected fields.
-        None => reply.is(if cx.since(1, 30) { 200 } else { 422 }).map(drop),
+        None => reply.is(200).map(drop),
     }
 }
 
 async fn warning(cx: Context) -> Outcome {
     let one = left_over(&cx).await?;
     let reply = cx.merge(&one, &json!({"spec": {"fine": "other"}})).await?;
-    if !cx.since(1, 30) {
-        return reply.is(422).map(drop);
-    }
     let warnings = reply.is(200)?.warnings();
     equal("the warnings", ["spec.ruled: Invalid value: \"bad\": not bad"], &warnings)
 }

@@ -3,11 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core, custom, each},
+    case::{Case, core, custom, each, since},
     check::{Outcome, equal, holds},
     context::Context,
     kinds::COG,
-    subject::Subject,
 };
 
 // One row per line.
@@ -43,10 +42,11 @@ pub(crate) fn cases() -> Vec<Case> {
         each("read/match-unknown-422", "an unknown resourceVersionMatch is refused", match_unknown),
         each("read/exact-with-0-422", "Exact together with resourceVersion=0 is refused", exact_zero),
         each("read/list-future-version-504", "a resourceVersion of the far future: 504 Timeout, cause ResourceVersionTooLarge", future),
-        each("read/list-invalid-version-400", "a list with a resourceVersion that is no number: 400 (500 before 1.25)", list_bad_rv),
+        since(25, each("read/list-invalid-version-400", "a list with a resourceVersion that is no number: 400 (500 before 1.25)", list_bad_rv)),
         custom("read/cluster-scoped", "a cluster-scoped kind is got and listed without namespace", cluster_scoped),
         custom("read/cluster-scoped-under-namespace-404", "a cluster-scoped kind under a namespace: 404", cluster_under_namespace),
-        each("read/pretty", "pretty=true indents the response", pretty),
+        since(25, custom("read/pretty@custom", "pretty=true indents the response", pretty)),
+        core("read/pretty@builtin", "pretty=true indents the response", pretty),
     ]
     .concat()
 }
@@ -298,7 +298,7 @@ async fn future(cx: Context) -> Outcome {
 
 async fn list_bad_rv(cx: Context) -> Outcome {
     let r = cx.get(format!("{}?resourceVersion=abc", cx.all())).await?;
-    r.is(cx.by_version(500, 25, 400))?.eq("/kind", "Status")?.mentions("Invalid value")?;
+    r.is(400)?.eq("/kind", "Status")?.mentions("Invalid value")?;
     Ok(())
 }
 
@@ -320,9 +320,7 @@ async fn cluster_under_namespace(cx: Context) -> Outcome {
 async fn pretty(cx: Context) -> Outcome {
     cx.create("a").await?;
     let r = cx.get(format!("{}?pretty=true", cx.one("a"))).await?;
-    // Custom resources support it since a later version than built-in kinds.
-    let indented = cx.subject == Subject::Builtin || cx.since(1, 25);
-    holds(r.text.contains("\n  \"metadata\": {\n") == indented, "indented by two", &r.text)
+    holds(r.text.contains("\n  \"metadata\": {\n"), "indented by two", &r.text)
 }
 
 fn number(revision: &str) -> u64 {

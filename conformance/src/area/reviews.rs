@@ -115,7 +115,7 @@ async fn connect_unselected(cx: Context) -> Outcome {
 
 /// `policy/v1` evictions exist since 1.22.
 fn policy(cx: &Context) -> &'static str {
-    cx.by_version("v1beta1", 22, "v1")
+    cx.api_by_version("v1beta1", 22, "v1")
 }
 
 async fn evict(cx: &Context) -> Result<ApiResponse, crate::check::Failure> {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core, custom},
+    case::{Case, core, custom, since},
     check::{Failure, Outcome, equal, holds},
     client::ApiResponse,
     context::{Context, JSON_PATCH, STRATEGIC},
@@ -44,9 +44,9 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("scale/strategic-415", "a strategic merge patch of a custom resource's scale: 415", strategic_custom),
         core("scale/strategic", "a strategic merge patch of a Deployment's scale", strategic),
         core("scale/apply", "an apply of a Deployment's scale sets replicas", applied),
-        core("scale/apply-conflict", "an apply of replicas that another manager owns: 409, unless forced; the owner is recorded with the subresource (since 1.22)", apply_conflict),
+        since(22, core("scale/apply-conflict", "an apply of replicas that another manager owns: 409, unless forced; the owner is recorded with the subresource (since 1.22)", apply_conflict)),
         core("scale/apply-other-kind-400", "an apply of another kind: 400", apply_other_kind),
-        custom("scale/apply-custom", "an apply of a custom resource's scale: 409 if another manager owns other replicas (since 1.22)", apply_custom),
+        since(22, custom("scale/apply-custom", "an apply of a custom resource's scale: 409 if another manager owns other replicas (since 1.22)", apply_custom)),
         custom("scale/status-without-version-422", "PUT of a custom resource's status without resourceVersion, or with 0: 422", status_without_version),
         core("scale/status-without-version", "PUT of a Deployment's status needs no resourceVersion", status_unconditional),
         custom("scale/status-patch-version-422", "a patch of a custom resource's status that removes the resourceVersion: 422", status_patch_version),
@@ -269,10 +269,6 @@ async fn applied(cx: Context) -> Outcome {
 
 async fn apply_conflict(cx: Context) -> Outcome {
     scaled(&cx).await?;
-    // Before, an apply found no owner of the replicas.
-    if !cx.since(1, 22) {
-        return Ok(());
-    }
     let reply = cx.apply(scale(&cx), "m", &config(3)).await?;
     reply.fails(409, "Conflict")?.cause("FieldManagerConflict", ".spec.replicas")?;
     cx.apply(format!("{}?force=true", scale(&cx)), "m", &config(3)).await?.is(200)?;
@@ -293,10 +289,6 @@ async fn apply_other_kind(cx: Context) -> Outcome {
 }
 
 async fn apply_custom(cx: Context) -> Outcome {
-    // The server of 1.20 crashes on it.
-    if !cx.since(1, 22) {
-        return Ok(());
-    }
     scaled(&cx).await?;
     let reply = cx.apply(scale(&cx), "m", &config(3)).await?;
     reply.fails(409, "Conflict")?.cause("FieldManagerConflict", ".spec.replicas")?;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    case::{Case, core, custom},
+    case::{Case, core, custom, since},
     check::{Outcome, equal, holds},
     context::{APPLY, Context, JSON_PATCH},
     kinds::{DEPLOYMENT, GADGET, POD, WIDGET},
@@ -19,11 +19,11 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("subresource/status-put-stale-409", "PUT of status with a stale resourceVersion: 409", status_stale),
         custom("subresource/status-merge-patch", "a merge patch of status", status_merge),
         custom("subresource/status-json-patch", "a JSON patch of status", status_json),
-        custom("subresource/status-apply", "an apply of status; managedFields name the subresource (since 1.22)", status_apply),
+        since(22, custom("subresource/status-apply", "an apply of status; managedFields name the subresource (since 1.22)", status_apply)),
         custom("subresource/status-keeps-generation", "a change of status does not change generation", status_generation),
         custom("subresource/status-changes-version", "a change of status changes resourceVersion", status_version),
         custom("subresource/status-is-validated", "status is validated by the schema: 422", status_validated),
-        custom("subresource/status-managed-field", "an update of status records subresource in managedFields (since 1.22)", status_managed),
+        since(22, custom("subresource/status-managed-field", "an update of status records subresource in managedFields (since 1.22)", status_managed)),
         custom("subresource/status-absent-404", "no status subresource in the CRD: 404", status_absent),
         custom("subresource/status-missing-object-404", "status of a missing object: 404", status_missing),
         custom("subresource/status-watch", "a change of status is a MODIFIED event of the object", status_watch),
@@ -111,7 +111,7 @@ async fn status_apply(cx: Context) -> Outcome {
     let entries = r.body["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let mine = entries.iter().find(|e| e["manager"] == "one").cloned().unwrap_or_default();
     equal("fields of one", json!({"f:status": {"f:phase": {}}}), mine["fieldsV1"].clone())?;
-    equal("subresource of one", cx.by_version(json!(null), 22, json!("status")), mine["subresource"].clone())
+    equal("subresource of one", json!("status"), mine["subresource"].clone())
 }
 
 async fn status_generation(cx: Context) -> Outcome {
@@ -141,7 +141,7 @@ async fn status_managed(cx: Context) -> Outcome {
         cx.merge(format!("{}?fieldManager=me", status(&cx)), &json!({"status": {"phase": "Ready"}})).await?;
     let entries = r.body["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
     let mine = entries.iter().find(|e| e["manager"] == "me").cloned().unwrap_or_default();
-    equal("subresource of me", cx.by_version(json!(null), 22, json!("status")), mine["subresource"].clone())
+    equal("subresource of me", json!("status"), mine["subresource"].clone())
 }
 
 async fn status_absent(cx: Context) -> Outcome {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, each},
+    case::{Case, each, since},
     check::{Failure, Outcome, at, holds},
     client::Watch,
     context::Context,
@@ -19,19 +19,19 @@ pub(crate) fn cases() -> Vec<Case> {
         each("watchlist/bookmark-shape", "a bookmark has kind, apiVersion and a resourceVersion, and nothing else of an object", shape),
         each("watchlist/no-bookmark-unasked", "without allowWatchBookmarks there is none", unasked),
         each("watchlist/bookmark-version-resumes", "a watch resumes from a bookmark's version without a gap", resumes),
-        each("watchlist/initial-events-then-bookmark", "sendInitialEvents sends ADDED of what exists, then a marked bookmark (since 1.32)", initial),
-        each("watchlist/empty-collection", "sendInitialEvents of an empty collection sends the marked bookmark at once", empty),
-        each("watchlist/no-surplus-bookmark", "after the marked bookmark, none comes that says nothing new (since 1.32)", no_surplus),
-        each("watchlist/future-version-error", "sendInitialEvents from a resourceVersion of the far future: a stream with the error 504 (since 1.32)", future_error),
-        each("watchlist/later-events-follow", "later changes follow the marked bookmark", later),
-        each("watchlist/with-label-selector", "sendInitialEvents respects the labelSelector", selector),
-        each("watchlist/includes-last-write", "the initial events have everything written before the request", last_write),
-        each("watchlist/bookmark-version-covers", "the marked bookmark's version is not older than any initial event", covers),
-        each("watchlist/match-required", "sendInitialEvents without resourceVersionMatch: 422", match_required),
-        each("watchlist/match-must-be-not-older-than", "sendInitialEvents with another resourceVersionMatch: 422", match_exact),
-        each("watchlist/refused-on-list", "sendInitialEvents on a list: 422", on_list),
+        since(SINCE, each("watchlist/initial-events-then-bookmark", "sendInitialEvents sends ADDED of what exists, then a marked bookmark (since 1.32)", initial)),
+        since(SINCE, each("watchlist/empty-collection", "sendInitialEvents of an empty collection sends the marked bookmark at once", empty)),
+        since(SINCE, each("watchlist/no-surplus-bookmark", "after the marked bookmark, none comes that says nothing new (since 1.32)", no_surplus)),
+        since(SINCE, each("watchlist/future-version-error", "sendInitialEvents from a resourceVersion of the far future: a stream with the error 504 (since 1.32)", future_error)),
+        since(SINCE, each("watchlist/later-events-follow", "later changes follow the marked bookmark", later)),
+        since(SINCE, each("watchlist/with-label-selector", "sendInitialEvents respects the labelSelector", selector)),
+        since(SINCE, each("watchlist/includes-last-write", "the initial events have everything written before the request", last_write)),
+        since(SINCE, each("watchlist/bookmark-version-covers", "the marked bookmark's version is not older than any initial event", covers)),
+        since(SINCE, each("watchlist/match-required", "sendInitialEvents without resourceVersionMatch: 422", match_required)),
+        since(SINCE, each("watchlist/match-must-be-not-older-than", "sendInitialEvents with another resourceVersionMatch: 422", match_exact)),
+        since(SINCE, each("watchlist/refused-on-list", "sendInitialEvents on a list: 422", on_list)),
         each("watchlist/match-needs-initial-events", "resourceVersionMatch on a watch without sendInitialEvents: 422", match_alone),
-        each("watchlist/false-from-version", "sendInitialEvents=false starts with later changes only", none_wanted),
+        since(SINCE, each("watchlist/false-from-version", "sendInitialEvents=false starts with later changes only", none_wanted)),
     ]
     .concat()
 }
@@ -44,13 +44,6 @@ const SINCE: u32 = 32;
 
 async fn stream(cx: &Context, more: &str) -> Result<Watch, Failure> {
     cx.watch(format!("{}?{STREAM}{more}", cx.all())).await
-}
-
-/// Older servers refuse the parameters (match on a watch is forbidden) and do not stream.
-async fn too_early(cx: &Context) -> Outcome {
-    let r = cx.get(format!("{}?{STREAM}&timeoutSeconds=1", cx.all())).await?;
-    r.fails(422, "Invalid")?.cause("FieldValueForbidden", "resourceVersionMatch")?;
-    Ok(())
 }
 
 fn is_end(bookmark: &Value) -> bool {
@@ -109,9 +102,6 @@ async fn resumes(cx: Context) -> Outcome {
 }
 
 async fn initial(cx: Context) -> Outcome {
-    if !cx.since(1, SINCE) {
-        return too_early(&cx).await;
-    }
     cx.create_all(&["a", "b"]).await?;
     let mut watch = stream(&cx, "").await?;
     watch.expect("ADDED", "a").await?;
@@ -121,17 +111,11 @@ async fn initial(cx: Context) -> Outcome {
 }
 
 async fn empty(cx: Context) -> Outcome {
-    if !cx.since(1, SINCE) {
-        return too_early(&cx).await;
-    }
     end(&mut stream(&cx, "").await?).await?;
     Ok(())
 }
 
 async fn later(cx: Context) -> Outcome {
-    if !cx.since(1, SINCE) {
-        return too_early(&cx).await;
-    }
     cx.create("a").await?;
     let mut watch = stream(&cx, "").await?;
     watch.expect("ADDED", "a").await?;
@@ -142,9 +126,6 @@ async fn later(cx: Context) -> Outcome {
 }
 
 async fn selector(cx: Context) -> Outcome {
-    if !cx.since(1, SINCE) {
-        return too_early(&cx).await;
-    }
     cx.create("a").await?;
     cx.create_at(cx.all(), &cx.object_of(cx.kind(), "b", json!({"metadata": {"labels": {"x": "1"}}})))
         .await?;
@@ -156,9 +137,6 @@ async fn selector(cx: Context) -> Outcome {
 }
 
 async fn last_write(cx: Context) -> Outcome {
-    if !cx.since(1, SINCE) {
-        return too_early(&cx).await;
-    }
     cx.create("a").await?;
     for n in 2..6 {
         cx.merge(cx.one("a"), &json!({"spec": {"leaseTransitions": n}})).await?.is(200)?;
@@ -169,9 +147,6 @@ async fn last_write(cx: Context) -> Outcome {
 }
 
 async fn covers(cx: Context) -> Outcome {
-    if !cx.since(1, SINCE) {
-        return too_early(&cx).await;
-    }
     let made = number(&cx.create("a").await?.body);
     let mut watch = stream(&cx, "").await?;
     watch.expect("ADDED", "a").await?;
@@ -183,19 +158,14 @@ async fn match_required(cx: Context) -> Outcome {
     let r = cx
         .get(format!("{}?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&timeoutSeconds=1", cx.all()))
         .await?;
-    if cx.since(1, SINCE) {
-        r.fails(422, "Invalid")?.cause("FieldValueForbidden", "resourceVersionMatch")?
-    } else {
-        r.is(200)?
-    };
+    r.fails(422, "Invalid")?.cause("FieldValueForbidden", "resourceVersionMatch")?;
     Ok(())
 }
 
 async fn match_exact(cx: Context) -> Outcome {
     let query = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersion=1&resourceVersionMatch=Exact&timeoutSeconds=1";
     let r = cx.get(format!("{}?{query}", cx.all())).await?;
-    let reason = cx.by_version("FieldValueForbidden", SINCE, "FieldValueNotSupported");
-    r.fails(422, "Invalid")?.cause(reason, "resourceVersionMatch")?;
+    r.fails(422, "Invalid")?.cause("FieldValueNotSupported", "resourceVersionMatch")?;
     Ok(())
 }
 
@@ -206,11 +176,7 @@ async fn on_list(cx: Context) -> Outcome {
             cx.all()
         ))
         .await?;
-    if cx.since(1, SINCE) {
-        r.fails(422, "Invalid")?.cause("FieldValueForbidden", "sendInitialEvents")?
-    } else {
-        r.is(200)?
-    };
+    r.fails(422, "Invalid")?.cause("FieldValueForbidden", "sendInitialEvents")?;
     Ok(())
 }
 
@@ -228,9 +194,6 @@ async fn match_alone(cx: Context) -> Outcome {
 async fn none_wanted(cx: Context) -> Outcome {
     cx.create("a").await?;
     let query = "watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-    if !cx.since(1, SINCE) {
-        return too_early(&cx).await;
-    }
     let mut watch = cx.watch(format!("{}?{query}", cx.all())).await?;
     watch.expect_idle(Duration::from_millis(300)).await?;
     cx.create("b").await?;
@@ -243,9 +206,6 @@ fn number(object: &Value) -> u64 {
 }
 
 async fn no_surplus(cx: Context) -> Outcome {
-    if !cx.since(1, 32) {
-        return Ok(());
-    }
     cx.create("a").await?;
     let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=4&fieldSelector=metadata.name%3Da";
     let mut watch = cx.watch(format!("{}?{query}", cx.all())).await?;
@@ -263,9 +223,6 @@ async fn no_surplus(cx: Context) -> Outcome {
 }
 
 async fn future_error(cx: Context) -> Outcome {
-    if !cx.since(1, 32) {
-        return Ok(());
-    }
     let query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=9&resourceVersion=9000000000";
     let mut watch = cx.watch(format!("{}?{query}", cx.all())).await?;
     let event = watch.next().await?.unwrap_or_default();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes kinds.jsonl, types.jsonl and descriptions.jsonl, the tables of built-in kinds, their schemas and what those say
-for people. See README.md beside this file.
+"""Writes kinds.jsonl, types.jsonl, descriptions.jsonl and rbac.jsonl: the tables of built-in kinds, their schemas and what those
+say for people, and the roles of a new server. See README.md beside this file.
 
     generate.py BINDINGS CORE_KUBECONFIG MODERN_KUBECONFIG
 
@@ -276,6 +276,31 @@ def assemble_kinds(kinds, types, found, overlay):
     return sorted(out, key=lambda k: (k["group"], k["version"], k["plural"]))
 
 
+# ---- roles ----------------------------------------------------------------------------------------------------------
+
+ROLES = ["cluster-admin", "admin", "edit", "view", "system:aggregate-to-admin", "system:aggregate-to-edit",
+         "system:aggregate-to-view", "system:basic-user", "system:discovery", "system:public-info-viewer"]
+BINDINGS = ["cluster-admin", "system:basic-user", "system:discovery", "system:public-info-viewer"]
+
+
+def roles(kubeconfig, overlay):
+    """What a new server has, with the rules that later versions added; aggregated rules are computed by the server."""
+    out = []
+    for plural, names in (("clusterroles", ROLES), ("clusterrolebindings", BINDINGS)):
+        for name in names:
+            seen = ask(kubeconfig, f"/apis/rbac.authorization.k8s.io/v1/{plural}/{name}")
+            role = {"aggregationRule": seen["aggregationRule"]} if "aggregationRule" in seen else {}
+            role |= {key: seen[key] for key in ("apiVersion", "kind")}
+            role["metadata"] = {key: seen["metadata"][key] for key in ("name", "labels", "annotations")}
+            if "rules" in seen:
+                added = overlay["rules"].get(name, [])
+                rules = [] if "aggregationRule" in seen else seen["rules"] + added
+                role["rules"] = [dict(sorted(rule.items())) for rule in rules]
+            role |= {key: seen[key] for key in ("roleRef", "subjects") if key in seen}
+            out.append(role)
+    return out
+
+
 def main():
     if len(sys.argv) != 4:
         sys.exit(__doc__)
@@ -294,6 +319,8 @@ def main():
     table = assemble_kinds(kinds, schemas, discovered(core), overlay)
     with open(os.path.join(HERE, "kinds.jsonl"), "w") as f:
         f.writelines(json.dumps(k, separators=(",", ":")) + "\n" for k in table)
+    with open(os.path.join(HERE, "rbac.jsonl"), "w") as f:
+        f.writelines(json.dumps(role, separators=(",", ":")) + "\n" for role in roles(core, overlay))
     print(f"{len(table)} kinds, {len(lines)} types, {len(lists)} with a kind of their own", file=sys.stderr)
 
 

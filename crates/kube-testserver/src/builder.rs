@@ -1,6 +1,6 @@
 //! The builder of a server.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{net::IpAddr, path::PathBuf, sync::Arc};
 
 use crate::{
     ApiServer, BuiltInController, Manifests, RequestRecord, StartError, TestServer, User,
@@ -37,6 +37,7 @@ pub struct Builder {
     data: Option<PathBuf>,
     sync: bool,
     observer: Option<Observer>,
+    runtime_config: Vec<String>,
     api: Option<ApiServer>,
 }
 
@@ -132,6 +133,27 @@ impl Builder {
         self
     }
 
+    /// Switches API versions of built-in kinds on or off, as `--runtime-config` of kube-apiserver: `api/beta=true`, `coordination.k8s.io/v1beta1`, `api/all=true,api/alpha=false`. By default only stable versions are served, as on clusters. May be called several times. A version of an object that is stored in another unstable version switches that one on, too.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use http_body_util::Full;
+    /// use kube_testserver::ApiServer;
+    /// use tower::ServiceExt;
+    ///
+    /// let candidates = "/apis/coordination.k8s.io/v1beta1/leasecandidates";
+    /// for (entries, code) in [("", 404), ("api/beta=true", 200)] {
+    ///     let server = ApiServer::builder().runtime_config(entries).service()?;
+    ///     let request = http::Request::get(candidates).body(Full::<bytes::Bytes>::default())?;
+    ///     assert_eq!(server.oneshot(request).await?.status(), code);
+    /// }
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn runtime_config(mut self, entries: impl Into<String>) -> Self {
+        self.runtime_config.push(entries.into());
+        self
+    }
+
     /// Switches a built-in controller off.
     pub fn without(mut self, controller: BuiltInController) -> Self {
         self.settings.disabled.insert(controller);
@@ -215,6 +237,30 @@ impl Builder {
         self
     }
 
+    /// Listens on this address instead of 127.0.0.1: on all with `0.0.0.0`, for clients in containers and on other machines. The server certificate is valid for the address; [`san`](Self::san) adds names.
+    ///
+    /// Whoever reaches the address may do everything, unless there is [`with_rbac`](Self::with_rbac).
+    pub fn bind_address(mut self, address: impl Into<IpAddr>) -> Self {
+        self.socket.address = address.into();
+        self
+    }
+
+    /// Adds a DNS name or an IP address to the server certificate (its subject alternative names), besides `localhost`, `kubernetes`, `kubernetes.default.svc` and the loopback addresses. May be called several times. Without effect unless there is [`tls`](Self::tls).
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use std::net::Ipv4Addr;
+    /// use kube_testserver::TestServer;
+    ///
+    /// let server = TestServer::builder().tls().bind_address(Ipv4Addr::UNSPECIFIED).san("host.docker.internal").start().await?;
+    /// println!("in a container: kubectl --server https://host.docker.internal:{}", server.addr().port());
+    /// # Ok::<_, kube_testserver::StartError>(()) }).unwrap();
+    /// ```
+    pub fn san(mut self, name: impl Into<String>) -> Self {
+        self.socket.sans.push(name.into());
+        self
+    }
+
     /// Sets the limit of concurrent requests, watches included, on one HTTP/2 connection: 250 by default, as on genuine servers. Clients with more open further connections.
     pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
         self.socket.streams = streams;
@@ -229,8 +275,12 @@ impl Builder {
 
     /// The server without a socket.
     ///
-    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::Data`] when the data directory cannot be used.
-    pub fn service(self) -> Result<ApiServer, StartError> {
+    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`] when an entry is invalid, [`StartError::Data`] when the data directory cannot be used.
+    pub fn service(mut self) -> Result<ApiServer, StartError> {
+        for entries in &self.runtime_config {
+            let config = &mut self.settings.runtime_config;
+            config.add(entries).map_err(|why| StartError::RuntimeConfig(why.to_string()))?;
+        }
         let mut api = self.api.unwrap_or_else(|| ApiServer::with_settings(self.settings));
         if let Some(observer) = self.observer {
             api = api.observed_by(observer);
@@ -252,7 +302,7 @@ impl Builder {
         Ok(api)
     }
 
-    /// Binds a loopback socket and serves in a new task.
+    /// Binds a socket, of loopback by default, and serves in a new task.
     ///
     /// [`StartError`] says what failed.
     pub async fn start(self) -> Result<TestServer, StartError> {

@@ -24,7 +24,9 @@ impl ClusterState {
             });
             for object in self.load_contents(objects.collect(), saved.revision) {
                 let (key, plural, group) = (&object.key, &object.plural, &object.group);
-                tracing::warn!("skipped {plural}.{group} {key}: its CRD does not exist");
+                tracing::warn!(
+                    "skipped {plural}.{group} {key}: no such kind is served; its CRD does not exist, or its API version is switched off"
+                );
             }
         }
         let is_empty = journal.is_outdated();

@@ -59,7 +59,7 @@ impl ClusterState {
     pub(super) fn load_contents(&mut self, contents: Vec<StateEntry>, revision: u64) -> Vec<StateEntry> {
         self.ids.continue_after(revision);
         self.store = self.store.restarted_at(revision);
-        self.scheme = Scheme::with_built_in(&mut self.store);
+        self.scheme = Scheme::serving(&mut self.store, &self.settings.runtime_config);
         self.owners = OwnerIndex::default();
         self.tasks.clear();
         self.timers.clear();

@@ -2,12 +2,16 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use crate::scheme::RuntimeConfig;
+
 /// Configuration of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// The number of changes in the history.
     pub(crate) history: usize,
     pub(crate) disabled: BTreeSet<BuiltInController>,
+    /// The API versions that are switched on besides the stable ones.
+    pub(crate) runtime_config: RuntimeConfig,
     /// Whether the server authenticates users and enforces RBAC.
     pub(crate) rbac: bool,
     /// Determines the uids and generated names.
@@ -23,7 +27,14 @@ impl Default for Settings {
             BuiltInController::ServiceAccounts,
             BuiltInController::Workloads,
         ]);
-        Self { history: 10_000, disabled, rbac: false, seed: None, start_time: None }
+        Self {
+            history: 10_000,
+            disabled,
+            runtime_config: RuntimeConfig::default(),
+            rbac: false,
+            seed: None,
+            start_time: None,
+        }
     }
 }
 

@@ -55,7 +55,7 @@ impl ClusterState {
     /// A new cluster: its namespaces, and the bootstrap objects of the enabled controllers.
     pub(crate) fn new(settings: Settings) -> Self {
         let mut store = Store::new(settings.history);
-        let scheme = Scheme::with_built_in(&mut store);
+        let scheme = Scheme::serving(&mut store, &settings.runtime_config);
         let clock = Clock::new(settings.start_time);
         let mut cluster = Self {
             store,

@@ -2,7 +2,7 @@ use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use kube_core::Version;
 
-use super::{Endpoint, Resource, builtin};
+use super::{Endpoint, Resource, RuntimeConfig, builtin};
 use crate::store::{Store, TableId};
 
 /// All served resources, by path, kind and table.
@@ -14,11 +14,18 @@ pub(crate) struct Scheme {
 }
 
 impl Scheme {
-    /// A scheme of the built-in kinds. Each has its own table, except storage equivalents, which share the table of the stored kind.
+    /// A scheme of the built-in kinds in their stable versions.
+    #[cfg(test)]
     pub(crate) fn with_built_in(store: &mut Store) -> Self {
+        Self::serving(store, &RuntimeConfig::default())
+    }
+
+    /// A scheme of the built-in kinds that are switched on. Each has its own table, except storage equivalents, which share the table of the stored kind.
+    pub(crate) fn serving(store: &mut Store, runtime_config: &RuntimeConfig) -> Self {
         let mut scheme = Self::default();
         let (equivalents, originals): (Vec<_>, Vec<_>) = builtin::kinds()
             .iter()
+            .filter(|kind| runtime_config.serves(kind))
             .map(Resource::built_in)
             .partition(|resource| resource.equivalent.is_some());
         for resource in originals {
@@ -27,8 +34,10 @@ impl Scheme {
         for resource in equivalents {
             let stored = resource.equivalent.map(|equivalent| equivalent.stored_kind);
             let stored = stored.and_then(|kind| scheme.find(kind.group, kind.version, kind.plural));
-            let table =
-                stored.expect("invariant: a stored kind has no storage equivalent of its own").resource.table;
+            let table = stored
+                .expect("invariant: a stored kind is served and has no storage equivalent of its own")
+                .resource
+                .table;
             scheme.insert_paths(&Arc::new(Resource { table, ..resource }));
         }
         scheme

@@ -10,8 +10,10 @@ mod lookup;
 pub(crate) mod openapi;
 pub(crate) mod openapi_v2;
 mod resource;
+mod runtime_config;
 
 pub(crate) use equivalent::autoscaler;
 pub(crate) use fields::ScalePaths;
 pub(crate) use lookup::Scheme;
 pub(crate) use resource::{Endpoint, PrinterColumn, Resource, Subresource, Version};
+pub(crate) use runtime_config::RuntimeConfig;

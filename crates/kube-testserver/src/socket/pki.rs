@@ -1,3 +1,5 @@
+use std::net::IpAddr;
+
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose,
@@ -19,12 +21,23 @@ pub(super) struct Pki {
     issuer: Issuer<'static, KeyPair>,
 }
 
+/// Whether a server certificate can have this name: an IP address, or a DNS name, which may begin with `*.`.
+pub(super) fn is_certificate_name(name: &str) -> bool {
+    let label = |label: &str| {
+        !label.is_empty()
+            && label.len() <= 63
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    };
+    let host = name.strip_prefix("*.").unwrap_or(name);
+    name.parse::<IpAddr>().is_ok() || name.len() <= 253 && host.split('.').all(label)
+}
+
 /// The names that every server certificate has.
 const NAMES: [&str; 5] = ["localhost", "kubernetes", "kubernetes.default.svc", "127.0.0.1", "::1"];
 
 impl Pki {
-    /// Issues a server certificate by the CA of the data directory; a new CA is stored there.
-    pub(super) fn open(keys: Option<&KeyFiles>) -> Result<Self, StartError> {
+    /// Issues a server certificate, with these names besides the usual ones, by the CA of the data directory; a new CA is stored there.
+    pub(super) fn open(keys: Option<&KeyFiles>, more_names: &[String]) -> Result<Self, StartError> {
         let ca = match keys.map(KeyFiles::ca).transpose()?.flatten() {
             Some(ca) => ca,
             None => {
@@ -37,12 +50,18 @@ impl Pki {
         let key = key.map_err(|why| {
             keys.map_or(StartError::Certificates(why.clone()), |keys| keys.damaged("ca.key", why).into())
         })?;
-        Self::issued_by(ca.certificate, key).map_err(StartError::Certificates)
+        Self::issued_by(ca.certificate, key, more_names).map_err(StartError::Certificates)
     }
 
-    fn issued_by(ca: String, ca_key: KeyPair) -> Result<Self, rcgen::Error> {
+    fn issued_by(ca: String, ca_key: KeyPair, more_names: &[String]) -> Result<Self, rcgen::Error> {
         let issuer = Issuer::new(ca_params()?, ca_key);
-        let mut server = CertificateParams::new(NAMES.map(String::from))?;
+        let mut names = NAMES.map(String::from).to_vec();
+        for name in more_names {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        let mut server = CertificateParams::new(names)?;
         server.distinguished_name.push(DnType::CommonName, "kube-testserver");
         server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = KeyPair::generate()?;
@@ -159,5 +178,31 @@ impl std::fmt::Debug for ClientCredential {
             Self::Token(_) => "Token",
             Self::Certificate { .. } => "Certificate",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_certificates_are_dns_names_and_addresses() {
+        let long = "a".repeat(64);
+        for (name, valid) in [
+            ("host.docker.internal", true),
+            ("*.svc", true),
+            ("192.0.2.1", true),
+            ("2001:db8::1", true),
+            ("", false),
+            ("two words", false),
+            ("https://host", false),
+            ("host:6443", false),
+            ("a..b", false),
+            ("a.*.b", false),
+            ("bücher.example", false),
+            (long.as_str(), false),
+        ] {
+            assert_eq!(is_certificate_name(name), valid, "{name:?}");
+        }
     }
 }

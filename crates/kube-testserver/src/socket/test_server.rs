@@ -1,6 +1,6 @@
 use std::{
     io,
-    net::{Ipv4Addr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::Path,
     time::Duration,
 };
@@ -10,7 +10,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{
     kubeconfig::kubeconfig,
-    pki::{ClientCredential, ClientIdentity, Pki, issue},
+    pki::{ClientCredential, ClientIdentity, Pki, is_certificate_name, issue},
 };
 use crate::{ApiServer, DataError, Fault, FaultRule, LoadError, Match, User, journal::KeyFiles};
 
@@ -19,7 +19,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// The limit of genuine servers.
 const STREAMS: u32 = 250;
 
-/// An [`ApiServer`] listening on a loopback port, for clients that need a real connection.
+/// An [`ApiServer`] listening on a port, of loopback unless [`Builder::bind_address`](crate::Builder::bind_address) names another address, for clients that need a real connection.
 ///
 /// Serves until [`shutdown`](Self::shutdown) or until it is dropped; both end all tasks and close the socket. The state lives on in handles from [`api`](Self::api). Must be started within a tokio runtime with I/O and time enabled.
 ///
@@ -47,13 +47,16 @@ pub struct TestServer {
 #[derive(Clone, Debug)]
 pub(crate) struct Socket {
     pub(crate) tls: bool,
+    pub(crate) address: IpAddr,
     pub(crate) port: u16,
     pub(crate) streams: u32,
+    /// Further names of the server certificate.
+    pub(crate) sans: Vec<String>,
 }
 
 impl Default for Socket {
     fn default() -> Self {
-        Self { tls: false, port: 0, streams: STREAMS }
+        Self { tls: false, address: Ipv4Addr::LOCALHOST.into(), port: 0, streams: STREAMS, sans: Vec::new() }
     }
 }
 
@@ -62,13 +65,28 @@ impl Default for Socket {
 #[non_exhaustive]
 pub enum StartError {
     /// The port is in use or not permitted; port 0 selects a free one.
-    #[error("cannot listen on 127.0.0.1:{port}")]
+    #[error("cannot listen on port {port}")]
     Bind {
         /// The requested port.
         port: u16,
         /// The error of the operating system.
         #[source]
         source: io::Error,
+    },
+    /// The address is not one of this machine.
+    #[error("cannot listen on the address {address}: expected an address of this machine")]
+    Address {
+        /// The requested address.
+        address: IpAddr,
+        /// The error of the operating system.
+        #[source]
+        source: io::Error,
+    },
+    /// A name for the server certificate is neither a DNS name nor an IP address.
+    #[error("cannot issue a certificate for {name:?}: expected a DNS name or an IP address")]
+    CertificateName {
+        /// The name, as given.
+        name: String,
     },
     /// Generating the certificates failed.
     #[error("cannot generate the server's certificates")]
@@ -79,6 +97,9 @@ pub enum StartError {
     /// An initial object cannot be read or was rejected.
     #[error("cannot load the initial objects")]
     Objects(#[from] LoadError),
+    /// An entry of [`Builder::runtime_config`](crate::Builder::runtime_config) is invalid; the text names it and what was expected.
+    #[error("{0}")]
+    RuntimeConfig(String),
     /// The data directory cannot be used.
     #[error("cannot use the data directory")]
     Data(#[from] DataError),
@@ -90,10 +111,15 @@ impl TestServer {
         self.addr
     }
 
-    /// `http://127.0.0.1:port`, or `https://` with TLS, without a trailing slash.
+    /// `http://127.0.0.1:port`, or `https://` with TLS, without a trailing slash. A server that listens on all addresses has the loopback address here: programs on other machines have to replace it.
     pub fn url(&self) -> String {
         let scheme = if self.ca.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}", self.addr)
+        let address = match self.addr.ip() {
+            IpAddr::V4(all) if all.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(all) if all.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            address => address,
+        };
+        format!("{scheme}://{}", SocketAddr::new(address, self.addr.port()))
     }
 
     /// A kubeconfig for this server as YAML, with its CA certificate if it uses TLS. Write it to a file for `kubectl`.
@@ -149,12 +175,20 @@ pub(crate) async fn open(
     data: Option<&Path>,
     api: ApiServer,
 ) -> Result<TestServer, StartError> {
-    let Socket { tls, port, streams } = socket;
-    let bound = Listener::bind((Ipv4Addr::LOCALHOST, port).into()).await;
-    let bound = bound.map_err(|source| StartError::Bind { port, source })?;
+    let Socket { tls, address, port, streams, mut sans } = socket;
+    if let Some(name) = sans.iter().find(|name| !is_certificate_name(name)) {
+        return Err(StartError::CertificateName { name: name.clone() });
+    }
+    let bound = Listener::bind((address, port).into()).await.map_err(|source| match source.kind() {
+        io::ErrorKind::AddrNotAvailable => StartError::Address { address, source },
+        _ => StartError::Bind { port, source },
+    })?;
+    if !address.is_unspecified() {
+        sans.push(address.to_string());
+    }
     let mut listener = bound.drain_deadline(DRAIN).max_concurrent_streams(streams);
     let keys = data.map(KeyFiles::new);
-    let pki = if tls { Some(Pki::open(keys.as_ref())?) } else { None };
+    let pki = if tls { Some(Pki::open(keys.as_ref(), &sans)?) } else { None };
     if let Some(pki) = &pki {
         api.set_ca(&pki.ca)?;
         listener = listener.tls(TlsSettings::from_pem_with_clients(

@@ -116,7 +116,8 @@ async fn snapshots_and_data_directories_hold_one_version() {
 #[tokio::test]
 async fn a_beta_claim_is_served_as_v1() {
     let path = |version: &str| format!("/apis/resource.k8s.io/{version}/namespaces/default/resourceclaims");
-    let client = TestClient::new();
+    let api = kube_testserver::ApiServer::builder().runtime_config("api/beta=true").service().unwrap();
+    let client = TestClient { api };
     let requests = json!([{"name": "r", "deviceClassName": "c", "allocationMode": "All"}]);
     let claim = json!({"metadata": {"name": "a"}, "spec": {"devices": {"requests": requests}}});
     client.post(&path("v1beta1"), claim).await.ok();

@@ -1,17 +1,27 @@
-use std::{ffi::OsString, net::SocketAddr, path::PathBuf};
+use std::{
+    ffi::OsString,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::PathBuf,
+};
 
 pub(crate) const USAGE: &str = "\
 A Kubernetes API server for development and tests, in one process.
 
   kube-testserver [--port N] [--data DIR] [options]
 
-  --port N           listen on 127.0.0.1:N; 0 takes a free port (6443)
+  --port N           listen on this port; 0 takes a free one (6443)
+  --bind-address IP  listen on this address (127.0.0.1); 0.0.0.0 is every address. Whoever reaches it may do everything, unless
+                     there is --rbac
+  --san NAME         with --tls: the server certificate is also valid for this DNS name or IP address; repeatable
   --data DIR         keep the state in DIR across restarts; without it, the state ends with the process
   --sync             with --data: respond to a write only when the disk has it
   --objects PATH     load the objects (CRDs included) of a YAML or JSON file or directory; repeatable
   --kubeconfig FILE  write the kubeconfig to FILE (default: DIR/kubeconfig; without --data, a file in the temporary directory)
   --tls              serve TLS with a generated CA
   --rbac             authenticate users and enforce RBAC; the kubeconfig is for an administrator
+  --runtime-config ENTRIES
+                     switch API versions on or off, such as api/beta=true or coordination.k8s.io/v1beta1; repeatable. By default only
+                     stable versions are served
   --without-pods     no node runs pods, and Deployments and Jobs create none; by default both do
   --without-kubelet  Deployments and Jobs create pods, but no node runs them
   --service-accounts create a service account and a ConfigMap with the CA certificate in every namespace
@@ -31,13 +41,18 @@ pub(crate) enum Command {
     Version,
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Args {
     pub(crate) port: u16,
+    pub(crate) bind_address: IpAddr,
+    /// Further names of the server certificate.
+    pub(crate) sans: Vec<String>,
     pub(crate) data: Option<PathBuf>,
     pub(crate) sync: bool,
     pub(crate) objects: Vec<PathBuf>,
     pub(crate) kubeconfig: Option<PathBuf>,
+    /// API versions that are switched on or off.
+    pub(crate) runtime_config: Vec<String>,
     pub(crate) tls: bool,
     pub(crate) rbac: bool,
     pub(crate) without_pods: bool,
@@ -48,8 +63,30 @@ pub(crate) struct Args {
     pub(crate) verbose: bool,
 }
 
+impl Default for Args {
+    fn default() -> Self {
+        Self {
+            port: 6443,
+            bind_address: Ipv4Addr::LOCALHOST.into(),
+            sans: Vec::new(),
+            data: None,
+            sync: false,
+            objects: Vec::new(),
+            kubeconfig: None,
+            runtime_config: Vec::new(),
+            tls: false,
+            rbac: false,
+            without_pods: false,
+            without_kubelet: false,
+            service_accounts: false,
+            listen: Vec::new(),
+            verbose: false,
+        }
+    }
+}
+
 pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, String> {
-    let mut out = Args { port: 6443, ..Args::default() };
+    let mut out = Args::default();
     let mut args = args;
     while let Some(arg) = args.next() {
         let text = arg.to_string_lossy().into_owned();
@@ -58,8 +95,17 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             Some((flag, value)) if flag.starts_with("--") => (flag.to_string(), Some(OsString::from(value))),
             _ => (text, None),
         };
-        let takes_value =
-            matches!(flag.as_str(), "--port" | "--data" | "--objects" | "--kubeconfig" | "--listen");
+        let takes_value = matches!(
+            flag.as_str(),
+            "--port"
+                | "--bind-address"
+                | "--san"
+                | "--data"
+                | "--objects"
+                | "--kubeconfig"
+                | "--runtime-config"
+                | "--listen"
+        );
         let value = match (takes_value, inline) {
             (true, None) => args.next().ok_or_else(|| format!("{flag} needs a value"))?,
             (true, Some(value)) => value,
@@ -72,10 +118,18 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
                 let wrong = |_| format!("--port: expected a number from 0 to 65535, got {text:?}");
                 out.port = text.parse().map_err(wrong)?;
             }
+            "--bind-address" => {
+                let text = value.to_string_lossy();
+                let wrong =
+                    |_| format!("--bind-address: expected an IP address, such as 0.0.0.0, got {text:?}");
+                out.bind_address = text.parse().map_err(wrong)?;
+            }
+            "--san" => out.sans.push(value.to_string_lossy().into_owned()),
             "--data" => out.data = Some(value.into()),
             "--sync" => out.sync = true,
             "--objects" => out.objects.push(value.into()),
             "--kubeconfig" => out.kubeconfig = Some(value.into()),
+            "--runtime-config" => out.runtime_config.push(value.to_string_lossy().into_owned()),
             "--tls" => out.tls = true,
             "--rbac" => out.rbac = true,
             "--without-pods" => out.without_pods = true,
@@ -93,6 +147,9 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             "-h" | "--help" => return Ok(Command::Help),
             other => return Err(format!("unknown argument {other:?}")),
         }
+    }
+    if !out.sans.is_empty() && !out.tls {
+        return Err("--san needs --tls".to_owned());
     }
     Ok(Command::Serve(Box::new(out)))
 }
@@ -113,13 +170,16 @@ mod tests {
     #[test]
     fn arguments_are_read_or_refused_with_a_reason() {
         let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac --without-pods --without-kubelet --sync -v \
-                   --service-accounts --listen 80=127.0.0.1:3000 --listen=81=[::1]:1";
+                   --runtime-config api/beta=true --runtime-config=a/b --bind-address ::1 --san a.b --san=192.0.2.1 --service-accounts --listen 80=127.0.0.1:3000 --listen=81=[::1]:1";
         let expected = Args {
             port: 0,
+            bind_address: "::1".parse().unwrap(),
+            sans: vec!["a.b".into(), "192.0.2.1".into()],
             data: Some("d".into()),
             sync: true,
             objects: vec!["a".into(), "b".into()],
             kubeconfig: Some("k".into()),
+            runtime_config: vec!["api/beta=true".into(), "a/b".into()],
             tls: true,
             rbac: true,
             without_pods: true,
@@ -129,12 +189,17 @@ mod tests {
             verbose: true,
         };
         assert_eq!(parsed(all), Ok(Command::Serve(Box::new(expected))));
-        assert_eq!(parsed(""), Ok(Command::Serve(Box::new(Args { port: 6443, ..Args::default() }))));
+        assert_eq!(parsed(""), Ok(Command::Serve(Box::default())));
         assert_eq!((parsed("--tls --help"), parsed("-V")), (Ok(Command::Help), Ok(Command::Version)));
         for (line, problem) in [
             ("--port", "--port needs a value"),
             ("--port 70000", "--port: expected a number from 0 to 65535, got \"70000\""),
             ("--tls=1", "--tls takes no value"),
+            (
+                "--bind-address localhost",
+                "--bind-address: expected an IP address, such as 0.0.0.0, got \"localhost\"",
+            ),
+            ("--san a.b", "--san needs --tls"),
             ("--listen 80", "--listen: expected PORT=ADDRESS:PORT, such as 8080=127.0.0.1:3000, got \"80\""),
             (
                 "--listen 0=127.0.0.1:1",
@@ -151,10 +216,13 @@ mod tests {
     fn the_usage_names_every_argument() {
         for flag in [
             "--port",
+            "--bind-address",
+            "--san",
             "--data",
             "--sync",
             "--objects",
             "--kubeconfig",
+            "--runtime-config",
             "--tls",
             "--rbac",
             "--without-pods",

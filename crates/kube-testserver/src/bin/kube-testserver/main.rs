@@ -58,7 +58,13 @@ async fn serve(args: Args) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 async fn start(args: &Args) -> Result<TestServer, StartError> {
-    let mut builder = TestServer::builder().port(args.port);
+    let mut builder = TestServer::builder().port(args.port).bind_address(args.bind_address);
+    for name in &args.sans {
+        builder = builder.san(name);
+    }
+    for entries in &args.runtime_config {
+        builder = builder.runtime_config(entries);
+    }
     for path in &args.objects {
         builder = builder.with_objects(path.clone());
     }
