@@ -61,7 +61,7 @@ impl ValidationRule {
                     "'{why}': no further validation rules will be run due to call cost exceeds limit for rule: {}",
                     self.text
                 );
-                let shown = format!("\"{}", schema_type(value));
+                let shown = format!("{:?}", schema_type(value));
                 Some(FieldError::invalid(shown_path(path), shown, &why))
             }
             Err(why) => {

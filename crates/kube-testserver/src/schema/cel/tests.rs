@@ -344,7 +344,7 @@ fn no_rule_hangs_or_panics() {
     assert_eq!(
         objections(spec, json!({"x": many}), None),
         [
-            "spec.x: Invalid value: \"array: 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: self.all(a, self.all(b, self.all(c, a + b + c >= 0)))"
+            "spec.x: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: self.all(a, self.all(b, self.all(c, a + b + c >= 0)))"
         ]
     );
     for rule in [
