@@ -19,6 +19,7 @@ mod runner;
 mod server;
 mod subject;
 mod table;
+mod unchecked;
 mod webhook;
 
 pub use check::Failure;
@@ -26,3 +27,4 @@ pub use features::{list as list_by_feature, with_features};
 pub use report::{CaseResult, Report, Verdict};
 pub use runner::{Options, list, run};
 pub use table::with_column;
+pub use unchecked::with_unchecked;
