@@ -156,7 +156,7 @@ impl Check<'_> {
     fn leads_somewhere(&self, path: &str) -> bool {
         let Some(steps) = steps(path) else { return false };
         let mut doc = self.doc;
-        for (name, _) in steps {
+        for name in steps {
             let property = doc.get("properties").and_then(|properties| properties.get(name));
             let values = doc.get("additionalProperties").filter(|values| values.is_object());
             let next = property.or(values);

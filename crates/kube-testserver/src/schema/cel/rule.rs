@@ -101,13 +101,13 @@ impl ValidationRule {
 }
 
 /// The steps of a `fieldPath`: `.a['b'].c`. `None` when it is not one.
-pub(super) fn steps(path: &str) -> Option<Vec<(&str, bool)>> {
+pub(super) fn steps(path: &str) -> Option<Vec<&str>> {
     let mut out = Vec::new();
     let mut rest = path;
     while !rest.is_empty() {
         if let Some(key) = rest.strip_prefix("['") {
             let (key, after) = key.split_once("']")?;
-            out.push((key, true));
+            out.push(key);
             rest = after;
         } else {
             let name = rest.strip_prefix('.')?;
@@ -115,7 +115,7 @@ pub(super) fn steps(path: &str) -> Option<Vec<(&str, bool)>> {
             if end == 0 {
                 return None;
             }
-            out.push((&name[..end], false));
+            out.push(&name[..end]);
             rest = &name[end..];
         }
     }
@@ -123,10 +123,10 @@ pub(super) fn steps(path: &str) -> Option<Vec<(&str, bool)>> {
 }
 
 /// The steps as the genuine server appends them: keys of maps are in brackets.
-fn suffix(schema: &Value, steps: &[(&str, bool)]) -> Box<str> {
+fn suffix(schema: &Value, steps: &[&str]) -> Box<str> {
     let (mut out, mut doc) = (String::from("."), schema);
-    for (i, (name, _)) in steps.iter().enumerate() {
-        let property = doc["properties"].get(name);
+    for (i, name) in steps.iter().enumerate() {
+        let property = doc["properties"].get(*name);
         match property {
             Some(_) if i > 0 => out += &format!(".{name}"),
             Some(_) => out += name,

@@ -207,7 +207,7 @@ fn credit_card(text: &str) -> bool {
     let double = |digit: u32| if digit > 4 { digit * 2 - 9 } else { digit * 2 };
     let sum: u32 =
         digits.iter().rev().enumerate().map(|(i, d)| if i % 2 == 1 { double(*d) } else { *d }).sum();
-    (13..=19).contains(&digits.len()) && sum % 10 == 0
+    (13..=19).contains(&digits.len()) && sum.is_multiple_of(10)
 }
 
 fn isbn10(text: &str) -> bool {
@@ -223,7 +223,7 @@ fn isbn10(text: &str) -> bool {
 fn isbn13(text: &str) -> bool {
     let Some(digits) = digits(text) else { return false };
     let sum: u32 = digits.iter().enumerate().map(|(i, d)| d * if i % 2 == 1 { 3 } else { 1 }).sum();
-    digits.len() == 13 && sum % 10 == 0
+    digits.len() == 13 && sum.is_multiple_of(10)
 }
 
 fn social_security_number(text: &str) -> bool {
