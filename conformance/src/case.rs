@@ -19,6 +19,8 @@ pub(crate) struct Case {
     pub(crate) rule: String,
     pub(crate) needs: Vec<Need>,
     pub(crate) subject: Subject,
+    /// Kind, field and reason of a rule that the embedded server is known not to check.
+    pub(crate) unchecked: Option<[String; 3]>,
     pub(crate) run: Run,
 }
 
@@ -33,7 +35,14 @@ impl Case {
         F: Fn(Context) -> R + Send + Sync + 'static,
         R: Future<Output = Outcome> + Send + 'static,
     {
-        Self { id, rule: rule.to_owned(), needs, subject, run: Arc::new(move |cx| Box::pin(run(cx))) }
+        Self {
+            id,
+            rule: rule.to_owned(),
+            needs,
+            subject,
+            unchecked: None,
+            run: Arc::new(move |cx| Box::pin(run(cx))),
+        }
     }
 }
 

@@ -26,6 +26,8 @@ pub(crate) const WIDGET: Kind = own("Widget", "widgets", true);
 pub(crate) const GADGET: Kind = own("Gadget", "gadgets", true);
 /// Namespaced, with a status subresource and many CEL rules.
 pub(crate) const RULED: Kind = own("Ruled", "ruleds", true);
+/// Namespaced, with the fields of the recorded values.
+pub(crate) const SAMPLE: Kind = own("Sample", "samples", true);
 /// Cluster-scoped, unstructured.
 pub(crate) const COG: Kind = own("Cog", "cogs", false);
 /// A built-in kind that only the suite writes.
@@ -37,7 +39,7 @@ pub(crate) const POD: Kind = builtin("", "Pod", "pods");
 pub(crate) const DEPLOYMENT: Kind = builtin("apps", "Deployment", "deployments");
 
 /// The kinds whose CRDs a run creates.
-pub(crate) const ALL: [&Kind; 4] = [&WIDGET, &GADGET, &RULED, &COG];
+pub(crate) const ALL: [&Kind; 5] = [&WIDGET, &GADGET, &RULED, &SAMPLE, &COG];
 
 /// The CRD of one of this run's kinds.
 pub(crate) fn crd(kind: &Kind, group: &str) -> Value {
@@ -86,6 +88,7 @@ fn schema(kind: &Kind) -> Value {
         "Widget" => widget(),
         "Gadget" => gadget(),
         "Ruled" => ruled(),
+        "Sample" => sample(),
         _ => json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
     }
 }
@@ -150,6 +153,12 @@ fn gadget() -> Value {
             {"rule": "!has(self.low) || self.low != 13", "messageExpression": "has(self.high) ? 'low is 13 with a high' : 'low is 13'", "reason": "FieldValueForbidden", "fieldPath": ".low"},
         ]},
     }})
+}
+
+fn sample() -> Value {
+    let fields: Value = serde_json::from_str(include_str!("../recorded/fields.json"))
+        .expect("invariant: the fields are JSON");
+    json!({"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}})
 }
 
 fn ruled() -> Value {

@@ -20,6 +20,7 @@ mod runner;
 mod server;
 mod subject;
 mod table;
+mod unchecked;
 mod webhook;
 
 pub use check::Failure;
@@ -27,3 +28,4 @@ pub use features::{list as list_by_feature, with_features};
 pub use report::{CaseResult, Report, Verdict};
 pub use runner::{Options, list, run};
 pub use table::{with_column, with_unseen};
+pub use unchecked::with_unchecked;

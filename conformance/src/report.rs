@@ -37,6 +37,8 @@ pub struct CaseResult {
     pub id: String,
     /// The rule as text.
     pub rule: String,
+    /// Whether the embedded server is known not to check the rule.
+    pub unchecked: bool,
     /// The duration of the case.
     pub millis: u64,
     /// The result.

@@ -26,10 +26,12 @@ const UNSEEN: &str = "neither";
 pub fn with_column(markdown: &str, column: &str, report: &Report) -> Result<String, String> {
     check_applicable(column, report)?;
     let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
-    for result in &report.results {
+    // What the embedded server does not check has a table of its own.
+    let checked = || report.results.iter().filter(|result| !result.unchecked);
+    for result in checked() {
         counts.entry(result.area.clone()).or_default()[result.verdict.column()] += 1;
     }
-    let areas: Vec<&str> = report.results.iter().map(|result| result.area.as_str()).collect();
+    let areas: Vec<&str> = checked().map(|result| result.area.as_str()).collect();
     changed(markdown, |table| table.fill(column, &areas, &counts))
 }
 
@@ -153,6 +155,7 @@ mod tests {
             area: (*area).into(),
             id: format!("{area}/x"),
             rule: String::new(),
+            unchecked: false,
             millis: 1,
             verdict: verdict.clone(),
         };

@@ -30,6 +30,7 @@ mod pods;
 mod ratchet;
 mod rbac;
 mod read;
+mod recorded;
 mod representation;
 mod reviews;
 mod scale;
@@ -37,6 +38,7 @@ mod schema;
 mod selectors;
 mod strategic;
 mod subresource;
+mod unchecked;
 mod update;
 mod verbs;
 mod versions;
@@ -72,6 +74,7 @@ pub(crate) fn cases() -> Vec<Case> {
         ratchet::cases(),
         applylists::cases(),
         crd::cases(),
+        recorded::cases(),
         conversion::cases(),
         versions::cases(),
         strategic::cases(),
@@ -86,6 +89,7 @@ pub(crate) fn cases() -> Vec<Case> {
         discovery::cases(),
         auth::cases(),
         rbac::cases(),
+        unchecked::cases(),
     ]
     .concat()
 }

@@ -24,7 +24,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("namespaces/apply-in-missing-404", "applying in a namespace that does not exist: 404", apply_in_missing),
         core("namespaces/delete-answers-terminating", "DELETE returns the namespace with phase Terminating", delete_answer),
         core("namespaces/delete-removes-contents", "deleting a namespace deletes its objects, then the namespace", delete_contents),
-        core("namespaces/create-in-terminating-403", "creating in a terminating namespace: 403 Forbidden, cause NamespaceTerminating", create_in_terminating),
+        core("namespaces/create-in-terminating-403", "creating in a terminating namespace: 403 Forbidden, with the name, the cause NamespaceTerminating and its text", create_in_terminating),
         core("namespaces/update-in-terminating", "objects in a terminating namespace can be updated", update_in_terminating),
         core("namespaces/held-by-finalizer-inside", "an object with a finalizer holds its namespace", held),
         core("namespaces/default-cannot-be-deleted", "the namespace default cannot be deleted: 403", default_stays),
@@ -153,8 +153,18 @@ async fn create_in_terminating(cx: Context) -> Outcome {
     let mut body = config_map(&inside, json!({}));
     body["metadata"]["name"] = json!("b");
     let r = inside.post(inside.all_of(&CONFIG_MAP), &body).await?;
-    r.fails(403, "Forbidden")?.eq("/details/causes/0/reason", "NamespaceTerminating")?;
-    r.mentions("because it is being terminated")?;
+    let refused = |reply: &ApiResponse, name: &str| -> Outcome {
+        let ns = &inside.ns;
+        let why = format!("unable to create new content in namespace {ns} because it is being terminated");
+        reply.fails(403, "Forbidden")?.says(&format!("configmaps \"{name}\" is forbidden: {why}"))?;
+        let causes = json!([{"reason": "NamespaceTerminating", "message": format!("namespace {ns} is being terminated"), "field": "metadata.namespace"}]);
+        reply.eq("/details", json!({"name": name, "kind": "configmaps", "causes": causes})).map(drop)
+    };
+    refused(&r, "b")?;
+    body["metadata"] = json!({"generateName": "g-"});
+    refused(&inside.post(inside.all_of(&CONFIG_MAP), &body).await?, "g-")?;
+    body["metadata"] = json!({});
+    refused(&inside.post(inside.all_of(&CONFIG_MAP), &body).await?, "Unknown")?;
     release(&inside).await?.is(200)?;
     cx.wait_for_code(&path, 404).await?;
     Ok(())

@@ -65,12 +65,15 @@ pub(crate) fn qualified_name(key: &str) -> Option<String> {
 }
 
 pub(crate) fn label_value(value: &str) -> Option<String> {
-    problem(value, 63, value.is_empty() || is_word(value), VALUE)
+    if value.len() > 63 {
+        return Some("must be no more than 63 bytes".into());
+    }
+    (!value.is_empty() && !is_word(value)).then(|| VALUE.into())
 }
 
-fn problem(text: &str, max: usize, ok: bool, otherwise: &str) -> Option<String> {
-    if text.len() > max {
-        return Some(format!("must be no more than {max} bytes"));
+fn problem(name: &str, max: usize, ok: bool, otherwise: &str) -> Option<String> {
+    if name.len() > max {
+        return Some(format!("must be no more than {max} characters"));
     }
     (!ok).then(|| otherwise.into())
 }

@@ -34,6 +34,14 @@ pub(super) fn typed(call: &Call, kind: &str) -> Result<Value, StatusError> {
             start(&call.body)
         ))
     };
+    if parsed.is_err()
+        && let Some(number) = too_large(&call.body)
+    {
+        let version = &call.endpoint.version().name;
+        return Err(StatusError::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: json: cannot unmarshal number {number} into Go value of type float64"
+        )));
+    }
     let object =
         parsed.map_err(|why| unrecognized(format!("couldn't get version/kind; json parse error: {why}")))?;
     if !object.is_object() {
@@ -53,6 +61,15 @@ pub(super) fn typed(call: &Call, kind: &str) -> Result<Value, StatusError> {
         }
     }
     Ok(object)
+}
+
+/// A number of a JSON body that no float can hold.
+fn too_large(body: &Bytes) -> Option<&str> {
+    let text = std::str::from_utf8(body).ok()?;
+    let part = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+    let start = |number: &&str| number.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    let mut numbers = text.split(|c| !part(c)).filter(start);
+    numbers.find(|number| number.parse::<f64>().is_ok_and(f64::is_infinite))
 }
 
 /// Decodes an object posted to a subresource, of this kind or without a kind.

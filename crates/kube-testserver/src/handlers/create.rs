@@ -66,7 +66,7 @@ pub(super) fn insert(
         let name = meta::name(&object);
         return Err(StatusError::forbidden(endpoint.group(), endpoint.plural(), name, why));
     }
-    check_namespace(cluster, call)?;
+    check_namespace(cluster, call, &object)?;
     if meta::text(&object, "resourceVersion").is_some() {
         let message = "resourceVersion should not be set on objects to be created";
         return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message));
@@ -92,7 +92,7 @@ pub(super) fn insert(
 }
 
 /// Refuses to create objects in a missing or terminating namespace.
-fn check_namespace(cluster: &ClusterState, call: &Call) -> Result<(), StatusError> {
+fn check_namespace(cluster: &ClusterState, call: &Call, object: &Value) -> Result<(), StatusError> {
     let Some(namespace) = call.namespace.as_deref() else { return Ok(()) };
     let namespaces = cluster.scheme.by_plural("", "namespaces");
     let found = namespaces.and_then(|e| cluster.store.get(e.resource.table, &Key::new(None, namespace)));
@@ -101,7 +101,9 @@ fn check_namespace(cluster: &ClusterState, call: &Call) -> Result<(), StatusErro
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
-    let mut failure = StatusError::forbidden(call.endpoint.group(), call.endpoint.plural(), "", &why);
+    let names = [Some(meta::name(object)), meta::text(object, "generateName")];
+    let name = names.into_iter().flatten().find(|name| !name.is_empty()).unwrap_or("Unknown");
+    let mut failure = StatusError::forbidden(call.endpoint.group(), call.endpoint.plural(), name, &why);
     if let Some(details) = &mut failure.details {
         details.causes.push(crate::status_error::Cause {
             reason: "NamespaceTerminating".into(),

@@ -16,10 +16,10 @@ use crate::{
     meta,
     route::{FieldValidation, WriteOptions},
     schema::{
-        Schema,
+        FieldError, Schema,
         types::{self, OBJECT_META},
     },
-    scheme::{Endpoint, crd},
+    scheme::{Endpoint, crd, definition},
     status_error::StatusError,
     store::{Key, Stored},
     strategy::{self, WritePart},
@@ -135,7 +135,7 @@ pub(super) fn finish(
     ownership: Ownership,
 ) -> Result<Vec<String>, StatusError> {
     let endpoint = &call.endpoint;
-    let defines = endpoint.resource.is("apiextensions.k8s.io", "customresourcedefinitions");
+    let defines = is_definition(endpoint);
     if defines {
         crd::complete(object);
     }
@@ -149,11 +149,14 @@ pub(super) fn finish(
     let warnings = check(endpoint, call.part(), object, old)?;
     escalation::check(cluster, call, object, old)?;
     if defines {
-        check_definition(object, old)?;
         // The CRD is served as soon as it is stored.
         crd::accept(object, &cluster.scheme, &cluster.now());
     }
     Ok(warnings)
+}
+
+fn is_definition(endpoint: &Endpoint) -> bool {
+    endpoint.resource.is("apiextensions.k8s.io", "customresourcedefinitions")
 }
 
 /// Validates metadata, schema and kind. Returns warnings.
@@ -174,6 +177,17 @@ fn check(
     }
     let violations = schema.check_rules(object, old, &errors);
     errors.extend(violations.errors);
+    if is_definition(endpoint) {
+        // Go fills in missing fields; the rules of definitions say which are required.
+        errors.retain(|error| error.reason != "FieldValueRequired");
+        errors.extend(definition_errors(object, old));
+    }
+    if endpoint.resource.custom {
+        for (path, embedded) in schema.embedded(object) {
+            let placed = |error: FieldError| FieldError { field: format!("{path}.{}", error.field), ..error };
+            errors.extend(strategy::validate_embedded(embedded).into_iter().map(placed));
+        }
+    }
     let mut of_kind = strategy::validate_rights(endpoint, object);
     of_kind.extend(strategy::validate_kind(endpoint, object, old.is_none()));
     // Rules of the kind report the same fields more precisely than the schema.
@@ -196,29 +210,20 @@ fn check(
     Err(StatusError::invalid(group, endpoint.kind(), meta::name(object), &errors))
 }
 
-/// Validates a completed CRD and its changes.
-fn check_definition(definition: &Value, old: Option<&Value>) -> Result<(), StatusError> {
-    let refused = |errors: &[_]| {
-        StatusError::invalid(
-            "apiextensions.k8s.io",
-            "CustomResourceDefinition",
-            meta::name(definition),
-            errors,
-        )
-    };
-    let mut errors = crd::validate(definition);
+/// The errors of a completed CRD and its changes.
+fn definition_errors(definition: &Value, old: Option<&Value>) -> Vec<FieldError> {
+    let mut errors = definition::validate(definition);
     if let Some(old) = old {
-        errors.extend(crd::validate_update(old, definition));
+        errors.extend(definition::validate_update(old, definition));
     }
-    if !errors.is_empty() {
-        return Err(refused(&errors));
-    }
-    crd::check_schemas(definition).map_err(|errors| refused(&errors))
+    errors.extend(crd::check_schemas(definition));
+    errors
 }
 
 /// Refuses values of a wrong type, which genuine servers cannot decode into Go types.
 fn check_types(endpoint: &Endpoint, object: &Value) -> Result<(), StatusError> {
-    let Some(why) = wrong_type(endpoint, object) else { return Ok(()) };
+    let embedded = || if endpoint.resource.custom { wrong_embedded(endpoint, object) } else { None };
+    let Some(why) = wrong_type(endpoint, object).or_else(embedded) else { return Ok(()) };
     let (kind, version) = (endpoint.kind(), &endpoint.version().name);
     Err(StatusError::bad_request(format!(
         "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
@@ -233,6 +238,23 @@ pub(super) fn wrong_type(endpoint: &Endpoint, object: &Value) -> Option<String> 
     };
     let error = errors.iter().find(|error| error.reason == "FieldValueTypeInvalid")?;
     Some(format!("json: cannot unmarshal field {prefix}{}: {}", error.field, error.message))
+}
+
+/// The first embedded object whose identity has a wrong type.
+fn wrong_embedded(endpoint: &Endpoint, object: &Value) -> Option<String> {
+    endpoint.schema().embedded(object).into_iter().find_map(|(path, embedded)| {
+        for name in ["apiVersion", "kind"] {
+            let value = &embedded[name];
+            if !value.is_null() && !value.is_string() {
+                return Some(format!("{path}.{name}: Invalid value: {value}: must be a string"));
+            }
+        }
+        let metadata = embedded.get("metadata")?;
+        let errors = metadata_schema().validate(metadata);
+        let error = errors.iter().find(|error| error.reason == "FieldValueTypeInvalid")?;
+        let inner = format!("json: cannot unmarshal field {}: {}", error.field, error.message);
+        Some(format!("{path}.metadata: Invalid value: {metadata}: {inner}"))
+    })
 }
 
 fn metadata_schema() -> &'static Schema {

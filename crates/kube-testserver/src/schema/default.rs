@@ -67,7 +67,7 @@ mod tests {
             "ports": {"type": "array", "items": {"type": "object", "properties": {"protocol": {"type": "string", "default": "TCP"}}}},
             "by": {"type": "object", "additionalProperties": {"type": "object", "properties": {"n": {"type": "integer", "default": 1}}}},
         }}}});
-        Schema::from_openapi(&doc).unwrap()
+        Schema::from_openapi("spec.validation", &doc).unwrap()
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Go's formats of values, for messages of the genuine server.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 /// Go's `%v`: `map[a:1 b:[x y]]`.
@@ -16,6 +19,42 @@ pub(crate) fn plain(value: &Value) -> String {
         }
         other => other.to_string(),
     }
+}
+
+/// Go's JSON, which escapes what HTML gives a meaning.
+pub(crate) fn json(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+/// Go's `%q`.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '\u{7}' => out += "\\a",
+            '\u{8}' => out += "\\b",
+            '\u{b}' => out += "\\v",
+            '\u{c}' => out += "\\f",
+            '\'' => out.push(c),
+            c if c < ' ' && !matches!(c, '\n' | '\r' | '\t') || c == '\u{7f}' => {
+                out += &format!("\\x{:02x}", u32::from(c));
+            }
+            c => match c.escape_debug().to_string() {
+                escaped if escaped.starts_with("\\u") => out += &format!("\\u{:04x}", u32::from(c)),
+                escaped => out += &escaped,
+            },
+        }
+    }
+    out + "\""
+}
+
+/// Whether Go reads the text as a duration: `1h30m`, `-1.5s`, `0`.
+pub(crate) fn is_duration(text: &str) -> bool {
+    static DURATION: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$")
+            .expect("invariant: a constant pattern")
+    });
+    DURATION.is_match(text)
 }
 
 /// The JSON type, as Go's decoder names it in its errors.

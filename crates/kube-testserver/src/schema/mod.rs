@@ -15,6 +15,7 @@ mod nulls;
 mod openapi;
 mod parse;
 mod path;
+mod pattern;
 mod prune;
 mod structural;
 pub(crate) mod types;

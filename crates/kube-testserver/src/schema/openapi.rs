@@ -8,15 +8,12 @@ use super::model::{Schema, Source};
 use super::parse::{self, Extent};
 use super::{FieldError, descriptions, structural, types};
 
-/// The path of the schema in a version of a `CustomResourceDefinition`.
-const AT: &str = "openAPIV3Schema";
-
 impl Schema {
-    /// Parses the schema of a custom resource. The errors are violations of the rules of structural schemas.
+    /// Parses the schema of a custom resource.
     ///
-    /// Field paths start with `openAPIV3Schema`; the caller prepends the path of the version.
-    pub(crate) fn from_openapi(doc: &Value) -> Result<Self, Vec<FieldError>> {
-        let errors = structural::check(AT, doc);
+    /// Violations of the rules of structural schemas; field paths start with `place`, the path of the schema in its definition.
+    pub(crate) fn from_openapi(place: &str, doc: &Value) -> Result<Self, Vec<FieldError>> {
+        let errors = structural::check(&format!("{place}.openAPIV3Schema"), doc);
         if !errors.is_empty() {
             return Err(errors);
         }

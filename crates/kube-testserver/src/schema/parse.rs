@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::model::{
     Bound, Field, FieldMeta, Link, ListType, Node, PatchStrategy, Pattern, Range, Type, ValueValidation,
 };
-use super::{cel, types};
+use super::{cel, pattern, types};
 
 /// Whether a schema describes a whole object or a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,7 +118,7 @@ fn rules(doc: &Value) -> ValueValidation {
         required: strings(doc, "required"),
         allowed: doc.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
         pattern: text(doc, "pattern")
-            .and_then(|text| Some(Pattern { text: text.into(), regex: regex::Regex::new(text).ok()? })),
+            .and_then(|text| Some(Pattern { text: text.into(), regex: pattern::compile(text).ok()? })),
         format: text(doc, "format").map(Into::into),
         minimum: bound("minimum", "exclusiveMinimum"),
         maximum: bound("maximum", "exclusiveMaximum"),

@@ -1,12 +1,12 @@
-//! Validates CustomResourceDefinitions and compiles them to resources.
+//! Completes CustomResourceDefinitions and compiles them to resources.
 
 use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
-use super::{PrinterColumn, Resource, ScalePaths, Scheme, Subresource, Version, conversion};
+use super::{PrinterColumn, Resource, ScalePaths, Scheme, Subresource, Version, definition::schema_path};
 use crate::{
-    meta, names,
+    meta,
     schema::{FieldError, Schema},
     store::TableId,
 };
@@ -20,8 +20,10 @@ pub(crate) fn complete(crd: &mut Value) {
     let Some(spec) = crd.get_mut("spec").and_then(Value::as_object_mut) else { return };
     if let Some(names) = spec.get_mut("names").and_then(Value::as_object_mut) {
         let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_string();
-        fill(names, "singular", &kind.to_lowercase());
-        fill(names, "listKind", &format!("{kind}List"));
+        if !kind.is_empty() {
+            fill(names, "singular", &kind.to_lowercase());
+            fill(names, "listKind", &format!("{kind}List"));
+        }
     }
     let conversion = spec.entry("conversion").or_insert_with(|| json!({}));
     if let Some(conversion) = conversion.as_object_mut() {
@@ -29,61 +31,17 @@ pub(crate) fn complete(crd: &mut Value) {
     }
 }
 
-/// Validates a completed CRD.
-pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
-    let spec = &crd["spec"];
-    let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
-    let mut errors = Vec::new();
-    let name = meta::name(crd);
-    let expected = format!("{plural}.{group}");
-    if name != expected {
-        errors.push(FieldError::invalid(
-            "metadata.name",
-            format!("{name:?}"),
-            "must be spec.names.plural+\".\"+spec.group",
-        ));
-    }
-    if group.is_empty() {
-        errors.push(FieldError::required("spec.group", ""));
-    } else if let Some(wrong) = names::subdomain(group) {
-        errors.push(FieldError::invalid("spec.group", format!("{group:?}"), &wrong));
-    } else if !group.contains('.') {
-        let detail = "should be a domain with at least one dot";
-        errors.push(FieldError::invalid("spec.group", format!("{group:?}"), detail));
-    }
-    match text(&spec["scope"]) {
-        "Namespaced" | "Cluster" => {}
-        "" => errors.push(FieldError::required("spec.scope", "")),
-        other => {
-            let supported = ["\"Cluster\"".to_string(), "\"Namespaced\"".to_string()];
-            errors.push(FieldError::not_supported("spec.scope", format!("{other:?}"), &supported));
-        }
-    }
-    validate_versions(spec, &mut errors);
-    validate_names(&spec["names"], &mut errors);
-    errors.extend(conversion::validate(&spec["conversion"]));
-    errors
-}
-
-/// Validates changes of an existing CRD. `strategy::validate_immutable` has the fields that cannot change.
-pub(crate) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    for stored in list(&old["status"]["storedVersions"]) {
-        if !list(&new["spec"]["versions"]).iter().any(|version| version["name"] == *stored) {
-            let detail = "missing from spec.versions; it was previously a storage version, and must remain in \
-                spec.versions until a storage migration ensures no data remains persisted in it and removes it from \
-                status.storedVersions";
-            errors.push(FieldError::invalid("status.storedVersions[0]", stored, detail));
+/// Checks that the schema of every version is structural. A schema that all versions share is checked once, a missing one not at all.
+pub(crate) fn check_schemas(crd: &Value) -> Vec<FieldError> {
+    let (mut errors, mut seen) = (Vec::new(), Vec::new());
+    for (i, version) in list(&crd["spec"]["versions"]).iter().enumerate() {
+        let (doc, place) = (&version["schema"]["openAPIV3Schema"], schema_path(&crd["spec"], i));
+        if doc.is_object() && !seen.contains(&place) {
+            errors.extend(Schema::from_openapi(&place, doc).err().unwrap_or_default());
+            seen.push(place);
         }
     }
     errors
-}
-
-/// Checks that the schema of every version is structural.
-pub(crate) fn check_schemas(crd: &Value) -> Result<(), Vec<FieldError>> {
-    let mut errors = Vec::new();
-    compile_versions(crd, &mut errors);
-    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 /// Compiles a valid CRD to a resource.
@@ -202,75 +160,19 @@ fn name_conflict(crd: &Value, scheme: &Scheme) -> Option<(&'static str, String)>
     None
 }
 
-fn validate_names(provided: &Value, errors: &mut Vec<FieldError>) {
-    for (key, rule) in [("plural", true), ("singular", true), ("kind", false), ("listKind", false)] {
-        let field = format!("spec.names.{key}");
-        let name = text(&provided[key]);
-        let lower = name.to_lowercase();
-        if name.is_empty() {
-            errors.push(FieldError::required(field, ""));
-        } else if let Some(wrong) = names::service_name(if rule { name } else { &lower }) {
-            let detail = if rule {
-                wrong
-            } else {
-                format!("may have mixed case, but should otherwise match: {wrong}")
-            };
-            errors.push(FieldError::invalid(field, format!("{name:?}"), &detail));
-        }
-    }
-    if !text(&provided["kind"]).is_empty() && provided["kind"] == provided["listKind"] {
-        let detail = "kind and listKind may not be the same";
-        errors.push(FieldError::invalid("spec.names.listKind", &provided["listKind"], detail));
-    }
-}
-
-fn validate_versions(spec: &Value, errors: &mut Vec<FieldError>) {
-    let versions = list(&spec["versions"]);
-    for (i, version) in versions.iter().enumerate() {
-        let name = text(&version["name"]);
-        if let Some(wrong) = names::service_name(name) {
-            errors.push(FieldError::invalid(format!("spec.versions[{i}].name"), format!("{name:?}"), &wrong));
-        }
-        if versions[..i].iter().any(|other| other["name"] == version["name"]) {
-            let detail = "must contain unique version names";
-            errors.push(FieldError::invalid("spec.versions", &spec["versions"], detail));
-        }
-        if !version["schema"]["openAPIV3Schema"].is_object() {
-            let field = format!("spec.versions[{i}].schema.openAPIV3Schema");
-            errors.push(FieldError::required(field, "schemas are required"));
-        }
-    }
-    if versions.iter().filter(|v| v["storage"] == true).count() != 1 {
-        let detail = "must have exactly one version marked as storage version";
-        errors.push(FieldError::invalid("spec.versions", &spec["versions"], detail));
-    }
-}
-
 fn compile_versions(crd: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
     let mut versions = Vec::new();
     for (i, version) in list(&crd["spec"]["versions"]).iter().enumerate() {
-        match compile_version(crd, version) {
+        match compile_version(crd, version, &schema_path(&crd["spec"], i)) {
             Ok(version) => versions.push(version),
-            Err(wrong) => errors.extend(wrong.into_iter().map(|error| FieldError {
-                field: format!("{}.{}", schema_path(crd, i), error.field),
-                ..error
-            })),
+            Err(wrong) => errors.extend(wrong),
         }
     }
     versions
 }
 
-/// The path of the schema of version `i` in errors: `spec.validation` when all versions have the same schema.
-fn schema_path(crd: &Value, i: usize) -> String {
-    let versions = list(&crd["spec"]["versions"]);
-    match versions.iter().all(|version| version["schema"] == versions[0]["schema"]) {
-        true => "spec.validation".into(),
-        false => format!("spec.versions[{i}].schema"),
-    }
-}
-
-fn compile_version(crd: &Value, version: &Value) -> Result<Version, Vec<FieldError>> {
-    let schema = Schema::from_openapi(&version["schema"]["openAPIV3Schema"])?;
+fn compile_version(crd: &Value, version: &Value, place: &str) -> Result<Version, Vec<FieldError>> {
+    let schema = Schema::from_openapi(place, &version["schema"]["openAPIV3Schema"])?;
     let (group, kind) = (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["kind"]));
     let name = text(&version["name"]);
     let below = |sub: &str, group: &str, version: &str, kind: &str| Subresource {

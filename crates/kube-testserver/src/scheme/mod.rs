@@ -1,8 +1,8 @@
 //! The kinds that the server serves, and their discovery and OpenAPI documents.
 
 pub(crate) mod builtin;
-mod conversion;
 pub(crate) mod crd;
+pub(crate) mod definition;
 pub(crate) mod discovery;
 mod equivalent;
 mod fields;

@@ -26,6 +26,25 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>)
     errors
 }
 
+/// Validates the metadata of an object within another one, which may lack a name.
+pub(crate) fn validate_embedded(object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    labels(object, &mut errors);
+    annotations(object, &mut errors);
+    finalizers(object, None, &mut errors);
+    owners(object, &mut errors);
+    let metadata = &object["metadata"];
+    let namespace = metadata["namespace"].as_str().unwrap_or_default();
+    if let Some(wrong) = Some(namespace).filter(|name| !name.is_empty()).and_then(names::dns_label) {
+        errors.push(FieldError::invalid("metadata.namespace", format!("{namespace:?}"), &wrong));
+    }
+    if let Some(generation) = metadata["generation"].as_i64().filter(|generation| *generation < 0) {
+        let why = "must be greater than or equal to 0";
+        errors.push(FieldError::invalid("metadata.generation", generation, why));
+    }
+    errors
+}
+
 /// Warns about new finalizers of a custom resource that are not domain-qualified.
 pub(crate) fn finalizer_warnings(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Vec<String> {
     if !endpoint.resource.custom {

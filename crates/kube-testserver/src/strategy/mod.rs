@@ -16,7 +16,7 @@ pub(crate) use built_in::{created_by_put, needs_version, status_has_metadata};
 pub(crate) use create::prepare as prepare_create;
 pub(crate) use defaults::default;
 pub(crate) use immutable::validate as validate_immutable;
-pub(crate) use metadata::{finalizer_warnings, validate as validate_metadata};
+pub(crate) use metadata::{finalizer_warnings, validate as validate_metadata, validate_embedded};
 pub(crate) use part::{WritePart, validate as validate_part};
 pub(crate) use rbac::validate as validate_rights;
 pub(crate) use rules::validate as validate_kind;

@@ -1,21 +1,14 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
-use crate::schema::FieldError;
+use crate::{names, schema::FieldError};
 
 /// Validates the `clientConfig` at a path; messages are those of the genuine server.
 pub(crate) fn validate_client_config(at: &str, client: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     match (client["url"].as_str(), client["service"].is_object()) {
         (Some(url), false) => errors.extend(check_url(&format!("{at}.url"), url)),
-        (None, true) => {
-            for field in ["name", "namespace"] {
-                if client["service"][field].as_str().unwrap_or_default().is_empty() {
-                    let why = format!("service {field} is required");
-                    errors.push(FieldError::required(format!("{at}.service.{field}"), &why));
-                }
-            }
-        }
+        (None, true) => errors.extend(check_service(&format!("{at}.service"), &client["service"])),
         _ => errors.push(FieldError::required(at, "exactly one of url or service is required")),
     }
     if let Some(bundle) = client["caBundle"].as_str().filter(|bundle| BASE64_STANDARD.decode(bundle).is_err())
@@ -25,13 +18,67 @@ pub(crate) fn validate_client_config(at: &str, client: &Value) -> Vec<FieldError
     errors
 }
 
-fn check_url(at: &str, url: &str) -> Option<FieldError> {
-    let form = "desired format: https://host[/path]";
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    if scheme != "https" {
-        let why = format!("'https' is the only allowed URL scheme; {form}");
-        return Some(FieldError::invalid(at, format!("{scheme:?}"), &why));
+fn check_service(at: &str, service: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    for field in ["name", "namespace"] {
+        if service[field].as_str().unwrap_or_default().is_empty() {
+            let why = format!("service {field} is required");
+            errors.push(FieldError::required(format!("{at}.{field}"), &why));
+        }
     }
-    let host_missing = rest.split(['/', '?']).next().unwrap_or_default().is_empty();
-    host_missing.then(|| FieldError::invalid(at, "\"\"", &format!("host must be specified; {form}")))
+    if let Some(path) = service["path"].as_str().filter(|path| !matches!(*path, "" | "/")) {
+        errors.extend(check_path(&format!("{at}.path"), path));
+    }
+    if let Some(port) = service["port"].as_i64().filter(|port| !(1..=65535).contains(port)) {
+        let why = "port is not valid: must be between 1 and 65535, inclusive";
+        errors.push(FieldError::invalid(format!("{at}.port"), port, why));
+    }
+    errors
+}
+
+fn check_path(at: &str, path: &str) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let mut wrong = |detail: &str| errors.push(FieldError::invalid(at, format!("{path:?}"), detail));
+    if !path.starts_with('/') {
+        wrong("must start with a '/'");
+    }
+    // A path may end with a slash.
+    let inner = path.get(1..).unwrap_or_default();
+    for (i, segment) in inner.strip_suffix('/').unwrap_or(inner).split('/').enumerate() {
+        let problem = match segment.is_empty() {
+            true => Some(" may not be empty".to_owned()),
+            false => names::subdomain(segment).map(|why| format!(": {why}")),
+        };
+        if let Some(problem) = problem {
+            wrong(&format!("segment[{i}]{problem}"));
+        }
+    }
+    errors
+}
+
+fn check_url(at: &str, url: &str) -> Vec<FieldError> {
+    let form = "desired format: https://host[/path]";
+    let (scheme, rest) = url.split_once("://").unwrap_or_default();
+    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let mut errors = Vec::new();
+    let mut wrong = |shown: &str, why: &str| errors.push(FieldError::invalid(at, format!("{shown:?}"), why));
+    if scheme != "https" {
+        wrong(scheme, &format!("'https' is the only allowed URL scheme; {form}"));
+    }
+    let authority = rest.split('/').next().unwrap_or_default();
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    if host.is_empty() {
+        wrong("", &format!("host must be specified; {form}"));
+    }
+    if !user.is_empty() {
+        wrong(user, "user information is not permitted in the URL");
+    }
+    if !fragment.is_empty() {
+        wrong(fragment, "fragments are not permitted in the URL");
+    }
+    if !query.is_empty() {
+        wrong(query, "query parameters are not permitted in the URL");
+    }
+    errors
 }

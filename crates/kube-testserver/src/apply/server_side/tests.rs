@@ -36,7 +36,7 @@ struct Recorded {
 
 fn things() -> Schema {
     let crd: Value = serde_saphyr::from_str(include_str!("../recorded/things.crd.yaml")).unwrap();
-    Schema::from_openapi(&crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]).unwrap()
+    Schema::from_openapi("spec.validation", &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]).unwrap()
 }
 
 fn scenarios(text: &str) -> Vec<Scenario> {

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::{
     Expression, cost,
     rule::{REASONS, steps},
-    types::{self, Wanted},
+    typing::{self, Refusal, Wanted},
 };
 use crate::schema::{
-    FieldError,
+    FieldError, golang,
     model::Field,
     parse::{self, Extent},
 };
@@ -82,62 +82,73 @@ impl Check<'_> {
             let supported = REASONS.map(|reason| format!("{reason:?}"));
             self.errors.push(FieldError::not_supported(at("reason"), format!("{reason:?}"), &supported));
         }
-        if let Some(path) = text("fieldPath").filter(|path| !self.leads_somewhere(path)) {
+        if let Some(path) = text("fieldPath").filter(|path| !path.is_empty()) {
             let shown = format!("{path:?}");
-            self.errors.push(FieldError::invalid(at("fieldPath"), shown, "must be a valid path"));
+            if !self.leads_somewhere(path) {
+                self.errors.push(FieldError::invalid(at("fieldPath"), &shown, "must be a valid path"));
+            }
+            if path.contains(['\n', '\r']) {
+                self.errors.push(FieldError::invalid(at("fieldPath"), shown, "must not contain line breaks"));
+            }
         }
         self.expressions(rule, loose);
     }
 
     fn expressions(&mut self, rule: &str, loose: Option<&str>) {
-        let optional_old = self.rule.get("optionalOldSelf").and_then(Value::as_bool).unwrap_or(false);
+        let optional_old = &self.rule["optionalOldSelf"];
         let at = format!("{}.rule", self.at);
-        match self.compiled(rule, Wanted::Bool, optional_old) {
-            Err(why) if why == Wanted::Bool.refusal() => {
-                self.errors.push(FieldError::invalid(at, self.shown(), &why));
+        let compiled = self.compiled(rule, Wanted::Bool);
+        let transition = compiled.as_ref().is_ok_and(|expression| expression.mentions("oldSelf"));
+        match compiled {
+            Err(Refusal::Schema) => {
+                let why = "Internal error: internal error: failed to construct type information for \
+                    x-kubernetes-validations rules: unable to convert structural schema to CEL declarations";
+                let at = self.at.rsplit_once('[').map_or(self.at, |(at, _)| at);
+                self.errors.push(FieldError::new(at, "InternalError", why));
+                return;
             }
-            Err(why) => {
-                self.errors.push(FieldError::invalid(
-                    at,
-                    self.shown(),
-                    &format!("compilation failed: {why}"),
-                ));
-            }
-            Ok(expression) => {
-                let transition = expression.mentions("oldSelf");
+            Err(refusal) => self.refuse(at, "", Wanted::Bool, refusal),
+            Ok(_) => {
                 if let Some(list) = loose.filter(|_| transition) {
                     let why = format!(
                         "oldSelf cannot be used on the uncorrelatable portion of the schema within {list}"
                     );
-                    self.errors.push(FieldError::invalid(at, format!("{rule:?}"), &why));
-                }
-                if optional_old && !transition {
-                    let why = "may not be set if oldSelf is not used in rule";
-                    self.errors.push(FieldError::invalid(
-                        format!("{}.optionalOldSelf", self.at),
-                        "true",
-                        why,
-                    ));
+                    self.errors.push(FieldError::invalid(at, Value::from(rule), &why));
                 }
             }
         }
-        let message = self.rule.get("messageExpression").and_then(Value::as_str).unwrap_or_default();
-        if message.trim().is_empty() {
-            return;
+        if optional_old.is_boolean() && !transition {
+            let why = "may not be set if oldSelf is not used in rule";
+            self.errors.push(FieldError::invalid(format!("{}.optionalOldSelf", self.at), optional_old, why));
         }
-        if let Err(why) = self.compiled(message, Wanted::String, optional_old) {
-            let why = match why == Wanted::String.refusal() {
-                true => why,
-                false => format!("messageExpression compilation failed: {why}"),
-            };
-            let at = format!("{}.messageExpression", self.at);
-            self.errors.push(FieldError::invalid(at, self.shown(), &why));
+        self.message_expression();
+    }
+
+    fn message_expression(&mut self) {
+        let text = self.rule["messageExpression"].as_str().unwrap_or_default();
+        let at = format!("{}.messageExpression", self.at);
+        if text.is_empty() {
+        } else if text.trim().is_empty() {
+            let why = "messageExpression must be non-empty if specified";
+            self.errors.push(FieldError::required(at, why));
+        } else if let Err(refusal) = self.compiled(text, Wanted::String) {
+            self.refuse(at, "messageExpression ", Wanted::String, refusal);
         }
     }
 
-    fn compiled(&self, text: &str, wanted: Wanted, optional_old: bool) -> Result<Expression, String> {
-        let expression = Expression::compile(text)?;
-        types::check(text, expression.ast(), self.field, wanted, optional_old)?;
+    fn refuse(&mut self, at: String, what: &str, wanted: Wanted, refusal: Refusal) {
+        let why = match refusal {
+            Refusal::Compilation(why) => format!("{what}compilation failed: {why}"),
+            Refusal::Instantiation(why) => format!("{what}program instantiation failed: {why}"),
+            Refusal::Result | Refusal::Schema => wanted.refusal().into(),
+        };
+        self.errors.push(FieldError::invalid(at, self.shown(), &why));
+    }
+
+    fn compiled(&self, text: &str, wanted: Wanted) -> Result<Expression, Refusal> {
+        let optional_old = self.rule["optionalOldSelf"] == true;
+        let expression = Expression::compile(text).map_err(Refusal::Compilation)?;
+        typing::check(text, expression.ast(), self.field, wanted, optional_old)?;
         Ok(expression)
     }
 
@@ -145,9 +156,10 @@ impl Check<'_> {
     fn leads_somewhere(&self, path: &str) -> bool {
         let Some(steps) = steps(path) else { return false };
         let mut doc = self.doc;
-        for (name, key) in steps {
+        for name in steps {
             let property = doc.get("properties").and_then(|properties| properties.get(name));
-            let next = property.or_else(|| doc.get("additionalProperties").filter(|_| key));
+            let values = doc.get("additionalProperties").filter(|values| values.is_object());
+            let next = property.or(values);
             let Some(next) = next else { return false };
             doc = next;
         }
@@ -167,7 +179,7 @@ impl Check<'_> {
             member("OptionalOldSelf", Value::Null),
         ];
         let members: Vec<String> =
-            members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
+            members.iter().map(|(name, value)| format!("\"{name}\":{}", golang::json(value))).collect();
         format!("{{{}}}", members.join(","))
     }
 }

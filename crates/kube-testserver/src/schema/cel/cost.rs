@@ -26,13 +26,15 @@ pub(super) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
     collect(&mut rules, at, doc, Some(1));
     for (at, cost) in rules.iter().filter(|(_, cost)| *cost > RULE_BUDGET) {
         let factor = factor(*cost, RULE_BUDGET);
-        let why = format!("estimated rule cost exceeds budget by factor of {factor} {HINT}");
+        let what = at.rsplit('.').next().unwrap_or_default();
+        let why = format!("estimated {what} cost exceeds budget by factor of {factor} {HINT}");
         errors.push(FieldError::forbidden(at.as_str(), &why));
     }
     let total = rules.iter().fold(0u64, |total, (_, cost)| total.saturating_add(*cost));
     if total > SCHEMA_BUDGET {
         rules.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
-        for (at, _) in rules.iter().take(MAX_CONTRIBUTORS) {
+        let large = rules.iter().filter(|(_, cost)| *cost >= SCHEMA_BUDGET / 100);
+        for (at, _) in large.take(MAX_CONTRIBUTORS) {
             let why =
                 "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
             errors.push(FieldError::forbidden(at.as_str(), why));
@@ -52,10 +54,12 @@ fn collect(rules: &mut Vec<(String, u64)>, at: &str, doc: &Value, times: Option<
     let occurs = times.unwrap_or_else(|| MAX_REQUEST / (min_json_size(doc) + 1));
     let own = doc["x-kubernetes-validations"].as_array().map_or(&[][..], Vec::as_slice);
     for (i, rule) in own.iter().enumerate() {
-        let text = rule["rule"].as_str().unwrap_or_default();
-        if let Ok(expression) = Expression::compile(text) {
-            let at = format!("{at}.x-kubernetes-validations[{i}].rule");
-            rules.push((at, estimate_rule(expression.ast(), doc).saturating_mul(occurs)));
+        for name in ["rule", "messageExpression"] {
+            let text = rule[name].as_str().filter(|text| !text.is_empty());
+            if let Some(Ok(expression)) = text.map(Expression::compile) {
+                let at = format!("{at}.x-kubernetes-validations[{i}].{name}");
+                rules.push((at, estimate_rule(expression.ast(), doc).saturating_mul(occurs)));
+            }
         }
     }
     let inner = |most: Option<u64>| Some(times?.saturating_mul(most?));
@@ -98,6 +102,8 @@ enum SizedValue<'d> {
     Text(u64),
     /// At most so many elements.
     List(u64, Box<SizedValue<'d>>),
+    /// Of any size, and maybe a text.
+    Unknown,
     Scalar,
 }
 
@@ -109,6 +115,7 @@ impl<'d> SizedValue<'d> {
         match self {
             Self::Text(size) | Self::List(size, _) => *size,
             Self::Scalar => 0,
+            Self::Unknown => u64::MAX,
             Self::Schema(doc) => match doc["type"].as_str() {
                 Some("string") => max_text_size(doc),
                 Some("array") => {
@@ -157,7 +164,7 @@ impl<'d> SizedValue<'d> {
         match self {
             Self::Text(_) => true,
             Self::Schema(doc) => doc["type"] == "string",
-            Self::List(..) | Self::Scalar => false,
+            Self::List(..) | Self::Scalar | Self::Unknown => false,
         }
     }
 }
@@ -251,7 +258,7 @@ fn call<'d>(call: &CallExpr, scope: &mut Scope<'d>) -> (u64, SizedValue<'d>) {
         "startsWith" | "endsWith" => (steps(size(1)), SizedValue::Scalar),
         "contains" => (steps(size(0)).saturating_mul(steps(size(1))), SizedValue::Scalar),
         "matches" => (steps(size(0) + 1).saturating_mul(size(1).div_ceil(4)), SizedValue::Scalar),
-        "_+_" if shape(0).is_text() => {
+        "_+_" if shape(0).is_text() || shape(1).is_text() => {
             let both = size(0).saturating_add(size(1));
             (steps(both), SizedValue::Text(both))
         }
@@ -261,11 +268,19 @@ fn call<'d>(call: &CallExpr, scope: &mut Scope<'d>) -> (u64, SizedValue<'d>) {
         "_[_]" => (1, shape(0).indexed()),
         "_<_" | "_<=_" | "_>_" | "_>=_" => (steps(size(0).min(size(1))).max(1), SizedValue::Scalar),
         "size" => (1, SizedValue::Scalar),
-        "lowerAscii" | "upperAscii" | "trim" | "replace" | "substring" | "string" | "quote" => {
+        "lowerAscii" | "upperAscii" | "trim" | "replace" | "substring" | "quote" => {
             (steps(size(0)).max(1), SizedValue::Text(size(0)))
         }
-        "sum" | "min" | "max" | "isSorted" | "indexOf" | "lastIndexOf" | "join" | "split" | "find"
-        | "findAll" | "reverse" | "flatten" | "sort" => {
+        "string" if shape(0).is_bytes() => (steps(size(0)).max(1), SizedValue::Text(size(0))),
+        "string" => (steps(size(0)).max(1), UNKNOWN_TEXT),
+        "charAt" | "format" | "getScheme" | "getHost" | "getHostname" | "getPort" | "getEscapedPath" => {
+            (1, UNKNOWN_TEXT)
+        }
+        "value" | "orValue" => (1, SizedValue::Unknown),
+        "join" if matches!(shape(0), SizedValue::List(..)) => (steps(u64::MAX), UNKNOWN_TEXT),
+        "min" | "max" => (size(0).max(1), SizedValue::Unknown),
+        "sum" | "isSorted" | "indexOf" | "lastIndexOf" | "join" | "split" | "find" | "findAll"
+        | "reverse" | "flatten" | "sort" => {
             let steps = if shape(0).is_text() { steps(size(0)) } else { size(0) };
             (steps.max(1), SizedValue::List(size(0), Box::new(shape(0).element())))
         }
@@ -274,7 +289,14 @@ fn call<'d>(call: &CallExpr, scope: &mut Scope<'d>) -> (u64, SizedValue<'d>) {
     (sum(&parts).saturating_add(own), result)
 }
 
+/// A text that may be of any size.
+const UNKNOWN_TEXT: SizedValue<'_> = SizedValue::Text(u64::MAX);
+
 impl SizedValue<'_> {
+    fn is_bytes(&self) -> bool {
+        matches!(self, Self::Schema(doc) if doc["format"] == "byte")
+    }
+
     fn is_list(&self) -> bool {
         matches!(self, Self::Schema(doc) if doc["type"] == "array")
     }

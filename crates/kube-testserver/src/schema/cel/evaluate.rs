@@ -16,8 +16,13 @@ use crate::schema::{
 /// The cost budget of one object, so that no schema blocks the server.
 const BUDGET: u64 = 10_000_000;
 /// Errors after which rules are not evaluated, because they could access missing or wrong values.
-const BLOCKING: [&str; 4] =
-    ["FieldValueRequired", "FieldValueTypeInvalid", "FieldValueTooLong", "FieldValueTooMany"];
+const BLOCKING: [&str; 5] = [
+    "FieldValueRequired",
+    "FieldValueTypeInvalid",
+    "FieldValueTooLong",
+    "FieldValueTooMany",
+    "FieldValueNotSupported",
+];
 
 /// Rule violations.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -120,28 +125,18 @@ impl RuleWalk {
             if rule.transition {
                 scope.set("oldSelf", old_self(rule, former.clone()));
             }
-            if !self.afford(rule, value, old) {
+            let violation = rule.violation(&scope, value, &path.to_string());
+            self.budget = self.budget.saturating_sub(scope.cost());
+            if self.budget == 0 {
                 let why = "validation failed due to running out of cost budget, no further validation rules will be run";
                 self.found.errors.push(FieldError::forbidden(shown_path(&path.to_string()), why));
                 return;
             }
-            let violation = rule.violation(&scope, value, &path.to_string());
             match !rule.transition && old == Some(value) {
                 true => self.found.ratcheted.extend(violation),
                 false => self.found.errors.extend(violation),
             }
         }
-    }
-
-    /// Subtracts the cost of a rule from the budget.
-    fn afford(&mut self, rule: &ValidationRule, value: &Value, old: Option<&Value>) -> bool {
-        let lengths = || value::longest_collection(value).max(old.map_or(0, value::longest_collection));
-        let longest_collection = if rule.expression.has_loops() { lengths() } else { 0 };
-        match self.budget.checked_sub(rule.expression.cost(longest_collection)) {
-            Some(left) if left > 0 => self.budget = left,
-            _ => self.budget = 0,
-        }
-        self.budget > 0
     }
 }
 

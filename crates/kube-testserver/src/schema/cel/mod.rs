@@ -8,7 +8,7 @@ mod cost;
 mod evaluate;
 mod program;
 mod rule;
-mod types;
+mod typing;
 mod value;
 
 #[cfg(test)]

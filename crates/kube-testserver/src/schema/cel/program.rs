@@ -1,13 +1,19 @@
 //! A compiled expression and its cost.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{
+    Arc, LazyLock,
+    atomic::{AtomicU64, Ordering},
+};
 
+use crate::schema::pattern;
 use kube_cel::{
     KubeCelExt,
     cel::{
-        Context, ExecutionError, Program, Value,
-        common::ast::{Expr, IdedExpr},
-        objects::Opaque,
+        Context, ExecutionError, Value,
+        common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators},
+        extractors::This,
+        objects::{Key, Opaque, OptionalValue},
+        parser::Parser,
     },
 };
 
@@ -16,18 +22,32 @@ const MAX_LENGTH: usize = 100_000;
 /// The largest nesting of an expression. Parser and evaluator are recursive, and the stack is limited.
 const MAX_NESTING: usize = 60;
 
+/// The most steps of one evaluation.
+const MAX_COST: u64 = 1_000_000;
+/// The error of an evaluation that takes more.
+pub(super) const COST_EXCEEDED: &str = "operation cancelled: actual cost limit exceeded";
+/// Our own functions and variable, with names that rules cannot have.
+const COUNT: &str = "@count";
+const MEMBER: &str = "@member";
+const STEPS: &str = "@steps";
+
 /// A compiled expression.
 #[derive(Debug)]
 pub(crate) struct Expression {
-    program: Program,
-    /// The depth of nested loops.
-    loops: u32,
-    /// Steps of one evaluation, not counting loops.
+    /// As parsed.
+    ast: IdedExpr,
+    /// As evaluated.
+    program: IdedExpr,
+    /// Steps of one evaluation, not counting those in loops.
     steps: u64,
 }
 
 /// The variables of an evaluation.
-pub(crate) struct Scope<'a>(Context<'a>);
+pub(crate) struct Scope<'a> {
+    context: Context<'a>,
+    /// The steps of the current evaluation.
+    steps: Arc<AtomicU64>,
+}
 
 impl Expression {
     /// Compiles; the error is the parser's.
@@ -41,38 +61,38 @@ impl Expression {
         if nesting(text) > MAX_NESTING {
             return Err(format!("expression recursion limit exceeded: {MAX_NESTING}"));
         }
-        let program = Program::compile(text).map_err(|error| error.to_string())?;
-        let (loops, steps) = measure(program.expression());
-        Ok(Self { program, loops, steps })
+        let ast = Parser::new().enable_optional_syntax(true).parse(text);
+        // Genuine servers indent the lines below an error.
+        let ast = ast.map_err(|error| error.to_string().replace("\n|", "\n |"))?;
+        let mut program = ast.clone();
+        let steps = prepare(&mut program);
+        Ok(Self { ast, program, steps })
     }
 
     pub(super) fn ast(&self) -> &IdedExpr {
-        self.program.expression()
+        &self.ast
     }
 
     /// Whether the expression references a variable.
     pub(super) fn mentions(&self, variable: &str) -> bool {
-        self.program.references().has_variable(variable)
-    }
-
-    /// The largest cost of an evaluation when no collection is longer than `longest`.
-    pub(super) fn cost(&self, longest: u64) -> u64 {
-        self.steps.saturating_mul(longest.max(1).saturating_pow(self.loops))
-    }
-
-    pub(super) fn has_loops(&self) -> bool {
-        self.loops > 0
+        self.ast.references().has_variable(variable)
     }
 
     /// Evaluates the expression. Common errors have the messages of the genuine server.
     pub(crate) fn run(&self, scope: &Scope<'_>) -> Result<Value, String> {
-        self.program.execute(&scope.0).map_err(|error| match error {
+        scope.steps.store(self.steps, Ordering::Relaxed);
+        Value::resolve(&self.program, &scope.context).map_err(|error| match error {
             ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
             ExecutionError::DivisionByZero(_) => "division by zero".into(),
             ExecutionError::RemainderByZero(_) => "modulus by zero".into(),
             ExecutionError::IndexOutOfBounds(Value::Int(at)) => format!("index out of bounds: {at}"),
             ExecutionError::NoSuchOverload => "no such overload".into(),
-            ExecutionError::FunctionError { message, .. } => message,
+            ExecutionError::Overflow(..) => "integer overflow".into(),
+            ExecutionError::FunctionError { function, message } => match function.as_str() {
+                "int" | "uint" | "double" => format!("type conversion error from 'string' to '{function}'"),
+                "duration" => "type conversion error from 'string' to 'google.protobuf.Duration'".into(),
+                _ => message,
+            },
             other => other.to_string(),
         })
     }
@@ -90,19 +110,28 @@ impl Expression {
 
 impl Scope<'static> {
     pub(crate) fn new() -> Self {
-        Self(FUNCTIONS.new_inner_scope())
+        let mut context = FUNCTIONS.new_inner_scope();
+        let steps = Arc::new(AtomicU64::new(0));
+        context.add_variable_from_value(STEPS, Value::Opaque(Arc::new(Steps(steps.clone()))));
+        Self { context, steps }
     }
 }
 
 impl Scope<'_> {
     pub(crate) fn set(&mut self, name: &str, value: Value) {
-        self.0.add_variable_from_value(name, value);
+        self.context.add_variable_from_value(name, value);
+    }
+
+    /// The steps of the last evaluation.
+    pub(super) fn cost(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
     }
 
     /// Whether a function of this name exists, with any arguments.
+    #[cfg(test)]
     pub(super) fn has_function(name: &str) -> bool {
-        let Ok(call) = Program::compile(&format!("{name}()")) else { return false };
-        !matches!(call.execute(&FUNCTIONS), Err(ExecutionError::UndeclaredReference(_)))
+        let call = Parser::new().parse(&format!("{name}()")).unwrap();
+        !matches!(Value::resolve(&call, &FUNCTIONS), Err(ExecutionError::UndeclaredReference(_)))
     }
 }
 
@@ -112,14 +141,85 @@ static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     context.add_function("type", |value: Value| -> Result<Value, ExecutionError> {
         Ok(Value::Opaque(Arc::new(TypeName(type_name(&value)))))
     });
+    context.add_function("dyn", |value: Value| -> Result<Value, ExecutionError> { Ok(value) });
+    context.add_function("bool", boolean);
+    context.add_function("matches", matches);
+    context.add_function(MEMBER, optional_member);
+    context.add_function(COUNT, count);
     for name in TYPES {
         context.add_variable_from_value(name, Value::Opaque(Arc::new(TypeName(name))));
     }
     context
 });
 
+/// The steps of an evaluation, as a variable for [`count`].
+#[derive(Debug)]
+struct Steps(Arc<AtomicU64>);
+
+impl PartialEq for Steps {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Steps {}
+
+impl Opaque for Steps {
+    fn runtime_type_name(&self) -> &str {
+        "steps"
+    }
+}
+
+/// Adds the steps of one round of a loop and returns its result.
+fn count(steps: Value, inner: i64, value: Value) -> Result<Value, ExecutionError> {
+    let inner = u64::try_from(inner).unwrap_or_default();
+    let Value::Opaque(opaque) = &steps else { return Err(ExecutionError::NoSuchOverload) };
+    let Some(Steps(steps)) = opaque.downcast_ref() else { return Err(ExecutionError::NoSuchOverload) };
+    match steps.fetch_add(inner, Ordering::Relaxed) + inner > MAX_COST {
+        true => Err(ExecutionError::function_error(COUNT, COST_EXCEEDED)),
+        false => Ok(value),
+    }
+}
+
+/// `value.?name`.
+fn optional_member(value: Value, name: Arc<String>) -> Result<Value, ExecutionError> {
+    let optional = |value| Ok(Value::Opaque(Arc::new(value)));
+    match &value {
+        Value::Map(map) => match map.map.get(&Key::String(name)) {
+            Some(member) => optional(OptionalValue::of(member.clone())),
+            None => optional(OptionalValue::none()),
+        },
+        Value::Opaque(opaque) => match opaque.downcast_ref::<OptionalValue>().map(OptionalValue::value) {
+            Some(Some(inner)) => optional_member(inner.clone(), name),
+            Some(None) => optional(OptionalValue::none()),
+            None => Err(ExecutionError::NoSuchOverload),
+        },
+        _ => Err(ExecutionError::NoSuchOverload),
+    }
+}
+
+/// Patterns are those of Go.
+fn matches(This(text): This<Arc<String>>, wanted: Arc<String>) -> Result<bool, ExecutionError> {
+    let compiled = pattern::compile(&wanted);
+    let compiled = compiled
+        .map_err(|why| ExecutionError::function_error("matches", format!("error parsing regexp: {why}")))?;
+    Ok(compiled.is_match(&text))
+}
+
+fn boolean(value: Value) -> Result<bool, ExecutionError> {
+    match &value {
+        Value::Bool(value) => Ok(*value),
+        Value::String(text) => match text.as_str() {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+            "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+            _ => Err(ExecutionError::function_error("bool", "type conversion error from 'string' to 'bool'")),
+        },
+        _ => Err(ExecutionError::NoSuchOverload),
+    }
+}
+
 /// Names of types, which are values in CEL.
-pub(super) const TYPES: [&str; 10] =
+const TYPES: [&str; 10] =
     ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
 
 #[derive(Debug, PartialEq, Eq)]
@@ -164,31 +264,67 @@ fn nesting(text: &str) -> usize {
     deepest
 }
 
-/// The depth of nested loops, and the number of nodes.
-fn measure(expr: &IdedExpr) -> (u32, u64) {
-    let mut children: Vec<&IdedExpr> = Vec::new();
-    let mut inner_loop = (0, 0);
-    match &expr.expr {
-        Expr::Call(call) => children.extend(call.target.as_deref().into_iter().chain(&call.args)),
-        Expr::Comprehension(c) => {
-            children.extend([&c.iter_range, &c.accu_init, &c.result]);
-            let (condition, step) = (measure(&c.loop_cond), measure(&c.loop_step));
-            inner_loop = (1 + condition.0.max(step.0), condition.1 + step.1);
+/// Makes loops count their steps, and gives optional members a function. Returns the steps outside of loops.
+fn prepare(expr: &mut IdedExpr) -> u64 {
+    match &mut expr.expr {
+        Expr::Comprehension(made) => {
+            let outside = [&mut made.iter_range, &mut made.accu_init, &mut made.result];
+            let outside: u64 = outside.into_iter().map(prepare).sum();
+            let inside = prepare(&mut made.loop_cond) + prepare(&mut made.loop_step);
+            let step = std::mem::take(&mut made.loop_step);
+            let inside = i64::try_from(inside).unwrap_or(i64::MAX);
+            let steps = IdedExpr { id: 0, expr: Expr::Ident(STEPS.into()) };
+            let count = IdedExpr { id: 0, expr: Expr::Literal(LiteralValue::Int(inside.into())) };
+            made.loop_step = IdedExpr {
+                id: step.id,
+                expr: Expr::Call(CallExpr {
+                    func_name: COUNT.into(),
+                    target: None,
+                    args: vec![steps, count, step],
+                }),
+            };
+            1 + outside
         }
-        Expr::List(list) => children.extend(&list.elements),
-        Expr::Select(select) => children.push(&select.operand),
-        Expr::Map(map) => children.extend(map.entries.iter().flat_map(|entry| entry_parts(&entry.expr))),
-        Expr::Struct(made) => children.extend(made.entries.iter().flat_map(|entry| entry_parts(&entry.expr))),
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => {}
+        Expr::Call(call) => {
+            if call.func_name == operators::OPT_SELECT {
+                call.func_name = MEMBER.into();
+            }
+            1 + call.target.as_deref_mut().into_iter().chain(&mut call.args).map(prepare).sum::<u64>()
+        }
+        Expr::List(list) => 1 + list.elements.iter_mut().map(prepare).sum::<u64>(),
+        Expr::Select(select) => 1 + prepare(&mut select.operand),
+        Expr::Map(map) => 1 + map.entries.iter_mut().map(|entry| prepare_entry(&mut entry.expr)).sum::<u64>(),
+        Expr::Struct(made) => {
+            1 + made.entries.iter_mut().map(|entry| prepare_entry(&mut entry.expr)).sum::<u64>()
+        }
+        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => 1,
     }
-    let each: Vec<(u32, u64)> = children.into_iter().map(measure).collect();
-    let loops = each.iter().map(|(loops, _)| *loops).max().unwrap_or(0);
-    (loops.max(inner_loop.0), 1 + inner_loop.1 + each.iter().map(|(_, steps)| steps).sum::<u64>())
+}
+
+fn prepare_entry(entry: &mut EntryExpr) -> u64 {
+    match entry {
+        EntryExpr::StructField(field) => prepare(&mut field.value),
+        EntryExpr::MapEntry(entry) => prepare(&mut entry.key) + prepare(&mut entry.value),
+    }
+}
+
+/// The direct parts of an expression.
+pub(super) fn parts(expr: &IdedExpr) -> Vec<&IdedExpr> {
+    match &expr.expr {
+        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
+        Expr::Comprehension(made) => {
+            vec![&made.iter_range, &made.accu_init, &made.loop_cond, &made.loop_step, &made.result]
+        }
+        Expr::List(list) => list.elements.iter().collect(),
+        Expr::Select(select) => vec![&select.operand],
+        Expr::Map(map) => map.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
+        Expr::Struct(made) => made.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
+        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => Vec::new(),
+    }
 }
 
 /// The expressions in an entry of a map or struct literal.
-pub(super) fn entry_parts(entry: &kube_cel::cel::common::ast::EntryExpr) -> Vec<&IdedExpr> {
-    use kube_cel::cel::common::ast::EntryExpr;
+pub(super) fn entry_parts(entry: &EntryExpr) -> Vec<&IdedExpr> {
     match entry {
         EntryExpr::StructField(field) => vec![&field.value],
         EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],

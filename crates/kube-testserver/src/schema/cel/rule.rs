@@ -3,7 +3,7 @@
 use kube_cel::cel::Value as Cel;
 use serde_json::Value;
 
-use super::{Expression, Scope};
+use super::{Expression, Scope, program::COST_EXCEEDED};
 use crate::schema::FieldError;
 
 pub(super) const REASONS: [&str; 4] =
@@ -28,11 +28,11 @@ pub(crate) struct ValidationRule {
 /// The rules of a schema. Rules that do not compile were refused when the CRD was written.
 pub(in crate::schema) fn rules_of(doc: &Value) -> Vec<ValidationRule> {
     let rules = doc.get("x-kubernetes-validations").and_then(Value::as_array);
-    rules.into_iter().flatten().filter_map(ValidationRule::read).collect()
+    rules.into_iter().flatten().filter_map(|rule| ValidationRule::read(doc, rule)).collect()
 }
 
 impl ValidationRule {
-    fn read(doc: &Value) -> Option<Self> {
+    fn read(schema: &Value, doc: &Value) -> Option<Self> {
         let text = |name: &str| doc.get(name).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
         let rule = text("rule")?;
         let expression = Expression::compile(rule).ok()?;
@@ -45,7 +45,7 @@ impl ValidationRule {
             message_expression: text("messageExpression").and_then(|text| Expression::compile(text).ok()),
             reason: text("reason").and_then(named).unwrap_or("FieldValueInvalid"),
             suffix: text("fieldPath")
-                .map(|path| suffix(&steps(path).unwrap_or_default()))
+                .map(|path| suffix(schema, &steps(path).unwrap_or_default()))
                 .unwrap_or_default(),
             optional_old: doc.get("optionalOldSelf") == Some(&Value::Bool(true)),
         })
@@ -56,6 +56,14 @@ impl ValidationRule {
         match self.expression.run(scope) {
             Ok(Cel::Bool(true)) => None,
             Ok(_) => Some(self.broken(scope, value, path)),
+            Err(why) if why == COST_EXCEEDED => {
+                let why = format!(
+                    "'{why}': no further validation rules will be run due to call cost exceeds limit for rule: {}",
+                    self.text
+                );
+                let shown = format!("{:?}", schema_type(value));
+                Some(FieldError::invalid(shown_path(path), shown, &why))
+            }
             Err(why) => {
                 let why = format!("{why} evaluating rule: {}", self.text);
                 Some(FieldError::invalid(shown_path(path), format!("{:?}", schema_type(value)), &why))
@@ -93,13 +101,13 @@ impl ValidationRule {
 }
 
 /// The steps of a `fieldPath`: `.a['b'].c`. `None` when it is not one.
-pub(super) fn steps(path: &str) -> Option<Vec<(&str, bool)>> {
+pub(super) fn steps(path: &str) -> Option<Vec<&str>> {
     let mut out = Vec::new();
-    let mut rest = path.trim();
+    let mut rest = path;
     while !rest.is_empty() {
         if let Some(key) = rest.strip_prefix("['") {
             let (key, after) = key.split_once("']")?;
-            out.push((key, true));
+            out.push(key);
             rest = after;
         } else {
             let name = rest.strip_prefix('.')?;
@@ -107,16 +115,26 @@ pub(super) fn steps(path: &str) -> Option<Vec<(&str, bool)>> {
             if end == 0 {
                 return None;
             }
-            out.push((&name[..end], false));
+            out.push(&name[..end]);
             rest = &name[end..];
         }
     }
     (!out.is_empty()).then_some(out)
 }
 
-fn suffix(steps: &[(&str, bool)]) -> Box<str> {
-    let step = |(name, key): &(&str, bool)| if *key { format!(".[{name}]") } else { format!(".{name}") };
-    steps.iter().map(step).collect::<String>().into()
+/// The steps as the genuine server appends them: keys of maps are in brackets.
+fn suffix(schema: &Value, steps: &[&str]) -> Box<str> {
+    let (mut out, mut doc) = (String::from("."), schema);
+    for (i, name) in steps.iter().enumerate() {
+        let property = doc["properties"].get(*name);
+        match property {
+            Some(_) if i > 0 => out += &format!(".{name}"),
+            Some(_) => out += name,
+            None => out += &format!("[{name}]"),
+        }
+        doc = property.unwrap_or(&doc["additionalProperties"]);
+    }
+    out.into()
 }
 
 /// The path in errors: `<nil>` for the root.

@@ -4,7 +4,7 @@ use crate::schema::Schema;
 
 fn objections(spec: Value, object: Value, old: Option<Value>) -> Vec<String> {
     let doc = json!({"type": "object", "properties": {"spec": spec}});
-    let schema = Schema::from_openapi(&doc).unwrap();
+    let schema = Schema::from_openapi("spec.validation", &doc).unwrap();
     let whole =
         |spec: Value| json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n"}, "spec": spec});
     let object = whole(object);
@@ -19,7 +19,7 @@ fn ruled(ty: &str, rules: Value) -> Value {
 
 fn refused(spec: Value) -> Vec<String> {
     let doc = json!({"type": "object", "properties": {"spec": spec}});
-    let errors = Schema::from_openapi(&doc).err().unwrap_or_default();
+    let errors = Schema::from_openapi("spec.validation", &doc).err().unwrap_or_default();
     errors.iter().map(ToString::to_string).collect()
 }
 
@@ -72,10 +72,44 @@ fn formats_have_their_cel_types() {
 }
 
 #[test]
+fn missing_members_are_optional_values() {
+    let spec = json!({"type": "object", "properties": {"x": {"type": "string", "maxLength": 5}, "m": {"type": "object",
+        "additionalProperties": {"type": "string", "maxLength": 5}, "maxProperties": 5}},
+        "x-kubernetes-validations": [{"rule": "self.?x.orValue('a') == 'a' && self.?m.?k.orValue('b') == 'b'"}]});
+    for (value, broken) in [
+        (json!({}), 0),
+        (json!({"x": "a", "m": {"k": "b"}}), 0),
+        (json!({"x": "b"}), 1),
+        (json!({"m": {"j": "c"}}), 0),
+        (json!({"m": {"k": "c"}}), 1),
+    ] {
+        assert_eq!(objections(spec.clone(), value.clone(), None).len(), broken, "{value}");
+    }
+}
+
+#[test]
+fn evaluation_stops_at_its_cost() {
+    let numbers = json!({"type": "object", "properties": {"x": {"type": "array", "maxItems": 1000, "items": {"type": "integer"},
+        "x-kubernetes-validations": [{"rule": "self.all(a, self.all(b, a == b))"}]}}});
+    assert!(objections(numbers.clone(), json!({"x": vec![1; 100]}), None).is_empty());
+    let found = objections(numbers, json!({"x": vec![1; 1000]}), None);
+    assert!(
+        found[0].contains("'operation cancelled: actual cost limit exceeded': no further validation rules"),
+        "{found:?}"
+    );
+    // A large value elsewhere in the object costs nothing.
+    let mixed = json!({"type": "object", "properties": {
+        "x": {"type": "array", "maxItems": 10, "items": {"type": "integer"}},
+        "y": {"type": "array", "maxItems": 100000, "items": {"type": "integer"}}},
+        "x-kubernetes-validations": [{"rule": "self.x.all(a, self.x.all(b, a == b))"}]});
+    assert!(objections(mixed, json!({"x": [1, 1], "y": vec![1; 50_000]}), None).is_empty());
+}
+
+#[test]
 fn violations_of_lists_and_maps_show_no_value() {
     let list = json!({"type": "object", "properties": {"x": {"type": "array", "items": {"type": "string",
         "x-kubernetes-validations": [{"rule": "self != 'bad'"}]},
-        "x-kubernetes-validations": [{"rule": "self.size() < 2", "messageExpression": "'size is ' + string(self.size())"}]}}});
+        "x-kubernetes-validations": [{"rule": "self.size() < 2", "messageExpression": "'size is %d'.format([self.size()])"}]}}});
     assert_eq!(
         objections(list, json!({"x": ["a", "bad"]}), None),
         ["spec.x: Invalid value: size is 2", "spec.x[1]: Invalid value: \"bad\": failed rule: self != 'bad'"]
@@ -175,8 +209,8 @@ fn rules_are_skipped_after_type_errors() {
 #[test]
 fn rules_see_only_the_names_in_metadata() {
     let doc = json!({"type": "object", "x-kubernetes-validations": [
-        {"rule": "self.metadata.name != 'n' && !has(self.metadata.labels) && self.kind == 'K'"}]});
-    let schema = Schema::from_openapi(&doc).unwrap();
+        {"rule": "self.metadata.name != 'n' && self.kind == 'K'"}]});
+    let schema = Schema::from_openapi("spec.validation", &doc).unwrap();
     let object = json!({"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n", "labels": {}}});
     let found = schema.check_rules(&object, None, &[]).errors;
     assert_eq!(found.len(), 1);
@@ -186,7 +220,7 @@ fn rules_see_only_the_names_in_metadata() {
 /// Responses of a genuine server (1.36).
 #[test]
 fn invalid_rules_are_refused_with_the_crd() {
-    let at = "openAPIV3Schema.properties[spec].x-kubernetes-validations[0]";
+    let at = "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0]";
     let shown = |rule: &str| {
         format!(
             r#"{{"Rule":"{rule}","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}}"#
@@ -253,19 +287,21 @@ fn invalid_rules_are_refused_with_the_crd() {
     let list = json!({"type": "object", "properties": {"l": {"type": "array", "items": {"type": "string",
         "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}});
     assert!(refused(list)[0].ends_with(
-        "oldSelf cannot be used on the uncorrelatable portion of the schema within openAPIV3Schema.properties[spec].properties[l]"
+        "oldSelf cannot be used on the uncorrelatable portion of the schema within spec.validation.openAPIV3Schema.properties[spec].properties[l]"
     ));
     let default = json!({"type": "object", "properties": {"a": {"type": "integer", "default": 3,
         "x-kubernetes-validations": [{"rule": "self>5"}]}}});
     assert_eq!(
         refused(default),
-        ["openAPIV3Schema.properties[spec].properties[a].default: Invalid value: 3: failed rule: self>5"]
+        [
+            "spec.validation.openAPIV3Schema.properties[spec].properties[a].default: Invalid value: 3: failed rule: self>5"
+        ]
     );
     let branch = json!({"type": "object", "anyOf": [{"x-kubernetes-validations": [{"rule": "true"}]}]});
     assert_eq!(
         refused(branch),
         [
-            "openAPIV3Schema.properties[spec].anyOf[0].x-kubernetes-validations: Forbidden: must be empty to be structural"
+            "spec.validation.openAPIV3Schema.properties[spec].anyOf[0].x-kubernetes-validations: Forbidden: must be empty to be structural"
         ]
     );
 }
@@ -308,7 +344,7 @@ fn no_rule_hangs_or_panics() {
     assert_eq!(
         objections(spec, json!({"x": many}), None),
         [
-            "spec.x: Forbidden: validation failed due to running out of cost budget, no further validation rules will be run"
+            "spec.x: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: self.all(a, self.all(b, self.all(c, a + b + c >= 0)))"
         ]
     );
     for rule in [

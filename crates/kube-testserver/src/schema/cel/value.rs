@@ -108,19 +108,6 @@ pub(super) fn aligned(field: &Field, old: &Value, new: &Value) -> Value {
     }
 }
 
-/// The length of the longest_collection nested collection.
-pub(super) fn longest_collection(value: &Value) -> u64 {
-    match value {
-        Value::Array(items) => {
-            items.iter().map(longest_collection).max().unwrap_or(0).max(items.len() as u64)
-        }
-        Value::Object(members) => {
-            members.values().map(longest_collection).max().unwrap_or(0).max(members.len() as u64)
-        }
-        _ => 0,
-    }
-}
-
 /// Whether the schema of a resource has a property, besides those of every resource.
 fn own(node: &Node, name: &str) -> bool {
     node.properties.contains_key(name)

@@ -7,7 +7,7 @@ use super::{
     document::{flag, text},
     list, unsupported,
 };
-use crate::schema::{FieldError, cel, parse, prune, validate};
+use crate::schema::{FieldError, cel, parse, pattern, prune, validate};
 
 /// All violations of the schema of a custom resource; their paths start with `at`.
 pub(in crate::schema) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
@@ -61,6 +61,9 @@ fn node(errors: &mut Vec<FieldError>, at: &str, doc: &Value, role: Role) {
     if resource {
         resource_members(errors, at, doc);
     }
+    if role == Role::Root {
+        names_without_default(errors, at, doc);
+    }
     if let Some(value) = doc.get("default").filter(|v| !v.is_null()) {
         default_value(errors, at, doc, value, resource);
     }
@@ -78,29 +81,22 @@ fn below(errors: &mut Vec<FieldError>, at: &str, doc: &Value, role: Role) {
         }
         None => {}
     }
-    if let Some(inner @ Value::Object(_)) = doc.get("additionalProperties").filter(|_| role != Role::Root) {
-        let path = format!("{at}.additionalProperties");
-        if doc.get("properties").and_then(Value::as_object).is_some_and(|p| !p.is_empty()) {
-            errors.push(FieldError::forbidden(
-                &path,
-                "additionalProperties and properties are mutual exclusive",
-            ));
-        }
+    let Some(inner) = doc.get("additionalProperties").filter(|_| role != Role::Root) else { return };
+    let path = format!("{at}.additionalProperties");
+    let declared = doc.get("properties").and_then(Value::as_object).is_some_and(|p| !p.is_empty());
+    if declared && (inner.is_object() || *inner == false) {
+        errors.push(FieldError::forbidden(&path, "additionalProperties and properties are mutual exclusive"));
+    }
+    if inner.is_object() {
         node(errors, &path, inner, Role::Member);
     }
 }
 
 fn patterns(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
     let pattern = text(doc, "pattern");
-    if let Err(why) = regex::Regex::new(pattern) {
-        let why = match why {
-            regex::Error::Syntax(text) => text.lines().last().unwrap_or_default().replace("error: ", ""),
-            other => other.to_string(),
-        };
-        let why = format!(
-            "must be a valid regular expression, but isn't: error parsing regexp: {why}: `{pattern}`"
-        );
-        errors.push(FieldError::invalid(format!("{at}.pattern"), format!("{pattern:?}"), &why));
+    if let Err(why) = pattern::compile(pattern) {
+        let why = format!("must be a valid regular expression, but isn't: error parsing regexp: {why}");
+        errors.push(FieldError::invalid(format!("{at}.pattern"), Value::from(pattern), &why));
     }
 }
 
@@ -173,6 +169,15 @@ fn resource_members(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
     }
 }
 
+/// The server generates names itself.
+fn names_without_default(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
+    let names = doc.pointer("/properties/metadata/properties").and_then(Value::as_object);
+    for (name, _) in names.into_iter().flatten().filter(|(_, doc)| doc.get("default").is_some()) {
+        let at = format!("{at}.properties[metadata].properties[{name}].default");
+        errors.push(FieldError::forbidden(at, "must not be set in top-level metadata"));
+    }
+}
+
 fn default_value(errors: &mut Vec<FieldError>, at: &str, doc: &Value, value: &Value, resource: bool) {
     let at = format!("{at}.default");
     let extent = if resource { parse::Extent::Resource } else { parse::Extent::Part };
@@ -181,17 +186,13 @@ fn default_value(errors: &mut Vec<FieldError>, at: &str, doc: &Value, value: &Va
     if !prune::value(&field, &mut pruned).is_empty() {
         errors.push(FieldError::invalid(&at, value, "must not have unknown fields"));
     }
-    let mut unplaced = true;
     let mut wrong = validate::value(&field, &pruned);
     if wrong.is_empty() {
-        // CEL errors without a path refer to the whole default.
-        unplaced = false;
         wrong = cel::check_place(&field, &pruned, None);
     }
     for error in wrong {
         let field = match error.field.as_str() {
             "" => at.clone(),
-            "<nil>" if unplaced => error.field.clone(),
             "<nil>" => at.clone(),
             below if below.starts_with('[') => format!("{at}{below}"),
             below => format!("{at}.{below}"),

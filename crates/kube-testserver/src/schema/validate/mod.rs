@@ -3,11 +3,13 @@
 mod embedded;
 mod format;
 mod lists;
+mod numbers;
 mod values;
 mod walk;
 
 #[cfg(test)]
 mod tests;
 
+pub(super) use format::date_time as is_date_time;
 pub(super) use lists::{correlated, same};
 pub(super) use walk::value;

@@ -29,7 +29,9 @@ impl From<FieldError> for Cause {
 #[test]
 fn values_as_on_the_genuine_server() {
     let crd: Value = serde_saphyr::from_str(include_str!("../../apply/recorded/things.crd.yaml")).unwrap();
-    let schema = Schema::from_openapi(&crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]).unwrap();
+    let schema =
+        Schema::from_openapi("spec.validation", &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+            .unwrap();
     let mut seen = 0;
     for line in include_str!("../recorded/values.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
@@ -59,7 +61,8 @@ fn values_as_on_the_genuine_server() {
 fn the_display_form_is_that_of_the_status_message() {
     let doc = json!({"type": "object", "properties": {"spec": {"type": "object", "required": ["title"], "properties": {
         "replicas": {"type": "integer"}, "title": {"type": "string"}}}}});
-    let errors = Schema::from_openapi(&doc).unwrap().validate(&json!({"spec": {"replicas": "x"}}));
+    let errors =
+        Schema::from_openapi("spec.validation", &doc).unwrap().validate(&json!({"spec": {"replicas": "x"}}));
     let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(
         texts,
@@ -104,7 +107,9 @@ fn a_crd_is_valid_whatever_its_schema_contains() {
 #[test]
 fn durations_contain_a_number_with_a_unit() {
     let duration = json!({"type": "string", "format": "duration"});
-    let schema = Schema::from_openapi(&json!({"type": "object", "properties": {"a": duration}})).unwrap();
+    let schema =
+        Schema::from_openapi("spec.validation", &json!({"type": "object", "properties": {"a": duration}}))
+            .unwrap();
     for (text, good) in [
         ("1h30m", true),
         ("+0", true),

@@ -1,8 +1,8 @@
 //! Validation of single values.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
-use super::format;
+use super::{format, numbers};
 use crate::schema::FieldError;
 use crate::schema::golang;
 use crate::schema::model::{Node, Range, Type, ValueValidation};
@@ -22,12 +22,18 @@ pub(super) fn check(
     built_in: bool,
 ) {
     let Some(rules) = &node.rules else { return };
-    if !rules.allowed.is_empty() && !rules.allowed.contains(value) {
+    // A null is not supported even if it is listed.
+    let supported = |allowed: &Value| !value.is_null() && numbers::equal(allowed, value);
+    if !rules.allowed.is_empty() && !rules.allowed.iter().any(supported) {
         let supported: Vec<String> = rules.allowed.iter().map(quoted).collect();
-        errors.push(FieldError::not_supported(path.to_string(), value, &supported));
+        errors.push(FieldError::not_supported(path.to_string(), numbers::shown(value), &supported));
     }
     match value {
-        Value::Number(n) => number(errors, node, rules, n.as_f64().unwrap_or_default(), value, path),
+        Value::Number(n) => {
+            let shown = numbers::shown(value);
+            numbers::check(errors, node, rules, n, &shown, path);
+            overflow(errors, node, n, path, built_in);
+        }
         Value::String(text) => {
             string(errors, rules, text, path);
             formatted(errors, node, text, path, built_in);
@@ -44,52 +50,31 @@ pub(super) fn check(
     }
 }
 
-fn number(
-    errors: &mut Vec<FieldError>,
-    node: &Node,
-    rules: &ValueValidation,
-    n: f64,
-    shown: &Value,
-    path: &Path<'_>,
-) {
-    let mut wrong = |what: String| {
-        errors.push(FieldError::invalid(
-            path.to_string(),
-            shown,
-            &format!("{path} in body should be {what}"),
-        ));
+/// Whether a number fits into its format.
+fn overflow(errors: &mut Vec<FieldError>, node: &Node, n: &Number, path: &Path<'_>, built_in: bool) {
+    let format = node.rules.as_ref().and_then(|rules| rules.format.as_deref()).unwrap_or_default();
+    let float = n.as_f64().unwrap_or_default();
+    let (ty, fits) = match (node.ty, format) {
+        (Some(Type::Integer), "int32") => {
+            ("integer", float >= f64::from(i32::MIN) && float <= f64::from(i32::MAX))
+        }
+        (Some(Type::Integer), "int64") => ("integer", n.is_i64() || float.abs() < numbers::INT64),
+        (Some(Type::Number), "float") => ("number", float.abs() <= f64::from(f32::MAX)),
+        _ => return,
     };
-    if let Some(of) = rules.multiple_of
-        && (n / of).fract() != 0.0
-    {
-        wrong(format!("a multiple of {of}"));
+    if fits && (ty == "number" || float.fract() == 0.0) {
+        return;
     }
-    if let Some(max) = rules.maximum {
-        match max.exclusive {
-            true if n >= max.at => wrong(format!("less than {}", max.at)),
-            false if n > max.at => wrong(format!("less than or equal to {}", max.at)),
-            _ => {}
+    errors.push(match built_in {
+        // Go cannot decode it.
+        true => {
+            let why = format!("Invalid value: {n}: {path} in body must be of type {format}");
+            FieldError::new(path.to_string(), "FieldValueTypeInvalid", why)
         }
-    }
-    if let Some(min) = rules.minimum {
-        match min.exclusive {
-            true if n <= min.at => wrong(format!("greater than {}", min.at)),
-            false if n < min.at => wrong(format!("greater than or equal to {}", min.at)),
-            _ => {}
-        }
-    }
-    if node.ty == Some(Type::Integer) && n.fract() == 0.0 {
-        let (format, fits) = match rules.format.as_deref() {
-            Some("int32") => ("int32", n >= f64::from(i32::MIN) && n <= f64::from(i32::MAX)),
-            Some("int64") => ("int64", shown.is_i64() || (n.abs() < 9.2e18)),
-            _ => return,
-        };
-        if !fits {
-            errors.push(FieldError::without_field(&format!(
-                "Checked value must be of type integer with format {format} in {path}"
-            )));
-        }
-    }
+        false => FieldError::without_field(&format!(
+            "Checked value must be of type {ty} with format {format} in {path}"
+        )),
+    });
 }
 
 /// Reports the first of: too long, too short, pattern mismatch.
@@ -97,7 +82,7 @@ fn string(errors: &mut Vec<FieldError>, rules: &ValueValidation, text: &str, pat
     let Range { min, max } = rules.length;
     let length = text.chars().count() as u64;
     let wrong = |what: String| {
-        FieldError::invalid(path.to_string(), format!("{text:?}"), &format!("{path} in body should {what}"))
+        FieldError::invalid(path.to_string(), golang::quoted(text), &format!("{path} in body should {what}"))
     };
     if let Some(max) = max.filter(|max| length > *max) {
         let message = format!("Too long: may not be more than {max} bytes");
@@ -139,6 +124,6 @@ fn size(errors: &mut Vec<FieldError>, range: Range, count: u64, what: &str, path
 fn quoted(value: &Value) -> String {
     match value {
         Value::String(text) => format!("{text:?}"),
-        other => format!("{:?}", other.to_string()),
+        other => format!("{:?}", numbers::shown(other)),
     }
 }

@@ -1,6 +1,6 @@
 use serde_json::{Map, Value};
 
-use super::{embedded, lists, values};
+use super::{embedded, lists, numbers, values};
 use crate::schema::FieldError;
 use crate::schema::model::{Field, Node, Schema, Source, Type, ValueValidation};
 use crate::schema::path::Path;
@@ -34,6 +34,8 @@ pub(in crate::schema) fn value(field: &Field, value: &Value) -> Vec<FieldError> 
         embedded::check(&mut errors, map, &Path::Root);
     }
     Walk { errors: &mut errors, built_in: false, require: true }.value(field, value, &Path::Root);
+    // Genuine servers do not look for duplicates in defaults.
+    errors.retain(|error| error.reason != "FieldValueDuplicate");
     errors
 }
 
@@ -61,6 +63,10 @@ impl Walk<'_> {
             return;
         }
         let node = field.node();
+        if value.is_null() && node.nullable && !self.built_in {
+            // A null must be in the `enum` even where it is permitted.
+            values::check(self.errors, node, value, path, false);
+        }
         if value.is_null() && (node.nullable || self.built_in || node.ty.is_none() && !node.int_or_string) {
             return;
         }
@@ -94,9 +100,19 @@ impl Walk<'_> {
         if wanted == got || (wanted == "string" && values::has_string_format(node)) {
             return;
         }
+        let format = node.rules.as_ref().and_then(|rules| rules.format.as_deref()).unwrap_or_default();
+        if let ("integer", "int32" | "int64", Value::Number(_), false) =
+            (wanted, format, value, self.built_in)
+        {
+            let why =
+                format!("Invalid value: \"float64\": {path} in body must be of type {format}: \"float64\"");
+            self.errors.push(FieldError::new(path.to_string(), "FieldValueTypeInvalid", why));
+            return;
+        }
         let message = format!("Invalid value: {got:?}: {path} in body must be of type {wanted}: {got:?}");
         self.errors.push(FieldError::new(path.to_string(), "FieldValueTypeInvalid", message));
-        if wanted == "integer" && got == "number" {
+        let in_range = |n: f64| n.fract() == 0.0 && n.abs() < numbers::INT64;
+        if wanted == "integer" && got == "number" && !value.as_f64().is_some_and(in_range) {
             let why = format!("Checked value must be of type integer (default format) in {path}");
             self.errors.push(FieldError::without_field(&why));
         }
@@ -196,13 +212,13 @@ fn one_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
 }
 
 fn all_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>) {
-    let before = walk.errors.len();
-    for field in fields {
-        walk.value(field, value, path);
-    }
-    if walk.errors.len() > before {
-        walk.errors
-            .push(FieldError::without_field(&format!("\"{path}\" must validate all the schemas (allOf)")));
+    let tried: Vec<_> = fields.iter().map(|field| failures(walk, field, value, path)).collect();
+    let failed = tried.iter().filter(|errors| !errors.is_empty()).count();
+    walk.errors.extend(tried.into_iter().flatten());
+    if failed > 0 {
+        let none = if failed == fields.len() { ". None validated" } else { "" };
+        let why = format!("\"{path}\" must validate all the schemas (allOf){none}");
+        walk.errors.push(FieldError::without_field(&why));
     }
 }
 
@@ -232,7 +248,7 @@ fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
-        Value::Number(n) if n.as_f64().is_some_and(|f| f.fract() == 0.0) => "integer",
+        Value::Number(n) if n.is_i64() || n.as_f64().is_some_and(numbers::is_whole) => "integer",
         Value::Number(_) => "number",
         Value::String(_) => "string",
         Value::Array(_) => "array",

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::{schema::FieldError, webhook};
+use crate::{names, schema::FieldError, webhook};
 
 /// Validates `spec.conversion` of a CRD; messages are those of the genuine server.
 pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
@@ -23,6 +23,15 @@ pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
                 let shown = serde_json::json!(versions);
                 let why = "must include at least one of v1, v1beta1";
                 errors.push(FieldError::invalid(at("conversionReviewVersions"), shown, why));
+            }
+            for (i, version) in versions.iter().enumerate() {
+                let wrong = match names::service_name(version) {
+                    None if versions[..i].contains(version) => "duplicate version".into(),
+                    None => continue,
+                    Some(wrong) => wrong,
+                };
+                let at = at(&format!("conversionReviewVersions[{i}]"));
+                errors.push(FieldError::invalid(at, format!("{version:?}"), &wrong));
             }
         }
         "None" => {

@@ -1,0 +1,37 @@
+/// The most errors of one expression.
+const MAX: usize = 100;
+
+/// Errors of an expression and their places.
+#[derive(Default)]
+pub(super) struct Failures {
+    found: Vec<(usize, String)>,
+}
+
+impl Failures {
+    /// Adds an error at a byte of the text. Of several at one place only the first counts.
+    pub(super) fn add(&mut self, at: usize, why: String) {
+        if self.found.len() < MAX && !self.found.iter().any(|(other, _)| *other == at) {
+            self.found.push((at, why));
+        }
+    }
+
+    /// All errors in the order of the text, with the lines and markers of genuine servers.
+    pub(super) fn shown(mut self, text: &str) -> Option<String> {
+        self.found.sort_by_key(|(at, _)| *at);
+        let shown: Vec<String> = self.found.iter().map(|(at, why)| show(text, *at, why)).collect();
+        (!shown.is_empty()).then(|| shown.join("\n"))
+    }
+}
+
+fn show(text: &str, at: usize, why: &str) -> String {
+    let before = text.get(..at).unwrap_or(text);
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let row = before.matches('\n').count() + 1;
+    // Wide dots below wide characters.
+    let dots: String =
+        text[start..before.len()].chars().map(|c| if c.is_ascii() { '.' } else { '．' }).collect();
+    let marker = if text[before.len()..].starts_with(|c: char| !c.is_ascii()) { '＾' } else { '^' };
+    let column = dots.chars().count() + 1;
+    format!("ERROR: <input>:{row}:{column}: {why}\n | {line}\n | {dots}{marker}")
+}

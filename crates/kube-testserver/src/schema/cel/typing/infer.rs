@@ -1,0 +1,316 @@
+use std::collections::BTreeMap;
+
+use kube_cel::cel::common::ast::{
+    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, SelectExpr,
+    operators,
+};
+
+use super::{
+    failure::Failures,
+    kind::{BOOL, INT, Kind, STRING},
+    literals,
+    position::Positions,
+    signature,
+    unify::Known,
+};
+use crate::schema::model::Field;
+
+/// The required type of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::schema::cel) enum Wanted {
+    Bool,
+    String,
+}
+
+impl Wanted {
+    pub(in crate::schema::cel) fn refusal(self) -> &'static str {
+        match self {
+            Self::Bool => "cel expression must evaluate to a bool",
+            Self::String => "messageExpression must evaluate to a string",
+        }
+    }
+}
+
+/// Why an expression is refused.
+pub(in crate::schema::cel) enum Refusal {
+    /// It is not well formed or not well typed.
+    Compilation(String),
+    /// A constant pattern in it is invalid.
+    Instantiation(String),
+    /// It has another type than is wanted.
+    Result,
+    /// Rules are not possible for this schema.
+    Schema,
+}
+
+/// Checks an expression over `self` and `oldSelf`, which are of the type of `field`.
+pub(in crate::schema::cel) fn check(
+    text: &str,
+    ast: &IdedExpr,
+    field: &Field,
+    wanted: Wanted,
+    optional_old: bool,
+) -> Result<(), Refusal> {
+    let this = Kind::of(field, "selfType").ok_or(Refusal::Schema)?;
+    let old = if optional_old { Kind::Optional(Box::new(this.clone())) } else { this.clone() };
+    let scope = BTreeMap::from([("self".to_owned(), this), ("oldSelf".to_owned(), old)]);
+    let positions = Positions::of(text, ast);
+    let mut infer =
+        Infer { positions: &positions, scope, known: Known::default(), failures: Failures::default() };
+    let found = infer.expr(ast);
+    if let Some(why) = infer.failures.shown(text) {
+        return Err(Refusal::Compilation(why));
+    }
+    literals::check(text, ast, &positions)?;
+    match (wanted, infer.known.resolved(&found)) {
+        (Wanted::Bool, Kind::Named("bool")) | (Wanted::String, Kind::Named("string")) => Ok(()),
+        _ => Err(Refusal::Result),
+    }
+}
+
+struct Infer<'f, 'p> {
+    positions: &'p Positions,
+    scope: BTreeMap<String, Kind<'f>>,
+    known: Known<'f>,
+    failures: Failures,
+}
+
+impl<'f> Infer<'f, '_> {
+    fn expr(&mut self, expr: &IdedExpr) -> Kind<'f> {
+        match &expr.expr {
+            Expr::Unspecified => Kind::Dyn,
+            Expr::Literal(literal) => match literal {
+                LiteralValue::Boolean(_) => BOOL,
+                LiteralValue::Bytes(_) => Kind::Named("bytes"),
+                LiteralValue::Double(_) => Kind::Named("double"),
+                LiteralValue::Int(_) => INT,
+                LiteralValue::Null => Kind::Null,
+                LiteralValue::String(_) => STRING,
+                LiteralValue::UInt(_) => Kind::Named("uint"),
+            },
+            Expr::Ident(name) => {
+                let found = self.scope.get(name).cloned().or_else(|| type_named(name));
+                found.unwrap_or_else(|| self.undeclared(expr, name))
+            }
+            Expr::Select(select) => self.select(expr, select),
+            Expr::Call(call) => self.call(expr, call),
+            Expr::Comprehension(made) => self.comprehension(made),
+            Expr::List(list) => self.list(list),
+            Expr::Map(map) => self.map(map),
+            Expr::Struct(made) if made.type_name.starts_with("google.protobuf.") => Kind::Dyn,
+            Expr::Struct(made) => self.undeclared(expr, &made.type_name),
+        }
+    }
+
+    fn select(&mut self, expr: &IdedExpr, select: &SelectExpr) -> Kind<'f> {
+        let type_name = qualified(expr).filter(|_| !self.starts_with_variable(expr));
+        if let Some(kind) = type_name.and_then(|name| type_named(&name)) {
+            return kind;
+        }
+        let operand = self.expr(&select.operand);
+        let found = self.member(expr, self.known.resolved(&operand), &select.field);
+        if select.test { BOOL } else { found }
+    }
+
+    fn member(&mut self, expr: &IdedExpr, operand: Kind<'f>, name: &str) -> Kind<'f> {
+        match operand {
+            Kind::Object(..) | Kind::Metadata(_) => match operand.member(name) {
+                Some(found) => found,
+                None => self.fail(expr, format!("undefined field '{name}'")),
+            },
+            Kind::Map(_, value) => *value,
+            Kind::Optional(inner) => Kind::Optional(Box::new(self.member(expr, *inner, name))),
+            Kind::Error => Kind::Error,
+            Kind::Dyn | Kind::Var(_) => Kind::Dyn,
+            other => self.fail(expr, format!("type '{other}' does not support field selection")),
+        }
+    }
+
+    fn call(&mut self, expr: &IdedExpr, call: &CallExpr) -> Kind<'f> {
+        let name = call.func_name.as_str();
+        match (name, call.args.as_slice()) {
+            (operators::LOGICAL_AND | operators::LOGICAL_OR, args) => {
+                for arg in args {
+                    let found = self.expr(arg);
+                    self.expect(arg, &BOOL, &found);
+                }
+                return BOOL;
+            }
+            (operators::OPT_SELECT, [operand, field]) => return self.optional_select(expr, operand, field),
+            _ => {}
+        }
+        // Function names may contain dots.
+        let namespace = call.target.as_deref().filter(|target| !self.starts_with_variable(target));
+        let full = namespace.and_then(qualified).map(|namespace| format!("{namespace}.{name}"));
+        if let Some(full) = full.filter(|full| !signature::of(full).is_empty()) {
+            let args = self.each(&call.args);
+            return self.resolve(expr, &full, false, args);
+        }
+        let target = call.target.as_deref().map(|target| self.expr(target));
+        let (member, mut args) = (target.is_some(), self.each(&call.args));
+        if signature::of(name).is_empty() {
+            return self.undeclared(expr, name);
+        }
+        args.splice(0..0, target);
+        self.resolve(expr, name, member, args)
+    }
+
+    fn each(&mut self, exprs: &[IdedExpr]) -> Vec<Kind<'f>> {
+        exprs.iter().map(|expr| self.expr(expr)).collect()
+    }
+
+    /// The result of a function; dynamic if several signatures with different results fit.
+    fn resolve(&mut self, expr: &IdedExpr, name: &str, member: bool, args: Vec<Kind<'f>>) -> Kind<'f> {
+        let mut result: Option<Kind<'f>> = None;
+        for signature in signature::of(name).iter().filter(|signature| signature.member == member) {
+            let (wanted, returned) = signature.instance(&mut self.known);
+            if self.known.all_fit(&wanted, &args) {
+                let returned = self.known.resolved(&returned);
+                result = Some(match result {
+                    Some(before) if before.to_string() != returned.to_string() => Kind::Dyn,
+                    _ => returned,
+                });
+            }
+        }
+        result.unwrap_or_else(|| {
+            let shown: Vec<String> = args.iter().map(|arg| self.known.resolved(arg).to_string()).collect();
+            let applied = match shown.split_first() {
+                Some((target, rest)) if member => format!("{target}.({})", rest.join(", ")),
+                _ => format!("({})", shown.join(", ")),
+            };
+            self.fail(expr, format!("found no matching overload for '{name}' applied to '{applied}'"))
+        })
+    }
+
+    fn optional_select(&mut self, expr: &IdedExpr, operand: &IdedExpr, field: &IdedExpr) -> Kind<'f> {
+        let operand = self.expr(operand);
+        let name = match &field.expr {
+            Expr::Literal(LiteralValue::String(name)) => name.inner().to_owned(),
+            _ => String::new(),
+        };
+        match self.member(expr, self.known.resolved(&operand), &name) {
+            found @ (Kind::Optional(_) | Kind::Error) => found,
+            found => Kind::Optional(Box::new(found)),
+        }
+    }
+
+    fn list(&mut self, list: &ListExpr) -> Kind<'f> {
+        let mut common = None;
+        for (i, element) in list.elements.iter().enumerate() {
+            let found = self.element(element, list.optional_indices.contains(&i));
+            self.join(&mut common, element, found);
+        }
+        Kind::List(Box::new(common.unwrap_or_else(|| self.known.fresh())))
+    }
+
+    fn map(&mut self, map: &MapExpr) -> Kind<'f> {
+        let (mut keys, mut values) = (None, None);
+        for entry in &map.entries {
+            let EntryExpr::MapEntry(entry) = &entry.expr else { continue };
+            let key = self.expr(&entry.key);
+            self.join(&mut keys, &entry.key, key);
+            let value = self.element(&entry.value, entry.optional);
+            self.join(&mut values, &entry.value, value);
+        }
+        let mut found = |kind: Option<Kind<'f>>| Box::new(kind.unwrap_or_else(|| self.known.fresh()));
+        Kind::Map(found(keys), found(values))
+    }
+
+    fn element(&mut self, expr: &IdedExpr, optional: bool) -> Kind<'f> {
+        let found = self.expr(expr);
+        match self.known.resolved(&found) {
+            Kind::Optional(inner) if optional => *inner,
+            found => found,
+        }
+    }
+
+    /// All elements of a literal have one type.
+    fn join(&mut self, common: &mut Option<Kind<'f>>, expr: &IdedExpr, found: Kind<'f>) {
+        match common {
+            None => *common = Some(found),
+            Some(common) => self.expect(expr, &common.clone(), &found),
+        }
+    }
+
+    fn comprehension(&mut self, made: &ComprehensionExpr) -> Kind<'f> {
+        let range = self.expr(&made.iter_range);
+        let element = match self.known.resolved(&range) {
+            Kind::List(element) => *element,
+            Kind::Map(key, _) => *key,
+            Kind::Dyn | Kind::Var(_) => Kind::Dyn,
+            Kind::Error => Kind::Error,
+            other => {
+                let why = "cannot be range of a comprehension (must be list, map, or dynamic)";
+                self.fail(&made.iter_range, format!("expression of type '{other}' {why}"))
+            }
+        };
+        let start = self.expr(&made.accu_init);
+        let outer = self.scope.clone();
+        self.scope.insert(made.iter_var.clone(), element);
+        self.scope.insert(made.accu_var.clone(), start.clone());
+        let condition = self.expr(&made.loop_cond);
+        self.expect(&made.loop_cond, &BOOL, &condition);
+        let step = self.expr(&made.loop_step);
+        self.expect(&made.loop_step, &start, &step);
+        let result = self.expr(&made.result);
+        self.scope = outer;
+        self.known.resolved(&result)
+    }
+
+    fn expect(&mut self, expr: &IdedExpr, wanted: &Kind<'f>, found: &Kind<'f>) {
+        if !self.known.fits(wanted, found) {
+            let (wanted, found) = (self.known.resolved(wanted), self.known.resolved(found));
+            self.fail(expr, format!("expected type '{wanted}' but found '{found}'"));
+        }
+    }
+
+    fn undeclared(&mut self, expr: &IdedExpr, name: &str) -> Kind<'f> {
+        self.fail(expr, format!("undeclared reference to '{name}' (in container '')"))
+    }
+
+    fn fail(&mut self, expr: &IdedExpr, why: String) -> Kind<'f> {
+        self.failures.add(self.positions.at(expr), why);
+        Kind::Error
+    }
+
+    fn starts_with_variable(&self, expr: &IdedExpr) -> bool {
+        match &expr.expr {
+            Expr::Ident(name) => self.scope.contains_key(name),
+            Expr::Select(select) => self.starts_with_variable(&select.operand),
+            _ => true,
+        }
+    }
+}
+
+/// `a.b.c` as one name.
+fn qualified(expr: &IdedExpr) -> Option<String> {
+    match &expr.expr {
+        Expr::Ident(name) => Some(name.clone()),
+        Expr::Select(select) if !select.test => {
+            Some(format!("{}.{}", qualified(&select.operand)?, select.field))
+        }
+        _ => None,
+    }
+}
+
+/// The name of a type as a value.
+fn type_named<'f>(name: &str) -> Option<Kind<'f>> {
+    let dynamic = || Box::new(Kind::Dyn);
+    let kind = match name {
+        "bool" => BOOL,
+        "int" => INT,
+        "string" => STRING,
+        "uint" => Kind::Named("uint"),
+        "double" => Kind::Named("double"),
+        "bytes" => Kind::Named("bytes"),
+        "google.protobuf.Timestamp" => Kind::Named("timestamp"),
+        "google.protobuf.Duration" => Kind::Named("duration"),
+        "null_type" => Kind::Null,
+        "type" => Kind::Type(dynamic()),
+        "list" => Kind::List(dynamic()),
+        "map" => Kind::Map(dynamic(), dynamic()),
+        "optional_type" => Kind::Optional(dynamic()),
+        _ => return None,
+    };
+    Some(Kind::Type(Box::new(kind)))
+}

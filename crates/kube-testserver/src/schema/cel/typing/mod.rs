@@ -1,0 +1,18 @@
+//! Types of expressions: a rule that a genuine server's checker refuses is refused with its messages.
+//!
+//! `position` finds the place of every node in the text, `signature` has the functions, `unify` decides which arguments fit, `infer` walks the expression, `literals` checks constant arguments afterwards.
+
+mod failure;
+mod functions;
+mod infer;
+mod kind;
+mod literals;
+mod position;
+mod signature;
+mod token;
+mod unify;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use infer::{Refusal, Wanted, check};

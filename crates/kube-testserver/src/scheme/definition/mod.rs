@@ -1,0 +1,13 @@
+//! The rules of CustomResourceDefinitions, with the messages of the genuine server. Schemas are checked by `schema`.
+
+mod columns;
+mod conversion;
+mod group;
+mod names;
+mod rules;
+mod selectable;
+mod subresources;
+mod versions;
+
+pub(crate) use rules::{validate, validate_update};
+pub(crate) use versions::schema_path;
