@@ -39,6 +39,7 @@ mod stream;
 mod watch;
 mod webhook;
 
+pub use admission::{AdmissionPlugin, UnknownPlugin};
 pub use auth::User;
 pub use body::Body;
 pub use builder::Builder;

@@ -1,12 +1,22 @@
-//! Admission webhooks: their configurations and responses. `handlers::admission` decides which are called.
+//! Admission: built-in plugins, and the configurations and responses of webhooks. `handlers::admission` runs them for each write.
 
+mod builtin;
 mod config;
+mod plugin;
+mod priority;
 mod response;
+mod storage_class;
 mod webhook;
+mod write;
 
 #[cfg(test)]
 mod tests;
 
+pub use plugin::{AdmissionPlugin, UnknownPlugin};
+
+pub(crate) use builtin::{mutate, validate};
 pub(crate) use config::validate as validate_config;
+pub(crate) use priority::{HIGHEST_USER_PRIORITY, SYSTEM_CLASSES, system_class};
 pub(crate) use response::{AdmissionResponse, call_failed};
 pub(crate) use webhook::{Webhook, Webhooks};
+pub(crate) use write::{Objects, Operation, Write};

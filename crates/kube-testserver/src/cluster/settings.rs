@@ -2,12 +2,15 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use crate::admission::AdmissionPlugin;
+
 /// Configuration of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
     /// The number of changes in the history.
     pub(crate) history: usize,
     pub(crate) disabled: BTreeSet<BuiltInController>,
+    pub(crate) disabled_plugins: BTreeSet<AdmissionPlugin>,
     /// Whether the server authenticates users and enforces RBAC.
     pub(crate) rbac: bool,
     /// Determines the uids and generated names.
@@ -23,7 +26,14 @@ impl Default for Settings {
             BuiltInController::ServiceAccounts,
             BuiltInController::Workloads,
         ]);
-        Self { history: 10_000, disabled, rbac: false, seed: None, start_time: None }
+        Self {
+            history: 10_000,
+            disabled,
+            disabled_plugins: BTreeSet::new(),
+            rbac: false,
+            seed: None,
+            start_time: None,
+        }
     }
 }
 

@@ -78,6 +78,7 @@ impl ClusterState {
             incarnation: 0,
         };
         cluster.bootstrap();
+        cluster.bootstrap_priority_classes();
         if cluster.settings.rbac {
             cluster.bootstrap_rbac().expect(IN_MEMORY);
         }

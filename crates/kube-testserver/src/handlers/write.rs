@@ -82,7 +82,7 @@ pub(super) fn normalize(
     }
 }
 
-/// Calls the mutating webhooks and normalizes the object they return.
+/// Asks the built-in plugins, then the mutating webhooks, and normalizes what the webhooks return.
 pub(super) fn mutate(
     cluster: &ClusterState,
     write: Attributes<'_>,
@@ -90,7 +90,8 @@ pub(super) fn mutate(
     object: &mut Value,
     warnings: &mut Vec<String>,
 ) -> Result<(), StatusError> {
-    if cluster.webhooks.is_empty() || !admission::mutate(cluster, write, Some(object), warnings)? {
+    cluster.mutate_by_plugins(&write.write(), object).map_err(|failure| failure.warning(warnings))?;
+    if !cluster.reviews_every_request() || !admission::mutate(cluster, write, Some(object), warnings)? {
         return Ok(());
     }
     let options = WriteOptions { validation: FieldValidation::Ignore, ..WriteOptions::default() };

@@ -5,13 +5,14 @@ use serde_json::Value;
 
 use super::{Attributes, call::call_webhook};
 use crate::{
+    admission::AdmissionPlugin,
     cluster::ClusterState,
     conversion,
     patch::{self, PatchError},
     status_error::StatusError,
 };
 
-/// Calls the mutating webhooks in order. A webhook with reinvocation is called reinvoked when a later one changed the object. Returns whether the object changed.
+/// Calls the mutating webhooks in order. A webhook with reinvocation is called again when a later one changed the object. Returns whether the object changed.
 ///
 /// `object` is separate from the rest of the write because it changes; a deletion has none.
 pub(in crate::handlers) fn mutate(
@@ -23,6 +24,9 @@ pub(in crate::handlers) fn mutate(
     let hooks = &cluster.webhooks.mutating;
     let mut changed = false;
     let (mut called, mut reinvoked) = (BTreeSet::new(), BTreeSet::new());
+    if !cluster.admits_by(AdmissionPlugin::MutatingAdmissionWebhook) {
+        return Ok(false);
+    }
     for round in 0..2 {
         for (i, hook) in hooks.iter().enumerate() {
             if round > 0 && !reinvoked.contains(&i) {
@@ -62,13 +66,17 @@ pub(in crate::handlers) fn mutate(
     Ok(changed)
 }
 
-/// Calls the validating webhooks. The first refusal in order is returned.
+/// Asks the built-in plugins, then the validating webhooks. The first refusal in order is returned.
 pub(in crate::handlers) fn validate(
     cluster: &ClusterState,
     write: &Attributes<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<(), StatusError> {
-    for hook in &cluster.webhooks.validating {
+    if let Some(object) = write.object {
+        cluster.validate_by_plugins(&write.write(), object).map_err(|failure| failure.warning(warnings))?;
+    }
+    let hooks = &cluster.webhooks.validating;
+    for hook in hooks.iter().filter(|_| cluster.admits_by(AdmissionPlugin::ValidatingAdmissionWebhook)) {
         let Some((response, _)) =
             call_webhook(cluster, hook, write, 0, false).map_err(|failure| failure.warning(warnings))?
         else {

@@ -6,6 +6,6 @@ mod chain;
 mod matching;
 mod subresources;
 
-pub(super) use attributes::{Attributes, Operation};
+pub(super) use attributes::Attributes;
 pub(super) use chain::{mutate, validate};
 pub(super) use subresources::{admit_connection, admit_posted};

@@ -1,0 +1,43 @@
+//! The plugins that are neither policies nor webhooks, in the order of a cluster.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{AdmissionPlugin, Objects, Write, priority, storage_class};
+use crate::status_error::StatusError;
+
+/// Changes an object before it is validated.
+pub(crate) fn mutate(
+    disabled: &BTreeSet<AdmissionPlugin>,
+    objects: Objects<'_>,
+    write: &Write<'_>,
+    object: &mut Value,
+) -> Result<(), StatusError> {
+    for plugin in AdmissionPlugin::ALL.iter().filter(|plugin| !disabled.contains(plugin)) {
+        match plugin {
+            AdmissionPlugin::Priority => priority::mutate(objects, write, object)?,
+            AdmissionPlugin::DefaultStorageClass => storage_class::mutate(objects, write, object),
+            AdmissionPlugin::MutatingAdmissionWebhook | AdmissionPlugin::ValidatingAdmissionWebhook => {}
+        }
+    }
+    Ok(())
+}
+
+/// Checks the object as it will be stored, before validating webhooks do.
+pub(crate) fn validate(
+    disabled: &BTreeSet<AdmissionPlugin>,
+    objects: Objects<'_>,
+    write: &Write<'_>,
+    object: &Value,
+) -> Result<(), StatusError> {
+    for plugin in AdmissionPlugin::ALL.iter().filter(|plugin| !disabled.contains(plugin)) {
+        match plugin {
+            AdmissionPlugin::Priority => priority::validate(objects, write, object)?,
+            AdmissionPlugin::DefaultStorageClass
+            | AdmissionPlugin::MutatingAdmissionWebhook
+            | AdmissionPlugin::ValidatingAdmissionWebhook => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+use std::{fmt, str::FromStr};
+
+/// An admission plugin that can be switched off, under its name in `kube-apiserver --disable-admission-plugins`. All are on by default, as on clusters.
+///
+/// ```
+/// use kube_testserver::AdmissionPlugin;
+///
+/// assert_eq!("Priority".parse(), Ok(AdmissionPlugin::Priority));
+/// let error = "Priorities".parse::<AdmissionPlugin>().unwrap_err();
+/// assert!(error.to_string().starts_with("unknown admission plugin \"Priorities\": expected one of "));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum AdmissionPlugin {
+    /// Sets the priority of pods from their PriorityClass, and refuses a second default class.
+    Priority,
+    /// Sets the storage class of claims that name none.
+    DefaultStorageClass,
+    /// Calls the webhooks of MutatingWebhookConfigurations.
+    MutatingAdmissionWebhook,
+    /// Calls the webhooks of ValidatingWebhookConfigurations.
+    ValidatingAdmissionWebhook,
+}
+
+impl AdmissionPlugin {
+    /// All plugins, in the order in which they see a write.
+    pub const ALL: &[Self] = &[
+        Self::Priority,
+        Self::DefaultStorageClass,
+        Self::MutatingAdmissionWebhook,
+        Self::ValidatingAdmissionWebhook,
+    ];
+
+    /// The name that `kube-apiserver` uses.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Priority => "Priority",
+            Self::DefaultStorageClass => "DefaultStorageClass",
+            Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
+            Self::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
+        }
+    }
+}
+
+impl fmt::Display for AdmissionPlugin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The name is not that of an [`AdmissionPlugin`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownPlugin(String);
+
+impl fmt::Display for UnknownPlugin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known: Vec<&str> = AdmissionPlugin::ALL.iter().map(|plugin| plugin.name()).collect();
+        write!(f, "unknown admission plugin {:?}: expected one of {}", self.0, known.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownPlugin {}
+
+impl FromStr for AdmissionPlugin {
+    type Err = UnknownPlugin;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPlugin> {
+        let found = Self::ALL.iter().find(|plugin| plugin.name() == name);
+        found.copied().ok_or_else(|| UnknownPlugin(name.to_owned()))
+    }
+}

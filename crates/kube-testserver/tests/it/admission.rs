@@ -1,0 +1,3 @@
+//! Built-in admission plugins.
+
+mod classes;
