@@ -25,6 +25,7 @@ mod manifest;
 mod meta;
 mod names;
 mod patch;
+mod quantity;
 mod render;
 mod route;
 mod schema;

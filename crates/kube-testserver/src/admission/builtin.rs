@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{AdmissionPlugin, Objects, Write, priority, storage_class};
+use super::{AdmissionPlugin, Objects, Write, limit_ranger, priority, storage_class};
 use crate::status_error::StatusError;
 
 /// Changes an object before it is validated.
@@ -16,6 +16,7 @@ pub(crate) fn mutate(
 ) -> Result<(), StatusError> {
     for plugin in AdmissionPlugin::ALL.iter().filter(|plugin| !disabled.contains(plugin)) {
         match plugin {
+            AdmissionPlugin::LimitRanger => limit_ranger::mutate(objects, write, object),
             AdmissionPlugin::Priority => priority::mutate(objects, write, object)?,
             AdmissionPlugin::DefaultStorageClass => storage_class::mutate(objects, write, object),
             AdmissionPlugin::MutatingAdmissionWebhook | AdmissionPlugin::ValidatingAdmissionWebhook => {}
@@ -33,6 +34,7 @@ pub(crate) fn validate(
 ) -> Result<(), StatusError> {
     for plugin in AdmissionPlugin::ALL.iter().filter(|plugin| !disabled.contains(plugin)) {
         match plugin {
+            AdmissionPlugin::LimitRanger => limit_ranger::validate(objects, write, object)?,
             AdmissionPlugin::Priority => priority::validate(objects, write, object)?,
             AdmissionPlugin::DefaultStorageClass
             | AdmissionPlugin::MutatingAdmissionWebhook

@@ -2,8 +2,10 @@
 
 mod builtin;
 mod config;
+mod limit_ranger;
 mod plugin;
 mod priority;
+mod resources;
 mod response;
 mod storage_class;
 mod webhook;

@@ -5,13 +5,15 @@ use std::{fmt, str::FromStr};
 /// ```
 /// use kube_testserver::AdmissionPlugin;
 ///
-/// assert_eq!("Priority".parse(), Ok(AdmissionPlugin::Priority));
-/// let error = "Priorities".parse::<AdmissionPlugin>().unwrap_err();
-/// assert!(error.to_string().starts_with("unknown admission plugin \"Priorities\": expected one of "));
+/// assert_eq!("LimitRanger".parse(), Ok(AdmissionPlugin::LimitRanger));
+/// let error = "LimitRange".parse::<AdmissionPlugin>().unwrap_err();
+/// assert!(error.to_string().starts_with("unknown admission plugin \"LimitRange\": expected one of "));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum AdmissionPlugin {
+    /// Sets the requests and limits that pods leave out, and refuses pods and claims outside of the limits, by the LimitRanges of their namespace.
+    LimitRanger,
     /// Sets the priority of pods from their PriorityClass, and refuses a second default class.
     Priority,
     /// Sets the storage class of claims that name none.
@@ -25,6 +27,7 @@ pub enum AdmissionPlugin {
 impl AdmissionPlugin {
     /// All plugins, in the order in which they see a write.
     pub const ALL: &[Self] = &[
+        Self::LimitRanger,
         Self::Priority,
         Self::DefaultStorageClass,
         Self::MutatingAdmissionWebhook,
@@ -34,6 +37,7 @@ impl AdmissionPlugin {
     /// The name that `kube-apiserver` uses.
     pub fn name(self) -> &'static str {
         match self {
+            Self::LimitRanger => "LimitRanger",
             Self::Priority => "Priority",
             Self::DefaultStorageClass => "DefaultStorageClass",
             Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",

@@ -1,3 +1,4 @@
 //! Built-in admission plugins.
 
 mod classes;
+mod limits;

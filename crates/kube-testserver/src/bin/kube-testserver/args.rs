@@ -149,7 +149,7 @@ mod tests {
             ("--port 70000", "--port: expected a number from 0 to 65535, got \"70000\""),
             (
                 "--disable-admission-plugins Priority,Foo",
-                "--disable-admission-plugins: unknown admission plugin \"Foo\": expected one of Priority, DefaultStorageClass, \
+                "--disable-admission-plugins: unknown admission plugin \"Foo\": expected one of LimitRanger, Priority, DefaultStorageClass, \
                  MutatingAdmissionWebhook, ValidatingAdmissionWebhook",
             ),
             ("--tls=1", "--tls takes no value"),

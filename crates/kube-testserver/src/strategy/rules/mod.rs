@@ -3,6 +3,7 @@
 mod data;
 mod errors;
 mod event;
+mod limit_range;
 mod priority_class;
 mod service;
 mod template;
@@ -24,6 +25,7 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Ve
         ("", "pods") => template::validate(spec, "spec", &mut errors),
         ("", "services") => service::validate(spec, &mut errors),
         ("" | "events.k8s.io", "events") => event::validate(endpoint, object, created, &mut errors),
+        ("", "limitranges") => limit_range::validate(spec, &mut errors),
         ("", "configmaps" | "secrets") => data::validate(object, &mut errors),
         ("", "replicationcontrollers")
         | ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets") => {
