@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{AdmissionPlugin, Objects, Write, limit_ranger, priority, storage_class};
+use super::{AdmissionPlugin, Objects, Write, limit_ranger, priority, quota, storage_class};
 use crate::status_error::StatusError;
 
 /// Changes an object before it is validated.
@@ -19,7 +19,9 @@ pub(crate) fn mutate(
             AdmissionPlugin::LimitRanger => limit_ranger::mutate(objects, write, object),
             AdmissionPlugin::Priority => priority::mutate(objects, write, object)?,
             AdmissionPlugin::DefaultStorageClass => storage_class::mutate(objects, write, object),
-            AdmissionPlugin::MutatingAdmissionWebhook | AdmissionPlugin::ValidatingAdmissionWebhook => {}
+            AdmissionPlugin::MutatingAdmissionWebhook
+            | AdmissionPlugin::ValidatingAdmissionWebhook
+            | AdmissionPlugin::ResourceQuota => {}
         }
     }
     Ok(())
@@ -38,8 +40,22 @@ pub(crate) fn validate(
             AdmissionPlugin::Priority => priority::validate(objects, write, object)?,
             AdmissionPlugin::DefaultStorageClass
             | AdmissionPlugin::MutatingAdmissionWebhook
-            | AdmissionPlugin::ValidatingAdmissionWebhook => {}
+            | AdmissionPlugin::ValidatingAdmissionWebhook
+            | AdmissionPlugin::ResourceQuota => {}
         }
     }
     Ok(())
+}
+
+/// Checks what the object uses; the last check of all, when nothing else can refuse the object any more.
+pub(crate) fn validate_usage(
+    disabled: &BTreeSet<AdmissionPlugin>,
+    objects: Objects<'_>,
+    write: &Write<'_>,
+    object: &Value,
+) -> Result<(), StatusError> {
+    if disabled.contains(&AdmissionPlugin::ResourceQuota) {
+        return Ok(());
+    }
+    quota::validate(objects, write, object)
 }

@@ -5,6 +5,7 @@ mod config;
 mod limit_ranger;
 mod plugin;
 mod priority;
+mod quota;
 mod resources;
 mod response;
 mod storage_class;
@@ -16,9 +17,10 @@ mod tests;
 
 pub use plugin::{AdmissionPlugin, UnknownPlugin};
 
-pub(crate) use builtin::{mutate, validate};
+pub(crate) use builtin::{mutate, validate, validate_usage};
 pub(crate) use config::validate as validate_config;
 pub(crate) use priority::{HIGHEST_USER_PRIORITY, SYSTEM_CLASSES, system_class};
+pub(crate) use quota::QuotaLedger;
 pub(crate) use response::{AdmissionResponse, call_failed};
 pub(crate) use webhook::{Webhook, Webhooks};
 pub(crate) use write::{Objects, Operation, Write};

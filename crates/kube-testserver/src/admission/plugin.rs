@@ -22,6 +22,8 @@ pub enum AdmissionPlugin {
     MutatingAdmissionWebhook,
     /// Calls the webhooks of ValidatingWebhookConfigurations.
     ValidatingAdmissionWebhook,
+    /// Refuses writes that exceed a ResourceQuota of their namespace. The status of quotas is up to date with or without it.
+    ResourceQuota,
 }
 
 impl AdmissionPlugin {
@@ -32,6 +34,7 @@ impl AdmissionPlugin {
         Self::DefaultStorageClass,
         Self::MutatingAdmissionWebhook,
         Self::ValidatingAdmissionWebhook,
+        Self::ResourceQuota,
     ];
 
     /// The name that `kube-apiserver` uses.
@@ -42,6 +45,7 @@ impl AdmissionPlugin {
             Self::DefaultStorageClass => "DefaultStorageClass",
             Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
             Self::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
+            Self::ResourceQuota => "ResourceQuota",
         }
     }
 }

@@ -1,5 +1,6 @@
 use serde_json::Value;
 
+use super::QuotaLedger;
 use crate::{
     scheme::{Endpoint, Scheme},
     status_error::StatusError,
@@ -66,6 +67,7 @@ impl Write<'_> {
 pub(crate) struct Objects<'a> {
     pub(crate) store: &'a Store,
     pub(crate) scheme: &'a Scheme,
+    pub(crate) quotas: &'a QuotaLedger,
 }
 
 impl Objects<'_> {

@@ -29,8 +29,13 @@ impl ClusterState {
         admission::validate(&self.settings.disabled_plugins, self.objects(), write, object)
     }
 
+    /// Checks what an object uses of the quotas of its namespace.
+    pub(crate) fn validate_usage(&self, write: &Write<'_>, object: &Value) -> Result<(), StatusError> {
+        admission::validate_usage(&self.settings.disabled_plugins, self.objects(), write, object)
+    }
+
     fn objects(&self) -> Objects<'_> {
-        Objects { store: &self.store, scheme: &self.scheme }
+        Objects { store: &self.store, scheme: &self.scheme, quotas: &self.quotas }
     }
 
     /// Creates the priority classes of the system where they are missing.

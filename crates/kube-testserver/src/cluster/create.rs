@@ -55,7 +55,8 @@ impl ClusterState {
         }
         strategy::prepare_create(&endpoint, &mut object, &self.ids.uid(), &self.now());
         meta::drop_empty(&mut object);
-        if let Err(refusal) = self.validate_by_plugins(&write, &object) {
+        let checked = self.validate_by_plugins(&write, &object);
+        if let Err(refusal) = checked.and_then(|()| self.validate_usage(&write, &object)) {
             return Ok(Created::Refused(refusal.message));
         }
         self.put(&endpoint.resource, key, object).map(Created::Stored)

@@ -9,6 +9,7 @@ mod delete;
 mod finalize;
 mod garbage;
 mod persistence;
+mod quotas;
 mod rbac;
 mod replace;
 mod schedule;

@@ -100,6 +100,7 @@ impl ClusterState {
                 self.resume(&resource, &stored);
             }
         }
+        self.count_quotas();
         unresolved
     }
 

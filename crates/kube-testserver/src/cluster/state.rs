@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{BuiltInController, Settings, allocator::ServiceAllocator, task::Task, timers::Timers};
 use crate::{
-    admission::Webhooks,
+    admission::{QuotaLedger, Webhooks},
     auth::{Credentials, RbacAuthorizer, TokenSigner},
     clock::Clock,
     gc::OwnerIndex,
@@ -36,6 +36,7 @@ pub(crate) struct ClusterState {
     pub(super) tasks: BTreeSet<Task>,
     pub(super) timers: Timers,
     pub(super) allocator: ServiceAllocator,
+    pub(super) quotas: QuotaLedger,
     pub(super) settings: Settings,
     /// Custom resources whose CRD was deleted; their history can still be read.
     pub(super) unserved: Vec<Arc<Resource>>,
@@ -68,6 +69,7 @@ impl ClusterState {
             tasks: BTreeSet::new(),
             timers: Timers::new(),
             allocator: ServiceAllocator::default(),
+            quotas: QuotaLedger::default(),
             settings,
             unserved: Vec::new(),
             rbac_authorizer: OnceLock::new(),
@@ -135,6 +137,7 @@ impl ClusterState {
         self.enqueue_workload(resource, &stored);
         self.schedule_event_expiry(resource, &stored, false);
         self.record_allocations(resource, before.as_deref(), Some(&stored));
+        self.record_usage(resource, before.as_deref(), Some(&stored));
         self.enqueue_service_account(resource, &stored.key);
         if let Some(before) = &before {
             self.enqueue_unblocked_owners(before, &stored);
@@ -178,6 +181,7 @@ impl ClusterState {
         self.enqueue_controller(&before);
         self.schedule_event_expiry(resource, &before, true);
         self.record_allocations(resource, Some(&before), None);
+        self.record_usage(resource, Some(&before), None);
         self.enqueue_service_account(resource, key);
         if resource.is("", "pods") {
             self.enqueue_budgets(key);
@@ -236,6 +240,7 @@ impl ClusterState {
             Task::Deployment(id) => self.reconcile_deployment(id),
             Task::Budgets(namespace) => self.count_budgets(namespace),
             Task::ServiceAccounts(namespace) => self.ensure_service_account(namespace),
+            Task::QuotaStatus(key) => self.write_quota_status(key),
             Task::ExpireEvent(id) => self.expire_event(id),
         }
     }

@@ -282,7 +282,7 @@ impl ClusterState {
         Ok(())
     }
 
-    fn write_status(
+    pub(super) fn write_status(
         &mut self,
         resource: &Resource,
         key: &Key,

@@ -66,7 +66,7 @@ pub(in crate::handlers) fn mutate(
     Ok(changed)
 }
 
-/// Asks the built-in plugins, then the validating webhooks. The first refusal in order is returned.
+/// Asks the built-in plugins, the validating webhooks, and last the quotas. The first refusal in order is returned.
 pub(in crate::handlers) fn validate(
     cluster: &ClusterState,
     write: &Attributes<'_>,
@@ -87,7 +87,12 @@ pub(in crate::handlers) fn validate(
             return Err(response.refusal(&hook.name).warning(warnings));
         }
     }
-    Ok(())
+    match write.object {
+        Some(object) => {
+            cluster.validate_usage(&write.write(), object).map_err(|failure| failure.warning(warnings))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Applies a patch to the object that the webhook saw.

@@ -5,6 +5,7 @@ mod errors;
 mod event;
 mod limit_range;
 mod priority_class;
+mod resource_quota;
 mod service;
 mod template;
 mod workload;
@@ -26,6 +27,7 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Ve
         ("", "services") => service::validate(spec, &mut errors),
         ("" | "events.k8s.io", "events") => event::validate(endpoint, object, created, &mut errors),
         ("", "limitranges") => limit_range::validate(spec, &mut errors),
+        ("", "resourcequotas") => resource_quota::validate(spec, &mut errors),
         ("", "configmaps" | "secrets") => data::validate(object, &mut errors),
         ("", "replicationcontrollers")
         | ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets") => {
