@@ -7,6 +7,7 @@ mod check;
 mod cost;
 mod evaluate;
 mod program;
+mod rewrite;
 mod rule;
 mod types;
 mod value;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use super::rewrite::Structs;
 use kube_cel::{
     KubeCelExt,
     cel::{
@@ -19,7 +20,7 @@ const MAX_NESTING: usize = 60;
 /// A compiled expression.
 #[derive(Debug)]
 pub(crate) struct Expression {
-    program: Program,
+    ast: IdedExpr,
     /// The depth of nested loops.
     loops: u32,
     /// Steps of one evaluation, not counting loops.
@@ -32,6 +33,10 @@ pub(crate) struct Scope<'a>(Context<'a>);
 impl Expression {
     /// Compiles; the error is the parser's.
     pub(crate) fn compile(text: &str) -> Result<Self, String> {
+        Self::parse(text, Structs::Refused)
+    }
+
+    fn parse(text: &str, structs: Structs) -> Result<Self, String> {
         if text.len() > MAX_LENGTH {
             return Err(format!(
                 "expression code point size exceeds limit: size: {}, limit {MAX_LENGTH}",
@@ -42,17 +47,18 @@ impl Expression {
             return Err(format!("expression recursion limit exceeded: {MAX_NESTING}"));
         }
         let program = Program::compile(text).map_err(|error| error.to_string())?;
-        let (loops, steps) = measure(program.expression());
-        Ok(Self { program, loops, steps })
+        let ast = structs.resolve(text, program.expression().clone())?;
+        let (loops, steps) = measure(&ast);
+        Ok(Self { ast, loops, steps })
     }
 
     pub(super) fn ast(&self) -> &IdedExpr {
-        self.program.expression()
+        &self.ast
     }
 
     /// Whether the expression references a variable.
     pub(super) fn mentions(&self, variable: &str) -> bool {
-        self.program.references().has_variable(variable)
+        self.ast.references().has_variable(variable)
     }
 
     /// The largest cost of an evaluation when no collection is longer than `longest`.
@@ -66,7 +72,7 @@ impl Expression {
 
     /// Evaluates the expression. Common errors have the messages of the genuine server.
     pub(crate) fn run(&self, scope: &Scope<'_>) -> Result<Value, String> {
-        self.program.execute(&scope.0).map_err(|error| match error {
+        Value::resolve(&self.ast, &scope.0).map_err(|error| match error {
             ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
             ExecutionError::DivisionByZero(_) => "division by zero".into(),
             ExecutionError::RemainderByZero(_) => "modulus by zero".into(),

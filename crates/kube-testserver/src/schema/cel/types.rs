@@ -46,6 +46,11 @@ pub(super) fn check(
     if fits { Ok(()) } else { Err(wanted.refusal().into()) }
 }
 
+/// The error of a type that does not exist.
+pub(super) fn undeclared(text: &str, name: &str) -> String {
+    Infer { text }.undeclared(name, false)
+}
+
 #[derive(Clone)]
 enum Type<'f> {
     /// Unknown or dynamic.
