@@ -19,7 +19,9 @@ pub(crate) fn mutate(
             AdmissionPlugin::LimitRanger => limit_ranger::mutate(objects, write, object),
             AdmissionPlugin::Priority => priority::mutate(objects, write, object)?,
             AdmissionPlugin::DefaultStorageClass => storage_class::mutate(objects, write, object),
-            AdmissionPlugin::MutatingAdmissionWebhook
+            AdmissionPlugin::MutatingAdmissionPolicy
+            | AdmissionPlugin::ValidatingAdmissionPolicy
+            | AdmissionPlugin::MutatingAdmissionWebhook
             | AdmissionPlugin::ValidatingAdmissionWebhook
             | AdmissionPlugin::ResourceQuota => {}
         }
@@ -27,7 +29,7 @@ pub(crate) fn mutate(
     Ok(())
 }
 
-/// Checks the object as it will be stored, before validating webhooks do.
+/// Checks the object as it will be stored, before validating policies and webhooks do.
 pub(crate) fn validate(
     disabled: &BTreeSet<AdmissionPlugin>,
     objects: Objects<'_>,
@@ -39,6 +41,8 @@ pub(crate) fn validate(
             AdmissionPlugin::LimitRanger => limit_ranger::validate(objects, write, object)?,
             AdmissionPlugin::Priority => priority::validate(objects, write, object)?,
             AdmissionPlugin::DefaultStorageClass
+            | AdmissionPlugin::MutatingAdmissionPolicy
+            | AdmissionPlugin::ValidatingAdmissionPolicy
             | AdmissionPlugin::MutatingAdmissionWebhook
             | AdmissionPlugin::ValidatingAdmissionWebhook
             | AdmissionPlugin::ResourceQuota => {}

@@ -3,7 +3,9 @@
 mod builtin;
 mod config;
 mod limit_ranger;
+mod match_resources;
 mod plugin;
+mod policy;
 mod priority;
 mod quota;
 mod resources;
@@ -19,6 +21,10 @@ pub use plugin::{AdmissionPlugin, UnknownPlugin};
 
 pub(crate) use builtin::{mutate, validate, validate_usage};
 pub(crate) use config::validate as validate_config;
+pub(crate) use match_resources::{MatchResources, Matched};
+pub(crate) use policy::{
+    Binding, FailureAction, Mutation, Parameter, Policies, Policy, Validation, validate_policy,
+};
 pub(crate) use priority::{HIGHEST_USER_PRIORITY, SYSTEM_CLASSES, system_class};
 pub(crate) use quota::QuotaLedger;
 pub(crate) use response::{AdmissionResponse, call_failed};

@@ -18,8 +18,12 @@ pub enum AdmissionPlugin {
     Priority,
     /// Sets the storage class of claims that name none.
     DefaultStorageClass,
+    /// Evaluates MutatingAdmissionPolicies.
+    MutatingAdmissionPolicy,
     /// Calls the webhooks of MutatingWebhookConfigurations.
     MutatingAdmissionWebhook,
+    /// Evaluates ValidatingAdmissionPolicies.
+    ValidatingAdmissionPolicy,
     /// Calls the webhooks of ValidatingWebhookConfigurations.
     ValidatingAdmissionWebhook,
     /// Refuses writes that exceed a ResourceQuota of their namespace. The status of quotas is up to date with or without it.
@@ -32,7 +36,9 @@ impl AdmissionPlugin {
         Self::LimitRanger,
         Self::Priority,
         Self::DefaultStorageClass,
+        Self::MutatingAdmissionPolicy,
         Self::MutatingAdmissionWebhook,
+        Self::ValidatingAdmissionPolicy,
         Self::ValidatingAdmissionWebhook,
         Self::ResourceQuota,
     ];
@@ -43,6 +49,8 @@ impl AdmissionPlugin {
             Self::LimitRanger => "LimitRanger",
             Self::Priority => "Priority",
             Self::DefaultStorageClass => "DefaultStorageClass",
+            Self::MutatingAdmissionPolicy => "MutatingAdmissionPolicy",
+            Self::ValidatingAdmissionPolicy => "ValidatingAdmissionPolicy",
             Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",
             Self::ValidatingAdmissionWebhook => "ValidatingAdmissionWebhook",
             Self::ResourceQuota => "ResourceQuota",

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{ClusterState, state::IN_MEMORY};
 use crate::{
-    admission::{self, AdmissionPlugin, Objects, SYSTEM_CLASSES, Write, system_class},
+    admission::{self, AdmissionPlugin, Objects, Policies, SYSTEM_CLASSES, Write, system_class},
     journal::WriteError,
     status_error::StatusError,
 };
@@ -14,9 +14,21 @@ impl ClusterState {
         !self.settings.disabled_plugins.contains(&plugin)
     }
 
-    /// Whether webhooks may review deletions, connections and subresources too.
+    /// Whether webhooks or policies may review deletions, connections and subresources too.
     pub(crate) fn reviews_every_request(&self) -> bool {
-        !self.webhooks.is_empty()
+        !self.webhooks.is_empty() || !self.policies.is_empty()
+    }
+
+    /// The policies of the plugins that are on.
+    pub(super) fn read_policies(&self) -> Policies {
+        let mut policies = Policies::read(self.objects());
+        if !self.admits_by(AdmissionPlugin::MutatingAdmissionPolicy) {
+            policies.mutating.clear();
+        }
+        if !self.admits_by(AdmissionPlugin::ValidatingAdmissionPolicy) {
+            policies.validating.clear();
+        }
+        policies
     }
 
     /// Changes an object before it is validated.

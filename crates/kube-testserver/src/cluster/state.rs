@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{BuiltInController, Settings, allocator::ServiceAllocator, task::Task, timers::Timers};
 use crate::{
-    admission::{QuotaLedger, Webhooks},
+    admission::{Policies, QuotaLedger, Webhooks},
     auth::{Credentials, RbacAuthorizer, TokenSigner},
     clock::Clock,
     gc::OwnerIndex,
@@ -32,6 +32,7 @@ pub(crate) struct ClusterState {
     pub(crate) ids: Ids,
     pub(crate) kubelet: Kubelet,
     pub(crate) webhooks: Webhooks,
+    pub(crate) policies: Policies,
     pub(super) owners: OwnerIndex,
     pub(super) tasks: BTreeSet<Task>,
     pub(super) timers: Timers,
@@ -65,6 +66,7 @@ impl ClusterState {
             clock,
             ids: Ids::new(settings.seed),
             webhooks: Webhooks::default(),
+            policies: Policies::default(),
             owners: OwnerIndex::default(),
             tasks: BTreeSet::new(),
             timers: Timers::new(),
@@ -142,8 +144,8 @@ impl ClusterState {
         if let Some(before) = &before {
             self.enqueue_unblocked_owners(before, &stored);
         }
-        if is_webhook_configuration(resource) {
-            self.reload_webhooks();
+        if resource.group == HOOKS {
+            self.reload_admission();
         }
         if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
             let definition = stored.value();
@@ -191,8 +193,8 @@ impl ClusterState {
         if resource.custom {
             self.enqueue(Task::FinishResource(resource.table));
         }
-        if is_webhook_configuration(resource) {
-            self.reload_webhooks();
+        if resource.group == HOOKS {
+            self.reload_admission();
         }
         if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
             self.stop_serving_crd(&before.value());
@@ -200,7 +202,9 @@ impl ClusterState {
         Ok(Some(last))
     }
 
-    pub(super) fn reload_webhooks(&mut self) {
+    /// Reads webhooks and policies after a change of their configuration.
+    pub(super) fn reload_admission(&mut self) {
+        self.policies = self.read_policies();
         let table = |plural| Some(self.scheme.by_plural(HOOKS, plural)?.resource.table);
         if let (Some(mutating), Some(validating)) =
             (table("mutatingwebhookconfigurations"), table("validatingwebhookconfigurations"))
@@ -294,7 +298,3 @@ impl ClusterState {
 }
 
 const HOOKS: &str = "admissionregistration.k8s.io";
-
-fn is_webhook_configuration(resource: &Resource) -> bool {
-    resource.group == HOOKS && resource.plural.ends_with("webhookconfigurations")
-}

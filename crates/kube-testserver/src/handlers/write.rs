@@ -11,7 +11,7 @@ use super::{
     managed_fields::Ownership,
 };
 use crate::{
-    admission::validate_config,
+    admission::{validate_config, validate_policy},
     cluster::{ClusterState, Written},
     meta,
     route::{FieldValidation, WriteOptions},
@@ -141,8 +141,11 @@ pub(super) fn finish(
         crd::complete(object);
     }
     ownership.record(cluster, call, old, object)?;
-    if endpoint.group() == "admissionregistration.k8s.io" && object["webhooks"].is_array() {
-        let errors = validate_config(object);
+    if endpoint.group() == "admissionregistration.k8s.io" && call.part() == WritePart::Main {
+        let mut errors = validate_policy(endpoint.plural(), object);
+        if object["webhooks"].is_array() {
+            errors.extend(validate_config(object));
+        }
         if !errors.is_empty() {
             return Err(StatusError::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors));
         }

@@ -2,4 +2,6 @@
 
 mod classes;
 mod limits;
+mod mutations;
+mod policies;
 mod quotas;

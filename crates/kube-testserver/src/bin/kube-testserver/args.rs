@@ -150,7 +150,8 @@ mod tests {
             (
                 "--disable-admission-plugins Priority,Foo",
                 "--disable-admission-plugins: unknown admission plugin \"Foo\": expected one of LimitRanger, Priority, DefaultStorageClass, \
-                 MutatingAdmissionWebhook, ValidatingAdmissionWebhook, ResourceQuota",
+                 MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy, \
+                 ValidatingAdmissionWebhook, ResourceQuota",
             ),
             ("--tls=1", "--tls takes no value"),
             ("--listen 80", "--listen: expected PORT=ADDRESS:PORT, such as 8080=127.0.0.1:3000, got \"80\""),

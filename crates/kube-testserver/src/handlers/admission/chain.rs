@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
-use super::{Attributes, call::call_webhook};
+use super::{Attributes, call::call_webhook, mutations::MutatingPolicies, policies};
 use crate::{
     admission::AdmissionPlugin,
     cluster::ClusterState,
@@ -12,10 +12,30 @@ use crate::{
     status_error::StatusError,
 };
 
-/// Calls the mutating webhooks in order. A webhook with reinvocation is called again when a later one changed the object. Returns whether the object changed.
+/// Evaluates the mutating policies, then calls the mutating webhooks. Policies with reinvocation are evaluated again when the object changed after them. Returns whether the object changed.
 ///
 /// `object` is separate from the rest of the write because it changes; a deletion has none.
 pub(in crate::handlers) fn mutate(
+    cluster: &ClusterState,
+    write: Attributes<'_>,
+    mut object: Option<&mut Value>,
+    warnings: &mut Vec<String>,
+) -> Result<bool, StatusError> {
+    let mut policies = MutatingPolicies::default();
+    let mut changed = match object.as_deref_mut() {
+        Some(object) => policies.run(cluster, &write, object).map_err(|f| f.warning(warnings))?,
+        None => false,
+    };
+    let by_webhooks = mutate_by_webhooks(cluster, write, object.as_deref_mut(), warnings)?;
+    if let Some(object) = object {
+        changed |=
+            policies.run_again(cluster, &write, object, by_webhooks).map_err(|f| f.warning(warnings))?;
+    }
+    Ok(changed || by_webhooks)
+}
+
+/// Calls the mutating webhooks in order. A webhook with reinvocation is called again when a later one changed the object. Returns whether the object changed.
+fn mutate_by_webhooks(
     cluster: &ClusterState,
     write: Attributes<'_>,
     mut object: Option<&mut Value>,
@@ -66,7 +86,7 @@ pub(in crate::handlers) fn mutate(
     Ok(changed)
 }
 
-/// Asks the built-in plugins, the validating webhooks, and last the quotas. The first refusal in order is returned.
+/// Asks the built-in plugins, the validating policies, the validating webhooks, and last the quotas. The first refusal in order is returned.
 pub(in crate::handlers) fn validate(
     cluster: &ClusterState,
     write: &Attributes<'_>,
@@ -75,6 +95,7 @@ pub(in crate::handlers) fn validate(
     if let Some(object) = write.object {
         cluster.validate_by_plugins(&write.write(), object).map_err(|failure| failure.warning(warnings))?;
     }
+    policies::validate(cluster, write, warnings).map_err(|failure| failure.warning(warnings))?;
     let hooks = &cluster.webhooks.validating;
     for hook in hooks.iter().filter(|_| cluster.admits_by(AdmissionPlugin::ValidatingAdmissionWebhook)) {
         let Some((response, _)) =

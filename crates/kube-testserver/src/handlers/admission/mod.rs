@@ -4,6 +4,9 @@ mod attributes;
 mod call;
 mod chain;
 mod matching;
+mod mutations;
+mod policies;
+mod policy_scope;
 mod subresources;
 
 pub(super) use attributes::Attributes;

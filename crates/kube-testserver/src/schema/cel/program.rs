@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::rewrite::Structs;
+use super::{authorizer, rewrite::Structs};
 use kube_cel::{
     KubeCelExt,
     cel::{
@@ -34,6 +34,11 @@ impl Expression {
     /// Compiles; the error is the parser's.
     pub(crate) fn compile(text: &str) -> Result<Self, String> {
         Self::parse(text, Structs::Refused)
+    }
+
+    /// Compiles an expression that may construct the objects of mutations.
+    pub(super) fn compile_mutation(text: &str) -> Result<Self, String> {
+        Self::parse(text, Structs::OfMutations)
     }
 
     fn parse(text: &str, structs: Structs) -> Result<Self, String> {
@@ -118,6 +123,7 @@ static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     context.add_function("type", |value: Value| -> Result<Value, ExecutionError> {
         Ok(Value::Opaque(Arc::new(TypeName(type_name(&value)))))
     });
+    authorizer::register(&mut context);
     for name in TYPES {
         context.add_variable_from_value(name, Value::Opaque(Arc::new(TypeName(name))));
     }

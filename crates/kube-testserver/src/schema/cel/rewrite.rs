@@ -1,4 +1,4 @@
-//! Struct literals, such as `Object.spec{replicas: 3}`, which the `cel` crate parses but cannot evaluate.
+//! Rewrites what the `cel` crate parses but cannot evaluate: struct literals such as `Object.spec{replicas: 3}` become map literals, and `authorizer.requestResource`, the name of a variable, one name.
 
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, ListExpr, LiteralValue,
@@ -7,10 +7,15 @@ use kube_cel::cel::common::ast::{
 
 use super::types;
 
+/// The variable for the resource of a request. Its name has a dot.
+pub(crate) const REQUEST_RESOURCE: &str = "authorizer.requestResource";
+
 /// Which types an expression may construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Structs {
     Refused,
+    /// `Object`, its fields, and `JSONPatch`.
+    OfMutations,
 }
 
 impl Structs {
@@ -38,12 +43,22 @@ impl Structs {
                 elements: list.elements.into_iter().map(each).collect::<Result<_, _>>()?,
                 optional_indices: list.optional_indices,
             }),
+            Expr::Select(select) if select.field == "requestResource" && is_authorizer(&select.operand) => {
+                Expr::Ident(REQUEST_RESOURCE.to_owned())
+            }
             Expr::Select(select) => Expr::Select(SelectExpr { operand: boxed(select.operand)?, ..select }),
             Expr::Map(map) => Expr::Map(MapExpr { entries: self.entries(text, map.entries)? }),
+            Expr::Struct(made) if self.permits(&made.type_name) => {
+                Expr::Map(MapExpr { entries: self.entries(text, made.entries)? })
+            }
             Expr::Struct(made) => return Err(types::undeclared(text, &made.type_name)),
             other @ (Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified) => other,
         };
         Ok(IdedExpr { id: expr.id, expr: resolved })
+    }
+
+    fn permits(self, name: &str) -> bool {
+        self == Self::OfMutations && (matches!(name, "Object" | "JSONPatch") || name.starts_with("Object."))
     }
 
     fn entries(self, text: &str, entries: Vec<IdedEntryExpr>) -> Result<Vec<IdedEntryExpr>, String> {
@@ -63,4 +78,8 @@ impl Structs {
         };
         entries.into_iter().map(entry).collect()
     }
+}
+
+fn is_authorizer(expr: &IdedExpr) -> bool {
+    matches!(&expr.expr, Expr::Ident(name) if name == "authorizer")
 }

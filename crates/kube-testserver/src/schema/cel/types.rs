@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use kube_cel::cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
 use super::{
-    Scope,
+    Returns, Scope,
     program::{TYPES, entry_parts},
 };
 use crate::schema::model::{Field, Type as JsonType};
@@ -44,6 +44,22 @@ pub(super) fn check(
         Wanted::String => matches!(found, Type::String | Type::Dyn),
     };
     if fits { Ok(()) } else { Err(wanted.refusal().into()) }
+}
+
+/// Whether an expression over `variables`, of whose types nothing is known, returns what it has to.
+pub(super) fn returns(
+    text: &str,
+    ast: &IdedExpr,
+    variables: &[&str],
+    returns: Returns,
+) -> Result<bool, String> {
+    let mut scope = variables.iter().map(|name| ((*name).to_owned(), Type::Dyn)).collect();
+    let found = Infer { text }.expr(ast, &mut scope)?;
+    Ok(match returns {
+        Returns::Anything => true,
+        Returns::Bool => matches!(found, Type::Bool | Type::Dyn),
+        Returns::String => matches!(found, Type::String | Type::Dyn),
+    })
 }
 
 /// The error of a type that does not exist.
