@@ -24,9 +24,13 @@ mod finalizers;
 mod gc;
 mod identity;
 mod immutable;
+mod limitrange;
 mod namespaces;
 mod patch;
 mod pods;
+mod policies;
+mod priority;
+mod quota;
 mod ratchet;
 mod rbac;
 mod read;
@@ -36,6 +40,7 @@ mod reviews;
 mod scale;
 mod schema;
 mod selectors;
+mod storageclass;
 mod strategic;
 mod subresource;
 mod unchecked;
@@ -86,6 +91,11 @@ pub(crate) fn cases() -> Vec<Case> {
         finalizers::cases(),
         admission::cases(),
         reviews::cases(),
+        priority::cases(),
+        storageclass::cases(),
+        limitrange::cases(),
+        quota::cases(),
+        policies::cases(),
         discovery::cases(),
         auth::cases(),
         rbac::cases(),

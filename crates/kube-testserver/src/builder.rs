@@ -3,7 +3,7 @@
 use std::{net::IpAddr, path::PathBuf, sync::Arc};
 
 use crate::{
-    ApiServer, BuiltInController, Manifests, RequestRecord, StartError, TestServer, User,
+    AdmissionPlugin, ApiServer, BuiltInController, Manifests, RequestRecord, StartError, TestServer, User,
     cluster::Settings,
     server::Observer,
     socket::{self, Socket},
@@ -157,6 +157,23 @@ impl Builder {
     /// Switches a built-in controller off.
     pub fn without(mut self, controller: BuiltInController) -> Self {
         self.settings.disabled.insert(controller);
+        self
+    }
+
+    /// Switches an admission plugin off. All are on by default, as on clusters.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use kube_testserver::{AdmissionPlugin, ApiServer};
+    ///
+    /// let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {priorityClassName: none, containers: [{name: c, image: i}]}\n";
+    /// let refused = ApiServer::builder().with_objects(pod).service().unwrap_err();
+    /// assert!(refused.to_string().contains("no PriorityClass with name none was found"));
+    /// ApiServer::builder().disable_admission_plugin(AdmissionPlugin::Priority).with_objects(pod).service()?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn disable_admission_plugin(mut self, plugin: AdmissionPlugin) -> Self {
+        self.settings.disabled_plugins.insert(plugin);
         self
     }
 

@@ -25,6 +25,7 @@ mod manifest;
 mod meta;
 mod names;
 mod patch;
+mod quantity;
 mod render;
 mod route;
 mod schema;
@@ -39,6 +40,7 @@ mod stream;
 mod watch;
 mod webhook;
 
+pub use admission::{AdmissionPlugin, UnknownPlugin};
 pub use auth::User;
 pub use body::Body;
 pub use builder::Builder;

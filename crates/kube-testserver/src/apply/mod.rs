@@ -16,6 +16,6 @@ mod versions;
 pub(crate) mod wire;
 
 pub(crate) use managed::{ManagedFieldsEntry, requested};
-pub(crate) use server_side::{Applied, Apply, ApplyError, apply};
+pub(crate) use server_side::{Applied, Apply, ApplyError, apply, merged};
 pub(crate) use update::{Update, update};
 pub(crate) use versions::Versions;

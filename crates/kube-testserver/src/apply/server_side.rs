@@ -117,6 +117,13 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
     Ok(Applied { object, managers: managed::normalize(others) })
 }
 
+/// The live object with the fields of a configuration, without regard to field managers. The error names a field that the schema does not have.
+pub(crate) fn merged(schema: &Schema, live: &Value, config: &Value) -> Result<Value, String> {
+    let root = SchemaPosition::root(schema.root());
+    typed::named_fields(root, config)?;
+    Ok(merge(root, live, config))
+}
+
 /// Takes over fields from other managers, or returns the conflicts.
 fn transfer_ownership(
     others: &mut Vec<ManagedFieldsEntry>,

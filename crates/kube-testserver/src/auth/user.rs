@@ -88,6 +88,13 @@ impl User {
         self.groups.iter().any(|group| group == MASTERS)
     }
 
+    /// The user of a service account.
+    pub(crate) fn of_service_account(namespace: &str, name: &str) -> Self {
+        Self::new(format!("system:serviceaccount:{namespace}:{name}"))
+            .group("system:serviceaccounts")
+            .group(format!("system:serviceaccounts:{namespace}"))
+    }
+
     /// Namespace and name, if the user is a service account.
     pub(crate) fn service_account(&self) -> Option<(&str, &str)> {
         self.name.strip_prefix("system:serviceaccount:")?.split_once(':')

@@ -2,11 +2,14 @@
 //!
 //! Handlers read and write through [`ClusterState`]. A change enqueues tasks (garbage collection, namespace and CRD deletion, workloads); [`ClusterState::run_tasks`] runs them before the lock is released, so no request sees a half-finished change. Tasks with a due time wait in `timers` until a request, a watch or the clock runs them.
 
+mod admission;
 mod allocator;
+mod create;
 mod delete;
 mod finalize;
 mod garbage;
 mod persistence;
+mod quotas;
 mod rbac;
 mod replace;
 mod schedule;

@@ -35,6 +35,7 @@ impl ClusterState {
             self.rewrite_journal()?;
         }
         self.ensure_rbac_bootstrap()?;
+        self.ensure_priority_classes()?;
         self.run_tasks();
         self.sync_journal()?;
         Ok(())

@@ -92,7 +92,7 @@ impl ClusterState {
             }
             restored.push((table, stored));
         }
-        self.reload_webhooks();
+        self.reload_admission();
         // Owners and namespaces are complete now.
         for (table, stored) in restored {
             if let Some(resource) = self.scheme.by_table(table).cloned() {
@@ -100,6 +100,7 @@ impl ClusterState {
                 self.resume(&resource, &stored);
             }
         }
+        self.count_quotas();
         unresolved
     }
 

@@ -118,10 +118,9 @@ impl ClusterState {
                 }
             }
         }
-        let mut user = User::new(claims["sub"].as_str()?)
-            .uid(about["serviceaccount"]["uid"].as_str()?)
-            .group("system:serviceaccounts")
-            .group(format!("system:serviceaccounts:{namespace}"));
+        let account = &about["serviceaccount"];
+        let mut user =
+            User::of_service_account(namespace, account["name"].as_str()?).uid(account["uid"].as_str()?);
         let id = &about["pod"];
         if let (Some(name), Some(uid)) = (id["name"].as_str(), id["uid"].as_str()) {
             user = user.extra("authentication.kubernetes.io/pod-name", name);

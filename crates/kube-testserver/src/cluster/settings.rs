@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::scheme::RuntimeConfig;
+use crate::{admission::AdmissionPlugin, scheme::RuntimeConfig};
 
 /// Configuration of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +12,7 @@ pub(crate) struct Settings {
     pub(crate) disabled: BTreeSet<BuiltInController>,
     /// The API versions that are switched on besides the stable ones.
     pub(crate) runtime_config: RuntimeConfig,
+    pub(crate) disabled_plugins: BTreeSet<AdmissionPlugin>,
     /// Whether the server authenticates users and enforces RBAC.
     pub(crate) rbac: bool,
     /// Determines the uids and generated names.
@@ -31,6 +32,7 @@ impl Default for Settings {
             history: 10_000,
             disabled,
             runtime_config: RuntimeConfig::default(),
+            disabled_plugins: BTreeSet::new(),
             rbac: false,
             seed: None,
             start_time: None,

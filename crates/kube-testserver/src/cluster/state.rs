@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{BuiltInController, Settings, allocator::ServiceAllocator, task::Task, timers::Timers};
 use crate::{
-    admission::Webhooks,
+    admission::{Policies, QuotaLedger, Webhooks},
     auth::{Credentials, RbacAuthorizer, TokenSigner},
     clock::Clock,
     gc::OwnerIndex,
@@ -32,10 +32,12 @@ pub(crate) struct ClusterState {
     pub(crate) ids: Ids,
     pub(crate) kubelet: Kubelet,
     pub(crate) webhooks: Webhooks,
+    pub(crate) policies: Policies,
     pub(super) owners: OwnerIndex,
     pub(super) tasks: BTreeSet<Task>,
     pub(super) timers: Timers,
     pub(super) allocator: ServiceAllocator,
+    pub(super) quotas: QuotaLedger,
     pub(super) settings: Settings,
     /// Custom resources whose CRD was deleted; their history can still be read.
     pub(super) unserved: Vec<Arc<Resource>>,
@@ -64,10 +66,12 @@ impl ClusterState {
             clock,
             ids: Ids::new(settings.seed),
             webhooks: Webhooks::default(),
+            policies: Policies::default(),
             owners: OwnerIndex::default(),
             tasks: BTreeSet::new(),
             timers: Timers::new(),
             allocator: ServiceAllocator::default(),
+            quotas: QuotaLedger::default(),
             settings,
             unserved: Vec::new(),
             rbac_authorizer: OnceLock::new(),
@@ -78,6 +82,7 @@ impl ClusterState {
             incarnation: 0,
         };
         cluster.bootstrap();
+        cluster.bootstrap_priority_classes();
         if cluster.settings.rbac {
             cluster.bootstrap_rbac().expect(IN_MEMORY);
         }
@@ -134,12 +139,13 @@ impl ClusterState {
         self.enqueue_workload(resource, &stored);
         self.schedule_event_expiry(resource, &stored, false);
         self.record_allocations(resource, before.as_deref(), Some(&stored));
+        self.record_usage(resource, before.as_deref(), Some(&stored));
         self.enqueue_service_account(resource, &stored.key);
         if let Some(before) = &before {
             self.enqueue_unblocked_owners(before, &stored);
         }
-        if is_webhook_configuration(resource) {
-            self.reload_webhooks();
+        if resource.group == HOOKS {
+            self.reload_admission();
         }
         if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
             let definition = stored.value();
@@ -177,6 +183,7 @@ impl ClusterState {
         self.enqueue_controller(&before);
         self.schedule_event_expiry(resource, &before, true);
         self.record_allocations(resource, Some(&before), None);
+        self.record_usage(resource, Some(&before), None);
         self.enqueue_service_account(resource, key);
         if resource.is("", "pods") {
             self.enqueue_budgets(key);
@@ -186,8 +193,8 @@ impl ClusterState {
         if resource.custom {
             self.enqueue(Task::FinishResource(resource.table));
         }
-        if is_webhook_configuration(resource) {
-            self.reload_webhooks();
+        if resource.group == HOOKS {
+            self.reload_admission();
         }
         if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
             self.stop_serving_crd(&before.value());
@@ -195,7 +202,9 @@ impl ClusterState {
         Ok(Some(last))
     }
 
-    pub(super) fn reload_webhooks(&mut self) {
+    /// Reads webhooks and policies after a change of their configuration.
+    pub(super) fn reload_admission(&mut self) {
+        self.policies = self.read_policies();
         let table = |plural| Some(self.scheme.by_plural(HOOKS, plural)?.resource.table);
         if let (Some(mutating), Some(validating)) =
             (table("mutatingwebhookconfigurations"), table("validatingwebhookconfigurations"))
@@ -235,6 +244,7 @@ impl ClusterState {
             Task::Deployment(id) => self.reconcile_deployment(id),
             Task::Budgets(namespace) => self.count_budgets(namespace),
             Task::ServiceAccounts(namespace) => self.ensure_service_account(namespace),
+            Task::QuotaStatus(key) => self.write_quota_status(key),
             Task::ExpireEvent(id) => self.expire_event(id),
         }
     }
@@ -288,7 +298,3 @@ impl ClusterState {
 }
 
 const HOOKS: &str = "admissionregistration.k8s.io";
-
-fn is_webhook_configuration(resource: &Resource) -> bool {
-    resource.group == HOOKS && resource.plural.ends_with("webhookconfigurations")
-}

@@ -40,6 +40,8 @@ pub(super) enum Task {
     Budgets(String),
     /// Create the default service account of a namespace.
     ServiceAccounts(String),
+    /// Write the status of a ResourceQuota.
+    QuotaStatus(Key),
     /// Delete an Event whose time to live has passed.
     ExpireEvent(ObjectId),
 }

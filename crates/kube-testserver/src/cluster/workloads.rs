@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ClusterState, Propagation, state::IN_MEMORY, task::Task};
+use super::{ClusterState, Propagation, create::Created, state::IN_MEMORY, task::Task};
 use crate::{
     controllers::{
         NODE_NAME, adopt, bind, default_state, node_object, plan_budget, plan_job, plan_replicas,
-        plan_rollout, pod_from_template, run,
+        plan_rollout, pod_from_template, pod_of_job, run, with_failure,
     },
     gc::ObjectId,
     journal::WriteError,
@@ -17,8 +17,10 @@ use crate::{
     scheme::Resource,
     selector::LabelSelector,
     store::{EventType, Key, Stored},
-    strategy,
 };
+
+/// The time after which a controller repeats a creation that admission refused.
+const RETRY_SECONDS: u64 = 1;
 
 impl ClusterState {
     /// Enqueues the controllers that depend on this object.
@@ -122,7 +124,7 @@ impl ClusterState {
         let mut node = node_object(&self.now());
         let status = node["status"].take();
         let made = self.create("", "nodes", node).expect(IN_MEMORY);
-        let (Some(made), Some(nodes)) = (made, self.resource("", "nodes")) else { return };
+        let (Created::Stored(made), Some(nodes)) = (made, self.resource("", "nodes")) else { return };
         let mut node = made.value();
         node["status"] = status;
         self.put(&nodes, made.key.clone(), node).expect(IN_MEMORY);
@@ -164,12 +166,16 @@ impl ClusterState {
         let Some((resource, set)) = self.reconciled(id) else { return Ok(()) };
         let (keys, pods) = self.owned(&set, "", "pods");
         let plan = plan_replicas(&set, &pods);
-        self.write_status(&resource, &id.1, &set, plan.status)?;
+        self.write_status(&resource, &id.1, &set, plan.status.clone())?;
         for at in plan.delete {
             self.delete_owned("", "pods", &keys[at])?;
         }
-        for _ in 0..plan.create {
-            self.create("", "pods", pod_from_template(&set, &set["spec"]["template"]))?;
+        let make = || pod_from_template(&set, &set["spec"]["template"]);
+        if let Some(refusal) = self.create_pods(plan.create, make)? {
+            self.enqueue_after(Task::ReplicaSet(id.clone()), RETRY_SECONDS);
+            let Some((_, set)) = self.reconciled(id) else { return Ok(()) };
+            let status = with_failure(&set, plan.status, &refusal, &self.now());
+            self.write_status(&resource, &id.1, &set, status)?;
         }
         Ok(())
     }
@@ -198,17 +204,8 @@ impl ClusterState {
                 self.delete_owned("", "pods", key)?;
             }
         }
-        for _ in 0..plan.create {
-            let mut pod = pod_from_template(&job, &job["spec"]["template"]);
-            for (label, value) in [
-                ("batch.kubernetes.io/job-name", job["metadata"]["name"].clone()),
-                ("batch.kubernetes.io/controller-uid", job["metadata"]["uid"].clone()),
-                ("job-name", job["metadata"]["name"].clone()),
-                ("controller-uid", job["metadata"]["uid"].clone()),
-            ] {
-                pod["metadata"]["labels"][label] = value;
-            }
-            self.create("", "pods", pod)?;
+        if self.create_pods(plan.create, || pod_of_job(&job))?.is_some() {
+            self.enqueue_after(Task::Job(id.clone()), RETRY_SECONDS);
         }
         Ok(())
     }
@@ -220,8 +217,10 @@ impl ClusterState {
         if let Some(seconds) = plan.requeue_after {
             self.enqueue_after(Task::Deployment(id.clone()), seconds);
         }
-        if let Some(set) = plan.create {
-            self.create("apps", "replicasets", set)?;
+        if let Some(set) = plan.create
+            && let Created::Refused(_) = self.create("apps", "replicasets", set)?
+        {
+            self.enqueue_after(Task::Deployment(id.clone()), RETRY_SECONDS);
         }
         let replica_sets = self.resource("apps", "replicasets");
         let mut changed = sets.clone();
@@ -251,29 +250,6 @@ impl ClusterState {
             self.delete_owned("apps", "replicasets", &keys[at])?;
         }
         self.write_status(&resource, &id.1, &deployment, plan.status)
-    }
-
-    /// Creates an object with defaults, a name and a uid, as a create request would. `None` when it exists.
-    pub(super) fn create(
-        &mut self,
-        group: &str,
-        plural: &str,
-        mut object: Value,
-    ) -> Result<Option<Arc<Stored>>, WriteError> {
-        let Some(endpoint) = self.scheme.by_plural(group, plural).cloned() else { return Ok(None) };
-        endpoint.schema().default(&mut object);
-        strategy::default(&endpoint, &mut object);
-        if let Some(base) = meta::text(&object, "generateName").filter(|_| meta::name(&object).is_empty()) {
-            let name = self.ids.generated_name(base);
-            meta::set(&mut object, "name", name);
-        }
-        strategy::prepare_create(&endpoint, &mut object, &self.ids.uid(), &self.now());
-        meta::drop_empty(&mut object);
-        let key = Key::new(meta::text(&object, "namespace"), meta::name(&object));
-        if self.store.get(endpoint.resource.table, &key).is_some() {
-            return Ok(None);
-        }
-        self.put(&endpoint.resource, key, object).map(Some)
     }
 
     fn resource(&self, group: &str, plural: &str) -> Option<Arc<Resource>> {
@@ -306,7 +282,7 @@ impl ClusterState {
         Ok(())
     }
 
-    fn write_status(
+    pub(super) fn write_status(
         &mut self,
         resource: &Resource,
         key: &Key,

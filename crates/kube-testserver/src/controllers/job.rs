@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{
     conditions,
-    replicas::{is_active, is_ready, remaining_capacity},
+    replicas::{is_active, is_ready, pod_from_template, remaining_capacity},
 };
 
 /// The next actions for a Job.
@@ -18,6 +18,21 @@ pub(crate) struct JobPlan {
     /// Seconds until a deadline or the time to live.
     pub(crate) requeue_after: Option<u64>,
     pub(crate) status: Value,
+}
+
+/// A new pod of a Job.
+pub(crate) fn pod_of_job(job: &Value) -> Value {
+    let mut pod = pod_from_template(job, &job["spec"]["template"]);
+    let metadata = &job["metadata"];
+    for (label, value) in [
+        ("batch.kubernetes.io/job-name", &metadata["name"]),
+        ("batch.kubernetes.io/controller-uid", &metadata["uid"]),
+        ("job-name", &metadata["name"]),
+        ("controller-uid", &metadata["uid"]),
+    ] {
+        pod["metadata"]["labels"][label] = value.clone();
+    }
+    pod
 }
 
 /// Plans a Job; `pods` are all pods that it owns. Failed pods are replaced at once, without back-off.

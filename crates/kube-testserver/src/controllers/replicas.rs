@@ -63,6 +63,11 @@ pub(crate) fn plan_replicas(set: &Value, pods: &[Value]) -> ReplicaPlan {
             status.insert(name.into(), count.into());
         }
     }
+    if active.len() < wanted
+        && let Some(failure) = failure(set)
+    {
+        status.insert("conditions".into(), json!([failure]));
+    }
     let create = wanted.saturating_sub(active.len()).min(remaining_capacity(pods));
     // Delete unready pods first, then the youngest.
     active.sort_by_key(|at| {
@@ -89,6 +94,23 @@ pub(crate) fn pod_from_template(owner: &Value, template: &Value) -> Value {
     metadata.insert("namespace".into(), owner["metadata"]["namespace"].clone());
     metadata.insert("ownerReferences".into(), json!([reference(owner)]));
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
+}
+
+/// The condition of a ReplicaSet whose pods were refused.
+const FAILURE: &str = "ReplicaFailure";
+
+fn failure(set: &Value) -> Option<&Value> {
+    set["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == FAILURE)
+}
+
+/// The status with the condition that a pod was refused. An earlier condition stays as it is, so that repeated refusals change nothing.
+pub(crate) fn with_failure(set: &Value, mut status: Value, message: &str, now: &str) -> Value {
+    let new = || {
+        json!({"type": FAILURE, "status": "True", "lastTransitionTime": now, "reason": "FailedCreate",
+            "message": message})
+    };
+    status["conditions"] = json!([failure(set).cloned().unwrap_or_else(new)]);
+    status
 }
 
 /// Whether the pod has neither finished nor is being deleted.

@@ -3,13 +3,13 @@ use serde_json::Value;
 
 use super::{
     ApiResponse, Call,
-    admission::{self, Attributes, Operation},
+    admission::{self, Attributes},
     body,
     managed_fields::Ownership,
     write,
 };
 use crate::{
-    auth::AuthorizationAttributes, cluster::ClusterState, meta, route::WriteOptions,
+    admission::Operation, auth::AuthorizationAttributes, cluster::ClusterState, meta, route::WriteOptions,
     status_error::StatusError, store::Key, strategy,
 };
 

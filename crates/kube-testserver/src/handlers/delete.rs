@@ -5,10 +5,11 @@ use serde_json::json;
 
 use super::{
     ApiResponse, Call, Content,
-    admission::{self, Attributes, Operation},
+    admission::{self, Attributes},
     body, read,
 };
 use crate::{
+    admission::{Operation, SYSTEM_CLASSES},
     cluster::{ClusterState, Deletion},
     route::{DeleteOptions, ListOptions},
     scheme::Endpoint,
@@ -76,7 +77,7 @@ pub(super) fn review(
     dry_run: bool,
 ) -> Result<Vec<String>, StatusError> {
     let mut warnings = Vec::new();
-    if cluster.webhooks.is_empty() {
+    if !cluster.reviews_every_request() {
         return Ok(warnings);
     }
     let old = call.read(cluster, stored)?;
@@ -109,8 +110,15 @@ pub(super) fn check_preconditions(
     }
 }
 
-/// Refuses to delete the system namespaces.
+/// Refuses to delete the namespaces and priority classes of the system.
 fn protect(call: &Call) -> Result<(), StatusError> {
+    let (endpoint, name) = (&call.endpoint, call.object_name());
+    if endpoint.resource.is("scheduling.k8s.io", "priorityclasses")
+        && SYSTEM_CLASSES.iter().any(|(system, ..)| *system == name)
+    {
+        let why = "this is a system priority class and cannot be deleted";
+        return Err(StatusError::forbidden(endpoint.group(), endpoint.plural(), name, why));
+    }
     if call.endpoint.is_core("namespaces")
         && matches!(call.object_name(), "default" | "kube-system" | "kube-public")
     {

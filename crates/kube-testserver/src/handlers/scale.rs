@@ -5,13 +5,14 @@ use serde_json::{Value, json};
 
 use super::{
     ApiResponse, Call, Content,
-    admission::{self, Attributes, Operation},
+    admission::{self, Attributes},
     apply, body,
     managed_fields::{self, Ownership},
     patch::{self as patches, Expected},
     update, write,
 };
 use crate::{
+    admission::Operation,
     apply::{Applied, Apply},
     cluster::ClusterState,
     meta, patch,

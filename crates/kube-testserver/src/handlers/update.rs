@@ -3,13 +3,14 @@ use serde_json::Value;
 
 use super::{
     ApiResponse, Call, Content,
-    admission::{self, Attributes, Operation},
+    admission::{self, Attributes},
     body, create,
     managed_fields::Ownership,
     write,
 };
 use crate::{
-    cluster::ClusterState, meta, route::WriteOptions, schema::FieldError, status_error::StatusError, strategy,
+    admission::Operation, cluster::ClusterState, meta, route::WriteOptions, schema::FieldError,
+    status_error::StatusError, strategy,
 };
 
 /// PUT: replaces an object, or the part that a subresource writes.

@@ -11,7 +11,7 @@ use super::{
     managed_fields::Ownership,
 };
 use crate::{
-    admission::validate_config,
+    admission::{validate_config, validate_policy},
     cluster::{ClusterState, Written},
     meta,
     route::{FieldValidation, WriteOptions},
@@ -82,7 +82,7 @@ pub(super) fn normalize(
     }
 }
 
-/// Calls the mutating webhooks and normalizes the object they return.
+/// Asks the built-in plugins, then the mutating webhooks, and normalizes what the webhooks return.
 pub(super) fn mutate(
     cluster: &ClusterState,
     write: Attributes<'_>,
@@ -90,7 +90,8 @@ pub(super) fn mutate(
     object: &mut Value,
     warnings: &mut Vec<String>,
 ) -> Result<(), StatusError> {
-    if cluster.webhooks.is_empty() || !admission::mutate(cluster, write, Some(object), warnings)? {
+    cluster.mutate_by_plugins(&write.write(), object).map_err(|failure| failure.warning(warnings))?;
+    if !cluster.reviews_every_request() || !admission::mutate(cluster, write, Some(object), warnings)? {
         return Ok(());
     }
     let options = WriteOptions { validation: FieldValidation::Ignore, ..WriteOptions::default() };
@@ -140,8 +141,11 @@ pub(super) fn finish(
         crd::complete(object);
     }
     ownership.record(cluster, call, old, object)?;
-    if endpoint.group() == "admissionregistration.k8s.io" && object["webhooks"].is_array() {
-        let errors = validate_config(object);
+    if endpoint.group() == "admissionregistration.k8s.io" && call.part() == WritePart::Main {
+        let mut errors = validate_policy(endpoint.plural(), object);
+        if object["webhooks"].is_array() {
+            errors.extend(validate_config(object));
+        }
         if !errors.is_empty() {
             return Err(StatusError::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors));
         }

@@ -15,13 +15,15 @@ use crate::{
     webhook::WebhookResponses,
 };
 
-/// Creates objects as a client would, CRDs and namespaces first, and keeps their status. Existing objects are replaced.
+/// Creates objects as a client would, CRDs, namespaces and classes first, and keeps their status. Existing objects are replaced.
 pub(crate) fn load(cluster: &mut ClusterState, manifests: Manifests) -> Result<(), LoadError> {
     let mut documents = manifests.read()?;
     documents.sort_by_key(|document| match document.value["kind"].as_str() {
         Some("CustomResourceDefinition") => 0,
         Some("Namespace") => 1,
-        _ => 2,
+        // Pods and claims name them.
+        Some("PriorityClass" | "StorageClass") => 2,
+        _ => 3,
     });
     for document in documents {
         let endpoint = endpoint(cluster, &document)?;

@@ -21,7 +21,10 @@ mod structural;
 pub(crate) mod types;
 mod validate;
 
-pub(crate) use cel::{Expression, Scope, untyped};
+pub(crate) use cel::{
+    AccessCheck, Authorize, CelValue, Expression, PolicyExpression, REQUEST_RESOURCE, Returns, Scope,
+    authorizer, cel_map, json_of, untyped,
+};
 pub(crate) use duplicates::duplicate_fields;
 pub(crate) use error::FieldError;
 pub(crate) use model::Schema;

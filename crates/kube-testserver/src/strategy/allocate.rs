@@ -74,11 +74,6 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
 
 fn pod(pod: &mut Value) {
     let Some(spec) = pod.get_mut("spec").filter(|spec| spec.is_object()) else { return };
-    for (field, value) in [("priority", json!(0)), ("preemptionPolicy", json!("PreemptLowerPriority"))] {
-        if spec[field].is_null() {
-            spec[field] = value;
-        }
-    }
     tolerate_lost_nodes(spec);
     let class = qos_class(spec);
     pod["status"] = json!({"phase": "Pending", "qosClass": class});

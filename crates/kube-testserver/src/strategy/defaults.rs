@@ -17,6 +17,7 @@ pub(crate) fn default(endpoint: &Endpoint, object: &mut Value) {
         ("", "pods") => pod(object),
         ("", "services") => service(object),
         ("", "nodes") => node(object),
+        ("", "limitranges") => limit_range(object),
         ("", "podtemplates") | ("apps", "replicasets") => template(object),
         ("", "replicationcontrollers") => {
             template(object);
@@ -105,6 +106,21 @@ fn node(node: &mut Value) {
     if let Some(range) = spec["podCIDR"].as_str().filter(|range| !range.is_empty()) {
         let ranges = json!([range]);
         fill(spec, "podCIDRs", ranges);
+    }
+}
+
+/// The limits of containers default to the largest ones, their requests to the limits, else to the smallest ones.
+fn limit_range(range: &mut Value) {
+    let Some(spec) = range.get_mut("spec").filter(|spec| spec.is_object()) else { return };
+    for item in items(spec, "limits").filter(|item| item["type"] == "Container") {
+        for (list, from) in [("default", "max"), ("defaultRequest", "default"), ("defaultRequest", "min")] {
+            for (name, amount) in item[from].as_object().cloned().into_iter().flatten() {
+                if item[list].is_null() {
+                    item[list] = json!({});
+                }
+                fill(&mut item[list], &name, amount);
+            }
+        }
     }
 }
 

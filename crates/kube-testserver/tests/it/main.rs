@@ -5,6 +5,7 @@
 
 mod access;
 mod accounts;
+mod admission;
 mod client;
 mod crds;
 mod crud;

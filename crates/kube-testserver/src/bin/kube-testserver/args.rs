@@ -4,6 +4,8 @@ use std::{
     path::PathBuf,
 };
 
+use kube_testserver::AdmissionPlugin;
+
 pub(crate) const USAGE: &str = "\
 A Kubernetes API server for development and tests, in one process.
 
@@ -25,6 +27,8 @@ A Kubernetes API server for development and tests, in one process.
   --without-pods     no node runs pods, and Deployments and Jobs create none; by default both do
   --without-kubelet  Deployments and Jobs create pods, but no node runs them
   --service-accounts create a service account and a ConfigMap with the CA certificate in every namespace
+  --disable-admission-plugins NAMES
+                     switch admission plugins off, such as Priority,DefaultStorageClass; all are on by default; repeatable
   --listen PORT=ADDR forward PORT of every pod to ADDR, such as 8080=127.0.0.1:3000; repeatable
   -v, --verbose      log every request to standard error
   -V, --version      print the version
@@ -58,6 +62,7 @@ pub(crate) struct Args {
     pub(crate) without_pods: bool,
     pub(crate) without_kubelet: bool,
     pub(crate) service_accounts: bool,
+    pub(crate) disabled_plugins: Vec<AdmissionPlugin>,
     /// Ports of pods and the addresses they forward to.
     pub(crate) listen: Vec<(u16, SocketAddr)>,
     pub(crate) verbose: bool,
@@ -79,6 +84,7 @@ impl Default for Args {
             without_pods: false,
             without_kubelet: false,
             service_accounts: false,
+            disabled_plugins: Vec::new(),
             listen: Vec::new(),
             verbose: false,
         }
@@ -105,6 +111,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
                 | "--kubeconfig"
                 | "--runtime-config"
                 | "--listen"
+                | "--disable-admission-plugins"
         );
         let value = match (takes_value, inline) {
             (true, None) => args.next().ok_or_else(|| format!("{flag} needs a value"))?,
@@ -135,6 +142,11 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             "--without-pods" => out.without_pods = true,
             "--without-kubelet" => out.without_kubelet = true,
             "--service-accounts" => out.service_accounts = true,
+            "--disable-admission-plugins" => {
+                for name in value.to_string_lossy().split(',') {
+                    out.disabled_plugins.push(name.parse().map_err(|why| format!("{flag}: {why}"))?);
+                }
+            }
             "--listen" => {
                 let text = value.to_string_lossy();
                 let wrong = || {
@@ -170,7 +182,7 @@ mod tests {
     #[test]
     fn arguments_are_read_or_refused_with_a_reason() {
         let all = "--port 0 --data=d --objects a --objects=b --kubeconfig k --tls --rbac --without-pods --without-kubelet --sync -v \
-                   --runtime-config api/beta=true --runtime-config=a/b --bind-address ::1 --san a.b --san=192.0.2.1 --service-accounts --listen 80=127.0.0.1:3000 --listen=81=[::1]:1";
+                   --runtime-config api/beta=true --runtime-config=a/b --bind-address ::1 --san a.b --san=192.0.2.1 --service-accounts --disable-admission-plugins=Priority,DefaultStorageClass --listen 80=127.0.0.1:3000 --listen=81=[::1]:1";
         let expected = Args {
             port: 0,
             bind_address: "::1".parse().unwrap(),
@@ -185,6 +197,7 @@ mod tests {
             without_pods: true,
             without_kubelet: true,
             service_accounts: true,
+            disabled_plugins: vec![AdmissionPlugin::Priority, AdmissionPlugin::DefaultStorageClass],
             listen: vec![(80, "127.0.0.1:3000".parse().unwrap()), (81, "[::1]:1".parse().unwrap())],
             verbose: true,
         };
@@ -194,6 +207,12 @@ mod tests {
         for (line, problem) in [
             ("--port", "--port needs a value"),
             ("--port 70000", "--port: expected a number from 0 to 65535, got \"70000\""),
+            (
+                "--disable-admission-plugins Priority,Foo",
+                "--disable-admission-plugins: unknown admission plugin \"Foo\": expected one of LimitRanger, Priority, DefaultStorageClass, \
+                 MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy, \
+                 ValidatingAdmissionWebhook, ResourceQuota",
+            ),
             ("--tls=1", "--tls takes no value"),
             (
                 "--bind-address localhost",
@@ -228,6 +247,7 @@ mod tests {
             "--without-pods",
             "--without-kubelet",
             "--service-accounts",
+            "--disable-admission-plugins",
             "--listen",
             "-v",
             "-V",

@@ -89,6 +89,9 @@ async fn start(args: &Args) -> Result<TestServer, StartError> {
     if args.service_accounts {
         builder = builder.with(BuiltInController::ServiceAccounts);
     }
+    for plugin in &args.disabled_plugins {
+        builder = builder.disable_admission_plugin(*plugin);
+    }
     if args.verbose {
         builder = builder.on_response(|record| eprintln!("{record}"));
     }

@@ -1,37 +1,13 @@
 use serde_json::{Map, Value, json};
 
 use super::super::Call;
-use crate::{cluster::ClusterState, conversion, scheme::Endpoint, status_error::StatusError};
-
-/// The operation under admission.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::handlers) enum Operation {
-    Create,
-    Update,
-    Delete,
-    /// A connection into a pod; the object holds its options.
-    Connect,
-}
-
-impl Operation {
-    pub(in crate::handlers) fn name(self) -> &'static str {
-        match self {
-            Self::Create => "CREATE",
-            Self::Update => "UPDATE",
-            Self::Delete => "DELETE",
-            Self::Connect => "CONNECT",
-        }
-    }
-
-    fn options(self) -> Option<&'static str> {
-        match self {
-            Self::Create => Some("CreateOptions"),
-            Self::Update => Some("UpdateOptions"),
-            Self::Delete => Some("DeleteOptions"),
-            Self::Connect => None,
-        }
-    }
-}
+use crate::{
+    admission::{Operation, Write},
+    cluster::ClusterState,
+    conversion,
+    scheme::Endpoint,
+    status_error::StatusError,
+};
 
 /// A write, as webhooks see it. `object` and `old` are the objects of the endpoint or of its subresource.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +22,17 @@ pub(in crate::handlers) struct Attributes<'a> {
 impl Attributes<'_> {
     pub(super) fn endpoint(&self) -> &Endpoint {
         &self.call.endpoint
+    }
+
+    /// The write, as built-in plugins see it.
+    pub(in crate::handlers) fn write(&self) -> Write<'_> {
+        Write {
+            operation: self.operation,
+            endpoint: self.endpoint(),
+            subresource: self.call.subresource.as_deref(),
+            namespace: self.call.namespace.as_deref(),
+            old: self.old,
+        }
     }
 
     /// The new object, else the old one.

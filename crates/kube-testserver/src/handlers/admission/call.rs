@@ -26,7 +26,7 @@ pub(super) fn call_webhook(
     if write.call.webhook_responses.are_disabled() {
         return Ok(None);
     }
-    let (endpoint, mut request) = match matching::matching_version(cluster, hook, write) {
+    let (endpoint, mut request) = match matching::webhook_request(cluster, hook, write) {
         Ok(None) => return Ok(None),
         Ok(Some(matched)) => matched,
         Err(MatchError::Conversion(failure)) => return Err(failure),

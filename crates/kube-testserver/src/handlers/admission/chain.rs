@@ -3,15 +3,16 @@ use std::collections::BTreeSet;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
-use super::{Attributes, call::call_webhook};
+use super::{Attributes, call::call_webhook, mutations::MutatingPolicies, policies};
 use crate::{
+    admission::AdmissionPlugin,
     cluster::ClusterState,
     conversion,
     patch::{self, PatchError},
     status_error::StatusError,
 };
 
-/// Calls the mutating webhooks in order. A webhook with reinvocation is called reinvoked when a later one changed the object. Returns whether the object changed.
+/// Evaluates the mutating policies, then calls the mutating webhooks. Policies with reinvocation are evaluated again when the object changed after them. Returns whether the object changed.
 ///
 /// `object` is separate from the rest of the write because it changes; a deletion has none.
 pub(in crate::handlers) fn mutate(
@@ -20,9 +21,32 @@ pub(in crate::handlers) fn mutate(
     mut object: Option<&mut Value>,
     warnings: &mut Vec<String>,
 ) -> Result<bool, StatusError> {
+    let mut policies = MutatingPolicies::default();
+    let mut changed = match object.as_deref_mut() {
+        Some(object) => policies.run(cluster, &write, object).map_err(|f| f.warning(warnings))?,
+        None => false,
+    };
+    let by_webhooks = mutate_by_webhooks(cluster, write, object.as_deref_mut(), warnings)?;
+    if let Some(object) = object {
+        changed |=
+            policies.run_again(cluster, &write, object, by_webhooks).map_err(|f| f.warning(warnings))?;
+    }
+    Ok(changed || by_webhooks)
+}
+
+/// Calls the mutating webhooks in order. A webhook with reinvocation is called again when a later one changed the object. Returns whether the object changed.
+fn mutate_by_webhooks(
+    cluster: &ClusterState,
+    write: Attributes<'_>,
+    mut object: Option<&mut Value>,
+    warnings: &mut Vec<String>,
+) -> Result<bool, StatusError> {
     let hooks = &cluster.webhooks.mutating;
     let mut changed = false;
     let (mut called, mut reinvoked) = (BTreeSet::new(), BTreeSet::new());
+    if !cluster.admits_by(AdmissionPlugin::MutatingAdmissionWebhook) {
+        return Ok(false);
+    }
     for round in 0..2 {
         for (i, hook) in hooks.iter().enumerate() {
             if round > 0 && !reinvoked.contains(&i) {
@@ -62,13 +86,18 @@ pub(in crate::handlers) fn mutate(
     Ok(changed)
 }
 
-/// Calls the validating webhooks. The first refusal in order is returned.
+/// Asks the built-in plugins, the validating policies, the validating webhooks, and last the quotas. The first refusal in order is returned.
 pub(in crate::handlers) fn validate(
     cluster: &ClusterState,
     write: &Attributes<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<(), StatusError> {
-    for hook in &cluster.webhooks.validating {
+    if let Some(object) = write.object {
+        cluster.validate_by_plugins(&write.write(), object).map_err(|failure| failure.warning(warnings))?;
+    }
+    policies::validate(cluster, write, warnings).map_err(|failure| failure.warning(warnings))?;
+    let hooks = &cluster.webhooks.validating;
+    for hook in hooks.iter().filter(|_| cluster.admits_by(AdmissionPlugin::ValidatingAdmissionWebhook)) {
         let Some((response, _)) =
             call_webhook(cluster, hook, write, 0, false).map_err(|failure| failure.warning(warnings))?
         else {
@@ -79,7 +108,12 @@ pub(in crate::handlers) fn validate(
             return Err(response.refusal(&hook.name).warning(warnings));
         }
     }
-    Ok(())
+    match write.object {
+        Some(object) => {
+            cluster.validate_usage(&write.write(), object).map_err(|failure| failure.warning(warnings))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Applies a patch to the object that the webhook saw.

@@ -1,10 +1,10 @@
-//! Whether a webhook's rules and selectors match a write.
+//! Whether rules and selectors match a write.
 
 use serde_json::Value;
 
 use super::Attributes;
 use crate::{
-    admission::Webhook,
+    admission::{MatchResources, Matched, Webhook},
     cluster::ClusterState,
     schema::{Scope, untyped},
     scheme::{Endpoint, Scheme},
@@ -24,52 +24,63 @@ pub(super) enum MatchError {
 ///
 /// # Errors
 /// A condition that cannot be evaluated, or a failed conversion.
-pub(super) fn matching_version(
+pub(super) fn webhook_request(
     cluster: &ClusterState,
     hook: &Webhook,
     write: &Attributes<'_>,
 ) -> Result<Option<(Endpoint, Value)>, MatchError> {
-    // Webhook configurations are exempt, so that a failing webhook can be removed.
-    if write.endpoint().group() == "admissionregistration.k8s.io"
-        && write.endpoint().plural().ends_with("webhookconfigurations")
-    {
-        return Ok(None);
-    }
-    let Some(endpoint) = by_rules(&cluster.scheme, hook, write) else { return Ok(None) };
-    if !in_namespace(cluster, hook, write) || !labelled(&hook.object_selector, write) {
-        return Ok(None);
-    }
+    let Some(endpoint) = matched_version(cluster, &hook.matches, write) else { return Ok(None) };
     let request = write.request(cluster, &endpoint).map_err(MatchError::Conversion)?;
     let holds = conditions_hold(hook, &request).map_err(MatchError::Condition)?;
     Ok(holds.then_some((endpoint, request)))
 }
 
-fn by_rules(scheme: &Scheme, hook: &Webhook, write: &Attributes<'_>) -> Option<Endpoint> {
-    let (sub, namespaced) = (write.call.subresource.as_deref(), write.call.namespace.is_some());
-    let matches = |endpoint: &Endpoint| {
-        let mut rules = hook.rules.iter();
-        rules.any(|rule| rule.matches(write.operation.name(), endpoint, sub, namespaced))
-    };
-    let own = write.endpoint();
-    if matches(own) {
-        return Some(own.clone());
+/// The version of the resource that the rules match, if the selectors match too.
+pub(super) fn matched_version(
+    cluster: &ClusterState,
+    resources: &MatchResources,
+    write: &Attributes<'_>,
+) -> Option<Endpoint> {
+    // The configuration of admission is exempt, so that a webhook or policy that refuses everything can be removed.
+    if write.endpoint().group() == "admissionregistration.k8s.io" {
+        return None;
     }
-    let mut others = scheme.endpoints_of(own.resource.table).filter(|_| hook.equivalent);
-    others.find(|other| matches(other)).cloned()
+    let endpoint = by_rules(&cluster.scheme, resources, write)?;
+    selected(cluster, resources, write).then_some(endpoint)
 }
 
-fn in_namespace(cluster: &ClusterState, hook: &Webhook, write: &Attributes<'_>) -> bool {
-    if hook.namespace_selector.is_empty() {
+/// Whether the selectors match.
+pub(super) fn selected(cluster: &ClusterState, resources: &MatchResources, write: &Attributes<'_>) -> bool {
+    in_namespace(cluster, &resources.namespace_selector, write) && labelled(&resources.object_selector, write)
+}
+
+fn by_rules(scheme: &Scheme, resources: &MatchResources, write: &Attributes<'_>) -> Option<Endpoint> {
+    let matched = Matched {
+        operation: write.operation.name(),
+        subresource: write.call.subresource.as_deref(),
+        namespaced: write.call.namespace.is_some(),
+        name: write.name(),
+    };
+    let own = write.endpoint();
+    if resources.has(own, matched) {
+        return Some(own.clone());
+    }
+    let mut others = scheme.endpoints_of(own.resource.table).filter(|_| resources.equivalent);
+    others.find(|other| resources.has(other, matched)).cloned()
+}
+
+fn in_namespace(cluster: &ClusterState, selector: &LabelSelector, write: &Attributes<'_>) -> bool {
+    if selector.is_empty() {
         return true;
     }
     let endpoint = write.endpoint();
     if endpoint.is_core("namespaces") && write.call.subresource.is_none() {
-        return write.subject().is_none_or(|object| selects(&hook.namespace_selector, object));
+        return write.subject().is_none_or(|object| selects(selector, object));
     }
     let Some(name) = write.call.namespace.as_deref() else { return true };
     let namespaces = cluster.scheme.by_plural("", "namespaces");
     let found = namespaces.and_then(|e| cluster.store.get(e.resource.table, &Key::new(None, name)));
-    found.is_some_and(|namespace| hook.namespace_selector.matches(|key| namespace.label(key)))
+    found.is_some_and(|namespace| selector.matches(|key| namespace.label(key)))
 }
 
 fn labelled(selector: &LabelSelector, write: &Attributes<'_>) -> bool {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Attributes, Operation, mutate, validate};
-use crate::{cluster::ClusterState, handlers::Call, status_error::StatusError};
+use super::{Attributes, mutate, validate};
+use crate::{admission::Operation, cluster::ClusterState, handlers::Call, status_error::StatusError};
 
 /// Calls all webhooks for an object posted to a subresource.
 pub(in crate::handlers) fn admit_posted(
@@ -27,7 +27,7 @@ pub(in crate::handlers) fn admit_posted(
 
 /// Calls all webhooks for a connection into a pod. Their patches are ignored: the query has the options.
 pub(in crate::handlers) fn admit_connection(cluster: &ClusterState, call: &Call) -> Result<(), StatusError> {
-    if cluster.webhooks.is_empty() {
+    if !cluster.reviews_every_request() {
         return Ok(());
     }
     let write = Attributes { operation: Operation::Connect, call, object: None, old: None, dry_run: false };

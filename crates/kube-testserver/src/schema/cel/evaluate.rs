@@ -14,7 +14,7 @@ use crate::schema::{
 };
 
 /// The cost budget of one object, so that no schema blocks the server.
-const BUDGET: u64 = 10_000_000;
+pub(super) const BUDGET: u64 = 10_000_000;
 /// Errors after which rules are not evaluated, because they could access missing or wrong values.
 const BLOCKING: [&str; 5] = [
     "FieldValueRequired",

@@ -3,10 +3,13 @@
 //!
 //! `check` validates the rules of a new schema, `evaluate` applies rules to objects. The language and Kubernetes' functions come from the `cel` and `kube-cel` crates.
 
+mod authorizer;
 mod check;
 mod cost;
 mod evaluate;
+mod policy;
 mod program;
+mod rewrite;
 mod rule;
 mod typing;
 mod value;
@@ -14,8 +17,13 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use authorizer::{AccessCheck, Authorize, authorizer};
 pub(super) use check::check as check_definition;
 pub(super) use evaluate::field as check_place;
+pub(crate) use policy::{PolicyExpression, Returns, json as json_of};
 pub(crate) use program::{Expression, Scope};
+pub(crate) use rewrite::REQUEST_RESOURCE;
 pub(super) use rule::{ValidationRule, rules_of};
-pub(crate) use value::untyped;
+pub(crate) use value::{cel_map, untyped};
+
+pub(crate) use kube_cel::cel::Value as CelValue;

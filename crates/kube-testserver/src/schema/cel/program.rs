@@ -5,6 +5,10 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use super::{
+    authorizer,
+    rewrite::{Structs, resolved},
+};
 use crate::schema::pattern;
 use kube_cel::{
     KubeCelExt,
@@ -52,6 +56,15 @@ pub(crate) struct Scope<'a> {
 impl Expression {
     /// Compiles; the error is the parser's.
     pub(crate) fn compile(text: &str) -> Result<Self, String> {
+        Self::parse(text, Structs::Refused)
+    }
+
+    /// Compiles an expression that may construct the objects of mutations.
+    pub(super) fn compile_mutation(text: &str) -> Result<Self, String> {
+        Self::parse(text, Structs::OfMutations)
+    }
+
+    fn parse(text: &str, structs: Structs) -> Result<Self, String> {
         if text.len() > MAX_LENGTH {
             return Err(format!(
                 "expression code point size exceeds limit: size: {}, limit {MAX_LENGTH}",
@@ -64,7 +77,7 @@ impl Expression {
         let ast = Parser::new().enable_optional_syntax(true).parse(text);
         // Genuine servers indent the lines below an error.
         let ast = ast.map_err(|error| error.to_string().replace("\n|", "\n |"))?;
-        let mut program = ast.clone();
+        let mut program = resolved(ast.clone(), structs);
         let steps = prepare(&mut program);
         Ok(Self { ast, program, steps })
     }
@@ -146,6 +159,7 @@ static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     context.add_function("matches", matches);
     context.add_function(MEMBER, optional_member);
     context.add_function(COUNT, count);
+    authorizer::register(&mut context);
     for name in TYPES {
         context.add_variable_from_value(name, Value::Opaque(Arc::new(TypeName(name))));
     }

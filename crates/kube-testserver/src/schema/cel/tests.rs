@@ -358,3 +358,10 @@ fn no_rule_hangs_or_panics() {
         assert!(!refused(ruled("string", json!([{"rule": rule}]))).is_empty());
     }
 }
+
+/// The evaluator has no structs: evaluating one would panic.
+#[test]
+fn struct_literals_are_refused() {
+    let errors = refused(ruled("integer", json!([{"rule": "Foo{a: 1}.a == self"}])));
+    assert!(errors.len() == 1 && errors[0].contains("undeclared reference to 'Foo'"), "{errors:?}");
+}

@@ -1,6 +1,10 @@
 //! Converts JSON to CEL values by the schema.
 
-use std::{cmp::Ordering, collections::HashMap, sync::Arc, sync::LazyLock};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, LazyLock},
+};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use kube_cel::cel::{
@@ -140,6 +144,11 @@ fn formatted(node: &Node, text: &str) -> Cel {
         Some("byte") => BASE64_STANDARD.decode(text).map_or(plain, |bytes| Cel::Bytes(Arc::new(bytes))),
         _ => plain,
     }
+}
+
+/// A map of values.
+pub(crate) fn cel_map(members: &BTreeMap<&str, Cel>) -> Cel {
+    map(members.iter().map(|(name, value)| (key(name), value.clone())).collect())
 }
 
 fn key(name: &str) -> Key {

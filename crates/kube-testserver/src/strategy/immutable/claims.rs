@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::without;
-use crate::schema::FieldError;
+use crate::{quantity::Quantity, schema::FieldError};
 
 const WHY: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 const SIZE: &str = "spec.resources.requests.storage";
@@ -21,40 +21,15 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     if without(&old["spec"], &free) != without(&new["spec"], &free) {
         errors.push(FieldError::forbidden("spec", WHY));
     }
-    let size = |spec: &Value| bytes(&spec["resources"]["requests"]["storage"]);
+    let size = |spec: &Value| Quantity::read(&spec["resources"]["requests"]["storage"]);
     if let (Some(before), Some(now)) = (size(&old["spec"]), size(&new["spec"]))
         && now < before
     {
-        let capacity = bytes(&old["status"]["capacity"]["storage"]);
+        let capacity = Quantity::read(&old["status"]["capacity"]["storage"]);
         if capacity.is_none_or(|capacity| now <= capacity) {
             errors.push(FieldError::forbidden(SIZE, "field can not be less than status.capacity"));
         }
     }
-}
-
-/// The number of a quantity. The rounding of a float does not matter for sizes of volumes.
-fn bytes(quantity: &Value) -> Option<f64> {
-    let text = quantity.as_str()?;
-    let end = text.find(|c: char| !matches!(c, '0'..='9' | '.' | '+' | '-')).unwrap_or(text.len());
-    let (number, suffix) = text.split_at(end);
-    let factor = match suffix {
-        "m" => 0.001,
-        "" => 1.0,
-        "k" => 1e3,
-        "M" => 1e6,
-        "G" => 1e9,
-        "T" => 1e12,
-        "P" => 1e15,
-        "E" => 1e18,
-        "Ki" => 1024_f64,
-        "Mi" => 1024_f64.powi(2),
-        "Gi" => 1024_f64.powi(3),
-        "Ti" => 1024_f64.powi(4),
-        "Pi" => 1024_f64.powi(5),
-        "Ei" => 1024_f64.powi(6),
-        _ => return text.parse().ok(),
-    };
-    Some(number.parse::<f64>().ok()? * factor)
 }
 
 #[cfg(test)]

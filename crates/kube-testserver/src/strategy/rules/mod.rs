@@ -1,13 +1,18 @@
 //! Validation of built-in kinds beyond their schemas, with the messages of the genuine server.
 
 mod data;
+mod errors;
 mod event;
+mod limit_range;
+mod priority_class;
+mod resource_quota;
 mod service;
 mod template;
 mod workload;
 
 use serde_json::Value;
 
+use self::errors::Errors;
 use crate::{schema::FieldError, scheme::Endpoint};
 
 /// Validates an object of a built-in kind.
@@ -21,50 +26,18 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Ve
         ("", "pods") => template::validate(spec, "spec", &mut errors),
         ("", "services") => service::validate(spec, &mut errors),
         ("" | "events.k8s.io", "events") => event::validate(endpoint, object, created, &mut errors),
+        ("", "limitranges") => limit_range::validate(spec, &mut errors),
+        ("", "resourcequotas") => resource_quota::validate(spec, &mut errors),
         ("", "configmaps" | "secrets") => data::validate(object, &mut errors),
         ("", "replicationcontrollers")
         | ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets") => {
             workload::validate(endpoint.plural(), spec, &mut errors);
         }
+        ("scheduling.k8s.io", "priorityclasses") => priority_class::validate(object, &mut errors),
         ("batch", "jobs") => workload::job(spec, &mut errors),
         _ => {}
     }
     errors.0
-}
-
-/// The errors so far.
-#[derive(Default)]
-struct Errors(Vec<FieldError>);
-
-impl Errors {
-    fn add(&mut self, error: FieldError) {
-        self.0.push(error);
-    }
-
-    fn required(&mut self, field: String, detail: &str) {
-        self.add(FieldError::required(field, detail));
-    }
-
-    /// Adds the error of a name, if there is one.
-    fn text(&mut self, field: String, text: &str, problem: Option<String>) {
-        if let Some(problem) = problem {
-            self.add(FieldError::invalid(field, format!("{text:?}"), &problem));
-        }
-    }
-
-    /// Refuses negative counts.
-    fn count(&mut self, field: &str, value: &Value) {
-        if let Some(number) = value.as_i64().filter(|number| *number < 0) {
-            self.add(FieldError::invalid(field, number, "must be greater than or equal to 0"));
-        }
-    }
-
-    /// Refuses invalid ports.
-    fn port(&mut self, field: String, value: &Value) {
-        if let Some(number) = value.as_i64().filter(|number| !(1..=65_535).contains(number)) {
-            self.add(FieldError::invalid(field, number, "must be between 1 and 65535, inclusive"));
-        }
-    }
 }
 
 fn text(value: &Value) -> &str {

@@ -310,4 +310,18 @@ pub(super) const TABLE: &str = r"
     optional(A).value() A
     optional(A).or(optional(A)) optional(A)
     optional(A).orValue(A) A
+    :jsonpatch.escapeKey(string) string
+    Authorizer.path(string) PathCheck
+    Authorizer.group(string) GroupCheck
+    Authorizer.serviceAccount(string, string) Authorizer
+    GroupCheck.resource(string) ResourceCheck
+    ResourceCheck.subresource(string) ResourceCheck
+    ResourceCheck.namespace(string) ResourceCheck
+    ResourceCheck.name(string) ResourceCheck
+    PathCheck.check(string) Decision
+    ResourceCheck.check(string) Decision
+    Decision.allowed() bool
+    Decision.errored() bool
+    Decision.error() string
+    Decision.reason() string
 ";

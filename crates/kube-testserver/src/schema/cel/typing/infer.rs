@@ -13,7 +13,10 @@ use super::{
     signature,
     unify::Known,
 };
-use crate::schema::model::Field;
+use crate::schema::{
+    cel::{policy::Returns, program::entry_parts, rewrite::Structs},
+    model::Field,
+};
 
 /// The required type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,22 +57,52 @@ pub(in crate::schema::cel) fn check(
     let this = Kind::of(field, "selfType").ok_or(Refusal::Schema)?;
     let old = if optional_old { Kind::Optional(Box::new(this.clone())) } else { this.clone() };
     let scope = BTreeMap::from([("self".to_owned(), this), ("oldSelf".to_owned(), old)]);
-    let positions = Positions::of(text, ast);
-    let mut infer =
-        Infer { positions: &positions, scope, known: Known::default(), failures: Failures::default() };
-    let found = infer.expr(ast);
-    if let Some(why) = infer.failures.shown(text) {
-        return Err(Refusal::Compilation(why));
-    }
-    literals::check(text, ast, &positions)?;
-    match (wanted, infer.known.resolved(&found)) {
+    match (wanted, infer(text, ast, scope, Structs::Refused)?) {
         (Wanted::Bool, Kind::Named("bool")) | (Wanted::String, Kind::Named("string")) => Ok(()),
         _ => Err(Refusal::Result),
     }
 }
 
+/// Whether an expression over `variables`, of whose types nothing is known, returns what it has to.
+pub(in crate::schema::cel) fn returns(
+    text: &str,
+    ast: &IdedExpr,
+    variables: &[&str],
+    structs: Structs,
+    returns: Returns,
+) -> Result<bool, String> {
+    let scope = variables.iter().map(|name| ((*name).to_owned(), Kind::Dyn)).collect();
+    let found = infer(text, ast, scope, structs).map_err(|refusal| match refusal {
+        Refusal::Compilation(why) | Refusal::Instantiation(why) => why,
+        Refusal::Result | Refusal::Schema => String::new(),
+    })?;
+    Ok(match returns {
+        Returns::Anything => true,
+        Returns::Bool => matches!(found, Kind::Named("bool") | Kind::Dyn),
+        Returns::String => matches!(found, Kind::Named("string") | Kind::Dyn),
+    })
+}
+
+fn infer<'f>(
+    text: &str,
+    ast: &IdedExpr,
+    scope: BTreeMap<String, Kind<'f>>,
+    structs: Structs,
+) -> Result<Kind<'f>, Refusal> {
+    let positions = Positions::of(text, ast);
+    let (known, failures) = (Known::default(), Failures::default());
+    let mut infer = Infer { positions: &positions, structs, scope, known, failures };
+    let found = infer.expr(ast);
+    if let Some(why) = infer.failures.shown(text) {
+        return Err(Refusal::Compilation(why));
+    }
+    literals::check(text, ast, &positions)?;
+    Ok(infer.known.resolved(&found))
+}
+
 struct Infer<'f, 'p> {
     positions: &'p Positions,
+    structs: Structs,
     scope: BTreeMap<String, Kind<'f>>,
     known: Known<'f>,
     failures: Failures,
@@ -98,6 +131,11 @@ impl<'f> Infer<'f, '_> {
             Expr::List(list) => self.list(list),
             Expr::Map(map) => self.map(map),
             Expr::Struct(made) if made.type_name.starts_with("google.protobuf.") => Kind::Dyn,
+            Expr::Struct(made) if self.structs.permits(&made.type_name) => {
+                let fields = made.entries.iter().flat_map(|entry| entry_parts(&entry.expr));
+                fields.for_each(|field| drop(self.expr(field)));
+                Kind::Dyn
+            }
             Expr::Struct(made) => self.undeclared(expr, &made.type_name),
         }
     }

@@ -15,4 +15,4 @@ mod unify;
 #[cfg(test)]
 mod tests;
 
-pub(super) use infer::{Refusal, Wanted, check};
+pub(super) use infer::{Refusal, Wanted, check, returns};

@@ -119,6 +119,11 @@ fn named(name: &'static str) -> Term {
         "CIDR" => Term::Named("net.CIDR"),
         "Format" => Term::Named("kubernetes.NamedFormat"),
         "Semver" => Term::Named("kubernetes.Semver"),
+        "Authorizer" => Term::Named("kubernetes.authorization.Authorizer"),
+        "PathCheck" => Term::Named("kubernetes.authorization.PathCheck"),
+        "GroupCheck" => Term::Named("kubernetes.authorization.GroupCheck"),
+        "ResourceCheck" => Term::Named("kubernetes.authorization.ResourceCheck"),
+        "Decision" => Term::Named("kubernetes.authorization.Decision"),
         name => Term::Named(name),
     }
 }

@@ -1,0 +1,70 @@
+//! Expressions of admission policies.
+
+use kube_cel::cel::{Value as Cel, objects::Key};
+use serde_json::{Map, Number, Value};
+
+use super::{Expression, rewrite::Structs, typing};
+
+/// What an expression has to return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Returns {
+    Anything,
+    Bool,
+    String,
+}
+
+/// The kind of an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PolicyExpression {
+    Plain,
+    /// May construct `Object` and `JSONPatch`.
+    Mutation,
+}
+
+impl PolicyExpression {
+    /// Parses an expression. Its variables are not checked.
+    pub(crate) fn parse(self, text: &str) -> Result<Expression, String> {
+        match self {
+            Self::Plain => Expression::compile(text),
+            Self::Mutation => Expression::compile_mutation(text),
+        }
+    }
+
+    /// Checks an expression over `variables`, of whose types nothing is known. The error is the genuine server's.
+    pub(crate) fn check(self, text: &str, variables: &[&str], returns: Returns) -> Result<(), String> {
+        let refused = |why| format!("compilation failed: {why}");
+        let expression = self.parse(text).map_err(refused)?;
+        let structs = match self {
+            Self::Plain => Structs::Refused,
+            Self::Mutation => Structs::OfMutations,
+        };
+        let fits = typing::returns(text, expression.ast(), variables, structs, returns).map_err(refused)?;
+        match returns {
+            _ if fits => Ok(()),
+            Returns::String => Err("must evaluate to string".into()),
+            Returns::Bool | Returns::Anything => Err("must evaluate to bool".into()),
+        }
+    }
+}
+
+/// The JSON of a result; `None` when it has none.
+pub(crate) fn json(value: &Cel) -> Option<Value> {
+    Some(match value {
+        Cel::Null => Value::Null,
+        Cel::Bool(value) => (*value).into(),
+        Cel::Int(number) => (*number).into(),
+        Cel::UInt(number) => (*number).into(),
+        Cel::Float(number) => Number::from_f64(*number)?.into(),
+        Cel::String(text) => text.as_str().into(),
+        Cel::List(items) => items.iter().map(json).collect::<Option<Vec<Value>>>()?.into(),
+        Cel::Map(map) => {
+            let mut members = Map::new();
+            for (key, value) in map.map.iter() {
+                let Key::String(name) = key else { return None };
+                members.insert(name.to_string(), json(value)?);
+            }
+            members.into()
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,43 @@
+//! PriorityClasses: names and values of the system's own classes are reserved.
+
+use serde_json::Value;
+
+use super::Errors;
+use crate::{
+    admission::{HIGHEST_USER_PRIORITY, SYSTEM_CLASSES},
+    meta,
+    schema::FieldError,
+};
+
+const POLICIES: [&str; 2] = ["PreemptLowerPriority", "Never"];
+
+pub(super) fn validate(class: &Value, errors: &mut Errors) {
+    let (name, value) = (meta::name(class), class["value"].as_i64().unwrap_or(0));
+    if name.starts_with("system-") {
+        if let Some(why) = not_of_system(name, value, class["globalDefault"] == true) {
+            let why = format!(
+                "priority class names with 'system-' prefix are reserved for system use only. error: {why}"
+            );
+            errors.add(FieldError::forbidden("metadata.name", &why));
+        }
+    } else if value > HIGHEST_USER_PRIORITY {
+        let why = format!("maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}");
+        errors.add(FieldError::forbidden("value", &why));
+    }
+    if let Some(policy) = class["preemptionPolicy"].as_str().filter(|policy| !POLICIES.contains(policy)) {
+        let supported = POLICIES.map(|policy| format!("{policy:?}"));
+        errors.add(FieldError::not_supported("preemptionPolicy", format!("{policy:?}"), &supported));
+    }
+}
+
+/// Why a class is not one of the system's.
+fn not_of_system(name: &str, value: i64, default: bool) -> Option<String> {
+    let Some((_, known, _)) = SYSTEM_CLASSES.iter().find(|(known, ..)| *known == name) else {
+        return Some(format!("{name} is not a known system priority class"));
+    };
+    match () {
+        () if *known != value => Some(format!("value of {name} PriorityClass must be {known}")),
+        () if default => Some(format!("globalDefault of {name} PriorityClass must be false")),
+        () => None,
+    }
+}
