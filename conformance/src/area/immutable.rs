@@ -152,7 +152,8 @@ fn binding() -> Value {
 }
 
 fn claim(more: Value) -> Value {
-    let spec = json!({"accessModes": ["ReadWriteOnce"], "storageClassName": "none", "resources": {"requests": {"storage": "1Gi"}}});
+    // Not the class of the volumes of other cases, which would be bound to it.
+    let spec = json!({"accessModes": ["ReadWriteOnce"], "storageClassName": "without-volumes", "resources": {"requests": {"storage": "1Gi"}}});
     json!({"spec": merged(&spec, &more)})
 }
 

@@ -33,6 +33,8 @@ async fn the_suite_finds_every_breakage() {
     let known: BTreeSet<String> = conformance::list(&Options::default())
         .iter()
         .filter_map(|(id, _)| id.split_once('/').map(|(area, _)| area.to_owned()))
+        // Its cases fail on the embedded server: they are what it does not check.
+        .filter(|area| area != "unchecked")
         .collect();
     assert_eq!(covered, known, "the areas of the table, and the areas of the suite");
 

@@ -106,7 +106,7 @@ pub(crate) const BREAKAGES: &[Breakage] = &[
     asks("finalizers", "finalizers of a new object are not stored", &["delete", "finalizers"], |asked| if asked.is(Method::POST) {
         asked.drop_fields(&["/metadata/finalizers"]);
     }),
-    asks("cel-rules", "CEL rules of CRDs are not evaluated", &["cel", "cost"], |asked| if asked.path().contains(CRDS) {
+    asks("cel-rules", "CEL rules of CRDs are not evaluated", &["cel", "cost", "rules"], |asked| if asked.path().contains(CRDS) {
         asked.edit(|crd| remove_everywhere(crd, "x-kubernetes-validations"));
     }),
     asks("schema-defaults", "defaults of CRDs are not applied", &["schema"], |asked| if asked.path().contains(CRDS) {
@@ -129,6 +129,27 @@ pub(crate) const BREAKAGES: &[Breakage] = &[
     }),
     asks("autoscaler-behavior", "annotations of autoscaling/v1 are dropped", &["autoscalers"], |asked| if asked.path().contains("/horizontalpodautoscalers") {
         asked.drop_fields(&["/metadata/annotations"]);
+    }),
+    asks("column-types", "the types of printer columns are not checked", &["definitions"], |asked| if asked.path().contains(CRDS) {
+        asked.edit(|crd| remove_everywhere(crd, "additionalPrinterColumns"));
+    }),
+    asks("multiples", "multipleOf in schemas is ignored", &["values"], |asked| if asked.path().contains(CRDS) {
+        asked.edit(|crd| remove_everywhere(crd, "multipleOf"));
+    }),
+    asks("pod-priority", "pods have no priority class", &["priority"], |asked| if asked.path().ends_with("/pods") {
+        asked.drop_fields(&["/spec/priorityClassName"]);
+    }),
+    asks("default-class", "no StorageClass is the default", &["storageclass"], |asked| if asked.path().ends_with("/storageclasses") {
+        asked.drop_fields(&["/metadata/annotations"]);
+    }),
+    asks("limits", "LimitRanges limit nothing", &["limitrange"], |asked| if asked.path().contains("/limitranges") {
+        asked.edit(|range| range["spec"]["limits"] = json!([]));
+    }),
+    asks("quotas", "quotas limit nothing", &["quota"], |asked| if asked.path().contains("/resourcequotas") {
+        asked.edit(|quota| quota["spec"]["hard"] = json!({}));
+    }),
+    asks("policy-bindings", "bindings of admission policies bind nothing", &["policies"], |asked| if asked.path().ends_with("policybindings") {
+        asked.edit(|binding| binding["spec"]["policyName"] = json!("none"));
     }),
 
     // ---- status codes and errors
