@@ -37,25 +37,26 @@ fn filled() -> (Store<ConfigMap>, Writer<ConfigMap>) {
     (store, writer)
 }
 
+struct Runs {
+    starts: Mutex<Vec<Duration>>,
+    action: Box<dyn Fn(usize) -> Action + Send + Sync>,
+}
+
 /// Runs until the output ends, at most for an hour. Returns when the reconciles started; `action` is called with their number.
 async fn starts(
     controller: Controller<ConfigMap>,
     action: impl Fn(usize) -> Action + Send + Sync + 'static,
 ) -> Vec<Duration> {
     let began = Instant::now();
-    let starts = Arc::new(Mutex::new(Vec::new()));
-    let reconcile = |_, context: Arc<(Arc<Mutex<Vec<Duration>>>, _)>| {
-        let (starts, action): &(Arc<Mutex<Vec<Duration>>>, Box<dyn Fn(usize) -> Action + Send + Sync>) =
-            &context;
-        let mut starts = starts.lock().unwrap();
+    let runs = Arc::new(Runs { starts: Mutex::default(), action: Box::new(action) });
+    let reconcile = |_, runs: Arc<Runs>| {
+        let mut starts = runs.starts.lock().unwrap();
         starts.push(began.elapsed());
-        ready(Ok::<_, Infallible>(action(starts.len())))
+        ready(Ok::<_, Infallible>((runs.action)(starts.len())))
     };
-    let action: Box<dyn Fn(usize) -> Action + Send + Sync> = Box::new(action);
-    let output = controller.run(reconcile, wait_for_change, Arc::new((Arc::clone(&starts), action)));
+    let output = controller.run(reconcile, wait_for_change, Arc::clone(&runs));
     drop(timeout(3600 * SECOND, output.count()).await);
-    let starts = starts.lock().unwrap();
-    starts.clone()
+    runs.starts.lock().unwrap().clone()
 }
 
 /// A change of the object after each of these times.

@@ -294,3 +294,82 @@ fn a_readable_state_replaces_a_retained_one_of_the_same_version() {
         assert!(is_restored(&store), "the same version is the same state again");
     }
 }
+
+#[test]
+fn keys_are_found_in_the_visible_state_and_in_the_running_list() {
+    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
+    let has = |store: &Store<ConfigMap>| ["a", "b"].map(|name| store.has(&ObjectKey::of(&object(name, "0"))));
+    assert_eq!(has(&store), [true, false]);
+    writer.apply_watcher_event(&Event::Init);
+    writer.apply_watcher_event(&Event::InitApply(object("b", "2")));
+    assert_eq!(has(&store), [true, true]);
+    writer.apply_watcher_event(&Event::InitDone);
+    assert_eq!(has(&store), [false, true]);
+}
+
+#[test]
+fn a_subscriber_starts_with_the_objects_in_their_order() {
+    let names: Vec<String> = (10..40).map(|number| format!("map-{number}")).collect();
+    let (_store, writer) = filled(names.iter().rev().map(|name| Event::Apply(object(name, "1"))));
+    let mut subscriber = writer.subscribe().unwrap();
+    let received: Vec<String> =
+        std::iter::from_fn(|| subscriber.next().now_or_never().flatten()).map(|it| it.name_any()).collect();
+    assert_eq!(received, names);
+}
+
+#[test]
+fn the_clone_of_a_subscriber_receives_what_is_pending_and_what_follows() {
+    let (_store, mut writer) = filled([Event::Apply(object("a", "1"))]);
+    let mut subscriber = writer.subscribe().unwrap();
+    let mut clone = subscriber.clone();
+    writer.apply_watcher_event(&Event::Apply(object("b", "2")));
+    for stream in [&mut subscriber, &mut clone] {
+        let received: Vec<String> =
+            std::iter::from_fn(|| stream.next().now_or_never().flatten()).map(|it| it.name_any()).collect();
+        assert_eq!(received, ["a", "b"]);
+    }
+}
+
+fn undecodable(name: &str, uid: &str, deleted: bool) -> CollectionEvent<ConfigMap> {
+    CollectionEvent::Undecodable(UndecodableObject {
+        namespace: Some("ns".into()),
+        name: name.into(),
+        uid: Some(uid.into()),
+        resource_version: Some("5".into()),
+        deleted,
+        error: "data: expected a map".into(),
+    })
+}
+
+#[test]
+fn an_undecodable_object_with_another_uid_replaces_the_last_readable_state() {
+    for (uid, deleted, left) in
+        [("uid-of-a", false, 1), ("uid-of-a", true, 0), ("another", false, 0), ("another", true, 1)]
+    {
+        let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
+        writer.apply_collection_event(undecodable("a", uid, deleted));
+        assert_eq!(store.len(), left, "{uid}, deleted: {deleted}");
+        // Within a list only a state of the same object is retained.
+        let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
+        for event in [
+            CollectionEvent::Init,
+            undecodable("a", uid, deleted),
+            CollectionEvent::Synced { resource_version: "9".into() },
+        ] {
+            writer.apply_collection_event(event);
+        }
+        assert_eq!(store.len(), usize::from(uid == "uid-of-a" && !deleted), "{uid}, deleted: {deleted}");
+    }
+}
+
+#[test]
+fn other_objects_keep_their_arc_beside_an_undecodable_one() {
+    let list = || {
+        [Event::Init, Event::InitApply(object("a", "1")), Event::InitApply(object("b", "1")), Event::InitDone]
+    };
+    let (store, mut writer) = filled(list());
+    let before = store.get(&key("b")).unwrap();
+    writer.apply_collection_event(undecodable("a", "uid-of-a", false));
+    list().iter().for_each(|event| writer.apply_watcher_event(event));
+    assert!(Arc::ptr_eq(&before, &store.get(&key("b")).unwrap()));
+}

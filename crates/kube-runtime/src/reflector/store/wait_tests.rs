@@ -208,3 +208,41 @@ fn subscribers_receive_a_change_before_a_wait_ends() {
     writer.apply_watcher_event(&Event::Delete(object("a", "9")));
     assert_eq!(*recorder.received.lock(), [Some("8".to_owned()), Some("9".to_owned())]);
 }
+
+#[test]
+fn the_deletion_of_the_visible_object_ends_the_wait_for_its_write() {
+    // Versions that are no numbers have no order: the absence of an object tells something only if it was there.
+    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "x")), Event::InitDone]);
+    let (mut visible, mut never_seen) = (wait(&store, "a", "y"), wait(&store, "b", "y"));
+    assert_eq!((outcome(&mut visible), outcome(&mut never_seen)), (Err("waits"), Err("waits")));
+    writer.apply_watcher_event(&Event::Delete(object("a", "z")));
+    assert_eq!((outcome(&mut visible), outcome(&mut never_seen)), (Ok(None), Err("waits")));
+    // Another object of the same name was visible.
+    writer.apply_watcher_event(&Event::Apply(object("a", "x")));
+    let mut other = object("a", "y");
+    other.metadata.uid = Some("another".into());
+    let recreated = store.clone();
+    let mut recreated = async move { recreated.wait_for(&other).await }.boxed();
+    assert_eq!(outcome(&mut recreated), Err("waits"));
+    writer.apply_watcher_event(&Event::Delete(object("a", "z")));
+    assert_eq!(outcome(&mut recreated), Err("waits"));
+}
+
+#[test]
+fn a_wait_fails_when_the_writer_is_dropped_meanwhile() {
+    let (store, writer) = filled([Event::Init, Event::InitDone]);
+    let mut waiting = wait(&store, "a", "5");
+    assert_eq!(outcome(&mut waiting), Err("waits"));
+    drop(writer);
+    assert!(matches!(waiting.now_or_never(), Some(Err(WaitForError::WriterDropped(_)))));
+}
+
+#[test]
+fn a_wait_that_is_met_is_over_before_it_is_polled() {
+    let (store, _writer) = filled([Event::Init, Event::InitApply(object("a", "7")), Event::InitDone]);
+    let key = crate::reflector::ObjectKey::of(&object("a", "0"));
+    let awaited =
+        |version: &str| super::Awaited::State { uid: None, version: version.into(), was_visible: true };
+    assert!(store.wait_until(key.clone(), awaited("7")).is_over());
+    assert!(!store.wait_until(key, awaited("8")).is_over());
+}
