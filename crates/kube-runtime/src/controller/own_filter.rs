@@ -234,4 +234,39 @@ mod tests {
         priorities(Event::InitDone);
         assert_eq!(priorities(Event::Apply(object("b", "3"))), one("b", Priority::Change));
     }
+
+    #[cfg(feature = "compact-cache")]
+    #[test]
+    fn what_a_relist_changes_in_a_compact_cache_comes_first_as_well() {
+        use crate::{reflector::CompactWriter, watcher::CollectionEvent};
+
+        let writer = CompactWriter::<ConfigMap>::new(());
+        let store = writer.as_reader();
+        let (mut writer, keeper) = writer.into_parts(kube_client::client::Prune::default());
+        let cache = keeper.cache.clone();
+        let mut filter = OwnFilter::<ConfigMap>::default();
+        let mut relist = |version: &str| -> Vec<Priority> {
+            let object =
+                serde_json::json!({ "metadata": { "name": "a", "uid": "u", "resourceVersion": version } });
+            let object = serde_json::from_str(&object.to_string()).unwrap();
+            let synced = CollectionEvent::Synced { resource_version: version.to_owned() };
+            let list = [CollectionEvent::Init, CollectionEvent::InitApply(object), synced];
+            let mut priorities = Vec::new();
+            for event in list {
+                let Some(Ok(event)) = writer.apply_collection_event(keeper.keep(event)).into_public() else {
+                    continue;
+                };
+                for trigger in filter.triggers_of_compact_event(event, &cache, &store) {
+                    let Trigger::Object { priority, .. } = trigger else {
+                        unreachable!("there is no predicate")
+                    };
+                    priorities.push(priority);
+                }
+            }
+            priorities
+        };
+        assert_eq!(relist("1"), [Priority::Background], "the first list");
+        assert_eq!(relist("1"), [Priority::Background], "unchanged");
+        assert_eq!(relist("2"), [Priority::Change], "changed");
+    }
 }

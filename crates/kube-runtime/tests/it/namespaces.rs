@@ -248,3 +248,23 @@ async fn the_stream_ends_when_the_namespaces_and_all_watches_have_ended() {
         assert!(store.wait_for(&written).await.is_err(), "the writer was dropped");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_added_does_not_prolong_the_initial_sync() {
+    let (store, writer) = reflector::store::<ConfigMap>();
+    let added = async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        vec!["a", "b", "c"]
+    };
+    let namespaces = stream::iter([vec!["a", "b"]]).chain(stream::once(added)).boxed();
+    let events = reflect_namespaces(writer, namespaces, |namespace| {
+        let listed = if namespace == "a" { vec![Ok(Event::Init), Ok(Event::InitDone)] } else { Vec::new() };
+        stream::iter(listed).chain(stream::pending())
+    });
+    let start = tokio::time::Instant::now();
+    let mut events = std::pin::pin!(events);
+    while !store.is_ready() {
+        events.next().await.unwrap().unwrap();
+    }
+    assert_eq!(start.elapsed(), Duration::from_secs(30));
+}

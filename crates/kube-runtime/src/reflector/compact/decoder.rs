@@ -114,3 +114,26 @@ impl<K> Decoder<K> {
             .map(|head| head.metadata)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::dictionary::Compressor, *};
+    use crate::watcher::RawObject;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    #[test]
+    fn the_objects_that_stay_decoded_are_limited_by_their_bytes() {
+        let decoder = Decoder::<ConfigMap>::new(&());
+        let mut compressor = Compressor::default();
+        let data = "x".repeat(100_000);
+        for number in 0..200 {
+            let json = format!(r#"{{"metadata":{{"name":"map-{number}"}},"data":{{"text":"{data}"}}}}"#);
+            let object =
+                CompactObject::new(&serde_json::from_str::<RawObject>(&json).unwrap(), &mut compressor);
+            decoder.decode(&object).unwrap();
+        }
+        let (kept, weight) = (decoder.recent.len() as u64, decoder.recent.weight());
+        assert!((40..=84).contains(&kept), "{kept} of 200 objects, each 200 KB decoded");
+        assert!(weight <= RECENT_BYTES && weight > kept * 200_000, "{weight} bytes");
+    }
+}
