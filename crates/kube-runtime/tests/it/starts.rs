@@ -10,7 +10,7 @@ use kube_runtime::{
     reflector::{self, Store, store::Writer},
     watcher::{self, Event},
 };
-use kube_testserver::ApiServer;
+use kube_testserver::{ApiServer, Fault, Match};
 use std::{
     convert::Infallible,
     future::ready,
@@ -77,18 +77,21 @@ async fn a_requeue_is_on_time() {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_reconcile_starts_when_all_lists_are_complete() {
-    let client = Client::new(ApiServer::new(), "default");
+    let server = ApiServer::new();
+    let client = Client::new(server.clone(), "default");
     config_maps(&client).add(named("a")).await;
+    let _delay = server.fault(Match::list::<Secret>(), Fault::Delay(2 * SECOND));
     let controller = Controller::new(config_maps(&client), watcher::Config::default())
         .owns(Api::<Secret>::all(client), watcher::Config::default());
     let starts = starts(controller, |_| Action::await_change()).await;
-    assert!(matches!(starts[..], [first] if first < SECOND), "{starts:?}");
+    assert!(matches!(starts[..], [first] if (2 * SECOND..3 * SECOND).contains(&first)), "{starts:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_before_the_store_is_ready_survives_the_end_of_the_triggers() {
     let (store, mut writer) = reflector::store();
-    let controller = Controller::for_stream(changes(&[Duration::ZERO]), store);
+    let controller = Controller::for_stream(changes(&[Duration::ZERO]), store)
+        .with_config(Config::default().debounce(10 * SECOND));
     let fill = async move {
         sleep(5 * SECOND).await;
         for event in [Event::Init, Event::InitApply(object("1")), Event::InitDone] {
@@ -97,7 +100,7 @@ async fn a_request_before_the_store_is_ready_survives_the_end_of_the_triggers() 
         writer
     };
     let (starts, _writer) = tokio::join!(starts(controller, |_| Action::requeue(SECOND)), fill);
-    assert_eq!(starts, [5 * SECOND], "and the requeue is dropped, so that the output ends");
+    assert_eq!(starts, [10 * SECOND], "and the requeue is dropped, so that the output ends");
 }
 
 #[tokio::test(start_paused = true)]

@@ -365,7 +365,7 @@ fn an_undecodable_object_with_another_uid_replaces_the_last_readable_state() {
 #[test]
 fn other_objects_keep_their_arc_beside_an_undecodable_one() {
     let list = || {
-        [Event::Init, Event::InitApply(object("a", "1")), Event::InitApply(object("b", "1")), Event::InitDone]
+        [Event::Init, Event::InitApply(object("b", "1")), Event::InitApply(object("a", "1")), Event::InitDone]
     };
     let (store, mut writer) = filled(list());
     let before = store.get(&key("b")).unwrap();

@@ -210,22 +210,26 @@ fn subscribers_receive_a_change_before_a_wait_ends() {
 }
 
 #[test]
-fn the_deletion_of_the_visible_object_ends_the_wait_for_its_write() {
-    // Versions that are no numbers have no order: the absence of an object tells something only if it was there.
-    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "x")), Event::InitDone]);
+fn a_list_without_an_object_ends_a_wait_for_it_only_if_it_was_there() {
+    // These versions have no order: the absence of an object tells something only if it was visible.
+    let (store, mut writer) = filled([]);
+    let synced = |version: &str| CollectionEvent::Synced { resource_version: version.into() };
+    for event in [CollectionEvent::Init, CollectionEvent::InitApply(object("a", "x")), synced("x")] {
+        writer.apply_collection_event(event);
+    }
+    // The list is requested before the waits begin.
+    writer.apply_collection_event(CollectionEvent::Init);
     let (mut visible, mut never_seen) = (wait(&store, "a", "y"), wait(&store, "b", "y"));
-    assert_eq!((outcome(&mut visible), outcome(&mut never_seen)), (Err("waits"), Err("waits")));
-    writer.apply_watcher_event(&Event::Delete(object("a", "z")));
-    assert_eq!((outcome(&mut visible), outcome(&mut never_seen)), (Ok(None), Err("waits")));
-    // Another object of the same name was visible.
-    writer.apply_watcher_event(&Event::Apply(object("a", "x")));
-    let mut other = object("a", "y");
+    let (reader, mut other) = (store.clone(), object("a", "y"));
     other.metadata.uid = Some("another".into());
-    let recreated = store.clone();
-    let mut recreated = async move { recreated.wait_for(&other).await }.boxed();
-    assert_eq!(outcome(&mut recreated), Err("waits"));
-    writer.apply_watcher_event(&Event::Delete(object("a", "z")));
-    assert_eq!(outcome(&mut recreated), Err("waits"));
+    let mut recreated = async move { reader.wait_for(&other).await }.boxed();
+    let outcomes = |waits: [&mut BoxFuture<'static, Result<Option<Arc<ConfigMap>>, WaitForError>>; 3]| {
+        waits.map(outcome)
+    };
+    assert_eq!(outcomes([&mut visible, &mut never_seen, &mut recreated]), [const { Err("waits") }; 3]);
+    writer.apply_collection_event(synced("z"));
+    let ended = outcomes([&mut visible, &mut never_seen, &mut recreated]);
+    assert_eq!(ended, [Ok(None), Err("waits"), Err("waits")]);
 }
 
 #[test]
