@@ -103,6 +103,16 @@ fn a_crd_is_valid_whatever_its_schema_contains() {
     assert_eq!(schema.validate(&object), []);
 }
 
+#[test]
+fn a_null_that_is_permitted_needs_no_format() {
+    let time = json!({"type": "string", "format": "date-time", "nullable": true});
+    let schema =
+        Schema::from_openapi("spec.validation", &json!({"type": "object", "properties": {"a": time}}))
+            .unwrap();
+    assert_eq!(schema.validate(&json!({ "a": null })), []);
+    assert_eq!(schema.validate(&json!({ "a": "then" })).len(), 1);
+}
+
 /// Results of apiextensions-apiserver 1.36.
 #[test]
 fn durations_contain_a_number_with_a_unit() {

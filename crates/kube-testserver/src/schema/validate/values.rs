@@ -45,7 +45,8 @@ pub(super) fn check(
         Value::Object(map) => size(errors, rules.members, map.len() as u64, "properties", path),
         _ => {}
     }
-    if !value.is_string() && node.ty == Some(Type::String) && has_string_format(node) {
+    let absent = value.is_null() && node.nullable;
+    if !value.is_string() && !absent && node.ty == Some(Type::String) && has_string_format(node) {
         format_error(errors, rules.format.as_deref().unwrap_or_default(), golang::type_name(value), path);
     }
 }
