@@ -114,3 +114,15 @@ async fn a_request_that_waits_for_a_write_survives_the_end_of_the_triggers() {
     };
     assert_eq!(starts(controller, action).await, [0, 10].map(Duration::from_secs));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_requeue_of_an_object_that_was_deleted_meanwhile_is_no_error() {
+    let (store, mut writer) = filled();
+    let controller = Controller::for_stream(changes(&[Duration::ZERO]).chain(stream::pending()), store);
+    let reconcile = async |_, _| Ok::<_, Infallible>(Action::requeue(2 * SECOND));
+    let mut output = controller.run(reconcile, wait_for_change, Arc::new(())).boxed();
+    assert!(output.next().await.is_some_and(|first| first.is_ok()));
+    writer.apply_watcher_event(&Event::Delete(object("2")));
+    let after = timeout(60 * SECOND, output.next()).await;
+    assert!(after.is_err(), "{after:?}");
+}
