@@ -119,6 +119,21 @@ impl Eq for Action {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    #[test]
+    fn an_action_keeps_the_write_that_it_waits_for() {
+        let mut written = ConfigMap::default();
+        written.metadata.name = Some("a".into());
+        written.metadata.uid = Some("u".into());
+        written.metadata.resource_version = Some("1".into());
+        let plain = Action::requeue(Duration::from_secs(1));
+        assert!(plain.write().is_none());
+        for delayed in [plain.clone().after_write(&written), plain.clone().after_deletion_of(&written)] {
+            assert!(delayed.write().is_some());
+            assert_eq!(delayed, plain, "the next run is the same");
+        }
+    }
 
     #[test]
     fn actions_are_equal_by_their_next_run() {
