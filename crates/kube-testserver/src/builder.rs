@@ -168,7 +168,8 @@ impl Builder {
     ///
     /// let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {priorityClassName: none, containers: [{name: c, image: i}]}\n";
     /// let refused = ApiServer::builder().with_objects(pod).service().unwrap_err();
-    /// assert!(refused.to_string().contains("no PriorityClass with name none was found"));
+    /// let why = std::error::Error::source(&refused).expect("an object was refused");
+    /// assert!(why.to_string().contains("no PriorityClass with name none was found"));
     /// ApiServer::builder().disable_admission_plugin(AdmissionPlugin::Priority).with_objects(pod).service()?;
     /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
