@@ -51,6 +51,7 @@ fn a_wait_for_a_known_version_ends_at_once() {
     assert_eq!(outcome(&mut wait(&store, "gone-by-then", "6")), Ok(None));
     drop(writer);
     assert_eq!(outcome(&mut wait(&store, "a", "7")), seen("7"), "also after the writer was dropped");
+    assert_eq!(outcome(&mut wait(&store, "gone-by-then", "6")), Ok(None), "what was known before is known");
 }
 
 #[test]
