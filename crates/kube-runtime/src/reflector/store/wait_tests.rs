@@ -224,12 +224,10 @@ fn a_list_without_an_object_ends_a_wait_for_it_only_if_it_was_there() {
     let (reader, mut other) = (store.clone(), object("a", "y"));
     other.metadata.uid = Some("another".into());
     let mut recreated = async move { reader.wait_for(&other).await }.boxed();
-    let outcomes = |waits: [&mut BoxFuture<'static, Result<Option<Arc<ConfigMap>>, WaitForError>>; 3]| {
-        waits.map(outcome)
-    };
-    assert_eq!(outcomes([&mut visible, &mut never_seen, &mut recreated]), [const { Err("waits") }; 3]);
+    let pending = [&mut visible, &mut never_seen, &mut recreated].map(outcome);
+    assert_eq!(pending, [const { Err("waits") }; 3]);
     writer.apply_collection_event(synced("z"));
-    let ended = outcomes([&mut visible, &mut never_seen, &mut recreated]);
+    let ended = [&mut visible, &mut never_seen, &mut recreated].map(outcome);
     assert_eq!(ended, [Ok(None), Err("waits"), Err("waits")]);
 }
 
