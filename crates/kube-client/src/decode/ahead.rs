@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::vec;
 
@@ -31,8 +32,9 @@ const MAX_BATCHES: usize = 4;
 
 /// The events of a watch, in order, as with [`EventStream::guarded`](super::EventStream::guarded).
 ///
-/// Lines that are received faster than they are read, as in a streaming list, are decoded by tasks of the runtime. A line that
-/// arrives alone is decoded by the reader, without a task; so are all lines if the runtime has one thread.
+/// Lines that are received faster than they are read, as in a streaming list, are decoded by tasks of the runtime and by the reader, which
+/// never waits for a task that has not begun: on a busy machine it decodes them all. A line that arrives alone is decoded by the
+/// reader, without a task; so are all lines if the runtime has one thread.
 #[derive(Debug)]
 pub(crate) struct AheadStream<K> {
     lines: EventLines,
@@ -46,6 +48,8 @@ pub(crate) struct AheadStream<K> {
     running: VecDeque<Decoding<K>>,
     /// Events of the last task that was read.
     decoded: vec::IntoIter<Event<K>>,
+    /// The lines of the last task that had not begun.
+    taken_back: Batch,
     end: Option<End>,
 }
 
@@ -86,12 +90,19 @@ impl Batch {
 
 /// A task that decodes a batch. It ends after the current line once this is dropped.
 #[derive(Debug)]
-struct Decoding<K>(oneshot::Receiver<Vec<Event<K>>>);
+struct Decoding<K> {
+    /// `None` once the task has begun.
+    batch: Arc<Mutex<Option<Batch>>>,
+    events: oneshot::Receiver<Vec<Event<K>>>,
+}
 
 impl<K: DeserializeOwned + Send + 'static> Decoding<K> {
     fn spawn(runtime: &Handle, batch: Batch, prune: Prune) -> Self {
-        let (sender, receiver) = oneshot::channel();
+        let (sender, events) = oneshot::channel();
+        let batch = Arc::new(Mutex::new(Some(batch)));
+        let decoding = Self { batch: Arc::clone(&batch), events };
         runtime.spawn(async move {
+            let Some(batch) = take(&batch) else { return };
             let mut decoder = Decoder::default();
             let mut events = Vec::with_capacity(batch.lines.len());
             for line in batch.lines {
@@ -103,8 +114,12 @@ impl<K: DeserializeOwned + Send + 'static> Decoding<K> {
             // Fails if the stream was dropped.
             let _ = sender.send(events);
         });
-        Self(receiver)
+        decoding
     }
+}
+
+fn take(batch: &Mutex<Option<Batch>>) -> Option<Batch> {
+    batch.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Decodes lines with the lengths of their arrays, so that objects have no spare capacity.
@@ -129,6 +144,7 @@ impl<K: DeserializeOwned + Send + 'static> AheadStream<K> {
             waiting: Batch::default(),
             running: VecDeque::new(),
             decoded: Vec::new().into_iter(),
+            taken_back: Batch::default(),
             end: None,
         }
     }
@@ -169,9 +185,17 @@ impl<K: DeserializeOwned + Send + 'static> Stream for AheadStream<K> {
             if let Some(event) = this.decoded.next() {
                 return Poll::Ready(Some(event));
             }
+            if let Some(line) = this.taken_back.pop() {
+                return Poll::Ready(Some(this.decoder.decode(&line, &this.prune)));
+            }
             this.read_ahead(cx);
             if let Some(oldest) = this.running.front_mut() {
-                let decoded = ready!(oldest.0.poll_unpin(cx));
+                if let Some(batch) = take(&oldest.batch) {
+                    this.taken_back = batch;
+                    this.running.pop_front();
+                    continue;
+                }
+                let decoded = ready!(oldest.events.poll_unpin(cx));
                 this.running.pop_front();
                 match decoded {
                     Ok(events) => this.decoded = events.into_iter(),

@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, mpsc};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use http_body::Frame;
@@ -109,24 +110,78 @@ fn the_events_are_those_of_a_stream_without_tasks_in_their_order() {
     }
 }
 
+/// The first one that is decoded waits until another thread decodes one, too.
+#[derive(Debug)]
+struct Meets;
+
+impl<'de> Deserialize<'de> for Meets {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        static THREADS: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
+        static MET: Condvar = Condvar::new();
+
+        let mut threads = THREADS.lock().unwrap();
+        if !threads.contains(&thread::current().id()) {
+            threads.push(thread::current().id());
+        }
+        MET.notify_all();
+        let waited = MET.wait_timeout_while(threads, Duration::from_secs(30), |threads| threads.len() < 2);
+        let (threads, timeout) = waited.unwrap();
+        drop(threads);
+        assert!(!timeout.timed_out(), "one thread decodes");
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self)
+    }
+}
+
 #[test]
-fn many_events_are_decoded_by_tasks_and_a_single_one_by_the_reader() {
+fn many_events_are_decoded_by_several_threads() {
     let burst = (0..20).map(|number| added(number, BATCH_BYTES / 4)).collect::<Vec<_>>().concat();
+    with_threads().block_on(async {
+        let events = AheadStream::<Meets>::new(body([Ok(burst.into())]), &Prune::default());
+        let events: Vec<_> = events.collect().await;
+        assert_eq!(events.len(), 20);
+        for event in events {
+            assert!(matches!(event, Ok(WatchEvent::Added(DeserializeGuard(Ok(Meets))))), "{event:?}");
+        }
+    });
+}
+
+#[test]
+fn a_single_event_is_decoded_by_the_reader() {
     with_threads().block_on(async {
         let (sender, receiver) = futures::channel::mpsc::unbounded::<Piece>();
         let body = Body::wrap(StreamBody::new(receiver.map(|piece| piece.map(Frame::data))));
         let mut events = AheadStream::<Traced>::new(body, &Prune::default());
-        sender.unbounded_send(Ok(burst.into())).unwrap();
-        for number in 0..20 {
-            let thread = thread_of(events.next().await);
-            assert_ne!(thread, thread::current().id(), "{number}");
-        }
-        for number in 20..25 {
+        for number in 0..5 {
             sender.unbounded_send(Ok(added(number, 100))).unwrap();
             assert_eq!(thread_of(events.next().await), thread::current().id(), "{number}");
         }
         assert!(futures::poll!(events.next()).is_pending());
     });
+}
+
+#[test]
+fn the_reader_does_not_wait_for_busy_threads() {
+    let burst = (0..40).map(|number| added(number, BATCH_BYTES / 4)).collect::<Vec<_>>().concat();
+    let runtime = with_threads();
+    let (begun, wait_begun) = mpsc::channel();
+    let releases = [(); 2].map(|()| {
+        let ((release, released), begun) = (mpsc::channel::<()>(), begun.clone());
+        runtime.spawn(async move {
+            begun.send(()).unwrap();
+            let _ = released.recv();
+        });
+        wait_begun.recv().unwrap();
+        release
+    });
+    runtime.block_on(async {
+        let events = AheadStream::<Traced>::new(body([Ok(burst.into())]), &Prune::default());
+        let events: Vec<_> = events.collect().await;
+        assert_eq!(events.len(), 40);
+        for event in events {
+            assert_eq!(thread_of(Some(event)), thread::current().id());
+        }
+    });
+    drop(releases);
 }
 
 #[test]
@@ -169,15 +224,19 @@ fn a_slow_reader_stops_the_reading() {
 
 #[test]
 fn dropping_the_stream_ends_its_tasks() {
+    static READER: OnceLock<ThreadId> = OnceLock::new();
     static DECODED: AtomicUsize = AtomicUsize::new(0);
     static BLOCKED: Mutex<Option<(mpsc::Sender<()>, mpsc::Receiver<()>)>> = Mutex::new(None);
 
-    /// The first one that is decoded waits for the test.
+    /// The first one that a task decodes waits for the test.
     #[derive(Debug)]
     struct Waits;
 
     impl<'de> Deserialize<'de> for Waits {
         fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            if *READER.get().unwrap() == thread::current().id() {
+                return serde::de::IgnoredAny::deserialize(deserializer).map(|_| Self);
+            }
             DECODED.fetch_add(1, Ordering::SeqCst);
             // Held while waiting, so that the other tasks wait, too.
             let mut blocked = BLOCKED.lock().unwrap();
@@ -189,13 +248,14 @@ fn dropping_the_stream_ends_its_tasks() {
         }
     }
 
+    READER.set(thread::current().id()).unwrap();
     let ((started, wait_started), (release, released)) = (mpsc::channel(), mpsc::channel());
     *BLOCKED.lock().unwrap() = Some((started, released));
     let text = (0..1000).map(|number| added(number, BATCH_BYTES / 100)).collect::<Vec<_>>().concat();
     let runtime = with_threads();
     runtime.block_on(async {
         let mut events = AheadStream::<Waits>::new(body([Ok(text.into())]), &Prune::default());
-        assert!(futures::poll!(events.next()).is_pending());
+        assert!(events.next().await.unwrap().is_ok());
         wait_started.recv().unwrap();
     });
     release.send(()).unwrap();

@@ -33,6 +33,12 @@ impl Http2Body {
     }
 }
 
+impl Drop for Http2Body {
+    fn drop(&mut self) {
+        self.slot.connection().read_ahead().taken(0);
+    }
+}
+
 impl Body for Http2Body {
     type Data = Bytes;
     type Error = BoxError;
@@ -46,10 +52,15 @@ impl Body for Http2Body {
             return Poll::Ready(None);
         }
         upload::poll(&mut this.upload, cx);
-        match ready!(this.stream.poll_data(cx)) {
+        let Poll::Ready(data) = this.stream.poll_data(cx) else {
+            this.slot.connection().read_ahead().taken(0);
+            return Poll::Pending;
+        };
+        match data {
             Some(Ok(data)) => {
                 // An error means that the stream has ended, which the next read reports.
                 let _ = this.stream.flow_control().release_capacity(data.len());
+                this.slot.connection().read_ahead().taken(this.stream.flow_control().used_capacity());
                 this.remaining = this.remaining.map(|remaining| remaining.saturating_sub(data.len() as u64));
                 this.ended = this.stream.is_end_stream();
                 return Poll::Ready(Some(Ok(Frame::data(data))));

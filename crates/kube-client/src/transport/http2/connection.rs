@@ -21,6 +21,7 @@ use tower::BoxError;
 use super::body::Http2Body;
 use super::error::{explain, unresponsive};
 use super::keepalive::run_keepalive;
+use super::read_ahead::PausingIo;
 use super::slots::{Slot, StreamSlots};
 use super::upload::{self, Upload};
 use crate::transport::extensions::NegotiatedVersion;
@@ -65,7 +66,7 @@ impl Http2Connection {
             .initial_max_send_streams(SETTINGS_PENDING)
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
-            .handshake(io)
+            .handshake(PausingIo::new(io, Arc::clone(&slots)))
             .await
             .map_err(|err| explain(err, &slots))?;
         let (settings_received, settings_arrived) = oneshot::channel();

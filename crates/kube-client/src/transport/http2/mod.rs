@@ -4,6 +4,7 @@ mod body;
 mod connection;
 mod error;
 mod keepalive;
+mod read_ahead;
 mod slots;
 mod upload;
 

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use super::read_ahead::ReadAhead;
+
 /// The most concurrent requests of a connection. API servers allow 100; we use fewer, because a stream ends here before it ends there.
 pub(in crate::transport) const MAX_STREAMS: u32 = 90;
 
@@ -22,6 +24,7 @@ pub(in crate::transport) struct StreamSlots {
     sent: AtomicBool,
     /// Why the connection failed.
     failure: OnceLock<Arc<h2::Error>>,
+    read_ahead: ReadAhead,
 }
 
 /// No more slots are handed out.
@@ -39,6 +42,7 @@ impl StreamSlots {
             used: AtomicBool::new(false),
             sent: AtomicBool::new(false),
             failure: OnceLock::new(),
+            read_ahead: ReadAhead::default(),
         }
     }
 
@@ -90,6 +94,10 @@ impl StreamSlots {
     pub(super) fn close_if_idle(&self) -> bool {
         let used = self.used.swap(false, Ordering::Relaxed);
         !used && self.state.compare_exchange(0, CLOSED, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    pub(super) fn read_ahead(&self) -> &ReadAhead {
+        &self.read_ahead
     }
 
     pub(super) fn mark_sent(&self) {

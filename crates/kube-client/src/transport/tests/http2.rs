@@ -15,6 +15,7 @@ use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::time::Instant;
 
 use super::{MemoryIo, TestClient, text, whole};
 use crate::transport::NotProcessed;
@@ -227,6 +228,34 @@ async fn the_size_of_response_headers_is_limited() {
     });
     client.get("/15000").await.unwrap();
     assert!(client.get("/17000").await.is_err());
+}
+
+/// Sends 1 MiB after the response to `/much`, and then a byte after all other responses.
+async fn send_much_and_little(mut server: Server) {
+    while let Some(Ok((request, mut respond))) = server.accept().await {
+        let mut stream = respond.send_response(Response::new(()), false).unwrap();
+        tokio::spawn(async move {
+            let (delay, size) = if request.uri().path() == "/much" { (1, 1 << 20) } else { (2, 1) };
+            tokio::time::sleep(Duration::from_millis(delay)).await;
+            stream.send_data(vec![b'x'; size].into(), false).unwrap();
+            poll_fn(|cx| stream.poll_reset(cx)).await // keeps the stream open
+        });
+    }
+}
+
+/// A connection that is far ahead of one reader pauses, but others wait for milliseconds at most.
+#[tokio::test(start_paused = true)]
+async fn an_unread_response_delays_others_by_milliseconds() {
+    let client =
+        TestClient::new(MemoryIo::http2, |_, io| async move { send_much_and_little(accept(io).await).await });
+    let start = Instant::now();
+    let mut little = client.get("/little").await.unwrap();
+    let unread = client.get("/much").await.unwrap();
+    little.body_mut().frame().await.unwrap().unwrap();
+    let paused = start.elapsed();
+    assert!(paused > Duration::from_millis(2) && paused < Duration::from_millis(20), "{paused:?}");
+    drop(unread);
+    assert_eq!(client.connections(), 1);
 }
 
 /// The server decides how much unread data is in memory, up to this bound.
