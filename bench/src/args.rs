@@ -22,6 +22,9 @@ tables (default: all)
   relist     the relist of a controller of Pods in which no object has changed
   dispatch   reconciling every ConfigMap once, with 0, 10 and 1000 ms of work
   growth     a controller and compact caches at 1000, 10000, 100000 and 1000000 objects
+  busy       some of these while other processes use half of each CPU
+  floor      the smallest programs that do a part of this work, without a library
+  build      building a controller from nothing; needs a registry
 
   --rounds N        rounds per table, each library once per round; default 5
   --objects N[,N]   numbers of objects for all tables except get; default 20000, growth: see above
@@ -32,6 +35,8 @@ tables (default: all)
 pub(crate) enum Command {
     Help,
     Run(Options),
+    /// Internal: keeps the CPUs busy.
+    Load,
     /// Internal: runs the server.
     Serve {
         objects: Objects,
@@ -84,6 +89,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> anyhow::Result<Co
             "--objects" => options.objects = numbers(&arg, &value(&arg, args.next(), "a number")?)?,
             "--plots" => options.plots = Some(value(&arg, args.next(), "a folder")?.into()),
             "--update" => options.update = Some(value(&arg, args.next(), "a file")?.into()),
+            "load" => return Ok(Command::Load),
             "serve" => return serve(args),
             "measure" => return measure(args),
             name => options.tables.push(table(name)?),

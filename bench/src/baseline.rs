@@ -39,11 +39,20 @@ fn over_one_connection(config: Config) -> anyhow::Result<Client> {
 
 /// Lists all Pods. `pruned`: removes `managedFields` after decoding, because the baseline cannot skip them.
 async fn list(client: Client, pruned: bool) -> baseline::Result<Vec<Pod>> {
-    let mut pods = Api::<Pod>::default_namespaced(client).list(&ListParams::default()).await?.items;
+    let mut pods = pods(client, pruned).list(&ListParams::default()).await?.items;
     if pruned {
-        pods.iter_mut().for_each(|pod| pod.metadata.managed_fields = None);
+        pods.iter_mut().for_each(drop_managed_fields);
     }
     Ok(pods)
+}
+
+/// The baseline cannot skip fields.
+fn pods(client: Client, _pruned: bool) -> Api<Pod> {
+    Api::default_namespaced(client)
+}
+
+fn drop_managed_fields(pod: &mut Pod) {
+    pod.metadata.managed_fields = None;
 }
 
 /// Unchanged: the baseline has no such setting, so the workload removes `managedFields` after decoding.

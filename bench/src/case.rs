@@ -16,10 +16,13 @@ pub(crate) enum Table {
     Relist,
     Dispatch,
     Growth,
+    Busy,
+    Floor,
+    Build,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Get,
         Self::List,
         Self::Watch,
@@ -28,6 +31,9 @@ impl Table {
         Self::Relist,
         Self::Dispatch,
         Self::Growth,
+        Self::Busy,
+        Self::Floor,
+        Self::Build,
     ];
 
     pub(crate) fn name(self) -> &'static str {
@@ -40,6 +46,9 @@ impl Table {
             Self::Relist => "relist",
             Self::Dispatch => "dispatch",
             Self::Growth => "growth",
+            Self::Busy => "busy",
+            Self::Floor => "floor",
+            Self::Build => "build",
         }
     }
 
@@ -54,18 +63,17 @@ impl Table {
     /// The cases for a number of objects, by server.
     pub(crate) fn groups(self, count: usize) -> Vec<Group> {
         let pods = |cases| vec![Group { objects: Objects { kind: Kind::Pods, count }, cases }];
+        let config_map = |cases| Group { objects: Objects { kind: Kind::ConfigMaps, count: 1 }, cases };
+        let get = |in_flight, one_connection| Case::Get { in_flight, requests: REQUESTS, one_connection };
         match self {
             Self::Get => {
-                let case =
-                    |in_flight, one_connection| Case::Get { in_flight, requests: 20_000, one_connection };
                 let cases = [true, false].into_iter().flat_map(|one_connection| {
-                    [1, 16, 64, 256].map(|in_flight| case(in_flight, one_connection))
+                    [1, 16, 64, 256].map(|in_flight| get(in_flight, one_connection))
                 });
-                let objects = Objects { kind: Kind::ConfigMaps, count: 1 };
-                vec![Group { objects, cases: cases.collect() }]
+                vec![config_map(cases.collect())]
             }
             Self::List => pods([false, true].map(|pruned| Case::List { count, pruned }).into()),
-            Self::Watch => pods(vec![Case::Watch { count }]),
+            Self::Watch => pods([false, true].map(|pruned| Case::Watch { count, pruned }).into()),
             Self::Reflector => {
                 let cases = [false, true].into_iter().flat_map(|streaming| {
                     [false, true].map(|pruned| Case::Reflector { count, pruned, streaming })
@@ -88,6 +96,26 @@ impl Table {
                 vec![Group { objects: Objects { kind: Kind::ConfigMaps, count }, cases: cases.into() }]
             }
             Self::Growth => growth(count),
+            Self::Busy => {
+                let reflector = |streaming| Case::Reflector { count, pruned: false, streaming };
+                let cases = vec![
+                    Case::List { count, pruned: false },
+                    Case::Watch { count, pruned: false },
+                    reflector(false),
+                    reflector(true),
+                ];
+                let mut groups = pods(cases);
+                groups.push(config_map([1, 16, 64].map(|in_flight| get(in_flight, false)).into()));
+                groups
+            }
+            Self::Floor => {
+                let floor = |floor| Case::Floor { count, floor };
+                let get = |http2| Case::Floor { count: 1, floor: Floor::Get { http2, requests: REQUESTS } };
+                let mut groups = pods([Floor::Drop, Floor::Keep, Floor::KeepCopy].map(floor).into());
+                groups.push(config_map([false, true].map(get).into()));
+                groups
+            }
+            Self::Build => vec![config_map(vec![Case::Build])],
         }
     }
 }
@@ -104,6 +132,9 @@ fn growth(count: usize) -> Vec<Group> {
     }
     groups
 }
+
+/// The requests of `get`.
+const REQUESTS: usize = 20_000;
 
 const MOST_PODS: usize = 100_000;
 
@@ -159,6 +190,7 @@ pub(crate) enum Case {
     },
     Watch {
         count: usize,
+        pruned: bool,
     },
     /// `streaming`: by a streaming list.
     Reflector {
@@ -189,6 +221,26 @@ pub(crate) enum Case {
         count: usize,
         kind: Kind,
     },
+    /// Without a library.
+    Floor {
+        count: usize,
+        floor: Floor,
+    },
+    /// A controller, built from nothing.
+    Build,
+}
+
+/// A part of the measured work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum Floor {
+    /// Decodes Pods and drops each, as a reader of a watch does.
+    Drop,
+    /// Decodes Pods and keeps them, as a list does.
+    Keep,
+    /// Decodes Pods, keeps a copy and drops the original, as a cache with a stream of events does.
+    KeepCopy,
+    /// Gets a ConfigMap again and again.
+    Get { http2: bool, requests: usize },
 }
 
 impl Case {
@@ -201,16 +253,16 @@ impl Case {
                 format!("`get`, {in_flight} in flight, default settings")
             }
             Self::List { count, pruned: false } => format!("list of {count} Pods"),
-            Self::Watch { count } => format!("watch of {count} Pods"),
+            Self::Watch { count, pruned: false } => format!("watch of {count} Pods"),
             Self::Reflector { count, pruned: false, streaming: false } => {
                 format!("reflector of {count} Pods")
             }
             Self::Reflector { count, pruned: false, streaming: true } => {
                 format!("reflector of {count} Pods, streaming list")
             }
-            Self::List { pruned: true, .. } | Self::Reflector { pruned: true, .. } => {
-                "same, without `managedFields`".to_owned()
-            }
+            Self::List { pruned: true, .. }
+            | Self::Watch { pruned: true, .. }
+            | Self::Reflector { pruned: true, .. } => "same, without `managedFields`".to_owned(),
             Self::Compact { count, streaming: false } | Self::Cache { count, kind: Kind::Pods } => {
                 format!("compact cache of {count} Pods")
             }
@@ -227,6 +279,14 @@ impl Case {
             },
             Self::Dispatch { count, work_ms } => format!("{count} ConfigMaps, {work_ms} ms of work"),
             Self::Growth { count } => format!("controller of {count} ConfigMaps"),
+            Self::Build => "controller with a derived type".to_owned(),
+            Self::Floor { count, floor } => match floor {
+                Floor::Drop => "decode a Pod by serde_json".to_owned(),
+                Floor::Keep => format!("decode {count} Pods and keep them"),
+                Floor::KeepCopy => format!("decode {count} Pods, keep copies"),
+                Floor::Get { http2: false, .. } => "get, 1 in flight, hyper, HTTP/1.1".to_owned(),
+                Floor::Get { http2: true, .. } => "get, 1 in flight, hyper, HTTP/2".to_owned(),
+            },
             Self::Cache { count, .. } => format!("compact cache of {count} `PartialObjectMeta`"),
         }
     }

@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 
-use crate::case::{Case, Kind};
+use crate::case::{Case, Kind, Table};
 use crate::measure::Metrics;
 use crate::results::Measured;
 
@@ -238,6 +238,7 @@ mod tests {
     fn measured(count: usize, value: f64, baseline: Option<f64>) -> Measured {
         let metrics = |value: f64| -> Metrics { [(FILL.to_owned(), value), (RSS.to_owned(), value)].into() };
         Measured {
+            table: Table::Growth,
             case: Case::Growth { count },
             workspace: vec![metrics(value)],
             baseline: baseline.map(metrics).into_iter().collect(),
@@ -246,7 +247,8 @@ mod tests {
 
     #[test]
     fn points_are_those_of_the_subject_in_ascending_order() {
-        let others = [Case::Cache { count: 5, kind: Kind::Metadata }, Case::Watch { count: 9 }];
+        let others =
+            [Case::Cache { count: 5, kind: Kind::Metadata }, Case::Watch { count: 9, pruned: false }];
         let others = others.map(|case| Measured { case, ..measured(0, 7.0, Some(1.0)) });
         let all: Vec<_> =
             [measured(10, 2.0, None), measured(1, 1.0, Some(3.0))].into_iter().chain(others).collect();

@@ -2,8 +2,11 @@
 
 mod args;
 mod baseline;
+mod build_cost;
 mod case;
+mod floor;
 mod growth;
+mod load;
 mod measure;
 mod plots;
 mod report;
@@ -19,6 +22,7 @@ fn main() -> anyhow::Result<()> {
     match args::parse(std::env::args().skip(1))? {
         Command::Help => print!("{}", args::HELP),
         Command::Run(options) => run::run(&options)?,
+        Command::Load => load::run(),
         Command::Serve { objects, kubeconfig } => server::serve(&objects, &kubeconfig)?,
         Command::Measure { library, case, kubeconfig } => {
             let metrics = match library {

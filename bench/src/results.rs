@@ -1,9 +1,10 @@
 //! The results of a case.
 
-use crate::case::Case;
+use crate::case::{Case, Table};
 use crate::measure::Metrics;
 
 pub(crate) struct Measured {
+    pub(crate) table: Table,
     pub(crate) case: Case,
     /// One entry per round.
     pub(crate) workspace: Vec<Metrics>,
@@ -49,7 +50,12 @@ mod tests {
             values.iter().map(|value| [("MiB".to_owned(), *value), ("ms".to_owned(), 9.0)].into()).collect()
         };
         let (workspace, baseline) = (rounds(&[3.0, 1.0, 2.0]), rounds(&[4.0, 1.0]));
-        let measured = Measured { case: Case::Watch { count: 1 }, workspace, baseline };
+        let measured = Measured {
+            table: Table::Watch,
+            case: Case::Watch { count: 1, pruned: false },
+            workspace,
+            baseline,
+        };
         assert_eq!(measured.names().collect::<Vec<_>>(), ["MiB", "ms"]);
         assert_eq!(measured.medians("MiB"), (Some(2.0), Some(2.5)));
         assert_eq!(measured.medians("none"), (None, None));

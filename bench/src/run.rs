@@ -9,9 +9,10 @@ use k8s_openapi::jiff::Zoned;
 
 use crate::args::{Library, Options};
 use crate::case::{Case, Objects, Table};
+use crate::load::Load;
 use crate::measure::{Metrics, available_memory};
 use crate::results::Measured;
-use crate::{growth, plots, report, update};
+use crate::{build_cost, growth, plots, report, update};
 
 /// Runs the tables. Prints the rows of each case when it is done, and writes plots and tables when a table is done.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -51,17 +52,20 @@ fn measure_table(table: Table, options: &Options) -> anyhow::Result<Vec<Measured
     // The number of objects of `get` is fixed.
     let counts = if table == Table::Get { &counts[..1] } else { counts };
     let mut all = Vec::new();
+    let _load = (table == Table::Busy).then(Load::start).transpose()?;
     for group in counts.iter().flat_map(|count| table.groups(*count)) {
         let server = Server::start(group.objects)?;
         for case in group.cases {
-            let baseline = if table != Table::Growth {
+            let baseline = if table == Table::Floor {
+                Baseline::Omitted
+            } else if table != Table::Growth {
                 Baseline::Required
             } else if growth::fits(case, &all, available_memory()?)? {
                 Baseline::Optional
             } else {
                 Baseline::Omitted
             };
-            let measured = measure_case(case, options.rounds, baseline, server.kubeconfig.path())?;
+            let measured = measure_case(table, case, options.rounds, baseline, server.kubeconfig.path())?;
             print!("{}", report::rows(&measured));
             all.push(measured);
         }
@@ -79,12 +83,13 @@ enum Baseline {
 }
 
 fn measure_case(
+    table: Table,
     case: Case,
     rounds: usize,
     mut baseline: Baseline,
     kubeconfig: &Path,
 ) -> anyhow::Result<Measured> {
-    let mut measured = Measured { case, workspace: Vec::new(), baseline: Vec::new() };
+    let mut measured = Measured { table, case, workspace: Vec::new(), baseline: Vec::new() };
     for round in 0..rounds {
         // Alternate the order: the second measurement may profit from warm caches.
         let mut order = Library::BOTH;
@@ -121,6 +126,9 @@ fn measure_case(
 
 /// Runs one measurement in a separate process, so that memory and CPU time belong to one library.
 fn measure(library: Library, case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> {
+    if case == Case::Build {
+        return build_cost::measure(library);
+    }
     let arg = serde_json::to_string(&case)?;
     let output = Command::new(std::env::current_exe()?)
         .args(["measure", library.name(), &arg])

@@ -11,7 +11,7 @@ use kube::client::Prune;
 use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::{Controller, predicates, watcher};
-use kube::{Api, Client, Config, Resource, core};
+use kube::{Api, Client, Config, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
@@ -28,15 +28,17 @@ fn over_one_connection(config: Config) -> anyhow::Result<Client> {
 
 /// Lists all Pods. `pruned`: the decoder skips `managedFields`.
 async fn list(client: Client, pruned: bool) -> kube::Result<Vec<Pod>> {
-    if !pruned {
-        return Ok(Api::default_namespaced(client).list(&ListParams::default()).await?.items);
-    }
-    let path = Api::<Pod>::default_namespaced(client.clone()).resource_url().to_owned();
-    let request = core::Request::new(path).list(&ListParams::default());
-    let mut request = request.map_err(kube::Error::BuildRequest)?;
-    request.extensions_mut().insert(Prune::default().managed_fields());
-    Ok(client.request_list(request).await?.items)
+    Ok(pods(client, pruned).list(&ListParams::default()).await?.items)
 }
+
+/// `pruned`: the decoder skips `managedFields`.
+fn pods(client: Client, pruned: bool) -> Api<Pod> {
+    let api = Api::default_namespaced(client);
+    if pruned { api.prune(Prune::default().managed_fields()) } else { api }
+}
+
+/// Nothing is left to drop.
+fn drop_managed_fields(_: &mut Pod) {}
 
 /// Makes the watcher skip `managedFields`.
 fn pruned_config(config: watcher::Config) -> watcher::Config {

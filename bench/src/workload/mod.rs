@@ -22,6 +22,7 @@ use anyhow::Context;
 use super::kube::config::{KubeConfigOptions, Kubeconfig};
 use super::kube::{Client, Config};
 use crate::case::Case;
+use crate::floor;
 use crate::measure::Metrics;
 
 /// Runs one case in this process, on a multi-threaded runtime like that of `#[tokio::main]`.
@@ -35,7 +36,7 @@ pub(crate) fn measure(case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> 
         match case {
             Case::Get { in_flight, requests, .. } => get::measure(client, in_flight, requests).await,
             Case::List { count, pruned } => list::measure(client, count, pruned).await,
-            Case::Watch { count } => watch::measure(client, count).await,
+            Case::Watch { count, pruned } => watch::measure(client, count, pruned).await,
             Case::Reflector { count, pruned, streaming } => {
                 reflector::measure(client, count, pruned, streaming).await
             }
@@ -43,6 +44,8 @@ pub(crate) fn measure(case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> 
             Case::Cache { count, kind } => compact::fill(client, count, kind).await,
             Case::Relist { count, reconciles } => relist::measure(client, count, reconciles).await,
             Case::Growth { count } => growth::measure(client, count).await,
+            Case::Floor { floor, .. } => floor::measure(kubeconfig, floor).await,
+            Case::Build => anyhow::bail!("the parent process builds"),
             Case::Dispatch { count, work_ms } => dispatch::measure(client, count, work_ms).await,
         }
     })

@@ -3,14 +3,14 @@
 use std::pin::pin;
 
 use futures::TryStreamExt;
-use k8s_openapi::api::core::v1::Pod;
 
+use super::super::kube::Client;
 use super::super::kube::api::{WatchEvent, WatchParams};
-use super::super::kube::{Api, Client};
+use super::super::{drop_managed_fields, pods};
 use crate::measure::{self, Metrics, Stopwatch};
 
-pub(super) async fn measure(client: Client, count: usize) -> anyhow::Result<Metrics> {
-    let api: Api<Pod> = Api::default_namespaced(client);
+pub(super) async fn measure(client: Client, count: usize, pruned: bool) -> anyhow::Result<Metrics> {
+    let api = pods(client, pruned);
     // A watch from version 1 makes the server send all objects as events.
     let mut events = pin!(api.watch(&WatchParams::default(), "1").await?);
     let watch = Stopwatch::start();
@@ -18,7 +18,11 @@ pub(super) async fn measure(client: Client, count: usize) -> anyhow::Result<Metr
     while seen < count
         && let Some(event) = events.try_next().await?
     {
-        anyhow::ensure!(matches!(event, WatchEvent::Added(_)), "expected only ADDED events");
+        let WatchEvent::Added(mut pod) = event else { anyhow::bail!("expected only ADDED events") };
+        if pruned {
+            drop_managed_fields(&mut pod);
+        }
+        anyhow::ensure!(pod.metadata.managed_fields.is_none() == pruned, "unexpected managedFields");
         seen += 1;
     }
     let (wall, cpu) = watch.stop();
