@@ -65,6 +65,8 @@ pub use error::SchemaError;
 pub use flatten::{flattenable, flattened_option};
 pub use optional::{OptionalEnum, OptionalIntOrString};
 pub use structural::{StructuralSchemaRewriter, structural_schema};
+#[doc(hidden)]
+pub use structural::{expect_structural_schema, object_schema};
 
 #[cfg(test)]
 mod tests;

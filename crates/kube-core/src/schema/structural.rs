@@ -2,8 +2,9 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use schemars::{
-    JsonSchema, Schema,
+    JsonSchema, Schema, SchemaGenerator,
     generate::SchemaSettings,
+    json_schema,
     transform::{Transform, transform_subschemas},
 };
 
@@ -93,13 +94,52 @@ impl Transform for EachNode {
 /// For a type that contains itself, a merge strategy at a value of the wrong type, and keywords of the wrong JSON type in
 /// handwritten schemas: see [`SchemaError`].
 pub fn structural_schema<T: JsonSchema + ?Sized>() -> Result<JSONSchemaProps, SchemaError> {
-    let root = || T::schema_name().into_owned();
+    structural(generator().into_root_schema_for::<k8s_types::Root<T>>(), &T::schema_name())
+}
+
+fn generator() -> SchemaGenerator {
     // These settings already turn null types into `nullable`.
     let settings = SchemaSettings::openapi3().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
-    let mut schema = settings.into_generator().into_root_schema_for::<k8s_types::Root<T>>();
+    settings.into_generator()
+}
+
+/// [`structural_schema`] for a derived definition, which has no way to return an error.
+///
+/// # Panics
+/// With the error.
+#[doc(hidden)]
+#[must_use]
+#[track_caller]
+pub fn expect_structural_schema<T: JsonSchema + ?Sized>() -> JSONSchemaProps {
+    fn checked(schema: Result<JSONSchemaProps, SchemaError>) -> JSONSchemaProps {
+        schema.unwrap_or_else(|error| panic!("{error}"))
+    }
+    checked(structural_schema::<T>())
+}
+
+/// The schema of a derived kind, of a spec and perhaps a status.
+#[doc(hidden)]
+#[must_use]
+pub fn object_schema(description: &str, spec: Schema, status: Option<Schema>) -> Schema {
+    let mut properties = Node::new();
+    properties.insert("spec".to_owned(), spec.to_value());
+    if let Some(status) = status {
+        properties.insert("status".to_owned(), status.to_value());
+    }
+    json_schema!({
+        "description": description,
+        "type": "object",
+        "required": ["spec"],
+        "properties": properties,
+    })
+}
+
+/// The structural schema of the type with this name. Separate from the type, so that it is compiled once.
+fn structural(mut schema: Schema, root: &str) -> Result<JSONSchemaProps, SchemaError> {
+    let root = || root.to_owned();
     k8s_types::complete_definitions(&mut schema);
     if let Some(Recursion { target, path }) = refs::find_recursion(schema.as_value()) {
         let type_name =

@@ -55,30 +55,27 @@ pub(super) fn schema(model: &CustomResource) -> TokenStream {
 
 fn object(model: &CustomResource) -> TokenStream {
     let CustomResource { spec, .. } = model;
-    let (schemars, std) = (&model.crates.schemars, &model.crates.std);
+    let (kube_core, std) = (&model.crates.kube_core, &model.crates.std);
     let description = description(model);
     let description = description.trim();
-    let status = model
-        .status
-        .as_ref()
-        .map(|status| quote_spanned!(Span::mixed_site()=> "status": generator.subschema_for::<#std::option::Option<#status>>(),));
+    let status = match &model.status {
+        Some(status) => quote_spanned! {Span::mixed_site()=>
+            #std::option::Option::Some(generator.subschema_for::<#std::option::Option<#status>>())
+        },
+        None => quote!(#std::option::Option::None),
+    };
     let optional_parts = mark_optional_parts(model);
     let spec_schema = if model.optional_parts.is_empty() {
         quote_spanned!(Span::mixed_site()=> generator.subschema_for::<#spec>())
     } else {
-        quote_spanned!(Span::mixed_site()=> ({
+        quote_spanned!(Span::mixed_site()=> {
             let mut schema = generator.subschema_for::<#spec>();
             #optional_parts
             schema
-        }))
+        })
     };
     quote_spanned! {Span::mixed_site()=>
-        #schemars::json_schema!({
-            "description": #description,
-            "type": "object",
-            "required": ["spec"],
-            "properties": { "spec": #spec_schema, #status },
-        })
+        #kube_core::schema::object_schema(#description, #spec_schema, #status)
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) struct Crates {
     #[darling(default = default::serde)]
     pub(crate) serde: Path,
     #[darling(default = default::serde_json)]
+    #[expect(dead_code, reason = "accepted, and not needed")]
     pub(crate) serde_json: Path,
     #[darling(default = default::std)]
     pub(crate) std: Path,

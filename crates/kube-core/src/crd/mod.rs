@@ -1,5 +1,10 @@
 //! Custom resource definitions: that of a derived kind, and several versions merged into one definition.
 
+mod definition;
+
+#[doc(hidden)]
+pub use definition::{Column, Definition, Scale};
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionSpec,
 };
