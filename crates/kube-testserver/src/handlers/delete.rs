@@ -15,9 +15,10 @@ use crate::{
     scheme::Endpoint,
     status_error::{Details, StatusError},
     store::Stored,
+    webhook::Interruption,
 };
 
-pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
     let endpoint = &call.endpoint;
     let stored =
@@ -43,7 +44,7 @@ pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
 }
 
 /// DELETE on a collection: deletes what the selectors match and responds with the deleted objects.
-pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
     let filter = read::filter(&call.endpoint, call.namespace.clone(), &ListOptions::parse(&call.query)?)?;
     let resource = &call.endpoint.resource;
@@ -75,7 +76,7 @@ pub(super) fn review(
     call: &Call,
     stored: &Stored,
     dry_run: bool,
-) -> Result<Vec<String>, StatusError> {
+) -> Result<Vec<String>, Interruption> {
     let mut warnings = Vec::new();
     if !cluster.reviews_every_request() {
         return Ok(warnings);

@@ -10,9 +10,10 @@ use crate::{
     selector::LabelSelector,
     status_error::{Cause, Details, StatusError},
     store::Stored,
+    webhook::Interruption,
 };
 
-pub(super) fn evict(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn evict(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let mut eviction = body::posted(call, "Eviction")?;
     body::check_posted_name(call, &eviction, "Eviction")?;
     let options = DeleteOptions::parse(&call.query, &eviction["deleteOptions"])?;

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::{ApiResponse, Call, Content, admission, body};
 use crate::{
     auth::ISSUER, cluster::ClusterState, ids, meta, route::WriteOptions, schema::FieldError,
-    status_error::StatusError, store::Key,
+    status_error::StatusError, store::Key, webhook::Interruption,
 };
 
 const MIN_SECONDS: i64 = 600;
 const MAX_SECONDS: i64 = 1 << 32;
 
-pub(super) fn request(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn request(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let mut request = body::posted(call, "TokenRequest")?;
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let mut warnings = Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn request(cluster: &ClusterState, call: &Call) -> Result<ApiResponse
     if !spec.is_object() && !spec.is_null() {
         let why = "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: json: cannot unmarshal field spec: \
                    expected an object";
-        return Err(StatusError::bad_request(why));
+        return Err(StatusError::bad_request(why).into());
     }
     let account =
         cluster.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;

@@ -9,15 +9,15 @@ use crate::{
     schema::{Scope, untyped},
     scheme::{Endpoint, Scheme},
     selector::LabelSelector,
-    status_error::StatusError,
     store::Key,
+    webhook::Interruption,
 };
 
 /// Why it cannot be said whether a webhook matches.
 pub(super) enum MatchError {
     Condition(String),
     /// The object cannot be converted to the version of the rules, or not before a conversion webhook has responded.
-    Conversion(StatusError),
+    Conversion(Interruption),
 }
 
 /// The version of the resource that the webhook matches, with the request in that version; `None` when it does not match.
