@@ -29,7 +29,7 @@ impl ClusterState {
         plural: &str,
         mut object: Value,
     ) -> Result<Created, WriteError> {
-        let Some(endpoint) = self.scheme.by_plural(group, plural).cloned() else {
+        let Some(endpoint) = self.storage.scheme.by_plural(group, plural).cloned() else {
             return Ok(Created::Exists);
         };
         endpoint.schema().default(&mut object);
@@ -40,7 +40,7 @@ impl ClusterState {
         }
         let namespace = meta::text(&object, "namespace").map(str::to_owned);
         let key = Key::new(namespace.as_deref(), meta::name(&object));
-        if self.store.get(endpoint.resource.table, &key).is_some() {
+        if self.storage.store.get(endpoint.resource.table, &key).is_some() {
             return Ok(Created::Exists);
         }
         let write = Write {

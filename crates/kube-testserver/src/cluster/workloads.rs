@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ClusterState, Propagation, create::Created, state::IN_MEMORY, task::Task};
+use super::{
+    ClusterState, Propagation, create::Created, state::IN_MEMORY, storage::Storage, task::Task, work::Work,
+};
 use crate::{
     controllers::{
         NODE_NAME, adopt, bind, default_state, node_object, plan_budget, plan_job, plan_replicas,
@@ -22,16 +24,16 @@ use crate::{
 /// The time after which a controller repeats a creation that admission refused.
 const RETRY_SECONDS: u64 = 1;
 
-impl ClusterState {
+impl Work {
     /// Enqueues the controllers that depend on this object.
-    pub(super) fn enqueue_workload(&mut self, resource: &Resource, stored: &Stored) {
+    pub(super) fn enqueue_workload(&mut self, storage: &Storage, resource: &Resource, stored: &Stored) {
         let id = (resource.table, stored.key.clone());
         match (resource.group.as_str(), resource.plural.as_str()) {
             ("", "pods") => {
-                self.enqueue_budgets(&stored.key);
+                self.enqueue_budgets(storage, &stored.key);
                 self.enqueue(Task::RunPod(id));
                 if stored.event == EventType::Added && stored.owners.is_empty() {
-                    self.enqueue_adoption(&stored.key);
+                    self.enqueue_adoption(storage, &stored.key);
                 }
             }
             ("policy", "poddisruptionbudgets") => {
@@ -47,11 +49,11 @@ impl ClusterState {
             ("apps", "deployments") => self.enqueue(Task::Deployment(id)),
             _ => return,
         }
-        self.enqueue_controller(stored);
+        self.enqueue_controller(storage, stored);
     }
 
     /// Enqueues the controller that owns an object.
-    pub(super) fn enqueue_controller(&mut self, stored: &Stored) {
+    pub(super) fn enqueue_controller(&mut self, storage: &Storage, stored: &Stored) {
         for owner in &stored.owners {
             let (group, _) = meta::split_api_version(&owner.api_version);
             let (plural, task): (_, fn(ObjectId) -> Task) = match (group, owner.kind.as_str()) {
@@ -60,7 +62,7 @@ impl ClusterState {
                 ("apps", "Deployment") => ("deployments", Task::Deployment),
                 _ => continue,
             };
-            let table = self.scheme.by_plural(group, plural).map(|endpoint| endpoint.resource.table);
+            let table = storage.table(group, plural);
             let key = Key::new(stored.key.namespace(), &owner.name);
             if let Some(table) = table {
                 self.enqueue(task((table, key)));
@@ -69,30 +71,32 @@ impl ClusterState {
     }
 
     /// Enqueues the budgets of the pod's namespace, if there are any.
-    pub(super) fn enqueue_budgets(&mut self, pod: &Key) {
-        let Some(budgets) = self.resource("policy", "poddisruptionbudgets") else { return };
-        if self.store.objects(budgets.table, pod.namespace()).next().is_some() {
+    pub(super) fn enqueue_budgets(&mut self, storage: &Storage, pod: &Key) {
+        let Some(budgets) = storage.resource("policy", "poddisruptionbudgets") else { return };
+        if storage.store.objects(budgets.table, pod.namespace()).next().is_some() {
             self.enqueue(Task::Budgets(pod.namespace().unwrap_or_default().into()));
         }
     }
 
     /// Enqueues adoption of an unowned pod if its namespace has ReplicaSets.
-    fn enqueue_adoption(&mut self, pod: &Key) {
-        let Some(sets) = self.resource("apps", "replicasets") else { return };
-        if self.store.objects(sets.table, pod.namespace()).next().is_some() {
+    fn enqueue_adoption(&mut self, storage: &Storage, pod: &Key) {
+        let Some(sets) = storage.resource("apps", "replicasets") else { return };
+        if storage.store.objects(sets.table, pod.namespace()).next().is_some() {
             self.enqueue(Task::Adopt(pod.namespace().unwrap_or_default().into(), Some(pod.clone())));
         }
     }
+}
 
+impl ClusterState {
     /// Adopts unowned pods into the first ReplicaSet that selects them: all of the namespace after a new ReplicaSet, one after a new pod.
     pub(super) fn adopt_pods(&mut self, namespace: &str, only: Option<&Key>) -> Result<(), WriteError> {
-        let (sets, pods) = (self.resource("apps", "replicasets"), self.resource("", "pods"));
+        let (sets, pods) = (self.storage.resource("apps", "replicasets"), self.storage.resource("", "pods"));
         let (Some(sets), Some(pods)) = (sets, pods) else { return Ok(()) };
         let sets: Vec<Value> =
-            self.store.objects(sets.table, Some(namespace)).map(|stored| stored.value()).collect();
+            self.storage.store.objects(sets.table, Some(namespace)).map(|stored| stored.value()).collect();
         let orphans: Vec<Arc<Stored>> = match only {
-            Some(key) => self.store.get(pods.table, key).into_iter().cloned().collect(),
-            None => self.store.objects(pods.table, Some(namespace)).cloned().collect(),
+            Some(key) => self.storage.store.get(pods.table, key).into_iter().cloned().collect(),
+            None => self.storage.store.objects(pods.table, Some(namespace)).cloned().collect(),
         };
         for orphan in orphans.iter().filter(|pod| pod.owners.is_empty()) {
             let pod = orphan.value();
@@ -105,13 +109,14 @@ impl ClusterState {
 
     /// Updates the status of all budgets of a namespace. Reads all its pods, once per request.
     pub(super) fn count_budgets(&mut self, namespace: &str) -> Result<(), WriteError> {
-        let (budgets, pods) = (self.resource("policy", "poddisruptionbudgets"), self.resource("", "pods"));
+        let (budgets, pods) =
+            (self.storage.resource("policy", "poddisruptionbudgets"), self.storage.resource("", "pods"));
         let (Some(budgets), Some(pods)) = (budgets, pods) else { return Ok(()) };
-        let all: Vec<_> = self.store.objects(budgets.table, Some(namespace)).cloned().collect();
+        let all: Vec<_> = self.storage.store.objects(budgets.table, Some(namespace)).cloned().collect();
         for stored in all {
             let budget = stored.value();
             let Some(selector) = LabelSelector::from_object(&budget["spec"]["selector"]) else { continue };
-            let selected = self.store.objects(pods.table, Some(namespace));
+            let selected = self.storage.store.objects(pods.table, Some(namespace));
             let selected = selected.filter(|pod| selector.matches(|key| pod.label(key)));
             let selected: Vec<Value> = selected.map(|pod| pod.value()).collect();
             self.write_status(&budgets, &stored.key, &budget, plan_budget(&budget, &selected))?;
@@ -124,7 +129,7 @@ impl ClusterState {
         let mut node = node_object(&self.now());
         let status = node["status"].take();
         let made = self.create("", "nodes", node).expect(IN_MEMORY);
-        let (Created::Stored(made), Some(nodes)) = (made, self.resource("", "nodes")) else { return };
+        let (Created::Stored(made), Some(nodes)) = (made, self.storage.resource("", "nodes")) else { return };
         let mut node = made.value();
         node["status"] = status;
         self.put(&nodes, made.key.clone(), node).expect(IN_MEMORY);
@@ -132,8 +137,10 @@ impl ClusterState {
 
     /// Binds a pod to the node, starts its containers, or finishes its deletion.
     pub(super) fn run_pod(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
-        let Some(resource) = self.scheme.by_table(*table).cloned() else { return Ok(()) };
-        let Some(mut pod) = self.store.get(*table, key).map(|stored| stored.value()) else { return Ok(()) };
+        let Some(resource) = self.storage.scheme.by_table(*table).cloned() else { return Ok(()) };
+        let Some(mut pod) = self.storage.store.get(*table, key).map(|stored| stored.value()) else {
+            return Ok(());
+        };
         let scheduler = pod["spec"]["schedulerName"].as_str().unwrap_or("default-scheduler");
         if meta::is_deleting(&pod) {
             if pod["spec"]["nodeName"] == NODE_NAME && meta::grace(&pod) > 0 {
@@ -156,7 +163,7 @@ impl ClusterState {
                     self.kubelet.start_container(id, &pod, container, default_state(&pod, container))
                 })
                 .collect();
-            run(&mut pod, &states, self.store.revision(), &self.now());
+            run(&mut pod, &states, self.storage.store.revision(), &self.now());
             self.put(&resource, key.clone(), pod)?;
         }
         Ok(())
@@ -172,7 +179,7 @@ impl ClusterState {
         }
         let make = || pod_from_template(&set, &set["spec"]["template"]);
         if let Some(refusal) = self.create_pods(plan.create, make)? {
-            self.enqueue_after(Task::ReplicaSet(id.clone()), RETRY_SECONDS);
+            self.work.enqueue_after(Task::ReplicaSet(id.clone()), RETRY_SECONDS);
             let Some((_, set)) = self.reconciled(id) else { return Ok(()) };
             let status = with_failure(&set, plan.status, &refusal, &self.now());
             self.write_status(&resource, &id.1, &set, status)?;
@@ -191,7 +198,7 @@ impl ClusterState {
             return self.delete(&resource, &id.1, Some(Propagation::Background)).map(drop);
         }
         if let Some(seconds) = plan.requeue_after {
-            self.enqueue_after(Task::Job(id.clone()), seconds);
+            self.work.enqueue_after(Task::Job(id.clone()), seconds);
         }
         self.write_status(&resource, &id.1, &job, plan.status)?;
         if plan.stop {
@@ -205,7 +212,7 @@ impl ClusterState {
             }
         }
         if self.create_pods(plan.create, || pod_of_job(&job))?.is_some() {
-            self.enqueue_after(Task::Job(id.clone()), RETRY_SECONDS);
+            self.work.enqueue_after(Task::Job(id.clone()), RETRY_SECONDS);
         }
         Ok(())
     }
@@ -215,14 +222,14 @@ impl ClusterState {
         let (keys, sets) = self.owned(&deployment, "apps", "replicasets");
         let plan = plan_rollout(&deployment, &sets, &self.now());
         if let Some(seconds) = plan.requeue_after {
-            self.enqueue_after(Task::Deployment(id.clone()), seconds);
+            self.work.enqueue_after(Task::Deployment(id.clone()), seconds);
         }
         if let Some(set) = plan.create
             && let Created::Refused(_) = self.create("apps", "replicasets", set)?
         {
-            self.enqueue_after(Task::Deployment(id.clone()), RETRY_SECONDS);
+            self.work.enqueue_after(Task::Deployment(id.clone()), RETRY_SECONDS);
         }
-        let replica_sets = self.resource("apps", "replicasets");
+        let replica_sets = self.storage.resource("apps", "replicasets");
         let mut changed = sets.clone();
         for (at, replicas) in plan.scale {
             changed[at]["spec"]["replicas"] = replicas.into();
@@ -252,31 +259,27 @@ impl ClusterState {
         self.write_status(&resource, &id.1, &deployment, plan.status)
     }
 
-    fn resource(&self, group: &str, plural: &str) -> Option<Arc<Resource>> {
-        self.scheme.by_plural(group, plural).map(|endpoint| endpoint.resource.clone())
-    }
-
     fn reconciled(&self, (table, key): &ObjectId) -> Option<(Arc<Resource>, Value)> {
-        let resource = self.scheme.by_table(*table)?.clone();
-        Some((resource, self.store.get(*table, key)?.value()))
+        let resource = self.storage.scheme.by_table(*table)?.clone();
+        Some((resource, self.storage.store.get(*table, key)?.value()))
     }
 
     /// The dependents of an object in one resource, by name.
     fn owned(&self, owner: &Value, group: &str, plural: &str) -> (Vec<Key>, Vec<Value>) {
-        let Some(resource) = self.resource(group, plural) else { return Default::default() };
+        let Some(resource) = self.storage.resource(group, plural) else { return Default::default() };
         let uid = meta::text(owner, "uid").unwrap_or_default();
         let dependents =
-            self.owners.dependents(uid).into_iter().filter(|(table, _)| *table == resource.table);
+            self.work.owners.dependents(uid).into_iter().filter(|(table, _)| *table == resource.table);
         dependents
             .filter_map(|(table, key)| {
-                let value = self.store.get(table, &key)?.value();
+                let value = self.storage.store.get(table, &key)?.value();
                 Some((key, value))
             })
             .unzip()
     }
 
     fn delete_owned(&mut self, group: &str, plural: &str, key: &Key) -> Result<(), WriteError> {
-        if let Some(resource) = self.resource(group, plural) {
+        if let Some(resource) = self.storage.resource(group, plural) {
             self.delete(&resource, key, None)?;
         }
         Ok(())

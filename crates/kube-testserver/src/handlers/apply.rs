@@ -25,7 +25,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     body::check_applied_type(&call.endpoint, &config)?;
     body::check_type(&call.endpoint, &mut config)?;
 
-    let stored = cluster.store.get(call.endpoint.resource.table, &call.key()).cloned();
+    let stored = cluster.store().get(call.endpoint.resource.table, &call.key()).cloned();
     // The configuration is applied as sent; its name and namespace are only checked. An existing object has the name already.
     let mut named = config.clone();
     if stored.is_some() && (named["metadata"].is_null() || named["metadata"].get("name").is_none()) {

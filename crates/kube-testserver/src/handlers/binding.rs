@@ -17,7 +17,7 @@ pub(super) fn bind(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespons
 /// `POST .../bindings`: the same for the pod that the body names.
 pub(super) fn bind_named(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let binding = body::posted(call, "Binding")?;
-    let pods = cluster.scheme.by_plural("", "pods").cloned().ok_or_else(StatusError::no_such_path)?;
+    let pods = cluster.scheme().by_plural("", "pods").cloned().ok_or_else(StatusError::no_such_path)?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&binding));
     bind_pod(cluster, call, &pods, key, binding)
 }
@@ -33,7 +33,7 @@ fn bind_pod(
     let mut warnings = Vec::new();
     admission::admit_posted(cluster, call, &mut binding, options.dry_run, &mut warnings)?;
     let node = target(&binding)?;
-    let stored = cluster.store.get(pods.resource.table, &key);
+    let stored = cluster.store().get(pods.resource.table, &key);
     let mut pod = stored.ok_or_else(|| StatusError::not_found("", "pods", key.name()))?.value();
     check_unbound(&pod)?;
     assign(&mut pod, node, &binding, &cluster.now());

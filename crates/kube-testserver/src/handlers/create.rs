@@ -82,7 +82,7 @@ pub(super) fn insert(
     warnings.extend(write::finish(cluster, call, None, &mut object, ownership)?);
     admission::validate(cluster, &Attributes { object: Some(&object), ..creation }, &mut warnings)?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));
-    if let Some(taken) = cluster.store.get(endpoint.resource.table, &key) {
+    if let Some(taken) = cluster.store().get(endpoint.resource.table, &key) {
         let failure = StatusError::already_exists(endpoint.group(), endpoint.plural(), meta::name(&object));
         return Err(if meta::is_deleting(&taken.value()) {
             failure.while_deleting().into()
@@ -98,8 +98,8 @@ pub(super) fn insert(
 /// Refuses to create objects in a missing or terminating namespace.
 fn check_namespace(cluster: &ClusterState, call: &Call, object: &Value) -> Result<(), StatusError> {
     let Some(namespace) = call.namespace.as_deref() else { return Ok(()) };
-    let namespaces = cluster.scheme.by_plural("", "namespaces");
-    let found = namespaces.and_then(|e| cluster.store.get(e.resource.table, &Key::new(None, namespace)));
+    let namespaces = cluster.scheme().by_plural("", "namespaces");
+    let found = namespaces.and_then(|e| cluster.store().get(e.resource.table, &Key::new(None, namespace)));
     let Some(found) = found else { return Err(StatusError::not_found("", "namespaces", namespace)) };
     if !meta::is_deleting(&found.value()) {
         return Ok(());

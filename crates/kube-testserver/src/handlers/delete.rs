@@ -22,7 +22,7 @@ pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
     let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
     let endpoint = &call.endpoint;
     let stored =
-        cluster.store.get(endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
+        cluster.store().get(endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
     check_preconditions(call, &options, &stored)?;
     protect(call)?;
     let warnings = review(cluster, call, &stored, options.dry_run)?;
@@ -49,7 +49,7 @@ pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiR
     let filter = read::filter(&call.endpoint, call.namespace.clone(), &ListOptions::parse(&call.query)?)?;
     let resource = &call.endpoint.resource;
     let selected: Vec<Arc<Stored>> = cluster
-        .store
+        .store()
         .objects(resource.table, call.namespace.as_deref())
         .filter(|stored| filter.matches(stored))
         .cloned()
@@ -65,7 +65,7 @@ pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiR
         }
         cluster.run_tasks();
     }
-    let revision = cluster.store.revision();
+    let revision = cluster.store().revision();
     let list = Content::List { objects: selected, revision, more: read::no_more(call) };
     Ok(ApiResponse { warnings, ..ApiResponse::ok(list) })
 }
@@ -78,7 +78,7 @@ pub(super) fn review(
     dry_run: bool,
 ) -> Result<Vec<String>, Interruption> {
     let mut warnings = Vec::new();
-    if !cluster.reviews_every_request() {
+    if !cluster.admission.reviews_every_request() {
         return Ok(warnings);
     }
     let old = call.read(cluster, stored)?;

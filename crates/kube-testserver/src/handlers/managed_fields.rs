@@ -73,7 +73,7 @@ impl<'a> ResourceVersions<'a> {
         }
         let all = self.all.get_or_init(|| match own.resource.custom {
             true => own.resource.all_versions().collect(),
-            false => self.cluster.scheme.endpoints_of(own.resource.table).cloned().collect(),
+            false => self.cluster.scheme().endpoints_of(own.resource.table).cloned().collect(),
         });
         all.iter().find(|endpoint| endpoint.api_version() == api_version)
     }

@@ -39,7 +39,7 @@ pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     let changes = body::json(&call.body)
         .map_err(|why| StatusError::bad_request(format!("error decoding patch: {why}")))?;
     let stored =
-        cluster.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
+        cluster.store().get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
     let mut object = call.read(cluster, stored)?;
     apply(call.endpoint.schema(), &mut object, &changes).map_err(|error| refused(call, error))?;
     if !object.is_object() {

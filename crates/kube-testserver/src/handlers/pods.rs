@@ -39,7 +39,7 @@ pub(crate) fn log(cluster: &ClusterState, call: &Call) -> Result<(Container, Log
 }
 
 fn pod(cluster: &ClusterState, call: &Call) -> Result<Value, StatusError> {
-    let stored = cluster.store.get(call.endpoint.resource.table, &call.key());
+    let stored = cluster.store().get(call.endpoint.resource.table, &call.key());
     Ok(stored.ok_or_else(|| call.not_found())?.value())
 }
 

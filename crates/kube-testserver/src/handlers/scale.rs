@@ -29,8 +29,11 @@ const APPLY: &str = "application/apply-patch+yaml";
 
 pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let paths = call.endpoint.version().scale.clone().ok_or_else(StatusError::no_such_path)?;
-    let stored =
-        cluster.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
+    let stored = cluster
+        .store()
+        .get(call.endpoint.resource.table, &call.key())
+        .ok_or_else(|| call.not_found())?
+        .clone();
     let scale = scale_of(&stored, &paths);
     let live = call.read(cluster, &stored)?;
     let (mut wanted, options, ownership) = match call.verb() {

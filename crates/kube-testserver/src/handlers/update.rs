@@ -19,7 +19,7 @@ pub(super) fn replace(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
     let mut object = body::object(call)?;
     options.duplicates = body::duplicates(call);
     write::set_identity(call, &mut object)?;
-    let exists = cluster.store.get(call.endpoint.resource.table, &call.key()).is_some();
+    let exists = cluster.store().get(call.endpoint.resource.table, &call.key()).is_some();
     if !exists && call.subresource.is_none() && strategy::created_by_put(&call.endpoint) {
         return put_new(cluster, call, &options, object);
     }
@@ -64,7 +64,7 @@ pub(super) fn change(
 ) -> Result<ApiResponse, Interruption> {
     let endpoint = &call.endpoint;
     let key = call.key();
-    let stored = cluster.store.get(endpoint.resource.table, &key).ok_or_else(|| call.not_found())?.clone();
+    let stored = cluster.store().get(endpoint.resource.table, &key).ok_or_else(|| call.not_found())?.clone();
     let old = call.read(cluster, &stored)?;
     check_preconditions(call, &stored, &new)?;
     check_immutable(call, &old, &new)?;

@@ -92,7 +92,9 @@ pub(super) fn mutate(
     warnings: &mut Vec<String>,
 ) -> Result<(), Interruption> {
     cluster.mutate_by_plugins(&write.write(), object).map_err(|failure| failure.warning(warnings))?;
-    if !cluster.reviews_every_request() || !admission::mutate(cluster, write, Some(object), warnings)? {
+    if !cluster.admission.reviews_every_request()
+        || !admission::mutate(cluster, write, Some(object), warnings)?
+    {
         return Ok(());
     }
     let options = WriteOptions { validation: FieldValidation::Ignore, ..WriteOptions::default() };
@@ -157,7 +159,7 @@ pub(super) fn finish(
     escalation::check(cluster, call, object, old)?;
     if defines {
         // The CRD is served as soon as it is stored.
-        crd::accept(object, &cluster.scheme, &cluster.now());
+        crd::accept(object, cluster.scheme(), &cluster.now());
     }
     Ok(warnings)
 }

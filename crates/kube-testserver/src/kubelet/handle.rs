@@ -12,7 +12,7 @@ use super::{
     Connection, Container, ContainerState, Exit, LogQuery, LogTail, Process, Session, SessionRecorder,
     Streams, files::FileSystems, logs::ContainerLogs, session::SessionLog, shell,
 };
-use crate::clock::Clock;
+use crate::{clock::Clock, scheme::Resource, store::Change};
 
 type CommandScript = Arc<dyn Fn(Process) -> BoxFuture<'static, Exit> + Send + Sync>;
 type StartScript = Arc<dyn Fn(&Container, &Value) -> ContainerState + Send + Sync>;
@@ -214,7 +214,12 @@ impl Kubelet {
     }
 
     /// Removes the logs and files of a removed pod, and ends readers of its logs.
-    pub(crate) fn remove_pod(&self, namespace: &str, pod: &str) {
+    pub(crate) fn observe(&self, resource: &Resource, change: &Change) {
+        if !resource.is("", "pods") || change.after().is_some() {
+            return;
+        }
+        let key = &change.object.key;
+        let (namespace, pod) = (key.namespace().unwrap_or_default(), key.name());
         self.inner.logs.forget(namespace, pod);
         self.inner.file_systems.forget(namespace, pod);
     }

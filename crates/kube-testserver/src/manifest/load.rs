@@ -47,7 +47,7 @@ fn endpoint(cluster: &ClusterState, document: &Document) -> Result<Endpoint, Loa
         return Err(refused(document, "expected an object with apiVersion and kind"));
     }
     let (group, version) = meta::split_api_version(api_version);
-    cluster.scheme.by_kind(group, version, kind).cloned().ok_or_else(|| {
+    cluster.scheme().by_kind(group, version, kind).cloned().ok_or_else(|| {
         let why = format!("the server has no kind {kind} in {api_version}; is its CRD among the objects?");
         refused(document, why)
     })

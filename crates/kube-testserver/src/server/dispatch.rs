@@ -120,13 +120,13 @@ async fn encode(
 /// The endpoint after the lock was released: its CRD may have changed.
 fn current_endpoint(server: &ApiServer, endpoint: &Endpoint) -> Result<Endpoint, StatusError> {
     let cluster = server.cluster().lock();
-    let found = cluster.scheme.find(endpoint.group(), &endpoint.version().name, endpoint.plural());
+    let found = cluster.scheme().find(endpoint.group(), &endpoint.version().name, endpoint.plural());
     found.cloned().ok_or_else(StatusError::no_such_path)
 }
 
 /// The endpoint of a path, if the path fits its scope.
 fn find(cluster: &ClusterState, path: &ResourcePath) -> Option<Endpoint> {
-    let endpoint = cluster.scheme.find(&path.group, &path.version, &path.plural)?;
+    let endpoint = cluster.scheme().find(&path.group, &path.version, &path.plural)?;
     let fits = match (endpoint.resource.namespaced, &path.namespace, &path.name) {
         (true, None, Some(_)) | (false, Some(_), _) => false,
         (true, ..) | (false, None, _) => true,

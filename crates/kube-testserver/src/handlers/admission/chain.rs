@@ -42,10 +42,10 @@ fn mutate_by_webhooks(
     mut object: Option<&mut Value>,
     warnings: &mut Vec<String>,
 ) -> Result<bool, Interruption> {
-    let hooks = &cluster.webhooks.mutating;
+    let hooks = &cluster.admission.webhooks.mutating;
     let mut changed = false;
     let (mut called, mut reinvoked) = (BTreeSet::new(), BTreeSet::new());
-    if !cluster.admits_by(AdmissionPlugin::MutatingAdmissionWebhook) {
+    if !cluster.admission.admits_by(AdmissionPlugin::MutatingAdmissionWebhook) {
         return Ok(false);
     }
     for round in 0..2 {
@@ -97,8 +97,10 @@ pub(in crate::handlers) fn validate(
         cluster.validate_by_plugins(&write.write(), object).map_err(|failure| failure.warning(warnings))?;
     }
     policies::validate(cluster, write, warnings).map_err(|failure| failure.warning(warnings))?;
-    let hooks = &cluster.webhooks.validating;
-    for hook in hooks.iter().filter(|_| cluster.admits_by(AdmissionPlugin::ValidatingAdmissionWebhook)) {
+    let hooks = &cluster.admission.webhooks.validating;
+    for hook in
+        hooks.iter().filter(|_| cluster.admission.admits_by(AdmissionPlugin::ValidatingAdmissionWebhook))
+    {
         let Some((response, _)) =
             call_webhook(cluster, hook, write, 0, false).map_err(|failure| failure.warning(warnings))?
         else {

@@ -37,7 +37,7 @@ impl MutatingPolicies {
         write: &Attributes<'_>,
         object: &mut Value,
     ) -> Result<bool, Interruption> {
-        let all = 0..cluster.policies.mutating.len();
+        let all = 0..cluster.admission.policies.mutating.len();
         self.each(cluster, write, object, all.collect())
     }
 
@@ -66,7 +66,7 @@ impl MutatingPolicies {
         let mut changed = false;
         for i in indexes {
             // A write of the configuration may have removed it while a webhook was called.
-            let Some(policy) = cluster.policies.mutating.get(i) else { continue };
+            let Some(policy) = cluster.admission.policies.mutating.get(i) else { continue };
             let before = object.clone();
             for binding in policy.bindings.iter().filter(|binding| is_bound(cluster, binding, write)) {
                 bound(cluster, policy, binding, write, object)?;

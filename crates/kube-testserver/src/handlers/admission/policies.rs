@@ -31,7 +31,7 @@ pub(super) fn validate(
     warnings: &mut Vec<String>,
 ) -> Result<(), Interruption> {
     let mut denied = None;
-    for policy in &cluster.policies.validating {
+    for policy in &cluster.admission.policies.validating {
         let Some(endpoint) = matched_version(cluster, &policy.resources, write) else { continue };
         let mut request = None;
         for binding in policy.bindings.iter().filter(|binding| is_bound(cluster, binding, write)) {

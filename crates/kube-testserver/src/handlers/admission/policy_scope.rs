@@ -157,8 +157,8 @@ fn resource_check(write: &Attributes<'_>) -> AccessCheck {
 /// The namespace of a write, which has none at cluster scope.
 fn namespace_object(cluster: &ClusterState, write: &Attributes<'_>) -> Value {
     let found = write.call.namespace.as_deref().and_then(|name| {
-        let table = cluster.scheme.by_plural("", "namespaces")?.resource.table;
-        Some(cluster.store.get(table, &Key::new(None, name))?.value())
+        let table = cluster.scheme().by_plural("", "namespaces")?.resource.table;
+        Some(cluster.store().get(table, &Key::new(None, name))?.value())
     });
     let Some(mut namespace) = found else { return Value::Null };
     meta::set(&mut namespace, "managedFields", Value::Null);
@@ -177,7 +177,7 @@ pub(super) fn params(
         return Ok(vec![None]);
     };
     let (group, version) = meta::split_api_version(api_version);
-    let endpoint = cluster.scheme.by_kind(group, version, kind).ok_or_else(|| {
+    let endpoint = cluster.scheme().by_kind(group, version, kind).ok_or_else(|| {
         format!("failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'")
     })?;
     let namespace = match (endpoint.resource.namespaced, reference.namespace.as_deref().or(namespace)) {
@@ -196,11 +196,11 @@ pub(super) fn params(
     let table = endpoint.resource.table;
     let found: Vec<Value> = match &reference.objects {
         Parameter::Named(name) => {
-            let found = cluster.store.get(table, &Key::new(namespace, name));
+            let found = cluster.store().get(table, &Key::new(namespace, name));
             found.into_iter().map(|stored| stored.value()).collect()
         }
         Parameter::Selected(selector) => {
-            let all = cluster.store.objects(table, namespace);
+            let all = cluster.store().objects(table, namespace);
             all.filter(|stored| selector.matches(|key| stored.label(key)))
                 .map(|stored| stored.value())
                 .collect()

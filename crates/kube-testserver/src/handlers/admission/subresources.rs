@@ -27,7 +27,7 @@ pub(in crate::handlers) fn admit_posted(
 
 /// Calls all webhooks for a connection into a pod. Their patches are ignored: the query has the options.
 pub(in crate::handlers) fn admit_connection(cluster: &ClusterState, call: &Call) -> Result<(), Interruption> {
-    if !cluster.reviews_every_request() {
+    if !cluster.admission.reviews_every_request() {
         return Ok(());
     }
     let write = Attributes { operation: Operation::Connect, call, object: None, old: None, dry_run: false };
