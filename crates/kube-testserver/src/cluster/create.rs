@@ -62,17 +62,17 @@ impl ClusterState {
         self.put(&endpoint.resource, key, object).map(Created::Stored)
     }
 
-    /// Creates pods until admission refuses one. Returns the message of the refusal.
-    pub(super) fn create_pods(
+    /// Creates an object that every cluster has. A refusal is logged.
+    pub(super) fn create_or_warn(
         &mut self,
-        number: usize,
-        make: impl Fn() -> Value,
-    ) -> Result<Option<String>, WriteError> {
-        for _ in 0..number {
-            if let Created::Refused(why) = self.create("", "pods", make())? {
-                return Ok(Some(why));
-            }
+        group: &str,
+        plural: &str,
+        object: Value,
+    ) -> Result<(), WriteError> {
+        let name = meta::name(&object).to_owned();
+        if let Created::Refused(why) = self.create(group, plural, object)? {
+            tracing::warn!("{plural} {name:?} was not created: {why}");
         }
-        Ok(None)
+        Ok(())
     }
 }

@@ -11,6 +11,7 @@ mod finalize;
 mod garbage;
 mod persistence;
 mod plugins;
+mod pods;
 mod quotas;
 mod rbac;
 mod replace;
@@ -24,6 +25,7 @@ mod storage_protection;
 mod task;
 mod timers;
 mod work;
+#[cfg_attr(not(feature = "workloads"), path = "workloads/disabled.rs")]
 mod workloads;
 
 pub(crate) use delete::{Deletion, Propagation, Written};

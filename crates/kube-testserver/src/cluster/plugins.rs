@@ -32,7 +32,7 @@ impl ClusterState {
     /// Creates the priority classes of the system where they are missing.
     pub(super) fn ensure_priority_classes(&mut self) -> Result<(), WriteError> {
         for class in SYSTEM_CLASSES {
-            self.create("scheduling.k8s.io", "priorityclasses", system_class(class))?;
+            self.create_or_warn("scheduling.k8s.io", "priorityclasses", system_class(class))?;
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ impl ClusterState {
             return Ok(());
         }
         let metadata = |name: &str| json!({"name": name, "namespace": namespace});
-        self.create(
+        self.create_or_warn(
             "",
             "serviceaccounts",
             json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata("default")}),
@@ -45,7 +45,7 @@ impl ClusterState {
         let data = json!({"ca.crt": self.access.ca});
         let map =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(ROOT_CA), "data": data});
-        self.create("", "configmaps", map).map(drop)
+        self.create_or_warn("", "configmaps", map)
     }
 
     /// Sets the CA certificate that pods get, and updates every published copy.

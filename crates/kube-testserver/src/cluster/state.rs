@@ -158,14 +158,25 @@ impl ClusterState {
             Task::FreeStorage(id) => self.free_storage(id),
             Task::AggregateRoles => self.aggregate_roles(),
             Task::RunPod(id) => self.run_pod(id),
-            Task::Adopt(namespace, pod) => self.adopt_pods(namespace, pod.as_ref()),
-            Task::Job(id) => self.reconcile_job(id),
-            Task::ReplicaSet(id) => self.reconcile_replica_set(id),
-            Task::Deployment(id) => self.reconcile_deployment(id),
-            Task::Budgets(namespace) => self.count_budgets(namespace),
+            Task::Workload(task) => self.run_workload(task),
             Task::ServiceAccounts(namespace) => self.ensure_service_account(namespace),
             Task::QuotaStatus(key) => self.write_quota_status(key),
             Task::ExpireEvent(id) => self.expire_event(id),
         }
+    }
+
+    pub(super) fn write_status(
+        &mut self,
+        resource: &Resource,
+        key: &Key,
+        object: &Value,
+        status: Value,
+    ) -> Result<(), WriteError> {
+        if object["status"] != status {
+            let mut object = object.clone();
+            object["status"] = status;
+            self.put(resource, key.clone(), object)?;
+        }
+        Ok(())
     }
 }

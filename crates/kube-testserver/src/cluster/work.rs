@@ -103,7 +103,7 @@ impl Work {
         for owner in blocked.iter().filter(|owner| owner.blocks_deletion && !after.owners.contains(owner)) {
             self.enqueue(Task::FinishForeground(owner.uid.clone()));
         }
-        self.enqueue_workload(storage, resource, after);
+        self.enqueue_controllers(storage, resource, after);
     }
 
     fn observe_removed(&mut self, storage: &Storage, resource: &Resource, last: &Stored) {
@@ -116,9 +116,8 @@ impl Work {
         if let Some(namespace) = last.key.namespace() {
             self.enqueue(Task::FinishNamespace(namespace.into()));
         }
-        self.enqueue_controller(storage, last);
+        self.enqueue_removed_workload(storage, resource, last);
         if resource.is("", "pods") {
-            self.enqueue_budgets(storage, &last.key);
             self.enqueue_claims(storage, &last.key, &last.value());
         }
         if resource.custom {
@@ -135,7 +134,7 @@ impl Work {
             self.start_deletion(storage, resource, stored);
         }
         self.enqueue_common(resource, stored);
-        self.enqueue_workload(storage, resource, stored);
+        self.enqueue_controllers(storage, resource, stored);
     }
 
     /// Starts the server's own part of a deletion: garbage collection, and emptying namespaces and CRDs.
@@ -161,6 +160,14 @@ impl Work {
         {
             self.enqueue(Task::EmptyResource(table));
         }
+    }
+
+    /// Enqueues the kubelet and the workload controllers for a written object.
+    fn enqueue_controllers(&mut self, storage: &Storage, resource: &Resource, stored: &Stored) {
+        if resource.is("", "pods") {
+            self.enqueue(Task::RunPod((resource.table, stored.key.clone())));
+        }
+        self.enqueue_workload(storage, resource, stored);
     }
 
     /// Enqueues what any change of an object is followed by.

@@ -11,8 +11,7 @@ use crate::{
     cluster::ClusterState,
     meta,
     schema::{
-        AccessCheck, Authorize, CelValue, Expression, REQUEST_RESOURCE, Scope, authorizer, cel_map, json_of,
-        untyped,
+        AccessCheck, Authorize, CelValue, Expression, REQUEST_RESOURCE, Scope, authorizer, cel_map, untyped,
     },
     store::Key,
 };
@@ -42,7 +41,7 @@ impl PolicyScope {
             map.remove("oldObject");
         }
         scope.set("request", untyped(&rest));
-        scope.set("params", param.map_or(CelValue::Null, untyped));
+        scope.set("params", untyped(param.unwrap_or(&Value::Null)));
         scope.set("namespaceObject", untyped(&namespace_object(cluster, write)));
         let (authorize, of_request) = (authorize(cluster, write), resource_check(write));
         scope.set("authorizer", authorizer(authorize.clone(), AccessCheck::default()));
@@ -77,33 +76,30 @@ impl PolicyScope {
 
     /// Evaluates a condition.
     pub(super) fn holds(&self, expression: &Expression) -> Result<bool, String> {
-        match self.run(expression)? {
-            CelValue::Bool(holds) => Ok(holds),
-            _ => Err("cel expression must evaluate to a bool".into()),
-        }
+        expression.holds(&self.scope).map_err(|why| self.explained(why))
     }
 
     /// Evaluates an expression to a text.
     pub(super) fn text(&self, expression: &Expression) -> Option<String> {
-        match self.run(expression) {
-            Ok(CelValue::String(text)) => Some(text.to_string()),
-            _ => None,
-        }
+        expression.text(&self.scope)
     }
 
     /// Evaluates an expression to JSON.
     pub(super) fn json(&self, expression: &Expression) -> Result<Value, String> {
-        json_of(&self.run(expression)?).ok_or_else(|| "the result has no representation in JSON".into())
+        expression.json(&self.scope).map_err(|why| self.explained(why))
     }
 
     fn run(&self, expression: &Expression) -> Result<CelValue, String> {
-        expression.run(&self.scope).map_err(|why| {
-            let variable = why.strip_prefix("no such key: ");
-            match variable.and_then(|name| Some((name, self.failed.get(name)?))) {
-                Some((name, cause)) => format!("composited variable {name:?} fails to evaluate: {cause}"),
-                None => why,
-            }
-        })
+        expression.run(&self.scope).map_err(|why| self.explained(why))
+    }
+
+    /// The error of an expression, or of the variable that it uses.
+    fn explained(&self, why: String) -> String {
+        let variable = why.strip_prefix("no such key: ");
+        match variable.and_then(|name| Some((name, self.failed.get(name)?))) {
+            Some((name, cause)) => format!("composited variable {name:?} fails to evaluate: {cause}"),
+            None => why,
+        }
     }
 }
 
