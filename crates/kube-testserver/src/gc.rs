@@ -7,6 +7,10 @@ use crate::{
     store::{Key, Stored, TableId},
 };
 
+/// Finalizers of the garbage collector on an owner.
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+pub(crate) const ORPHAN: &str = "orphan";
+
 /// Table and key of an object.
 pub(crate) type ObjectId = (TableId, Key);
 

@@ -4,7 +4,9 @@
 //!
 //! [`Builder`] configures either, with initial objects. [`ApiServer::fault`] injects faults, [`ApiServer::advance`] advances its clock, [`ApiServer::snapshot`] saves its state.
 //!
-//! Admission and conversion webhooks are called over HTTPS at their URL, or at a service with an external name or endpoints. No webhook is called for the server's own writes: those of its controllers, garbage collection, and initial objects.
+//! Admission and conversion webhooks are called over HTTPS at their URL, or at a service with an external name or endpoints.
+//!
+#![doc = include_str!("../support.md")]
 
 mod admission;
 mod apply;

@@ -12,7 +12,7 @@ use super::typed;
 use super::update::{Update, update};
 use super::versions::{Changed, ChangedFields, Versions, without_given_up};
 use crate::schema::Schema;
-use crate::status_error::StatusError;
+use crate::webhook::Interruption;
 
 /// The manager of all fields of an object that was never applied before.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -60,13 +60,13 @@ pub(crate) enum ApplyError {
     #[error("metadata.managedFields must be nil")]
     BringsManagedFields,
     /// A manager owns fields in another version, and the object cannot be converted to it, or not before a webhook has responded.
-    #[error("{}", .0.message)]
-    Conversion(Box<StatusError>),
+    #[error("an object cannot be converted to a version in which a manager owns fields")]
+    Conversion(Interruption),
 }
 
-impl From<StatusError> for ApplyError {
-    fn from(failure: StatusError) -> Self {
-        Self::Conversion(Box::new(failure))
+impl From<Interruption> for ApplyError {
+    fn from(interruption: Interruption) -> Self {
+        Self::Conversion(interruption)
     }
 }
 
@@ -147,7 +147,7 @@ fn transfer_ownership(
 }
 
 /// On the first apply to an object without managers, everything in it belongs to [`BEFORE_FIRST_APPLY`].
-fn known_managers(request: &Apply<'_>, live: &Value) -> Result<Vec<ManagedFieldsEntry>, StatusError> {
+fn known_managers(request: &Apply<'_>, live: &Value) -> Result<Vec<ManagedFieldsEntry>, Interruption> {
     match request.live {
         Some(_) if request.managers.is_empty() => update(Update {
             schema: request.schema,

@@ -6,7 +6,7 @@ use super::managed::{self, ManagedFieldsEntry, ManagedFieldsOperation};
 use super::versions::{Changed, ChangedFields, Versions};
 use crate::schema::Schema;
 use crate::schema::model::{Field, Type};
-use crate::status_error::StatusError;
+use crate::webhook::Interruption;
 
 /// A write other than an apply.
 #[derive(Clone, Copy)]
@@ -28,7 +28,7 @@ pub(crate) struct Update<'a> {
 /// The entries after the write.
 ///
 /// The manager owns what it added or changed; removed fields have no owner. Empty `managers` of an existing object mean that ownership was reset: it stays empty.
-pub(crate) fn update(write: Update<'_>) -> Result<Vec<ManagedFieldsEntry>, StatusError> {
+pub(crate) fn update(write: Update<'_>) -> Result<Vec<ManagedFieldsEntry>, Interruption> {
     let Update { schema, old, new, managers, api_version, subresource, .. } = write;
     if old.is_some() && managers.is_empty() {
         return Ok(Vec::new());

@@ -10,7 +10,7 @@ use super::managed::{self, ManagedFieldsEntry};
 use super::merge::{remove, with_structs};
 use super::shape::SchemaPosition;
 use crate::schema::Schema;
-use crate::status_error::StatusError;
+use crate::webhook::Interruption;
 
 /// The versions of a resource.
 pub(crate) trait Versions {
@@ -18,7 +18,7 @@ pub(crate) trait Versions {
     fn schema(&self, api_version: &str) -> Option<&Schema>;
 
     /// Converts an object from the version in its `apiVersion`.
-    fn convert(&self, object: &Value, to: &str) -> Result<Value, StatusError>;
+    fn convert(&self, object: &Value, to: &str) -> Result<Value, Interruption>;
 }
 
 /// What a write changed, in every version in which a manager owns fields.
@@ -56,7 +56,7 @@ impl<'a> ChangedFields<'a> {
     }
 
     /// The changes in a version; `None` when it does not exist.
-    pub(super) fn in_version(&mut self, api_version: &str) -> Result<Option<&Changed>, StatusError> {
+    pub(super) fn in_version(&mut self, api_version: &str) -> Result<Option<&Changed>, Interruption> {
         if !self.by_version.contains_key(api_version) {
             let changed = match self.versions.schema(api_version) {
                 Some(schema) => {
@@ -79,7 +79,7 @@ pub(super) fn without_given_up(
     object: Value,
     before: &ManagedFieldsEntry,
     owners: &[&ManagedFieldsEntry],
-) -> Result<Value, StatusError> {
+) -> Result<Value, Interruption> {
     let owned_in = |version: &str| {
         let of_version = owners.iter().filter(|owner| owner.api_version == version);
         of_version.fold(FieldSet::default(), |all, owner| all.union(&owner.fields))

@@ -1,17 +1,36 @@
-//! The built-in admission plugins of this server.
+use std::collections::BTreeSet;
 
-use serde_json::Value;
-
-use super::{ClusterState, state::IN_MEMORY};
+use super::{storage::Storage, work::Work};
 use crate::{
-    admission::{self, AdmissionPlugin, Objects, Policies, SYSTEM_CLASSES, Write, system_class},
-    journal::WriteError,
-    status_error::StatusError,
+    admission::{AdmissionPlugin, Objects, Policies, QuotaLedger, Webhooks},
+    scheme::Resource,
+    store::Change,
 };
 
-impl ClusterState {
+/// The API group of webhook configurations and policies.
+const HOOKS: &str = "admissionregistration.k8s.io";
+
+/// What decides about writes: the plugins that are on, webhooks and policies as last configured, and what quotas count.
+#[derive(Debug)]
+pub(crate) struct AdmissionControl {
+    pub(super) disabled_plugins: BTreeSet<AdmissionPlugin>,
+    pub(crate) webhooks: Webhooks,
+    pub(crate) policies: Policies,
+    pub(super) quotas: QuotaLedger,
+}
+
+impl AdmissionControl {
+    pub(super) fn new(disabled_plugins: BTreeSet<AdmissionPlugin>) -> Self {
+        Self {
+            disabled_plugins,
+            webhooks: Webhooks::default(),
+            policies: Policies::default(),
+            quotas: QuotaLedger::default(),
+        }
+    }
+
     pub(crate) fn admits_by(&self, plugin: AdmissionPlugin) -> bool {
-        !self.settings.disabled_plugins.contains(&plugin)
+        !self.disabled_plugins.contains(&plugin)
     }
 
     /// Whether webhooks or policies may review deletions, connections and subresources too.
@@ -19,9 +38,34 @@ impl ClusterState {
         !self.webhooks.is_empty() || !self.policies.is_empty()
     }
 
+    /// Counts a change for the quotas, and reads webhooks and policies after a change of their configuration.
+    pub(super) fn observe(
+        &mut self,
+        storage: &Storage,
+        work: &mut Work,
+        resource: &Resource,
+        change: &Change,
+    ) {
+        self.record_usage(storage, work, resource, change);
+        if resource.group == HOOKS {
+            self.reload(storage);
+        }
+    }
+
+    /// Reads webhooks and policies.
+    pub(super) fn reload(&mut self, storage: &Storage) {
+        self.policies = self.read_policies(storage);
+        if let (Some(mutating), Some(validating)) = (
+            storage.table(HOOKS, "mutatingwebhookconfigurations"),
+            storage.table(HOOKS, "validatingwebhookconfigurations"),
+        ) {
+            self.webhooks = Webhooks::read(&storage.store, mutating, validating);
+        }
+    }
+
     /// The policies of the plugins that are on.
-    pub(super) fn read_policies(&self) -> Policies {
-        let mut policies = Policies::read(self.objects());
+    fn read_policies(&self, storage: &Storage) -> Policies {
+        let mut policies = Policies::read(self.objects(storage));
         if !self.admits_by(AdmissionPlugin::MutatingAdmissionPolicy) {
             policies.mutating.clear();
         }
@@ -31,35 +75,8 @@ impl ClusterState {
         policies
     }
 
-    /// Changes an object before it is validated.
-    pub(crate) fn mutate_by_plugins(&self, write: &Write<'_>, object: &mut Value) -> Result<(), StatusError> {
-        admission::mutate(&self.settings.disabled_plugins, self.objects(), write, object)
-    }
-
-    /// Checks an object before it is stored.
-    pub(crate) fn validate_by_plugins(&self, write: &Write<'_>, object: &Value) -> Result<(), StatusError> {
-        admission::validate(&self.settings.disabled_plugins, self.objects(), write, object)
-    }
-
-    /// Checks what an object uses of the quotas of its namespace.
-    pub(crate) fn validate_usage(&self, write: &Write<'_>, object: &Value) -> Result<(), StatusError> {
-        admission::validate_usage(&self.settings.disabled_plugins, self.objects(), write, object)
-    }
-
-    fn objects(&self) -> Objects<'_> {
-        Objects { store: &self.store, scheme: &self.scheme, quotas: &self.quotas }
-    }
-
-    /// Creates the priority classes of the system where they are missing.
-    pub(super) fn ensure_priority_classes(&mut self) -> Result<(), WriteError> {
-        for class in SYSTEM_CLASSES {
-            self.create("scheduling.k8s.io", "priorityclasses", system_class(class))?;
-        }
-        Ok(())
-    }
-
-    /// Creates the priority classes of a new cluster.
-    pub(super) fn bootstrap_priority_classes(&mut self) {
-        self.ensure_priority_classes().expect(IN_MEMORY);
+    /// What the plugins read.
+    pub(super) fn objects<'a>(&'a self, storage: &'a Storage) -> Objects<'a> {
+        Objects { store: &storage.store, scheme: &storage.scheme, quotas: &self.quotas }
     }
 }

@@ -2,7 +2,11 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::{schema::FieldError, store::Key};
+use crate::{
+    schema::FieldError,
+    scheme::Resource,
+    store::{Change, Key, Stored},
+};
 
 /// The node port range of services.
 const NODE_PORTS: std::ops::RangeInclusive<u64> = 30_000..=32_767;
@@ -16,7 +20,23 @@ pub(super) struct ServiceAllocator {
 }
 
 impl ServiceAllocator {
-    pub(super) fn record(&mut self, key: &Key, before: Option<&Value>, after: Option<&Value>) {
+    /// Records a change of an object, if it is a service.
+    pub(super) fn observe(&mut self, resource: &Resource, change: &Change) {
+        if resource.is("", "services") {
+            let (before, after) = (change.previous.as_deref(), change.after());
+            let (before, after) = (before.map(Stored::value), after.map(Stored::value));
+            self.record(&change.object.key, before.as_ref(), after.as_ref());
+        }
+    }
+
+    /// Records a restored object, if it is a service.
+    pub(super) fn restore(&mut self, resource: &Resource, stored: &Stored) {
+        if resource.is("", "services") {
+            self.record(&stored.key, None, Some(&stored.value()));
+        }
+    }
+
+    fn record(&mut self, key: &Key, before: Option<&Value>, after: Option<&Value>) {
         if let Some(ip) = before.and_then(ip_of) {
             self.ips.remove(ip);
         }

@@ -29,7 +29,7 @@ impl ClusterState {
         plural: &str,
         mut object: Value,
     ) -> Result<Created, WriteError> {
-        let Some(endpoint) = self.scheme.by_plural(group, plural).cloned() else {
+        let Some(endpoint) = self.storage.scheme.by_plural(group, plural).cloned() else {
             return Ok(Created::Exists);
         };
         endpoint.schema().default(&mut object);
@@ -40,7 +40,7 @@ impl ClusterState {
         }
         let namespace = meta::text(&object, "namespace").map(str::to_owned);
         let key = Key::new(namespace.as_deref(), meta::name(&object));
-        if self.store.get(endpoint.resource.table, &key).is_some() {
+        if self.storage.store.get(endpoint.resource.table, &key).is_some() {
             return Ok(Created::Exists);
         }
         let write = Write {
@@ -62,17 +62,17 @@ impl ClusterState {
         self.put(&endpoint.resource, key, object).map(Created::Stored)
     }
 
-    /// Creates pods until admission refuses one. Returns the message of the refusal.
-    pub(super) fn create_pods(
+    /// Creates an object that every cluster has. A refusal is logged.
+    pub(super) fn create_or_warn(
         &mut self,
-        number: usize,
-        make: impl Fn() -> Value,
-    ) -> Result<Option<String>, WriteError> {
-        for _ in 0..number {
-            if let Created::Refused(why) = self.create("", "pods", make())? {
-                return Ok(Some(why));
-            }
+        group: &str,
+        plural: &str,
+        object: Value,
+    ) -> Result<(), WriteError> {
+        let name = meta::name(&object).to_owned();
+        if let Created::Refused(why) = self.create(group, plural, object)? {
+            tracing::warn!("{plural} {name:?} was not created: {why}");
         }
-        Ok(None)
+        Ok(())
     }
 }

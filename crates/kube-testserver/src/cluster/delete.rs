@@ -3,18 +3,14 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::{ClusterState, task::Task};
+use super::ClusterState;
 use crate::{
-    gc::ObjectId,
+    gc::{FOREGROUND, ORPHAN, ObjectId},
     journal::WriteError,
     meta,
     scheme::{Resource, crd},
     store::{Key, Stored},
 };
-
-/// Finalizers of the garbage collector on an owner.
-pub(super) const FOREGROUND: &str = "foregroundDeletion";
-const ORPHAN: &str = "orphan";
 
 /// The propagation policy of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +56,7 @@ impl ClusterState {
         policy: Option<Propagation>,
         grace: Option<i64>,
     ) -> Result<Option<Deletion>, WriteError> {
-        let Some(stored) = self.store.get(resource.table, key).cloned() else { return Ok(None) };
+        let Some(stored) = self.storage.store.get(resource.table, key).cloned() else { return Ok(None) };
         let before = stored.value();
         let mut object = before.clone();
         set_propagation(&mut object, policy);
@@ -81,7 +77,7 @@ impl ClusterState {
             crd::terminate(&mut object, &self.now());
         }
         let stored = if object == before { stored } else { self.put(resource, key.clone(), object.clone())? };
-        self.start_deletion(resource, &stored, &object);
+        self.work.start_deletion(&self.storage, resource, &stored);
         Ok(Some(Deletion::Marked(stored)))
     }
 
@@ -104,11 +100,11 @@ impl ClusterState {
 
     /// The grace period in seconds. Only pods on an existing node have one: without a kubelet, nothing would report the end of their containers.
     fn grace_seconds(&self, resource: &Resource, object: &Value, requested: Option<i64>) -> i64 {
-        let nodes = self.scheme.by_plural("", "nodes").map(|endpoint| endpoint.resource.table);
+        let nodes = self.storage.table("", "nodes");
         let node = object["spec"]["nodeName"].as_str().filter(|_| resource.is("", "pods"));
         let runs = nodes
             .zip(node)
-            .is_some_and(|(table, node)| self.store.get(table, &Key::new(None, node)).is_some());
+            .is_some_and(|(table, node)| self.storage.store.get(table, &Key::new(None, node)).is_some());
         if !runs || matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed")) {
             return 0;
         }
@@ -131,10 +127,10 @@ impl ClusterState {
     }
 
     fn add_cleanup_finalizer(&self, definition: &mut Value) {
-        let Some(resource) = self.defined_by(definition) else { return };
+        let Some(resource) = self.storage.defined_by(definition) else { return };
         let mut finalizers: Vec<String> =
             meta::strings(definition, "finalizers").into_iter().map(Into::into).collect();
-        if self.store.objects(resource.table, None).next().is_some()
+        if self.storage.store.objects(resource.table, None).next().is_some()
             && !finalizers.iter().any(|f| f == crd::CLEANUP)
         {
             finalizers.push(crd::CLEANUP.into());
@@ -142,35 +138,11 @@ impl ClusterState {
         }
     }
 
-    /// Starts the server's own part of a deletion: garbage collection, and emptying namespaces and CRDs.
-    pub(super) fn start_deletion(&mut self, resource: &Resource, stored: &Stored, object: &Value) {
-        let finalizers = meta::strings(object, "finalizers");
-        if finalizers.contains(&ORPHAN) {
-            self.enqueue(Task::OrphanDependents((resource.table, stored.key.clone())));
-        } else if finalizers.contains(&FOREGROUND) {
-            for dependent in self.owners.dependents(&stored.uid) {
-                self.enqueue(Task::CheckOwners(dependent));
-            }
-            self.enqueue(Task::FinishForeground(stored.uid.to_string()));
-        }
-        if resource.is("", "persistentvolumeclaims") || resource.is("", "persistentvolumes") {
-            self.enqueue(Task::FreeStorage((resource.table, stored.key.clone())));
-        }
-        if resource.is("", "namespaces") {
-            self.enqueue(Task::EmptyNamespace(stored.key.name().into()));
-        }
-        if let Some(table) = self.defined_by(object).map(|defined| defined.table)
-            && finalizers.contains(&crd::CLEANUP)
-        {
-            self.enqueue(Task::EmptyResource(table));
-        }
-    }
-
     /// Removes the references of all dependents to a terminating owner, then its `orphan` finalizer.
     pub(super) fn orphan_dependents(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
-        let Some(resource) = self.scheme.by_table(*table).cloned() else { return Ok(()) };
-        let Some(owner) = self.store.get(*table, key).cloned() else { return Ok(()) };
-        for (table, key) in self.owners.dependents(&owner.uid) {
+        let Some(resource) = self.storage.scheme.by_table(*table).cloned() else { return Ok(()) };
+        let Some(owner) = self.storage.store.get(*table, key).cloned() else { return Ok(()) };
+        for (table, key) in self.work.owners.dependents(&owner.uid) {
             self.drop_references(table, &key, &[owner.uid.to_string()])?;
         }
         self.drop_finalizer(&resource, key, &owner.value(), ORPHAN)

@@ -1,8 +1,8 @@
 use serde_json::Value;
 
-use super::{ClusterState, Propagation, delete::FOREGROUND};
+use super::{ClusterState, Propagation};
 use crate::{
-    gc::{DependentAction, ObjectId, OwnerState, decide},
+    gc::{DependentAction, FOREGROUND, ObjectId, OwnerState, decide},
     journal::WriteError,
     meta::{self, Owner},
     store::{Key, TableId},
@@ -10,11 +10,11 @@ use crate::{
 
 impl ClusterState {
     pub(super) fn check_owners(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
-        let Some(resource) = self.scheme.by_table(*table).cloned() else { return Ok(()) };
-        let Some(stored) = self.store.get(*table, key).cloned() else { return Ok(()) };
+        let Some(resource) = self.storage.scheme.by_table(*table).cloned() else { return Ok(()) };
+        let Some(stored) = self.storage.store.get(*table, key).cloned() else { return Ok(()) };
         let states: Vec<OwnerState> =
             stored.owners.iter().map(|owner| self.owner_state(owner, key.namespace())).collect();
-        let has_dependents = !self.owners.dependents(&stored.uid).is_empty();
+        let has_dependents = !self.work.owners.dependents(&stored.uid).is_empty();
         match decide(&stored.owners, &states, has_dependents) {
             DependentAction::Keep => {}
             DependentAction::DropReferences(uids) => self.drop_references(*table, key, &uids)?,
@@ -30,14 +30,16 @@ impl ClusterState {
 
     /// Removes the `foregroundDeletion` finalizer of an owner once no dependent blocks its deletion.
     pub(super) fn finish_foreground(&mut self, uid: &str) -> Result<(), WriteError> {
-        let Some((table, key)) = self.owners.live(uid).cloned() else { return Ok(()) };
-        let Some(resource) = self.scheme.by_table(table).cloned() else { return Ok(()) };
-        let Some(object) = self.store.get(table, &key).map(|stored| stored.value()) else { return Ok(()) };
+        let Some((table, key)) = self.work.owners.live(uid).cloned() else { return Ok(()) };
+        let Some(resource) = self.storage.scheme.by_table(table).cloned() else { return Ok(()) };
+        let Some(object) = self.storage.store.get(table, &key).map(|stored| stored.value()) else {
+            return Ok(());
+        };
         if !waits_in_foreground(&object) {
             return Ok(());
         }
-        let blocked = self.owners.dependents(uid).into_iter().any(|(table, key)| {
-            let dependent = self.store.get(table, &key);
+        let blocked = self.work.owners.dependents(uid).into_iter().any(|(table, key)| {
+            let dependent = self.storage.store.get(table, &key);
             dependent.is_some_and(|d| d.owners.iter().any(|owner| owner.uid == uid && owner.blocks_deletion))
         });
         if !blocked {
@@ -52,8 +54,10 @@ impl ClusterState {
         key: &Key,
         uids: &[String],
     ) -> Result<(), WriteError> {
-        let Some(resource) = self.scheme.by_table(table).cloned() else { return Ok(()) };
-        let Some(mut object) = self.store.get(table, key).map(|stored| stored.value()) else { return Ok(()) };
+        let Some(resource) = self.storage.scheme.by_table(table).cloned() else { return Ok(()) };
+        let Some(mut object) = self.storage.store.get(table, key).map(|stored| stored.value()) else {
+            return Ok(());
+        };
         let references = object["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
         let left: Vec<Value> =
             references.into_iter().filter(|r| !uids.iter().any(|uid| r["uid"] == uid.as_str())).collect();
@@ -64,7 +68,7 @@ impl ClusterState {
     /// The state of the object that an owner reference in `namespace` points to.
     fn owner_state(&self, owner: &Owner, namespace: Option<&str>) -> OwnerState {
         let (group, version) = meta::split_api_version(&owner.api_version);
-        let Some(endpoint) = self.scheme.by_kind(group, version, &owner.kind) else {
+        let Some(endpoint) = self.storage.scheme.by_kind(group, version, &owner.kind) else {
             return OwnerState::Unknown;
         };
         if endpoint.resource.namespaced && namespace.is_none() {
@@ -72,7 +76,7 @@ impl ClusterState {
         }
         let namespace = namespace.filter(|_| endpoint.resource.namespaced);
         let key = Key::new(namespace, &owner.name);
-        match self.store.get(endpoint.resource.table, &key) {
+        match self.storage.store.get(endpoint.resource.table, &key) {
             Some(found) if *found.uid == *owner.uid => {
                 let waiting = owner.blocks_deletion && waits_in_foreground(&found.value());
                 if waiting { OwnerState::WaitingForDependents } else { OwnerState::Solid }

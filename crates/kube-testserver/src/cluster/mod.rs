@@ -1,7 +1,8 @@
 //! The state of a server behind one lock, and the controllers that react to every change.
 //!
-//! Handlers read and write through [`ClusterState`]. A change enqueues tasks (garbage collection, namespace and CRD deletion, workloads); [`ClusterState::run_tasks`] runs them before the lock is released, so no request sees a half-finished change. Tasks with a due time wait in `timers` until a request, a watch or the clock runs them.
+//! Handlers read and write through [`ClusterState`]: `storage` holds the objects and kinds, `work` the tasks of controllers, `access` who may use the server, `admission` what decides about writes, `services` their addresses. A change is announced to each of them and enqueues tasks (garbage collection, namespace and CRD deletion, workloads); [`ClusterState::run_tasks`] runs them before the lock is released, so no request sees a half-finished change. Tasks with a due time wait in `timers` until a request, a watch or the clock runs them.
 
+mod access;
 mod admission;
 mod allocator;
 mod create;
@@ -9,6 +10,8 @@ mod delete;
 mod finalize;
 mod garbage;
 mod persistence;
+mod plugins;
+mod pods;
 mod quotas;
 mod rbac;
 mod replace;
@@ -17,14 +20,18 @@ mod service_accounts;
 mod services;
 mod settings;
 mod state;
+mod storage;
 mod storage_protection;
 mod task;
 mod timers;
+mod work;
+#[cfg_attr(not(feature = "workloads"), path = "workloads/disabled.rs")]
 mod workloads;
 
 pub(crate) use delete::{Deletion, Propagation, Written};
 pub use settings::BuiltInController;
 
-pub(crate) use replace::StateEntry;
+pub(crate) use admission::AdmissionControl;
 pub(crate) use settings::Settings;
 pub(crate) use state::ClusterState;
+pub(crate) use storage::StateEntry;

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use super::{ClusterState, StateEntry};
+use super::{ClusterState, StateEntry, storage::Storage};
 use crate::{
     auth::TokenSigner,
     journal::{DataError, Journal, JournalLine, KeyFiles, WriteError},
@@ -13,7 +13,7 @@ impl ClusterState {
     pub(crate) fn open_data_dir(&mut self, dir: &Path, synced: bool) -> Result<(), DataError> {
         let (journal, saved) = Journal::open(dir, synced)?;
         let keys = KeyFiles::new(dir);
-        self.token_signer =
+        self.access.token_signer =
             TokenSigner::from_pem(&keys.token_key()?).map_err(|why| keys.damaged("sa.key", why))?;
         if saved.revision > 0 {
             let objects = saved.objects.into_iter().map(|((group, plural, key), object)| StateEntry {
@@ -30,9 +30,9 @@ impl ClusterState {
             }
         }
         let is_empty = journal.is_outdated();
-        self.journal = Some(journal);
+        self.storage.journal = Some(journal);
         if is_empty {
-            self.rewrite_journal()?;
+            self.storage.rewrite_journal()?;
         }
         self.ensure_rbac_bootstrap()?;
         self.ensure_priority_classes()?;
@@ -43,6 +43,18 @@ impl ClusterState {
 
     /// Why the data directory refused the last write; checks whether it still does.
     pub(crate) fn check_journal(&mut self) -> Result<(), WriteError> {
+        self.storage.check_journal()
+    }
+
+    /// Waits until the disk has every change, if the server was configured so.
+    pub(crate) fn sync_journal(&mut self) -> Result<(), WriteError> {
+        self.storage.sync_journal()
+    }
+}
+
+impl Storage {
+    /// Why the data directory refused the last write; checks whether it still does.
+    pub(super) fn check_journal(&mut self) -> Result<(), WriteError> {
         let revision = self.store.revision();
         match &mut self.journal {
             Some(journal) if journal.is_outdated() => self.rewrite_journal(),
@@ -53,7 +65,7 @@ impl ClusterState {
     }
 
     /// Waits until the disk has every change, if the server was configured so.
-    pub(crate) fn sync_journal(&mut self) -> Result<(), WriteError> {
+    pub(super) fn sync_journal(&mut self) -> Result<(), WriteError> {
         self.journal.as_mut().map_or(Ok(()), Journal::sync)
     }
 
@@ -121,16 +133,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut cluster = ClusterState::new(Settings::default());
         cluster.open_data_dir(dir.path(), true).unwrap();
-        let maps = cluster.scheme.by_plural("", "configmaps").unwrap().resource.clone();
+        let maps = cluster.storage.scheme.by_plural("", "configmaps").unwrap().resource.clone();
         let key = |name: &str| Key::new(Some("default"), name);
         cluster.put(&maps, key("a"), config_map("a")).unwrap();
-        let revision = cluster.store.revision();
+        let revision = cluster.storage.store.revision();
 
-        cluster.journal.as_mut().unwrap().fill_disk();
+        cluster.storage.journal.as_mut().unwrap().fill_disk();
         let error = cluster.put(&maps, key("b"), config_map("b")).unwrap_err().to_string();
         assert!(error.contains("No space left on device"), "{error}");
-        assert_eq!(cluster.store.revision(), revision);
-        assert!(cluster.store.get(maps.table, &key("b")).is_none());
+        assert_eq!(cluster.storage.store.revision(), revision);
+        assert!(cluster.storage.store.get(maps.table, &key("b")).is_none());
 
         // There is space again: the state on disk is the one in memory.
         cluster.check_journal().unwrap();
@@ -139,7 +151,8 @@ mod tests {
         drop(cluster);
         let mut cluster = ClusterState::new(Settings::default());
         cluster.open_data_dir(dir.path(), false).unwrap();
-        let names = cluster.store.objects(maps.table, None).map(|stored| stored.key.name().to_owned());
+        let names =
+            cluster.storage.store.objects(maps.table, None).map(|stored| stored.key.name().to_owned());
         assert_eq!(names.collect::<Vec<_>>(), ["a", "c"]);
     }
 
@@ -148,22 +161,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut cluster = ClusterState::new(Settings::default());
         cluster.open_data_dir(dir.path(), false).unwrap();
-        let maps = cluster.scheme.by_plural("", "configmaps").unwrap().resource.clone();
+        let maps = cluster.storage.scheme.by_plural("", "configmaps").unwrap().resource.clone();
         let mut orphan = config_map("orphan");
         orphan["metadata"]["ownerReferences"] =
             json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "none", "uid": "u"}]);
         let key = Key::new(Some("default"), "orphan");
         cluster.put(&maps, key.clone(), orphan).unwrap();
-        cluster.journal.as_mut().unwrap().fill_disk();
-        cluster.journal.as_mut().unwrap().append(b"x").unwrap_err();
+        cluster.storage.journal.as_mut().unwrap().fill_disk();
+        cluster.storage.journal.as_mut().unwrap().append(b"x").unwrap_err();
         let state = dir.path().join("state");
         std::fs::remove_file(&state).unwrap();
         // A rewrite fails, too.
         std::fs::create_dir_all(state.join("in the way")).unwrap();
         cluster.run_tasks();
-        assert!(cluster.store.get(maps.table, &key).is_some());
+        assert!(cluster.storage.store.get(maps.table, &key).is_some());
         std::fs::remove_dir_all(&state).unwrap();
         cluster.run_due_tasks();
-        assert!(cluster.store.get(maps.table, &key).is_none());
+        assert!(cluster.storage.store.get(maps.table, &key).is_none());
     }
 }

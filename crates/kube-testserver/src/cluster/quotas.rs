@@ -1,84 +1,79 @@
-//! The status of ResourceQuotas.
+//! What ResourceQuotas count, and their status.
 
 use serde_json::Value;
 
-use super::{ClusterState, task::Task};
+use super::{AdmissionControl, ClusterState, storage::Storage, task::Task, work::Work};
 use crate::{
     admission::QuotaLedger,
     journal::WriteError,
     scheme::Resource,
-    store::{Key, Stored},
+    store::{Change, Key, Stored},
 };
 
-impl ClusterState {
+impl AdmissionControl {
     /// Counts a change of an object for the quotas of its namespace.
     pub(super) fn record_usage(
         &mut self,
+        storage: &Storage,
+        work: &mut Work,
         resource: &Resource,
-        before: Option<&Stored>,
-        after: Option<&Stored>,
+        change: &Change,
     ) {
-        let Some(changed) = after.or(before) else { return };
-        let Some(namespace) = changed.key.namespace() else { return };
+        let key = &change.object.key;
+        let Some(namespace) = key.namespace() else { return };
+        let before = change.previous.as_deref();
         if self.quotas.has(namespace) {
             // Under the stored kind, also when the object was written as its storage equivalent.
-            let stored = self.scheme.by_table(resource.table).cloned();
-            let resource = stored.as_deref().unwrap_or(resource);
-            let (before, after) = (before.map(Stored::value), after.map(Stored::value));
-            for quota in self.quotas.record(namespace, resource, before.as_ref(), after.as_ref()) {
-                self.enqueue(Task::QuotaStatus(Key::new(Some(namespace), &quota)));
+            let stored = storage.scheme.by_table(resource.table).map_or(resource, AsRef::as_ref);
+            let (before, after) = (before.map(Stored::value), change.after().map(Stored::value));
+            for quota in self.quotas.record(namespace, stored, before.as_ref(), after.as_ref()) {
+                work.enqueue(Task::QuotaStatus(Key::new(Some(namespace), &quota)));
             }
         }
         if !resource.is("", "resourcequotas") {
             return;
         }
-        let key = changed.key.clone();
-        match after {
+        match change.after() {
             None => self.quotas.forget(namespace, key.name()),
             Some(after) => {
                 let spec = after.value()["spec"].take();
                 if before.is_none_or(|before| before.value()["spec"] != spec) {
-                    self.count_quota(&key, &spec);
+                    self.count_quota(storage, key, &spec);
                 }
-                self.enqueue(Task::QuotaStatus(key));
+                work.enqueue(Task::QuotaStatus(key.clone()));
             }
         }
     }
 
     /// Counts for all quotas, after the whole state was replaced.
-    pub(super) fn count_quotas(&mut self) {
+    pub(super) fn count_quotas(&mut self, storage: &Storage, work: &mut Work) {
         self.quotas = QuotaLedger::default();
-        let Some(table) = self.scheme.by_plural("", "resourcequotas").map(|endpoint| endpoint.resource.table)
-        else {
-            return;
-        };
-        let all: Vec<_> = self.store.objects(table, None).cloned().collect();
-        for quota in all {
-            self.count_quota(&quota.key, &quota.value()["spec"]);
-            self.enqueue(Task::QuotaStatus(quota.key.clone()));
+        let Some(table) = storage.table("", "resourcequotas") else { return };
+        for quota in storage.store.objects(table, None) {
+            self.count_quota(storage, &quota.key, &quota.value()["spec"]);
+            work.enqueue(Task::QuotaStatus(quota.key.clone()));
         }
     }
 
-    fn count_quota(&mut self, key: &Key, spec: &Value) {
+    fn count_quota(&mut self, storage: &Storage, key: &Key, spec: &Value) {
         let Some(namespace) = key.namespace() else { return };
-        let store = &self.store;
         let resources =
-            self.scheme.resources().map(AsRef::as_ref).filter(|resource: &&Resource| resource.namespaced);
+            storage.scheme.resources().map(AsRef::as_ref).filter(|resource: &&Resource| resource.namespaced);
         let objects = resources.map(|resource| {
-            let all = store.objects(resource.table, Some(namespace)).map(|stored| stored.value());
+            let all = storage.store.objects(resource.table, Some(namespace)).map(|stored| stored.value());
             (resource, Box::new(all) as Box<dyn Iterator<Item = Value>>)
         });
         self.quotas.count(namespace, key.name(), spec, objects);
     }
+}
 
+impl ClusterState {
     /// Writes the status of a quota, if it changed.
     pub(super) fn write_quota_status(&mut self, key: &Key) -> Result<(), WriteError> {
         let namespace = key.namespace().unwrap_or_default();
-        let Some(status) = self.quotas.status(namespace, key.name()) else { return Ok(()) };
-        let Some(resource) = self.scheme.by_plural("", "resourcequotas").map(|e| e.resource.clone()) else {
-            return Ok(());
-        };
-        let Some(quota) = self.store.get(resource.table, key).map(|stored| stored.value()) else {
+        let Some(status) = self.admission.quotas.status(namespace, key.name()) else { return Ok(()) };
+        let Some(resource) = self.storage.resource("", "resourcequotas") else { return Ok(()) };
+        let Some(quota) = self.storage.store.get(resource.table, key).map(|stored| stored.value()) else {
             return Ok(());
         };
         self.write_status(&resource, key, &quota, status)

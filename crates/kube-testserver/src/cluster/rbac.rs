@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{ClusterState, task::Task};
+use super::{ClusterState, access::RBAC, task::Task};
 use crate::{
     auth::{self, RbacAuthorizer},
     journal::WriteError,
@@ -13,32 +13,22 @@ use crate::{
     strategy,
 };
 
-const RBAC: &str = "rbac.authorization.k8s.io";
-
 impl ClusterState {
     /// Whether the server authenticates users and enforces RBAC.
     pub(crate) fn enforces_rbac(&self) -> bool {
-        self.settings.rbac
+        self.access.rbac
     }
 
-    /// The authorizer over the RBAC objects; built when first needed after a change.
+    /// The authorizer over the RBAC objects.
     pub(crate) fn rbac_authorizer(&self) -> Arc<RbacAuthorizer> {
-        let read = || {
-            let kinds = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"];
-            let tables =
-                kinds.iter().filter_map(|plural| Some(self.scheme.by_plural(RBAC, plural)?.resource.table));
-            let objects =
-                tables.flat_map(|table| self.store.objects(table, None)).map(|stored| stored.value());
-            Arc::new(RbacAuthorizer::read(objects))
-        };
-        self.rbac_authorizer.get_or_init(read).clone()
+        self.access.authorizer(&self.storage)
     }
 
     /// Creates the roles and bindings that every cluster with RBAC starts with.
     pub(super) fn bootstrap_rbac(&mut self) -> Result<(), WriteError> {
         for mut object in auth::bootstrap_objects() {
             let kind = object["kind"].as_str().unwrap_or_default().to_string();
-            let Some(endpoint) = self.scheme.by_kind(RBAC, "v1", &kind).cloned() else { continue };
+            let Some(endpoint) = self.storage.scheme.by_kind(RBAC, "v1", &kind).cloned() else { continue };
             strategy::prepare_create(&endpoint, &mut object, &self.ids.uid(), &self.now());
             let key = Key::new(None, meta::name(&object));
             self.put(&endpoint.resource, key, object)?;
@@ -49,45 +39,35 @@ impl ClusterState {
 
     /// Creates the bootstrap roles and bindings where a restored state lacks them.
     pub(super) fn ensure_rbac_bootstrap(&mut self) -> Result<(), WriteError> {
-        let roles = self.scheme.by_plural(RBAC, "clusterroles").map(|endpoint| endpoint.resource.table);
-        let has_some =
-            roles.is_some_and(|table| self.store.get(table, &Key::new(None, "cluster-admin")).is_some());
-        if self.settings.rbac && !has_some {
+        let roles = self.storage.table(RBAC, "clusterroles");
+        let has_some = roles
+            .is_some_and(|table| self.storage.store.get(table, &Key::new(None, "cluster-admin")).is_some());
+        if self.access.rbac && !has_some {
             self.bootstrap_rbac()?;
         }
         Ok(())
     }
 
-    /// Drops the cached authorizer, and enqueues role aggregation, when an RBAC object changes.
-    pub(super) fn on_rbac_change(&mut self, resource: &Resource) {
-        if resource.group == RBAC {
-            self.rbac_authorizer.take();
-            if resource.plural == "clusterroles" {
-                self.enqueue(Task::AggregateRoles);
-            }
-        }
-    }
-
     /// Writes the rules of every ClusterRole with an aggregation rule: those of the roles it selects.
     pub(super) fn aggregate_roles(&mut self) -> Result<(), WriteError> {
-        let Some(resource) = self.scheme.by_plural(RBAC, "clusterroles").map(|e| e.resource.clone()) else {
+        let Some(resource) = self.storage.resource(RBAC, "clusterroles") else {
             return Ok(());
         };
         // Aggregated roles may select aggregated roles: each round completes at least one of them. The bound stops roles that select each other.
-        let rounds = self.store.objects(resource.table, None).count();
+        let rounds = self.storage.store.objects(resource.table, None).count();
         for _ in 0..=rounds {
             if !self.aggregate_once(&resource)? {
                 break;
             }
         }
-        self.tasks.remove(&Task::AggregateRoles);
+        self.work.cancel(&Task::AggregateRoles);
         Ok(())
     }
 
     /// Returns whether a role changed.
     fn aggregate_once(&mut self, resource: &Resource) -> Result<bool, WriteError> {
         let mut roles: Vec<Value> =
-            self.store.objects(resource.table, None).map(|stored| stored.value()).collect();
+            self.storage.store.objects(resource.table, None).map(|stored| stored.value()).collect();
         let mut changed = false;
         for at in 0..roles.len() {
             let Some(rules) = aggregated(&roles[at], &roles) else { continue };
@@ -134,7 +114,7 @@ mod tests {
     #[test]
     fn roles_that_select_each_other_converge() {
         let mut cluster = ClusterState::new(super::super::Settings { rbac: true, ..Default::default() });
-        let clusterroles = cluster.scheme.by_plural(RBAC, "clusterroles").unwrap().resource.clone();
+        let clusterroles = cluster.storage.scheme.by_plural(RBAC, "clusterroles").unwrap().resource.clone();
         let role = |name: &str, verb: &str, selects: &str| {
             json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
                 "metadata": {"name": name, "labels": {"is": name}},
@@ -145,12 +125,12 @@ mod tests {
             cluster.put(&clusterroles, Key::new(None, meta::name(&role)), role).unwrap();
         }
         cluster.run_tasks();
-        let settled = cluster.store.revision();
-        cluster.enqueue(Task::AggregateRoles);
+        let settled = cluster.storage.store.revision();
+        cluster.work.enqueue(Task::AggregateRoles);
         cluster.run_tasks();
-        assert_eq!(cluster.store.revision(), settled);
-        let edit = cluster.store.get(clusterroles.table, &Key::new(None, "edit")).unwrap().value();
-        let view = cluster.store.get(clusterroles.table, &Key::new(None, "view")).unwrap().value();
+        assert_eq!(cluster.storage.store.revision(), settled);
+        let edit = cluster.storage.store.get(clusterroles.table, &Key::new(None, "edit")).unwrap().value();
+        let view = cluster.storage.store.get(clusterroles.table, &Key::new(None, "view")).unwrap().value();
         let (edit, view) = (edit["rules"].as_array().unwrap(), view["rules"].as_array().unwrap());
         assert!(!view.is_empty() && edit.len() > view.len() && view.iter().all(|rule| edit.contains(rule)));
     }

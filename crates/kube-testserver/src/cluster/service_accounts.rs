@@ -1,24 +1,18 @@
-//! Service accounts: the default one of each namespace, and authentication by their tokens.
+//! Service accounts: the default one of each namespace, and the published CA certificate.
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{BuiltInController, ClusterState, task::Task};
-use crate::{
-    auth::{ISSUER, User},
-    journal::WriteError,
-    scheme::Resource,
-    store::Key,
-};
+use super::{BuiltInController, ClusterState, task::Task, work::Work};
+use crate::{auth::User, journal::WriteError, scheme::Resource, store::Key};
 
 const ROOT_CA: &str = "kube-root-ca.crt";
 
-impl ClusterState {
+impl Work {
     /// Enqueues the service account task of the namespace that this object belongs to.
     pub(super) fn enqueue_service_account(&mut self, resource: &Resource, key: &Key) {
-        if self.settings.disabled.contains(&BuiltInController::ServiceAccounts) || !resource.group.is_empty()
-        {
+        if !self.is_enabled(BuiltInController::ServiceAccounts) || !resource.group.is_empty() {
             return;
         }
         match (resource.plural.as_str(), key.namespace()) {
@@ -32,34 +26,36 @@ impl ClusterState {
             _ => {}
         }
     }
+}
 
+impl ClusterState {
     /// Creates the default service account and the ConfigMap with the CA certificate of a namespace.
     pub(super) fn ensure_service_account(&mut self, namespace: &str) -> Result<(), WriteError> {
-        let table = self.scheme.by_plural("", "namespaces").map(|endpoint| endpoint.resource.table);
-        let found = table.and_then(|table| self.store.get(table, &Key::new(None, namespace)));
+        let table = self.storage.table("", "namespaces");
+        let found = table.and_then(|table| self.storage.store.get(table, &Key::new(None, namespace)));
         if found.is_none_or(|found| found.deleting) {
             return Ok(());
         }
         let metadata = |name: &str| json!({"name": name, "namespace": namespace});
-        self.create(
+        self.create_or_warn(
             "",
             "serviceaccounts",
             json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata("default")}),
         )?;
-        let data = json!({"ca.crt": self.ca});
+        let data = json!({"ca.crt": self.access.ca});
         let map =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(ROOT_CA), "data": data});
-        self.create("", "configmaps", map).map(drop)
+        self.create_or_warn("", "configmaps", map)
     }
 
     /// Sets the CA certificate that pods get, and updates every published copy.
     pub(crate) fn set_ca(&mut self, pem: &str) -> Result<(), WriteError> {
-        self.ca = pem.to_owned();
-        let Some(maps) = self.scheme.by_plural("", "configmaps").map(|endpoint| endpoint.resource.clone())
-        else {
+        self.access.ca = pem.to_owned();
+        let Some(maps) = self.storage.resource("", "configmaps") else {
             return Ok(());
         };
         let published: Vec<_> = self
+            .storage
             .store
             .objects(maps.table, None)
             .filter(|stored| stored.key.name() == ROOT_CA)
@@ -82,50 +78,6 @@ impl ClusterState {
         token: &str,
         audiences: &[&str],
     ) -> Result<(Arc<User>, Vec<String>), String> {
-        const INVALID: &str = "invalid bearer token";
-        let audiences = if audiences.is_empty() { &[ISSUER] } else { audiences };
-        if let Some(user) = self.credentials.token(token) {
-            return Ok((user, vec![ISSUER.into()]));
-        }
-        let claims = self.token_signer.verify(token).ok_or(INVALID)?;
-        let user = self.account_of(&claims).ok_or(INVALID)?;
-        let meant: Vec<&str> =
-            claims["aud"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let both: Vec<String> =
-            meant.iter().filter(|one| audiences.contains(one)).map(|&one| one.into()).collect();
-        if both.is_empty() {
-            return Err(format!(
-                "[{INVALID}, token audiences {meant:?} is invalid for the target audiences {audiences:?}]"
-            ));
-        }
-        Ok((Arc::new(user), both))
-    }
-
-    /// The service account of a token. `None` when the token has expired, or the account or the object it is bound to no longer exists.
-    fn account_of(&self, claims: &Value) -> Option<User> {
-        let about = &claims["kubernetes.io"];
-        if self.clock.timestamp().as_second() >= claims["exp"].as_i64()? {
-            return None;
-        }
-        let namespace = about["namespace"].as_str()?;
-        for (claim, plural) in [("serviceaccount", "serviceaccounts"), ("pod", "pods"), ("secret", "secrets")]
-        {
-            if let Some(name) = about[claim]["name"].as_str() {
-                let table = self.scheme.by_plural("", plural)?.resource.table;
-                let found = self.store.get(table, &Key::new(Some(namespace), name))?;
-                if about[claim]["uid"] != *found.uid {
-                    return None;
-                }
-            }
-        }
-        let account = &about["serviceaccount"];
-        let mut user =
-            User::of_service_account(namespace, account["name"].as_str()?).uid(account["uid"].as_str()?);
-        let id = &about["pod"];
-        if let (Some(name), Some(uid)) = (id["name"].as_str(), id["uid"].as_str()) {
-            user = user.extra("authentication.kubernetes.io/pod-name", name);
-            user = user.extra("authentication.kubernetes.io/pod-uid", uid);
-        }
-        Some(user.with_implicit_group())
+        self.access.authenticate_token(&self.storage, self.clock.timestamp(), token, audiences)
     }
 }

@@ -2,12 +2,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
 use super::ClusterState;
-use crate::{
-    schema::FieldError,
-    scheme::Resource,
-    store::{Key, Stored},
-    webhook::Target,
-};
+use crate::{schema::FieldError, store::Key, webhook::Target};
 
 impl ClusterState {
     /// Allocates cluster IP and node ports of a service; `requested` is its spec as the client sent it.
@@ -17,22 +12,7 @@ impl ClusterState {
         requested: &Value,
         service: &mut Value,
     ) -> Vec<FieldError> {
-        self.allocator.allocate(key, requested, service)
-    }
-
-    pub(super) fn record_allocations(
-        &mut self,
-        resource: &Resource,
-        before: Option<&Stored>,
-        after: Option<&Stored>,
-    ) {
-        if !resource.is("", "services") {
-            return;
-        }
-        if let Some(any) = after.or(before) {
-            let value = |stored: Option<&Stored>| stored.map(Stored::value);
-            self.allocator.record(&any.key, value(before).as_ref(), value(after).as_ref());
-        }
+        self.services.allocate(key, requested, service)
     }
 
     /// Resolves a webhook's `clientConfig`: its URL, or the address of the service it references.
@@ -64,8 +44,8 @@ fn service_address(
     port: u16,
 ) -> Result<(String, u16), String> {
     let object = |plural: &str| {
-        let table = cluster.scheme.by_plural("", plural)?.resource.table;
-        Some(cluster.store.get(table, &Key::new(Some(namespace), name))?.value())
+        let table = cluster.storage.scheme.by_plural("", plural)?.resource.table;
+        Some(cluster.storage.store.get(table, &Key::new(Some(namespace), name))?.value())
     };
     let service = object("services").ok_or_else(|| format!("service {name:?} not found"))?;
     let spec = &service["spec"];

@@ -26,6 +26,7 @@ impl Default for Settings {
         let disabled = BTreeSet::from([
             BuiltInController::Kubelet,
             BuiltInController::ServiceAccounts,
+            #[cfg(feature = "workloads")]
             BuiltInController::Workloads,
         ]);
         Self {
@@ -58,6 +59,7 @@ pub enum BuiltInController {
     Kubelet,
     /// Creates the service account `default` and the ConfigMap `kube-root-ca.crt` in every namespace.
     ServiceAccounts,
-    /// The controllers of Deployments, ReplicaSets, Jobs and PodDisruptionBudgets.
+    /// The controllers of Deployments, ReplicaSets, Jobs and PodDisruptionBudgets. Exists with the feature `workloads`.
+    #[cfg(feature = "workloads")]
     Workloads,
 }

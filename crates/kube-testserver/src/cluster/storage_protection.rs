@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ClusterState, task::Task};
+use super::{ClusterState, storage::Storage, task::Task, work::Work};
 use crate::{
     gc::ObjectId,
     journal::WriteError,
@@ -11,26 +11,23 @@ use crate::{
     strategy::{CLAIM_IN_USE, VOLUME_IN_USE},
 };
 
-impl ClusterState {
+impl Work {
     /// Enqueues the claims of a removed pod.
-    pub(super) fn enqueue_claims(&mut self, key: &Key, pod: &Value) {
-        let claims: Vec<String> = claims(pod).map(Into::into).collect();
-        if claims.is_empty() {
-            return;
-        }
-        let Some(table) = self.scheme.by_plural("", "persistentvolumeclaims").map(|e| e.resource.table)
-        else {
-            return;
-        };
-        for claim in claims {
-            self.enqueue(Task::FreeStorage((table, Key::new(key.namespace(), &claim))));
+    pub(super) fn enqueue_claims(&mut self, storage: &Storage, key: &Key, pod: &Value) {
+        let Some(table) = storage.table("", "persistentvolumeclaims") else { return };
+        for claim in claims(pod) {
+            self.enqueue(Task::FreeStorage((table, Key::new(key.namespace(), claim))));
         }
     }
+}
 
+impl ClusterState {
     /// Removes the protection finalizer of a terminating volume or claim that is not in use. Reads all pods of the namespace.
     pub(super) fn free_storage(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
-        let Some(resource) = self.scheme.by_table(*table).cloned() else { return Ok(()) };
-        let Some(object) = self.store.get(*table, key).map(|stored| stored.value()) else { return Ok(()) };
+        let Some(resource) = self.storage.scheme.by_table(*table).cloned() else { return Ok(()) };
+        let Some(object) = self.storage.store.get(*table, key).map(|stored| stored.value()) else {
+            return Ok(());
+        };
         if !meta::is_deleting(&object) {
             return Ok(());
         }
@@ -46,8 +43,8 @@ impl ClusterState {
 
     /// Whether a scheduled pod that has not finished uses this claim.
     fn is_claimed(&self, claim: &Key) -> bool {
-        let Some(table) = self.scheme.by_plural("", "pods").map(|e| e.resource.table) else { return false };
-        self.store.objects(table, claim.namespace()).any(|stored| {
+        let Some(table) = self.storage.table("", "pods") else { return false };
+        self.storage.store.objects(table, claim.namespace()).any(|stored| {
             let pod = stored.value();
             let over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
             !over && pod["spec"]["nodeName"].is_string() && claims(&pod).any(|name| name == claim.name())

@@ -1,4 +1,4 @@
-use super::BuiltInController;
+use super::{BuiltInController, workloads::WorkloadTask};
 use crate::{
     gc::ObjectId,
     store::{Key, TableId},
@@ -28,22 +28,20 @@ pub(super) enum Task {
     // Pods run before the controllers that count them.
     /// Schedule, start or finish a pod.
     RunPod(ObjectId),
-    /// Adopt unowned pods of a namespace into ReplicaSets: all of them, or only this one.
-    Adopt(String, Option<Key>),
-    /// Reconcile a Job.
-    Job(ObjectId),
-    /// Reconcile a ReplicaSet.
-    ReplicaSet(ObjectId),
-    /// Reconcile a Deployment.
-    Deployment(ObjectId),
-    /// Update the status of all PodDisruptionBudgets of a namespace.
-    Budgets(String),
+    /// Run a workload controller.
+    Workload(WorkloadTask),
     /// Create the default service account of a namespace.
     ServiceAccounts(String),
     /// Write the status of a ResourceQuota.
     QuotaStatus(Key),
     /// Delete an Event whose time to live has passed.
     ExpireEvent(ObjectId),
+}
+
+impl From<WorkloadTask> for Task {
+    fn from(task: WorkloadTask) -> Self {
+        Self::Workload(task)
+    }
 }
 
 impl BuiltInController {
@@ -56,16 +54,8 @@ impl BuiltInController {
             Self::StorageProtection => matches!(task, Task::FreeStorage(_)),
             Self::RoleAggregation => matches!(task, Task::AggregateRoles),
             Self::Kubelet => matches!(task, Task::RunPod(_)),
-            Self::Workloads => {
-                matches!(
-                    task,
-                    Task::Adopt(..)
-                        | Task::Job(_)
-                        | Task::ReplicaSet(_)
-                        | Task::Deployment(_)
-                        | Task::Budgets(_)
-                )
-            }
+            #[cfg(feature = "workloads")]
+            Self::Workloads => matches!(task, Task::Workload(_)),
             Self::ServiceAccounts => matches!(task, Task::ServiceAccounts(_)),
         }
     }

@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn tasks_are_due_in_order_and_once() {
         let (mut timers, second) = (Timers::new(), Duration::from_secs);
-        let (one, other) = (Task::Budgets("a".into()), Task::Budgets("b".into()));
+        let (one, other) = (Task::FinishNamespace("a".into()), Task::FinishNamespace("b".into()));
         timers.set(one.clone(), second(5));
         timers.set(other.clone(), second(3));
         timers.set(one.clone(), second(2));

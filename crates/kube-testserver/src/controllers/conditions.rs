@@ -1,11 +1,4 @@
-use jiff::Timestamp;
 use serde_json::{Value, json};
-
-/// Seconds between two timestamps; `None` when one is invalid.
-pub(super) fn seconds_since(from: &Value, now: &str) -> Option<u64> {
-    let (from, now): (Timestamp, Timestamp) = (from.as_str()?.parse().ok()?, now.parse().ok()?);
-    u64::try_from(now.as_second() - from.as_second()).ok()
-}
 
 /// Sets a condition by type. `lastTransitionTime` changes with the status only; an equal condition stays where it is.
 pub(super) fn set(conditions: &mut Vec<Value>, mut new: Value, now: &str) {

@@ -9,7 +9,7 @@ use crate::{
     scheme::{Endpoint, Resource},
     status_error::StatusError,
     store::Stored,
-    webhook::{WebhookCall, WebhookResponses},
+    webhook::{Interruption, WebhookCall, WebhookResponses},
 };
 
 /// The timeout of a conversion webhook.
@@ -21,7 +21,7 @@ pub(crate) fn from_storage(
     endpoint: &Endpoint,
     responses: &WebhookResponses,
     stored: &Stored,
-) -> Result<Value, StatusError> {
+) -> Result<Value, Interruption> {
     match endpoint.resource.equivalent {
         Some(equivalent) => Ok(equivalent.convert_from_storage(stored.value(), &endpoint.api_version())),
         None => one(cluster, endpoint, responses, stored.value(), &endpoint.api_version()),
@@ -34,7 +34,7 @@ pub(crate) fn to_storage(
     endpoint: &Endpoint,
     responses: &WebhookResponses,
     object: Value,
-) -> Result<Value, StatusError> {
+) -> Result<Value, Interruption> {
     match endpoint.resource.equivalent {
         Some(equivalent) => Ok(equivalent.convert_to_storage(object)),
         None => one(cluster, endpoint, responses, object, &endpoint.resource.storage().api_version()),
@@ -48,7 +48,7 @@ pub(crate) fn between_versions(
     from: &Endpoint,
     to: &Endpoint,
     object: Value,
-) -> Result<Value, StatusError> {
+) -> Result<Value, Interruption> {
     let (from_version, to_version) = (from.api_version(), to.api_version());
     if from_version == to_version || object["apiVersion"] != from_version {
         return Ok(object);
@@ -73,7 +73,7 @@ fn one(
     responses: &WebhookResponses,
     object: Value,
     to: &str,
-) -> Result<Value, StatusError> {
+) -> Result<Value, Interruption> {
     Ok(only(convert(cluster, &endpoint.resource, responses, vec![object], to)?))
 }
 
@@ -88,7 +88,7 @@ pub(super) fn convert(
     responses: &WebhookResponses,
     mut objects: Vec<Value>,
     to: &str,
-) -> Result<Vec<Value>, StatusError> {
+) -> Result<Vec<Value>, Interruption> {
     let others: Vec<usize> = (0..objects.len()).filter(|at| objects[*at]["apiVersion"] != to).collect();
     let sent = others.iter().map(|at| objects[*at].take()).collect();
     for (at, mut object) in others.into_iter().zip(convert_others(cluster, resource, responses, sent, to)?) {
@@ -105,7 +105,7 @@ fn convert_others(
     responses: &WebhookResponses,
     mut objects: Vec<Value>,
     to: &str,
-) -> Result<Vec<Value>, StatusError> {
+) -> Result<Vec<Value>, Interruption> {
     let from = objects.first().and_then(|object| object["apiVersion"].as_str()).unwrap_or(to).to_owned();
     let Some(client) = resource.conversion.as_ref().filter(|_| from != to && !responses.are_disabled())
     else {
@@ -119,10 +119,10 @@ fn convert_others(
     let key = json!({"conversion": resource.plural, "group": resource.group, "to": to, "objects": without_volatile_fields});
     let failed = |why: &str| {
         let message = format!("conversion webhook for {from}, Kind={} {why}", resource.kind);
-        StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
+        Interruption::from(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message))
     };
     match responses.find(&key) {
-        None => Err(StatusError::webhook_needed(WebhookCall {
+        None => Err(Interruption::from(WebhookCall {
             target: cluster.webhook_target(client).map(|target| target.within(TIMEOUT.as_secs())),
             timeout: TIMEOUT,
             key,

@@ -8,7 +8,7 @@ use crate::{
     scheme::Endpoint,
     status_error::StatusError,
     store::Stored,
-    webhook::{self, WebhookResponses},
+    webhook::{self, Interruption, WebhookResponses},
 };
 
 /// Converts stored objects to the version of an endpoint, with at most one webhook call for all. Those that are stored in this version are shared, not copied.
@@ -33,7 +33,7 @@ pub(crate) async fn to_requested_version(
     loop {
         let values = objects.iter().map(|object| object.value()).collect();
         let converted = convert(&cluster.lock(), &endpoint.resource, &responses, values, &to);
-        let mut failure = match converted {
+        let call = match converted {
             Ok(converted) => {
                 let shown = |(object, value): (&Arc<Stored>, _)| match object.is_version(&to) {
                     true => object.clone(),
@@ -41,14 +41,13 @@ pub(crate) async fn to_requested_version(
                 };
                 return Ok(objects.iter().zip(&converted).map(shown).collect());
             }
-            Err(failure) => failure,
+            Err(Interruption::Refused(error)) => return Err(error),
+            Err(Interruption::NeedsWebhook(call)) => call,
         };
-        match failure.webhook_call.take() {
-            Some(call) if responses.len() == 0 => {
-                let response = webhook::send(&call).await;
-                responses.record(*call, response);
-            }
-            _ => return Err(failure),
+        if responses.len() > 0 {
+            return Err(StatusError::internal("the conversion asks for a second webhook call"));
         }
+        let response = webhook::send(&call).await;
+        responses.record(*call, response);
     }
 }

@@ -14,17 +14,18 @@ use crate::{
     schema::FieldError,
     status_error::{Cause, Details, StatusError},
     strategy,
+    webhook::Interruption,
 };
 
 /// Server-side apply: creates the object, or merges the manager's configuration into it.
-pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let options = WriteOptions::parse(&call.query, "PatchOptions")?;
     let manager = manager(&options)?;
     let mut config = configuration(call)?;
     body::check_applied_type(&call.endpoint, &config)?;
     body::check_type(&call.endpoint, &mut config)?;
 
-    let stored = cluster.store.get(call.endpoint.resource.table, &call.key()).cloned();
+    let stored = cluster.store().get(call.endpoint.resource.table, &call.key()).cloned();
     // The configuration is applied as sent; its name and namespace are only checked. An existing object has the name already.
     let mut named = config.clone();
     if stored.is_some() && (named["metadata"].is_null() || named["metadata"].get("name").is_none()) {
@@ -35,14 +36,16 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
         update::check_versioned(call, &config)?;
     }
     if stored.is_none() && call.subresource.is_some() {
-        return Err(call.not_found());
+        return Err(call.not_found().into());
     }
     if let Some(uid) = meta::text(&config, "uid").filter(|_| stored.is_none()) {
         let why = format!(
             "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         );
         let endpoint = &call.endpoint;
-        return Err(StatusError::conflict(endpoint.group(), endpoint.plural(), call.object_name(), &why));
+        return Err(
+            StatusError::conflict(endpoint.group(), endpoint.plural(), call.object_name(), &why).into()
+        );
     }
     let live = stored.as_ref().map(|stored| call.read(cluster, stored)).transpose()?;
     let applied = apply::apply(Apply {
@@ -72,7 +75,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     let ownership = Ownership::FromApply(managers);
     match stored {
         Some(_) => update::change(cluster, call, &options, object, ownership),
-        None if meta::text(&object, "resourceVersion").is_some() => Err(call.stale()),
+        None if meta::text(&object, "resourceVersion").is_some() => Err(call.stale().into()),
         None => create::insert_by_name(cluster, call, &options, object, ownership),
     }
 }
@@ -126,10 +129,10 @@ fn fixed_members(call: &Call) -> &'static [&'static str] {
     }
 }
 
-pub(super) fn refused(error: ApplyError) -> StatusError {
+pub(super) fn refused(error: ApplyError) -> Interruption {
     let message = error.to_string();
-    match error {
-        ApplyError::Conversion(failure) => *failure,
+    let refusal = match error {
+        ApplyError::Conversion(interruption) => return interruption,
         ApplyError::BringsManagedFields => StatusError::bad_request(message),
         ApplyError::Invalid(_) => StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message),
         ApplyError::Conflicts(conflicts) => {
@@ -141,5 +144,6 @@ pub(super) fn refused(error: ApplyError) -> StatusError {
             let details = Details { causes: causes.collect(), ..Details::default() };
             StatusError::new(StatusCode::CONFLICT, "Conflict", message).about(details)
         }
-    }
+    };
+    refusal.into()
 }

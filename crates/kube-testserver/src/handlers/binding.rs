@@ -3,20 +3,21 @@ use serde_json::{Value, json};
 
 use super::{ApiResponse, Call, Content, admission, body, write};
 use crate::{
-    cluster::ClusterState, meta, route::WriteOptions, scheme::Endpoint, status_error::StatusError, store::Key,
+    cluster::ClusterState, meta, route::WriteOptions, scheme::Endpoint, status_error::StatusError,
+    store::Key, webhook::Interruption,
 };
 
 /// `POST .../pods/{name}/binding`: assigns the pod to a node, once.
-pub(super) fn bind(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn bind(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let binding = body::posted(call, "Binding")?;
     body::check_posted_name(call, &binding, "Binding")?;
     bind_pod(cluster, call, &call.endpoint.clone(), call.key(), binding)
 }
 
 /// `POST .../bindings`: the same for the pod that the body names.
-pub(super) fn bind_named(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn bind_named(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let binding = body::posted(call, "Binding")?;
-    let pods = cluster.scheme.by_plural("", "pods").cloned().ok_or_else(StatusError::no_such_path)?;
+    let pods = cluster.scheme().by_plural("", "pods").cloned().ok_or_else(StatusError::no_such_path)?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&binding));
     bind_pod(cluster, call, &pods, key, binding)
 }
@@ -27,12 +28,12 @@ fn bind_pod(
     pods: &Endpoint,
     key: Key,
     mut binding: Value,
-) -> Result<ApiResponse, StatusError> {
+) -> Result<ApiResponse, Interruption> {
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let mut warnings = Vec::new();
     admission::admit_posted(cluster, call, &mut binding, options.dry_run, &mut warnings)?;
     let node = target(&binding)?;
-    let stored = cluster.store.get(pods.resource.table, &key);
+    let stored = cluster.store().get(pods.resource.table, &key);
     let mut pod = stored.ok_or_else(|| StatusError::not_found("", "pods", key.name()))?.value();
     check_unbound(&pod)?;
     assign(&mut pod, node, &binding, &cluster.now());

@@ -13,7 +13,7 @@ use crate::{
     status_error::StatusError,
     store::{Key, Stored},
     strategy::WritePart,
-    webhook::WebhookResponses,
+    webhook::{Interruption, WebhookResponses},
 };
 
 /// A resource request with its whole body.
@@ -104,12 +104,12 @@ impl Call {
     }
 
     /// Converts a stored object to the version of the call.
-    pub(super) fn read(&self, cluster: &ClusterState, stored: &Stored) -> Result<Value, StatusError> {
+    pub(super) fn read(&self, cluster: &ClusterState, stored: &Stored) -> Result<Value, Interruption> {
         conversion::from_storage(cluster, &self.endpoint, &self.webhook_responses, stored)
     }
 
     /// Converts an object of the call to the storage version.
-    pub(super) fn to_storage(&self, cluster: &ClusterState, object: Value) -> Result<Value, StatusError> {
+    pub(super) fn to_storage(&self, cluster: &ClusterState, object: Value) -> Result<Value, Interruption> {
         conversion::to_storage(cluster, &self.endpoint, &self.webhook_responses, object)
     }
 

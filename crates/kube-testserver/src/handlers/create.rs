@@ -10,15 +10,15 @@ use super::{
 };
 use crate::{
     admission::Operation, auth::AuthorizationAttributes, cluster::ClusterState, meta, route::WriteOptions,
-    status_error::StatusError, store::Key, strategy,
+    status_error::StatusError, store::Key, strategy, webhook::Interruption,
 };
 
-pub(super) fn create(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn create(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let endpoint = &call.endpoint;
     if call.name.is_some() && !endpoint.resource.custom
         || endpoint.resource.namespaced && call.namespace.is_none()
     {
-        return Err(StatusError::method_not_allowed());
+        return Err(StatusError::method_not_allowed().into());
     }
     let mut options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let mut object = body::object(call)?;
@@ -34,7 +34,7 @@ pub(super) fn insert_by_name(
     options: &WriteOptions,
     object: Value,
     ownership: Ownership,
-) -> Result<ApiResponse, StatusError> {
+) -> Result<ApiResponse, Interruption> {
     if cluster.enforces_rbac() {
         let attributes = AuthorizationAttributes::Resource {
             verb: "create".to_owned(),
@@ -46,7 +46,7 @@ pub(super) fn insert_by_name(
         if cluster.rbac_authorizer().allows(&call.user, &attributes).is_none() {
             let (group, plural) = (call.endpoint.group(), call.endpoint.plural());
             // Genuine servers give no reason either.
-            return Err(StatusError::forbidden(group, plural, call.object_name(), ""));
+            return Err(StatusError::forbidden(group, plural, call.object_name(), "").into());
         }
     }
     insert(cluster, call, options, object, ownership)
@@ -59,17 +59,17 @@ pub(super) fn insert(
     options: &WriteOptions,
     mut object: Value,
     ownership: Ownership,
-) -> Result<ApiResponse, StatusError> {
+) -> Result<ApiResponse, Interruption> {
     let endpoint = &call.endpoint;
     if endpoint.resource.terminating {
         let why = "create not allowed while custom resource definition is terminating";
         let name = meta::name(&object);
-        return Err(StatusError::forbidden(endpoint.group(), endpoint.plural(), name, why));
+        return Err(StatusError::forbidden(endpoint.group(), endpoint.plural(), name, why).into());
     }
     check_namespace(cluster, call, &object)?;
     if meta::text(&object, "resourceVersion").is_some() {
         let message = "resourceVersion should not be set on objects to be created";
-        return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message));
+        return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message).into());
     }
     let mut warnings = write::normalize(endpoint, options, &ownership, &mut object)?;
     let creation =
@@ -82,9 +82,13 @@ pub(super) fn insert(
     warnings.extend(write::finish(cluster, call, None, &mut object, ownership)?);
     admission::validate(cluster, &Attributes { object: Some(&object), ..creation }, &mut warnings)?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));
-    if let Some(taken) = cluster.store.get(endpoint.resource.table, &key) {
+    if let Some(taken) = cluster.store().get(endpoint.resource.table, &key) {
         let failure = StatusError::already_exists(endpoint.group(), endpoint.plural(), meta::name(&object));
-        return Err(if meta::is_deleting(&taken.value()) { failure.while_deleting() } else { failure });
+        return Err(if meta::is_deleting(&taken.value()) {
+            failure.while_deleting().into()
+        } else {
+            failure.into()
+        });
     }
     let object = call.to_storage(cluster, object)?;
     let stored = write::commit(cluster, endpoint, key, object, options.dry_run)?;
@@ -94,8 +98,8 @@ pub(super) fn insert(
 /// Refuses to create objects in a missing or terminating namespace.
 fn check_namespace(cluster: &ClusterState, call: &Call, object: &Value) -> Result<(), StatusError> {
     let Some(namespace) = call.namespace.as_deref() else { return Ok(()) };
-    let namespaces = cluster.scheme.by_plural("", "namespaces");
-    let found = namespaces.and_then(|e| cluster.store.get(e.resource.table, &Key::new(None, namespace)));
+    let namespaces = cluster.scheme().by_plural("", "namespaces");
+    let found = namespaces.and_then(|e| cluster.store().get(e.resource.table, &Key::new(None, namespace)));
     let Some(found) = found else { return Err(StatusError::not_found("", "namespaces", namespace)) };
     if !meta::is_deleting(&found.value()) {
         return Ok(());

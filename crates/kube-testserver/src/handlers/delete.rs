@@ -15,13 +15,14 @@ use crate::{
     scheme::Endpoint,
     status_error::{Details, StatusError},
     store::Stored,
+    webhook::Interruption,
 };
 
-pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
     let endpoint = &call.endpoint;
     let stored =
-        cluster.store.get(endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
+        cluster.store().get(endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
     check_preconditions(call, &options, &stored)?;
     protect(call)?;
     let warnings = review(cluster, call, &stored, options.dry_run)?;
@@ -43,12 +44,12 @@ pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
 }
 
 /// DELETE on a collection: deletes what the selectors match and responds with the deleted objects.
-pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
     let filter = read::filter(&call.endpoint, call.namespace.clone(), &ListOptions::parse(&call.query)?)?;
     let resource = &call.endpoint.resource;
     let selected: Vec<Arc<Stored>> = cluster
-        .store
+        .store()
         .objects(resource.table, call.namespace.as_deref())
         .filter(|stored| filter.matches(stored))
         .cloned()
@@ -64,7 +65,7 @@ pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiR
         }
         cluster.run_tasks();
     }
-    let revision = cluster.store.revision();
+    let revision = cluster.store().revision();
     let list = Content::List { objects: selected, revision, more: read::no_more(call) };
     Ok(ApiResponse { warnings, ..ApiResponse::ok(list) })
 }
@@ -75,9 +76,9 @@ pub(super) fn review(
     call: &Call,
     stored: &Stored,
     dry_run: bool,
-) -> Result<Vec<String>, StatusError> {
+) -> Result<Vec<String>, Interruption> {
     let mut warnings = Vec::new();
-    if !cluster.reviews_every_request() {
+    if !cluster.admission.reviews_every_request() {
         return Ok(warnings);
     }
     let old = call.read(cluster, stored)?;

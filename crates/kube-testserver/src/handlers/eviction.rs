@@ -10,16 +10,17 @@ use crate::{
     selector::LabelSelector,
     status_error::{Cause, Details, StatusError},
     store::Stored,
+    webhook::Interruption,
 };
 
-pub(super) fn evict(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn evict(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let mut eviction = body::posted(call, "Eviction")?;
     body::check_posted_name(call, &eviction, "Eviction")?;
     let options = DeleteOptions::parse(&call.query, &eviction["deleteOptions"])?;
     let mut warnings = Vec::new();
     admission::admit_posted(cluster, call, &mut eviction, options.dry_run, &mut warnings)?;
     let resource = call.endpoint.resource.clone();
-    let stored = cluster.store.get(resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
+    let stored = cluster.store().get(resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
     super::delete::check_preconditions(call, &options, &stored)?;
     let pod = stored.value();
     let over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed" | "Pending"));
@@ -44,11 +45,11 @@ fn take_disruption(
 ) -> Result<(), StatusError> {
     let namespace = pod.key.namespace();
     let Some(resource) =
-        cluster.scheme.by_plural("policy", "poddisruptionbudgets").map(|e| e.resource.clone())
+        cluster.scheme().by_plural("policy", "poddisruptionbudgets").map(|e| e.resource.clone())
     else {
         return Ok(());
     };
-    let all = cluster.store.objects(resource.table, namespace);
+    let all = cluster.store().objects(resource.table, namespace);
     let mut budgets =
         all.map(|stored| (stored.key.clone(), stored.value())).filter(|(_, budget)| covers(budget, pod));
     let Some((key, mut budget)) = budgets.next() else { return Ok(()) };

@@ -9,7 +9,7 @@ use crate::{
     conversion, meta,
     schema::Schema,
     scheme::Endpoint,
-    status_error::StatusError,
+    webhook::Interruption,
 };
 
 /// Where the managed fields of a write come from.
@@ -28,7 +28,7 @@ impl Ownership {
         call: &Call,
         old: Option<&Value>,
         new: &mut Value,
-    ) -> Result<(), StatusError> {
+    ) -> Result<(), Interruption> {
         let entries = match self {
             Self::FromApply(entries) => entries,
             Self::FromDiff => {
@@ -73,7 +73,7 @@ impl<'a> ResourceVersions<'a> {
         }
         let all = self.all.get_or_init(|| match own.resource.custom {
             true => own.resource.all_versions().collect(),
-            false => self.cluster.scheme.endpoints_of(own.resource.table).cloned().collect(),
+            false => self.cluster.scheme().endpoints_of(own.resource.table).cloned().collect(),
         });
         all.iter().find(|endpoint| endpoint.api_version() == api_version)
     }
@@ -84,7 +84,7 @@ impl Versions for ResourceVersions<'_> {
         self.endpoint(api_version).map(Endpoint::schema)
     }
 
-    fn convert(&self, object: &Value, to: &str) -> Result<Value, StatusError> {
+    fn convert(&self, object: &Value, to: &str) -> Result<Value, Interruption> {
         let from = self.endpoint(object["apiVersion"].as_str().unwrap_or_default());
         let (Some(from), Some(to)) = (from, self.endpoint(to)) else { return Ok(object.clone()) };
         let responses = &self.call.webhook_responses;

@@ -24,33 +24,33 @@ pub(crate) use call::{ApiResponse, Call, Content};
 pub(crate) use pods::{connect, log};
 pub(crate) use read::{filter, watch_start};
 
-use crate::{cluster::ClusterState, status_error::StatusError};
+use crate::{cluster::ClusterState, status_error::StatusError, webhook::Interruption};
 
 /// Runs the handler of a call.
-pub(crate) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(crate) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let endpoint = &call.endpoint;
     let verb = call.verb();
     // Custom resources have their own handler on genuine servers, which reports a missing name.
     if endpoint.resource.custom && call.name.is_none() && matches!(call.method.as_str(), "PUT" | "PATCH") {
-        return Err(StatusError::bad_request("name must be provided"));
+        return Err(StatusError::bad_request("name must be provided").into());
     }
     if let Some(name) = call.subresource.as_deref() {
         let sub = endpoint.subresource(name).ok_or_else(StatusError::no_such_path)?;
         if !sub.verbs.iter().any(|v| v == verb) {
-            return Err(StatusError::method_not_allowed());
+            return Err(StatusError::method_not_allowed().into());
         }
     } else if !endpoint.allows(verb) {
-        return Err(StatusError::method_not_allowed());
+        return Err(StatusError::method_not_allowed().into());
     }
     let part = call.subresource.as_deref();
     let as_object =
         matches!(part, None | Some("status" | "finalize" | "approval" | "ephemeralcontainers" | "resize"));
     match (verb, part) {
         ("get" | "update" | "patch", Some("scale")) => scale::perform(cluster, call),
-        ("get", _) if as_object => read::get(cluster, call),
-        ("list", None) => read::list(cluster, call),
+        ("get", _) if as_object => Ok(read::get(cluster, call)?),
+        ("list", None) => Ok(read::list(cluster, call)?),
         ("create", None) if endpoint.is_core("bindings") => binding::bind_named(cluster, call),
-        ("create", None) if reviews::is_review(endpoint) => reviews::create(cluster, call),
+        ("create", None) if reviews::is_review(endpoint) => Ok(reviews::create(cluster, call)?),
         ("create", None) => create::create(cluster, call),
         ("create", Some("binding")) if endpoint.is_core("pods") => binding::bind(cluster, call),
         ("create", Some("eviction")) if endpoint.is_core("pods") => eviction::evict(cluster, call),
@@ -59,6 +59,6 @@ pub(crate) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
         ("patch", _) if as_object => patch::patch(cluster, call),
         ("delete", None) => delete::delete(cluster, call),
         ("deletecollection", None) => delete::delete_all(cluster, call),
-        _ => Err(StatusError::method_not_allowed()),
+        _ => Err(StatusError::method_not_allowed().into()),
     }
 }

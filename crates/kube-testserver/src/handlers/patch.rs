@@ -8,6 +8,7 @@ use crate::{
     schema::{FieldError, Schema, golang},
     scheme::Endpoint,
     status_error::StatusError,
+    webhook::Interruption,
 };
 
 const CUSTOM: &str =
@@ -16,7 +17,7 @@ const CUSTOM: &str =
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
 /// PATCH in the format of the content type.
-pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     if body::media_type(&call.content_type) == "application/apply-patch+yaml" {
         return apply::apply(cluster, call);
     }
@@ -25,22 +26,24 @@ pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
             "application/json-patch+json" => |_, object, patch| patch::json::apply(object, patch),
             "application/merge-patch+json" => |_, object, patch| patch::merge::apply(object, patch),
             STRATEGIC if !call.endpoint.resource.custom => patch::strategic::apply,
-            _ if call.endpoint.resource.custom => return Err(StatusError::unsupported_media_type(CUSTOM)),
-            _ => return Err(StatusError::unrouted_media_type()),
+            _ if call.endpoint.resource.custom => {
+                return Err(StatusError::unsupported_media_type(CUSTOM).into());
+            }
+            _ => return Err(StatusError::unrouted_media_type().into()),
         };
     let mut options = WriteOptions::parse(&call.query, "PatchOptions")?;
     if options.force.is_some() {
         let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
-        return Err(StatusError::invalid_option("PatchOptions", &[error]));
+        return Err(StatusError::invalid_option("PatchOptions", &[error]).into());
     }
     let changes = body::json(&call.body)
         .map_err(|why| StatusError::bad_request(format!("error decoding patch: {why}")))?;
     let stored =
-        cluster.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
+        cluster.store().get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
     let mut object = call.read(cluster, stored)?;
     apply(call.endpoint.schema(), &mut object, &changes).map_err(|error| refused(call, error))?;
     if !object.is_object() {
-        return Err(refused(call, PatchError::NotApplicable("the result is not an object".into())));
+        return Err(refused(call, PatchError::NotApplicable("the result is not an object".into())).into());
     }
     options.duplicates = body::duplicates(call);
     check_strictly(call, &options, &object)?;

@@ -10,12 +10,13 @@ use crate::{
     route::Query,
     schema::FieldError,
     status_error::StatusError,
+    webhook::Interruption,
 };
 
 /// The namespace and pod of a connection, after admission.
-pub(crate) fn connect<'a>(cluster: &ClusterState, call: &'a Call) -> Result<(&'a str, Value), StatusError> {
+pub(crate) fn connect<'a>(cluster: &ClusterState, call: &'a Call) -> Result<(&'a str, Value), Interruption> {
     if !matches!(call.verb(), "get" | "create") {
-        return Err(StatusError::method_not_allowed());
+        return Err(StatusError::method_not_allowed().into());
     }
     admission::admit_connection(cluster, call)?;
     Ok((call.namespace.as_deref().unwrap_or_default(), pod(cluster, call)?))
@@ -38,7 +39,7 @@ pub(crate) fn log(cluster: &ClusterState, call: &Call) -> Result<(Container, Log
 }
 
 fn pod(cluster: &ClusterState, call: &Call) -> Result<Value, StatusError> {
-    let stored = cluster.store.get(call.endpoint.resource.table, &call.key());
+    let stored = cluster.store().get(call.endpoint.resource.table, &call.key());
     Ok(stored.ok_or_else(|| call.not_found())?.value())
 }
 

@@ -16,19 +16,19 @@ pub(super) fn get(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, St
     if let Some(version) = call.query.get("resourceVersion") {
         let requested: u64 =
             version.parse().map_err(|_| StatusError::unreadable_resource_version(version))?;
-        if requested > cluster.store.revision() {
-            return Err(StatusError::too_large_resource_version(requested, cluster.store.revision()));
+        if requested > cluster.store().revision() {
+            return Err(StatusError::too_large_resource_version(requested, cluster.store().revision()));
         }
     }
-    if let Some(stale) = call.stale.filter(|stale| *stale < cluster.store.revision()) {
-        let was = cluster.store.get_at(call.endpoint.resource.table, &call.key(), stale);
+    if let Some(stale) = call.stale.filter(|stale| *stale < cluster.store().revision()) {
+        let was = cluster.store().get_at(call.endpoint.resource.table, &call.key(), stale);
         let was = was.map_err(|old| {
             StatusError::expired(format!("The resourceVersion is too old: {stale} ({})", old.oldest))
         })?;
         return Ok(ApiResponse::ok(Content::Object(was.ok_or_else(|| call.not_found())?.clone())));
     }
     let stored =
-        cluster.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
+        cluster.store().get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
     Ok(ApiResponse::ok(Content::Object(stored.clone())))
 }
 
@@ -44,7 +44,7 @@ pub(super) fn list(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, S
         limit: options.limit,
         matches: &|stored| filter.matches(stored),
     };
-    let page = cluster.store.page(request).map_err(|old| expired(cluster, call, &options, old.oldest))?;
+    let page = cluster.store().page(request).map_err(|old| expired(cluster, call, &options, old.oldest))?;
     let selects_all = options.labels.is_empty() && options.fields.is_empty();
     let more = continuation(cluster, &page, call, selects_all);
     let content = Content::List { objects: page.objects, revision: page.revision, more };
@@ -61,10 +61,10 @@ pub(crate) fn watch_start(
     match options.resource_version {
         // As on genuine servers, a watch from a future revision waits for it.
         Some(revision) if revision > 0 && !initial => Ok(Start::After(revision)),
-        Some(revision) if revision > cluster.store.revision() => {
-            Err(StatusError::too_large_resource_version(revision, cluster.store.revision()))
+        Some(revision) if revision > cluster.store().revision() => {
+            Err(StatusError::too_large_resource_version(revision, cluster.store().revision()))
         }
-        _ if options.initial_events == Some(false) => Ok(Start::After(cluster.store.revision())),
+        _ if options.initial_events == Some(false) => Ok(Start::After(cluster.store().revision())),
         _ => Ok(Start::Current { announce_end: initial && options.bookmarks, at: stale }),
     }
 }
@@ -91,7 +91,7 @@ fn position(
     call: &Call,
     options: &ListOptions,
 ) -> Result<(Option<u64>, Option<Key>), StatusError> {
-    let now = cluster.store.revision();
+    let now = cluster.store().revision();
     if let Some(stale) = call.stale.filter(|stale| *stale < now) {
         return Ok((Some(stale), None));
     }
@@ -102,7 +102,8 @@ fn position(
         }
         let token = ContinueToken::decode(token, call.namespace.as_deref())?;
         // The state that the token refers to was replaced by an earlier one, so that its revision means something else now.
-        let replaced = token.incarnation != cluster.incarnation || token.revision.is_some_and(|at| at > now);
+        let replaced =
+            token.incarnation != cluster.incarnation() || token.revision.is_some_and(|at| at > now);
         if token.revision.is_some() && replaced {
             return Err(expired(cluster, call, options, now));
         }
@@ -138,10 +139,10 @@ fn expired(cluster: &ClusterState, call: &Call, options: &ListOptions, oldest: u
     );
     let rest = ContinueToken::decode(token, call.namespace.as_deref()).ok();
     failure.resume = rest.map(|rest| {
-        let rest = ContinueToken { revision: None, incarnation: cluster.incarnation, ..rest };
+        let rest = ContinueToken { revision: None, incarnation: cluster.incarnation(), ..rest };
         rest.encode(call.namespace.as_deref())
     });
-    debug_assert!(cluster.store.revision() >= oldest);
+    debug_assert!(cluster.store().revision() >= oldest);
     failure
 }
 
@@ -149,7 +150,7 @@ fn continuation(cluster: &ClusterState, page: &Page, call: &Call, selects_all: b
     let mut more = no_more(call);
     if let Some(next) = page.next.clone() {
         let token =
-            ContinueToken { revision: Some(page.revision), incarnation: cluster.incarnation, start: next };
+            ContinueToken { revision: Some(page.revision), incarnation: cluster.incarnation(), start: next };
         more.insert("continue".into(), token.encode(call.namespace.as_deref()).into());
         if selects_all {
             more.insert("remainingItemCount".into(), page.remaining.into());

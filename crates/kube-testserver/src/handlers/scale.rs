@@ -21,15 +21,19 @@ use crate::{
     scheme::ScalePaths,
     status_error::StatusError,
     store::Stored,
+    webhook::Interruption,
 };
 
 const API_VERSION: &str = "autoscaling/v1";
 const APPLY: &str = "application/apply-patch+yaml";
 
-pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let paths = call.endpoint.version().scale.clone().ok_or_else(StatusError::no_such_path)?;
-    let stored =
-        cluster.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
+    let stored = cluster
+        .store()
+        .get(call.endpoint.resource.table, &call.key())
+        .ok_or_else(|| call.not_found())?
+        .clone();
     let scale = scale_of(&stored, &paths);
     let live = call.read(cluster, &stored)?;
     let (mut wanted, options, ownership) = match call.verb() {
@@ -131,21 +135,24 @@ fn applied(
     live: &Value,
     scale: &Value,
     paths: &ScalePaths,
-) -> Result<(Value, Ownership), StatusError> {
+) -> Result<(Value, Ownership), Interruption> {
     let manager = apply::manager(options)?;
     let config = apply::configuration(call)?;
     let (kind, version) = (&config["kind"], &config["apiVersion"]);
     if *kind != "Scale" || *version != API_VERSION {
         let (group, version) = version.as_str().unwrap_or_default().rsplit_once('/').unwrap_or_default();
         let kind = kind.as_str().unwrap_or_default();
-        return Err(StatusError::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")));
+        return Err(
+            StatusError::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")).into()
+        );
     }
     if let Some(why) = wrong_type(&config) {
         return Err(StatusError::new(
             StatusCode::INTERNAL_SERVER_ERROR,
             "",
             format!("failed to create typed patch object: {why}"),
-        ));
+        )
+        .into());
     }
     let mut of_object = json!({"apiVersion": call.endpoint.api_version(), "kind": call.endpoint.kind()});
     if !config["spec"]["replicas"].is_null() {
@@ -174,7 +181,7 @@ fn applied(
             "failed to convert new object (/{name}; {API_VERSION}, Kind=Scale) to proper version: \
              request to convert CR to an invalid group/version: {API_VERSION}"
         );
-        return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why));
+        return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why).into());
     }
     for field in ["name", "namespace", "uid", "resourceVersion"] {
         if !config["metadata"][field].is_null() {

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use super::{ApiResponse, Call, Content, admission, body};
 use crate::{
     auth::ISSUER, cluster::ClusterState, ids, meta, route::WriteOptions, schema::FieldError,
-    status_error::StatusError, store::Key,
+    status_error::StatusError, store::Key, webhook::Interruption,
 };
 
 const MIN_SECONDS: i64 = 600;
 const MAX_SECONDS: i64 = 1 << 32;
 
-pub(super) fn request(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn request(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let mut request = body::posted(call, "TokenRequest")?;
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let mut warnings = Vec::new();
@@ -22,10 +22,10 @@ pub(super) fn request(cluster: &ClusterState, call: &Call) -> Result<ApiResponse
     if !spec.is_object() && !spec.is_null() {
         let why = "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: json: cannot unmarshal field spec: \
                    expected an object";
-        return Err(StatusError::bad_request(why));
+        return Err(StatusError::bad_request(why).into());
     }
     let account =
-        cluster.store.get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
+        cluster.store().get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
     let seconds = spec["expirationSeconds"].as_i64().unwrap_or(3600);
     check(seconds)?;
     let namespace = call.namespace.as_deref().unwrap_or_default();
@@ -56,7 +56,8 @@ pub(super) fn request(cluster: &ClusterState, call: &Call) -> Result<ApiResponse
     request["spec"]["audiences"] = audiences;
     request["spec"]["expirationSeconds"] = seconds.into();
     let end = end.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    request["status"] = json!({"token": cluster.token_signer.sign(&claims), "expirationTimestamp": end});
+    request["status"] =
+        json!({"token": cluster.access.token_signer.sign(&claims), "expirationTimestamp": end});
     Ok(ApiResponse { code: StatusCode::CREATED, content: Content::Document(request), warnings })
 }
 
@@ -93,8 +94,8 @@ fn bound_reference(
             )));
         }
     };
-    let table = cluster.scheme.by_plural("", plural).map(|endpoint| endpoint.resource.table);
-    let found = table.and_then(|table| cluster.store.get(table, &Key::new(Some(namespace), name)));
+    let table = cluster.scheme().by_plural("", plural).map(|endpoint| endpoint.resource.table);
+    let found = table.and_then(|table| cluster.store().get(table, &Key::new(Some(namespace), name)));
     let found = found.ok_or_else(|| StatusError::not_found("", plural, name))?;
     let account = call.object_name();
     // A pod without an account runs as `default`.

@@ -10,16 +10,16 @@ use super::{
 };
 use crate::{
     admission::Operation, cluster::ClusterState, meta, route::WriteOptions, schema::FieldError,
-    status_error::StatusError, strategy,
+    status_error::StatusError, strategy, webhook::Interruption,
 };
 
 /// PUT: replaces an object, or the part that a subresource writes.
-pub(super) fn replace(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+pub(super) fn replace(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let mut options = WriteOptions::parse(&call.query, "UpdateOptions")?;
     let mut object = body::object(call)?;
     options.duplicates = body::duplicates(call);
     write::set_identity(call, &mut object)?;
-    let exists = cluster.store.get(call.endpoint.resource.table, &call.key()).is_some();
+    let exists = cluster.store().get(call.endpoint.resource.table, &call.key()).is_some();
     if !exists && call.subresource.is_none() && strategy::created_by_put(&call.endpoint) {
         return put_new(cluster, call, &options, object);
     }
@@ -46,9 +46,9 @@ fn put_new(
     call: &Call,
     options: &WriteOptions,
     mut object: Value,
-) -> Result<ApiResponse, StatusError> {
+) -> Result<ApiResponse, Interruption> {
     if let Some(uid) = meta::text(&object, "uid") {
-        return Err(wrong_uid(call, uid, ""));
+        return Err(wrong_uid(call, uid, "").into());
     }
     meta::set(&mut object, "resourceVersion", Value::Null);
     create::insert_by_name(cluster, call, options, object, Ownership::FromDiff)
@@ -61,10 +61,10 @@ pub(super) fn change(
     options: &WriteOptions,
     mut new: Value,
     ownership: Ownership,
-) -> Result<ApiResponse, StatusError> {
+) -> Result<ApiResponse, Interruption> {
     let endpoint = &call.endpoint;
     let key = call.key();
-    let stored = cluster.store.get(endpoint.resource.table, &key).ok_or_else(|| call.not_found())?.clone();
+    let stored = cluster.store().get(endpoint.resource.table, &key).ok_or_else(|| call.not_found())?.clone();
     let old = call.read(cluster, &stored)?;
     check_preconditions(call, &stored, &new)?;
     check_immutable(call, &old, &new)?;
@@ -85,7 +85,9 @@ pub(super) fn change(
     strategy::prepare_update(endpoint, call.part(), &old, &mut new);
     let errors = strategy::validate_part(call.part(), &old, &new);
     if !errors.is_empty() {
-        return Err(StatusError::invalid(endpoint.group(), endpoint.kind(), call.object_name(), &errors));
+        return Err(
+            StatusError::invalid(endpoint.group(), endpoint.kind(), call.object_name(), &errors).into()
+        );
     }
     write::allocate_addresses(cluster, call, requested.as_ref(), &mut new)?;
     warnings.extend(write::finish(cluster, call, Some(&old), &mut new, ownership)?);

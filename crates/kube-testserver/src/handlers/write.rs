@@ -23,6 +23,7 @@ use crate::{
     status_error::StatusError,
     store::{Key, Stored},
     strategy::{self, WritePart},
+    webhook::Interruption,
 };
 
 /// Sets the namespace of the path. The name in the path of a custom resource is ignored on create.
@@ -89,15 +90,17 @@ pub(super) fn mutate(
     ownership: &Ownership,
     object: &mut Value,
     warnings: &mut Vec<String>,
-) -> Result<(), StatusError> {
+) -> Result<(), Interruption> {
     cluster.mutate_by_plugins(&write.write(), object).map_err(|failure| failure.warning(warnings))?;
-    if !cluster.reviews_every_request() || !admission::mutate(cluster, write, Some(object), warnings)? {
+    if !cluster.admission.reviews_every_request()
+        || !admission::mutate(cluster, write, Some(object), warnings)?
+    {
         return Ok(());
     }
     let options = WriteOptions { validation: FieldValidation::Ignore, ..WriteOptions::default() };
     normalize(&write.call.endpoint, &options, ownership, object)
-        .map(drop)
-        .map_err(|failure| StatusError::internal(failure.message))
+        .map_err(|failure| StatusError::internal(failure.message))?;
+    Ok(())
 }
 
 /// The spec of a service before the server completes it.
@@ -134,7 +137,7 @@ pub(super) fn finish(
     old: Option<&Value>,
     object: &mut Value,
     ownership: Ownership,
-) -> Result<Vec<String>, StatusError> {
+) -> Result<Vec<String>, Interruption> {
     let endpoint = &call.endpoint;
     let defines = is_definition(endpoint);
     if defines {
@@ -147,14 +150,16 @@ pub(super) fn finish(
             errors.extend(validate_config(object));
         }
         if !errors.is_empty() {
-            return Err(StatusError::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors));
+            return Err(
+                StatusError::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors).into()
+            );
         }
     }
     let warnings = check(endpoint, call.part(), object, old)?;
     escalation::check(cluster, call, object, old)?;
     if defines {
         // The CRD is served as soon as it is stored.
-        crd::accept(object, &cluster.scheme, &cluster.now());
+        crd::accept(object, cluster.scheme(), &cluster.now());
     }
     Ok(warnings)
 }

@@ -10,9 +10,9 @@ use tokio::{
 
 use super::{
     Connection, Container, ContainerState, Exit, LogQuery, LogTail, Process, Session, SessionRecorder,
-    Streams, files::FileSystems, logs::ContainerLogs, session::SessionLog, shell,
+    Streams, attach::attach, logs::ContainerLogs, session::SessionLog, shell::Shell,
 };
-use crate::clock::Clock;
+use crate::{clock::Clock, scheme::Resource, store::Change};
 
 type CommandScript = Arc<dyn Fn(Process) -> BoxFuture<'static, Exit> + Send + Sync>;
 type StartScript = Arc<dyn Fn(&Container, &Value) -> ContainerState + Send + Sync>;
@@ -20,7 +20,7 @@ type ForwardScript = Arc<dyn Fn(Connection) -> BoxFuture<'static, Result<(), Str
 
 /// The kubelet: serves `exec`, `attach`, `port-forward` and `logs` with scripts of the test.
 ///
-/// A handle; clones share the kubelet. Scripts may be set at any time and apply to every session that starts later. Without a script, `exec` is a small shell (`sh -c`, `echo`, `cat`, `ls`, `test`, `tar`, `env`, `hostname`, `sleep`, `true`, `false`, `exit`) over in-memory files, enough for `kubectl cp`; `attach` echoes its input, or prints the container's log; no port listens.
+/// A handle; clones share the kubelet. Scripts may be set at any time and apply to every session that starts later. Without a script, `exec` is a small shell (`sh -c`, `echo`, `cat`, `ls`, `test`, `tar`, `env`, `hostname`, `sleep`, `true`, `false`, `exit`) over in-memory files, enough for `kubectl cp`; without the feature `shell` every command fails as an executable that is not found. `attach` echoes its input, or prints the container's log; no port listens.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -55,19 +55,19 @@ struct Inner {
     listening: Mutex<HashMap<u16, SocketAddr>>,
     logs: ContainerLogs,
     sessions: SessionLog,
-    file_systems: FileSystems,
+    shell: Shell,
 }
 
 impl Kubelet {
     pub(crate) fn new(clock: Clock) -> Self {
-        let (logs, file_systems) = (ContainerLogs::new(clock), FileSystems::default());
+        let (logs, shell) = (ContainerLogs::new(clock), Shell::default());
         let exec: CommandScript = {
-            let file_systems = file_systems.clone();
-            Arc::new(move |process| shell::run(process, file_systems.clone()).boxed())
+            let shell = shell.clone();
+            Arc::new(move |process| shell.clone().run(process).boxed())
         };
         let attach: CommandScript = {
             let logs = logs.clone();
-            Arc::new(move |process| shell::attach(process, logs.clone()).boxed())
+            Arc::new(move |process| attach(process, logs.clone()).boxed())
         };
         let inner = Inner {
             start: RwLock::new(None),
@@ -77,14 +77,14 @@ impl Kubelet {
             listening: Mutex::default(),
             logs,
             sessions: SessionLog::default(),
-            file_systems,
+            shell,
         };
         Self { inner: Arc::new(inner) }
     }
 
     /// Decides the state of every container that starts from now on, provided its pod. Called within the request that starts it: it may write to the log, and must not call the server.
     ///
-    /// Without a script containers run, with two exceptions: in pods that are not restarted, a container whose command is one of the small shell executes it, and containers of Jobs without a command succeed.
+    /// Without a script containers run, with two exceptions: in pods that are not restarted, a container whose command is one of the small shell (feature `shell`) executes it, and containers of Jobs without a command succeed.
     ///
     /// ```
     /// use kube_testserver::{ApiServer, BuiltInController, ContainerState};
@@ -172,9 +172,7 @@ impl Kubelet {
         if let Some(script) = script {
             return script(&id, pod);
         }
-        default.unwrap_or_else(|| {
-            shell::run_to_completion(&id, container, &self.inner.file_systems, &self.inner.logs)
-        })
+        default.unwrap_or_else(|| self.inner.shell.run_to_completion(&id, container, &self.inner.logs))
     }
 
     /// The future that runs a command, the client's ends of its streams, and the recorder of the session.
@@ -214,9 +212,14 @@ impl Kubelet {
     }
 
     /// Removes the logs and files of a removed pod, and ends readers of its logs.
-    pub(crate) fn remove_pod(&self, namespace: &str, pod: &str) {
+    pub(crate) fn observe(&self, resource: &Resource, change: &Change) {
+        if !resource.is("", "pods") || change.after().is_some() {
+            return;
+        }
+        let key = &change.object.key;
+        let (namespace, pod) = (key.namespace().unwrap_or_default(), key.name());
         self.inner.logs.forget(namespace, pod);
-        self.inner.file_systems.forget(namespace, pod);
+        self.inner.shell.forget(namespace, pod);
     }
 }
 

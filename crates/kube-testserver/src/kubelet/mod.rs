@@ -1,11 +1,12 @@
 //! The kubelet of the built-in node: runs scripts instead of containers.
 
-mod files;
+mod attach;
 mod handle;
 mod logs;
 mod process;
 mod select;
 mod session;
+#[cfg_attr(not(feature = "shell"), path = "shell/disabled.rs")]
 mod shell;
 
 pub use handle::Kubelet;

@@ -114,6 +114,15 @@ impl Connection {
     }
 }
 
+impl Exit {
+    /// The container has no such program.
+    pub(super) fn no_executable(program: &str) -> Self {
+        Self::Failed(format!(
+            "error executing command in container: exec: {program:?}: executable file not found in $PATH"
+        ))
+    }
+}
+
 impl From<i32> for Exit {
     fn from(code: i32) -> Self {
         Self::Code(code)

@@ -7,12 +7,12 @@ use super::{Manifests, error::LoadError, read::Document};
 use crate::{
     auth::User,
     cluster::ClusterState,
-    handlers::{self, Call, Content},
+    handlers::{self, ApiResponse, Call, Content},
     meta,
     route::Query,
     scheme::Endpoint,
     status_error::StatusError,
-    webhook::WebhookResponses,
+    webhook::{Interruption, WebhookResponses},
 };
 
 /// Creates objects as a client would, CRDs, namespaces and classes first, and keeps their status. Existing objects are replaced.
@@ -47,7 +47,7 @@ fn endpoint(cluster: &ClusterState, document: &Document) -> Result<Endpoint, Loa
         return Err(refused(document, "expected an object with apiVersion and kind"));
     }
     let (group, version) = meta::split_api_version(api_version);
-    cluster.scheme.by_kind(group, version, kind).cloned().ok_or_else(|| {
+    cluster.scheme().by_kind(group, version, kind).cloned().ok_or_else(|| {
         let why = format!("the server has no kind {kind} in {api_version}; is its CRD among the objects?");
         refused(document, why)
     })
@@ -81,15 +81,22 @@ fn put(
         webhook_responses: WebhookResponses::disabled(),
         identity: Default::default(),
     };
-    let mut response = handlers::perform(cluster, &call);
+    let mut response = perform(cluster, &call);
     if response.as_ref().is_err_and(|failure| failure.code == StatusCode::CONFLICT) {
         (call.method, call.name) = (Method::PUT, Some(meta::name(&object).into()));
-        response = handlers::perform(cluster, &call);
+        response = perform(cluster, &call);
     }
     Ok(match response?.content {
         Content::Object(stored) => stored.value(),
         Content::Document(document) => document,
         Content::List { .. } => Value::Null,
+    })
+}
+
+fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
+    handlers::perform(cluster, call).map_err(|interruption| match interruption {
+        Interruption::Refused(error) => error,
+        Interruption::NeedsWebhook(_) => StatusError::internal("no webhook is called for initial objects"),
     })
 }
 

@@ -10,7 +10,7 @@ use crate::{
 /// All objects of the server as YAML documents. The first is an empty `List` with the resourceVersion of the server, which is newer than its objects after a deletion.
 pub(crate) fn take(cluster: &ClusterState) -> String {
     let contents = cluster.contents(None).expect("invariant: the present state can always be read");
-    let revision = cluster.store.revision().to_string();
+    let revision = cluster.store().revision().to_string();
     let head =
         json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": revision}, "items": []});
     let objects = contents.iter().map(|entry| {
@@ -62,7 +62,7 @@ fn entry(cluster: &ClusterState, definitions: &[Value], value: Value) -> Option<
     let (plural, namespaced) = match defined {
         Some(spec) => (spec["names"]["plural"].as_str()?.to_string(), spec["scope"] == "Namespaced"),
         None => {
-            let endpoint = cluster.scheme.by_kind(group, version, kind).filter(|e| !e.resource.custom)?;
+            let endpoint = cluster.scheme().by_kind(group, version, kind).filter(|e| !e.resource.custom)?;
             (endpoint.plural().to_string(), endpoint.resource.namespaced)
         }
     };

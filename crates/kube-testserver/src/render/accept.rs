@@ -1,3 +1,4 @@
+use super::table;
 use crate::{route::Query, status_error::StatusError};
 
 /// The representation that a client requests with `Accept`.
@@ -68,7 +69,7 @@ pub(crate) fn discovery_form(accept: &str) -> Option<&'static str> {
 fn view(clause: &Clause, include: Include) -> Option<View> {
     match (clause.get("as"), clause.get("g"), clause.get("v")) {
         (None, ..) => Some(View::Object),
-        (Some("Table"), Some("meta.k8s.io"), Some("v1")) => Some(View::Table(include)),
+        (Some("Table"), Some("meta.k8s.io"), Some("v1")) if table::SERVED => Some(View::Table(include)),
         (Some("PartialObjectMetadata" | "PartialObjectMetadataList"), Some("meta.k8s.io"), Some("v1")) => {
             Some(View::Metadata)
         }
@@ -120,14 +121,8 @@ mod tests {
     #[test]
     fn the_first_supported_representation_is_selected() {
         let view = |accept: &str| View::negotiate(accept, &Query::default());
-        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
         assert_eq!(view(""), Ok(View::Object));
         assert_eq!(view("*/*"), Ok(View::Object));
-        assert_eq!(view(&format!("{table},application/json")), Ok(View::Table(Include::Metadata)));
-        assert_eq!(
-            view(&format!("application/vnd.kubernetes.protobuf, {table}")),
-            Ok(View::Table(Include::Metadata))
-        );
         assert_eq!(
             view("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
             Ok(View::Metadata)
@@ -135,6 +130,18 @@ mod tests {
         assert_eq!(view("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"), Ok(View::Object));
         assert_eq!(view("text/html").unwrap_err().code, 406);
         assert_eq!(view("application/vnd.kubernetes.protobuf").unwrap_err().code, 406);
+    }
+
+    #[cfg(feature = "tables")]
+    #[test]
+    fn tables_are_selected() {
+        let view = |accept: &str| View::negotiate(accept, &Query::default());
+        let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+        assert_eq!(view(&format!("{table},application/json")), Ok(View::Table(Include::Metadata)));
+        assert_eq!(
+            view(&format!("application/vnd.kubernetes.protobuf, {table}")),
+            Ok(View::Table(Include::Metadata))
+        );
     }
 
     #[test]

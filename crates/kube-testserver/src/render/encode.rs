@@ -19,7 +19,7 @@ pub(crate) struct Encoder {
 
 impl Encoder {
     pub(crate) fn new(view: View, endpoint: Endpoint) -> Self {
-        let columns = matches!(view, View::Table(_)).then(|| Columns::of(&endpoint));
+        let columns = matches!(view, View::Table(_)).then(|| Columns::of(&endpoint)).flatten();
         Self { view, api_version: endpoint.api_version(), columns, endpoint, columns_sent: false }
     }
 

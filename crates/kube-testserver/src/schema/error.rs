@@ -66,3 +66,11 @@ impl fmt::Display for FieldError {
 fn with_detail(text: &str, detail: &str) -> String {
     if detail.is_empty() { text.to_owned() } else { format!("{text}: {detail}") }
 }
+
+/// Rule violations.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct RuleViolations {
+    pub(crate) errors: Vec<FieldError>,
+    /// Violations in unchanged fields, accepted under earlier rules: the client gets warnings.
+    pub(crate) ratcheted: Vec<FieldError>,
+}

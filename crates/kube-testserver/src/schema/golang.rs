@@ -21,11 +21,6 @@ pub(crate) fn plain(value: &Value) -> String {
     }
 }
 
-/// Go's JSON, which escapes what HTML gives a meaning.
-pub(crate) fn json(value: &Value) -> String {
-    value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
-}
-
 /// Go's `%q`.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::from("\"");

@@ -4,11 +4,14 @@
 //!
 //! Objects of clients pass through, in this order: `prune` (drops unknown fields, errors in strict mode), `default`, `drop_nulls` (not after apply), `validate`, `check_rules`.
 
+#[cfg_attr(not(feature = "cel"), path = "cel/disabled.rs")]
 mod cel;
 mod default;
+#[cfg_attr(not(feature = "descriptions"), path = "descriptions/disabled.rs")]
 pub(crate) mod descriptions;
 mod duplicates;
 pub(crate) mod error;
+mod expression;
 pub(crate) mod golang;
 pub(crate) mod model;
 mod nulls;
@@ -21,10 +24,8 @@ mod structural;
 pub(crate) mod types;
 mod validate;
 
-pub(crate) use cel::{
-    AccessCheck, Authorize, CelValue, Expression, PolicyExpression, REQUEST_RESOURCE, Returns, Scope,
-    authorizer, cel_map, json_of, untyped,
-};
+pub(crate) use cel::{CelValue, Expression, Scope, authorizer, cel_map, untyped};
 pub(crate) use duplicates::duplicate_fields;
 pub(crate) use error::FieldError;
+pub(crate) use expression::{AccessCheck, Authorize, PolicyExpression, REQUEST_RESOURCE, Returns};
 pub(crate) use model::Schema;

@@ -6,8 +6,6 @@ pub(in crate::schema) enum Path<'p> {
     Root,
     Member(&'p Path<'p>, &'p str),
     Element(&'p Path<'p>, usize),
-    /// A key of a map, formatted differently from a property.
-    Key(&'p Path<'p>, &'p str),
 }
 
 impl Path<'_> {
@@ -18,10 +16,6 @@ impl Path<'_> {
     pub(in crate::schema) fn element(&self, at: usize) -> Path<'_> {
         Path::Element(self, at)
     }
-
-    pub(in crate::schema) fn key<'p>(&'p self, name: &'p str) -> Path<'p> {
-        Path::Key(self, name)
-    }
 }
 
 impl fmt::Display for Path<'_> {
@@ -31,7 +25,6 @@ impl fmt::Display for Path<'_> {
             Path::Member(Path::Root, name) => f.write_str(name),
             Path::Member(above, name) => write!(f, "{above}.{name}"),
             Path::Element(above, at) => write!(f, "{above}[{at}]"),
-            Path::Key(above, name) => write!(f, "{above}[{name}]"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
-use super::{PrinterColumn, Resource, ScalePaths, Scheme, Subresource, Version, definition::schema_path};
+use super::{Resource, ScalePaths, Scheme, Subresource, Version, definition::schema_path};
 use crate::{
     meta,
     schema::{FieldError, Schema},
@@ -210,7 +210,8 @@ fn compile_version(crd: &Value, version: &Value, place: &str) -> Result<Version,
         verbs: VERBS.map(Into::into).into(),
         subresources,
         scale,
-        columns: columns(version),
+        #[cfg(feature = "tables")]
+        columns: super::columns::declared(version),
         warning,
         selectable: selectable.collect(),
         schema: OnceLock::from(schema),
@@ -230,35 +231,6 @@ fn default_deprecation_warning(crd: &Value, deprecated: &str) -> String {
         Some(newest) => format!("{message}; use {group}/{newest} {kind}"),
         None => message,
     }
-}
-
-fn columns(version: &Value) -> Vec<PrinterColumn> {
-    let declared = list(&version["additionalPrinterColumns"]);
-    if declared.is_empty() {
-        return vec![PrinterColumn {
-            name: "Age".into(),
-            kind: "date".into(),
-            format: String::new(),
-            description: "When the object was created.".into(),
-            priority: 0,
-            path: ".metadata.creationTimestamp".into(),
-        }];
-    }
-    let column = |column: &Value| {
-        let path = text(&column["jsonPath"]);
-        PrinterColumn {
-            name: text(&column["name"]).into(),
-            kind: text(&column["type"]).into(),
-            format: text(&column["format"]).into(),
-            description: match text(&column["description"]) {
-                "" => format!("Custom resource definition column (in JSONPath format): {path}"),
-                provided => provided.into(),
-            },
-            priority: column["priority"].as_i64().unwrap_or(0),
-            path: path.into(),
-        }
-    };
-    declared.iter().map(column).collect()
 }
 
 fn fill(map: &mut Map<String, Value>, key: &str, value: &str) {

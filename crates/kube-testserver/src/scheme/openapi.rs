@@ -145,7 +145,9 @@ fn add_schema(endpoint: &Endpoint, schemas: &mut BTreeMap<String, Value>) {
         let metadata = json!({"allOf": [{"$ref": format!("{REFERENCE}{OBJECT_META}")}]});
         let text = json!({"type": "string"});
         for (field, mut property) in [("apiVersion", text.clone()), ("kind", text), ("metadata", metadata)] {
-            property["description"] = descriptions::of_every_object(field).into();
+            if let Some(text) = descriptions::of_every_object(field) {
+                property["description"] = text.into();
+            }
             schema["properties"][field] = property;
         }
     }

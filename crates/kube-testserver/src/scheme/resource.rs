@@ -47,7 +47,8 @@ pub(crate) struct Version {
     pub(crate) subresources: Vec<Subresource>,
     pub(crate) scale: Option<ScalePaths>,
     /// Printer columns after the name; of custom resources only.
-    pub(crate) columns: Vec<PrinterColumn>,
+    #[cfg(feature = "tables")]
+    pub(crate) columns: Vec<super::PrinterColumn>,
     /// Sent with every response of a deprecated version of a CRD.
     pub(crate) warning: Option<String>,
     pub(super) selectable: Vec<String>,
@@ -63,17 +64,6 @@ pub(crate) struct Subresource {
     pub(crate) version: String,
     pub(crate) kind: String,
     pub(crate) verbs: Vec<String>,
-}
-
-/// A printer column.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PrinterColumn {
-    pub(crate) name: String,
-    pub(crate) kind: String,
-    pub(crate) format: String,
-    pub(crate) description: String,
-    pub(crate) priority: i64,
-    pub(crate) path: String,
 }
 
 /// A resource in one of its versions, as requests address it.
@@ -207,6 +197,7 @@ impl Resource {
             verbs: owned(&kind.verbs),
             subresources: subresources.collect(),
             scale: fields::scale_paths(kind.group, kind.plural),
+            #[cfg(feature = "tables")]
             columns: Vec::new(),
             warning: None,
             selectable: Vec::new(),

@@ -141,7 +141,7 @@ impl ApiServer {
     ///
     /// Watches from older resourceVersions get `410 Expired` as an event, older continue tokens and exact lists as a status. Watches that are up to date continue; a watch that has not read all changes ends.
     pub fn compact(&self) {
-        self.cluster.lock().store.compact();
+        self.cluster.lock().compact();
     }
 
     /// Restores an earlier resourceVersion, like a cluster whose etcd is restored from a backup: objects are as they were, later changes never happened, and revisions continue from there. Every watch ends, continue tokens expire, the history is empty, and controllers go on from the restored state.
@@ -172,7 +172,7 @@ impl ApiServer {
 
     /// The resourceVersion of the newest change.
     pub fn resource_version(&self) -> u64 {
-        self.cluster.lock().store.revision()
+        self.cluster.lock().store().revision()
     }
 
     /// A handle on the same state whose requests without credentials come from `user`. Without RBAC ([`Builder::with_rbac`](crate::Builder::with_rbac)), the user is permitted everything, and only reviews and webhooks see it. Other handles act as an administrator: `admin` with RBAC, else `system:admin`.
@@ -217,12 +217,12 @@ impl ApiServer {
 
     /// Registers the client certificate of a user.
     pub(crate) fn add_certificate(&self, certificate: Vec<u8>, user: User) {
-        self.cluster.lock().credentials.add_certificate(certificate, user);
+        self.cluster.lock().access.credentials.add_certificate(certificate, user);
     }
 
     /// Registers the token of a user.
     pub(crate) fn add_token(&self, token: String, user: User) {
-        self.cluster.lock().credentials.add_token(token, user);
+        self.cluster.lock().access.credentials.add_token(token, user);
     }
 
     /// Sets the CA certificate that pods get.

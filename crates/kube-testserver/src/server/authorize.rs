@@ -36,7 +36,7 @@ pub(super) fn authorize(server: &ApiServer, parts: &Parts) -> Result<Arc<User>, 
 fn authenticate(server: &ApiServer, cluster: &ClusterState, parts: &Parts) -> Option<Arc<User>> {
     let certificates = parts.extensions.get::<PeerCertificates>();
     let certificate = certificates.and_then(|chain| chain.leaf());
-    if let Some(user) = certificate.and_then(|leaf| cluster.credentials.by_certificate(leaf)) {
+    if let Some(user) = certificate.and_then(|leaf| cluster.access.credentials.by_certificate(leaf)) {
         return Some(user);
     }
     match bearer_token(&parts.headers) {

@@ -17,7 +17,7 @@ use crate::{
     scheme::Endpoint,
     status_error::StatusError,
     watch::{Start, Watch},
-    webhook,
+    webhook::{self, Interruption},
 };
 
 /// The largest request body.
@@ -71,24 +71,20 @@ async fn run(server: &ApiServer, mut call: Call, parts: &Parts) -> Result<Respon
     server.cluster().lock().run_due_tasks();
     loop {
         let result = handle(server, &mut server.cluster().lock(), &call, parts);
-        let mut error = match result {
+        let webhook_call = match result {
             Ok(Handled::Stream(response)) => return Ok(response),
             Ok(Handled::Response(response, encoder)) => {
                 return encode(server, &call.endpoint, response, &encoder).await;
             }
-            Err(error) => error,
+            Err(Interruption::Refused(error)) => return Err(error),
+            Err(Interruption::NeedsWebhook(webhook_call)) => webhook_call,
         };
-        match error.webhook_call.take() {
-            None => return Err(error),
-            Some(_) if call.webhook_responses.len() >= MAX_WEBHOOK_CALLS => {
-                return Err(StatusError::internal("the object changes faster than its webhooks respond"));
-            }
-            Some(webhook_call) => {
-                let response = webhook::send(&webhook_call).await;
-                call.webhook_responses.record(*webhook_call, response);
-                call.endpoint = current_endpoint(server, &call.endpoint)?;
-            }
+        if call.webhook_responses.len() >= MAX_WEBHOOK_CALLS {
+            return Err(StatusError::internal("the object changes faster than its webhooks respond"));
         }
+        let response = webhook::send(&webhook_call).await;
+        call.webhook_responses.record(*webhook_call, response);
+        call.endpoint = current_endpoint(server, &call.endpoint)?;
     }
 }
 
@@ -124,13 +120,13 @@ async fn encode(
 /// The endpoint after the lock was released: its CRD may have changed.
 fn current_endpoint(server: &ApiServer, endpoint: &Endpoint) -> Result<Endpoint, StatusError> {
     let cluster = server.cluster().lock();
-    let found = cluster.scheme.find(endpoint.group(), &endpoint.version().name, endpoint.plural());
+    let found = cluster.scheme().find(endpoint.group(), &endpoint.version().name, endpoint.plural());
     found.cloned().ok_or_else(StatusError::no_such_path)
 }
 
 /// The endpoint of a path, if the path fits its scope.
 fn find(cluster: &ClusterState, path: &ResourcePath) -> Option<Endpoint> {
-    let endpoint = cluster.scheme.find(&path.group, &path.version, &path.plural)?;
+    let endpoint = cluster.scheme().find(&path.group, &path.version, &path.plural)?;
     let fits = match (endpoint.resource.namespaced, &path.namespace, &path.name) {
         (true, None, Some(_)) | (false, Some(_), _) => false,
         (true, ..) | (false, None, _) => true,
@@ -163,7 +159,7 @@ fn handle(
     cluster: &mut ClusterState,
     call: &Call,
     parts: &Parts,
-) -> Result<Handled, StatusError> {
+) -> Result<Handled, Interruption> {
     if let Some(response) = pods::respond(server, cluster, call, parts) {
         return response.map(Handled::Stream);
     }
@@ -177,10 +173,10 @@ fn handle(
         && call.query.flag("watch")
     {
         if render::wants_yaml(accept) {
-            return Err(StatusError::no_such_stream());
+            return Err(StatusError::no_such_stream().into());
         }
-        return watch(server, cluster, call, encoder)
-            .map(|watch| Handled::Stream(respond::stream(lines(watch))));
+        let watch = watch(server, cluster, call, encoder)?;
+        return Ok(Handled::Stream(respond::stream(lines(watch))));
     }
     let response = handlers::perform(cluster, call)?;
     // Nobody sees an acknowledged write before the disk has it: the cluster is still locked.

@@ -19,7 +19,7 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         return health(name, &query, cluster.check_journal());
     }
-    let scheme = &cluster.scheme;
+    let scheme = cluster.scheme();
     let accept = parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let found = match route {
@@ -36,7 +36,7 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
         }
         Route::Group(group) => discovery::group(scheme, group),
         Route::GroupVersion { group, version } => discovery::version(scheme, group, version),
-        Route::OpenApiIndex => Some(openapi::index(scheme, cluster.store.revision())),
+        Route::OpenApiIndex => Some(openapi::index(scheme, cluster.store().revision())),
         Route::OpenApi(name) => match openapi::document(scheme, name) {
             // The URL contains a hash of the content, so the response never changes.
             Some(document) if query.has("hash") => return immutable(&document),
@@ -76,7 +76,8 @@ pub(super) fn not_found() -> Response<Body> {
 }
 
 fn aggregated(cluster: &ClusterState, core: bool, form: &'static str) -> Response<Body> {
-    let mut response = respond::document(StatusCode::OK, &discovery::aggregated(&cluster.scheme, core, form));
+    let mut response =
+        respond::document(StatusCode::OK, &discovery::aggregated(cluster.scheme(), core, form));
     let media = match form {
         "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
         _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
@@ -107,7 +108,7 @@ fn version() -> serde_json::Value {
 
 /// The 404 for an unknown resource: a `Status` if the group version exists, else text.
 pub(super) fn unknown_resource(cluster: &ClusterState, group: &str, version: &str) -> Response<Body> {
-    if cluster.scheme.version(group, version).next().is_some() {
+    if cluster.scheme().version(group, version).next().is_some() {
         respond::status_error(&StatusError::no_such_path())
     } else {
         not_found()

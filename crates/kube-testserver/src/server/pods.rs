@@ -12,6 +12,7 @@ use crate::{
     kubelet::LogTail,
     status_error::StatusError,
     stream,
+    webhook::Interruption,
 };
 
 /// `None` for any other request.
@@ -20,24 +21,27 @@ pub(super) fn respond(
     cluster: &ClusterState,
     call: &Call,
     parts: &Parts,
-) -> Option<Result<Response<Body>, StatusError>> {
+) -> Option<Result<Response<Body>, Interruption>> {
     let subresource = call.subresource.as_deref().filter(|_| call.endpoint.is_core("pods"))?;
     if subresource == "log" {
-        return Some(handlers::log(cluster, call).map(|(container, query, placed)| {
-            let tail = cluster.kubelet.tail(&container, query);
-            // A pod without a node has no log.
-            if !placed && tail.begins_empty() {
-                return respond::nothing();
-            }
-            respond::log(log(tail, server.end_signal()))
-        }));
+        return Some(read_log(server, cluster, call).map_err(Interruption::from));
     }
     stream::is_stream(subresource).then(|| {
         let (namespace, pod) = handlers::connect(cluster, call)?;
         let target = (subresource, namespace, &pod);
-        stream::accept(server.connections(), &cluster.kubelet, target, &call.query, parts)
-            .map(respond::switch)
+        Ok(stream::accept(server.connections(), &cluster.kubelet, target, &call.query, parts)
+            .map(respond::switch)?)
     })
+}
+
+fn read_log(server: &ApiServer, cluster: &ClusterState, call: &Call) -> Result<Response<Body>, StatusError> {
+    let (container, query, placed) = handlers::log(cluster, call)?;
+    let tail = cluster.kubelet.tail(&container, query);
+    // A pod without a node has no log.
+    if !placed && tail.begins_empty() {
+        return Ok(respond::nothing());
+    }
+    Ok(respond::log(log(tail, server.end_signal())))
 }
 
 /// A log, until its end or until `cut` changes.

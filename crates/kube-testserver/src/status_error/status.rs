@@ -3,8 +3,6 @@ use std::borrow::Cow;
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::webhook::WebhookCall;
-
 /// An error response: the HTTP status code and the content of the `Status` body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StatusError {
@@ -17,8 +15,6 @@ pub(crate) struct StatusError {
     pub(crate) resume: Option<String>,
     /// Sent as `Warning` headers.
     pub(crate) warnings: Vec<String>,
-    /// Not an error yet: the handler runs again once this webhook has responded.
-    pub(crate) webhook_call: Option<Box<WebhookCall>>,
 }
 
 /// The `details` of a `Status`.
@@ -54,14 +50,7 @@ impl StatusError {
             details: None,
             resume: None,
             warnings: Vec::new(),
-            webhook_call: None,
         }
-    }
-
-    /// The handler needs the response of this webhook.
-    pub(crate) fn webhook_needed(call: WebhookCall) -> Self {
-        let error = Self::internal("a webhook was not called");
-        Self { webhook_call: Some(Box::new(call)), ..error }
     }
 
     /// Adds `Warning` headers.

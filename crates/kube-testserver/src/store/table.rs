@@ -28,6 +28,13 @@ pub(crate) struct Change {
     pub(crate) previous: Option<Arc<Stored>>,
 }
 
+impl Change {
+    /// The new version; `None` for a deletion.
+    pub(crate) fn after(&self) -> Option<&Stored> {
+        Some(self.object.as_ref()).filter(|object| object.event != EventType::Deleted)
+    }
+}
+
 /// All objects of all resources, and their recent changes.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -150,7 +157,7 @@ impl Store {
     }
 
     /// Makes the next version or removal the current state. No other change may have been committed since it was made.
-    pub(crate) fn commit(&mut self, table: TableId, next: Arc<Stored>) {
+    pub(crate) fn commit(&mut self, table: TableId, next: Arc<Stored>) -> Change {
         debug_assert_eq!(next.revision, self.revision + 1, "one change at a time");
         self.revision = next.revision;
         let objects = &mut self.tables[table.0].objects;
@@ -158,7 +165,9 @@ impl Store {
             EventType::Deleted => objects.remove(&next.key),
             EventType::Added | EventType::Modified => objects.insert(next.key.clone(), next.clone()),
         };
-        self.record_change(table, Change { object: next, previous });
+        let change = Change { object: next, previous };
+        self.record_change(table, change.clone());
+        change
     }
 
     /// Changes how reads see the current objects, without new revisions or events.

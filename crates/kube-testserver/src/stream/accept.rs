@@ -2,13 +2,12 @@ use http::{HeaderMap, StatusCode, request::Parts};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tokio::io::duplex;
 
 use super::{
     StreamConnections, command, forward,
     handshake::{Agreed, COMMAND, FORWARD, Transport},
     request::StreamRequest,
-    spdy, tunnel,
+    spdy,
 };
 use crate::{kubelet::Kubelet, route::Query, status_error::StatusError};
 
@@ -48,10 +47,6 @@ async fn serve(io: TokioIo<Upgraded>, agreed: Agreed, request: StreamRequest, ku
         (Transport::WebSocket, StreamRequest::Forward(request)) => {
             forward::serve(io, request, &kubelet).await
         }
-        (Transport::Spdy, request) => spdy::serve(io, request, &kubelet).await,
-        (Transport::Tunnel, request) => {
-            let (inner, outer) = duplex(64 * 1024);
-            tokio::join!(tunnel::run(io, outer), spdy::serve(inner, request, &kubelet));
-        }
+        (Transport::Spdy(carrier), request) => spdy::serve_on(carrier, io, request, &kubelet).await,
     }
 }

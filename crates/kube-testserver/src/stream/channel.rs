@@ -7,8 +7,12 @@ use tokio_tungstenite::tungstenite::{
     protocol::{CloseFrame, frame::coding::CloseCode},
 };
 
-use super::handshake::V5;
 use crate::kubelet::{Exit, TerminalSize};
+
+/// Numbered channels; single channels cannot be closed.
+pub(super) const V4: &str = "v4.channel.k8s.io";
+/// [`V4`] with a channel that closes other channels.
+pub(super) const V5: &str = "v5.channel.k8s.io";
 
 const STDIN: u8 = 0;
 pub(super) const STDOUT: u8 = 1;
@@ -81,7 +85,6 @@ pub(super) fn exit_status(exit: &Exit) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::handshake::V4;
 
     #[test]
     fn messages_are_input_resizes_and_ends() {

@@ -6,6 +6,11 @@ use http::{
 };
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
+use super::{
+    channel::{V4, V5},
+    offer::{choose, words},
+    spdy,
+};
 use crate::status_error::StatusError;
 
 /// The protocols that a subresource supports.
@@ -19,24 +24,11 @@ pub(super) struct Protocols {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transport {
     WebSocket,
-    Spdy,
-    /// SPDY tunnelled through websocket messages.
-    Tunnel,
+    Spdy(spdy::Carrier),
 }
 
-/// Numbered channels; single channels cannot be closed.
-pub(super) const V4: &str = "v4.channel.k8s.io";
-/// [`V4`] with a channel that closes other channels.
-pub(super) const V5: &str = "v5.channel.k8s.io";
-
-/// Port forwarding over SPDY in a websocket, as `kubectl` does since 1.31.
-const TUNNEL: &str = "SPDY/3.1+portforward.k8s.io";
-
 pub(super) const COMMAND: Protocols = Protocols { websocket: &[V5, V4], spdy: &[V4] };
-pub(super) const FORWARD: Protocols = Protocols { websocket: &[V4, TUNNEL], spdy: &["portforward.k8s.io"] };
-
-const SPDY: &str = "SPDY/3.1";
-const STREAM_PROTOCOL: HeaderName = HeaderName::from_static("x-stream-protocol-version");
+pub(super) const FORWARD: Protocols = Protocols { websocket: spdy::FORWARD, spdy: &["portforward.k8s.io"] };
 
 /// The negotiated protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,19 +48,12 @@ impl Protocols {
         }
         match upgrade {
             _ if upgrade.eq_ignore_ascii_case("websocket") => self.websocket(headers),
-            _ if upgrade.eq_ignore_ascii_case(SPDY) => self.spdy(headers),
-            _ => Err(required()),
+            _ => {
+                let (carrier, protocol, headers) =
+                    spdy::agree(upgrade, self.spdy, headers).unwrap_or_else(|| Err(required()))?;
+                Ok(Agreed { protocol, transport: Transport::Spdy(carrier), headers })
+            }
         }
-    }
-
-    fn spdy(self, headers: &HeaderMap) -> Result<Agreed, StatusError> {
-        let protocol = choose(words(headers, &STREAM_PROTOCOL), self.spdy)?;
-        let headers = vec![
-            (CONNECTION, HeaderValue::from_static("Upgrade")),
-            (UPGRADE, HeaderValue::from_static(SPDY)),
-            (STREAM_PROTOCOL, HeaderValue::from_static(protocol)),
-        ];
-        Ok(Agreed { protocol, transport: Transport::Spdy, headers })
     }
 
     fn websocket(self, headers: &HeaderMap) -> Result<Agreed, StatusError> {
@@ -82,29 +67,9 @@ impl Protocols {
             (SEC_WEBSOCKET_ACCEPT, accept),
             (SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol)),
         ];
-        let transport = if protocol == TUNNEL { Transport::Tunnel } else { Transport::WebSocket };
+        let transport = spdy::carrier(protocol).map_or(Transport::WebSocket, Transport::Spdy);
         Ok(Agreed { protocol, transport, headers })
     }
-}
-
-fn choose<'a>(
-    offered: impl Iterator<Item = &'a str>,
-    spoken: &[&'static str],
-) -> Result<&'static str, StatusError> {
-    let offered: Vec<&str> = offered.collect();
-    let chosen = offered.iter().find_map(|offer| spoken.iter().find(|name| *name == offer));
-    chosen.copied().ok_or_else(|| {
-        let (offered, spoken) = (offered.join(", "), spoken.join(", "));
-        StatusError::bad_request(format!(
-            "unable to upgrade: none of the offered protocols [{offered}] is among [{spoken}]"
-        ))
-    })
-}
-
-/// The elements of a comma-separated header, over all its lines.
-fn words<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
-    let lines = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-    lines.flat_map(|line| line.split(',')).map(str::trim).filter(|word| !word.is_empty())
 }
 
 fn required() -> StatusError {

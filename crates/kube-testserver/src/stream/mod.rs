@@ -6,9 +6,10 @@ mod command;
 mod connections;
 mod forward;
 mod handshake;
+mod offer;
 mod request;
+#[cfg_attr(not(feature = "spdy"), path = "spdy/disabled.rs")]
 mod spdy;
-mod tunnel;
 
 pub(crate) use accept::accept;
 pub(crate) use connections::StreamConnections;

@@ -73,7 +73,7 @@ impl Watch {
         end_requested: watch::Receiver<u64>,
     ) -> Self {
         let (mut position, mut initial, mut error, mut announce) =
-            (cluster.store.revision(), Vec::new(), None, false);
+            (cluster.store().revision(), Vec::new(), None, false);
         match start {
             Start::Current { announce_end, at } => {
                 let all = PageRequest {
@@ -84,7 +84,7 @@ impl Watch {
                     limit: 0,
                     matches: &|stored| filter.matches(stored),
                 };
-                match cluster.store.page(all) {
+                match cluster.store().page(all) {
                     Ok(page) => (position, initial) = (page.revision, page.objects),
                     Err(old) => error = Some(too_old(at.unwrap_or_default(), &old)),
                 }
@@ -93,11 +93,11 @@ impl Watch {
             Start::After(revision) => {
                 position = revision;
                 error =
-                    cluster.store.check_readable(table, revision).err().map(|old| too_old(revision, &old));
+                    cluster.store().check_readable(table, revision).err().map(|old| too_old(revision, &old));
             }
         }
         Self {
-            signal: cluster.store.signal(table),
+            signal: cluster.store().signal(table),
             cluster: shared,
             clock: cluster.clock.clone(),
             table,
@@ -113,7 +113,7 @@ impl Watch {
             due: cluster.next_due(),
             bookmark: None,
             deadline: cluster.clock.elapsed() + DEFAULT_TIMEOUT,
-            incarnation: cluster.incarnation,
+            incarnation: cluster.incarnation(),
         }
     }
 
@@ -215,22 +215,22 @@ impl Watch {
     /// Reads new changes; without any, the position moves to the store's revision.
     fn fetch_changes(&mut self) -> Result<(), TooOld> {
         let cluster = self.cluster.lock();
-        if cluster.incarnation != self.incarnation {
-            return Err(TooOld { oldest: cluster.store.revision() });
+        if cluster.incarnation() != self.incarnation {
+            return Err(TooOld { oldest: cluster.store().revision() });
         }
         let endpoint = self.encoder.endpoint();
         // Another storage version or conversion applies to the events from now on.
         if endpoint.resource.custom
-            && let Some(current) = cluster.scheme.by_table(self.table)
+            && let Some(current) = cluster.scheme().by_table(self.table)
             && !Arc::ptr_eq(current, &endpoint.resource)
             && let Some(current) =
-                cluster.scheme.find(endpoint.group(), &endpoint.version().name, endpoint.plural())
+                cluster.scheme().find(endpoint.group(), &endpoint.version().name, endpoint.plural())
         {
             self.encoder.set_endpoint(current.clone());
         }
-        let changes = cluster.store.changes(self.table, self.position, BATCH)?;
+        let changes = cluster.store().changes(self.table, self.position, BATCH)?;
         if changes.is_empty() {
-            self.position = self.position.max(cluster.store.revision());
+            self.position = self.position.max(cluster.store().revision());
         }
         self.changes = changes.into_iter();
         Ok(())

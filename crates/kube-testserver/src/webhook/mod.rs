@@ -1,14 +1,16 @@
 //! Calls to admission and conversion webhooks.
 //!
-//! Handlers do no I/O. A handler that needs a webhook's response fails with a [`WebhookCall`]; `server::dispatch` releases the cluster's lock, sends the call, and runs the handler again with the response recorded, until no call is missing.
+//! Handlers do no I/O. A handler that needs a webhook's response ends with [`Interruption::NeedsWebhook`]; `server::dispatch` releases the cluster's lock, sends the call, and runs the handler again with the response recorded, until no call is missing.
 
 mod call;
 mod client;
+mod interruption;
 mod target;
 mod tls;
 mod validate;
 
 pub(crate) use call::{WebhookCall, WebhookResponses};
 pub(crate) use client::send;
+pub(crate) use interruption::Interruption;
 pub(crate) use target::Target;
 pub(crate) use validate::validate_client_config;

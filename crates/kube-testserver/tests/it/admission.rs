@@ -2,6 +2,8 @@
 
 mod classes;
 mod limits;
+#[cfg(feature = "cel")]
 mod mutations;
+#[cfg(feature = "cel")]
 mod policies;
 mod quotas;

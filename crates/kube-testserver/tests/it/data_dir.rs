@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use crate::client::*;
 
 const NAMESPACES: &str = "/api/v1/namespaces";
-const PODS: &str = "/api/v1/namespaces/default/pods";
 
 fn open(builder: Builder, dir: &Path) -> TestClient {
     TestClient { api: builder.data(dir).service().unwrap() }
@@ -107,8 +106,10 @@ async fn a_terminating_definition_is_removed_after_a_restart() {
     client.get(&crd).await.refused(404, "NotFound");
 }
 
+#[cfg(feature = "workloads")]
 #[tokio::test]
 async fn pods_move_on_after_a_restart() {
+    const PODS: &str = "/api/v1/namespaces/default/pods";
     let dir = tempfile::tempdir().unwrap();
     let client = open(TestServer::builder(), dir.path());
     let pod =

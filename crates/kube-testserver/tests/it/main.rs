@@ -3,6 +3,14 @@
 // Test code only.
 #![allow(clippy::unwrap_used)]
 
+#[cfg(not(all(
+    feature = "spdy",
+    feature = "shell",
+    feature = "tables",
+    feature = "descriptions",
+    feature = "cel"
+)))]
+mod absent;
 mod access;
 mod accounts;
 mod admission;
@@ -11,10 +19,13 @@ mod crds;
 mod crud;
 mod data_dir;
 mod deletion;
+#[cfg(feature = "workloads")]
 mod determinism;
 mod documents;
+#[cfg(feature = "workloads")]
 mod evictions;
 mod faults;
+#[cfg(feature = "workloads")]
 mod fuzz;
 mod garbage;
 mod initial_state;
@@ -28,8 +39,21 @@ mod reviews;
 
 mod representations;
 mod sockets;
+// The binary needs all features.
+#[cfg(all(
+    feature = "spdy",
+    feature = "shell",
+    feature = "tables",
+    feature = "descriptions",
+    feature = "workloads",
+    feature = "cel"
+))]
 mod standalone;
 mod storage_equivalents;
+#[cfg(feature = "tables")]
+mod tables;
+#[cfg(feature = "workloads")]
 mod timers;
 mod watches;
+#[cfg(feature = "workloads")]
 mod workloads;

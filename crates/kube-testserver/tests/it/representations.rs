@@ -1,44 +1,6 @@
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::client::*;
-
-const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-
-fn headers(table: &Value) -> Vec<&str> {
-    table["columnDefinitions"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect()
-}
-
-#[tokio::test(start_paused = true)]
-async fn tables_have_the_columns_of_their_kind() {
-    let client = with_widgets().await;
-    client.post(WIDGETS, widget("a")).await.ok();
-    client.post(CONFIG_MAPS, config_map("a")).await.ok();
-    let table = client.get_as(TABLE, CONFIG_MAPS).await.ok();
-    assert_eq!((&table["kind"], headers(&table)), (&json!("Table"), vec!["Name", "Data", "Age"]));
-    assert_eq!(table["rows"][0]["cells"], json!(["a", 1, "0s"]));
-    assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
-    let table = client.get_as(TABLE, &format!("{WIDGETS}/a")).await.ok();
-    assert_eq!((headers(&table), &table["rows"][0]["cells"]), (vec!["Name", "Color"], &json!(["a", "red"])));
-    assert_eq!(headers(&client.get_as(TABLE, CRDS).await.ok()), ["Name", "Created At"]);
-    assert_eq!(
-        headers(&client.get_as(TABLE, "/api/v1/pods").await.ok())[..4],
-        ["Name", "Ready", "Status", "Restarts"]
-    );
-    let bare = client.get_as(TABLE, &format!("{CONFIG_MAPS}?includeObject=None")).await.ok();
-    assert_eq!(bare["rows"][0].get("object"), None);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_table_watch_sends_rows() {
-    let client = with_widgets().await;
-    let mut watch = client.watch_as(TABLE, &format!("{WIDGETS}?watch=1")).await;
-    client.post(WIDGETS, widget("a")).await.ok();
-    let event = watch.next().await.unwrap();
-    assert_eq!(
-        (&event["type"], &event["object"]["rows"][0]["cells"]),
-        (&json!("ADDED"), &json!(["a", "red"]))
-    );
-}
 
 #[tokio::test(start_paused = true)]
 async fn metadata_lists_contain_metadata_only() {

@@ -11,7 +11,7 @@ use crate::apply::managed::{ManagedFieldsEntry, requested};
 use crate::apply::{Update, Versions, update};
 use crate::patch;
 use crate::schema::{Schema, types};
-use crate::status_error::StatusError;
+use crate::webhook::Interruption;
 
 #[derive(Deserialize)]
 struct Scenario {
@@ -130,7 +130,7 @@ impl Versions for OneVersion<'_> {
         Some(self.0)
     }
 
-    fn convert(&self, object: &Value, _: &str) -> Result<Value, StatusError> {
+    fn convert(&self, object: &Value, _: &str) -> Result<Value, Interruption> {
         Ok(object.clone())
     }
 }

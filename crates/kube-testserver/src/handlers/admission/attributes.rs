@@ -6,7 +6,7 @@ use crate::{
     cluster::ClusterState,
     conversion,
     scheme::Endpoint,
-    status_error::StatusError,
+    webhook::Interruption,
 };
 
 /// A write, as webhooks see it. `object` and `old` are the objects of the endpoint or of its subresource.
@@ -47,7 +47,7 @@ impl Attributes<'_> {
     }
 
     /// The request of an `AdmissionReview`, without its uid, in the version `endpoint` of the resource. The objects are converted, which may need a conversion webhook.
-    pub(super) fn request(&self, cluster: &ClusterState, endpoint: &Endpoint) -> Result<Value, StatusError> {
+    pub(super) fn request(&self, cluster: &ClusterState, endpoint: &Endpoint) -> Result<Value, Interruption> {
         let mine = self.endpoint();
         let converted = |object: Option<&Value>| match object {
             Some(object) => conversion::between_versions(

@@ -11,8 +11,7 @@ use crate::{
     cluster::ClusterState,
     ids,
     scheme::Endpoint,
-    status_error::StatusError,
-    webhook::WebhookCall,
+    webhook::{Interruption, WebhookCall},
 };
 
 /// The response of a webhook to a write, or `None` when it does not match, or failed and its `failurePolicy` is `Ignore`.
@@ -22,7 +21,7 @@ pub(super) fn call_webhook(
     write: &Attributes<'_>,
     round: usize,
     mutating: bool,
-) -> Result<Option<(AdmissionResponse, Endpoint)>, StatusError> {
+) -> Result<Option<(AdmissionResponse, Endpoint)>, Interruption> {
     if write.call.webhook_responses.are_disabled() {
         return Ok(None);
     }
@@ -31,13 +30,13 @@ pub(super) fn call_webhook(
         Ok(Some(matched)) => matched,
         Err(MatchError::Conversion(failure)) => return Err(failure),
         Err(MatchError::Condition(_)) if !hook.fail_closed => return Ok(None),
-        Err(MatchError::Condition(why)) => return Err(call_failed(&hook.name, &why)),
+        Err(MatchError::Condition(why)) => return Err(call_failed(&hook.name, &why).into()),
     };
     let key = json!({"hook": hook.id, "round": round, "mutating": mutating, "request": without_volatile_fields(request.clone())});
     let Some(response) = write.call.webhook_responses.find(&key) else {
         request["uid"] = ids::uid().into();
         let seconds = hook.timeout.as_secs();
-        return Err(StatusError::webhook_needed(WebhookCall {
+        return Err(Interruption::from(WebhookCall {
             target: cluster.webhook_target(&hook.client).map(|target| target.within(seconds)),
             timeout: hook.timeout,
             key,
@@ -51,7 +50,7 @@ pub(super) fn call_webhook(
     match response {
         Ok(response) => Ok(Some((response, endpoint))),
         Err(_) if !hook.fail_closed => Ok(None),
-        Err(why) => Err(call_failed(&hook.name, &why)),
+        Err(why) => Err(call_failed(&hook.name, &why).into()),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     conversion,
     patch::{self, PatchError},
     status_error::StatusError,
+    webhook::Interruption,
 };
 
 /// Evaluates the mutating policies, then calls the mutating webhooks. Policies with reinvocation are evaluated again when the object changed after them. Returns whether the object changed.
@@ -20,7 +21,7 @@ pub(in crate::handlers) fn mutate(
     write: Attributes<'_>,
     mut object: Option<&mut Value>,
     warnings: &mut Vec<String>,
-) -> Result<bool, StatusError> {
+) -> Result<bool, Interruption> {
     let mut policies = MutatingPolicies::default();
     let mut changed = match object.as_deref_mut() {
         Some(object) => policies.run(cluster, &write, object).map_err(|f| f.warning(warnings))?,
@@ -40,11 +41,11 @@ fn mutate_by_webhooks(
     write: Attributes<'_>,
     mut object: Option<&mut Value>,
     warnings: &mut Vec<String>,
-) -> Result<bool, StatusError> {
-    let hooks = &cluster.webhooks.mutating;
+) -> Result<bool, Interruption> {
+    let hooks = &cluster.admission.webhooks.mutating;
     let mut changed = false;
     let (mut called, mut reinvoked) = (BTreeSet::new(), BTreeSet::new());
-    if !cluster.admits_by(AdmissionPlugin::MutatingAdmissionWebhook) {
+    if !cluster.admission.admits_by(AdmissionPlugin::MutatingAdmissionWebhook) {
         return Ok(false);
     }
     for round in 0..2 {
@@ -61,7 +62,7 @@ fn mutate_by_webhooks(
             };
             warnings.extend(response.warnings.iter().cloned());
             if !response.allowed {
-                return Err(response.refusal(&hook.name).warning(warnings));
+                return Err(response.refusal(&hook.name).warning(warnings).into());
             }
             if let (Some(patch), Some(object)) = (&response.patch, object.as_deref_mut()) {
                 let responses = &write.call.webhook_responses;
@@ -91,13 +92,15 @@ pub(in crate::handlers) fn validate(
     cluster: &ClusterState,
     write: &Attributes<'_>,
     warnings: &mut Vec<String>,
-) -> Result<(), StatusError> {
+) -> Result<(), Interruption> {
     if let Some(object) = write.object {
         cluster.validate_by_plugins(&write.write(), object).map_err(|failure| failure.warning(warnings))?;
     }
     policies::validate(cluster, write, warnings).map_err(|failure| failure.warning(warnings))?;
-    let hooks = &cluster.webhooks.validating;
-    for hook in hooks.iter().filter(|_| cluster.admits_by(AdmissionPlugin::ValidatingAdmissionWebhook)) {
+    let hooks = &cluster.admission.webhooks.validating;
+    for hook in
+        hooks.iter().filter(|_| cluster.admission.admits_by(AdmissionPlugin::ValidatingAdmissionWebhook))
+    {
         let Some((response, _)) =
             call_webhook(cluster, hook, write, 0, false).map_err(|failure| failure.warning(warnings))?
         else {
@@ -105,15 +108,13 @@ pub(in crate::handlers) fn validate(
         };
         warnings.extend(response.warnings.iter().cloned());
         if !response.allowed {
-            return Err(response.refusal(&hook.name).warning(warnings));
+            return Err(response.refusal(&hook.name).warning(warnings).into());
         }
     }
-    match write.object {
-        Some(object) => {
-            cluster.validate_usage(&write.write(), object).map_err(|failure| failure.warning(warnings))
-        }
-        None => Ok(()),
+    if let Some(object) = write.object {
+        cluster.validate_usage(&write.write(), object).map_err(|failure| failure.warning(warnings))?;
     }
+    Ok(())
 }
 
 /// Applies a patch to the object that the webhook saw.

@@ -9,15 +9,15 @@ use crate::{
     schema::{Scope, untyped},
     scheme::{Endpoint, Scheme},
     selector::LabelSelector,
-    status_error::StatusError,
     store::Key,
+    webhook::Interruption,
 };
 
 /// Why it cannot be said whether a webhook matches.
 pub(super) enum MatchError {
     Condition(String),
     /// The object cannot be converted to the version of the rules, or not before a conversion webhook has responded.
-    Conversion(StatusError),
+    Conversion(Interruption),
 }
 
 /// The version of the resource that the webhook matches, with the request in that version; `None` when it does not match.
@@ -45,7 +45,7 @@ pub(super) fn matched_version(
     if write.endpoint().group() == "admissionregistration.k8s.io" {
         return None;
     }
-    let endpoint = by_rules(&cluster.scheme, resources, write)?;
+    let endpoint = by_rules(cluster.scheme(), resources, write)?;
     selected(cluster, resources, write).then_some(endpoint)
 }
 
@@ -78,8 +78,8 @@ fn in_namespace(cluster: &ClusterState, selector: &LabelSelector, write: &Attrib
         return write.subject().is_none_or(|object| selects(selector, object));
     }
     let Some(name) = write.call.namespace.as_deref() else { return true };
-    let namespaces = cluster.scheme.by_plural("", "namespaces");
-    let found = namespaces.and_then(|e| cluster.store.get(e.resource.table, &Key::new(None, name)));
+    let namespaces = cluster.scheme().by_plural("", "namespaces");
+    let found = namespaces.and_then(|e| cluster.store().get(e.resource.table, &Key::new(None, name)));
     found.is_some_and(|namespace| selector.matches(|key| namespace.label(key)))
 }
 

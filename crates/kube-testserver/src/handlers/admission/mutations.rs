@@ -17,6 +17,7 @@ use crate::{
     conversion, patch,
     scheme::Endpoint,
     status_error::{Cause, StatusError},
+    webhook::Interruption,
 };
 
 /// The mutating policies of one write, by their index.
@@ -35,8 +36,8 @@ impl MutatingPolicies {
         cluster: &ClusterState,
         write: &Attributes<'_>,
         object: &mut Value,
-    ) -> Result<bool, StatusError> {
-        let all = 0..cluster.policies.mutating.len();
+    ) -> Result<bool, Interruption> {
+        let all = 0..cluster.admission.policies.mutating.len();
         self.each(cluster, write, object, all.collect())
     }
 
@@ -47,7 +48,7 @@ impl MutatingPolicies {
         write: &Attributes<'_>,
         object: &mut Value,
         changed: bool,
-    ) -> Result<bool, StatusError> {
+    ) -> Result<bool, Interruption> {
         if changed {
             self.outdated.append(&mut self.evaluated);
         }
@@ -61,11 +62,11 @@ impl MutatingPolicies {
         write: &Attributes<'_>,
         object: &mut Value,
         indexes: BTreeSet<usize>,
-    ) -> Result<bool, StatusError> {
+    ) -> Result<bool, Interruption> {
         let mut changed = false;
         for i in indexes {
             // A write of the configuration may have removed it while a webhook was called.
-            let Some(policy) = cluster.policies.mutating.get(i) else { continue };
+            let Some(policy) = cluster.admission.policies.mutating.get(i) else { continue };
             let before = object.clone();
             for binding in policy.bindings.iter().filter(|binding| is_bound(cluster, binding, write)) {
                 bound(cluster, policy, binding, write, object)?;
@@ -89,7 +90,7 @@ fn bound(
     binding: &Binding,
     write: &Attributes<'_>,
     object: &mut Value,
-) -> Result<(), StatusError> {
+) -> Result<(), Interruption> {
     let failed = |why: String| match policy.fail_closed {
         true => Err(refusal(
             write,
@@ -108,7 +109,7 @@ fn bound(
     };
     let params = match policy_scope::params(cluster, policy, binding, write.namespace()) {
         Ok(params) => params,
-        Err(why) => return failed(format!("failed to configure binding: {why}")),
+        Err(why) => return Ok(failed(format!("failed to configure binding: {why}"))?),
     };
     for param in params {
         for mutation in &policy.mutations {

@@ -12,6 +12,7 @@ use crate::{
     admission::{Binding, FailureAction, Policy, Validation},
     cluster::ClusterState,
     status_error::{Cause, StatusError},
+    webhook::Interruption,
 };
 
 /// The largest message of an expression.
@@ -28,9 +29,9 @@ pub(super) fn validate(
     cluster: &ClusterState,
     write: &Attributes<'_>,
     warnings: &mut Vec<String>,
-) -> Result<(), StatusError> {
+) -> Result<(), Interruption> {
     let mut denied = None;
-    for policy in &cluster.policies.validating {
+    for policy in &cluster.admission.policies.validating {
         let Some(endpoint) = matched_version(cluster, &policy.resources, write) else { continue };
         let mut request = None;
         for binding in policy.bindings.iter().filter(|binding| is_bound(cluster, binding, write)) {
@@ -57,7 +58,7 @@ pub(super) fn validate(
             }
         }
     }
-    denied.map_or(Ok(()), Err)
+    denied.map_or(Ok(()), |refusal| Err(refusal.into()))
 }
 
 /// Whether the resources of a binding match as well.

@@ -11,8 +11,7 @@ use crate::{
     cluster::ClusterState,
     meta,
     schema::{
-        AccessCheck, Authorize, CelValue, Expression, REQUEST_RESOURCE, Scope, authorizer, cel_map, json_of,
-        untyped,
+        AccessCheck, Authorize, CelValue, Expression, REQUEST_RESOURCE, Scope, authorizer, cel_map, untyped,
     },
     store::Key,
 };
@@ -42,7 +41,7 @@ impl PolicyScope {
             map.remove("oldObject");
         }
         scope.set("request", untyped(&rest));
-        scope.set("params", param.map_or(CelValue::Null, untyped));
+        scope.set("params", untyped(param.unwrap_or(&Value::Null)));
         scope.set("namespaceObject", untyped(&namespace_object(cluster, write)));
         let (authorize, of_request) = (authorize(cluster, write), resource_check(write));
         scope.set("authorizer", authorizer(authorize.clone(), AccessCheck::default()));
@@ -77,33 +76,30 @@ impl PolicyScope {
 
     /// Evaluates a condition.
     pub(super) fn holds(&self, expression: &Expression) -> Result<bool, String> {
-        match self.run(expression)? {
-            CelValue::Bool(holds) => Ok(holds),
-            _ => Err("cel expression must evaluate to a bool".into()),
-        }
+        expression.holds(&self.scope).map_err(|why| self.explained(why))
     }
 
     /// Evaluates an expression to a text.
     pub(super) fn text(&self, expression: &Expression) -> Option<String> {
-        match self.run(expression) {
-            Ok(CelValue::String(text)) => Some(text.to_string()),
-            _ => None,
-        }
+        expression.text(&self.scope)
     }
 
     /// Evaluates an expression to JSON.
     pub(super) fn json(&self, expression: &Expression) -> Result<Value, String> {
-        json_of(&self.run(expression)?).ok_or_else(|| "the result has no representation in JSON".into())
+        expression.json(&self.scope).map_err(|why| self.explained(why))
     }
 
     fn run(&self, expression: &Expression) -> Result<CelValue, String> {
-        expression.run(&self.scope).map_err(|why| {
-            let variable = why.strip_prefix("no such key: ");
-            match variable.and_then(|name| Some((name, self.failed.get(name)?))) {
-                Some((name, cause)) => format!("composited variable {name:?} fails to evaluate: {cause}"),
-                None => why,
-            }
-        })
+        expression.run(&self.scope).map_err(|why| self.explained(why))
+    }
+
+    /// The error of an expression, or of the variable that it uses.
+    fn explained(&self, why: String) -> String {
+        let variable = why.strip_prefix("no such key: ");
+        match variable.and_then(|name| Some((name, self.failed.get(name)?))) {
+            Some((name, cause)) => format!("composited variable {name:?} fails to evaluate: {cause}"),
+            None => why,
+        }
     }
 }
 
@@ -157,8 +153,8 @@ fn resource_check(write: &Attributes<'_>) -> AccessCheck {
 /// The namespace of a write, which has none at cluster scope.
 fn namespace_object(cluster: &ClusterState, write: &Attributes<'_>) -> Value {
     let found = write.call.namespace.as_deref().and_then(|name| {
-        let table = cluster.scheme.by_plural("", "namespaces")?.resource.table;
-        Some(cluster.store.get(table, &Key::new(None, name))?.value())
+        let table = cluster.scheme().by_plural("", "namespaces")?.resource.table;
+        Some(cluster.store().get(table, &Key::new(None, name))?.value())
     });
     let Some(mut namespace) = found else { return Value::Null };
     meta::set(&mut namespace, "managedFields", Value::Null);
@@ -177,7 +173,7 @@ pub(super) fn params(
         return Ok(vec![None]);
     };
     let (group, version) = meta::split_api_version(api_version);
-    let endpoint = cluster.scheme.by_kind(group, version, kind).ok_or_else(|| {
+    let endpoint = cluster.scheme().by_kind(group, version, kind).ok_or_else(|| {
         format!("failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'")
     })?;
     let namespace = match (endpoint.resource.namespaced, reference.namespace.as_deref().or(namespace)) {
@@ -196,11 +192,11 @@ pub(super) fn params(
     let table = endpoint.resource.table;
     let found: Vec<Value> = match &reference.objects {
         Parameter::Named(name) => {
-            let found = cluster.store.get(table, &Key::new(namespace, name));
+            let found = cluster.store().get(table, &Key::new(namespace, name));
             found.into_iter().map(|stored| stored.value()).collect()
         }
         Parameter::Selected(selector) => {
-            let all = cluster.store.objects(table, namespace);
+            let all = cluster.store().objects(table, namespace);
             all.filter(|stored| selector.matches(|key| stored.label(key)))
                 .map(|stored| stored.value())
                 .collect()

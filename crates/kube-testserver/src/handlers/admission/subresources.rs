@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Attributes, mutate, validate};
-use crate::{admission::Operation, cluster::ClusterState, handlers::Call, status_error::StatusError};
+use crate::{admission::Operation, cluster::ClusterState, handlers::Call, webhook::Interruption};
 
 /// Calls all webhooks for an object posted to a subresource.
 pub(in crate::handlers) fn admit_posted(
@@ -12,7 +12,7 @@ pub(in crate::handlers) fn admit_posted(
     object: &mut Value,
     dry_run: bool,
     warnings: &mut Vec<String>,
-) -> Result<(), StatusError> {
+) -> Result<(), Interruption> {
     // Webhooks see metadata also when the body has none.
     if object["metadata"].is_null() {
         object["metadata"] = json!({});
@@ -26,8 +26,8 @@ pub(in crate::handlers) fn admit_posted(
 }
 
 /// Calls all webhooks for a connection into a pod. Their patches are ignored: the query has the options.
-pub(in crate::handlers) fn admit_connection(cluster: &ClusterState, call: &Call) -> Result<(), StatusError> {
-    if !cluster.reviews_every_request() {
+pub(in crate::handlers) fn admit_connection(cluster: &ClusterState, call: &Call) -> Result<(), Interruption> {
+    if !cluster.admission.reviews_every_request() {
         return Ok(());
     }
     let write = Attributes { operation: Operation::Connect, call, object: None, old: None, dry_run: false };
@@ -39,7 +39,7 @@ fn admit(
     write: Attributes<'_>,
     object: &mut Value,
     warnings: &mut Vec<String>,
-) -> Result<(), StatusError> {
+) -> Result<(), Interruption> {
     mutate(cluster, write, Some(object), warnings)?;
     validate(cluster, &Attributes { object: Some(object), ..write }, warnings)
 }

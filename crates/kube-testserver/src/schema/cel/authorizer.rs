@@ -4,23 +4,7 @@ use std::{fmt, sync::Arc};
 
 use kube_cel::cel::{Context, ExecutionError, Value, extractors::This, objects::Opaque};
 
-/// The access that an expression asks for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct AccessCheck {
-    /// A non-resource path; then the fields of resources are empty.
-    pub(crate) path: String,
-    pub(crate) group: String,
-    pub(crate) resource: String,
-    pub(crate) subresource: String,
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) verb: String,
-    /// Namespace and name of the service account; else the user of the request.
-    pub(crate) service_account: Option<(String, String)>,
-}
-
-/// Returns the reason why an access is allowed, or `None`.
-pub(crate) type Authorize = dyn Fn(&AccessCheck) -> Option<String> + Send + Sync;
+use crate::schema::{AccessCheck, Authorize};
 
 /// A check that is not complete yet.
 #[derive(Clone)]

@@ -8,7 +8,7 @@ use super::{
     typing::{self, Refusal, Wanted},
 };
 use crate::schema::{
-    FieldError, golang,
+    FieldError,
     model::Field,
     parse::{self, Extent},
 };
@@ -179,7 +179,7 @@ impl Check<'_> {
             member("OptionalOldSelf", Value::Null),
         ];
         let members: Vec<String> =
-            members.iter().map(|(name, value)| format!("\"{name}\":{}", golang::json(value))).collect();
+            members.iter().map(|(name, value)| format!("\"{name}\":{}", escaped_json(value))).collect();
         format!("{{{}}}", members.join(","))
     }
 }
@@ -187,4 +187,9 @@ impl Check<'_> {
 fn json_name(go_name: &str) -> String {
     let (first, rest) = go_name.split_at(1);
     first.to_lowercase() + rest
+}
+
+/// Go's JSON, which escapes what HTML gives a meaning.
+fn escaped_json(value: &Value) -> String {
+    value.to_string().replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

@@ -8,9 +8,10 @@ use serde_json::Value;
 use super::{Scope, ValidationRule, rule::shown_path, value};
 use crate::schema::{
     FieldError, Schema,
+    error::RuleViolations,
     model::{Field, Node},
     path::Path,
-    validate::correlated,
+    validate::lists::correlated,
 };
 
 /// The cost budget of one object, so that no schema blocks the server.
@@ -23,14 +24,6 @@ const BLOCKING: [&str; 5] = [
     "FieldValueTooMany",
     "FieldValueNotSupported",
 ];
-
-/// Rule violations.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct RuleViolations {
-    pub(crate) errors: Vec<FieldError>,
-    /// Violations in unchanged fields, accepted under earlier rules: the client gets warnings.
-    pub(crate) ratcheted: Vec<FieldError>,
-}
 
 impl Schema {
     /// Evaluates the rules; `errors` are those of the other validations. `old` is the object that is replaced: transition rules apply only with it.
@@ -89,7 +82,9 @@ impl RuleWalk {
                     if let Some(inner) = node.properties.get(name.as_str()) {
                         self.field(inner, value, old, &path.member(name));
                     } else if let Some(inner) = &node.additional {
-                        self.field(inner, value, old, &path.key(name));
+                        // A key of a map is formatted differently from a property.
+                        let at = format!("{path}[{name}]");
+                        self.field(inner, value, old, &Path::Root.member(&at));
                     }
                 }
             }

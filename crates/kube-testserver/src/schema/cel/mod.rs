@@ -17,12 +17,10 @@ mod value;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use authorizer::{AccessCheck, Authorize, authorizer};
+pub(crate) use authorizer::authorizer;
 pub(super) use check::check as check_definition;
 pub(super) use evaluate::field as check_place;
-pub(crate) use policy::{PolicyExpression, Returns, json as json_of};
 pub(crate) use program::{Expression, Scope};
-pub(crate) use rewrite::REQUEST_RESOURCE;
 pub(super) use rule::{ValidationRule, rules_of};
 pub(crate) use value::{cel_map, untyped};
 

@@ -3,23 +3,8 @@
 use kube_cel::cel::{Value as Cel, objects::Key};
 use serde_json::{Map, Number, Value};
 
-use super::{Expression, rewrite::Structs, typing};
-
-/// What an expression has to return.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Returns {
-    Anything,
-    Bool,
-    String,
-}
-
-/// The kind of an expression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PolicyExpression {
-    Plain,
-    /// May construct `Object` and `JSONPatch`.
-    Mutation,
-}
+use super::{Expression, Scope, rewrite::Structs, typing};
+use crate::schema::expression::{PolicyExpression, Returns};
 
 impl PolicyExpression {
     /// Parses an expression. Its variables are not checked.
@@ -47,8 +32,23 @@ impl PolicyExpression {
     }
 }
 
+impl Expression {
+    /// Evaluates an expression to a text; `None` when it fails or is something else.
+    pub(crate) fn text(&self, scope: &Scope<'_>) -> Option<String> {
+        match self.run(scope) {
+            Ok(Cel::String(text)) => Some(text.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Evaluates an expression to JSON.
+    pub(crate) fn json(&self, scope: &Scope<'_>) -> Result<Value, String> {
+        json(&self.run(scope)?).ok_or_else(|| "the result has no representation in JSON".into())
+    }
+}
+
 /// The JSON of a result; `None` when it has none.
-pub(crate) fn json(value: &Cel) -> Option<Value> {
+fn json(value: &Cel) -> Option<Value> {
     Some(match value {
         Cel::Null => Value::Null,
         Cel::Bool(value) => (*value).into(),

@@ -5,8 +5,7 @@ use kube_cel::cel::common::ast::{
     MapEntryExpr, MapExpr, SelectExpr,
 };
 
-/// The variable for the resource of a request. Its name has a dot.
-pub(crate) const REQUEST_RESOURCE: &str = "authorizer.requestResource";
+use crate::schema::REQUEST_RESOURCE;
 
 /// Which types an expression may construct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

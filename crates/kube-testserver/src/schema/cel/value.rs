@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::{Expression, Scope};
 use crate::schema::{
     model::{Field, ListType, Node, Type},
-    validate::{correlated, same},
+    validate::lists::{correlated, same},
 };
 
 /// The CEL value of a field, with escaped property names. A property named by a reserved word has both of its names.

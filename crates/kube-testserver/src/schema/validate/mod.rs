@@ -1,8 +1,8 @@
 //! Validation of values by their schema: all violations, with the messages of the genuine server. Recursive, like the schemas.
 
 mod embedded;
-mod format;
-mod lists;
+pub(super) mod format;
+pub(super) mod lists;
 mod numbers;
 mod values;
 mod walk;
@@ -10,6 +10,4 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub(super) use format::date_time as is_date_time;
-pub(super) use lists::{correlated, same};
 pub(super) use walk::value;

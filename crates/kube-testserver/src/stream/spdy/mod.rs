@@ -4,7 +4,9 @@ mod command;
 mod forward;
 mod frame;
 mod headers;
+mod negotiate;
 mod serve;
 mod session;
+mod tunnel;
 
-pub(super) use serve::serve;
+pub(super) use negotiate::{Carrier, FORWARD, agree, carrier, serve_on};

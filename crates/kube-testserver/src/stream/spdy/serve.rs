@@ -10,11 +10,7 @@ use crate::{
 };
 
 /// Serves a streaming request over one connection until it is complete or the client disconnects.
-pub(in crate::stream) async fn serve(
-    io: impl AsyncRead + AsyncWrite,
-    request: StreamRequest,
-    kubelet: &Kubelet,
-) {
+pub(super) async fn serve(io: impl AsyncRead + AsyncWrite, request: StreamRequest, kubelet: &Kubelet) {
     let (opened, streams) = mpsc::channel(8);
     let requests = async {
         match request {

@@ -1,6 +1,6 @@
 //! Priority classes and default storage classes.
 
-use kube_testserver::{AdmissionPlugin, ApiServer, BuiltInController};
+use kube_testserver::{AdmissionPlugin, ApiServer};
 use serde_json::{Value, json};
 
 use crate::client::TestClient;
@@ -96,9 +96,10 @@ async fn classes_of_the_system_are_reserved() {
     }
 }
 
+#[cfg(feature = "workloads")]
 #[tokio::test]
 async fn a_replica_set_reports_that_its_pods_are_refused_and_tries_again() {
-    let api = ApiServer::builder().with(BuiltInController::Workloads).service().unwrap();
+    let api = ApiServer::builder().with(kube_testserver::BuiltInController::Workloads).service().unwrap();
     let client = TestClient { api };
     let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": pod("", &json!({"priorityClassName": "late"}))["spec"]});
     let spec = json!({"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template});

@@ -1,6 +1,6 @@
 //! ResourceQuotas. The expected messages are those of a genuine server.
 
-use kube_testserver::{AdmissionPlugin, ApiServer, BuiltInController};
+use kube_testserver::{AdmissionPlugin, ApiServer};
 use serde_json::{Value, json};
 
 use crate::client::{MERGE, TestClient};
@@ -238,10 +238,12 @@ async fn sums_survive_a_restore() {
     create(&copy, "pods", pod("c", json!({}))).await.unwrap_err();
 }
 
+#[cfg(feature = "workloads")]
 #[tokio::test]
 async fn a_replica_set_creates_no_more_pods_than_the_quota_permits() {
-    let client =
-        TestClient { api: ApiServer::builder().with(BuiltInController::Workloads).service().unwrap() };
+    let client = TestClient {
+        api: ApiServer::builder().with(kube_testserver::BuiltInController::Workloads).service().unwrap(),
+    };
     quota(&client, "q", json!({"hard": {"pods": "2"}})).await;
     let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": pod("", json!({}))["spec"]});
     let spec = json!({"replicas": 3, "selector": {"matchLabels": {"a": "b"}}, "template": template});

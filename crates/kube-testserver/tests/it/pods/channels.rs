@@ -14,12 +14,12 @@ use tokio_tungstenite::{
 
 use crate::client::TestClient;
 
-pub(super) const V4: &str = "v4.channel.k8s.io";
-pub(super) const V5: &str = "v5.channel.k8s.io";
-pub(super) const PODS: &str = "/api/v1/namespaces/default/pods";
+pub(crate) const V4: &str = "v4.channel.k8s.io";
+pub(crate) const V5: &str = "v5.channel.k8s.io";
+pub(crate) const PODS: &str = "/api/v1/namespaces/default/pods";
 
 /// A server with a scheduled pod `web`, and its containers.
-pub(super) async fn with_pod(containers: &[&str]) -> (TestServer, TestClient) {
+pub(crate) async fn with_pod(containers: &[&str]) -> (TestServer, TestClient) {
     let server = TestServer::start().await.unwrap();
     let client = TestClient { api: server.api() };
     let containers: Vec<Value> = containers.iter().map(|name| json!({"name": name, "image": "i"})).collect();
@@ -30,15 +30,15 @@ pub(super) async fn with_pod(containers: &[&str]) -> (TestServer, TestClient) {
     (server, client)
 }
 
-pub(super) struct Channels(WebSocketStream<TcpStream>);
+pub(crate) struct Channels(WebSocketStream<TcpStream>);
 
 impl Channels {
-    pub(super) async fn open(server: &TestServer, protocol: &str, path: &str) -> Self {
+    pub(crate) async fn open(server: &TestServer, protocol: &str, path: &str) -> Self {
         Self::try_open(server, protocol, path).await.unwrap()
     }
 
     /// `Err` holds the status code and `Status` of the response.
-    pub(super) async fn try_open(
+    pub(crate) async fn try_open(
         server: &TestServer,
         protocol: &str,
         path: &str,
@@ -61,12 +61,12 @@ impl Channels {
         }
     }
 
-    pub(super) async fn send(&mut self, channel: u8, data: &[u8]) {
+    pub(crate) async fn send(&mut self, channel: u8, data: &[u8]) {
         self.0.send(Message::binary([&[channel], data].concat())).await.unwrap();
     }
 
     /// The next message; `None` once the server has closed the connection.
-    pub(super) async fn next(&mut self) -> Option<(u8, Vec<u8>)> {
+    pub(crate) async fn next(&mut self) -> Option<(u8, Vec<u8>)> {
         let next = tokio::time::timeout(Duration::from_secs(20), self.0.next());
         match next.await.expect("a message in time")? {
             Ok(Message::Binary(data)) => Some((data[0], data[1..].to_vec())),
@@ -76,7 +76,7 @@ impl Channels {
     }
 
     /// Everything until the server closes: the data of each channel below 4.
-    pub(super) async fn rest(&mut self) -> [String; 4] {
+    pub(crate) async fn rest(&mut self) -> [String; 4] {
         let mut all = [const { Vec::new() }; 4];
         while let Some((channel, data)) = self.next().await {
             all[usize::from(channel)].extend(data);
@@ -84,7 +84,7 @@ impl Channels {
         all.map(|data| String::from_utf8(data).unwrap())
     }
 
-    pub(super) async fn close(mut self) {
+    pub(crate) async fn close(mut self) {
         self.0.close(None).await.unwrap();
     }
 }

@@ -34,6 +34,10 @@ async fn a_script_has_arguments_streams_and_an_exit_code() {
 #[tokio::test]
 async fn version_4_differs_only_in_half_close() {
     let (server, _) = with_pod(&["main"]).await;
+    server.api().kubelet().on_exec(async |mut process: Process| match process.command[0].as_str() {
+        "echo" => process.stdout.write_all(b"hi\n").await.unwrap(),
+        _ => drop(tokio::io::copy(&mut process.stdin, &mut process.stdout).await),
+    });
     let mut exec = Channels::open(&server, V4, "web/exec?command=echo&command=hi&stdout=1").await;
     let [_, out, err, status] = exec.rest().await;
     assert_eq!((out.as_str(), err.as_str()), ("hi\n", ""));

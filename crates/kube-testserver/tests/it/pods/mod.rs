@@ -1,6 +1,6 @@
 //! Exec, attach, port-forward and logs with scripts, through websocket clients.
 
-mod channels;
+pub(crate) mod channels;
 mod commands;
 mod forwards;
 mod logs;

@@ -14,7 +14,8 @@ use super::{
     unify::Known,
 };
 use crate::schema::{
-    cel::{policy::Returns, program::entry_parts, rewrite::Structs},
+    cel::{program::entry_parts, rewrite::Structs},
+    expression::Returns,
     model::Field,
 };
 

@@ -1,7 +1,7 @@
 use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue};
 
 use super::{failure::Failures, infer::Refusal, position::Positions};
-use crate::schema::{cel::program::parts, golang, pattern, validate::is_date_time};
+use crate::schema::{cel::program::parts, golang, pattern, validate::format::date_time as is_date_time};
 
 /// Checks constant arguments: patterns, durations, times, formats.
 pub(super) fn check(text: &str, ast: &IdedExpr, positions: &Positions) -> Result<(), Refusal> {

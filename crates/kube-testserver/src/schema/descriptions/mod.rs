@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::Value;
 
-static TABLE: &str = include_str!("../../data/descriptions.jsonl");
+static TABLE: &str = include_str!("../../../data/descriptions.jsonl");
 
 /// The line with descriptions shared by most types.
 const SHARED: &str = "*";

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::render::age;
+use crate::render::table::age;
 
 /// One column of a table.
 #[derive(Clone, Copy)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{clock::Clock, kubelet::Container};
+use crate::kubelet::Container;
 
 async fn output_of(command: &[&str], input: &[u8]) -> (String, String, Exit) {
     output_on(&FileSystems::default(), command, input).await
@@ -53,28 +53,4 @@ async fn files_are_per_container_and_copied_as_archives() {
     assert_eq!(output_on(&file_systems, &["cat", "/tmp/data/f"], b"").await.0, "hi\n");
     assert!(output_on(&file_systems, &["tar", "cf", "-", "/tmp/data"], b"").await.0.contains("tmp/data/f"));
     assert_eq!(output_on(&file_systems, &["tar", "cf", "-", "/none"], b"").await.2, Exit::Code(2));
-}
-
-#[tokio::test]
-async fn attach_prints_the_log_or_echoes_input() {
-    let container = Container { namespace: "default".into(), pod: "web".into(), name: "main".into() };
-    let logs = ContainerLogs::new(Clock::new(None));
-    let (process, mut streams) = Process::new(container.clone(), Vec::new(), false);
-    drop(streams.stdin);
-    let reader = tokio::spawn(attach(process, logs.clone()));
-    tokio::task::yield_now().await;
-    logs.append(&container, "hello");
-    let mut line = [0; 6];
-    streams.stdout.read_exact(&mut line).await.unwrap();
-    assert_eq!(&line, b"hello\n");
-    logs.forget("default", "web");
-    assert_eq!(reader.await.unwrap(), Exit::Code(0));
-
-    let (process, mut streams) = Process::new(container, Vec::new(), false);
-    let echo = tokio::spawn(attach(process, logs));
-    streams.stdin.write_all(b"ping").await.unwrap();
-    drop(streams.stdin);
-    let mut output = String::new();
-    streams.stdout.read_to_string(&mut output).await.unwrap();
-    assert_eq!((output.as_str(), echo.await.unwrap()), ("ping", Exit::Code(0)));
 }

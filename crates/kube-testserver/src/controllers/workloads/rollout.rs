@@ -4,7 +4,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value, json};
 
-use super::conditions;
+use super::elapsed::seconds_since;
+use crate::controllers::conditions;
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const LATE: &str = "ProgressDeadlineExceeded";
@@ -210,7 +211,7 @@ fn progress(
         // A timed out rollout stays timed out until it progresses.
         Some((Some(LATE), _)) => Some(u64::MAX),
         Some((Some(AVAILABLE), _)) | None => Some(0),
-        Some((_, moved)) => conditions::seconds_since(moved, now),
+        Some((_, moved)) => seconds_since(moved, now),
     };
     let limit = deployment["spec"]["progressDeadlineSeconds"].as_u64();
     let limit = limit.filter(|_| deployment["spec"]["paused"] != true);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::render::age;
+use crate::render::table::age;
 
 pub(super) const NONE: &str = "<none>";
 pub(super) const UNSET: &str = "<unset>";

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{
-    conditions,
+    elapsed::seconds_since,
     replicas::{is_active, is_ready, pod_from_template, remaining_capacity},
 };
+use crate::controllers::conditions;
 
 /// The next actions for a Job.
 #[derive(Debug, Default, PartialEq)]
@@ -55,7 +56,7 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
         .any(|c| matches!(c["type"].as_str(), Some("Complete" | "Failed")) && c["status"] == "True");
     let complete = succeeded >= completions;
     let too_many_failures = failed > number("backoffLimit", 6);
-    let since = |field: &str| conditions::seconds_since(&job["status"][field], now);
+    let since = |field: &str| seconds_since(&job["status"][field], now);
     let left = |limit: &str, since: Option<u64>| Some(job["spec"][limit].as_u64()?.saturating_sub(since?));
     let deadline = left("activeDeadlineSeconds", since("startTime")).filter(|_| !suspended);
     let late = deadline == Some(0);
@@ -78,7 +79,7 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
     }
     let over = over || complete || too_many_failures || late;
     let ended = all.iter().find(|c| matches!(c["type"].as_str(), Some("Complete" | "Failed")));
-    let ended = ended.and_then(|ended| conditions::seconds_since(&ended["lastTransitionTime"], now));
+    let ended = ended.and_then(|ended| seconds_since(&ended["lastTransitionTime"], now));
     let ttl_left = left("ttlSecondsAfterFinished", ended).filter(|_| over);
     let room = number("parallelism", 1).min(completions.saturating_sub(succeeded));
     let create =

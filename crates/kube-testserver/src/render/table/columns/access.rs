@@ -6,7 +6,7 @@ use super::{
     column::{AGE, CREATED_AT, NAME, TableColumn, text, wide},
     values::{NONE, items},
 };
-use crate::render::age;
+use crate::render::table::age;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 

@@ -1,15 +1,10 @@
-//! The default script of containers: enough of a shell for demonstrations and `kubectl cp`.
-
 use std::time::Duration;
 
-use futures::FutureExt;
-use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy};
 
 use super::{
-    Container, ContainerState, Exit, Process, Streams,
-    files::{FileEntry, FileSystems},
-    logs::{ContainerLogs, LogQuery},
+    Exit, Process,
+    files::{FileEntry, FileSystem, FileSystems},
 };
 
 /// The largest input of a command, for files and archives.
@@ -24,78 +19,11 @@ pub(super) async fn run(mut process: Process, file_systems: FileSystems) -> Exit
             Exit::Code(lines(&mut process, &file_systems, script).await.code())
         }
         [shell] if is_shell(shell) => interactive(process, file_systems).await,
-        [program, ..] if !KNOWN.contains(&base(program)) => Exit::Failed(format!(
-            "error executing command in container: exec: {program:?}: executable file not found in $PATH"
-        )),
+        [program, ..] if !is_known(program) => Exit::no_executable(program),
         words => {
             let words = words.iter().map(|word| (*word).to_owned()).collect();
             Exit::Code(simple(&mut process, &file_systems, words).await.code())
         }
-    }
-}
-
-/// Prints the container's log, or echoes the input.
-pub(super) async fn attach(mut process: Process, logs: ContainerLogs) -> Exit {
-    let container = process.container.clone();
-    let mut tail = logs.tail(&container, LogQuery { follow: true, tail: Some(0), ..LogQuery::default() });
-    let shown = async {
-        while let Some(text) = tail.next().await {
-            if process.stdout.write_all(&text).await.is_err() {
-                break;
-            }
-        }
-    };
-    let mut input = [0; 4096];
-    let mut echo = Vec::new();
-    tokio::select! {
-        () = shown => return Exit::Code(0),
-        read = process.stdin.read(&mut input) => echo.extend_from_slice(&input[..read.unwrap_or(0)]),
-    }
-    if echo.is_empty() {
-        // No input: the client only reads the log.
-        while let Some(text) = tail.next().await {
-            if process.stdout.write_all(&text).await.is_err() {
-                break;
-            }
-        }
-        return Exit::Code(0);
-    }
-    // A disconnected client is not a failure of the process.
-    drop(process.stdout.write_all(&echo).await);
-    drop(copy(&mut process.stdin, &mut process.stdout).await);
-    Exit::Code(0)
-}
-
-/// Runs the command of a container. It has terminated if the shell knows the command and it completes without waiting, else it runs on.
-pub(super) fn run_to_completion(
-    id: &Container,
-    container: &Value,
-    file_systems: &FileSystems,
-    logs: &ContainerLogs,
-) -> ContainerState {
-    let words = |field: &str| container[field].as_array().into_iter().flatten();
-    let command: Vec<String> =
-        words("command").chain(words("args")).filter_map(|word| word.as_str().map(Into::into)).collect();
-    let waits = command.iter().any(|word| word.contains("sleep"));
-    if waits || !command.first().is_some_and(|program| KNOWN.contains(&base(program))) {
-        return ContainerState::Running;
-    }
-    let (process, streams) = Process::new(id.clone(), command, false);
-    let Streams { stdin, mut stdout, mut stderr, .. } = streams;
-    drop(stdin);
-    let mut text = Vec::new();
-    let printed = async {
-        // Output before the end is all there is.
-        drop(stdout.read_to_end(&mut text).await);
-        drop(stderr.read_to_end(&mut text).await);
-    };
-    let ran = async { tokio::join!(run(process, file_systems.clone()), printed).0 };
-    let exit = ran.now_or_never();
-    logs.append(id, &String::from_utf8_lossy(&text));
-    match exit {
-        Some(Exit::Code(code)) => ContainerState::Terminated(code),
-        Some(Exit::Failed(_)) => ContainerState::Terminated(127),
-        None => ContainerState::Running,
     }
 }
 
@@ -118,6 +46,11 @@ impl Flow {
             Self::Next(code) | Self::Leave(code) => code,
         }
     }
+}
+
+/// Whether the shell has this executable.
+pub(super) fn is_known(program: &str) -> bool {
+    KNOWN.contains(&base(program))
 }
 
 fn base(program: &str) -> &str {
@@ -237,7 +170,7 @@ async fn builtin(
     Flow::Next(code)
 }
 
-fn on_disk(disk: &mut super::files::FileSystem, name: &str, args: &[&str], output: &mut Output) -> i32 {
+fn on_disk(disk: &mut FileSystem, name: &str, args: &[&str], output: &mut Output) -> i32 {
     match (name, args) {
         ("cat", paths) => {
             for path in paths {
@@ -362,5 +295,5 @@ fn parse(script: &str) -> Vec<Token> {
 }
 
 #[cfg(test)]
-#[path = "shell_tests.rs"]
+#[path = "tests.rs"]
 mod tests;

@@ -9,7 +9,7 @@ use super::{
         selector, since, switch,
     },
 };
-use crate::render::age;
+use crate::render::table::age;
 
 pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {

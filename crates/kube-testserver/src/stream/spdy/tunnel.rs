@@ -7,7 +7,7 @@ use tokio_tungstenite::{
     tungstenite::{Message, protocol::Role},
 };
 
-use super::channel::close_normal;
+use crate::stream::channel::close_normal;
 
 const CHUNK: usize = 16 * 1024;
 

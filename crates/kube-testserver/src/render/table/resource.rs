@@ -7,7 +7,7 @@ use super::{
 use crate::scheme::{Endpoint, PrinterColumn};
 
 /// The columns of a resource.
-pub(super) struct Columns {
+pub(in crate::render) struct Columns {
     definitions: Value,
     cells: Vec<CellSource>,
 }
@@ -24,7 +24,7 @@ enum CellSource {
 }
 
 impl Columns {
-    pub(super) fn of(endpoint: &Endpoint) -> Self {
+    pub(in crate::render) fn of(endpoint: &Endpoint) -> Option<Self> {
         let mut made = Self { definitions: json!([]), cells: Vec::new() };
         if endpoint.resource.custom {
             made.add(
@@ -42,21 +42,21 @@ impl Columns {
                 let shown = if kind == "date" { "date" } else { kind };
                 made.add(name, shown, format, description, *priority, cell);
             }
-            return made;
+            return Some(made);
         }
         for column in columns::of(endpoint.group(), endpoint.plural()) {
             let priority = i64::from(column.wide);
             made.add(column.name, column.kind, column.format, "", priority, CellSource::BuiltIn(column.cell));
         }
-        made
+        Some(made)
     }
 
-    pub(super) fn definitions(&self) -> &Value {
+    pub(in crate::render) fn definitions(&self) -> &Value {
         &self.definitions
     }
 
     /// The cells of an object; `now` is the reference of ages.
-    pub(super) fn cells(&self, object: &Value, now: &str) -> Value {
+    pub(in crate::render) fn cells(&self, object: &Value, now: &str) -> Value {
         self.cells.iter().map(|cell| cell.fill(object, now)).collect()
     }
 

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::replicas::{is_active, is_ready};
+use crate::controllers::conditions;
 
 /// The status of a budget; `pods` are all pods that it selects.
 pub(crate) fn plan_budget(budget: &Value, pods: &[Value]) -> Value {
@@ -28,7 +29,7 @@ pub(crate) fn plan_budget(budget: &Value, pods: &[Value]) -> Value {
     let now = json!({"type": "DisruptionAllowed", "status": condition, "reason": reason, "message": "",
         "observedGeneration": generation});
     let created = budget["metadata"]["creationTimestamp"].as_str().unwrap_or_default();
-    super::conditions::set(&mut conditions, now, created);
+    conditions::set(&mut conditions, now, created);
     Value::Object(Map::from_iter([
         ("conditions".to_owned(), conditions.into()),
         ("currentHealthy".to_owned(), healthy.into()),

@@ -1,0 +1,57 @@
+//! The node of the kubelet, and its pods.
+
+use super::{ClusterState, create::Created, state::IN_MEMORY};
+use crate::{
+    controllers::{NODE_NAME, bind, default_state, node_object, run},
+    gc::ObjectId,
+    journal::WriteError,
+    kubelet::Container,
+    meta,
+};
+
+impl ClusterState {
+    /// Registers the node.
+    pub(super) fn join_node(&mut self) {
+        let mut node = node_object(&self.now());
+        let status = node["status"].take();
+        let made = self.create("", "nodes", node).expect(IN_MEMORY);
+        let (Created::Stored(made), Some(nodes)) = (made, self.storage.resource("", "nodes")) else { return };
+        let mut node = made.value();
+        node["status"] = status;
+        self.put(&nodes, made.key.clone(), node).expect(IN_MEMORY);
+    }
+
+    /// Binds a pod to the node, starts its containers, or finishes its deletion.
+    pub(super) fn run_pod(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
+        let Some(resource) = self.storage.scheme.by_table(*table).cloned() else { return Ok(()) };
+        let Some(mut pod) = self.storage.store.get(*table, key).map(|stored| stored.value()) else {
+            return Ok(());
+        };
+        let scheduler = pod["spec"]["schedulerName"].as_str().unwrap_or("default-scheduler");
+        if meta::is_deleting(&pod) {
+            if pod["spec"]["nodeName"] == NODE_NAME && meta::grace(&pod) > 0 {
+                // The containers have ended, so the kubelet finishes the deletion.
+                meta::set(&mut pod, "deletionGracePeriodSeconds", 0);
+                self.put_or_remove(&resource, key.clone(), pod)?;
+            }
+            return Ok(());
+        }
+        let gated = pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
+        if pod["spec"]["nodeName"].is_null() && scheduler == "default-scheduler" && !gated {
+            bind(&mut pod, NODE_NAME, &self.now());
+            self.put(&resource, key.clone(), pod)?;
+        } else if pod["spec"]["nodeName"] == NODE_NAME && pod["status"]["startTime"].is_null() {
+            let states: Vec<_> = (pod["spec"]["containers"].as_array().into_iter().flatten())
+                .map(|container| {
+                    let name = container["name"].as_str().unwrap_or_default().to_owned();
+                    let namespace = key.namespace().unwrap_or_default().to_owned();
+                    let id = Container { namespace, pod: key.name().into(), name };
+                    self.kubelet.start_container(id, &pod, container, default_state(&pod, container))
+                })
+                .collect();
+            run(&mut pod, &states, self.storage.store.revision(), &self.now());
+            self.put(&resource, key.clone(), pod)?;
+        }
+        Ok(())
+    }
+}

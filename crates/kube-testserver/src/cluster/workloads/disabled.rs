@@ -1,0 +1,19 @@
+//! Without the feature `workloads`, there are no tasks of workload controllers.
+
+use super::{ClusterState, storage::Storage, work::Work};
+use crate::{journal::WriteError, scheme::Resource, store::Stored};
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum WorkloadTask {}
+
+impl Work {
+    pub(super) fn enqueue_workload(&mut self, _: &Storage, _: &Resource, _: &Stored) {}
+
+    pub(super) fn enqueue_removed_workload(&mut self, _: &Storage, _: &Resource, _: &Stored) {}
+}
+
+impl ClusterState {
+    pub(super) fn run_workload(&mut self, task: &WorkloadTask) -> Result<(), WriteError> {
+        match *task {}
+    }
+}

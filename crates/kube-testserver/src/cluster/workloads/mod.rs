@@ -1,0 +1,7 @@
+//! The workload controllers: [`controllers`](crate::controllers) makes the plans, these files carry them out.
+
+mod enqueue;
+mod reconcile;
+mod task;
+
+pub(super) use task::WorkloadTask;

@@ -1,0 +1,195 @@
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::WorkloadTask;
+use crate::{
+    cluster::{ClusterState, Propagation, create::Created},
+    controllers::workloads::{
+        adopt, plan_budget, plan_job, plan_replicas, plan_rollout, pod_from_template, pod_of_job,
+        with_failure,
+    },
+    gc::ObjectId,
+    journal::WriteError,
+    meta,
+    scheme::Resource,
+    selector::LabelSelector,
+    store::{Key, Stored},
+};
+
+/// The time after which a controller repeats a creation that admission refused.
+const RETRY_SECONDS: u64 = 1;
+
+impl ClusterState {
+    pub(in crate::cluster) fn run_workload(&mut self, task: &WorkloadTask) -> Result<(), WriteError> {
+        match task {
+            WorkloadTask::Adopt(namespace, pod) => self.adopt_pods(namespace, pod.as_ref()),
+            WorkloadTask::Job(id) => self.reconcile_job(id),
+            WorkloadTask::ReplicaSet(id) => self.reconcile_replica_set(id),
+            WorkloadTask::Deployment(id) => self.reconcile_deployment(id),
+            WorkloadTask::Budgets(namespace) => self.count_budgets(namespace),
+        }
+    }
+
+    /// Adopts unowned pods into the first ReplicaSet that selects them: all of the namespace after a new ReplicaSet, one after a new pod.
+    fn adopt_pods(&mut self, namespace: &str, only: Option<&Key>) -> Result<(), WriteError> {
+        let (sets, pods) = (self.storage.resource("apps", "replicasets"), self.storage.resource("", "pods"));
+        let (Some(sets), Some(pods)) = (sets, pods) else { return Ok(()) };
+        let sets: Vec<Value> =
+            self.storage.store.objects(sets.table, Some(namespace)).map(|stored| stored.value()).collect();
+        let orphans: Vec<Arc<Stored>> = match only {
+            Some(key) => self.storage.store.get(pods.table, key).into_iter().cloned().collect(),
+            None => self.storage.store.objects(pods.table, Some(namespace)).cloned().collect(),
+        };
+        for orphan in orphans.iter().filter(|pod| pod.owners.is_empty()) {
+            let pod = orphan.value();
+            if let Some(adopted) = sets.iter().find_map(|set| adopt(set, &pod)) {
+                self.put(&pods, orphan.key.clone(), adopted)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Updates the status of all budgets of a namespace. Reads all its pods, once per request.
+    fn count_budgets(&mut self, namespace: &str) -> Result<(), WriteError> {
+        let (budgets, pods) =
+            (self.storage.resource("policy", "poddisruptionbudgets"), self.storage.resource("", "pods"));
+        let (Some(budgets), Some(pods)) = (budgets, pods) else { return Ok(()) };
+        let all: Vec<_> = self.storage.store.objects(budgets.table, Some(namespace)).cloned().collect();
+        for stored in all {
+            let budget = stored.value();
+            let Some(selector) = LabelSelector::from_object(&budget["spec"]["selector"]) else { continue };
+            let selected = self.storage.store.objects(pods.table, Some(namespace));
+            let selected = selected.filter(|pod| selector.matches(|key| pod.label(key)));
+            let selected: Vec<Value> = selected.map(|pod| pod.value()).collect();
+            self.write_status(&budgets, &stored.key, &budget, plan_budget(&budget, &selected))?;
+        }
+        Ok(())
+    }
+
+    fn reconcile_replica_set(&mut self, id: &ObjectId) -> Result<(), WriteError> {
+        let Some((resource, set)) = self.reconciled(id) else { return Ok(()) };
+        let (keys, pods) = self.owned(&set, "", "pods");
+        let plan = plan_replicas(&set, &pods);
+        self.write_status(&resource, &id.1, &set, plan.status.clone())?;
+        for at in plan.delete {
+            self.delete_owned("", "pods", &keys[at])?;
+        }
+        let make = || pod_from_template(&set, &set["spec"]["template"]);
+        if let Some(refusal) = self.create_pods(plan.create, make)? {
+            self.work.enqueue_after(WorkloadTask::ReplicaSet(id.clone()).into(), RETRY_SECONDS);
+            let Some((_, set)) = self.reconciled(id) else { return Ok(()) };
+            let status = with_failure(&set, plan.status, &refusal, &self.now());
+            self.write_status(&resource, &id.1, &set, status)?;
+        }
+        Ok(())
+    }
+
+    fn reconcile_job(&mut self, id: &ObjectId) -> Result<(), WriteError> {
+        let Some((resource, job)) = self.reconciled(id) else { return Ok(()) };
+        if meta::is_deleting(&job) {
+            return Ok(());
+        }
+        let (keys, pods) = self.owned(&job, "", "pods");
+        let plan = plan_job(&job, &pods, &self.now());
+        if plan.expired {
+            return self.delete(&resource, &id.1, Some(Propagation::Background)).map(drop);
+        }
+        if let Some(seconds) = plan.requeue_after {
+            self.work.enqueue_after(WorkloadTask::Job(id.clone()).into(), seconds);
+        }
+        self.write_status(&resource, &id.1, &job, plan.status)?;
+        if plan.stop {
+            for key in keys
+                .iter()
+                .zip(&pods)
+                .filter(|(_, pod)| pod["status"]["phase"] == "Running")
+                .map(|(key, _)| key)
+            {
+                self.delete_owned("", "pods", key)?;
+            }
+        }
+        if self.create_pods(plan.create, || pod_of_job(&job))?.is_some() {
+            self.work.enqueue_after(WorkloadTask::Job(id.clone()).into(), RETRY_SECONDS);
+        }
+        Ok(())
+    }
+
+    fn reconcile_deployment(&mut self, id: &ObjectId) -> Result<(), WriteError> {
+        let Some((resource, mut deployment)) = self.reconciled(id) else { return Ok(()) };
+        let (keys, sets) = self.owned(&deployment, "apps", "replicasets");
+        let plan = plan_rollout(&deployment, &sets, &self.now());
+        if let Some(seconds) = plan.requeue_after {
+            self.work.enqueue_after(WorkloadTask::Deployment(id.clone()).into(), seconds);
+        }
+        if let Some(set) = plan.create
+            && let Created::Refused(_) = self.create("apps", "replicasets", set)?
+        {
+            self.work.enqueue_after(WorkloadTask::Deployment(id.clone()).into(), RETRY_SECONDS);
+        }
+        let replica_sets = self.storage.resource("apps", "replicasets");
+        let mut changed = sets.clone();
+        for (at, replicas) in plan.scale {
+            changed[at]["spec"]["replicas"] = replicas.into();
+            for (name, size) in &plan.sizes {
+                changed[at]["metadata"]["annotations"][*name] = size.as_str().into();
+            }
+            let generation = changed[at]["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
+            meta::set(&mut changed[at], "generation", generation);
+        }
+        if let Some((at, revision)) = plan.revision {
+            for object in [&mut changed[at], &mut deployment] {
+                object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] =
+                    revision.as_str().into();
+            }
+            self.put(&resource, id.1.clone(), deployment.clone())?;
+        }
+        for at in 0..sets.len() {
+            if changed[at] != sets[at]
+                && let Some(replica_sets) = &replica_sets
+            {
+                self.put(replica_sets, keys[at].clone(), changed[at].take())?;
+            }
+        }
+        for at in plan.delete {
+            self.delete_owned("apps", "replicasets", &keys[at])?;
+        }
+        self.write_status(&resource, &id.1, &deployment, plan.status)
+    }
+
+    fn reconciled(&self, (table, key): &ObjectId) -> Option<(Arc<Resource>, Value)> {
+        let resource = self.storage.scheme.by_table(*table)?.clone();
+        Some((resource, self.storage.store.get(*table, key)?.value()))
+    }
+
+    /// The dependents of an object in one resource, by name.
+    fn owned(&self, owner: &Value, group: &str, plural: &str) -> (Vec<Key>, Vec<Value>) {
+        let Some(resource) = self.storage.resource(group, plural) else { return Default::default() };
+        let uid = meta::text(owner, "uid").unwrap_or_default();
+        let dependents =
+            self.work.owners.dependents(uid).into_iter().filter(|(table, _)| *table == resource.table);
+        dependents
+            .filter_map(|(table, key)| {
+                let value = self.storage.store.get(table, &key)?.value();
+                Some((key, value))
+            })
+            .unzip()
+    }
+
+    fn delete_owned(&mut self, group: &str, plural: &str, key: &Key) -> Result<(), WriteError> {
+        if let Some(resource) = self.storage.resource(group, plural) {
+            self.delete(&resource, key, None)?;
+        }
+        Ok(())
+    }
+
+    /// Creates pods until admission refuses one. Returns the message of the refusal.
+    fn create_pods(&mut self, number: usize, make: impl Fn() -> Value) -> Result<Option<String>, WriteError> {
+        for _ in 0..number {
+            if let Created::Refused(why) = self.create("", "pods", make())? {
+                return Ok(Some(why));
+            }
+        }
+        Ok(None)
+    }
+}
