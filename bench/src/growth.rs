@@ -2,7 +2,7 @@
 
 use anyhow::Context;
 
-use crate::case::{Case, Kind, Table};
+use crate::case::{Case, Kind};
 use crate::measure::Metrics;
 use crate::results::Measured;
 
@@ -234,6 +234,7 @@ pub(crate) fn fits(case: Case, smaller: &[Measured], available: f64) -> anyhow::
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::case::Table;
 
     fn measured(count: usize, value: f64, baseline: Option<f64>) -> Measured {
         let metrics = |value: f64| -> Metrics { [(FILL.to_owned(), value), (RSS.to_owned(), value)].into() };
