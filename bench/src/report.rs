@@ -59,8 +59,9 @@ fn cells(
     target: Option<Target>,
 ) -> String {
     let ratio = workspace.zip(baseline).map(|(workspace, baseline)| workspace / baseline);
+    // As precise as it is printed.
     let verdict = |found: Option<f64>, most: f64| match found {
-        Some(found) if found > most => " missed",
+        Some(found) if (found * 100.0).round() > (most * 100.0).round() => " missed",
         _ => "",
     };
     let target = match target {

@@ -176,13 +176,9 @@ pub fn derive_resource(input: TokenStream) -> TokenStream {
     run(input, |input| Ok(expand::inherit(&parse::inherit(input)?)))
 }
 
-type Expansion = darling::Result<proc_macro2::TokenStream>;
+type Expansion = syn::Result<proc_macro2::TokenStream>;
 
 fn run(input: TokenStream, derive: fn(&syn::DeriveInput) -> Expansion) -> TokenStream {
-    let input = match syn::parse(input) {
-        Ok(input) => input,
-        Err(error) => return error.into_compile_error().into(),
-    };
-    // An error without a span is reported at the name of the item, not at the whole `derive(..)`.
-    derive(&input).unwrap_or_else(|error| parse::located(error, &input.ident).write_errors()).into()
+    let expansion = syn::parse(input).and_then(|input| derive(&input));
+    expansion.unwrap_or_else(syn::Error::into_compile_error).into()
 }

@@ -1,16 +1,17 @@
 //! The model of a custom resource.
 
-use darling::{Error, FromDeriveInput, FromMeta, util::SpannedValue};
+use proc_macro2::Span;
 use syn::{
-    Attribute, Data, DeriveInput, Field, Fields, Ident, Path, Type, Visibility, ext::IdentExt,
-    spanned::Spanned,
+    Attribute, Data, DeriveInput, Error, Field, Fields, Ident, Meta, Path, Result, Type, Visibility,
+    ext::IdentExt, spanned::Spanned,
 };
 
 use super::{
-    Crates, Deprecated, KeyValue, PrintColumn, Scale, Validation,
-    allowed::{Checked, SelectablePath},
+    Attributes, Crates, Deprecated, KeyValue, PrintColumn, Scale, Validation,
+    allowed::{checked, selectable_path},
+    errors::{Errors, unknown_value},
     fields::{flattened_option, texts},
-    value::TypePath,
+    value::{flag, invalid, string, type_path, value_span},
 };
 use crate::names::pluralize;
 
@@ -62,168 +63,130 @@ pub(crate) enum Schema {
     Disabled,
 }
 
-impl FromMeta for Schema {
-    fn from_string(name: &str) -> darling::Result<Self> {
-        match name {
+impl Schema {
+    fn read(item: &Meta) -> Result<Self> {
+        match string(item)?.as_str() {
             "derived" => Ok(Self::Derived),
             "manual" => Ok(Self::Manual),
             "disabled" => Ok(Self::Disabled),
-            other => Err(Error::unknown_value_with_alts(other, &["derived", "manual", "disabled"])),
+            other => Err(unknown_value(value_span(item), other, &["derived", "manual", "disabled"])),
         }
     }
 }
 
 /// A derive macro for the generated struct.
-struct Derive(Path);
-
-impl FromMeta for Derive {
-    fn from_string(name: &str) -> darling::Result<Self> {
-        let path = syn::parse_str(name);
-        path.map(Self).map_err(|error| Error::custom(format!("expected the path of a derive macro: {error}")))
-    }
+fn extra_derive(item: &Meta) -> Result<Path> {
+    syn::parse_str(&string(item)?)
+        .map_err(|error| invalid(item, format!("expected the path of a derive macro: {error}")))
 }
 
 /// An additional attribute of the generated struct.
-struct ExtraAttribute(Attribute);
-
-impl FromMeta for ExtraAttribute {
-    fn from_string(text: &str) -> darling::Result<Self> {
-        let meta: syn::Meta = syn::parse_str(text)
-            .map_err(|error| Error::custom(format!("expected an attribute without `#[` and `]`: {error}")))?;
-        let path = meta.path();
-        if path.is_ident("derive") {
-            return Err(Error::custom("derives are added by `#[kube(derive = \"..\")]`, not by `attr`"));
-        }
-        if let Some(helper) = ["serde", "schemars"].into_iter().find(|helper| path.is_ident(helper)) {
-            return Err(Error::custom(format!(
-                "`{helper}` attributes of the generated struct are fixed; put them on the spec or its fields"
-            )));
-        }
-        Ok(Self(syn::parse_quote!(#[#meta])))
+fn extra_attribute(item: &Meta) -> Result<Attribute> {
+    let meta: Meta = syn::parse_str(&string(item)?)
+        .map_err(|error| invalid(item, format!("expected an attribute without `#[` and `]`: {error}")))?;
+    let path = meta.path();
+    if path.is_ident("derive") {
+        return Err(invalid(item, "derives are added by `#[kube(derive = \"..\")]`, not by `attr`"));
     }
-}
-
-/// The parsed attributes, before validation.
-#[derive(FromDeriveInput)]
-#[darling(attributes(kube), supports(struct_any, enum_any))]
-struct Kube {
-    ident: Ident,
-    vis: Visibility,
-    group: String,
-    version: String,
-    kind: SpannedValue<String>,
-    root: Option<SpannedValue<String>>,
-    singular: Option<String>,
-    plural: Option<String>,
-    #[darling(multiple, rename = "shortname")]
-    shortnames: Vec<String>,
-    #[darling(multiple, rename = "category")]
-    categories: Vec<String>,
-    #[darling(default)]
-    namespaced: bool,
-    doc: Option<String>,
-    status: Option<TypePath>,
-    #[darling(default)]
-    no_spec: bool,
-    #[darling(multiple, rename = "derive")]
-    derives: Vec<Derive>,
-    #[darling(multiple, rename = "attr")]
-    attributes: Vec<ExtraAttribute>,
-    #[darling(default)]
-    schema: Schema,
-    #[darling(multiple, rename = "validation")]
-    validations: Vec<Validation>,
-    #[darling(default)]
-    cel: SpannedValue<bool>,
-    #[darling(multiple, rename = "printcolumn")]
-    columns: Vec<PrintColumn>,
-    scale: Option<SpannedValue<Scale>>,
-    #[darling(multiple)]
-    selectable: Vec<Checked<SelectablePath>>,
-    #[darling(multiple, rename = "annotation")]
-    annotations: Vec<KeyValue>,
-    #[darling(multiple, rename = "label")]
-    labels: Vec<KeyValue>,
-    #[darling(default = yes)]
-    storage: bool,
-    #[darling(default = yes)]
-    served: bool,
-    deprecated: Option<Deprecated>,
-    #[darling(default)]
-    crates: Crates,
-}
-
-fn yes() -> bool {
-    true
+    if let Some(helper) = ["serde", "schemars"].into_iter().find(|helper| path.is_ident(helper)) {
+        let message = format!(
+            "`{helper}` attributes of the generated struct are fixed; put them on the spec or its fields"
+        );
+        return Err(invalid(item, message));
+    }
+    Ok(syn::parse_quote!(#[#meta]))
 }
 
 /// Parses and validates the attributes of a `#[derive(CustomResource)]`.
-pub(crate) fn custom_resource(input: &DeriveInput) -> darling::Result<CustomResource> {
-    let mut errors = Error::accumulator();
+pub(crate) fn custom_resource(input: &DeriveInput) -> Result<CustomResource> {
+    let mut errors = Errors::default();
     if !input.generics.params.is_empty() {
-        errors.push(
-            Error::custom("a custom resource cannot be generic: a CRD has one schema")
-                .with_span(&input.generics),
-        );
+        let message = "a custom resource cannot be generic: a CRD has one schema";
+        errors.push(Error::new(input.generics.span(), message));
     }
-    let Some(kube) = errors.handle(Kube::from_derive_input(input)) else {
-        return Err(errors.finish().expect_err("an error was just recorded"));
-    };
-    if kube.no_spec {
+    if let Data::Union(_) = &input.data {
+        errors.push(Error::new(
+            input.ident.span(),
+            "`CustomResource` can be derived only for structs and enums",
+        ));
+    }
+    let mut kube = Attributes::of(&input.attrs, "kube", input.ident.span());
+    let model = model(input, &mut kube, &mut errors);
+    if model.cel && model.schema != Schema::Derived {
+        kube.fail("cel", "`cel` evaluates the rules of the derived schema: it needs `schema = \"derived\"`");
+    }
+    if model.scale.is_some() && kube.lacks("status") {
+        kube.fail("scale", "`scale` needs a status, which holds the number of replicas: add `status = ..`");
+    }
+    errors.handle(kube.finish());
+    if model.no_spec {
         errors.handle(check_no_spec(input));
     }
-    if *kube.cel && kube.schema != Schema::Derived {
-        errors.push(
-            Error::custom("`cel` evaluates the rules of the derived schema: it needs `schema = \"derived\"`")
-                .with_span(&kube.cel.span()),
-        );
-    }
-    if let (Some(scale), None) = (&kube.scale, &kube.status) {
-        errors.push(
-            Error::custom("`scale` needs a status, which holds the number of replicas: add `status = ..`")
-                .with_span(&scale.span()),
-        );
-    }
-    let root = errors.handle(root_name(&kube));
-    errors.finish()?;
-    let (default, derives): (Vec<Path>, Vec<Path>) =
-        kube.derives.into_iter().map(|Derive(path)| path).partition(|path| path.is_ident("Default"));
+    errors.finish().map(|()| model)
+}
 
-    let kind = kube.kind.into_inner();
-    let singular = kube.singular.unwrap_or_else(|| kind.to_ascii_lowercase());
-    Ok(CustomResource {
-        spec: kube.ident,
-        vis: kube.vis,
-        root: root.expect("otherwise an error was recorded"),
-        group: kube.group,
-        version: kube.version,
+fn model(input: &DeriveInput, kube: &mut Attributes, errors: &mut Errors) -> CustomResource {
+    let group = kube.required("group", string);
+    let version = kube.required("version", string);
+    let kind: Option<String> = kube.required("kind", |item| string(item).map(Some));
+    let root = errors.handle(root(input, kind.as_deref(), kube));
+    let kind = kind.unwrap_or_default();
+    let singular = kube.one("singular", string).unwrap_or_else(|| kind.to_ascii_lowercase());
+    let derives = kube.many("derive", extra_derive);
+    let (default, derives): (Vec<Path>, Vec<Path>) =
+        derives.into_iter().partition(|path| path.is_ident("Default"));
+    CustomResource {
+        spec: input.ident.clone(),
+        vis: input.vis.clone(),
+        root: root.unwrap_or_else(|| input.ident.clone()),
+        group,
+        version,
         kind,
-        plural: kube.plural.unwrap_or_else(|| pluralize(&singular)),
+        plural: kube.one("plural", string).unwrap_or_else(|| pluralize(&singular)),
         singular,
-        shortnames: kube.shortnames,
-        categories: kube.categories,
-        namespaced: kube.namespaced,
-        doc: kube.doc,
-        status: kube.status.map(|TypePath(path)| path),
-        no_spec: kube.no_spec,
+        shortnames: kube.many("shortname", string),
+        categories: kube.many("category", string),
+        namespaced: kube.one("namespaced", flag).unwrap_or_default(),
+        doc: kube.one("doc", string),
+        status: kube.one("status", type_path),
+        no_spec: kube.one("no_spec", flag).unwrap_or_default(),
         optional_parts: optional_parts(input),
         x_kube: x_kube(input),
         derives,
         default: !default.is_empty(),
-        attrs: kube.attributes.into_iter().map(|ExtraAttribute(attr)| attr).collect(),
-        schema: kube.schema,
-        validations: kube.validations,
-        cel: kube.cel.into_inner(),
-        columns: kube.columns,
-        scale: kube.scale.map(SpannedValue::into_inner),
-        selectable: kube.selectable.into_iter().map(Into::into).collect(),
-        annotations: kube.annotations,
-        labels: kube.labels,
-        storage: kube.storage,
-        served: kube.served,
-        deprecated: kube.deprecated,
-        crates: kube.crates,
-    })
+        attrs: kube.many("attr", extra_attribute),
+        schema: kube.one("schema", Schema::read).unwrap_or_default(),
+        validations: kube.many("validation", Validation::read),
+        cel: kube.one("cel", flag).unwrap_or_default(),
+        columns: kube.many("printcolumn", PrintColumn::read),
+        scale: kube.one("scale", Scale::read),
+        selectable: kube.many("selectable", checked(selectable_path)),
+        annotations: kube.many("annotation", KeyValue::read),
+        labels: kube.many("label", KeyValue::read),
+        storage: kube.one("storage", flag).unwrap_or(true),
+        served: kube.one("served", flag).unwrap_or(true),
+        deprecated: kube.one("deprecated", Deprecated::read),
+        crates: kube.nested("crates", Crates::read),
+    }
+}
+
+/// The name of the generated struct: `root`, or the kind.
+fn root(input: &DeriveInput, kind: Option<&str>, kube: &mut Attributes) -> Result<Ident> {
+    let root = kube.one("root", string);
+    let (key, name) = if kube.lacks("root") { ("kind", kind) } else { ("root", root.as_deref()) };
+    let Some(name) = name else {
+        return Ok(input.ident.clone()); // `kube` has an error
+    };
+    if input.ident.unraw() == name {
+        let message = format!(
+            "`{key} = \"{name}\"` is the name of the generated struct, but also of this struct: rename this one to `{name}Spec`, or set another `root`"
+        );
+        return Err(Error::new(input.ident.span(), message));
+    }
+    let message = format!("`{name}` cannot be the name of a struct; set another `root`");
+    let mut ident: Ident = syn::parse_str(name).map_err(|_| Error::new(kube.span(key), message))?;
+    ident.set_span(kube.span(key));
+    Ok(ident)
 }
 
 fn optional_parts(input: &DeriveInput) -> Vec<Type> {
@@ -241,28 +204,8 @@ fn x_kube(input: &DeriveInput) -> Option<Attribute> {
     input.attrs.iter().chain(of_fields).find(|attr| attr.path().is_ident("x_kube")).cloned()
 }
 
-fn root_name(kube: &Kube) -> darling::Result<Ident> {
-    let (key, name) = match &kube.root {
-        Some(root) => ("root", root),
-        None => ("kind", &kube.kind),
-    };
-    if kube.ident.unraw() == name.as_str() {
-        return Err(Error::custom(format!(
-            "`{key} = \"{0}\"` is the name of the generated struct, but also of this struct: rename this one to `{0}Spec`, or set another `root`",
-            name.as_str(),
-        ))
-        .with_span(&kube.ident));
-    }
-    let mut ident = syn::parse_str::<Ident>(name).map_err(|_| {
-        Error::custom(format!("`{}` cannot be the name of a struct; set another `root`", name.as_str()))
-            .with_span(&name.span())
-    })?;
-    ident.set_span(name.span());
-    Ok(ident)
-}
-
 /// With `no_spec` the fields of the spec are next to those of the root, so their names must differ.
-fn check_no_spec(input: &DeriveInput) -> darling::Result<()> {
+fn check_no_spec(input: &DeriveInput) -> Result<()> {
     const ROOT_FIELDS: &[&str] = &["apiVersion", "api_version", "kind", "metadata", "status"];
     let fields = match &input.data {
         Data::Struct(data) => match &data.fields {
@@ -271,16 +214,12 @@ fn check_no_spec(input: &DeriveInput) -> darling::Result<()> {
         },
         _ => return Err(needs_named_fields(input.ident.span(), input)),
     };
-    let mut errors = Error::accumulator();
+    let mut errors = Errors::default();
     for field in &fields.named {
         let collision = wire_names(field).into_iter().find(|name| ROOT_FIELDS.contains(&name.as_str()));
         if let (Some(name), Some(ident)) = (collision, &field.ident) {
-            errors.push(
-                Error::custom(format!(
-                    "with `no_spec` the field `{name}` collides with that of the root object"
-                ))
-                .with_span(ident),
-            );
+            let message = format!("with `no_spec` the field `{name}` collides with that of the root object");
+            errors.push(Error::new(ident.span(), message));
         }
     }
     errors.finish()
@@ -296,7 +235,6 @@ fn wire_names(field: &Field) -> Vec<String> {
     }
 }
 
-fn needs_named_fields(span: proc_macro2::Span, input: &DeriveInput) -> Error {
-    Error::custom(format!("`no_spec` needs a struct with named fields, `{}` has none", input.ident))
-        .with_span(&span)
+fn needs_named_fields(span: Span, input: &DeriveInput) -> Error {
+    Error::new(span, format!("`no_spec` needs a struct with named fields, `{}` has none", input.ident))
 }

@@ -1,15 +1,17 @@
 //! Attributes that are copied to the definition: columns, scale, deprecation.
 
-use darling::{Error, FromMeta, ast::NestedMeta};
+use proc_macro2::Span;
 use serde_json::{Map, Value};
-use syn::Meta;
+use syn::{Error, Expr, Meta, MetaNameValue, Result, spanned::Spanned};
 
 use super::{
+    Attributes,
     allowed::{
-        Check, Checked, ColumnFormat, ColumnPath, ColumnType, Name, SelectorPath, SpecPath, StatusPath,
+        Check, checked, column_format, column_path, column_type, name, selector_path, spec_path, status_path,
     },
+    errors::{Errors, missing, unknown_field},
     fields::text,
-    located,
+    value::{number, string},
 };
 
 /// A column of `kubectl get`.
@@ -23,44 +25,31 @@ pub(crate) struct PrintColumn {
     pub(crate) priority: Option<i32>,
 }
 
-impl FromMeta for PrintColumn {
-    fn from_meta(item: &Meta) -> darling::Result<Self> {
-        list_or_json(item, Self::from_list, Self::from_string)
+impl PrintColumn {
+    pub(super) fn read(item: &Meta) -> Result<Self> {
+        list_or_json(item, Self::from_list, Self::from_json)
     }
 
-    fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
-        #[derive(FromMeta)]
-        struct List {
-            name: Checked<Name>,
-            type_: Checked<ColumnType>,
-            json_path: Checked<ColumnPath>,
-            description: Option<String>,
-            format: Option<Checked<ColumnFormat>>,
-            priority: Option<i32>,
+    fn from_list(list: &mut Attributes) -> Self {
+        Self {
+            name: list.required("name", checked(name)),
+            type_: list.required("type_", checked(column_type)),
+            json_path: list.required("json_path", checked(column_path)),
+            description: list.one("description", string),
+            format: list.one("format", checked(column_format)),
+            priority: list.one("priority", number),
         }
-        let List { name, type_, json_path, description, format, priority } = FromMeta::from_list(items)?;
-        let format = format.map(Checked::into);
-        Ok(Self {
-            name: name.into(),
-            type_: type_.into(),
-            json_path: json_path.into(),
-            description,
-            format,
-            priority,
-        })
     }
 
-    fn from_string(json: &str) -> darling::Result<Self> {
-        let mut object = JsonObject::parse(json)?;
-        let column = Self {
-            name: object.required::<Name>("name"),
-            type_: object.required::<ColumnType>("type"),
-            json_path: object.required::<ColumnPath>("jsonPath"),
+    fn from_json(object: &mut JsonObject) -> Self {
+        Self {
+            name: object.required("name", name),
+            type_: object.required("type", column_type),
+            json_path: object.required("jsonPath", column_path),
             description: object.string("description"),
-            format: object.checked::<ColumnFormat>("format"),
+            format: object.checked("format", column_format),
             priority: object.number("priority"),
-        };
-        object.finish(column)
+        }
     }
 }
 
@@ -72,35 +61,25 @@ pub(crate) struct Scale {
     pub(crate) label_selector_path: Option<String>,
 }
 
-impl FromMeta for Scale {
-    fn from_meta(item: &Meta) -> darling::Result<Self> {
-        list_or_json(item, Self::from_list, Self::from_string)
+impl Scale {
+    pub(super) fn read(item: &Meta) -> Result<Self> {
+        list_or_json(item, Self::from_list, Self::from_json)
     }
 
-    fn from_list(items: &[NestedMeta]) -> darling::Result<Self> {
-        #[derive(FromMeta)]
-        struct List {
-            spec_replicas_path: Checked<SpecPath>,
-            status_replicas_path: Checked<StatusPath>,
-            label_selector_path: Option<Checked<SelectorPath>>,
+    fn from_list(list: &mut Attributes) -> Self {
+        Self {
+            spec_replicas_path: list.required("spec_replicas_path", checked(spec_path)),
+            status_replicas_path: list.required("status_replicas_path", checked(status_path)),
+            label_selector_path: list.one("label_selector_path", checked(selector_path)),
         }
-        let List { spec_replicas_path, status_replicas_path, label_selector_path } =
-            FromMeta::from_list(items)?;
-        Ok(Self {
-            spec_replicas_path: spec_replicas_path.into(),
-            status_replicas_path: status_replicas_path.into(),
-            label_selector_path: label_selector_path.map(Checked::into),
-        })
     }
 
-    fn from_string(json: &str) -> darling::Result<Self> {
-        let mut object = JsonObject::parse(json)?;
-        let scale = Self {
-            spec_replicas_path: object.required::<SpecPath>("specReplicasPath"),
-            status_replicas_path: object.required::<StatusPath>("statusReplicasPath"),
-            label_selector_path: object.checked::<SelectorPath>("labelSelectorPath"),
-        };
-        object.finish(scale)
+    fn from_json(object: &mut JsonObject) -> Self {
+        Self {
+            spec_replicas_path: object.required("specReplicasPath", spec_path),
+            status_replicas_path: object.required("statusReplicasPath", status_path),
+            label_selector_path: object.checked("labelSelectorPath", selector_path),
+        }
     }
 }
 
@@ -110,46 +89,56 @@ pub(crate) enum Deprecated {
     Warning(String),
 }
 
-impl FromMeta for Deprecated {
-    fn from_meta(item: &Meta) -> darling::Result<Self> {
+impl Deprecated {
+    pub(super) fn read(item: &Meta) -> Result<Self> {
         match item {
             Meta::Path(_) => Some(Self::Plain),
             Meta::NameValue(pair) => text(&pair.value).map(Self::Warning),
             Meta::List(_) => None,
         }
-        .ok_or_else(|| Error::custom(r#"expected `deprecated` or `deprecated = "text"`"#).with_span(item))
+        .ok_or_else(|| Error::new(item.span(), r#"expected `deprecated` or `deprecated = "text"`"#))
     }
 }
 
 /// Columns and scale have two forms: a list, and a JSON string.
 fn list_or_json<T>(
     item: &Meta,
-    from_list: fn(&[NestedMeta]) -> darling::Result<T>,
-    from_json: fn(&str) -> darling::Result<T>,
-) -> darling::Result<T> {
-    match item {
-        Meta::List(list) => from_list(&NestedMeta::parse_meta_list(list.tokens.clone())?),
-        Meta::NameValue(pair) => match text(&pair.value) {
-            Some(json) => return from_json(&json).map_err(|error| located(error, &pair.value)),
-            None => Err(Error::custom("expected a list in parentheses, or a JSON object in quotes")),
-        },
-        Meta::Path(_) => Err(Error::custom("expected a list in parentheses, or a JSON object in quotes")),
+    from_list: fn(&mut Attributes) -> T,
+    from_json: fn(&mut JsonObject) -> T,
+) -> Result<T> {
+    if let Meta::List(list) = item {
+        let mut list = Attributes::of_list(list);
+        let value = from_list(&mut list);
+        return list.finish().map(|()| value);
     }
-    .map_err(|error| located(error, item))
+    let Some((json, literal)) = json(item) else {
+        return Err(Error::new(item.span(), "expected a list in parentheses, or a JSON object in quotes"));
+    };
+    let mut object = JsonObject::parse(&json, literal.span())?;
+    let value = from_json(&mut object);
+    object.finish().map(|()| value)
+}
+
+fn json(item: &Meta) -> Option<(String, &Expr)> {
+    match item {
+        Meta::NameValue(MetaNameValue { value, .. }) => Some((text(value)?, value)),
+        Meta::Path(_) | Meta::List(_) => None,
+    }
 }
 
 /// A JSON string instead of a list. Keys are removed one by one and errors are accumulated.
 struct JsonObject {
     fields: Map<String, Value>,
+    span: Span,
     known: Vec<&'static str>,
-    errors: darling::error::Accumulator,
+    errors: Errors,
 }
 
 impl JsonObject {
-    fn parse(json: &str) -> darling::Result<Self> {
+    fn parse(json: &str, span: Span) -> Result<Self> {
         let fields = serde_json::from_str(json)
-            .map_err(|error| Error::custom(format!("expected a JSON object: {error}")))?;
-        Ok(Self { fields, known: Vec::new(), errors: Error::accumulator() })
+            .map_err(|error| Error::new(span, format!("expected a JSON object: {error}")))?;
+        Ok(Self { fields, span, known: Vec::new(), errors: Errors::default() })
     }
 
     fn take(&mut self, key: &'static str) -> Option<Value> {
@@ -157,28 +146,32 @@ impl JsonObject {
         self.fields.remove(key)
     }
 
+    fn fail(&mut self, message: String) {
+        self.errors.push(Error::new(self.span, message));
+    }
+
     fn string(&mut self, key: &'static str) -> Option<String> {
         match self.take(key)? {
             Value::String(text) => Some(text),
             other => {
-                self.errors.push(Error::custom(format!("`{key}` must be a string, found {other}")));
+                self.fail(format!("`{key}` must be a string, found {other}"));
                 None
             }
         }
     }
 
     /// The text of the key; empty if it is missing, which `finish` reports.
-    fn required<C: Check>(&mut self, key: &'static str) -> String {
+    fn required(&mut self, key: &'static str, check: Check) -> String {
         if !self.fields.contains_key(key) {
-            self.errors.push(Error::missing_field(key));
+            self.errors.push(missing(self.span, key));
         }
-        self.checked::<C>(key).unwrap_or_default()
+        self.checked(key, check).unwrap_or_default()
     }
 
-    fn checked<C: Check>(&mut self, key: &'static str) -> Option<String> {
+    fn checked(&mut self, key: &'static str, check: Check) -> Option<String> {
         let text = self.string(key)?;
-        if let Err(expected) = C::check(&text) {
-            self.errors.push(Error::custom(format!("`{key}` must be {expected}, found {text:?}")));
+        if let Err(expected) = check(&text) {
+            self.fail(format!("`{key}` must be {expected}, found {text:?}"));
         }
         Some(text)
     }
@@ -187,15 +180,14 @@ impl JsonObject {
         let value = self.take(key)?;
         let number = value.as_i64().and_then(|number| number.try_into().ok());
         if number.is_none() {
-            self.errors.push(Error::custom(format!("`{key}` must be a 32-bit integer, found {value}")));
+            self.fail(format!("`{key}` must be a 32-bit integer, found {value}"));
         }
         number
     }
 
-    fn finish<T>(mut self, value: T) -> darling::Result<T> {
-        for key in self.fields.keys() {
-            self.errors.push(Error::unknown_field_with_alts(key, &self.known));
-        }
-        self.errors.finish_with(value)
+    fn finish(mut self) -> Result<()> {
+        let unknown = self.fields.keys().map(|key| unknown_field(self.span, key, &self.known));
+        self.errors.extend(unknown);
+        self.errors.finish()
     }
 }

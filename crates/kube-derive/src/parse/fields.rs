@@ -1,8 +1,8 @@
 //! Parses serde's and schemars' attributes of fields.
 
 use syn::{
-    Attribute, Expr, ExprLit, Field, GenericArgument, Lit, Meta, PathArguments, Token, Type, ext::IdentExt,
-    punctuated::Punctuated,
+    Attribute, Expr, ExprLit, Field, GenericArgument, Lit, LitStr, Meta, PathArguments, Token, Type,
+    ext::IdentExt, punctuated::Punctuated,
 };
 
 /// The entries of `#[serde(..)]` or `#[schemars(..)]`.
@@ -43,10 +43,15 @@ pub(crate) fn flattened_option(field: &Field) -> Option<&Type> {
 }
 
 /// The value of a string literal.
-pub(crate) fn text(expr: &Expr) -> Option<String> {
+pub(super) fn text(expr: &Expr) -> Option<String> {
+    literal(expr).map(LitStr::value)
+}
+
+/// A string literal.
+pub(super) fn literal(expr: &Expr) -> Option<&LitStr> {
     match expr {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
-        Expr::Group(group) => text(&group.expr),
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
+        Expr::Group(group) => literal(&group.expr),
         _ => None,
     }
 }

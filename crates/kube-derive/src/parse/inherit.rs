@@ -1,9 +1,8 @@
 //! The model of `#[derive(Resource)]`.
 
-use darling::{Error, FromDeriveInput};
-use syn::{Data, DeriveInput, Fields, Generics, Ident, Path};
+use syn::{Data, DeriveInput, Error, Fields, Generics, Ident, Path, Result};
 
-use super::{crates::ResourceCrates, value::TypePath};
+use super::{Attributes, crates::ResourceCrates, errors::Errors, value::type_path};
 
 /// The model from which `#[derive(Resource)]` generates code.
 pub(crate) struct Inherit {
@@ -23,48 +22,39 @@ pub(crate) enum Metadata {
     Variants(Vec<Ident>),
 }
 
-#[derive(FromDeriveInput)]
-#[darling(attributes(resource), supports(struct_any, enum_any))]
-struct Attributes {
-    inherit: TypePath,
-    #[darling(default)]
-    crates: ResourceCrates,
-}
-
 /// Parses and validates the attributes of a `#[derive(Resource)]`.
-pub(crate) fn inherit(input: &DeriveInput) -> darling::Result<Inherit> {
-    let mut errors = Error::accumulator();
-    let attributes = errors.handle(Attributes::from_derive_input(input));
-    // A union already is an error of `from_derive_input`; a second error would add nothing.
-    let metadata = match &input.data {
-        Data::Union(_) => None,
-        _ => errors.handle(metadata(input)),
-    };
+pub(crate) fn inherit(input: &DeriveInput) -> Result<Inherit> {
+    let mut errors = Errors::default();
+    let mut attributes = Attributes::of(&input.attrs, "resource", input.ident.span());
+    let inherit: Option<Path> = attributes.required("inherit", |item| type_path(item).map(Some));
+    let ResourceCrates { kube_core, k8s_openapi } = attributes.nested("crates", ResourceCrates::read);
+    errors.handle(attributes.finish());
+    let metadata = errors.handle(metadata(input));
     errors.finish()?;
-    let attributes = attributes.expect("otherwise an error was recorded");
     Ok(Inherit {
         ident: input.ident.clone(),
         generics: input.generics.clone(),
-        inherit: attributes.inherit.0,
+        inherit: inherit.expect("otherwise an error was recorded"),
         metadata: metadata.expect("otherwise an error was recorded"),
-        kube_core: attributes.crates.kube_core,
-        k8s_openapi: attributes.crates.k8s_openapi,
+        kube_core,
+        k8s_openapi,
     })
 }
 
-fn metadata(input: &DeriveInput) -> darling::Result<Metadata> {
+fn metadata(input: &DeriveInput) -> Result<Metadata> {
     match &input.data {
+        Data::Union(_) => {
+            Err(Error::new(input.ident.span(), "`Resource` can be derived only for structs and enums"))
+        }
         Data::Enum(data) if !data.variants.is_empty() => {
-            let mut errors = Error::accumulator();
-            for variant in data.variants.iter().filter(|variant| !has_metadata(&variant.fields)) {
-                errors.push(missing("variant", &variant.ident));
-            }
-            errors.finish_with(Metadata::Variants(
-                data.variants.iter().map(|variant| variant.ident.clone()).collect(),
-            ))
+            let mut errors = Errors::default();
+            let without = data.variants.iter().filter(|variant| !has_metadata(&variant.fields));
+            errors.extend(without.map(|variant| missing("variant", &variant.ident)));
+            errors.finish()?;
+            Ok(Metadata::Variants(data.variants.iter().map(|variant| variant.ident.clone()).collect()))
         }
         Data::Struct(data) if has_metadata(&data.fields) => Ok(Metadata::Field),
-        _ => Err(missing("type", &input.ident)),
+        Data::Struct(_) | Data::Enum(_) => Err(missing("type", &input.ident)),
     }
 }
 
@@ -73,6 +63,6 @@ fn has_metadata(fields: &Fields) -> bool {
 }
 
 fn missing(what: &str, ident: &Ident) -> Error {
-    Error::custom(format!("the {what} `{ident}` needs a field `metadata: ObjectMeta` to be a resource"))
-        .with_span(ident)
+    let message = format!("the {what} `{ident}` needs a field `metadata: ObjectMeta` to be a resource");
+    Error::new(ident.span(), message)
 }

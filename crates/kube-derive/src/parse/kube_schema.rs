@@ -1,15 +1,16 @@
 //! The model of `#[derive(KubeSchema)]`.
 
-use darling::{Error, FromDeriveInput, FromField, FromMeta};
 use syn::{
-    Attribute, Data, DeriveInput, Expr, Fields, Ident, Meta, Path, Token, ext::IdentExt, parse_quote,
-    punctuated::Punctuated,
+    Attribute, Data, DataStruct, DeriveInput, Error, Expr, Fields, FieldsNamed, Ident, Meta, Path, Result,
+    Token, ext::IdentExt, parse_quote, punctuated::Punctuated, spanned::Spanned,
 };
 
 use super::{
-    Validation,
+    Attributes, Validation,
     crates::SchemaCrates,
+    errors::Errors,
     fields::{entries, has_flag, texts},
+    value::{flag, merge_strategy},
 };
 
 /// The model from which `#[derive(KubeSchema)]` generates code.
@@ -37,58 +38,24 @@ pub(crate) struct Field {
     pub(crate) merge_strategy: Option<Expr>,
 }
 
-#[derive(FromDeriveInput)]
-#[darling(attributes(x_kube), supports(struct_named))]
-struct OnStruct {
-    #[darling(multiple, rename = "validation")]
-    validations: Vec<Validation>,
-    #[darling(default)]
-    cel: bool,
-    #[darling(default)]
-    crates: SchemaCrates,
-}
-
-#[derive(FromField)]
-#[darling(attributes(x_kube))]
-struct OnField {
-    #[darling(multiple, rename = "validation")]
-    validations: Vec<Validation>,
-    merge_strategy: Option<Strategy>,
-}
-
-/// Any expression, unlike darling's own `Expr`, which parses strings as Rust.
-struct Strategy(Expr);
-
-impl FromMeta for Strategy {
-    fn from_expr(expr: &Expr) -> darling::Result<Self> {
-        match expr {
-            Expr::Lit(_) => Err(Error::custom(
-                "expected ListMerge::{Atomic, Set, Map(keys)}, MapMerge::{Atomic, Granular} or StructMerge::{Atomic, Granular}",
-            )
-            .with_span(expr)),
-            _ => Ok(Self(expr.clone())),
-        }
-    }
-}
-
 /// Parses and validates the attributes of a `#[derive(KubeSchema)]`.
-pub(crate) fn kube_schema(input: &DeriveInput) -> darling::Result<KubeSchema> {
-    let mut errors = Error::accumulator();
+pub(crate) fn kube_schema(input: &DeriveInput) -> Result<KubeSchema> {
+    let mut errors = Errors::default();
     if !input.generics.params.is_empty() {
-        errors.push(
-            Error::custom("`KubeSchema` cannot be derived for a generic struct; derive `JsonSchema` instead")
-                .with_span(&input.generics),
-        );
+        errors.push(Error::new(
+            input.generics.span(),
+            "`KubeSchema` cannot be derived for a generic struct; derive `JsonSchema` instead",
+        ));
     }
-    let on_struct = errors.handle(OnStruct::from_derive_input(input));
-    let fields = match &input.data {
-        Data::Struct(syn::DataStruct { fields: Fields::Named(fields), .. }) => {
-            fields.named.iter().filter_map(|field| errors.handle(read_field(field))).collect()
-        }
-        _ => Vec::new(), // an error of `from_derive_input`
-    };
+    let mut on_struct = Attributes::of(&input.attrs, "x_kube", input.ident.span());
+    let validations = on_struct.many("validation", Validation::read);
+    let cel = on_struct.one("cel", flag).unwrap_or_default();
+    let crates = on_struct.nested("crates", SchemaCrates::read);
+    errors.handle(on_struct.finish());
+    let named = errors.handle(named_fields(input));
+    let fields = named.iter().flat_map(|fields| &fields.named);
+    let fields = fields.filter_map(|field| errors.handle(read_field(field))).collect();
     errors.finish()?;
-    let OnStruct { validations, cel, crates } = on_struct.expect("otherwise an error was recorded");
     let mut attrs = schema_attributes(&input.attrs);
     attrs.iter_mut().for_each(|attr| redirect_default(&input.ident, &crates.std, attr));
     let (own, other): (Vec<_>, Vec<_>) = attrs.into_iter().partition(|attr| attr.path().is_ident("schemars"));
@@ -108,22 +75,31 @@ pub(crate) fn kube_schema(input: &DeriveInput) -> darling::Result<KubeSchema> {
     })
 }
 
-fn read_field(field: &syn::Field) -> darling::Result<Field> {
-    let OnField { validations, merge_strategy } = OnField::from_field(field)?;
+fn named_fields(input: &DeriveInput) -> Result<&FieldsNamed> {
+    match &input.data {
+        Data::Struct(DataStruct { fields: Fields::Named(fields), .. }) => Ok(fields),
+        _ => {
+            let message = "`KubeSchema` can be derived only for structs with named fields";
+            Err(Error::new(input.ident.span(), message))
+        }
+    }
+}
+
+fn read_field(field: &syn::Field) -> Result<Field> {
+    let mut on_field = Attributes::of(&field.attrs, "x_kube", field.span());
+    let validations = on_field.many("validation", Validation::read);
+    let merge_strategy = on_field.one("merge_strategy", merge_strategy);
+    on_field.finish()?;
     let annotated = !validations.is_empty() || merge_strategy.is_some();
     if annotated && ["flatten", "skip", "skip_deserializing"].iter().any(|flag| has_flag(&field.attrs, flag))
     {
-        return Err(Error::custom(
+        return Err(Error::new(
+            field.span(),
             "a flattened or skipped field is no property of the schema: put the rule on the struct",
-        )
-        .with_span(field));
+        ));
     }
     let attrs = schema_attributes(&field.attrs);
-    Ok(Field {
-        field: syn::Field { attrs, ..field.clone() },
-        validations,
-        merge_strategy: merge_strategy.map(|Strategy(expr)| expr),
-    })
+    Ok(Field { field: syn::Field { attrs, ..field.clone() }, validations, merge_strategy })
 }
 
 /// The copy gets its name from `name`: schemars allows only one `rename`.

@@ -1,18 +1,23 @@
 //! Parses attributes into models. All errors are accumulated and reported together.
 
 mod allowed;
+mod attributes;
 mod crates;
 mod custom_resource;
 mod definition;
+mod errors;
 mod fields;
 mod inherit;
 mod kube_schema;
+#[cfg(test)]
+mod tests;
 mod value;
 
+use attributes::Attributes;
 pub(crate) use crates::Crates;
 pub(crate) use custom_resource::{CustomResource, Schema, custom_resource};
 pub(crate) use definition::{Deprecated, PrintColumn, Scale};
 pub(crate) use fields::flattened_option;
 pub(crate) use inherit::{Inherit, Metadata, inherit};
 pub(crate) use kube_schema::{Field, KubeSchema, kube_schema};
-pub(crate) use value::{KeyValue, Validation, in_scope, located};
+pub(crate) use value::{KeyValue, Validation, in_scope};
