@@ -24,11 +24,11 @@ use crate::error::Error;
 type Event<K> = Result<WatchEvent<DeserializeGuard<K>>, Error>;
 
 /// How many bytes, or else lines, a task decodes: some hundred microseconds of work, far more than a task costs.
-const BATCH_BYTES: usize = 32 << 10;
-const BATCH_LINES: usize = 128;
+const BATCH_BYTES: usize = 128 << 10;
+const BATCH_LINES: usize = 512;
 /// How many batches are decoded, or were decoded and not yet read. Objects need several times the memory of their text, and more of them
 /// would leave the CPU's caches before they are read.
-const MAX_BATCHES: usize = 4;
+const MAX_BATCHES: usize = 3;
 
 /// The events of a watch, in order, as with [`EventStream::guarded`](super::EventStream::guarded).
 ///
