@@ -163,6 +163,9 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
     if !out.sans.is_empty() && !out.tls {
         return Err("--san needs --tls".to_owned());
     }
+    if out.sync && out.data.is_none() {
+        return Err("--sync needs --data".to_owned());
+    }
     Ok(Command::Serve(Box::new(out)))
 }
 
@@ -219,6 +222,7 @@ mod tests {
                 "--bind-address: expected an IP address, such as 0.0.0.0, got \"localhost\"",
             ),
             ("--san a.b", "--san needs --tls"),
+            ("--sync", "--sync needs --data"),
             ("--listen 80", "--listen: expected PORT=ADDRESS:PORT, such as 8080=127.0.0.1:3000, got \"80\""),
             (
                 "--listen 0=127.0.0.1:1",
