@@ -22,12 +22,14 @@ impl ClusterState {
                 key: Key::raw(&key),
                 object,
             });
-            for object in self.load_contents(objects.collect(), saved.revision) {
-                let (key, plural, group) = (&object.key, &object.plural, &object.group);
+            let set_aside = self.load_contents(objects.collect(), saved.revision);
+            for StateEntry { group, plural, key, .. } in &set_aside {
                 tracing::warn!(
-                    "skipped {plural}.{group} {key}: no such kind is served; its CRD does not exist, or its API version is switched off"
+                    "{plural}.{group} {key} stays in {} and is not served: its API version is switched off, or its CRD does not exist",
+                    dir.display()
                 );
             }
+            self.storage.set_aside = set_aside;
         }
         let is_empty = journal.is_outdated();
         self.storage.journal = Some(journal);
@@ -113,7 +115,13 @@ impl Storage {
                 )
             })
         });
-        journal.rewrite(std::iter::once(head).chain(objects))
+        let is_served = |entry: &StateEntry| scheme.by_plural(&entry.group, &entry.plural).is_some();
+        // A CRD that was created meanwhile makes its objects anew.
+        let set_aside = self.set_aside.iter().filter(|entry| !is_served(entry)).map(|entry| {
+            let key = entry.key.to_string();
+            JournalLine::change(store.revision(), &entry.group, &entry.plural, &key, Some(&entry.object))
+        });
+        journal.rewrite(std::iter::once(head).chain(set_aside).chain(objects))
     }
 }
 
@@ -154,6 +162,40 @@ mod tests {
         let names =
             cluster.storage.store.objects(maps.table, None).map(|stored| stored.key.name().to_owned());
         assert_eq!(names.collect::<Vec<_>>(), ["a", "c"]);
+    }
+
+    #[test]
+    fn objects_of_a_version_that_is_switched_off_stay_on_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = |entries: &str| {
+            let mut settings = Settings::default();
+            settings.runtime_config.add(entries).unwrap();
+            let mut cluster = ClusterState::new(settings);
+            cluster.open_data_dir(dir.path(), false).unwrap();
+            cluster
+        };
+        let candidates =
+            |cluster: &ClusterState| cluster.storage.resource("coordination.k8s.io", "leasecandidates");
+        let key = Key::new(Some("default"), "one");
+        let mut cluster = open("api/beta=true");
+        let resource = candidates(&cluster).unwrap();
+        let candidate = json!({
+            "apiVersion": "coordination.k8s.io/v1beta1",
+            "kind": "LeaseCandidate",
+            "metadata": {"name": "one", "namespace": "default", "uid": "u"},
+        });
+        cluster.put(&resource, key.clone(), candidate).unwrap();
+        drop(cluster);
+
+        let mut cluster = open("");
+        assert!(candidates(&cluster).is_none());
+        // As when the changes have outgrown the state.
+        cluster.storage.rewrite_journal().unwrap();
+        drop(cluster);
+
+        let cluster = open("api/beta=true");
+        let table = candidates(&cluster).unwrap().table;
+        assert!(cluster.storage.store.get(table, &key).is_some());
     }
 
     #[test]
