@@ -43,6 +43,14 @@ impl ClusterState {
         Ok(())
     }
 
+    /// Whether every change is journaled in this directory, and waits for the disk if `synced`.
+    pub(crate) fn is_kept_in(&self, dir: &Path, synced: bool) -> bool {
+        self.storage
+            .journal
+            .as_ref()
+            .is_some_and(|journal| journal.is_in(dir) && (journal.is_synced() || !synced))
+    }
+
     /// Why the data directory refused the last write; checks whether it still does.
     pub(crate) fn check_journal(&mut self) -> Result<(), WriteError> {
         self.storage.check_journal()

@@ -177,6 +177,17 @@ impl Journal {
         Ok(())
     }
 
+    /// Whether the file is in this directory.
+    pub(crate) fn is_in(&self, dir: &Path) -> bool {
+        let same = |other: &PathBuf| fs::canonicalize(dir).is_ok_and(|dir| dir == *other);
+        fs::canonicalize(&self.dir).is_ok_and(|own| same(&own))
+    }
+
+    /// Whether [`sync`](Self::sync) waits for the disk.
+    pub(crate) fn is_synced(&self) -> bool {
+        self.synced
+    }
+
     /// Whether the appended changes have outgrown the state.
     pub(crate) fn is_long(&self) -> bool {
         self.size > 2 * self.base_size + SLACK
