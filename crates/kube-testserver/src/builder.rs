@@ -107,7 +107,7 @@ impl Builder {
         self
     }
 
-    /// Keeps the state in a directory, which is created if missing, and starts with the state found there: objects, uids and resourceVersions survive the process, however it ends. The history does not: watches from before a restart get 410. The CA and the keys are kept as well, so kubeconfigs and tokens stay valid. Only the owner may read the files.
+    /// Keeps the state in a directory, which is created if missing, and starts with the state found there: objects, uids and resourceVersions survive the process, however it ends. The history does not: watches from before a restart get 410. The CA and the keys are kept as well, so kubeconfigs and tokens stay valid. Only the owner may read the files. One server at a time uses a directory: another gets [`StartError::Data`] until the last handle of the first is dropped.
     ///
     /// Every change is written to the file before its response. A change that the disk refuses gets 500, `/readyz` fails until a write succeeds, and nothing is lost. The disk is only waited for with [`sync`](Self::sync).
     ///
@@ -134,7 +134,7 @@ impl Builder {
         self
     }
 
-    /// Switches API versions of built-in kinds on or off, as `--runtime-config` of kube-apiserver: `api/beta=true`, `coordination.k8s.io/v1beta1`, `api/all=true,api/alpha=false`. By default only stable versions are served, as on clusters. May be called several times. A version of an object that is stored in another unstable version switches that one on, too.
+    /// Switches API versions of built-in kinds on or off, as `--runtime-config` of kube-apiserver: `api/beta=true`, `coordination.k8s.io/v1beta1`, `api/all=true,api/alpha=false`. By default only stable versions are served, as on clusters. May be called several times. A version of an object that is stored in another unstable version switches that one on, too. In a [`data`](Self::data) directory, objects of versions that are off stay until the version is on again; at the start, a warning in the log counts them.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -161,7 +161,7 @@ impl Builder {
         self
     }
 
-    /// Switches an admission plugin off. All are on by default, as on clusters.
+    /// Switches an admission plugin off. All are on by default, as on clusters. May be called several times. It applies to initial objects, too.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use super::{ClusterState, StateEntry, storage::Storage};
 use crate::{
@@ -23,9 +23,13 @@ impl ClusterState {
                 object,
             });
             let set_aside = self.load_contents(objects.collect(), saved.revision);
-            for StateEntry { group, plural, key, .. } in &set_aside {
+            let mut counts = BTreeMap::new();
+            for StateEntry { group, plural, .. } in &set_aside {
+                *counts.entry((group, plural)).or_insert(0_usize) += 1;
+            }
+            for ((group, plural), count) in counts {
                 tracing::warn!(
-                    "{plural}.{group} {key} stays in {} and is not served: its API version is switched off, or its CRD does not exist",
+                    "{count} objects of {plural}.{group} stay in {} and are not served: their API version is switched off, or their CRD does not exist",
                     dir.display()
                 );
             }

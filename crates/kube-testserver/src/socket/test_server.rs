@@ -193,7 +193,7 @@ pub(crate) async fn open(
     if let Some(name) = sans.iter().find(|name| !is_certificate_name(name)) {
         return Err(StartError::CertificateName { name: name.clone() });
     }
-    // The operating system may bind these, but nobody can connect to them.
+    // The operating system may bind these, but no client can connect to them.
     if address.is_multicast() || address == Ipv4Addr::BROADCAST {
         return Err(StartError::Address { address, source: io::ErrorKind::AddrNotAvailable.into() });
     }

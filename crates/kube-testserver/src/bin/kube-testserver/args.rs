@@ -119,6 +119,10 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             (false, Some(_)) => return Err(format!("{flag} takes no value")),
             (false, None) => OsString::new(),
         };
+        // An empty path is the current directory, which a script with an unset variable does not mean.
+        if takes_value && value.is_empty() {
+            return Err(format!("{flag} needs a value"));
+        }
         match flag.as_str() {
             "--port" => {
                 let text = value.to_string_lossy();
@@ -209,6 +213,7 @@ mod tests {
         assert_eq!((parsed("--tls --help"), parsed("-V")), (Ok(Command::Help), Ok(Command::Version)));
         for (line, problem) in [
             ("--port", "--port needs a value"),
+            ("--data=", "--data needs a value"),
             ("--port 70000", "--port: expected a number from 0 to 65535, got \"70000\""),
             (
                 "--disable-admission-plugins Priority,Foo",
