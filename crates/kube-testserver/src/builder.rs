@@ -4,6 +4,7 @@ use std::{net::IpAddr, path::PathBuf, sync::Arc};
 
 use crate::{
     AdmissionPlugin, ApiServer, BuiltInController, Manifests, RequestRecord, StartError, TestServer, User,
+    clock::Clock,
     cluster::Settings,
     server::Observer,
     socket::{self, Socket},
@@ -106,7 +107,7 @@ impl Builder {
         self
     }
 
-    /// Keeps the state in a directory, which is created if missing, and starts with the state found there: objects, uids and resourceVersions survive the process, however it ends. The history does not: watches from before a restart get 410. The CA and the keys are kept as well, so kubeconfigs and tokens stay valid. Only the owner may read the files.
+    /// Keeps the state in a directory, which is created if missing, and starts with the state found there: objects, uids and resourceVersions survive the process, however it ends. The history does not: watches from before a restart get 410. The CA and the keys are kept as well, so kubeconfigs and tokens stay valid. Only the owner may read the files. One server at a time uses a directory: another gets [`StartError::Data`] until the last handle of the first is dropped.
     ///
     /// Every change is written to the file before its response. A change that the disk refuses gets 500, `/readyz` fails until a write succeeds, and nothing is lost. The disk is only waited for with [`sync`](Self::sync).
     ///
@@ -133,7 +134,7 @@ impl Builder {
         self
     }
 
-    /// Switches API versions of built-in kinds on or off, as `--runtime-config` of kube-apiserver: `api/beta=true`, `coordination.k8s.io/v1beta1`, `api/all=true,api/alpha=false`. By default only stable versions are served, as on clusters. May be called several times. A version of an object that is stored in another unstable version switches that one on, too.
+    /// Switches API versions of built-in kinds on or off, as `--runtime-config` of kube-apiserver: `api/beta=true`, `coordination.k8s.io/v1beta1`, `api/all=true,api/alpha=false`. By default only stable versions are served, as on clusters. May be called several times. A version of an object that is stored in another unstable version switches that one on, too. In a [`data`](Self::data) directory, objects of versions that are off stay until the version is on again; at the start, a warning in the log counts them.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -160,7 +161,7 @@ impl Builder {
         self
     }
 
-    /// Switches an admission plugin off. All are on by default, as on clusters.
+    /// Switches an admission plugin off. All are on by default, as on clusters. May be called several times. It applies to initial objects, too.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -231,7 +232,7 @@ impl Builder {
         self
     }
 
-    /// Starts the server's clock at this time instead of the present; it goes on from there. Certificates are valid at the present time only.
+    /// Starts the server's clock at this time instead of the present; it goes on from there, up to the year 9999. Certificates are valid at the present time only. A time before the year 0 is [`StartError::StartTime`].
     pub fn start_time(mut self, start: jiff::Timestamp) -> Self {
         self.settings.start_time = Some(start);
         self
@@ -285,7 +286,7 @@ impl Builder {
         self
     }
 
-    /// Serves the state of an existing server: for a second socket, or to reopen one after a shutdown. Settings of the state ([`history`](Self::history), [`without`](Self::without)) are those of that server.
+    /// Serves the state of an existing server: for a second socket, or to reopen one after a shutdown. The settings of the state are those of that server: another choice, such as [`with_rbac`](Self::with_rbac) for a server without RBAC or another [`data`](Self::data) directory, is [`StartError::ExistingServer`]. Initial objects and users are added to it.
     pub fn api(mut self, api: ApiServer) -> Self {
         self.api = Some(api);
         self
@@ -293,11 +294,22 @@ impl Builder {
 
     /// The server without a socket.
     ///
-    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`] when an entry is invalid, [`StartError::Data`] when the data directory cannot be used.
+    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`] when an entry is invalid, [`StartError::Data`] when the data directory cannot be used, [`StartError::ExistingServer`] when a setting contradicts [`api`](Self::api).
     pub fn service(mut self) -> Result<ApiServer, StartError> {
+        if let Some(start) = self.settings.start_time.filter(|start| !Clock::can_start_at(*start)) {
+            return Err(StartError::StartTime { start });
+        }
         for entries in &self.runtime_config {
             let config = &mut self.settings.runtime_config;
             config.add(entries).map_err(|why| StartError::RuntimeConfig(why.to_string()))?;
+        }
+        if let Some(api) = &self.api {
+            let conflict = self.settings.conflict_with(api.settings());
+            let other_dir = self.data.as_ref().filter(|dir| !api.is_kept_in(dir, self.sync));
+            if let Some(setting) = conflict.or(other_dir.map(|_| "data or sync")) {
+                return Err(StartError::ExistingServer { setting });
+            }
+            self.data = None; // open already
         }
         let mut api = self.api.unwrap_or_else(|| ApiServer::with_settings(self.settings));
         if let Some(observer) = self.observer {
@@ -324,11 +336,10 @@ impl Builder {
     ///
     /// [`StartError`] says what failed.
     pub async fn start(self) -> Result<TestServer, StartError> {
-        let socket = self.socket.clone();
-        let access = self.settings.rbac;
-        let admin = access.then(User::admin);
-        let users = admin.into_iter().chain(self.users.clone()).collect();
-        let data = self.data.clone();
-        socket::open(socket, users, data.as_deref(), self.service()?).await
+        let (socket, users, data) = (self.socket.clone(), self.users.clone(), self.data.clone());
+        let api = self.service()?;
+        let admin = api.settings().rbac.then(User::admin);
+        let users = admin.into_iter().chain(users).collect();
+        socket::open(socket, users, data.as_deref(), api).await
     }
 }

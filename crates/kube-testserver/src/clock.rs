@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use jiff::Timestamp;
+use jiff::{Timestamp, tz::TimeZone};
 use tokio::{sync::watch, time::Instant};
 
 /// A clock; clones share its time.
@@ -18,6 +18,11 @@ impl Clock {
     pub(crate) fn new(start: Option<Timestamp>) -> Self {
         let wall = start.unwrap_or_else(Timestamp::now);
         Self { wall, start: Instant::now(), ahead: Arc::default() }
+    }
+
+    /// Whether this time can be written as a `metadata` timestamp, whose year has four digits and no sign.
+    pub(crate) fn can_start_at(start: Timestamp) -> bool {
+        start.to_zoned(TimeZone::UTC).year() >= 0
     }
 
     /// The current time as a `metadata` timestamp: whole seconds, UTC.

@@ -10,7 +10,7 @@ use http::{HeaderValue, Request, Response};
 use hyper::rt::Executor;
 use tokio::time::Instant;
 use tower::retry::RetryLayer;
-use tower::{BoxError, ServiceBuilder};
+use tower::{BoxError, ServiceBuilder, ServiceExt};
 use tower_service::Service;
 
 use super::ConfigExt;
@@ -99,7 +99,9 @@ where
 /// Builds the stack for `config` over a transport of the caller, such as a server in the same process. Settings of connections have no
 /// effect.
 pub(crate) fn compose_over(config: &Config, transport: impl Stack) -> Result<impl Stack, Error> {
-    above(config, Credential::from_config(config).map_err(Error::Auth)?, transport)
+    // Ready at once: the wait for the transport is part of the request, so that the time limits above include it.
+    let ready = tower::service_fn(move |request| transport.clone().oneshot(request));
+    above(config, Credential::from_config(config).map_err(Error::Auth)?, ready)
 }
 
 /// The layers above a transport.
@@ -137,7 +139,6 @@ fn with_user_agent(mut request: Request<Body>) -> Request<Body> {
 #[cfg(test)]
 mod tests {
     use hyper_util::rt::TokioExecutor;
-    use tower::ServiceExt;
 
     use super::*;
     use crate::transport::{MemoryIo, boxed};

@@ -1,9 +1,14 @@
 //! A client with the layers of a real one over a server in the process, under paused time.
 
-use std::time::Duration;
+use std::{
+    convert::Infallible,
+    future::Ready,
+    task::{Context, Poll},
+    time::Duration,
+};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_client::{Api, Client, Config};
+use kube_client::{Api, Client, Config, client::Body};
 use kube_testserver::{Fault, FaultResponse, Match, TestServer, User};
 use tokio::time::Instant;
 
@@ -51,4 +56,32 @@ async fn the_credentials_and_the_namespace_of_the_configuration_are_used() {
     config.auth_info.token = Some("secret".to_owned().into());
     let error = list(&config).await.unwrap_err().to_string();
     assert!(error.contains(r#"User "ann" cannot list resource "configmaps""#), "{error}");
+}
+
+/// As a server whose connections are all in use.
+#[derive(Clone)]
+struct NeverReady;
+
+impl tower::Service<http::Request<Body>> for NeverReady {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = Ready<Result<Self::Response, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Pending
+    }
+
+    fn call(&mut self, _: http::Request<Body>) -> Self::Future {
+        unreachable!("it was never ready")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transport_that_is_never_ready_is_detected() {
+    let mut config = config();
+    config.default_retry = false;
+    let maps: Api<ConfigMap> = Api::default_namespaced(Client::with_transport(&config, NeverReady).unwrap());
+    let params = Default::default();
+    let listed = tokio::time::timeout(Duration::from_secs(120), maps.list(&params));
+    listed.await.expect("the time limit of the configuration applies").unwrap_err();
 }

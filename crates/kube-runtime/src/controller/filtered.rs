@@ -53,7 +53,8 @@ where
     /// Like [`filter`](Self::filter), for a property of the metadata.
     ///
     /// With a compact cache (`watcher::Config::compact_cache`) it is cheaper, because the metadata are read without the rest of the object.
-    /// With other caches the metadata are copied for each change.
+    /// With other caches the metadata are copied for each change. The predicate sees neither `types` nor what the configuration prunes.
+    /// In a compact cache, an object whose metadata cannot be decoded always triggers.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

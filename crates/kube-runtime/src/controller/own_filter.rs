@@ -160,7 +160,8 @@ where
             OwnPredicate::Object(predicate) => {
                 cache.decode(object).map_or(Ok(None), |object| state_of(&**predicate, &*object, ()))
             }
-            OwnPredicate::Metadata(predicate) => CompactCache::<K>::metadata(object)
+            OwnPredicate::Metadata(predicate) => cache
+                .metadata(object)
                 .map_or(Ok(None), |metadata| state_of(&**predicate, &only_metadata(metadata), ())),
         });
         triggers.into_iter().flatten()

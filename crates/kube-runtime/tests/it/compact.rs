@@ -219,10 +219,20 @@ async fn a_controller_reports_an_undecodable_object_and_reconciles_the_others() 
 
 /// How often the reconciler runs while an object is created, labelled and given data.
 async fn reconciles(filter: impl FnOnce(Controller<ConfigMap>) -> Controller<ConfigMap>) -> usize {
+    let patches = [json!({ "metadata": { "labels": { "x": "1" } } }), json!({ "data": { "size": "1" } })];
+    reconciles_after(patches, Config::default(), filter).await
+}
+
+/// How often the reconciler runs while an object is created and patched.
+async fn reconciles_after<const N: usize>(
+    patches: [Value; N],
+    config: Config,
+    filter: impl FnOnce(Controller<ConfigMap>) -> Controller<ConfigMap>,
+) -> usize {
     let (_server, client) = server();
     let maps = config_maps(&client);
     maps.add(named::<ConfigMap>("a")).await;
-    let controller = filter(Controller::new(maps.clone(), Config::default().compact_cache()));
+    let controller = filter(Controller::new(maps.clone(), config.compact_cache()));
     let (store, count) = (controller.store(), Arc::new(AtomicUsize::new(0)));
     let output = controller.run(
         async |_: Arc<ConfigMap>, count: Arc<AtomicUsize>| {
@@ -244,8 +254,9 @@ async fn reconciles(filter: impl FnOnce(Controller<ConfigMap>) -> Controller<Con
             tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         }
     };
-    patch(json!({ "metadata": { "labels": { "x": "1" } } })).await;
-    patch(json!({ "data": { "size": "1" } })).await;
+    for change in patches {
+        patch(change).await;
+    }
     running.abort();
     count.load(Ordering::Relaxed)
 }
@@ -261,6 +272,18 @@ async fn predicates_see_the_object_or_only_its_metadata() {
         Some(map.meta().name.as_ref().map_or(0, |name| name.len() as u64))
     };
     assert_eq!(reconciles(|controller| controller.filter_metadata(name)).await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn predicates_do_not_see_pruned_metadata() {
+    let annotated = |key: &str| json!({ "metadata": { "annotations": { key: "1" } } });
+    let patches = || [annotated("own"), annotated("kubectl.kubernetes.io/last-applied-configuration")];
+    let pruned = || Config::default().prune(Prune::default().last_applied());
+    let of_metadata = |controller: Controller<ConfigMap>| controller.filter_metadata(predicates::annotations);
+    let of_object = |controller: Controller<ConfigMap>| controller.filter(predicates::annotations);
+    assert_eq!(reconciles_after(patches(), Config::default(), of_metadata).await, 3);
+    assert_eq!(reconciles_after(patches(), pruned(), of_object).await, 2);
+    assert_eq!(reconciles_after(patches(), pruned(), of_metadata).await, 2);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use super::{ClusterState, StateEntry, storage::Storage};
 use crate::{
@@ -22,12 +22,18 @@ impl ClusterState {
                 key: Key::raw(&key),
                 object,
             });
-            for object in self.load_contents(objects.collect(), saved.revision) {
-                let (key, plural, group) = (&object.key, &object.plural, &object.group);
+            let set_aside = self.load_contents(objects.collect(), saved.revision);
+            let mut counts = BTreeMap::new();
+            for StateEntry { group, plural, .. } in &set_aside {
+                *counts.entry((group, plural)).or_insert(0_usize) += 1;
+            }
+            for ((group, plural), count) in counts {
                 tracing::warn!(
-                    "skipped {plural}.{group} {key}: no such kind is served; its CRD does not exist, or its API version is switched off"
+                    "{count} objects of {plural}.{group} stay in {} and are not served: their API version is switched off, or their CRD does not exist",
+                    dir.display()
                 );
             }
+            self.storage.set_aside = set_aside;
         }
         let is_empty = journal.is_outdated();
         self.storage.journal = Some(journal);
@@ -39,6 +45,14 @@ impl ClusterState {
         self.run_tasks();
         self.sync_journal()?;
         Ok(())
+    }
+
+    /// Whether every change is journaled in this directory, and waits for the disk if `synced`.
+    pub(crate) fn is_kept_in(&self, dir: &Path, synced: bool) -> bool {
+        self.storage
+            .journal
+            .as_ref()
+            .is_some_and(|journal| journal.is_in(dir) && (journal.is_synced() || !synced))
     }
 
     /// Why the data directory refused the last write; checks whether it still does.
@@ -113,7 +127,13 @@ impl Storage {
                 )
             })
         });
-        journal.rewrite(std::iter::once(head).chain(objects))
+        let is_served = |entry: &StateEntry| scheme.by_plural(&entry.group, &entry.plural).is_some();
+        // A CRD that was created meanwhile makes its objects anew.
+        let set_aside = self.set_aside.iter().filter(|entry| !is_served(entry)).map(|entry| {
+            let key = entry.key.to_string();
+            JournalLine::change(store.revision(), &entry.group, &entry.plural, &key, Some(&entry.object))
+        });
+        journal.rewrite(std::iter::once(head).chain(set_aside).chain(objects))
     }
 }
 
@@ -154,6 +174,40 @@ mod tests {
         let names =
             cluster.storage.store.objects(maps.table, None).map(|stored| stored.key.name().to_owned());
         assert_eq!(names.collect::<Vec<_>>(), ["a", "c"]);
+    }
+
+    #[test]
+    fn objects_of_a_version_that_is_switched_off_stay_on_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = |entries: &str| {
+            let mut settings = Settings::default();
+            settings.runtime_config.add(entries).unwrap();
+            let mut cluster = ClusterState::new(settings);
+            cluster.open_data_dir(dir.path(), false).unwrap();
+            cluster
+        };
+        let candidates =
+            |cluster: &ClusterState| cluster.storage.resource("coordination.k8s.io", "leasecandidates");
+        let key = Key::new(Some("default"), "one");
+        let mut cluster = open("api/beta=true");
+        let resource = candidates(&cluster).unwrap();
+        let candidate = json!({
+            "apiVersion": "coordination.k8s.io/v1beta1",
+            "kind": "LeaseCandidate",
+            "metadata": {"name": "one", "namespace": "default", "uid": "u"},
+        });
+        cluster.put(&resource, key.clone(), candidate).unwrap();
+        drop(cluster);
+
+        let mut cluster = open("");
+        assert!(candidates(&cluster).is_none());
+        // As when the changes have outgrown the state.
+        cluster.storage.rewrite_journal().unwrap();
+        drop(cluster);
+
+        let cluster = open("api/beta=true");
+        let table = candidates(&cluster).unwrap().table;
+        assert!(cluster.storage.store.get(table, &key).is_some());
     }
 
     #[test]

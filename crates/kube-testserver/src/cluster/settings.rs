@@ -41,6 +41,32 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// The call of the builder that chose another value than a server with these `other` settings has, if there is one. Defaults are not
+    /// chosen.
+    pub(crate) fn conflict_with(&self, other: &Self) -> Option<&'static str> {
+        // Names every field, so that a new setting is not forgotten.
+        let Self { history, disabled, runtime_config, disabled_plugins, rbac, seed, start_time } =
+            Self::default();
+        let conflicts = [
+            ("history", self.history != history && self.history != other.history),
+            ("with or without", self.disabled != disabled && self.disabled != other.disabled),
+            (
+                "runtime_config",
+                self.runtime_config != runtime_config && self.runtime_config != other.runtime_config,
+            ),
+            (
+                "disable_admission_plugin",
+                self.disabled_plugins != disabled_plugins && self.disabled_plugins != other.disabled_plugins,
+            ),
+            ("with_rbac", self.rbac != rbac && self.rbac != other.rbac),
+            ("seed", self.seed != seed && self.seed != other.seed),
+            ("start_time", self.start_time != start_time && self.start_time != other.start_time),
+        ];
+        conflicts.into_iter().find(|(_, conflicts)| *conflicts).map(|(name, _)| name)
+    }
+}
+
 /// A controller that is part of the server, like those of a cluster's controller manager and its nodes. Controllers that clean up are on unless switched off with [`Builder::without`](crate::Builder::without); controllers that create and run pods are off unless switched on with [`Builder::with`](crate::Builder::with), so that they do not interfere with a controller under test.
 ///
 /// Controllers run within the request that triggers them: when it returns, they have finished.

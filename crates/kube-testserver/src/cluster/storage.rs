@@ -19,6 +19,8 @@ pub(super) struct Storage {
     runtime_config: RuntimeConfig,
     /// Custom resources whose CRD was deleted; their history can still be read.
     unserved: Vec<Arc<Resource>>,
+    /// Objects of the data directory whose resource is not served, such as those of an API version that is switched off. They stay there.
+    pub(super) set_aside: Vec<StateEntry>,
     /// Present with a data directory.
     pub(super) journal: Option<Journal>,
     /// Increases whenever the whole state is replaced: positions in the history are then invalid.
@@ -39,7 +41,8 @@ impl Storage {
     pub(super) fn new(history: usize, runtime_config: RuntimeConfig) -> Self {
         let mut store = Store::new(history);
         let scheme = Scheme::serving(&mut store, &runtime_config);
-        Self { store, scheme, runtime_config, unserved: Vec::new(), journal: None, incarnation: 0 }
+        let (unserved, set_aside) = (Vec::new(), Vec::new());
+        Self { store, scheme, runtime_config, unserved, set_aside, journal: None, incarnation: 0 }
     }
 
     /// Drops all objects and custom resources; the next change gets the revision after this one.
@@ -47,6 +50,7 @@ impl Storage {
         self.store = self.store.restarted_at(revision);
         self.scheme = Scheme::serving(&mut self.store, &self.runtime_config);
         self.unserved.clear();
+        self.set_aside.clear();
     }
 
     /// Stores a new version of an object. On error nothing has changed.

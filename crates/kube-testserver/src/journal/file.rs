@@ -68,7 +68,7 @@ impl From<WriteError> for DataError {
 #[non_exhaustive]
 pub enum DataError {
     /// A file operation failed.
-    #[error("cannot use {} as data directory", path.display())]
+    #[error("cannot use {path:?} as data directory")]
     Io {
         /// The directory, or the file in it.
         path: PathBuf,
@@ -106,6 +106,10 @@ impl Journal {
     /// Opens a directory, created if missing, and reads its state. An unfinished last line is cut off. The file of a new directory is empty until the first [`rewrite`](Self::rewrite).
     pub(crate) fn open(dir: &Path, synced: bool) -> Result<(Self, PersistedState), DataError> {
         let refused = |source| DataError::Io { path: dir.into(), source };
+        // It would be the current directory.
+        if dir.as_os_str().is_empty() {
+            return Err(refused(io::Error::new(io::ErrorKind::InvalidInput, "its path is empty")));
+        }
         fs::create_dir_all(dir).map_err(refused)?;
         let lock = open_private(&dir.join("lock"), OpenOptions::new().append(true)).map_err(refused)?;
         match lock.try_lock() {
@@ -175,6 +179,17 @@ impl Journal {
             self.unsynced = false;
         }
         Ok(())
+    }
+
+    /// Whether the file is in this directory.
+    pub(crate) fn is_in(&self, dir: &Path) -> bool {
+        let same = |other: &PathBuf| fs::canonicalize(dir).is_ok_and(|dir| dir == *other);
+        fs::canonicalize(&self.dir).is_ok_and(|own| same(&own))
+    }
+
+    /// Whether [`sync`](Self::sync) waits for the disk.
+    pub(crate) fn is_synced(&self) -> bool {
+        self.synced
     }
 
     /// Whether the appended changes have outgrown the state.
@@ -324,6 +339,16 @@ mod tests {
 
     fn saved(dir: &Path) -> Result<PersistedState, DataError> {
         Journal::open(dir, false).map(|(_, saved)| saved)
+    }
+
+    #[test]
+    fn an_empty_path_is_not_the_current_directory() {
+        let refused = saved(Path::new("")).unwrap_err();
+        let why = std::error::Error::source(&refused).unwrap().to_string();
+        assert_eq!(
+            (refused.to_string().as_str(), why.as_str()),
+            (r#"cannot use "" as data directory"#, "its path is empty")
+        );
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub struct ApiServer {
     /// Upgraded connections that were made through this handle and its clones.
     connections: Arc<StreamConnections>,
     kubelet: Kubelet,
+    /// What the state was configured with.
+    settings: Arc<Settings>,
 }
 
 /// A server cannot rewind to a resourceVersion that is older than its history.
@@ -68,12 +70,13 @@ impl ApiServer {
 
     pub(crate) fn with_settings(settings: Settings) -> Self {
         let user = if settings.rbac { User::admin() } else { User::system_admin() };
-        let cluster = ClusterState::new(settings);
+        let cluster = ClusterState::new(settings.clone());
         let kubelet = cluster.kubelet.clone();
         let (cluster, cut) = (Arc::new(Mutex::new(cluster)), Arc::new(watch::Sender::new(0)));
         let identity = Arc::new(user.with_implicit_group());
         let (faults, connections) = (FaultRules::default(), Arc::new(StreamConnections::new()));
-        Self { cluster, faults, identity, observer: None, cut, connections, kubelet }
+        let settings = Arc::new(settings);
+        Self { cluster, faults, identity, observer: None, cut, connections, kubelet, settings }
     }
 
     /// Injects a fault into matching requests from now on, through any handle or socket. If several rules match a request, the one added first applies.
@@ -94,6 +97,16 @@ impl ApiServer {
     /// Removes all faults. Faults in progress continue: a stalled request stays stalled.
     pub fn clear_faults(&self) {
         self.faults.clear();
+    }
+
+    /// What the state was configured with.
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether every change is journaled in this directory, and waits for the disk if `synced`.
+    pub(crate) fn is_kept_in(&self, dir: &Path, synced: bool) -> bool {
+        self.cluster.lock().is_kept_in(dir, synced)
     }
 
     /// Loads the state in a data directory and journals every change there.

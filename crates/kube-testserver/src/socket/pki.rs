@@ -5,7 +5,7 @@ use rcgen::{
     KeyUsagePurpose,
 };
 
-use rustls::pki_types::{CertificateDer, pem::PemObject};
+use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 
 use super::StartError;
 use crate::{
@@ -21,15 +21,11 @@ pub(super) struct Pki {
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// Whether a server certificate can have this name: an IP address, or a DNS name, which may begin with `*.`.
+/// Whether a server certificate can have this name, so that clients find it: an IP address, or a DNS name, which may begin with `*.`.
 pub(super) fn is_certificate_name(name: &str) -> bool {
-    let label = |label: &str| {
-        !label.is_empty()
-            && label.len() <= 63
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
-    };
-    let host = name.strip_prefix("*.").unwrap_or(name);
-    name.parse::<IpAddr>().is_ok() || name.len() <= 253 && host.split('.').all(label)
+    let is_dns = |name: &str| matches!(ServerName::try_from(name), Ok(ServerName::DnsName(_)));
+    // Certificates have names without the dot of the root.
+    name.parse::<IpAddr>().is_ok() || is_dns(name.strip_prefix("*.").unwrap_or(name)) && !name.ends_with('.')
 }
 
 /// The names that every server certificate has.
@@ -200,6 +196,11 @@ mod tests {
             ("a..b", false),
             ("a.*.b", false),
             ("bücher.example", false),
+            ("-a.example", false),
+            ("a-.example", false),
+            ("192.0.2", false),
+            ("*.192.0.2.1", false),
+            ("a.example.", false),
             (long.as_str(), false),
         ] {
             assert_eq!(is_certificate_name(name), valid, "{name:?}");

@@ -97,9 +97,23 @@ pub enum StartError {
     /// An initial object cannot be read or was rejected.
     #[error("cannot load the initial objects")]
     Objects(#[from] LoadError),
+    /// Timestamps of objects have years from 0 to 9999.
+    #[error(
+        "cannot start the clock at {start}: expected a time from 0000-01-01T00:00:00Z to 9999-12-30T22:00:00Z"
+    )]
+    StartTime {
+        /// The time in [`Builder::start_time`](crate::Builder::start_time).
+        start: jiff::Timestamp,
+    },
     /// An entry of [`Builder::runtime_config`](crate::Builder::runtime_config) is invalid; the text names it and what was expected.
     #[error("{0}")]
     RuntimeConfig(String),
+    /// A setting of the state differs from that of the server in [`Builder::api`](crate::Builder::api).
+    #[error("cannot change `{setting}` of an existing server: expected what the server was built with")]
+    ExistingServer {
+        /// The call of the builder.
+        setting: &'static str,
+    },
     /// The data directory cannot be used.
     #[error("cannot use the data directory")]
     Data(#[from] DataError),
@@ -179,8 +193,15 @@ pub(crate) async fn open(
     if let Some(name) = sans.iter().find(|name| !is_certificate_name(name)) {
         return Err(StartError::CertificateName { name: name.clone() });
     }
+    // The operating system may bind these, but no client can connect to them.
+    if address.is_multicast() || address == Ipv4Addr::BROADCAST {
+        return Err(StartError::Address { address, source: io::ErrorKind::AddrNotAvailable.into() });
+    }
     let bound = Listener::bind((address, port).into()).await.map_err(|source| match source.kind() {
-        io::ErrorKind::AddrNotAvailable => StartError::Address { address, source },
+        // A link-local IPv6 address without its interface is invalid.
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::InvalidInput => {
+            StartError::Address { address, source }
+        }
         _ => StartError::Bind { port, source },
     })?;
     if !address.is_unspecified() {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use kube_testserver::{BuiltInController, TestServer};
 use serde_json::json;
 
@@ -53,4 +54,22 @@ async fn a_seeded_server_goes_on_with_new_uids_after_a_restart() {
     drop(client);
     let second = open().post(CONFIG_MAPS, config_map("b")).await.ok();
     assert_ne!(first["metadata"]["uid"], second["metadata"]["uid"]);
+}
+
+/// The first and the last time that timestamps can say, and what comes after.
+#[tokio::test(start_paused = true)]
+async fn the_clock_starts_within_the_years_of_timestamps() {
+    let at = |start: Timestamp| TestServer::builder().start_time(start).service();
+    for start in ["0000-01-01T00:00:00Z", "9999-12-30T22:00:00Z"] {
+        let client = TestClient { api: at(start.parse().unwrap()).unwrap() };
+        client.api.advance(Duration::from_secs(3600));
+        let made = client.post(CONFIG_MAPS, config_map("a")).await.ok();
+        let time = made["metadata"]["creationTimestamp"].as_str().unwrap();
+        assert!(time.len() == start.len() && time.parse::<Timestamp>().is_ok(), "{time}");
+    }
+    let refused = at(Timestamp::MIN).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        "cannot start the clock at -009999-01-02T01:59:59Z: expected a time from 0000-01-01T00:00:00Z to 9999-12-30T22:00:00Z"
+    );
 }

@@ -1,7 +1,7 @@
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kube_testserver::{StartError, TestServer};
+use kube_testserver::{AdmissionPlugin, ApiServer, BuiltInController, StartError, TestServer};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
@@ -118,13 +118,13 @@ async fn it_listens_on_another_address() {
     let reached = std::net::SocketAddr::from((other, all.addr().port()));
     assert_eq!(get(reached, "/version").await.status(), 200);
 
-    // 192.0.2.0/24 is reserved for documentation.
-    let documentation = std::net::Ipv4Addr::new(192, 0, 2, 1);
-    let refused = TestServer::builder().bind_address(documentation).start().await.unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "cannot listen on the address 192.0.2.1: expected an address of this machine"
-    );
+    // 192.0.2.0/24 is reserved for documentation. The others are a link-local address without its interface, multicast and broadcast.
+    for other in ["192.0.2.1", "fe80::1", "224.0.0.1", "255.255.255.255"] {
+        let address: std::net::IpAddr = other.parse().unwrap();
+        let refused = TestServer::builder().bind_address(address).start().await.unwrap_err();
+        let expected = format!("cannot listen on the address {other}: expected an address of this machine");
+        assert_eq!(refused.to_string(), expected);
+    }
 }
 
 /// Long queries are accepted; longer URIs get 414.
@@ -141,4 +141,57 @@ async fn uris_have_a_limit() {
     tokio::io::AsyncReadExt::read_exact(&mut tcp, &mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 414");
     assert_eq!(get(server.addr(), "/version").await.status(), 200);
+}
+
+/// The kubeconfig of a second socket has the administrator of the existing server.
+#[tokio::test]
+async fn an_existing_server_keeps_its_settings_on_another_socket() {
+    let api = TestServer::builder().with_rbac().service().unwrap();
+    let server = TestServer::builder().api(api.clone()).start().await.unwrap();
+    let kubeconfig = server.kubeconfig();
+    let token = kubeconfig.lines().find_map(|line| line.split_once("{\"token\":\"")?.1.strip_suffix("\"}"));
+    let token = token.expect("the administrator has a token");
+    let tcp = TcpStream::connect(server.addr()).await.unwrap();
+    let (mut send, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(tcp)).await.unwrap();
+    tokio::spawn(connection);
+    let uri = format!("http://{}/api/v1/pods", server.addr());
+    let request = http::Request::get(uri).header("authorization", format!("Bearer {token}"));
+    let response = send.send_request(request.body(Empty::<Bytes>::new()).unwrap()).await.unwrap();
+    assert_eq!(response.status(), 200);
+
+    let dir = tempfile::tempdir().unwrap();
+    let again = TestServer::builder().with_rbac().api(api.clone());
+    again.service().expect("the same settings");
+    let existing = || TestServer::builder().api(api.clone());
+    for (builder, setting) in [
+        (existing().seed(1), "seed"),
+        (existing().start_time(jiff::Timestamp::UNIX_EPOCH), "start_time"),
+        (existing().history(5), "history"),
+        (existing().runtime_config("api/all=true"), "runtime_config"),
+        (existing().disable_admission_plugin(AdmissionPlugin::Priority), "disable_admission_plugin"),
+        (existing().without(BuiltInController::GarbageCollection), "with or without"),
+        (existing().data(dir.path()), "data or sync"),
+        (TestServer::builder().with_rbac().api(ApiServer::new()), "with_rbac"),
+    ] {
+        let refused = builder.service().unwrap_err().to_string();
+        let expected = format!(
+            "cannot change `{setting}` of an existing server: expected what the server was built with"
+        );
+        assert_eq!(refused, expected);
+    }
+}
+
+/// Reopened with its directory, the server has the CA that it had.
+#[tokio::test]
+async fn a_socket_is_reopened_with_its_data_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let builder = TestServer::builder().data(dir.path()).tls();
+    let server = builder.clone().start().await.unwrap();
+    let (api, port, kubeconfig) = (server.api(), server.addr().port(), server.kubeconfig());
+    server.shutdown().await;
+    let again = builder.clone().port(port).api(api.clone()).start().await.unwrap();
+    assert_eq!(again.kubeconfig(), kubeconfig);
+    let refused = builder.sync().api(api).start().await.unwrap_err();
+    assert!(matches!(refused, StartError::ExistingServer { setting: "data or sync" }));
 }

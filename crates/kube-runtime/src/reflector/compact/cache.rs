@@ -101,9 +101,9 @@ impl<K: Lookup + 'static> CompactCache<K> {
         self.shared.contains(object)
     }
 
-    /// The metadata of an object, without the rest of it. An error is logged.
-    pub(crate) fn metadata(object: &CompactObject) -> Option<ObjectMeta> {
-        Decoder::<K>::metadata(object)
+    /// The metadata of an object, without the rest of it and what is pruned. An error is logged.
+    pub(crate) fn metadata(&self, object: &CompactObject) -> Option<ObjectMeta> {
+        self.decoder.metadata(object)
     }
 }
 

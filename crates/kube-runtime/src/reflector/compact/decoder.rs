@@ -4,9 +4,9 @@ use super::object::CompactObject;
 use crate::reflector::{Lookup, ObjectKey, store::Undecodable};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_client::client::{Prune, decode_object};
-use kube_core::{Resource, TypeMeta, error_boundary::InvalidObject, object::DefaultTypes};
+use kube_core::{PartialObjectMeta, Resource, TypeMeta, error_boundary::InvalidObject, object::DefaultTypes};
 use quick_cache::{Weighter, sync::Cache};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use std::sync::{Arc, OnceLock};
 
 /// The memory of the objects that stay decoded.
@@ -101,17 +101,16 @@ impl<K> Decoder<K> {
         self.recent.insert(object.id(), Recent { object: Arc::clone(decoded), weight });
     }
 
-    /// The metadata, without the rest of the object. An error is logged.
-    pub(super) fn metadata(object: &CompactObject) -> Option<ObjectMeta> {
-        #[derive(Deserialize)]
-        struct Head {
-            #[serde(default)]
-            metadata: ObjectMeta,
-        }
-        let head = serde_json::from_slice::<Head>(&object.json()?);
-        head.inspect_err(|error| tracing::error!(%error, ?object, "its metadata cannot be decoded"))
+    /// The metadata, without the rest of the object and what is pruned. An error is logged.
+    pub(super) fn metadata(&self, object: &CompactObject) -> Option<ObjectMeta> {
+        let prune = self.prune.get_or_init(Prune::default);
+        let decoded = decode_object::<PartialObjectMeta<K>>(&object.json()?, &self.types, prune);
+        decoded
+            .inspect_err(|invalid| {
+                tracing::error!(error = invalid.error, ?object, "its metadata cannot be decoded")
+            })
             .ok()
-            .map(|head| head.metadata)
+            .map(|decoded| decoded.metadata)
     }
 }
 

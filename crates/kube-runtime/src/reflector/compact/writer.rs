@@ -20,7 +20,8 @@ use std::{fmt, future::ready, hash::Hash, sync::Arc};
 /// A new store that keeps its objects compressed, and the writer that fills it.
 ///
 /// For collections whose objects are many and read seldom. An object takes a twentieth to a fifth of its JSON and some hundred bytes, and
-/// is decoded when it is read. The objects that were used last stay decoded, in about 16 MiB.
+/// is decoded when it is read. The objects that were used last stay decoded, in about 16 MiB. Fields that the configuration
+/// [prunes](watcher::Config::prune) are skipped when an object is decoded; its compressed JSON contains them.
 ///
 /// ```
 /// use futures::TryStreamExt;

@@ -119,6 +119,10 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             (false, Some(_)) => return Err(format!("{flag} takes no value")),
             (false, None) => OsString::new(),
         };
+        // An empty path is the current directory, which a script with an unset variable does not mean.
+        if takes_value && value.is_empty() {
+            return Err(format!("{flag} needs a value"));
+        }
         match flag.as_str() {
             "--port" => {
                 let text = value.to_string_lossy();
@@ -163,6 +167,9 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
     if !out.sans.is_empty() && !out.tls {
         return Err("--san needs --tls".to_owned());
     }
+    if out.sync && out.data.is_none() {
+        return Err("--sync needs --data".to_owned());
+    }
     Ok(Command::Serve(Box::new(out)))
 }
 
@@ -206,6 +213,7 @@ mod tests {
         assert_eq!((parsed("--tls --help"), parsed("-V")), (Ok(Command::Help), Ok(Command::Version)));
         for (line, problem) in [
             ("--port", "--port needs a value"),
+            ("--data=", "--data needs a value"),
             ("--port 70000", "--port: expected a number from 0 to 65535, got \"70000\""),
             (
                 "--disable-admission-plugins Priority,Foo",
@@ -219,6 +227,7 @@ mod tests {
                 "--bind-address: expected an IP address, such as 0.0.0.0, got \"localhost\"",
             ),
             ("--san a.b", "--san needs --tls"),
+            ("--sync", "--sync needs --data"),
             ("--listen 80", "--listen: expected PORT=ADDRESS:PORT, such as 8080=127.0.0.1:3000, got \"80\""),
             (
                 "--listen 0=127.0.0.1:1",
