@@ -49,22 +49,24 @@ impl Settings {
         let Self { history, disabled, runtime_config, disabled_plugins, rbac, seed, start_time } =
             Self::default();
         let conflicts = [
-            ("history", self.history != history && self.history != other.history),
-            ("with or without", self.disabled != disabled && self.disabled != other.disabled),
-            (
-                "runtime_config",
-                self.runtime_config != runtime_config && self.runtime_config != other.runtime_config,
-            ),
+            ("history", conflicts(&self.history, &history, &other.history)),
+            ("with or without", conflicts(&self.disabled, &disabled, &other.disabled)),
+            ("runtime_config", conflicts(&self.runtime_config, &runtime_config, &other.runtime_config)),
             (
                 "disable_admission_plugin",
-                self.disabled_plugins != disabled_plugins && self.disabled_plugins != other.disabled_plugins,
+                conflicts(&self.disabled_plugins, &disabled_plugins, &other.disabled_plugins),
             ),
-            ("with_rbac", self.rbac != rbac && self.rbac != other.rbac),
-            ("seed", self.seed != seed && self.seed != other.seed),
-            ("start_time", self.start_time != start_time && self.start_time != other.start_time),
+            ("with_rbac", conflicts(&self.rbac, &rbac, &other.rbac)),
+            ("seed", conflicts(&self.seed, &seed, &other.seed)),
+            ("start_time", conflicts(&self.start_time, &start_time, &other.start_time)),
         ];
         conflicts.into_iter().find(|(_, conflicts)| *conflicts).map(|(name, _)| name)
     }
+}
+
+/// Whether a value was chosen that is not the one of the other server.
+fn conflicts<T: PartialEq>(own: &T, default: &T, other: &T) -> bool {
+    own != default && own != other
 }
 
 /// A controller that is part of the server, like those of a cluster's controller manager and its nodes. Controllers that clean up are on unless switched off with [`Builder::without`](crate::Builder::without); controllers that create and run pods are off unless switched on with [`Builder::with`](crate::Builder::with), so that they do not interfere with a controller under test.

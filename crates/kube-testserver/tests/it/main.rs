@@ -35,9 +35,8 @@ mod namespaces;
 mod patches;
 mod pods;
 mod recorded_patches;
-mod reviews;
-
 mod representations;
+mod reviews;
 mod sockets;
 // The binary needs all features.
 #[cfg(all(
