@@ -91,7 +91,7 @@ fn target(measured: &Measured, metric: &str) -> Option<Target> {
         (Case::Watch { pruned: false, .. }, "µs per event" | "µs CPU time per event") => Ratio(0.85),
         (Case::Watch { pruned: true, .. }, "µs per event" | "µs CPU time per event") => Ratio(0.45),
         (Case::Reflector { .. }, growth::FILL) => Ratio(0.6),
-        (Case::Reflector { .. }, "ms CPU time to fill") => Ratio(0.95),
+        (Case::Reflector { .. }, growth::FILL_CPU) => Ratio(0.95),
         (Case::Reflector { .. }, growth::FILLED_RSS) => Ratio(0.98),
         (Case::Reflector { streaming: false, .. }, "ms of the relist") => Ratio(0.5),
         (Case::Reflector { streaming: false, .. }, "ms CPU time of the relist") => Ratio(0.46),

@@ -139,13 +139,15 @@ pub fn object_schema(description: &str, spec: Schema, status: Option<Schema>) ->
 
 /// The structural schema of the type with this name. Separate from the type, so that it is compiled once.
 fn structural(mut schema: Schema, root: &str) -> Result<JSONSchemaProps, SchemaError> {
-    let root = || root.to_owned();
     k8s_types::complete_definitions(&mut schema);
     if let Some(Recursion { target, path }) = refs::find_recursion(schema.as_value()) {
-        let type_name =
-            target.rsplit('/').next().filter(|name| *name != "#").map_or_else(root, str::to_owned);
+        let type_name = target
+            .rsplit('/')
+            .next()
+            .filter(|name| *name != "#")
+            .map_or_else(|| root.to_owned(), str::to_owned);
         let path = if path.is_empty() { ".".to_owned() } else { path };
-        return Err(SchemaError::Recursive { root: root(), type_name, path });
+        return Err(SchemaError::Recursive { root: root.to_owned(), type_name, path });
     }
     StructuralSchemaRewriter.transform(&mut schema);
     OptionalEnum.transform(&mut schema);
@@ -155,7 +157,8 @@ fn structural(mut schema: Schema, root: &str) -> Result<JSONSchemaProps, SchemaE
         merge_strategy::find_misplaced(schema.as_value(), "")
     {
         let path = if path.is_empty() { ".".to_owned() } else { path };
-        return Err(SchemaError::Strategy { root: root(), keyword, wanted, found, path });
+        return Err(SchemaError::Strategy { root: root.to_owned(), keyword, wanted, found, path });
     }
-    serde_json::from_value(schema.to_value()).map_err(|source| SchemaError::Keyword { root: root(), source })
+    serde_json::from_value(schema.to_value())
+        .map_err(|source| SchemaError::Keyword { root: root.to_owned(), source })
 }
