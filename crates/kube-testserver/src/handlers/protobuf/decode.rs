@@ -20,23 +20,41 @@ pub(in crate::handlers) fn is_marked(body: &[u8]) -> bool {
 pub(in crate::handlers) fn decode(body: &[u8]) -> Result<Value, String> {
     let body =
         body.strip_prefix(MAGIC).ok_or("the body does not start with the protobuf prefix of Kubernetes")?;
-    let envelope = message(body, "Envelope", MAX_DEPTH)?;
-    let text = |key: &str| envelope["typeMeta"][key].as_str().unwrap_or_default().to_string();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let Envelope { api_version, kind, raw } = envelope(body)?;
     let name = format!("{api_version}/{kind}");
     if fields(&name).is_none() {
         return Err(format!(
             "{kind} of {api_version} is not supported as protobuf, send it as application/json"
         ));
     }
-    let raw = Reader(body).find(|field| !matches!(field, Ok((number, _)) if *number != 2)).transpose()?;
-    let mut object = match raw {
-        Some((_, WireValue::Bytes(raw))) => message(raw, &name, MAX_DEPTH)?,
-        _ => json!({}),
-    };
+    let mut object = message(raw, &name, MAX_DEPTH)?;
     object["apiVersion"] = api_version.into();
     object["kind"] = kind.into();
     Ok(object)
+}
+
+/// `Unknown` of `k8s.io/apimachinery/pkg/runtime`: the type of an object, and the object's own message.
+#[derive(Default)]
+struct Envelope<'a> {
+    api_version: String,
+    kind: String,
+    raw: &'a [u8],
+}
+
+fn envelope(body: &[u8]) -> Result<Envelope<'_>, String> {
+    let mut envelope = Envelope::default();
+    for field in Reader(body) {
+        match field? {
+            (1, WireValue::Bytes(type_meta)) => {
+                let (api_version, kind) = pair(type_meta, "the type of the object")?;
+                (envelope.api_version, envelope.kind) = (api_version, text(kind)?);
+            }
+            (2, WireValue::Bytes(raw)) => envelope.raw = raw,
+            (3 | 4, WireValue::Bytes(_encoding)) => {}
+            (number, _) => return Err(format!("unknown field {number} around the object")),
+        }
+    }
+    Ok(envelope)
 }
 
 fn message(bytes: &[u8], name: &str, depth: usize) -> Result<Value, String> {
@@ -75,13 +93,17 @@ fn member(
                 out.insert(name.into(), signed(value).into());
             }
         }
-        (FieldKind::Text, WireValue::Bytes(bytes)) => {
-            if !bytes.is_empty() {
+        (FieldKind::Ints, WireValue::Number(value)) => push(out, name, signed(value).into()),
+        (FieldKind::Text { keep_empty }, WireValue::Bytes(bytes)) => {
+            if keep_empty || !bytes.is_empty() {
                 out.insert(name.into(), text(bytes)?.into());
             }
         }
         (FieldKind::Texts, WireValue::Bytes(bytes)) => push(out, name, text(bytes)?.into()),
         (FieldKind::Either, WireValue::Bytes(bytes)) => drop(out.insert(name.into(), either(bytes)?)),
+        (FieldKind::Quantity, WireValue::Bytes(bytes)) => {
+            drop(out.insert(name.into(), quantity(bytes)?.into()))
+        }
         (FieldKind::Message(of), WireValue::Bytes(bytes)) => {
             drop(out.insert(name.into(), message(bytes, of, depth)?))
         }
@@ -92,7 +114,7 @@ fn member(
             }
         }
         (FieldKind::TextMap | FieldKind::BytesMap | FieldKind::Quantities, WireValue::Bytes(bytes)) => {
-            let (key, value) = entry(bytes)?;
+            let (key, value) = pair(bytes, "a map entry")?;
             let value = match field.kind {
                 FieldKind::TextMap => text(value)?,
                 FieldKind::BytesMap => BASE64_STANDARD.encode(value),
@@ -107,24 +129,24 @@ fn member(
     Ok(())
 }
 
-/// Appends to the list of a duplicates field.
+/// Appends to the list of a repeated field.
 fn push(out: &mut Map<String, Value>, name: &str, item: Value) {
     if let Value::Array(list) = out.entry(name).or_insert_with(|| json!([])) {
         list.push(item);
     }
 }
 
-/// Key and value of one entry of a map.
-fn entry(bytes: &[u8]) -> Result<(String, &[u8]), String> {
-    let (mut key, mut value) = (String::new(), &[][..]);
+/// A message of a text and another field, such as the key and the value of a map entry.
+fn pair<'a>(bytes: &'a [u8], what: &str) -> Result<(String, &'a [u8]), String> {
+    let (mut first, mut second) = (String::new(), &[][..]);
     for field in Reader(bytes) {
         match field? {
-            (1, WireValue::Bytes(bytes)) => key = text(bytes)?,
-            (2, WireValue::Bytes(bytes)) => value = bytes,
-            (number, _) => return Err(format!("unknown field {number} in a map entry")),
+            (1, WireValue::Bytes(bytes)) => first = text(bytes)?,
+            (2, WireValue::Bytes(bytes)) => second = bytes,
+            (number, _) => return Err(format!("unknown field {number} in {what}")),
         }
     }
-    Ok((key, value))
+    Ok((first, second))
 }
 
 /// An `IntOrString`: a type tag and both values.

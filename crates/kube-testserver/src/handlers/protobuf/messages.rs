@@ -16,12 +16,14 @@ pub(super) struct Field {
 /// The encoding of a field and its JSON form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldKind {
-    Text,
+    Text { keep_empty: bool },
     Texts,
     Bool { keep_zero: bool },
     Int { keep_zero: bool },
+    Ints,
     TextMap,
     BytesMap,
+    Quantity,
     Quantities,
     Either,
     Message(&'static str),
@@ -51,12 +53,14 @@ fn field(text: &'static str) -> Option<(u64, Field)> {
 
 fn kind_of(word: &'static str) -> FieldKind {
     match word {
-        "text" => FieldKind::Text,
+        "text" | "text!" => FieldKind::Text { keep_empty: word.ends_with('!') },
         "texts" => FieldKind::Texts,
         "bool" | "bool!" => FieldKind::Bool { keep_zero: word.ends_with('!') },
         "int" | "int!" => FieldKind::Int { keep_zero: word.ends_with('!') },
+        "ints" => FieldKind::Ints,
         "labels" => FieldKind::TextMap,
         "bytes" => FieldKind::BytesMap,
+        "quantity" => FieldKind::Quantity,
         "quantities" => FieldKind::Quantities,
         "either" => FieldKind::Either,
         "-" => FieldKind::Ignored,

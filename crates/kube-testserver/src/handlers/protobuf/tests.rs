@@ -65,6 +65,18 @@ fn simple_kinds_are_read() {
 }
 
 #[test]
+fn lists_of_numbers_quantities_and_empty_texts_are_read() {
+    let empty_dir = bytes(2, &bytes(2, &bytes(1, b"1Gi")));
+    let volume = [bytes(1, b""), bytes(2, &empty_dir)].concat();
+    let security_context = [4 << 3, 7, 4 << 3, 0];
+    let spec = [bytes(1, &volume), bytes(14, &security_context)].concat();
+    let expected = json!({"apiVersion": "v1", "kind": "Pod", "spec": {
+        "volumes": [{"name": "", "emptyDir": {"sizeLimit": "1Gi"}}],
+        "securityContext": {"supplementalGroups": [7, 0]}}});
+    assert_eq!(decode(&envelope("Pod", &bytes(2, &spec))), Ok(expected));
+}
+
+#[test]
 fn undecodable_bodies_are_reported() {
     assert!(decode(b"{}").unwrap_err().contains("prefix"));
     assert!(decode(&envelope("Node", b"")).unwrap_err().contains("Node of v1 is not supported"));
