@@ -13,7 +13,8 @@ use serde_json::value::RawValue;
 use super::array_lengths::ArrayLengths;
 use super::catch_panic::catch_panic;
 use super::event_lines::{EventLines, Line};
-use super::invalid::{field_path, invalid_object};
+use super::field_path::field_path;
+use super::invalid::invalid_object;
 use super::prune::Prune;
 use super::reader::read;
 use crate::body::Body;
@@ -58,7 +59,7 @@ impl<K> Stream for EventStream<K> {
 }
 
 fn decode<K: DeserializeOwned>(line: &[u8], prune: &Prune) -> Result<WatchEvent<K>, Error> {
-    event(line, &[], prune).map_err(|err| explain::<K>(line, &err))
+    event(line, &[], prune).map_err(|err| explain(line, &err))
 }
 
 fn event<K: DeserializeOwned>(
@@ -83,18 +84,19 @@ pub(super) fn decode_guarded<K: DeserializeOwned>(
         Ok(WatchEvent::Error(status)) => return Ok(WatchEvent::Error(status)),
         Err(err) => err,
     };
-    let invalid =
-        |object: &RawValue| DeserializeGuard(Err(invalid_object::<K>(object.get().as_bytes(), &err, None)));
+    let invalid = |object: &RawValue| {
+        DeserializeGuard(Err(invalid_object(object.get().as_bytes(), &err, object_field(line, &err), None)))
+    };
     match serde_json::from_slice::<WatchEvent<Box<RawValue>>>(line) {
         Ok(WatchEvent::Added(object)) => Ok(WatchEvent::Added(invalid(&object))),
         Ok(WatchEvent::Modified(object)) => Ok(WatchEvent::Modified(invalid(&object))),
         Ok(WatchEvent::Deleted(object)) => Ok(WatchEvent::Deleted(invalid(&object))),
-        _ => Err(explain::<K>(line, &err)),
+        _ => Err(explain(line, &err)),
     }
 }
 
 /// Adds the object and the field to the error. A bare `Status` in place of an event is [`Error::Api`].
-fn explain<K: DeserializeOwned>(line: &[u8], err: &serde_json::Error) -> Error {
+fn explain(line: &[u8], err: &serde_json::Error) -> Error {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct EventHead {
@@ -115,12 +117,6 @@ fn explain<K: DeserializeOwned>(line: &[u8], err: &serde_json::Error) -> Error {
         namespace: Option<String>,
     }
 
-    #[derive(Deserialize)]
-    struct RawObject<'a> {
-        #[serde(borrow)]
-        object: &'a RawValue,
-    }
-
     let head: EventHead = serde_json::from_slice(line).unwrap_or_default();
     if head.kind == "Status"
         && head.r#type.is_empty()
@@ -138,13 +134,16 @@ fn explain<K: DeserializeOwned>(line: &[u8], err: &serde_json::Error) -> Error {
         }
     };
     let event = if head.r#type.is_empty() { "unknown" } else { &head.r#type };
-    let object = serde_json::from_slice::<RawObject<'_>>(line).ok();
-    let path = object.and_then(|line| field_path::<K>(line.object.get().as_bytes()));
-    let field = path.map(|path| format!("{path}: ")).unwrap_or_default();
+    let field = object_field(line, err).map(|path| format!("{path}: ")).unwrap_or_default();
     Error::SerdeError(serde_json::Error::custom(format!(
         "watch event {event} of {}: {field}{err}",
         named.trim()
     )))
+}
+
+/// The path of the invalid field in the object of an event.
+fn object_field(line: &[u8], err: &serde_json::Error) -> Option<String> {
+    Some(field_path(line, err)?.strip_prefix("object.")?.to_owned())
 }
 
 /// How many characters of an undecodable line an error contains.

@@ -1,4 +1,4 @@
-//! The metadata of an object that does not decode, and the field that is invalid.
+//! The metadata of an object that does not decode.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::error_boundary::InvalidObject;
@@ -6,19 +6,18 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::catch_panic::catch_panic;
-
-/// Reads as much of the metadata as is valid, and finds the invalid field of `K`, in several passes: this is rare. `kind` is the kind of
+/// Reads as much of the metadata as is valid, in several passes: this is rare. `field` is the path of the invalid field, `kind` the kind of
 /// objects without their own.
-pub(super) fn invalid_object<K: DeserializeOwned>(
+pub(super) fn invalid_object(
     json: &[u8],
     error: &serde_json::Error,
+    field: Option<String>,
     kind: Option<&str>,
 ) -> InvalidObject {
     let metadata = WithMetadata::<ObjectMeta>::read(json)
         .or_else(|| WithMetadata::<LenientMeta>::read(json).map(LenientMeta::into_meta));
     let own_kind = serde_json::from_slice::<Kind>(json).ok().and_then(|object| object.kind);
-    let context = match (own_kind.as_deref().or(kind), field_path::<K>(json)) {
+    let context = match (own_kind.as_deref().or(kind), field) {
         (Some(kind), Some(path)) => format!("{kind}.{path}: "),
         (Some(kind), None) => format!("{kind}: "),
         (None, Some(path)) => format!("{path}: "),
@@ -26,17 +25,6 @@ pub(super) fn invalid_object<K: DeserializeOwned>(
     };
     let metadata = without_managed_fields(metadata.unwrap_or_default());
     InvalidObject { error: format!("{context}{error}"), metadata }
-}
-
-/// The path of the invalid field, such as `spec.containers[0].image`. `None` if the error is at no field, or if there is none.
-pub(super) fn field_path<K: DeserializeOwned>(json: &[u8]) -> Option<String> {
-    let decode = || {
-        let mut deserializer = serde_json::Deserializer::from_slice(json);
-        Ok(serde_path_to_error::deserialize::<_, K>(&mut deserializer).err())
-    };
-    // For a missing field this is the path of its parent; the error contains the field's name.
-    let path = catch_panic(decode).ok()??.path().to_string();
-    (path != ".").then_some(path)
 }
 
 #[derive(Deserialize)]
@@ -91,7 +79,7 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> InvalidObject {
-        invalid_object::<Value>(json.as_bytes(), &serde_json::Error::custom("odd"), None)
+        invalid_object(json.as_bytes(), &serde_json::Error::custom("odd"), None, None)
     }
 
     #[test]

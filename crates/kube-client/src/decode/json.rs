@@ -8,6 +8,7 @@ use kube_core::Status;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
 
+use super::field_path::field_path;
 use super::invalid::invalid_object;
 use super::prune::Prune;
 use super::reader::read;
@@ -43,15 +44,15 @@ pub(crate) async fn object_or_status<T: DeserializeOwned>(body: Body) -> Result<
 }
 
 fn decode<T: DeserializeOwned>(json: &[u8], prune: &Prune) -> Result<T, Error> {
-    read(json, &[], prune, PhantomData).map_err(|err| Error::SerdeError(explain::<T>(json, err)))
+    read(json, &[], prune, PhantomData).map_err(|err| Error::SerdeError(explain(json, err)))
 }
 
-/// Adds the object and the field to an error of type `T`. Syntax errors stay as they are.
-fn explain<T: DeserializeOwned>(json: &[u8], err: serde_json::Error) -> serde_json::Error {
+/// Adds the object and the field to an error. Syntax errors stay as they are.
+fn explain(json: &[u8], err: serde_json::Error) -> serde_json::Error {
     if !err.is_data() {
         return err;
     }
-    let invalid = invalid_object::<T>(json, &err, None);
+    let invalid = invalid_object(json, &err, field_path(json, &err), None);
     match invalid.metadata.name {
         Some(_) => serde_json::Error::custom(invalid),
         None => serde_json::Error::custom(invalid.error),

@@ -17,6 +17,7 @@ mod prune;
 mod reader;
 // Objects that do not decode.
 mod catch_panic;
+mod field_path;
 mod invalid;
 
 pub(crate) use ahead::AheadStream;

@@ -5,7 +5,8 @@
 
 mod hinted;
 
-use serde::de::DeserializeSeed;
+use serde::de::{DeserializeSeed, Error};
+use serde_json::Value;
 
 use self::hinted::{Hinted, Hints};
 use super::array_lengths::ArrayLengths;
@@ -21,27 +22,22 @@ pub(super) fn read<'de, S: DeserializeSeed<'de>>(
     prune: &Prune,
     seed: S,
 ) -> Result<S::Value, serde_json::Error> {
-    match std::str::from_utf8(json) {
-        // Validating the whole text as UTF-8 costs a fraction of validating each string.
-        Ok(text) => run(serde_json::Deserializer::from_str(text), lengths, prune, seed),
-        Err(_) => run(serde_json::Deserializer::from_slice(json), lengths, prune, seed),
-    }
-}
-
-fn run<'de, R: serde_json::de::Read<'de>, S: DeserializeSeed<'de>>(
-    mut json: serde_json::Deserializer<R>,
-    lengths: &ArrayLengths,
-    prune: &Prune,
-    seed: S,
-) -> Result<S::Value, serde_json::Error> {
-    let value = if lengths.is_empty() && prune.fields().is_none() {
-        seed.deserialize(&mut json)?
-    } else {
-        let hints = Hints { lengths: &mut lengths.iter(), pruned: prune.fields(), whole: true };
-        seed.deserialize(Hinted { inner: &mut json, hints })?
-    };
+    // Validating the whole text as UTF-8 costs a fraction of validating each string.
+    let text = std::str::from_utf8(json).map_err(|_| not_utf8(json))?;
+    let mut json = serde_json::Deserializer::from_str(text);
+    // Values without hints are decoded with them as well: the decoder of each type is then compiled once.
+    let hints = Hints { lengths: &mut lengths.iter(), pruned: prune.fields(), whole: true };
+    let value = seed.deserialize(Hinted { inner: &mut json, hints })?;
     json.end()?;
     Ok(value)
+}
+
+/// The error of serde_json, which contains the position.
+fn not_utf8(json: &[u8]) -> serde_json::Error {
+    match serde_json::from_slice::<Value>(json) {
+        Err(err) => err,
+        Ok(_) => serde_json::Error::custom("the text is not UTF-8"),
+    }
 }
 
 #[cfg(test)]
