@@ -1,10 +1,10 @@
 //! The body of a watch as a stream of events.
 
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures::Stream;
+use kube_core::error_boundary::InvalidObject;
 use kube_core::{DeserializeGuard, Status, WatchEvent};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
@@ -12,11 +12,11 @@ use serde_json::value::RawValue;
 
 use super::array_lengths::ArrayLengths;
 use super::catch_panic::catch_panic;
+use super::event::read_event;
 use super::event_lines::{EventLines, Line};
 use super::field_path::field_path;
 use super::invalid::invalid_object;
 use super::prune::Prune;
-use super::reader::read;
 use crate::body::Body;
 use crate::error::Error;
 
@@ -59,15 +59,7 @@ impl<K> Stream for EventStream<K> {
 }
 
 fn decode<K: DeserializeOwned>(line: &[u8], prune: &Prune) -> Result<WatchEvent<K>, Error> {
-    event(line, &[], prune).map_err(|err| explain(line, &err))
-}
-
-fn event<K: DeserializeOwned>(
-    line: &[u8],
-    lengths: &ArrayLengths,
-    prune: &Prune,
-) -> Result<WatchEvent<K>, serde_json::Error> {
-    read(line, lengths, prune, PhantomData)
+    read_event(line, &[], prune).map_err(|err| explain(line, &err))
 }
 
 /// Decodes in one pass. If that fails, further passes read the object's metadata and find the invalid field.
@@ -76,22 +68,29 @@ pub(super) fn decode_guarded<K: DeserializeOwned>(
     lengths: &ArrayLengths,
     prune: &Prune,
 ) -> Result<WatchEvent<DeserializeGuard<K>>, Error> {
-    let err = match catch_panic(|| event::<K>(line, lengths, prune)) {
-        Ok(WatchEvent::Added(object)) => return Ok(WatchEvent::Added(DeserializeGuard(Ok(object)))),
-        Ok(WatchEvent::Modified(object)) => return Ok(WatchEvent::Modified(DeserializeGuard(Ok(object)))),
-        Ok(WatchEvent::Deleted(object)) => return Ok(WatchEvent::Deleted(DeserializeGuard(Ok(object)))),
-        Ok(WatchEvent::Bookmark(bookmark)) => return Ok(WatchEvent::Bookmark(bookmark)),
-        Ok(WatchEvent::Error(status)) => return Ok(WatchEvent::Error(status)),
-        Err(err) => err,
-    };
-    let invalid = |object: &RawValue| {
-        DeserializeGuard(Err(invalid_object(object.get().as_bytes(), &err, object_field(line, &err), None)))
-    };
-    match serde_json::from_slice::<WatchEvent<Box<RawValue>>>(line) {
-        Ok(WatchEvent::Added(object)) => Ok(WatchEvent::Added(invalid(&object))),
-        Ok(WatchEvent::Modified(object)) => Ok(WatchEvent::Modified(invalid(&object))),
-        Ok(WatchEvent::Deleted(object)) => Ok(WatchEvent::Deleted(invalid(&object))),
-        _ => Err(explain(line, &err)),
+    match catch_panic(|| read_event::<K>(line, lengths, prune)) {
+        Ok(event) => Ok(with_object(event, |object| DeserializeGuard(Ok(object)))),
+        Err(err) => Ok(with_object(invalid_event(line, &err)?, |invalid| DeserializeGuard(Err(invalid)))),
+    }
+}
+
+fn with_object<T, U>(event: WatchEvent<T>, convert: impl FnOnce(T) -> U) -> WatchEvent<U> {
+    match event {
+        WatchEvent::Added(object) => WatchEvent::Added(convert(object)),
+        WatchEvent::Modified(object) => WatchEvent::Modified(convert(object)),
+        WatchEvent::Deleted(object) => WatchEvent::Deleted(convert(object)),
+        WatchEvent::Bookmark(bookmark) => WatchEvent::Bookmark(bookmark),
+        WatchEvent::Error(status) => WatchEvent::Error(status),
+    }
+}
+
+/// The event of an undecodable object. If something else is invalid, that is the error.
+fn invalid_event(line: &[u8], err: &serde_json::Error) -> Result<WatchEvent<InvalidObject>, Error> {
+    match read_event::<Box<RawValue>>(line, &[], &Prune::default()) {
+        Ok(WatchEvent::Bookmark(_) | WatchEvent::Error(_)) | Err(_) => Err(explain(line, err)),
+        Ok(event) => Ok(with_object(event, |object| {
+            invalid_object(object.get().as_bytes(), err, object_field(line, err), None)
+        })),
     }
 }
 

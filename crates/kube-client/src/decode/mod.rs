@@ -13,6 +13,7 @@ mod items;
 mod lines;
 // Decoding one value.
 mod array_lengths;
+mod event;
 mod prune;
 mod reader;
 // Objects that do not decode.
