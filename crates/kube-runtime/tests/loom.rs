@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, unreachable_pub, dead_code)] // a panic in here is a failed test
 
 mod locks {
-    //! loom's locks with the API of parking_lot.
+    //! loom's locks with the API of `src/locks.rs`.
 
     pub struct Mutex<T>(loom::sync::Mutex<T>);
 

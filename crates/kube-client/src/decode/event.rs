@@ -105,10 +105,12 @@ fn event_of<'de, K: DeserializeOwned, A: MapAccess<'de>>(
         EventType::Modified => WatchEvent::Modified,
         EventType::Deleted => WatchEvent::Deleted,
         EventType::Bookmark => {
-            return bookmark(map.next_value()?).map(WatchEvent::Bookmark).map_err(A::Error::custom);
+            let object: Box<RawValue> = map.next_value()?;
+            return bookmark(&object).map(WatchEvent::Bookmark).map_err(A::Error::custom);
         }
         EventType::Error => {
-            return status(map.next_value()?).map(WatchEvent::Error).map_err(A::Error::custom);
+            let object: Box<RawValue> = map.next_value()?;
+            return status(&object).map(WatchEvent::Error).map_err(A::Error::custom);
         }
     };
     map.next_value().map(change)
@@ -116,12 +118,12 @@ fn event_of<'de, K: DeserializeOwned, A: MapAccess<'de>>(
 
 // By way of a value, whose errors contain no position: it would be that within the object.
 
-fn bookmark(object: Box<RawValue>) -> Result<Bookmark, serde_json::Error> {
-    Value::deserialize(&*object).and_then(serde_json::from_value)
+fn bookmark(object: &RawValue) -> Result<Bookmark, serde_json::Error> {
+    Value::deserialize(object).and_then(serde_json::from_value)
 }
 
-fn status(object: Box<RawValue>) -> Result<Box<Status>, serde_json::Error> {
-    Value::deserialize(&*object).and_then(serde_json::from_value)
+fn status(object: &RawValue) -> Result<Box<Status>, serde_json::Error> {
+    Value::deserialize(object).and_then(serde_json::from_value)
 }
 
 #[cfg(test)]

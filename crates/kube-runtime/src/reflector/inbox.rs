@@ -2,7 +2,7 @@
 //!
 //! `tests/loom.rs` includes this file with loom's locks and tests every interleaving.
 
-use super::locks::Mutex;
+use crate::locks::Mutex;
 use hashbrown::{HashMap, hash_map::Entry};
 use std::{
     collections::VecDeque,

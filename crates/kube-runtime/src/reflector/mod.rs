@@ -26,12 +26,6 @@ mod reflect;
 pub mod store;
 mod subscribers;
 
-mod locks {
-    //! The locks of the state that threads share. `tests/loom.rs` replaces this module.
-
-    pub(super) use parking_lot::{Mutex, RwLock};
-}
-
 #[cfg(feature = "compact-cache")]
 pub use compact::{CompactWriter, compact_store};
 pub use index::Index;

@@ -2,7 +2,8 @@
 //!
 //! `tests/loom.rs` includes this file with loom's locks and tests every interleaving.
 
-use super::{inbox::Inbox, locks::Mutex};
+use super::inbox::Inbox;
+use crate::locks::Mutex;
 use std::{
     hash::Hash,
     sync::{Arc, Weak},

@@ -4,6 +4,7 @@ mod client_config;
 mod configured_cas;
 mod error;
 mod provider;
+mod public_cas;
 mod verifier;
 
 pub(crate) use client_config::{client_config, https_connector};

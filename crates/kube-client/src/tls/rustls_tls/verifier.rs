@@ -2,10 +2,6 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "webpki-roots")]
-use rustls::RootCertStore;
-#[cfg(feature = "webpki-roots")]
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
@@ -15,6 +11,7 @@ use rustls::{DigitallySignedStruct, SignatureScheme};
 
 use super::RustlsTlsError;
 use super::configured_cas::{ConfiguredCas, Presented};
+use super::public_cas::public_verifier;
 use crate::config::Config;
 use crate::tls::Peer;
 use crate::tls::ca_file::CaFile;
@@ -27,9 +24,9 @@ pub(super) fn server_verifier(
 ) -> Result<Arc<dyn ServerCertVerifier>, RustlsTlsError> {
     let trust = match (TrustPolicy::of(config, provider)?, peer) {
         (Some(trust), Peer::Server { .. }) => trust,
-        (None, _) => TrustPolicy::Public(public::verifier(provider)?),
+        (None, _) => TrustPolicy::Public(public_verifier(provider)?),
         // A container image without public CA certificates has only the cluster's own.
-        (Some(trust), Peer::Proxy) => match public::verifier(provider) {
+        (Some(trust), Peer::Proxy) => match public_verifier(provider) {
             Ok(public) => TrustPolicy::Either(Box::new(trust), public),
             Err(_) => trust,
         },
@@ -116,38 +113,6 @@ impl ServerCertVerifier for Verifier {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.algorithms.supported_schemes()
-    }
-}
-
-/// Verification by the platform, against its CA certificates.
-#[cfg(not(feature = "webpki-roots"))]
-mod public {
-    use super::{Arc, CryptoProvider, RustlsTlsError, ServerCertVerifier};
-
-    pub(super) fn verifier(
-        provider: &Arc<CryptoProvider>,
-    ) -> Result<Arc<dyn ServerCertVerifier>, RustlsTlsError> {
-        let platform = rustls_platform_verifier::Verifier::new(Arc::clone(provider))
-            .map_err(|err| RustlsTlsError::NoValidNativeRootCA(std::io::Error::other(err)))?;
-        Ok(Arc::new(platform))
-    }
-}
-
-/// Mozilla's CA certificates, built in, for container images without any.
-#[cfg(feature = "webpki-roots")]
-mod public {
-    use super::{
-        Arc, CryptoProvider, RootCertStore, RustlsTlsError, ServerCertVerifier, WebPkiServerVerifier,
-    };
-
-    pub(super) fn verifier(
-        provider: &Arc<CryptoProvider>,
-    ) -> Result<Arc<dyn ServerCertVerifier>, RustlsTlsError> {
-        let roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        let verifier =
-            WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build();
-        let verifier = verifier.map_err(|err| RustlsTlsError::AddRootCertificate(err.into()))?;
-        Ok(verifier)
     }
 }
 

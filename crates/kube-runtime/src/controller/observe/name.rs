@@ -1,6 +1,6 @@
 //! The names of the running controllers of a process.
 
-use parking_lot::Mutex;
+use crate::locks::Mutex;
 use std::{collections::BTreeSet, sync::Arc};
 
 /// The names in use.

@@ -1,6 +1,7 @@
 //! Filling a compact cache.
 
 use super::{cache::CompactCache, dictionary::Compressor, object::CompactObject};
+use crate::locks::Mutex;
 use crate::{
     reflector::{
         Index, Lookup, ObjectKey, ObjectRef,
@@ -13,7 +14,6 @@ use crate::{
 use futures::{Stream, StreamExt};
 use kube_client::{Api, client::Prune};
 use kube_core::Resource;
-use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use std::{fmt, future::ready, hash::Hash, sync::Arc};
 

@@ -1,6 +1,7 @@
 //! The state that a writer and its readers share.
 
 use super::watermarks::{Awaited, HighWatermarks, StartedWait, Visible};
+use crate::locks::{Mutex, RwLock};
 use crate::reflector::{
     Lookup, ObjectKey,
     inbox::Inbox,
@@ -10,7 +11,6 @@ use crate::reflector::{
     subscribers::Subscribers,
 };
 use kube_core::Selector;
-use parking_lot::{Mutex, RwLock};
 use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
 /// The shared state.

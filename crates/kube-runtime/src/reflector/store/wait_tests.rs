@@ -4,6 +4,7 @@ use super::{
     Store, WaitForError, store_shared,
     tests::{filled, object},
 };
+use crate::locks::Mutex;
 use crate::{
     reflector::ReflectHandle,
     watcher::{CollectionEvent, Event},
@@ -11,7 +12,6 @@ use crate::{
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::ResourceExt;
-use parking_lot::Mutex;
 use std::{
     future::Future,
     sync::Arc,
