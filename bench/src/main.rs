@@ -19,6 +19,9 @@ mod workspace;
 use args::{Command, Library};
 
 fn main() -> anyhow::Result<()> {
+    if let Some(times) = std::env::var_os(build_cost::RUSTC_TIMES) {
+        return build_cost::run_rustc(times.as_ref());
+    }
     match args::parse(std::env::args().skip(1))? {
         Command::Help => print!("{}", args::HELP),
         Command::Run(options) => run::run(&options)?,
