@@ -43,6 +43,7 @@ mod run;
 mod runner;
 mod runner_error;
 mod runner_event;
+mod running;
 mod shutdown;
 mod source;
 mod trigger;

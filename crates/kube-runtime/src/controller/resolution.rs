@@ -1,51 +1,10 @@
-//! A running reconcile, and what happens next after its outcome.
+//! What happens next after the outcome of a reconcile.
 
 use super::{
     action::Action,
     guard::{Interruption, guard_call},
 };
-use crate::reflector::ObjectKey;
-use std::{
-    fmt::{self, Debug},
-    future::Future,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-};
-use tracing::Span;
-
-/// The span of a reconcile. Its outcome is recorded at its end.
-pub(super) fn reconcile_span(object: &dyn fmt::Display, reason: &dyn fmt::Display, attempt: u32) -> Span {
-    tracing::info_span!(
-        "reconciling object",
-        "object.ref" = %object,
-        "object.reason" = %reason,
-        "reconcile.attempt" = attempt,
-        "reconcile.outcome" = tracing::field::Empty,
-    )
-}
-
-/// A running reconcile, as a future.
-pub(super) struct RunningReconcile<K, F> {
-    pub(super) key: Arc<ObjectKey>,
-    pub(super) object: Arc<K>,
-    pub(super) span: Span,
-    pub(super) future: F,
-}
-
-/// A finished reconcile, with its output.
-pub(super) type FinishedReconcile<K, T> = (Arc<ObjectKey>, Arc<K>, Span, T);
-
-impl<K, F: Future + Unpin> Future for RunningReconcile<K, F> {
-    type Output = FinishedReconcile<K, F::Output>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let _entered = this.span.enter();
-        let output = ready!(Pin::new(&mut this.future).poll(cx));
-        Poll::Ready((Arc::clone(&this.key), Arc::clone(&this.object), this.span.clone(), output))
-    }
-}
+use std::{fmt::Debug, sync::Arc};
 
 /// What to do next with an object, and why its reconcile failed.
 pub(super) struct Resolution<E> {

@@ -9,9 +9,10 @@ use super::{
     observe::Observer,
     pending_writes::{ParkedRequest, PendingWrites},
     request::{ReconcileReason, Trigger},
-    resolution::{FinishedReconcile, ReconcileFailure, Resolution, RunningReconcile, reconcile_span},
+    resolution::{ReconcileFailure, Resolution},
     runner_error::Error,
-    runner_event::{RunnerEvent, Stage, poll_finished, poll_trigger},
+    runner_event::{RunnerEvent, Stage, poll_running, poll_trigger},
+    running::{FinishedReconcile, RunningReconcile, RunningReconciles, reconcile_span},
 };
 use crate::{
     delay::after,
@@ -22,11 +23,7 @@ use crate::{
     },
 };
 use fastrand::Rng;
-use futures::{
-    FutureExt, Stream,
-    future::BoxFuture,
-    stream::{self, FuturesUnordered},
-};
+use futures::{FutureExt, Stream, future::BoxFuture, stream};
 use kube_core::Resource;
 use std::{
     fmt::Debug,
@@ -69,7 +66,7 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     queue: Queue<Arc<ObjectKey>, ReconcileReason>,
     backoff: KeyBackoff<Arc<ObjectKey>>,
     pending_writes: PendingWrites,
-    running: FuturesUnordered<RunningReconcile<K, F>>,
+    running: RunningReconciles<K, F>,
     stage: Stage,
     /// Until the first poll, from which on this is a running controller.
     assignments: Option<Assignments>,
@@ -111,7 +108,7 @@ where
             queue: Queue::new(config.concurrency),
             backoff: KeyBackoff::new(config.retry_backoff, Rng::new()),
             pending_writes: PendingWrites::new(config.max_write_wait()),
-            running: FuturesUnordered::new(),
+            running: RunningReconciles::new(),
             stage: Stage::SyncingPrimary,
             assignments: None,
             assigned: AssignedKeys::default(),
@@ -183,7 +180,7 @@ where
                 RunnerEvent::Trigger(None) => self.triggers_ended(),
                 RunnerEvent::Finished(reconcile) => return Some(self.finish(reconcile)),
                 RunnerEvent::WriteVisible(key, parked) => self.unpark(key, parked),
-                RunnerEvent::AssignmentChanged | RunnerEvent::TimerFired => {}
+                RunnerEvent::Room | RunnerEvent::AssignmentChanged | RunnerEvent::TimerFired => {}
             }
         }
     }
@@ -202,9 +199,9 @@ where
                 return Poll::Ready(RunnerEvent::WriteVisible(key, parked));
             }
             if self.triggers_first {
-                poll_trigger(triggers, cx).or_else(|| poll_finished(running, cx))
+                poll_trigger(triggers, cx).or_else(|| poll_running(running, cx))
             } else {
-                poll_finished(running, cx).or_else(|| poll_trigger(triggers, cx))
+                poll_running(running, cx).or_else(|| poll_trigger(triggers, cx))
             }
             .map_or(Poll::Pending, Poll::Ready)
         });
@@ -251,7 +248,7 @@ where
             keys.retain(|key| self.assigned.includes(key) && !previous.includes_key(key));
             self.enqueue_bulk(keys);
         }
-        self.assigned.confirm(self.running.iter().map(|reconcile| &*reconcile.key));
+        self.assigned.confirm(self.running.keys());
     }
 
     fn enqueue_bulk(&mut self, mut keys: Vec<ObjectKey>) {
@@ -282,7 +279,7 @@ where
         ControllerError::RunnerError(Error::Readiness(error))
     }
 
-    /// Starts all reconciles that are due. Returns early if an object yields a result without a reconcile.
+    /// Starts reconciles that are due, as long as there is room. Returns early if an object yields a result without a reconcile.
     fn start_due(&mut self) -> Option<ReconcileResult<K, E, QErr>> {
         let now = Instant::now();
         match self.stage {
@@ -295,7 +292,9 @@ where
         if !self.assigned.is_valid() {
             return None;
         }
-        while let Some((key, reason)) = self.queue.start(now) {
+        while self.running.has_room()
+            && let Some((key, reason)) = self.queue.start(now)
+        {
             let Some(reason) = self.pending_writes.park(&key, reason) else {
                 self.queue.finish(&key, now);
                 continue;

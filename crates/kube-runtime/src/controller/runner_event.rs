@@ -3,10 +3,10 @@
 use super::{
     observe::ControllerState,
     pending_writes::ParkedRequest,
-    resolution::{FinishedReconcile, RunningReconcile},
+    running::{FinishedReconcile, Polled, RunningReconciles},
 };
 use crate::reflector::{ObjectKey, store::WriterDropped};
-use futures::{Stream, StreamExt, stream::FuturesUnordered};
+use futures::Stream;
 use std::{
     future::Future,
     pin::Pin,
@@ -48,6 +48,8 @@ pub(super) enum RunnerEvent<T, D> {
     StoreReady(Result<(), WriterDropped>),
     Trigger(Option<T>),
     Finished(D),
+    /// More reconciles may start.
+    Room,
     WriteVisible(Arc<ObjectKey>, Option<ParkedRequest>),
     AssignmentChanged,
     TimerFired,
@@ -63,12 +65,13 @@ pub(super) fn poll_trigger<T, D>(
     }
 }
 
-pub(super) fn poll_finished<T, K, F: Future + Unpin>(
-    running: &mut FuturesUnordered<RunningReconcile<K, F>>,
+pub(super) fn poll_running<T, K, F: Future + Unpin>(
+    running: &mut RunningReconciles<K, F>,
     cx: &mut Context<'_>,
 ) -> Option<RunnerEvent<T, FinishedReconcile<K, F::Output>>> {
-    match running.poll_next_unpin(cx) {
-        Poll::Ready(Some(reconcile)) => Some(RunnerEvent::Finished(reconcile)),
-        Poll::Ready(None) | Poll::Pending => None, // none is running, or none has finished
+    match running.poll(cx) {
+        Polled::Finished(reconcile) => Some(RunnerEvent::Finished(reconcile)),
+        Polled::Room => Some(RunnerEvent::Room),
+        Polled::Waiting => None,
     }
 }

@@ -1,0 +1,145 @@
+//! The running reconciles.
+
+use crate::reflector::ObjectKey;
+use futures::{StreamExt, stream::FuturesUnordered};
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+use tracing::Span;
+
+/// How many reconciles are started before they are polled.
+///
+/// Many reconciles never wait. Without this limit, a controller without a limit of its own would allocate the futures of all due
+/// objects before the first of them runs.
+const MAX_UNPOLLED: usize = 64;
+
+/// The running reconciles.
+pub(super) struct RunningReconciles<K, F> {
+    futures: FuturesUnordered<RunningReconcile<K, F>>,
+    /// An upper bound of those that were never polled.
+    unpolled: usize,
+}
+
+/// A poll of the running reconciles.
+pub(super) enum Polled<D> {
+    Finished(D),
+    /// None has finished. There is room for others, which there was not before.
+    Room,
+    /// None has finished.
+    Waiting,
+}
+
+impl<K, F: Future + Unpin> RunningReconciles<K, F> {
+    pub(super) fn new() -> Self {
+        Self { futures: FuturesUnordered::new(), unpolled: 0 }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.futures.is_empty()
+    }
+
+    pub(super) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.futures.iter().map(|reconcile| &*reconcile.key)
+    }
+
+    /// Whether another reconcile may start before these are polled.
+    pub(super) fn has_room(&self) -> bool {
+        self.unpolled < MAX_UNPOLLED
+    }
+
+    pub(super) fn push(&mut self, reconcile: RunningReconcile<K, F>) {
+        self.futures.push(reconcile);
+        self.unpolled += 1;
+    }
+
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Polled<FinishedReconcile<K, F::Output>> {
+        if let Poll::Ready(Some(finished)) = self.futures.poll_next_unpin(cx) {
+            self.unpolled = self.unpolled.saturating_sub(1);
+            return Polled::Finished(finished);
+        }
+        let had_room = self.has_room();
+        self.unpolled = 0;
+        if had_room { Polled::Waiting } else { Polled::Room }
+    }
+}
+
+/// The span of a reconcile. Its outcome is recorded at its end.
+pub(super) fn reconcile_span(object: &dyn fmt::Display, reason: &dyn fmt::Display, attempt: u32) -> Span {
+    tracing::info_span!(
+        "reconciling object",
+        "object.ref" = %object,
+        "object.reason" = %reason,
+        "reconcile.attempt" = attempt,
+        "reconcile.outcome" = tracing::field::Empty,
+    )
+}
+
+/// A running reconcile, as a future.
+pub(super) struct RunningReconcile<K, F> {
+    pub(super) key: Arc<ObjectKey>,
+    pub(super) object: Arc<K>,
+    pub(super) span: Span,
+    pub(super) future: F,
+}
+
+/// A finished reconcile, with its output.
+pub(super) type FinishedReconcile<K, T> = (Arc<ObjectKey>, Arc<K>, Span, T);
+
+impl<K, F: Future + Unpin> Future for RunningReconcile<K, F> {
+    type Output = FinishedReconcile<K, F::Output>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let _entered = this.span.enter();
+        let output = ready!(Pin::new(&mut this.future).poll(cx));
+        Poll::Ready((Arc::clone(&this.key), Arc::clone(&this.object), this.span.clone(), output))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::future::{pending, ready};
+    use std::future::poll_fn;
+
+    fn reconcile<F>(future: F) -> RunningReconcile<(), F> {
+        let key = ObjectKey { namespace: None, name: "a".into() };
+        RunningReconcile { key: key.into(), object: Arc::new(()), span: Span::none(), future }
+    }
+
+    #[tokio::test]
+    async fn reconciles_that_do_not_wait_finish_before_many_others_start() {
+        let mut running = RunningReconciles::new();
+        let (mut started, mut finished, mut most) = (0, 0, 0);
+        while finished < 1_000 {
+            while started < 1_000 && running.has_room() {
+                running.push(reconcile(ready(())));
+                started += 1;
+            }
+            most = most.max(started - finished);
+            match poll_fn(|cx| Poll::Ready(running.poll(cx))).await {
+                Polled::Finished(_) => finished += 1,
+                Polled::Room | Polled::Waiting => panic!("one has finished"),
+            }
+        }
+        assert_eq!(most, MAX_UNPOLLED);
+    }
+
+    #[tokio::test]
+    async fn reconciles_that_wait_make_room_once_polled() {
+        let mut running = RunningReconciles::new();
+        for round in 1..=10 {
+            while running.has_room() {
+                running.push(reconcile(pending::<()>()));
+            }
+            assert_eq!(running.keys().count(), round * MAX_UNPOLLED);
+            let polled = poll_fn(|cx| Poll::Ready(running.poll(cx))).await;
+            assert!(matches!(polled, Polled::Room) && running.has_room());
+        }
+        assert!(matches!(poll_fn(|cx| Poll::Ready(running.poll(cx))).await, Polled::Waiting));
+    }
+}
