@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use super::field_path::field_path;
 use super::invalid::invalid_object;
 use super::prune::Prune;
-use super::reader::read;
+use super::reader::{read, read_plain};
 use crate::body::Body;
 use crate::error::Error;
 
@@ -44,7 +44,11 @@ pub(crate) async fn object_or_status<T: DeserializeOwned>(body: Body) -> Result<
 }
 
 fn decode<T: DeserializeOwned>(json: &[u8], prune: &Prune) -> Result<T, Error> {
-    read(json, &[], prune, PhantomData).map_err(|err| Error::SerdeError(explain(json, err)))
+    let value = match prune.fields() {
+        None => read_plain(json),
+        Some(_) => read(json, &[], prune, PhantomData),
+    };
+    value.map_err(|err| Error::SerdeError(explain(json, err)))
 }
 
 /// Adds the object and the field to an error. Syntax errors stay as they are.
