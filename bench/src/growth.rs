@@ -8,8 +8,8 @@ use crate::results::Measured;
 
 pub(crate) const FILL: &str = "ms to fill";
 pub(crate) const FILL_CPU: &str = "ms CPU time to fill";
-pub(crate) const DISPATCH: &str = "ms to reconcile every object";
-pub(crate) const DISPATCH_CPU: &str = "ms CPU time to reconcile every object";
+pub(crate) const DISPATCH: &str = "ms to fill and reconcile every object";
+pub(crate) const DISPATCH_CPU: &str = "ms CPU time to fill and reconcile every object";
 pub(crate) const RSS: &str = "MiB RSS when every object is reconciled";
 pub(crate) const RELIST: &str = "ms to relist and reconcile every object";
 pub(crate) const RELIST_CPU: &str = "ms CPU time to relist and reconcile every object";
@@ -81,14 +81,14 @@ pub(crate) const CURVES: [Curve; 16] = {
             Controller,
             DISPATCH,
             "growth-dispatch",
-            "Controller of ConfigMaps: time to reconcile all",
+            "Controller of ConfigMaps: time to fill and reconcile all",
             All,
         ),
         curve(
             Controller,
             DISPATCH_CPU,
             "growth-dispatch-cpu",
-            "Controller of ConfigMaps: CPU time to reconcile all",
+            "Controller of ConfigMaps: CPU time to fill and reconcile all",
             All,
         ),
         curve(
