@@ -15,7 +15,7 @@ use super::catch_panic::catch_panic;
 use super::event::read_event;
 use super::event_lines::{EventLines, Line};
 use super::field_path::field_path;
-use super::invalid::invalid_object;
+use super::invalid::invalid_object_at;
 use super::prune::Prune;
 use crate::body::Body;
 use crate::error::Error;
@@ -89,7 +89,7 @@ fn invalid_event(line: &[u8], err: &serde_json::Error) -> Result<WatchEvent<Inva
     match read_event::<Box<RawValue>>(line, &[], &Prune::default()) {
         Ok(WatchEvent::Bookmark(_) | WatchEvent::Error(_)) | Err(_) => Err(explain(line, err)),
         Ok(event) => Ok(with_object(event, |object| {
-            invalid_object(object.get().as_bytes(), err, object_field(line, err), None)
+            invalid_object_at(object_field(line, err), object.get().as_bytes(), err, None)
         })),
     }
 }

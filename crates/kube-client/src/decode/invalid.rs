@@ -1,4 +1,4 @@
-//! The metadata of an object that does not decode.
+//! The metadata of an object that does not decode, and the field that is invalid.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::error_boundary::InvalidObject;
@@ -6,12 +6,19 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Reads as much of the metadata as is valid, in several passes: this is rare. `field` is the path of the invalid field, `kind` the kind of
-/// objects without their own.
-pub(super) fn invalid_object(
+use super::field_path::field_path;
+
+/// Reads as much of the metadata as is valid, and finds the invalid field, in several passes: this is rare. `error` is that of decoding `json`,
+/// `kind` the kind of objects without their own.
+pub(super) fn invalid_object(json: &[u8], error: &serde_json::Error, kind: Option<&str>) -> InvalidObject {
+    invalid_object_at(field_path(json, error), json, error, kind)
+}
+
+/// The same where the path of the invalid field is known, because `error` is that of decoding a larger value.
+pub(super) fn invalid_object_at(
+    field: Option<String>,
     json: &[u8],
     error: &serde_json::Error,
-    field: Option<String>,
     kind: Option<&str>,
 ) -> InvalidObject {
     let metadata = WithMetadata::<ObjectMeta>::read(json)
@@ -79,7 +86,7 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> InvalidObject {
-        invalid_object(json.as_bytes(), &serde_json::Error::custom("odd"), None, None)
+        invalid_object(json.as_bytes(), &serde_json::Error::custom("odd"), None)
     }
 
     #[test]

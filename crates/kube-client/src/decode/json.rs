@@ -8,7 +8,6 @@ use kube_core::Status;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
 
-use super::field_path::field_path;
 use super::invalid::invalid_object;
 use super::prune::Prune;
 use super::reader::{read, read_plain};
@@ -56,7 +55,7 @@ fn explain(json: &[u8], err: serde_json::Error) -> serde_json::Error {
     if !err.is_data() {
         return err;
     }
-    let invalid = invalid_object(json, &err, field_path(json, &err), None);
+    let invalid = invalid_object(json, &err, None);
     match invalid.metadata.name {
         Some(_) => serde_json::Error::custom(invalid),
         None => serde_json::Error::custom(invalid.error),

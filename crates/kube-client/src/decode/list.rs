@@ -3,13 +3,11 @@
 use http_body_util::BodyExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube_core::DeserializeGuard;
-use kube_core::error_boundary::InvalidObject;
 use kube_core::object::{DefaultTypes, ObjectList};
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
 use super::array_lengths::ArrayLengths;
 use super::catch_panic::catch_panic;
-use super::field_path::field_path;
 use super::invalid::invalid_object;
 use super::items::{Item, ItemSplitter, NotAList};
 use super::prune::Prune;
@@ -47,7 +45,7 @@ impl ListBody {
         let mut items = Vec::new();
         while let Some(item) = self.next_item().await? {
             items.push(decode(item.json, item.lengths, &defaults, &prune).map_err(|err| {
-                let (at, invalid) = (items.len(), invalid_item(item.json, &err, kind.as_deref()));
+                let (at, invalid) = (items.len(), invalid_object(item.json, &err, kind.as_deref()));
                 Error::SerdeError(serde_json::Error::custom(format!("item {at} of the list: {invalid}")))
             })?);
         }
@@ -63,7 +61,7 @@ impl ListBody {
         let mut items = Vec::new();
         while let Some(item) = self.next_item().await? {
             let decoded = catch_panic(|| decode(item.json, item.lengths, &defaults, &prune));
-            let invalid = |err| invalid_item(item.json, &err, kind.as_deref());
+            let invalid = |err| invalid_object(item.json, &err, kind.as_deref());
             items.push(DeserializeGuard(decoded.map_err(invalid)));
         }
         self.finish(items)
@@ -126,10 +124,6 @@ fn decode<K: DeserializeOwned>(
     prune: &Prune,
 ) -> Result<K, serde_json::Error> {
     read(json, lengths, prune, defaults.seed())
-}
-
-fn invalid_item(json: &[u8], err: &serde_json::Error, kind: Option<&str>) -> InvalidObject {
-    invalid_object(json, err, field_path(json, err), kind)
 }
 
 fn not_a_list(NotAList: NotAList) -> Error {
