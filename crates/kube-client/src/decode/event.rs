@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use kube_core::watch::Bookmark;
+use kube_core::watch::{Bookmark, EventField, EventType};
 use kube_core::{Status, WatchEvent};
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -41,25 +41,6 @@ struct TypeFirst {
     object: Box<RawValue>,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-enum EventType {
-    Added,
-    Modified,
-    Deleted,
-    Bookmark,
-    Error,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Field {
-    Type,
-    Object,
-    #[serde(other)]
-    Other,
-}
-
 struct EventSeed<K>(PhantomData<K>);
 
 impl<'de, K: DeserializeOwned> DeserializeSeed<'de> for EventSeed<K> {
@@ -81,10 +62,10 @@ impl<'de, K: DeserializeOwned> Visitor<'de> for EventSeed<K> {
         let (mut kind, mut buffered, mut event) = (None, None::<Box<RawValue>>, None);
         while let Some(field) = map.next_key()? {
             match (field, kind) {
-                (Field::Type, _) => kind = Some(map.next_value()?),
-                (Field::Object, Some(kind)) => event = Some(event_of(kind, &mut map)?),
-                (Field::Object, None) => buffered = Some(map.next_value()?),
-                (Field::Other, _) => drop(map.next_value::<IgnoredAny>()?),
+                (EventField::Type, _) => kind = Some(map.next_value()?),
+                (EventField::Object, Some(kind)) => event = Some(event_of(kind, &mut map)?),
+                (EventField::Object, None) => buffered = Some(map.next_value()?),
+                (EventField::Other, _) => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         match (event, kind, buffered) {

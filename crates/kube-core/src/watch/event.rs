@@ -68,21 +68,33 @@ impl<'de, K: Deserialize<'de>> Deserialize<'de> for WatchEvent<K> {
     }
 }
 
-#[derive(Clone, Copy, Deserialize)]
+/// The type of an event on the wire. For the client, which decodes events as well.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-enum EventType {
+pub enum EventType {
+    /// [`WatchEvent::Added`].
     Added,
+    /// [`WatchEvent::Modified`].
     Modified,
+    /// [`WatchEvent::Deleted`].
     Deleted,
+    /// [`WatchEvent::Bookmark`].
     Bookmark,
+    /// [`WatchEvent::Error`].
     Error,
 }
 
-#[derive(Deserialize)]
+/// A field of an event on the wire.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Field {
+pub enum EventField {
+    /// The [`EventType`].
     Type,
+    /// The object, bookmark or status.
     Object,
+    /// Anything else, which is ignored.
     #[serde(other)]
     Other,
 }
@@ -100,10 +112,10 @@ impl<'de, K: Deserialize<'de>> Visitor<'de> for EventVisitor<K> {
         let (mut kind, mut buffered, mut event) = (None, None::<Value>, None);
         while let Some(field) = map.next_key()? {
             match (field, kind) {
-                (Field::Type, _) => kind = Some(map.next_value::<EventType>()?),
-                (Field::Object, Some(kind)) => event = Some(from_map(kind, &mut map)?),
-                (Field::Object, None) => buffered = Some(map.next_value()?),
-                (Field::Other, _) => drop(map.next_value::<IgnoredAny>()?),
+                (EventField::Type, _) => kind = Some(map.next_value::<EventType>()?),
+                (EventField::Object, Some(kind)) => event = Some(from_map(kind, &mut map)?),
+                (EventField::Object, None) => buffered = Some(map.next_value()?),
+                (EventField::Other, _) => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         match (event, kind, buffered) {
