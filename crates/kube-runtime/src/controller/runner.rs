@@ -23,7 +23,11 @@ use crate::{
     },
 };
 use fastrand::Rng;
-use futures::{FutureExt, Stream, future::BoxFuture, stream};
+use futures::{
+    FutureExt, Stream,
+    future::{self, BoxFuture},
+    stream,
+};
 use kube_core::Resource;
 use std::{
     fmt::Debug,
@@ -134,7 +138,8 @@ where
     }
 
     pub(super) fn into_stream(self) -> impl Stream<Item = ReconcileResult<K, E, QErr>> {
-        stream::unfold(self, |mut runner| async move {
+        // Boxed, because each item moves it.
+        stream::unfold(Box::new(self), |mut runner| async move {
             let result = runner.next().await?;
             Some((result, runner))
         })
@@ -192,6 +197,12 @@ where
             Stage::SyncingRelated { until } => Some(until),
             Stage::SyncingPrimary | Stage::Draining => None,
         };
+        let wait_for_timer = async {
+            match timer {
+                Some(due) => sleep_until(due).await,
+                None => future::pending().await,
+            }
+        };
         let Self { shutdown, store, triggers, running, pending_writes, assigned, .. } = self;
         self.triggers_first = !self.triggers_first;
         let work = poll_fn(|cx| {
@@ -211,7 +222,7 @@ where
             ready = store.wait_until_ready(), if self.stage == Stage::SyncingPrimary => RunnerEvent::StoreReady(ready),
             () = assigned.changed() => RunnerEvent::AssignmentChanged,
             event = work => event,
-            () = sleep_until(timer.unwrap_or_else(Instant::now)), if timer.is_some() => RunnerEvent::TimerFired,
+            () = wait_for_timer => RunnerEvent::TimerFired,
         }
     }
 
@@ -317,13 +328,12 @@ where
                     }));
                 }
             };
-            let actual = ObjectKey::of(&*object);
-            if *key != actual {
+            if !key.is_of(&*object) {
                 // A child's reference to a cluster-scoped owner has the child's namespace. Without the canonical key, one
                 // object could be reconciled twice at once.
                 self.queue.finish(&key, now);
                 let priority = reason.priority();
-                self.queue.push(Arc::new(actual), reason, now, priority, now);
+                self.queue.push(Arc::new(ObjectKey::of(&*object)), reason, now, priority, now);
                 continue;
             }
             if !self.assigned.includes(&key) {
@@ -346,8 +356,8 @@ where
         reason: &ReconcileReason,
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.any_started = true;
-        let (object_ref, attempt) = (self.object_ref(&key), self.backoff.failures(&key).saturating_add(1));
-        let span = reconcile_span(&object_ref, reason, attempt);
+        let attempt = self.backoff.failures(&key).saturating_add(1);
+        let span = reconcile_span(&key.display_as::<K>(self.store.dyntype()), reason, attempt);
         self.observer.started(&key, reason, attempt, self.queue.last_wait());
         tracing::debug!(parent: &span, "reconcile started");
         match span.in_scope(|| guard_call(|| (self.start)(Arc::clone(&object)))) {
