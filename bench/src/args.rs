@@ -23,10 +23,11 @@ tables (default: all)
   dispatch   reconciling every ConfigMap once, with 0, 10 and 1000 ms of work
   growth     a controller and compact caches at 1000, 10000, 100000 and 1000000 objects
   busy       some of these while other processes use half of each CPU
-  floor      the smallest programs that do a part of this work, without a library
+  jemalloc   some of these with jemalloc instead of the allocator of the platform; needs libjemalloc.so.2
+  floor      the smallest programs that do the work of lists, watches, reflectors and requests, without a library
   build      building a controller from nothing; needs a registry
 
-  --rounds N        rounds per table, each library once per round; default 5
+  --rounds N        rounds per table, each library once per round; default 5, growth with more than 100000 objects 1, build 3
   --objects N[,N]   numbers of objects for all tables except get; default 20000, growth: see above
   --plots DIR       writes plots of the growth table to DIR as growth-*.svg
   --update FILE     replaces the tables in FILE, between the marks `<!-- bench TABLE ...` and `<!-- end of bench TABLE -->`
@@ -53,11 +54,28 @@ pub(crate) enum Command {
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) tables: Vec<Table>,
-    pub(crate) rounds: usize,
+    /// `None`: those of each table.
+    pub(crate) rounds: Option<usize>,
     /// In ascending order. Empty: those of each table.
     pub(crate) objects: Vec<usize>,
     pub(crate) plots: Option<PathBuf>,
     pub(crate) update: Option<PathBuf>,
+}
+
+impl Options {
+    /// The numbers of objects for `table`.
+    pub(crate) fn counts(&self, table: Table) -> &[usize] {
+        match self.objects.as_slice() {
+            [] => table.default_counts(),
+            // The number of objects of `get` is fixed.
+            counts if table == Table::Get => &counts[..1],
+            counts => counts,
+        }
+    }
+
+    pub(crate) fn rounds(&self, table: Table, count: usize) -> usize {
+        self.rounds.unwrap_or_else(|| table.default_rounds(count))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,11 +99,11 @@ impl Library {
 
 pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
     let mut options =
-        Options { tables: Vec::new(), rounds: 5, objects: Vec::new(), plots: None, update: None };
+        Options { tables: Vec::new(), rounds: None, objects: Vec::new(), plots: None, update: None };
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--help" | "-h" => return Ok(Command::Help),
-            "--rounds" => options.rounds = number(&arg, &value(&arg, args.next(), "a number")?)?,
+            "--rounds" => options.rounds = Some(number(&arg, &value(&arg, args.next(), "a number")?)?),
             "--objects" => options.objects = numbers(&arg, &value(&arg, args.next(), "a number")?)?,
             "--plots" => options.plots = Some(value(&arg, args.next(), "a folder")?.into()),
             "--update" => options.update = Some(value(&arg, args.next(), "a file")?.into()),
@@ -166,6 +184,17 @@ mod tests {
         assert_eq!((options.tables, options.objects), (vec![Table::Growth], vec![1000, 10_000]));
         assert_eq!(run(&[]).unwrap().objects, Vec::<usize>::new());
         assert_eq!(run(&[]).unwrap().tables, Table::ALL);
+    }
+
+    #[test]
+    fn rounds_are_fewer_where_each_takes_long_unless_given() {
+        let rounds = |args: &[&str]| {
+            let options = run(args).unwrap();
+            let (growth, list) = (Table::Growth, Table::List);
+            [(list, 20_000), (growth, 100_000), (growth, 1_000_000)]
+                .map(|(table, count)| options.rounds(table, count))
+        };
+        assert_eq!((rounds(&[]), rounds(&["--rounds", "2"])), ([5, 5, 1], [2; 3]));
     }
 
     #[test]

@@ -17,12 +17,13 @@ pub(crate) enum Table {
     Dispatch,
     Growth,
     Busy,
+    Jemalloc,
     Floor,
     Build,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Get,
         Self::List,
         Self::Watch,
@@ -32,6 +33,7 @@ impl Table {
         Self::Dispatch,
         Self::Growth,
         Self::Busy,
+        Self::Jemalloc,
         Self::Floor,
         Self::Build,
     ];
@@ -47,6 +49,7 @@ impl Table {
             Self::Dispatch => "dispatch",
             Self::Growth => "growth",
             Self::Busy => "busy",
+            Self::Jemalloc => "jemalloc",
             Self::Floor => "floor",
             Self::Build => "build",
         }
@@ -57,6 +60,15 @@ impl Table {
         match self {
             Self::Growth => &[1_000, 10_000, 100_000, 1_000_000],
             _ => &[20_000],
+        }
+    }
+
+    /// The rounds for a number of objects, if the command line names none: fewer where each takes many minutes.
+    pub(crate) fn default_rounds(self, count: usize) -> usize {
+        match self {
+            Self::Growth if count > MOST_PODS => 1,
+            Self::Build => 3,
+            _ => 5,
         }
     }
 
@@ -92,8 +104,11 @@ impl Table {
                 pods(reconciles.map(|reconciles| Case::Relist { count, reconciles }).into())
             }
             Self::Dispatch => {
-                let cases = [0, 10, 1000].map(|work_ms| Case::Dispatch { count, work_ms });
-                vec![Group { objects: Objects { kind: Kind::ConfigMaps, count }, cases: cases.into() }]
+                let work = [0, 10, 1000];
+                let alone = work.map(|work_ms| Case::Applier { count, work_ms });
+                let controllers = work.map(|work_ms| Case::Dispatch { count, work_ms });
+                let cases = [alone, controllers].concat();
+                vec![Group { objects: Objects { kind: Kind::ConfigMaps, count }, cases }]
             }
             Self::Growth => growth(count),
             Self::Busy => {
@@ -108,11 +123,25 @@ impl Table {
                 groups.push(config_map([1, 16, 64].map(|in_flight| get(in_flight, false)).into()));
                 groups
             }
+            Self::Jemalloc => {
+                let streaming = [false, true];
+                let reflectors =
+                    streaming.map(|streaming| Case::Reflector { count, pruned: false, streaming });
+                let list = [Case::List { count, pruned: false }, Case::Watch { count, pruned: false }];
+                let mut groups = pods([list, reflectors].concat());
+                let dispatch = Case::Dispatch { count, work_ms: 0 };
+                groups.push(Group {
+                    objects: Objects { kind: Kind::ConfigMaps, count },
+                    cases: vec![dispatch],
+                });
+                groups
+            }
             Self::Floor => {
                 let floor = |floor| Case::Floor { count, floor };
-                let get = |http2| Case::Floor { count: 1, floor: Floor::Get { http2, requests: REQUESTS } };
-                let mut groups = pods([Floor::Drop, Floor::Keep, Floor::KeepCopy].map(floor).into());
-                groups.push(config_map([false, true].map(get).into()));
+                let fill = |streaming| floor(Floor::Fill { streaming });
+                let get = |protocol| floor(Floor::Get { protocol, requests: REQUESTS });
+                let mut groups = pods(vec![floor(Floor::List), floor(Floor::Watch), fill(false), fill(true)]);
+                groups.push(config_map([Protocol::Http1, Protocol::Http2].map(get).into()));
                 groups
             }
             Self::Build => vec![config_map(vec![Case::Build])],
@@ -208,6 +237,12 @@ pub(crate) enum Case {
         count: usize,
         reconciles: Reconciles,
     },
+    /// Keys in a queue, reconciled from a filled store.
+    Applier {
+        count: usize,
+        work_ms: u64,
+    },
+    /// A controller, from its first request on.
     Dispatch {
         count: usize,
         work_ms: u64,
@@ -221,7 +256,7 @@ pub(crate) enum Case {
         count: usize,
         kind: Kind,
     },
-    /// Without a library.
+    /// A smallest program, without a library of Kubernetes.
     Floor {
         count: usize,
         floor: Floor,
@@ -230,17 +265,56 @@ pub(crate) enum Case {
     Build,
 }
 
-/// A part of the measured work.
+/// The work of a smallest program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Floor {
-    /// Decodes Pods and drops each, as a reader of a watch does.
-    Drop,
-    /// Decodes Pods and keeps them, as a list does.
-    Keep,
-    /// Decodes Pods, keeps a copy and drops the original, as a cache with a stream of events does.
-    KeepCopy,
-    /// Gets a ConfigMap again and again.
-    Get { http2: bool, requests: usize },
+    List,
+    Watch,
+    Fill { streaming: bool },
+    Get { protocol: Protocol, requests: usize },
+}
+
+impl Floor {
+    /// The one that costs a smallest program less: for large bodies, HTTP/1.1.
+    pub(crate) fn protocol(self) -> Protocol {
+        match self {
+            Self::Get { protocol, .. } => protocol,
+            _ => Protocol::Http1,
+        }
+    }
+
+    /// The case that measures the same work of a library.
+    pub(crate) fn of_library(self, count: usize) -> Case {
+        match self {
+            Self::List => Case::List { count, pruned: false },
+            Self::Watch => Case::Watch { count, pruned: false },
+            Self::Fill { streaming } => Case::Reflector { count, pruned: false, streaming },
+            Self::Get { requests, .. } => Case::Get { in_flight: 1, requests, one_connection: false },
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum Protocol {
+    Http1,
+    Http2,
+}
+
+impl Protocol {
+    /// As TLS negotiates it.
+    pub(crate) fn alpn(self) -> &'static [u8] {
+        match self {
+            Self::Http1 => b"http/1.1",
+            Self::Http2 => b"h2",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Http1 => "HTTP/1.1",
+            Self::Http2 => "HTTP/2",
+        }
+    }
 }
 
 impl Case {
@@ -277,15 +351,17 @@ impl Case {
                 }
                 Reconciles::Changes { .. } => "same, only changes".to_owned(),
             },
-            Self::Dispatch { count, work_ms } => format!("{count} ConfigMaps, {work_ms} ms of work"),
+            Self::Applier { count, work_ms } => format!("{count} keys, {work_ms} ms of work"),
+            Self::Dispatch { count, work_ms } => {
+                format!("controller of {count} ConfigMaps, {work_ms} ms of work")
+            }
             Self::Growth { count } => format!("controller of {count} ConfigMaps"),
             Self::Build => "controller with a derived type".to_owned(),
             Self::Floor { count, floor } => match floor {
-                Floor::Drop => "decode a Pod by serde_json".to_owned(),
-                Floor::Keep => format!("decode {count} Pods and keep them"),
-                Floor::KeepCopy => format!("decode {count} Pods, keep copies"),
-                Floor::Get { http2: false, .. } => "get, 1 in flight, hyper, HTTP/1.1".to_owned(),
-                Floor::Get { http2: true, .. } => "get, 1 in flight, hyper, HTTP/2".to_owned(),
+                Floor::Get { protocol, .. } => {
+                    format!("{}, {}", floor.of_library(count).title(), protocol.name())
+                }
+                _ => floor.of_library(count).title(),
             },
             Self::Cache { count, .. } => format!("compact cache of {count} `PartialObjectMeta`"),
         }

@@ -1,5 +1,6 @@
 //! Benchmarks of this workspace against kube 5.0.0 (the baseline): the same program compiled against both libraries. See docs/benchmarks.md.
 
+mod allocator;
 mod args;
 mod baseline;
 mod build_cost;
@@ -17,6 +18,7 @@ mod update;
 mod workspace;
 
 use args::{Command, Library};
+use case::Case;
 
 fn main() -> anyhow::Result<()> {
     if let Some(times) = std::env::var_os(build_cost::RUSTC_TIMES) {
@@ -28,9 +30,10 @@ fn main() -> anyhow::Result<()> {
         Command::Load => load::run(),
         Command::Serve { objects, kubeconfig } => server::serve(&objects, &kubeconfig)?,
         Command::Measure { library, case, kubeconfig } => {
-            let metrics = match library {
-                Library::Workspace => workspace::workload::measure(case, &kubeconfig)?,
-                Library::Baseline => baseline::workload::measure(case, &kubeconfig)?,
+            let metrics = match (case, library) {
+                (Case::Floor { count, floor }, _) => floor::measure(&kubeconfig, count, floor)?,
+                (_, Library::Workspace) => workspace::workload::measure(case, &kubeconfig)?,
+                (_, Library::Baseline) => baseline::workload::measure(case, &kubeconfig)?,
             };
             println!("{}", serde_json::to_string(&metrics)?);
         }

@@ -12,13 +12,13 @@ use crate::case::{Case, Objects, Table};
 use crate::load::Load;
 use crate::measure::{Metrics, available_memory};
 use crate::results::Measured;
-use crate::{build_cost, growth, plots, report, update};
+use crate::{allocator, build_cost, growth, plots, report, update};
 
 /// Runs the tables. Prints the rows of each case when it is done, and writes plots and tables when a table is done.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     check(options)?;
     for table in &options.tables {
-        println!("{}", report::HEADER.trim_end());
+        println!("{}", report::header(*table).trim_end());
         let measured = measure_table(*table, options)?;
         if *table == Table::Growth {
             print!("{}", report::growth_rows(&growth::growth(&measured)));
@@ -36,6 +36,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
 /// Finds errors that would otherwise be found after the measurements.
 fn check(options: &Options) -> anyhow::Result<()> {
+    if options.tables.contains(&Table::Jemalloc) {
+        allocator::jemalloc()?;
+    }
     let growth = options.tables.contains(&Table::Growth);
     ensure!(growth || options.plots.is_none(), "--plots: expected the table growth, which has the plots");
     let Some(page) = &options.update else { return Ok(()) };
@@ -48,24 +51,22 @@ fn check(options: &Options) -> anyhow::Result<()> {
 }
 
 fn measure_table(table: Table, options: &Options) -> anyhow::Result<Vec<Measured>> {
-    let counts = if options.objects.is_empty() { table.default_counts() } else { &options.objects };
-    // The number of objects of `get` is fixed.
-    let counts = if table == Table::Get { &counts[..1] } else { counts };
     let mut all = Vec::new();
     let _load = (table == Table::Busy).then(Load::start).transpose()?;
-    for group in counts.iter().flat_map(|count| table.groups(*count)) {
+    let groups =
+        |count: &usize| table.groups(*count).into_iter().map(|group| (*count, group)).collect::<Vec<_>>();
+    for (count, group) in options.counts(table).iter().flat_map(groups) {
+        let rounds = options.rounds(table, count);
         let server = Server::start(group.objects)?;
         for case in group.cases {
-            let baseline = if table == Table::Floor {
-                Baseline::Omitted
-            } else if table != Table::Growth {
+            let baseline = if table != Table::Growth {
                 Baseline::Required
             } else if growth::fits(case, &all, available_memory()?)? {
                 Baseline::Optional
             } else {
                 Baseline::Omitted
             };
-            let measured = measure_case(table, case, options.rounds, baseline, server.kubeconfig.path())?;
+            let measured = measure_case(table, case, rounds, baseline, server.kubeconfig.path())?;
             print!("{}", report::rows(&measured));
             all.push(measured);
         }
@@ -99,12 +100,12 @@ fn measure_case(
         for library in order {
             match library {
                 Library::Workspace => {
-                    let metrics = measure(library, case, kubeconfig)?;
+                    let metrics = measure(table, library, case, kubeconfig)?;
                     ensure!(growth::is_complete(case, &metrics), "measuring {} failed", case.title());
                     measured.workspace.push(metrics);
                 }
                 Library::Baseline if baseline == Baseline::Omitted => {}
-                Library::Baseline => match measure(library, case, kubeconfig) {
+                Library::Baseline => match measure(table, library, case, kubeconfig) {
                     Ok(metrics) => {
                         if !growth::is_complete(case, &metrics) {
                             baseline = Baseline::Omitted; // from the other rounds
@@ -125,16 +126,19 @@ fn measure_case(
 }
 
 /// Runs one measurement in a separate process, so that memory and CPU time belong to one library.
-fn measure(library: Library, case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> {
-    if case == Case::Build {
-        return build_cost::measure(library);
-    }
+fn measure(table: Table, library: Library, case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> {
+    let case = match (case, library) {
+        (Case::Build, _) => return build_cost::measure(library),
+        (Case::Floor { count, floor }, Library::Baseline) => floor.of_library(count),
+        _ => case,
+    };
     let arg = serde_json::to_string(&case)?;
-    let output = Command::new(std::env::current_exe()?)
-        .args(["measure", library.name(), &arg])
-        .arg(kubeconfig)
-        .stderr(Stdio::inherit())
-        .output()?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["measure", library.name(), &arg]).arg(kubeconfig).stderr(Stdio::inherit());
+    if table == Table::Jemalloc {
+        command.env("LD_PRELOAD", allocator::jemalloc()?);
+    }
+    let output = command.output()?;
     ensure!(output.status.success(), "measuring {arg} for {} failed", library.name());
     serde_json::from_slice(&output.stdout).with_context(|| format!("metrics of {arg}"))
 }
@@ -143,23 +147,30 @@ fn measure(library: Library, case: Case, kubeconfig: &Path) -> anyhow::Result<Me
 fn write_table(page: &Path, table: Table, measured: &[Measured], options: &Options) -> anyhow::Result<()> {
     let tables = match (table, &options.plots) {
         (Table::Growth, Some(plots)) => report::growth_sections(measured, &update::link(page, plots)?),
-        _ => measured.iter().fold(report::HEADER.to_owned(), |text, case| text + &report::rows(case)),
+        _ => measured.iter().fold(report::header(table), |text, case| text + &report::rows(case)),
     };
-    let text = format!("{}\n\n{tables}", circumstances(options)?);
+    let text = format!("{}\n\n{tables}", circumstances(table, options)?);
     std::fs::write(page, update::with_table(&read(page)?, table, &text)?)
         .with_context(|| page.display().to_string())
 }
 
 /// When and where the measurements were made.
-fn circumstances(options: &Options) -> anyhow::Result<String> {
+fn circumstances(table: Table, options: &Options) -> anyhow::Result<String> {
     let cpus = std::thread::available_parallelism()?;
     let info = read(Path::new("/proc/cpuinfo"))?;
     let model = info.lines().find_map(|line| line.strip_prefix("model name"));
     let model = model.map_or("unknown CPU", |model| model.trim_start_matches([' ', '\t', ':']));
-    let rounds = match options.rounds {
+    let rounds = |rounds| match rounds {
         1 => "one round".to_owned(),
         rounds => format!("medians of {rounds} rounds"),
     };
+    let counts = options.counts(table);
+    let of = |count| options.rounds(table, count);
+    let usual = of(counts[0]);
+    let others = counts.iter().filter(|count| of(**count) != usual);
+    let others: String =
+        others.map(|count| format!(", {} with {count} objects", rounds(of(*count)))).collect();
+    let rounds = rounds(usual) + &others;
     let build = if cfg!(debug_assertions) { ", without optimization" } else { "" };
     Ok(format!("{}, {cpus} CPUs ({model}), {rounds}{build}.", Zoned::now().strftime("%B %Y")))
 }

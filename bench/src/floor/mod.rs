@@ -1,62 +1,117 @@
-//! The smallest programs that do a part of the measured work, without either library: no client that does this work can be faster.
+//! The smallest programs that do the measured work: hyper, rustls and serde_json on one thread, without a client, a cache or checks.
+//! What a library takes beyond them is its own cost.
+
+mod connection;
 
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, ensure};
-use bytes::Bytes;
-use http::Request;
-use http_body_util::{BodyExt, Empty};
-use hyper::body::Incoming;
-use hyper::client::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use anyhow::ensure;
+use http_body_util::BodyExt;
+use k8s_openapi::List;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
-use rustls::RootCertStore;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
 use serde::Deserialize;
-use serde_json::Value;
-use serde_json::value::RawValue;
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
 use crate::case::Floor;
-use crate::measure::{Metrics, Stopwatch};
+use crate::growth;
+use crate::measure::{self, Metrics, Stopwatch};
+use connection::{Connection, ServerAddress};
 
-pub(crate) async fn measure(kubeconfig: &Path, floor: Floor) -> anyhow::Result<Metrics> {
-    let server = ServerAddress::read(kubeconfig)?;
-    match floor {
-        Floor::Get { http2, requests } => get(&mut server.connect(http2).await?, requests).await,
-        _ => decode(&server.connect(true).await?.get("/api/v1/namespaces/default/pods").await?, floor),
+const PODS: &str = "/api/v1/namespaces/default/pods";
+
+pub(crate) fn measure(kubeconfig: &Path, count: usize, floor: Floor) -> anyhow::Result<Metrics> {
+    // One thread: nothing is handed over.
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+        let server = ServerAddress::read(kubeconfig)?;
+        let mut connection = server.connect(floor.protocol()).await?;
+        match floor {
+            Floor::List => list(&mut connection, count).await,
+            Floor::Watch => watch(&mut connection, count).await,
+            Floor::Fill { streaming } => fill(&mut connection, count, streaming).await,
+            Floor::Get { requests, .. } => get(&mut connection, requests).await,
+        }
+    })
+}
+
+/// Keeps the Pods of a list.
+async fn list(connection: &mut Connection, count: usize) -> anyhow::Result<Metrics> {
+    let mut pods: Vec<Pod> = Vec::new();
+    let watch = Stopwatch::start();
+    each_page(connection, |page| pods.extend(page)).await?;
+    let (_, cpu) = watch.stop();
+    ensure!(pods.len() == count, "received {} of {count} Pods", pods.len());
+    Ok([("ms CPU time".into(), cpu), ("MiB peak RSS".into(), measure::peak_rss()?)].into())
+}
+
+/// Decodes the Pods of a watch and drops each.
+async fn watch(connection: &mut Connection, count: usize) -> anyhow::Result<Metrics> {
+    let watch = Stopwatch::start();
+    each_event(connection, count, |pod| drop(black_box(pod))).await?;
+    let (_, cpu) = watch.stop();
+    let each = 1e3 / count as f64;
+    Ok([("µs CPU time per event".into(), cpu * each), ("MiB peak RSS".into(), measure::peak_rss()?)].into())
+}
+
+/// Keeps Pods and makes a copy of each for the stream of events, as the signature of `reflector` demands.
+async fn fill(connection: &mut Connection, count: usize, streaming: bool) -> anyhow::Result<Metrics> {
+    let mut store: Vec<Arc<Pod>> = Vec::with_capacity(count);
+    let mut keep = |pod: Pod| {
+        // The copy is the one without spare capacity.
+        store.push(Arc::new(pod.clone()));
+        drop(black_box(pod));
+    };
+    let watch = Stopwatch::start();
+    if streaming {
+        each_event(connection, count, keep).await?;
+    } else {
+        each_page(connection, |page| page.into_iter().for_each(&mut keep)).await?;
+    }
+    let (_, cpu) = watch.stop();
+    ensure!(store.len() == count, "the store has {} of {count} Pods", store.len());
+    Ok([(growth::FILL_CPU.into(), cpu), (growth::FILLED_RSS.into(), measure::rss()?)].into())
+}
+
+async fn each_page(connection: &mut Connection, mut keep: impl FnMut(Vec<Pod>)) -> anyhow::Result<()> {
+    let mut path = format!("{PODS}?limit=500");
+    loop {
+        let page: List<Pod> = serde_json::from_slice(&connection.get(&path).await?)?;
+        keep(page.items);
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => path = format!("{PODS}?limit=500&continue={token}"),
+            None => return Ok(()),
+        }
     }
 }
 
-/// Decodes each Pod of a list by serde_json, on one thread.
-fn decode(list: &[u8], floor: Floor) -> anyhow::Result<Metrics> {
+async fn each_event(
+    connection: &mut Connection,
+    count: usize,
+    mut keep: impl FnMut(Pod),
+) -> anyhow::Result<()> {
     #[derive(Deserialize)]
-    struct List<'a> {
-        #[serde(borrow)]
-        items: Vec<&'a RawValue>,
+    struct Event {
+        object: Pod,
     }
-    let List { items } = serde_json::from_slice(list)?;
-    let mut kept: Vec<Arc<Pod>> = Vec::with_capacity(items.len());
-    let watch = Stopwatch::start();
-    for item in &items {
-        let pod: Pod = serde_json::from_str(item.get())?;
-        match floor {
-            Floor::Keep => kept.push(Arc::new(pod)),
-            Floor::KeepCopy => kept.push(Arc::new(pod.clone())),
-            _ => drop(black_box(pod)),
+    // A watch from version 1 makes the server send all objects as events.
+    let mut body = connection.open(&format!("{PODS}?watch=true&resourceVersion=1")).await?;
+    let (mut received, mut seen) = (Vec::new(), 0);
+    while seen < count
+        && let Some(frame) = body.frame().await
+    {
+        let Ok(data) = frame?.into_data() else { continue };
+        received.extend_from_slice(&data);
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', &received) {
+            let Event { object } = serde_json::from_slice(&received[start..end])?;
+            keep(object);
+            (start, seen) = (end + 1, seen + 1);
         }
+        received.drain(..start);
     }
-    let (wall, cpu) = watch.stop();
-    let each = 1e3 / items.len() as f64;
-    Ok(match floor {
-        Floor::Keep | Floor::KeepCopy => [("ms".into(), wall), ("ms CPU time".into(), cpu)].into(),
-        _ => [("µs".into(), wall * each), ("µs CPU time".into(), cpu * each)].into(),
-    })
+    ensure!(seen == count, "received {seen} of {count} events");
+    Ok(())
 }
 
 /// Gets and decodes one ConfigMap after the other over one connection.
@@ -90,71 +145,4 @@ async fn run(
         ensure!(object.data.is_some(), "the object has no data");
     }
     Ok(())
-}
-
-struct ServerAddress {
-    authority: String,
-    roots: RootCertStore,
-}
-
-impl ServerAddress {
-    /// Reads the kubeconfig of the benchmark's server, which is JSON.
-    fn read(kubeconfig: &Path) -> anyhow::Result<Self> {
-        let kubeconfig: Value = serde_json::from_slice(&std::fs::read(kubeconfig)?)?;
-        let text =
-            |name: &str| kubeconfig["clusters"][0]["cluster"][name].as_str().with_context(|| name.to_owned());
-        let authority = text("server")?.trim_start_matches("https://").to_owned();
-        let certificate: k8s_openapi::ByteString =
-            serde_json::from_value(text("certificate-authority-data")?.into())?;
-        let mut roots = RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(&certificate.0)?)?;
-        Ok(Self { authority, roots })
-    }
-
-    async fn connect(&self, http2: bool) -> anyhow::Result<Connection> {
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(self.roots.clone())
-            .with_no_client_auth();
-        tls.alpn_protocols = vec![if http2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
-        let stream = TcpStream::connect(&self.authority).await?;
-        stream.set_nodelay(true)?;
-        let name = ServerName::try_from("127.0.0.1")?;
-        let io = TokioIo::new(TlsConnector::from(Arc::new(tls)).connect(name, stream).await?);
-        let sender = if http2 {
-            let (sender, connection) = http2::handshake(TokioExecutor::new(), io).await?;
-            tokio::spawn(connection);
-            Sender::Http2(sender)
-        } else {
-            let (sender, connection) = http1::handshake(io).await?;
-            tokio::spawn(connection);
-            Sender::Http1(sender)
-        };
-        Ok(Connection { authority: self.authority.clone(), sender })
-    }
-}
-
-struct Connection {
-    authority: String,
-    sender: Sender,
-}
-
-enum Sender {
-    Http1(http1::SendRequest<Empty<Bytes>>),
-    Http2(http2::SendRequest<Empty<Bytes>>),
-}
-
-impl Connection {
-    async fn get(&mut self, path: &str) -> anyhow::Result<Bytes> {
-        let request = Request::get(format!("https://{}{path}", self.authority)).body(Empty::new())?;
-        let response: http::Response<Incoming> = match &mut self.sender {
-            Sender::Http1(sender) => {
-                sender.ready().await?;
-                sender.send_request(request).await?
-            }
-            Sender::Http2(sender) => sender.send_request(request).await?,
-        };
-        Ok(response.into_body().collect().await?.to_bytes())
-    }
 }

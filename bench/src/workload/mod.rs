@@ -1,5 +1,6 @@
 //! The measured program. It is compiled twice, once against each library, so that both run the same code.
 
+mod applier;
 mod cache;
 mod compact;
 mod control;
@@ -22,7 +23,6 @@ use anyhow::Context;
 use super::kube::config::{KubeConfigOptions, Kubeconfig};
 use super::kube::{Client, Config};
 use crate::case::Case;
-use crate::floor;
 use crate::measure::Metrics;
 
 /// Runs one case in this process, on a multi-threaded runtime like that of `#[tokio::main]`.
@@ -44,8 +44,8 @@ pub(crate) fn measure(case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> 
             Case::Cache { count, kind } => compact::fill(client, count, kind).await,
             Case::Relist { count, reconciles } => relist::measure(client, count, reconciles).await,
             Case::Growth { count } => growth::measure(client, count).await,
-            Case::Floor { floor, .. } => floor::measure(kubeconfig, floor).await,
-            Case::Build => anyhow::bail!("the parent process builds"),
+            Case::Floor { .. } | Case::Build => anyhow::bail!("not a case of a library"),
+            Case::Applier { count, work_ms } => applier::measure(count, work_ms).await,
             Case::Dispatch { count, work_ms } => dispatch::measure(client, count, work_ms).await,
         }
     })
