@@ -14,9 +14,7 @@ use super::AuthError;
 use super::cache::{FetchedCredential, refresh_time};
 use super::header::bearer;
 use super::subprocess::{Subprocess, redacted};
-use crate::config::{
-    ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, without_quoted_value,
-};
+use crate::config::{ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, yaml};
 
 /// An exec plugin of a kubeconfig.
 #[derive(Debug)]
@@ -172,8 +170,7 @@ fn parse(stdout: &[u8]) -> Result<ExecCredential, AuthError> {
         // The snippet of an error could contain the token.
         with_snippet: false,
     };
-    serde_saphyr::from_slice_with_options(stdout, options)
-        .map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))
+    yaml::from_slice(stdout, options).map_err(|err| AuthError::AuthExecParse(Box::new(err)))
 }
 
 /// The credential, with its refresh time as seen from `now`.
