@@ -58,7 +58,10 @@ pub trait ConfigExt: sealed::Sealed {
     /// Limits the time until the response by `response_timeout`.
     fn deadline_layer(&self) -> DeadlineLayer;
 
-    /// A connector for https (and http) over TCP, offering HTTP/2 and HTTP/1.1.
+    /// A connector for https (and http) over TCP, for HTTP/1.1.
+    ///
+    /// For HTTP/2, pass [`rustls_client_config`](ConfigExt::rustls_client_config) to `hyper_rustls::HttpsConnectorBuilder`, with the features
+    /// `http2` of `hyper-rustls` and `hyper-util`. Clients without a custom stack use HTTP/2 where the server has it.
     ///
     /// It ignores the proxy of the configuration: to use one, pass a connector through it to
     /// [`rustls_https_connector_with_connector`](ConfigExt::rustls_https_connector_with_connector).
@@ -89,8 +92,7 @@ pub trait ConfigExt: sealed::Sealed {
     #[cfg(feature = "rustls-tls")]
     fn rustls_client_config(&self) -> crate::Result<rustls::ClientConfig>;
 
-    /// A connector for https (and http) over TCP by OpenSSL, offering HTTP/2 and HTTP/1.1. Certificate files are read again when they
-    /// change.
+    /// A connector for https (and http) over TCP by OpenSSL, for HTTP/1.1. Certificate files are read again when they change.
     ///
     /// It ignores the proxy, as [`ConfigExt::rustls_https_connector`] does. It resumes TLS sessions, and a resumed session keeps its client
     /// certificate and does not verify the server's again: when either changes, create another connector, as the default stack does.
@@ -164,8 +166,7 @@ impl ConfigExt for Config {
     ) -> crate::Result<hyper_rustls::HttpsConnector<H>> {
         let peer = server(self)?;
         let tls = rustls_settings(self, &peer)?;
-        let connector =
-            tls::rustls_tls::https_connector(self, tls, connector, &peer, tls::Alpn::Http2OrHttp1);
+        let connector = tls::rustls_tls::https_connector(self, tls, connector, &peer, tls::Alpn::Http1);
         connector.map_err(Error::RustlsTls)
     }
 
@@ -192,7 +193,7 @@ impl ConfigExt for Config {
         H::Future: Send + 'static,
         H::Response: hyper::rt::Read + hyper::rt::Write + Connection + Unpin,
     {
-        Ok(tls::openssl_tls::https_connector(self, connector, &server(self)?, tls::Alpn::Http2OrHttp1)?)
+        Ok(tls::openssl_tls::https_connector(self, connector, &server(self)?, tls::Alpn::Http1)?)
     }
 
     #[cfg(feature = "openssl-tls")]

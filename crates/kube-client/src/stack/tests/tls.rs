@@ -282,6 +282,26 @@ async fn the_certificate_of_an_exec_plugin_is_presented_in_custom_stacks() {
     }
 }
 
+#[tokio::test]
+async fn custom_stacks_use_http1_even_if_the_server_prefers_http2() {
+    let ours = CertificateAuthority::new("ours");
+    let mut settings = acceptor(&ours.sign(LOCAL), &ours).config().as_ref().clone();
+    settings.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // It sends HTTP/1.1 responses whatever was negotiated.
+    let server = Https::start(std::sync::Arc::new(settings).into()).await;
+    let config = config(&server, &ours);
+    #[cfg(feature = "rustls-tls")]
+    {
+        let client = custom_stack(&config, config.rustls_https_connector().unwrap());
+        assert_eq!(client_certificate(&client).await.unwrap(), "anonymous");
+    }
+    #[cfg(feature = "openssl-tls")]
+    {
+        let client = custom_stack(&config, config.openssl_https_connector().unwrap());
+        assert_eq!(client_certificate(&client).await.unwrap(), "anonymous");
+    }
+}
+
 #[cfg(feature = "openssl-tls")]
 #[tokio::test]
 async fn the_openssl_builder_alone_connects() {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, ResolveServerName};
 use rustls::ClientConfig;
 use rustls::SignatureScheme;
 use rustls::client::{ResolvesClientCert, Resumption};
@@ -88,20 +88,24 @@ fn certified_key(
 /// Adds TLS to the https connections of `connector`; http URLs stay without.
 pub(crate) fn https_connector<H>(
     config: &Config,
-    tls: ClientConfig,
+    mut tls: ClientConfig,
     connector: H,
     peer: &Peer,
     alpn: Alpn,
 ) -> Result<HttpsConnector<H>, RustlsTlsError> {
-    let mut builder = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
-    if let (Some(name), Peer::Server { .. }) = (&config.tls_server_name, peer) {
-        let name = ServerName::try_from(name.clone()).map_err(RustlsTlsError::InvalidServerName)?;
-        builder = builder.with_server_name_resolver(FixedServerNameResolver::new(name));
-    }
-    Ok(match alpn {
-        Alpn::Http2OrHttp1 => builder.enable_http1().enable_http2().wrap_connector(connector),
-        Alpn::Http1 => builder.enable_http1().wrap_connector(connector),
-    })
+    // Not by the builder of hyper-rustls: it offers HTTP/2 only with the feature that compiles the HTTP/2 of hyper too.
+    tls.alpn_protocols = match alpn {
+        Alpn::Http2OrHttp1 => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+        Alpn::Http1 => Vec::new(),
+    };
+    let resolver: Arc<dyn ResolveServerName + Send + Sync> = match (&config.tls_server_name, peer) {
+        (Some(name), Peer::Server { .. }) => {
+            let name = ServerName::try_from(name.clone()).map_err(RustlsTlsError::InvalidServerName)?;
+            Arc::new(FixedServerNameResolver::new(name))
+        }
+        _ => Arc::new(DefaultServerNameResolver::default()),
+    };
+    Ok(HttpsConnector::new(connector, tls, false, resolver))
 }
 
 #[cfg(test)]
