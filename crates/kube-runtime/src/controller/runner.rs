@@ -15,7 +15,7 @@ use super::{
     running::{FinishedReconcile, RunningReconcile, RunningReconciles, reconcile_span},
 };
 use crate::{
-    delay::after,
+    delay::{after, until},
     queue::{KeyBackoff, Priority, Queue},
     reflector::{
         ObjectKey, ObjectRef,
@@ -23,11 +23,7 @@ use crate::{
     },
 };
 use fastrand::Rng;
-use futures::{
-    FutureExt, Stream,
-    future::{self, BoxFuture},
-    stream,
-};
+use futures::{FutureExt, Stream, future::BoxFuture, stream};
 use kube_core::Resource;
 use std::{
     fmt::Debug,
@@ -38,7 +34,7 @@ use std::{
     task::Poll,
     time::Duration,
 };
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 /// An item of the output of a controller.
 pub(super) type ReconcileResult<K, E, Q> = Result<(ObjectRef<K>, Action), ControllerError<E, Q>>;
@@ -197,12 +193,6 @@ where
             Stage::SyncingRelated { until } => Some(until),
             Stage::SyncingPrimary | Stage::Draining => None,
         };
-        let wait_for_timer = async {
-            match timer {
-                Some(due) => sleep_until(due).await,
-                None => future::pending().await,
-            }
-        };
         let Self { shutdown, store, triggers, running, pending_writes, assigned, .. } = self;
         self.triggers_first = !self.triggers_first;
         let work = poll_fn(|cx| {
@@ -222,7 +212,7 @@ where
             ready = store.wait_until_ready(), if self.stage == Stage::SyncingPrimary => RunnerEvent::StoreReady(ready),
             () = assigned.changed() => RunnerEvent::AssignmentChanged,
             event = work => event,
-            () = wait_for_timer => RunnerEvent::TimerFired,
+            () = until(timer) => RunnerEvent::TimerFired,
         }
     }
 
