@@ -1,12 +1,13 @@
 //! Which objects of a kind this replica reconciles, where several replicas share the work.
 
+use crate::delay::until;
 use crate::locks::Mutex;
 use crate::reflector::ObjectKey;
 use futures::{FutureExt, future::BoxFuture};
 use std::{fmt, future::pending, sync::Arc, time::Duration};
 use tokio::{
     sync::{oneshot, watch},
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep},
 };
 
 /// How often an assignment that is not valid is looked at again.
@@ -330,15 +331,9 @@ impl Assignments {
                     let current = current.borrow_and_update();
                     current.cancel_at.filter(|_| !current.assignment.includes_key(&key))
                 };
-                let cancel = async {
-                    match cancel_at {
-                        Some(cancel_at) => sleep_until(cancel_at).await,
-                        None => pending().await,
-                    }
-                };
                 tokio::select! {
                     biased; // a limit that has passed counts, even if it was moved since
-                    () = cancel => return,
+                    () = until(cancel_at) => return,
                     changed = current.changed() => if changed.is_err() { return pending().await },
                 }
             }
