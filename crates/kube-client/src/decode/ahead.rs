@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 use super::array_lengths::ValueScanner;
 use super::event_lines::{EventLines, Line};
 use super::events::decode_guarded;
+use super::heap_room::HeapRoom;
 use super::prune::Prune;
 use crate::body::Body;
 use crate::error::Error;
@@ -124,13 +125,17 @@ fn take(batch: &Mutex<Option<Batch>>) -> Option<Batch> {
 
 /// Decodes lines with the lengths of their arrays, so that objects have no spare capacity.
 #[derive(Debug, Default)]
-struct Decoder(ValueScanner);
+struct Decoder {
+    scanner: ValueScanner,
+    room: HeapRoom,
+}
 
 impl Decoder {
     fn decode<K: DeserializeOwned>(&mut self, line: &[u8], prune: &Prune) -> Event<K> {
-        self.0.clear();
-        self.0.end_of_value(line);
-        decode_guarded(line, self.0.lengths(), prune)
+        self.room.before(line.len());
+        self.scanner.clear();
+        self.scanner.end_of_value(line);
+        decode_guarded(line, self.scanner.lengths(), prune)
     }
 }
 

@@ -8,6 +8,7 @@ use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
 use super::array_lengths::ArrayLengths;
 use super::catch_panic::catch_panic;
+use super::heap_room::HeapRoom;
 use super::invalid::invalid_object;
 use super::items::{Item, ItemSplitter, NotAList};
 use super::prune::Prune;
@@ -42,8 +43,9 @@ impl ListBody {
         K: Clone + DeserializeOwned,
     {
         let ((defaults, kind), prune) = (self.defaults().await?, self.prune.clone());
-        let mut items = Vec::new();
+        let (mut items, mut room) = (Vec::new(), HeapRoom::default());
         while let Some(item) = self.next_item().await? {
+            room.before(item.json.len());
             items.push(decode(item.json, item.lengths, &defaults, &prune).map_err(|err| {
                 let (at, invalid) = (items.len(), invalid_object(item.json, &err, kind.as_deref()));
                 Error::SerdeError(serde_json::Error::custom(format!("item {at} of the list: {invalid}")))
@@ -58,8 +60,9 @@ impl ListBody {
         K: Clone + DeserializeOwned,
     {
         let ((defaults, kind), prune) = (self.defaults().await?, self.prune.clone());
-        let mut items = Vec::new();
+        let (mut items, mut room) = (Vec::new(), HeapRoom::default());
         while let Some(item) = self.next_item().await? {
+            room.before(item.json.len());
             let decoded = catch_panic(|| decode(item.json, item.lengths, &defaults, &prune));
             let invalid = |err| invalid_object(item.json, &err, kind.as_deref());
             items.push(DeserializeGuard(decoded.map_err(invalid)));

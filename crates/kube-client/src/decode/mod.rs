@@ -14,6 +14,7 @@ mod lines;
 // Decoding one value.
 mod array_lengths;
 mod event;
+mod heap_room;
 mod prune;
 mod reader;
 // Objects that do not decode.
