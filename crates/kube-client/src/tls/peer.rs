@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use super::identity::IdentityProvider;
 
-/// The HTTP versions that a connection offers in ALPN.
+/// The HTTP versions of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Alpn {
-    /// HTTP/2 and HTTP/1.1.
+    /// HTTP/2 and HTTP/1.1, both offered in ALPN.
     Http2OrHttp1,
-    /// HTTP/1.1 only, for upgrades.
+    /// HTTP/1.1 only: upgrades, token requests, connectors of custom stacks. OpenSSL offers it in ALPN, rustls sends no ALPN.
     Http1,
 }
 

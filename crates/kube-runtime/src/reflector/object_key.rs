@@ -27,15 +27,15 @@ impl ObjectKey {
     where
         K::DynamicType: Clone,
     {
-        struct AsRef<'a, K: Lookup>(&'a ObjectKey, &'a K::DynamicType);
+        struct DisplayedAs<'a, K: Lookup>(&'a ObjectKey, &'a K::DynamicType);
 
-        impl<K: Lookup<DynamicType: Clone>> fmt::Display for AsRef<'_, K> {
+        impl<K: Lookup<DynamicType: Clone>> fmt::Display for DisplayedAs<'_, K> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.to_ref::<K>(self.1.clone()).fmt(f)
             }
         }
 
-        AsRef::<K>(self, dyntype)
+        DisplayedAs::<K>(self, dyntype)
     }
 
     pub(crate) fn to_ref<K: Lookup>(&self, dyntype: K::DynamicType) -> ObjectRef<K> {

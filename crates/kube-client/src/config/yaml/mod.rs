@@ -4,7 +4,7 @@
 //! Here it sees one visitor and one seed, which reach those of the types through `dyn`: it is 20 000 of 669 000 lines
 //! (`cargo llvm-lines --release --lib`).
 //!
-//! Decoded values and errors stay the same. The parser still gets the hint of each type, because it decides whether `12345` is text or a number.
+//! Decoded values and errors stay the same, except that a local tag below an unknown key is ignored as it is elsewhere. The parser still gets the hint of each type, because it decides whether `12345` is text or a number.
 //! Errors keep their positions: an error of the parser waits beside the call that returned it, and an error of a type is made again by the
 //! same constructor where the parser's own error type is known, so that the parser adds the position.
 //!

@@ -299,15 +299,24 @@ async fn custom_stacks_use_http1_even_if_the_server_prefers_http2() {
     {
         let client = custom_stack(&config, config.openssl_https_connector().unwrap());
         assert_eq!(client_certificate(&client).await.unwrap(), "anonymous");
+        let client = custom_stack(&config, openssl_connector_of_the_builder(&config));
+        assert_eq!(client_certificate(&client).await.unwrap(), "anonymous");
     }
+}
+
+#[cfg(feature = "openssl-tls")]
+fn openssl_connector_of_the_builder(
+    config: &Config,
+) -> hyper_openssl::client::legacy::HttpsConnector<hyper_util::client::legacy::connect::HttpConnector> {
+    let mut tcp = hyper_util::client::legacy::connect::HttpConnector::new();
+    tcp.enforce_http(false);
+    let settings = config.openssl_ssl_connector_builder().unwrap();
+    hyper_openssl::client::legacy::HttpsConnector::with_connector(tcp, settings).unwrap()
 }
 
 #[cfg(feature = "openssl-tls")]
 #[tokio::test]
 async fn the_openssl_builder_alone_connects() {
-    use hyper_openssl::client::legacy::HttpsConnector;
-    use hyper_util::client::legacy::connect::HttpConnector;
-
     let ours = CertificateAuthority::new("ours");
     let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
     let folder = tempfile::tempdir().unwrap();
@@ -315,10 +324,7 @@ async fn the_openssl_builder_alone_connects() {
     let mut config = config(&server, &ours);
     config.auth_info.client_certificate = Some(write(&folder, "crt", &signed.certificate));
     config.auth_info.client_key = Some(write(&folder, "key", &signed.key));
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    let settings = config.openssl_ssl_connector_builder().unwrap();
-    let client = custom_stack(&config, HttpsConnector::with_connector(tcp, settings).unwrap());
+    let client = custom_stack(&config, openssl_connector_of_the_builder(&config));
     assert_eq!(client_certificate(&client).await.unwrap(), signed.as_reported());
 }
 

@@ -21,7 +21,7 @@ use crate::tls::{Alpn, Peer, TlsError};
 /// The CA certificates and the client certificate as they are now. Later changes of their files have no effect.
 pub(crate) fn ssl_connector_builder(config: &Config, peer: &Peer) -> Result<SslConnectorBuilder, TlsError> {
     let current = PerConnection::of(config, peer)?;
-    let mut settings = settings(config, Alpn::Http2OrHttp1)?;
+    let mut settings = settings(config, Alpn::Http1)?;
     let store = current.trust.store().map_err(|err| SslConnectorError::AddRootCertificate(err.into()));
     if let Some(store) = store.map_err(openssl_error)? {
         settings.set_cert_store(store);
