@@ -90,6 +90,10 @@ pub fn start(
         match result {
             // Deleting a ConfigMap together with its page triggers a reconcile of the deleted page: nothing is left to do.
             Ok(_) | Err(controller::Error::ObjectNotFound(_)) => {}
+            // A server may close the first watch of a new kind with 410 Expired.
+            Err(controller::Error::QueueError(error)) => {
+                tracing::info!("{:#}; it is retried", anyhow::Error::new(error));
+            }
             Err(error) => {
                 context.count(|counts| counts.errors += 1);
                 tracing::warn!("{:#}", anyhow::Error::new(error));
