@@ -59,6 +59,7 @@ impl Table {
     pub(crate) fn default_counts(self) -> &'static [usize] {
         match self {
             Self::Growth => &[1_000, 10_000, 100_000, 1_000_000],
+            Self::Relist => &[4_000],
             _ => &[20_000],
         }
     }
@@ -67,7 +68,8 @@ impl Table {
     pub(crate) fn default_rounds(self, count: usize) -> usize {
         match self {
             Self::Growth if count > MOST_PODS => 1,
-            Self::Build => 3,
+            Self::Growth => 3,
+            Self::Build => 1,
             _ => 5,
         }
     }
@@ -359,7 +361,7 @@ impl Case {
             Self::Build => "controller with a derived type".to_owned(),
             Self::Floor { count, floor } => match floor {
                 Floor::Get { protocol, .. } => {
-                    format!("{}, {}", floor.of_library(count).title(), protocol.name())
+                    format!("`get`, 1 in flight, smallest program over {}", protocol.name())
                 }
                 _ => floor.of_library(count).title(),
             },

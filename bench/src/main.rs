@@ -30,6 +30,7 @@ fn main() -> anyhow::Result<()> {
         Command::Load => load::run(),
         Command::Serve { objects, kubeconfig } => server::serve(&objects, &kubeconfig)?,
         Command::Measure { library, case, kubeconfig } => {
+            allocator::check_preloaded()?;
             let metrics = match (case, library) {
                 (Case::Floor { count, floor }, _) => floor::measure(&kubeconfig, count, floor)?,
                 (_, Library::Workspace) => workspace::workload::measure(case, &kubeconfig)?,

@@ -84,7 +84,7 @@ fn cells(
 
 /// What a value above its target means.
 fn failure(table: Table) -> &'static str {
-    if table == Table::Floor { "out of reach" } else { "missed" }
+    if table == Table::Floor { "missed too" } else { "missed" }
 }
 
 /// What is accepted.
