@@ -52,7 +52,7 @@ impl Watches {
         let _ = ended.send(Bytes::from_static(EXPIRED.as_bytes()));
     }
 
-    async fn wait_until_open(&self) {
+    pub(super) async fn wait_until_open(&self) {
         loop {
             let opened = self.opened.notified();
             if self.lines().receiver_count() > 0 {
