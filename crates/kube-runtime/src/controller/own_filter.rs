@@ -84,11 +84,16 @@ where
         if let (Event::Delete(object), Some((_, seen))) = (&event, &mut self.0) {
             seen.forget(&ObjectKey::of(&**object));
         }
+        let relisted = store.is_ready() && matches!(event, Event::InitApply(_));
         let triggers = event.into_applied().map(|object| {
             // In a relist, an object that the store does not show yet has changed; the others are in the background.
             let changed = store.is_ready() && !visible(&object);
             let priority = if changed { Priority::Change } else { priority };
-            let mut reference = ObjectKey::of(&*object).to_ref(store.dyntype().clone());
+            let key = ObjectKey::of(&*object);
+            if relisted && !changed && self.has_state_of(&key) {
+                return [None, None]; // without a call of the predicate, which may have to decode it
+            }
+            let mut reference = key.to_ref(store.dyntype().clone());
             reference.extra.resource_version = object.resource_version().map(Cow::into_owned);
             reference.extra.uid = object.uid().map(Cow::into_owned);
             self.triggers_of_state(reference, store, priority, |predicate| state(predicate, &object))
@@ -125,6 +130,11 @@ where
         let request = ReconcileRequest { obj_ref, reason: ReconcileReason::ObjectUpdated };
         let trigger = passes.then_some(Trigger::Object { request, priority });
         [panic, trigger]
+    }
+
+    /// Whether the predicate has seen the object, and it had a state.
+    fn has_state_of(&self, key: &ObjectKey) -> bool {
+        self.0.as_ref().is_some_and(|(_, seen)| seen.has(key))
     }
 
     fn check(
@@ -234,6 +244,36 @@ mod tests {
         assert_eq!(priorities(Event::InitApply(object("b", "2"))), one("b", Priority::Change), "changed");
         priorities(Event::InitDone);
         assert_eq!(priorities(Event::Apply(object("b", "3"))), one("b", Priority::Change));
+    }
+
+    #[test]
+    fn a_relist_calls_the_predicate_only_for_objects_that_have_changed_or_have_no_state() {
+        let (store, mut writer) = store();
+        let calls = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let called = Arc::clone(&calls);
+        let predicate = move |object: &ConfigMap| {
+            let metadata = object.metadata.clone();
+            called.lock().unwrap().push(metadata.name.clone().unwrap());
+            metadata.resource_version.filter(|_| metadata.name.as_deref() != Some("stateless"))?.parse().ok()
+        };
+        let mut filter = OwnFilter::new(OwnPredicate::Object(Box::new(predicate)));
+        let mut list = |objects: &[(&str, &str)]| -> (Vec<String>, Vec<String>) {
+            let objects = objects.iter().map(|(name, version)| Event::InitApply(object(name, version)));
+            let mut triggered = Vec::new();
+            for event in std::iter::once(Event::Init).chain(objects).chain([Event::InitDone]) {
+                for trigger in filter.triggers_of_event(writer.apply_event(event), &store) {
+                    let Trigger::Object { request, .. } = trigger else { unreachable!("it does not panic") };
+                    triggered.push(request.obj_ref.name);
+                }
+            }
+            (triggered, std::mem::take(&mut *calls.lock().unwrap()))
+        };
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let all = [("a", "1"), ("b", "1"), ("stateless", "1")];
+        assert_eq!(list(&all), (names(&["a", "b", "stateless"]), names(&["a", "b", "stateless"])));
+        assert_eq!(list(&all), (names(&["stateless"]), names(&["stateless"])));
+        let changed = [("a", "1"), ("b", "2"), ("stateless", "1")];
+        assert_eq!(list(&changed), (names(&["b", "stateless"]), names(&["b", "stateless"])));
     }
 
     #[cfg(feature = "compact-cache")]

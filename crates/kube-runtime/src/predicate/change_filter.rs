@@ -61,6 +61,11 @@ impl SeenStates {
         }
     }
 
+    /// Whether an object had a state when it was last seen.
+    pub(crate) fn has(&self, key: &ObjectKey) -> bool {
+        self.seen.contains_key(key)
+    }
+
     /// Forgets an object that was deleted, or whose state is unknown.
     pub(crate) fn forget(&mut self, key: &ObjectKey) {
         self.seen.remove(key);
