@@ -7,7 +7,7 @@ use kube_core::object::ObjectList;
 use serde::de::DeserializeOwned;
 
 use super::Client;
-use crate::decode::ListBody;
+use crate::decode::{KnownObjects, ListBody};
 use crate::error::Error;
 
 /// The response to a list request, whose items have not been read.
@@ -75,6 +75,21 @@ impl ListResponse {
     where
         K: Clone + DeserializeOwned,
     {
-        self.body.decode_guarded().await
+        self.decode_unknown(&KnownObjects::default()).await
+    }
+
+    /// As [`decode`](Self::decode). Objects that the caller has already are not decoded. For the caches of `kube-runtime`.
+    ///
+    /// # Errors
+    /// As [`decode`](Self::decode).
+    #[doc(hidden)]
+    pub async fn decode_unknown<K>(
+        self,
+        known: &KnownObjects<K>,
+    ) -> Result<ObjectList<DeserializeGuard<K>>, Error>
+    where
+        K: Clone + DeserializeOwned,
+    {
+        self.body.decode_guarded(known).await
     }
 }

@@ -11,7 +11,9 @@ use serde::de::DeserializeOwned;
 
 use super::Client;
 use crate::body::Body;
-use crate::decode::{AheadStream, EventStream, ListBody, Prune, expect_success, from_body, object_or_status};
+use crate::decode::{
+    AheadStream, EventStream, KnownObjects, ListBody, Prune, expect_success, from_body, object_or_status,
+};
 use crate::error::Error;
 
 impl Client {
@@ -186,7 +188,7 @@ impl Client {
     where
         K: Clone + DeserializeOwned,
     {
-        self.list_body(request).await?.decode_guarded().await
+        self.list_body(request).await?.decode_guarded(&KnownObjects::default()).await
     }
 
     /// As [`Client::request_events`], but an object that cannot be decoded is an event that carries its error and its metadata.
@@ -240,8 +242,24 @@ impl Client {
     where
         K: DeserializeOwned + Send + 'static,
     {
+        self.request_unknown_events(request, KnownObjects::default()).await
+    }
+
+    /// As [`Client::request_many_events`]. Objects that the caller has already are not decoded. For the caches of `kube-runtime`.
+    ///
+    /// # Errors
+    /// As [`Client::request_many_events`].
+    #[doc(hidden)]
+    pub async fn request_unknown_events<K>(
+        &self,
+        request: Request<Vec<u8>>,
+        known: KnownObjects<K>,
+    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, Error>> + use<K>, Error>
+    where
+        K: DeserializeOwned + Send + 'static,
+    {
         let prune = prune_of(&request);
-        Ok(AheadStream::new(self.open_events(request).await?, &prune))
+        Ok(AheadStream::new(self.open_events(request).await?, &prune).with_known(known))
     }
 
     /// [`Client::request_events`] with a concrete return type.

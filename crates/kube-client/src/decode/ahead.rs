@@ -18,6 +18,7 @@ use super::array_lengths::ValueScanner;
 use super::event_lines::{EventLines, Line};
 use super::events::decode_guarded;
 use super::heap_room::HeapRoom;
+use super::known::KnownObjects;
 use super::prune::Prune;
 use crate::body::Body;
 use crate::error::Error;
@@ -39,8 +40,7 @@ const MAX_BATCHES: usize = 3;
 #[derive(Debug)]
 pub(crate) struct AheadStream<K> {
     lines: EventLines,
-    prune: Prune,
-    decoder: Decoder,
+    decoder: Decoder<K>,
     /// `None` if it has one thread.
     runtime: Option<Handle>,
     /// Lines that were received and not decoded.
@@ -98,19 +98,18 @@ struct Decoding<K> {
 }
 
 impl<K: DeserializeOwned + Send + 'static> Decoding<K> {
-    fn spawn(runtime: &Handle, batch: Batch, prune: Prune) -> Self {
+    fn spawn(runtime: &Handle, batch: Batch, mut decoder: Decoder<K>) -> Self {
         let (sender, events) = oneshot::channel();
         let batch = Arc::new(Mutex::new(Some(batch)));
         let decoding = Self { batch: Arc::clone(&batch), events };
         runtime.spawn(async move {
             let Some(batch) = take(&batch) else { return };
-            let mut decoder = Decoder::default();
             let mut events = Vec::with_capacity(batch.lines.len());
             for line in batch.lines {
                 if sender.is_closed() {
                     return;
                 }
-                events.push(decoder.decode(&line, &prune));
+                events.push(decoder.decode(&line));
             }
             // Fails if the stream was dropped.
             let _ = sender.send(events);
@@ -124,18 +123,32 @@ fn take(batch: &Mutex<Option<Batch>>) -> Option<Batch> {
 }
 
 /// Decodes lines with the lengths of their arrays, so that objects have no spare capacity.
-#[derive(Debug, Default)]
-struct Decoder {
+#[derive(Debug)]
+struct Decoder<K> {
+    prune: Prune,
+    known: KnownObjects<K>,
     scanner: ValueScanner,
     room: HeapRoom,
 }
 
-impl Decoder {
-    fn decode<K: DeserializeOwned>(&mut self, line: &[u8], prune: &Prune) -> Event<K> {
+impl<K: DeserializeOwned> Decoder<K> {
+    fn new(prune: Prune, known: KnownObjects<K>) -> Self {
+        Self { prune, known, scanner: ValueScanner::default(), room: HeapRoom::default() }
+    }
+
+    /// One for another task.
+    fn another(&self) -> Self {
+        Self::new(self.prune.clone(), self.known.clone())
+    }
+
+    fn decode(&mut self, line: &[u8]) -> Event<K> {
+        if let Some(object) = self.known.find_added(line) {
+            return Ok(WatchEvent::Added(DeserializeGuard(Ok(object))));
+        }
         self.room.before(line.len());
         self.scanner.clear();
         self.scanner.end_of_value(line);
-        decode_guarded(line, self.scanner.lengths(), prune)
+        decode_guarded(line, self.scanner.lengths(), &self.prune)
     }
 }
 
@@ -143,8 +156,7 @@ impl<K: DeserializeOwned + Send + 'static> AheadStream<K> {
     pub(crate) fn new(body: Body, prune: &Prune) -> Self {
         Self {
             lines: EventLines::new(body),
-            prune: prune.within_event(),
-            decoder: Decoder::default(),
+            decoder: Decoder::new(prune.within_event(), KnownObjects::default()),
             runtime: Handle::try_current().ok().filter(has_threads),
             waiting: Batch::default(),
             running: VecDeque::new(),
@@ -152,6 +164,12 @@ impl<K: DeserializeOwned + Send + 'static> AheadStream<K> {
             taken_back: Batch::default(),
             end: None,
         }
+    }
+
+    /// The same stream; objects of `known` are not decoded.
+    pub(crate) fn with_known(mut self, known: KnownObjects<K>) -> Self {
+        self.decoder.known = known;
+        self
     }
 
     /// Reads what has been received, as far as there is room, and has it decoded where it is enough for a task.
@@ -169,7 +187,7 @@ impl<K: DeserializeOwned + Send + 'static> AheadStream<K> {
                 None => return,
                 Some(runtime) if self.waiting.is_full() => {
                     let batch = std::mem::take(&mut self.waiting);
-                    self.running.push_back(Decoding::spawn(runtime, batch, self.prune.clone()));
+                    self.running.push_back(Decoding::spawn(runtime, batch, self.decoder.another()));
                 }
                 Some(_) => {}
             }
@@ -191,7 +209,7 @@ impl<K: DeserializeOwned + Send + 'static> Stream for AheadStream<K> {
                 return Poll::Ready(Some(event));
             }
             if let Some(line) = this.taken_back.pop() {
-                return Poll::Ready(Some(this.decoder.decode(&line, &this.prune)));
+                return Poll::Ready(Some(this.decoder.decode(&line)));
             }
             this.read_ahead(cx);
             if let Some(oldest) = this.running.front_mut() {
@@ -209,14 +227,14 @@ impl<K: DeserializeOwned + Send + 'static> Stream for AheadStream<K> {
                 continue;
             }
             if let Some(line) = this.waiting.pop() {
-                return Poll::Ready(Some(this.decoder.decode(&line, &this.prune)));
+                return Poll::Ready(Some(this.decoder.decode(&line)));
             }
             return match this.end.replace(End::Reported) {
                 None => {
                     this.end = None;
                     Poll::Pending
                 }
-                Some(End::Line(line)) => Poll::Ready(this.decoder.decode(&line, &this.prune).ok().map(Ok)),
+                Some(End::Line(line)) => Poll::Ready(this.decoder.decode(&line).ok().map(Ok)),
                 Some(End::Failed(err)) => Poll::Ready(Some(Err(err))),
                 Some(End::Reported) => Poll::Ready(None),
             };

@@ -146,6 +146,20 @@ fn many_events_are_decoded_by_several_threads() {
 }
 
 #[test]
+fn known_objects_are_not_decoded_and_keep_their_places() {
+    with_threads().block_on(async {
+        let lines = (0..200).map(|number| Ok(added(number, BATCH_BYTES / 20)));
+        let known = KnownObjects::new(|json| {
+            json.starts_with(br#"{"metadata":{"name":"17"}"#).then(|| Odd("known".to_owned()))
+        });
+        let events = AheadStream::new(body(lines.collect::<Vec<_>>()), &Prune::default()).with_known(known);
+        let shown: Vec<_> = events.map(|event| shown(&event)).collect().await;
+        let name = |number: usize| if number == 17 { "known".to_owned() } else { number.to_string() };
+        assert_eq!(shown, (0..200).map(name).collect::<Vec<_>>());
+    });
+}
+
+#[test]
 fn a_single_event_is_decoded_by_the_reader() {
     with_threads().block_on(async {
         let (sender, receiver) = futures::channel::mpsc::unbounded::<Piece>();

@@ -11,6 +11,7 @@ use super::catch_panic::catch_panic;
 use super::heap_room::HeapRoom;
 use super::invalid::invalid_object;
 use super::items::{Item, ItemSplitter, NotAList};
+use super::known::KnownObjects;
 use super::prune::Prune;
 use super::reader::read;
 use crate::body::Body;
@@ -54,14 +55,21 @@ impl ListBody {
         self.finish(items)
     }
 
-    /// Decodes the items. Each may be invalid on its own.
-    pub(crate) async fn decode_guarded<K>(mut self) -> Result<ObjectList<DeserializeGuard<K>>, Error>
+    /// Decodes the items, except those that are known. Each may be invalid on its own.
+    pub(crate) async fn decode_guarded<K>(
+        mut self,
+        known: &KnownObjects<K>,
+    ) -> Result<ObjectList<DeserializeGuard<K>>, Error>
     where
         K: Clone + DeserializeOwned,
     {
         let ((defaults, kind), prune) = (self.defaults().await?, self.prune.clone());
         let (mut items, mut room) = (Vec::new(), HeapRoom::default());
         while let Some(item) = self.next_item().await? {
+            if let Some(object) = known.find(item.json) {
+                items.push(DeserializeGuard(Ok(object)));
+                continue;
+            }
             room.before(item.json.len());
             let decoded = catch_panic(|| decode(item.json, item.lengths, &defaults, &prune));
             let invalid = |err| invalid_object(item.json, &err, kind.as_deref());
@@ -184,7 +192,7 @@ mod tests {
                 .starts_with("item 1 of the list: cannot decode object ns/b: ConfigMap.data: invalid type"),
             "{cause}"
         );
-        let list = list_body(body(LIST)).decode_guarded::<ConfigMap>().await.unwrap();
+        let list = list_body(body(LIST)).decode_guarded::<ConfigMap>(&KnownObjects::default()).await.unwrap();
         assert_eq!(list.metadata.resource_version.as_deref(), Some("9"));
         let decoded: Vec<_> = list
             .into_iter()
@@ -194,6 +202,21 @@ mod tests {
             })
             .collect();
         assert_eq!(decoded, [(true, Some("a".into())), (false, Some("b".into())), (true, Some("c".into()))]);
+    }
+
+    #[tokio::test]
+    async fn known_items_are_not_decoded() {
+        let known = KnownObjects::new(|json| {
+            // `b` cannot be decoded.
+            let json = std::str::from_utf8(json).unwrap();
+            json.contains("\"b\"").then(|| ConfigMap { immutable: Some(true), ..ConfigMap::default() })
+        });
+        let list = list_body(body(LIST)).decode_guarded::<ConfigMap>(&known).await.unwrap();
+        let known: Vec<_> = list
+            .into_iter()
+            .map(|item| item.0.expect("all can be decoded, or are known").immutable)
+            .collect();
+        assert_eq!(known, [None, Some(true), None]);
     }
 
     #[tokio::test]
@@ -228,7 +251,7 @@ mod tests {
     async fn a_list_is_the_same_after_its_head_was_read() {
         let mut seen = list_body(body(LIST));
         seen.head().await.unwrap();
-        let list = seen.decode_guarded::<ConfigMap>().await.unwrap();
+        let list = seen.decode_guarded::<ConfigMap>(&KnownObjects::default()).await.unwrap();
         assert_eq!(list.metadata.resource_version.as_deref(), Some("9"));
         let good: Vec<_> = list.items.iter().map(|item| item.0.is_ok()).collect();
         assert_eq!(good, [true, false, true]);
@@ -250,7 +273,10 @@ mod tests {
             r#"{"items":[{}],"metadata":7}"#,
         ] {
             assert!(list_body(body(text)).decode::<ConfigMap>().await.is_err(), "{text}");
-            assert!(list_body(body(text)).decode_guarded::<ConfigMap>().await.is_err(), "{text}");
+            assert!(
+                list_body(body(text)).decode_guarded::<ConfigMap>(&KnownObjects::default()).await.is_err(),
+                "{text}"
+            );
         }
         for text in [r#"{"items":null}"#, r#"{"items":[],"metadata":null}"#] {
             assert!(list_body(body(text)).decode::<ConfigMap>().await.unwrap().items.is_empty(), "{text}");
@@ -260,7 +286,10 @@ mod tests {
     #[tokio::test]
     async fn excessive_nesting_is_an_error_of_one_item() {
         let deep = format!("{{\"items\":[{}{},{{}}]}}", "[".repeat(10_000), "]".repeat(10_000));
-        let list = list_body(body(&deep)).decode_guarded::<serde_json::Value>().await.unwrap();
+        let list = list_body(body(&deep))
+            .decode_guarded::<serde_json::Value>(&KnownObjects::default())
+            .await
+            .unwrap();
         assert!(list.items[0].0.is_err() && list.items[1].0.is_ok());
         let deep = format!("{{\"metadata\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
         assert!(list_body(body(&deep)).decode::<serde_json::Value>().await.is_err());

@@ -15,6 +15,7 @@ mod lines;
 mod array_lengths;
 mod event;
 mod heap_room;
+mod known;
 mod prune;
 mod reader;
 // Objects that do not decode.
@@ -25,6 +26,7 @@ mod invalid;
 pub(crate) use ahead::AheadStream;
 pub(crate) use events::EventStream;
 pub(crate) use json::{from_body, object_or_status};
+pub use known::KnownObjects;
 pub(crate) use list::ListBody;
 pub use object::decode_object;
 pub use prune::Prune;

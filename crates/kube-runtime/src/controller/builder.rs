@@ -17,7 +17,7 @@ use crate::{
         Index, ObjectRef, StoreChange,
         store::{IndexPanic, Store, Writer},
     },
-    watcher::{self, CollectionEvent, collection_events},
+    watcher::{self, CollectionEvent, cached_collection_events},
 };
 use futures::{Stream, StreamExt, stream};
 use kube_client::Api;
@@ -131,8 +131,9 @@ where
         let reader = writer.as_reader();
         let (store, kind) = (reader.clone(), dyntype.clone());
         let main: MainFactory<K> = Box::new(move |settings, mut filter| {
-            let events = settings
-                .watch(main_api, &K::kind(&kind), |api, settings| collection_events(api, wc, settings));
+            let known = writer.known_objects();
+            let watch = |api, settings| cached_collection_events(api, wc, settings, &known);
+            let events = settings.watch(main_api, &K::kind(&kind), watch);
             let triggers = events.flat_map(move |item| {
                 let event = item
                     .map(|event| writer.apply_collection_event(event))

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     reflector::{ObjectRef, follow_namespaces, store::Writer},
-    watcher::{self, collection_events},
+    watcher::{self, cached_collection_events},
 };
 use futures::{StreamExt, stream};
 use k8s_openapi::NamespaceResourceScope;
@@ -266,10 +266,10 @@ where
         let (store, kind) = (reader.clone(), K::kind(&dyntype).into_owned());
         // Each watch has its own backoff, so that a failing one does not delay the others.
         let main: MainFactory<K> = Box::new(move |settings, filter| {
-            let settings = settings.clone();
+            let (settings, known) = (settings.clone(), writer.known_objects());
             let watch = move |namespace: &str| {
                 settings.watch(api(namespace), &kind, |api, settings| {
-                    collection_events(api, wc.clone(), settings)
+                    cached_collection_events(api, wc.clone(), settings, &known)
                 })
             };
             let events = follow_namespaces(writer, stream::iter([namespaces]), watch);

@@ -5,7 +5,7 @@ use crate::{
     Predicate,
     predicate::BoxPredicate,
     reflector::{Index, store::Writer},
-    watcher::{self, collection_events},
+    watcher::{self, cached_collection_events},
 };
 use futures::StreamExt;
 use kube_client::Api;
@@ -108,7 +108,9 @@ where
         let mapper = move |child: Arc<Child>| Ok(owner_requests(&*child, &owner_type, &child_type));
         self.sources.add_watches(Box::new(move |settings| {
             let kind = Child::kind(&related_type).into_owned();
-            let events = settings.watch(api, &kind, |api, settings| collection_events(api, wc, settings));
+            let known = writer.known_objects();
+            let watch = |api, settings| cached_collection_events(api, wc, settings, &known);
+            let events = settings.watch(api, &kind, watch);
             let stored = events.map(move |item| {
                 let event = item.map(|event| writer.apply_collection_event(event));
                 drop(writer.take_index_panics()); // they were logged

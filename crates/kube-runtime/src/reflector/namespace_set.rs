@@ -49,19 +49,19 @@ struct WatchedNamespace<K> {
 /// An event of the watch of one namespace.
 #[derive(Debug, Clone)]
 pub(crate) enum NamespaceEvent<K> {
-    Public(Event<K>),
-    Collection(CollectionEvent<K>),
+    Public(Event<Arc<K>>),
+    Collection(CollectionEvent<Arc<K>>),
 }
 
-impl<K> From<Event<K>> for NamespaceEvent<K> {
-    fn from(event: Event<K>) -> Self {
-        Self::Public(event)
+impl<K, T: Into<Arc<K>>> From<Event<T>> for NamespaceEvent<K> {
+    fn from(event: Event<T>) -> Self {
+        Self::Public(event.map(Into::into))
     }
 }
 
-impl<K> From<CollectionEvent<K>> for NamespaceEvent<K> {
-    fn from(event: CollectionEvent<K>) -> Self {
-        Self::Collection(event)
+impl<K, T: Into<Arc<K>>> From<CollectionEvent<T>> for NamespaceEvent<K> {
+    fn from(event: CollectionEvent<T>) -> Self {
+        Self::Collection(event.map(Into::into))
     }
 }
 
@@ -166,7 +166,7 @@ where
         None
     }
 
-    fn public_event(&mut self, namespace: &str, event: Event<K>, emit: &mut Vec<Event<Arc<K>>>) {
+    fn public_event(&mut self, namespace: &str, event: Event<Arc<K>>, emit: &mut Vec<Event<Arc<K>>>) {
         let Some(watched) = self.namespaces.get_mut(namespace) else { return };
         match (event, &mut watched.running_list) {
             (Event::Init, running_list) => {
@@ -175,18 +175,18 @@ where
             }
             (Event::InitDone, _) => self.finish_list(namespace, None, emit),
             (Event::InitApply(object) | Event::Apply(object), Some(list)) => {
-                let name = name(&object);
+                let name = name(&*object);
                 list.undecodable.remove(&name);
                 list.objects.insert(name, object);
             }
-            (Event::Delete(object), Some(list)) => drop(list.objects.remove(&name(&object))),
+            (Event::Delete(object), Some(list)) => drop(list.objects.remove(&name(&*object))),
             (Event::InitApply(object) | Event::Apply(object), None) => {
-                watched.names.insert(name(&object));
+                watched.names.insert(name(&*object));
                 watched.advance(&object);
                 self.write(Event::Apply(object), emit);
             }
             (Event::Delete(object), None) => {
-                watched.names.remove(&name(&object));
+                watched.names.remove(&name(&*object));
                 watched.advance(&object);
                 self.write(Event::Delete(object), emit);
             }
@@ -259,7 +259,7 @@ where
         let Some(watched) = self.namespaces.get_mut(namespace) else { return };
         self.writer.complete_list_in(namespace);
         let list = watched.running_list.take().unwrap_or_default();
-        let highest = list.objects.values().filter_map(version_of).max();
+        let highest = list.objects.values().filter_map(|object| version_of(&**object)).max();
         let version = version.unwrap_or(ListVersion::Unknown { highest });
         watched.initial_sync = InitialSync::Complete;
         let mut names: HashSet<Box<str>> = list.objects.keys().cloned().collect();
@@ -303,7 +303,7 @@ where
         for name in names {
             let key = ObjectKey { namespace: Some(namespace.into()), name: name.clone() };
             if let Some(last) = self.writer.newest(&key).filter(|last| !list.retains(name, last)) {
-                self.write(Event::Delete((*last).clone()), emit);
+                self.write(Event::Delete(last), emit);
             }
         }
     }
@@ -325,7 +325,7 @@ where
         }
     }
 
-    fn write(&mut self, event: Event<K>, emit: &mut Vec<Event<Arc<K>>>) {
+    fn write(&mut self, event: Event<Arc<K>>, emit: &mut Vec<Event<Arc<K>>>) {
         emit.push(self.writer.apply_event(event));
     }
 }

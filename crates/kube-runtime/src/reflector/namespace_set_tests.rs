@@ -321,7 +321,7 @@ fn an_undecodable_object_stays_until_it_is_deleted() {
     let mut harness = NamespaceSetHarness::of(&["x"]);
     harness.list("x", &[("a", 1), ("b", 1)]);
     for (deleted, emitted, left) in [(false, &[][..], 2), (true, &["Delete(x/a)"][..], 1)] {
-        let event = CollectionEvent::Undecodable(undecodable(deleted));
+        let event = CollectionEvent::<ConfigMap>::Undecodable(undecodable(deleted));
         let events = harness.emitted(|set, emit| {
             let error = set.event("x", event.into(), emit).expect("an error that names the object");
             assert!(error.to_string().contains("data: expected a map"), "{error}");
@@ -334,9 +334,17 @@ fn an_undecodable_object_stays_until_it_is_deleted() {
     // In a running list the last readable state is kept, too.
     harness.event("x", Event::Init);
     let again = UndecodableObject { name: "b".into(), ..undecodable(false) };
-    harness.emitted(|set, emit| drop(set.event("x", CollectionEvent::Undecodable(again).into(), emit)));
+    let again = CollectionEvent::<ConfigMap>::Undecodable(again);
+    harness.emitted(|set, emit| drop(set.event("x", again.into(), emit)));
     assert!(harness.event("x", Event::InitDone).is_empty());
     assert_eq!(harness.visible(), names(&["x/b@1"]));
+    // The storage may have been restored: the same version may be another state.
+    harness.event("x", Event::Init);
+    harness.event("x", Event::InitApply(object("x", "b", 1)));
+    assert_eq!(harness.event("x", Event::InitDone), ["Apply(x/b)"]);
+    harness.event("x", Event::Init);
+    harness.event("x", Event::InitApply(object("x", "b", 1)));
+    assert!(harness.event("x", Event::InitDone).is_empty(), "the same state once more");
 }
 
 #[test]

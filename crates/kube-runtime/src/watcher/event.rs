@@ -58,7 +58,6 @@ pub(crate) enum CollectionEvent<K> {
 
 impl<K> CollectionEvent<K> {
     /// The same event with the object that `f` returns.
-    #[cfg(feature = "compact-cache")]
     pub(crate) fn map<T>(self, f: impl FnOnce(K) -> T) -> CollectionEvent<T> {
         match self {
             Self::Init => CollectionEvent::Init,

@@ -3,7 +3,7 @@
 use futures::{StreamExt, stream::BoxStream};
 use kube_client::{
     Api, Client, Error,
-    client::{ListResponse, Prune, ReceivedBytes},
+    client::{KnownObjects, ListResponse, Prune, ReceivedBytes},
 };
 use kube_core::{
     DeserializeGuard, Request, Resource, WatchEvent,
@@ -95,10 +95,12 @@ impl ListerWatcher {
         Ok(self.client.request::<ListHead>(request).await?.metadata.resource_version)
     }
 
+    /// In the list that begins a streaming list, objects of `known` are not decoded.
     pub(super) async fn watch<K: Watchable>(
         &self,
         params: &WatchParams,
         version: &str,
+        known: &KnownObjects<K>,
     ) -> Result<Messages<K>, Error> {
         let request = if self.requests_metadata::<K>() {
             self.request.watch_metadata(params, version)
@@ -109,7 +111,7 @@ impl ListerWatcher {
         request.extensions_mut().insert(self.prune.clone());
         request.extensions_mut().insert(self.received.clone());
         if params.send_initial_events {
-            return Ok(self.client.request_many_events(request).await?.boxed());
+            return Ok(self.client.request_unknown_events(request, known.clone()).await?.boxed());
         }
         Ok(self.client.request_events_guarded(request).await?.boxed())
     }

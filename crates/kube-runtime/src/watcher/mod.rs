@@ -16,6 +16,7 @@
 //! one [`Error::InitialListFailed`], before its [`Event::InitDone`]; one that changes is an [`Error::WatchFailed`]. The deletion
 //! of such an object causes a relist, because no [`Event`] can tell which object was deleted.
 
+mod arc_object;
 mod config;
 mod error;
 mod error_class;
@@ -51,7 +52,7 @@ pub(crate) use {
     projection::ObjectState,
     record::{WatchRecord, WatchRegistry, WatchSettings},
     retry::RetryBackoff,
-    stream::{collection_events, metadata_collection_events, object_states},
+    stream::{cached_collection_events, collection_events, metadata_collection_events, object_states},
     undecodable::UndecodableObject,
 };
 #[cfg(feature = "compact-cache")]

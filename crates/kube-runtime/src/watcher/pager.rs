@@ -2,7 +2,10 @@
 
 use super::lister_watcher::{ListerWatcher, Watchable};
 use crate::task::CancelableJoinHandle;
-use kube_client::{Error, client::ListResponse};
+use kube_client::{
+    Error,
+    client::{KnownObjects, ListResponse},
+};
 use kube_core::{DeserializeGuard, ObjectList, params::ListParams};
 use std::future::Future;
 use tokio::{runtime::Handle, sync::mpsc};
@@ -19,6 +22,7 @@ type List<K> = ObjectList<DeserializeGuard<K>>;
 /// caller waits for or processes one, and a slow caller delays no other requests of the client.
 pub(super) struct Pager<K: Clone> {
     lister_watcher: ListerWatcher,
+    known: KnownObjects<K>,
     in_flight: Option<InFlight<K>>,
 }
 
@@ -34,8 +38,8 @@ struct PageRequest<K: Clone> {
 }
 
 impl<K: Watchable> Pager<K> {
-    pub(super) fn new(lister_watcher: ListerWatcher) -> Self {
-        Self { lister_watcher, in_flight: None }
+    pub(super) fn new(lister_watcher: ListerWatcher, known: KnownObjects<K>) -> Self {
+        Self { lister_watcher, known, in_flight: None }
     }
 
     /// Returns the page for `params`. A prefetched page that broke off is requested again without an error, because its
@@ -47,7 +51,8 @@ impl<K: Watchable> Pager<K> {
             return list;
         }
         let (sender, pages) = mpsc::channel(PREFETCH);
-        let requests = spawn(request_pages(params.clone(), self.lister_watcher.clone(), sender));
+        let requests =
+            spawn(request_pages(params.clone(), self.lister_watcher.clone(), self.known.clone(), sender));
         self.in_flight = Some(InFlight { pages, _task: requests });
         let first = self.receive().await.expect("invariant: the first page is always requested");
         let list = first.list.await;
@@ -71,6 +76,7 @@ impl<K: Watchable> Pager<K> {
 async fn request_pages<K: Watchable>(
     params: ListParams,
     lister_watcher: ListerWatcher,
+    known: KnownObjects<K>,
     sender: mpsc::Sender<PageRequest<K>>,
 ) {
     let mut next = Some(params);
@@ -80,7 +86,8 @@ async fn request_pages<K: Watchable>(
         let list = match open_page::<K>(&lister_watcher, &params).await {
             Ok((response, token)) => {
                 next = token.map(|token| next_page(params.clone(), token));
-                spawn(response.decode())
+                let known = known.clone();
+                spawn(async move { response.decode_unknown(&known).await })
             }
             Err(error) => spawn(async { Err(error) }),
         };

@@ -4,6 +4,7 @@
 use super::raw_object::RawObject;
 use super::{
     CollectionEvent, Config, Event, Result,
+    arc_object::ArcObject,
     lister_watcher::{ListerWatcher, Messages, Watchable},
     machine::{Input, Machine, Next, Read},
     pager::Pager,
@@ -13,9 +14,9 @@ use super::{
 };
 use crate::delay::after;
 use futures::{Stream, StreamExt, stream};
-use kube_client::Api;
 #[cfg(feature = "compact-cache")]
 use kube_client::client::Prune;
+use kube_client::{Api, client::KnownObjects};
 use kube_core::{PartialObjectMeta, Resource};
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::ready, io, sync::Arc, time::Duration, vec};
@@ -129,7 +130,20 @@ pub(crate) fn collection_events<K: Watchable>(
     settings: WatchSettings,
 ) -> impl Stream<Item = Result<CollectionEvent<K>>> + Send {
     let record = settings.register(api.namespace());
-    run(ListerWatcher::new(api), Machine::new(config, settings.retry), record)
+    run(ListerWatcher::new(api), Machine::new(config, settings.retry), record, KnownObjects::default())
+}
+
+/// Like [`collection_events`], for a store that has the objects of `known`: a list does not decode these, and returns them as they are.
+pub(crate) fn cached_collection_events<K: Watchable + Sync>(
+    api: Api<K>,
+    config: Config,
+    settings: WatchSettings,
+    known: &KnownObjects<Arc<K>>,
+) -> impl Stream<Item = Result<CollectionEvent<Arc<K>>>> + Send + use<K> {
+    let record = settings.register(api.namespace());
+    let known = known.clone().map(ArcObject);
+    run(ListerWatcher::new(api), Machine::new(config, settings.retry), record, known)
+        .map(|event| event.map(|event| event.map(|ArcObject(object)| object)))
 }
 
 /// Like [`collection_events`], for the metadata of objects only.
@@ -139,7 +153,7 @@ pub(crate) fn metadata_collection_events<K: Watchable>(
     settings: WatchSettings,
 ) -> impl Stream<Item = Result<CollectionEvent<PartialObjectMeta<K>>>> + Send {
     let record = settings.register(api.namespace());
-    run(ListerWatcher::new(api), Machine::new(config, settings.retry), record)
+    run(ListerWatcher::new(api), Machine::new(config, settings.retry), record, KnownObjects::default())
 }
 
 /// Like [`collection_events`], for objects as received. The fields that `api` and `config` prune are in them.
@@ -151,7 +165,7 @@ pub(crate) fn raw_collection_events<K: Resource>(
 ) -> impl Stream<Item = Result<CollectionEvent<RawObject>>> + Send {
     let record = settings.register(api.namespace());
     let config = Config { prune: Prune::default(), managed_fields: true, ..config };
-    run(ListerWatcher::raw(api), Machine::new(config, settings.retry), record)
+    run(ListerWatcher::raw(api), Machine::new(config, settings.retry), record, KnownObjects::default())
 }
 
 fn public_events<K: Watchable>(
@@ -159,18 +173,21 @@ fn public_events<K: Watchable>(
     config: Config,
 ) -> impl Stream<Item = Result<Event<K>>> + Send {
     let machine = Machine::new(config, RetryBackoff::built_in());
-    projection::PublicEvents::new(run(lister_watcher, machine.relisting_undecodable_deletions(), None))
+    let machine = machine.relisting_undecodable_deletions();
+    projection::PublicEvents::new(run(lister_watcher, machine, None, KnownObjects::default()))
 }
 
 fn run<K: Watchable>(
     lister_watcher: ListerWatcher,
     machine: Machine,
     record: Option<Arc<WatchRecord>>,
+    known: KnownObjects<K>,
 ) -> impl Stream<Item = Result<CollectionEvent<K>>> + Send {
     let lister_watcher = lister_watcher.pruned(&machine.config.pruned());
     let shell = WatcherShell {
-        pager: Pager::new(lister_watcher.clone()),
+        pager: Pager::new(lister_watcher.clone(), known.clone()),
         lister_watcher,
+        known,
         machine,
         record,
         messages: None,
@@ -186,6 +203,7 @@ fn run<K: Watchable>(
 struct WatcherShell<K: Clone> {
     machine: Machine,
     lister_watcher: ListerWatcher,
+    known: KnownObjects<K>,
     pager: Pager<K>,
     /// The running watch.
     messages: Option<Messages<K>>,
@@ -253,7 +271,8 @@ impl<K: Watchable> WatcherShell<K> {
             Next::Watch(params, version) => {
                 let (collection, initial_events) = (self.lister_watcher.path(), params.send_initial_events);
                 tracing::debug!(collection, version, initial_events, "watching");
-                let watch = timeout(START_TIMEOUT, self.lister_watcher.watch(&params, &version)).await;
+                let watch = self.lister_watcher.watch(&params, &version, &self.known);
+                let watch = timeout(START_TIMEOUT, watch).await;
                 Input::WatchStarted(watch.unwrap_or_else(|_elapsed| Err(start_timeout())).map(|messages| {
                     self.messages = Some(messages);
                 }))

@@ -5,7 +5,7 @@ use crate::locks::Mutex;
 use crate::{
     reflector::{
         Index, Lookup, ObjectKey, ObjectRef,
-        store::{Store, Writer, same_state, subscription::ReflectHandle},
+        store::{Store, Writer, subscription::ReflectHandle},
     },
     watcher::{
         self, CollectionEvent, Event, RawObject, RetryBackoff, UndecodableObject, raw_collection_events,
@@ -171,7 +171,7 @@ impl<K: Lookup> Clone for Keeper<K> {
 impl<K: Lookup + 'static> Keeper<K> {
     /// The event with the object as it is kept. A changed object is decoded, because it is likely to be read soon; if that fails, the event
     /// is [`Undecodable`](CollectionEvent::Undecodable).
-    pub(crate) fn keep(&self, event: CollectionEvent<RawObject>) -> CollectionEvent<CompactObject> {
+    pub(crate) fn keep(&self, event: CollectionEvent<RawObject>) -> CollectionEvent<Arc<CompactObject>> {
         let CollectionEvent::Apply(object) = event else {
             return event.map(|object| self.keep_object(&object));
         };
@@ -186,12 +186,8 @@ impl<K: Lookup + 'static> Keeper<K> {
     }
 
     /// An object that a relist repeats unchanged is not compressed again.
-    fn keep_object(&self, object: &RawObject) -> CompactObject {
-        let (namespace, name) = (Lookup::namespace(object), Lookup::name(object).unwrap_or_default());
-        let kept = self.cache.shared.lookup(namespace.as_deref(), &name);
-        match kept.filter(|kept| same_state(&**kept, object)) {
-            Some(kept) => (*kept).clone(),
-            None => CompactObject::new(object, &mut self.compressor.lock()),
-        }
+    fn keep_object(&self, object: &RawObject) -> Arc<CompactObject> {
+        let kept = self.cache.shared.unchanged(object);
+        kept.unwrap_or_else(|| Arc::new(CompactObject::new(object, &mut self.compressor.lock())))
     }
 }

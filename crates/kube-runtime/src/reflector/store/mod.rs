@@ -2,12 +2,14 @@
 //!
 //! - `writer`, `namespace`: apply events, of one collection or of one for each namespace.
 //! - `writer_indexes`: calls index functions for the writer.
+//! - `known`: the objects that a list need not decode once more.
 //! - `shared`: the state that writer and readers share.
 //! - `watermarks`: which versions are known, and waits for them.
 //! - `reader`: reads objects.
 //! - `wait`: waits until a write is visible.
 //! - `subscription`: streams changes to subscribers.
 
+mod known;
 mod namespace;
 mod reader;
 mod shared;
@@ -31,7 +33,7 @@ pub use wait::WaitForError;
 pub use writer::{Writer, store, store_shared};
 
 #[cfg(feature = "compact-cache")]
-pub(super) use shared::{Shared, same_state};
+pub(super) use shared::Shared;
 pub(crate) use wait::StoreWait;
 pub(crate) use watermarks::Awaited;
 pub(crate) use writer_indexes::IndexPanic;

@@ -1,12 +1,8 @@
 //! Filling a store from several collections, one for each namespace.
 
-use super::{
-    shared::{keyed, same_state},
-    watermarks::ListVersion,
-    writer::Writer,
-};
+use super::{shared::keyed, watermarks::ListVersion, writer::Writer};
 use crate::{
-    reflector::{Lookup, index::IndexKeys},
+    reflector::{Lookup, ObjectKey, index::IndexKeys},
     watcher::Event,
 };
 use hashbrown::HashSet;
@@ -23,7 +19,7 @@ type TableChange<K> = (Arc<K>, Vec<IndexKeys>, Option<Vec<IndexKeys>>);
 #[derive(Debug)]
 pub(in crate::reflector) struct NamespaceList<K> {
     /// Sorted by name, so that the order of events is reproducible.
-    pub(in crate::reflector) objects: BTreeMap<Box<str>, K>,
+    pub(in crate::reflector) objects: BTreeMap<Box<str>, Arc<K>>,
     /// The undecodable objects by name, with their uids. Their last readable states are retained.
     pub(in crate::reflector) undecodable: BTreeMap<Box<str>, Option<String>>,
 }
@@ -94,7 +90,14 @@ where
         list: NamespaceList<K>,
     ) -> Vec<Event<Arc<K>>> {
         let removed = self.missing_from(&list, namespace, old);
+        let undecodable: Vec<Box<str>> = list.undecodable.keys().cloned().collect();
         let changed = self.changed_by(list);
+        for object in &changed {
+            self.no_longer_outdated(object);
+        }
+        for name in undecodable {
+            self.retained(ObjectKey { namespace: Some(namespace.into()), name });
+        }
         let changes: Vec<TableChange<K>> = removed
             .iter()
             .map(|last| (Arc::clone(last), self.indexes.keys_of_current(last), None))
@@ -113,6 +116,7 @@ where
         });
         drop(replaced); // without the lock: `K::drop` is user code
         self.shared().objects.publish(removed.iter().chain(&changed).cloned().map(keyed));
+        self.shared().forget_outdated();
         removed.into_iter().map(Event::Delete).chain(changed.into_iter().map(Event::Apply)).collect()
     }
 
@@ -128,13 +132,7 @@ where
 
     /// The objects of a list that are new or changed.
     fn changed_by(&self, list: NamespaceList<K>) -> Vec<Arc<K>> {
-        let objects: Vec<K> = list.objects.into_values().collect();
-        let changed: Vec<bool> = self.shared().objects.read(|table| {
-            let is_new =
-                |object: &K| table.get_same_key(object).is_none_or(|current| !same_state(&**current, object));
-            objects.iter().map(is_new).collect()
-        });
-        let changed = objects.into_iter().zip(changed).filter(|(_, changed)| *changed);
-        changed.map(|(object, _)| Arc::new(object)).collect()
+        let is_changed = |object: &Arc<K>| self.shared().unchanged(&**object).is_none();
+        list.objects.into_values().filter(is_changed).collect()
     }
 }

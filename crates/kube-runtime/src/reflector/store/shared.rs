@@ -10,6 +10,7 @@ use crate::reflector::{
     published::Published,
     subscribers::Subscribers,
 };
+use hashbrown::HashSet;
 use kube_core::Selector;
 use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
@@ -25,6 +26,9 @@ pub(in crate::reflector) struct Shared<K: Lookup> {
     pub(super) listed: RwLock<Option<IndexedTable<K>>>,
     /// The watermarks of the visible objects. Changed after `objects`, so that a woken task finds the object.
     pub(super) watermarks: Arc<SharedWatermarks>,
+    /// Objects whose last readable state is retained although a later state exists. If the storage was restored from a backup, the next
+    /// readable state may have the same version as the retained one.
+    pub(super) outdated: RwLock<HashSet<ObjectKey>>,
     /// Indexes that readers have declared, and that the writer has not added yet.
     pub(in crate::reflector) pending_indexes: Mutex<Vec<Arc<dyn AnyIndex<K>>>>,
 }
@@ -36,6 +40,7 @@ impl<K: Lookup + 'static> Shared<K> {
             objects: Published::new(IndexedTable::default(), subscribers),
             listed: RwLock::new(None),
             watermarks: Arc::default(),
+            outdated: RwLock::default(),
             pending_indexes: Mutex::default(),
         }
     }
@@ -52,6 +57,41 @@ impl<K: Lookup + 'static> Shared<K> {
             |table: &IndexedTable<K>| table.get(namespace, name).or_else(|| table.get(None, name)).cloned();
         let listed = self.listed.read().as_ref().and_then(in_list);
         listed.or_else(|| self.lookup(namespace, name))
+    }
+
+    /// The visible object, if it has this state.
+    pub(super) fn in_state(&self, state: &ObjectState<'_>) -> Option<Arc<K>> {
+        let visible = self.objects.read(|table| {
+            table.get(state.namespace, state.name).filter(|visible| state.is_of(&***visible)).cloned()
+        });
+        visible.filter(|_| !self.is_outdated(state.namespace, state.name))
+    }
+
+    /// The visible object, if it has the same state as this one.
+    pub(in crate::reflector) fn unchanged(&self, object: &impl Lookup) -> Option<Arc<K>> {
+        let (name, version) = (object.name()?, object.resource_version()?);
+        let (namespace, uid) = (object.namespace(), object.uid());
+        let (namespace, uid) = (namespace.as_deref(), uid.as_deref());
+        self.in_state(&ObjectState { namespace, name: &name, uid, resource_version: &version })
+    }
+
+    pub(super) fn is_outdated(&self, namespace: Option<&str>, name: &str) -> bool {
+        let outdated = self.outdated.read();
+        !outdated.is_empty()
+            && outdated.contains(&ObjectKey { namespace: namespace.map(Into::into), name: name.into() })
+    }
+
+    /// Forgets which objects were outdated if they do not exist any more.
+    pub(super) fn forget_outdated(&self) {
+        let mut outdated: Vec<ObjectKey> = self.outdated.read().iter().cloned().collect();
+        self.objects.read(|table| {
+            outdated.retain(|key| table.get(key.namespace.as_deref(), &key.name).is_none());
+        });
+        self.outdated.write().retain(|key| !outdated.contains(key));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.objects.read(|table| table.len() == 0)
     }
 
     /// All visible objects, in no particular order.
@@ -150,10 +190,20 @@ pub(super) fn keyed<K: Lookup>(object: Arc<K>) -> (ObjectKey, Arc<K>) {
     (ObjectKey::of(&*object), object)
 }
 
-/// Whether uid and resourceVersion are the same.
-pub(in crate::reflector) fn same_state(one: &impl Lookup, other: &impl Lookup) -> bool {
-    let version = one.resource_version();
-    version.is_some() && version == other.resource_version() && one.uid() == other.uid()
+/// Which object it is, and which of its states.
+pub(super) struct ObjectState<'a> {
+    pub(super) namespace: Option<&'a str>,
+    pub(super) name: &'a str,
+    pub(super) uid: Option<&'a str>,
+    pub(super) resource_version: &'a str,
+}
+
+impl ObjectState<'_> {
+    /// Whether the object, which has this namespace and name, has this state.
+    fn is_of(&self, object: &impl Lookup) -> bool {
+        object.resource_version().as_deref() == Some(self.resource_version)
+            && object.uid().as_deref() == self.uid
+    }
 }
 
 /// Sorts by namespace and name: a hash map's order would not be reproducible in the simulation.

@@ -283,7 +283,7 @@ fn a_readable_state_replaces_a_retained_one_of_the_same_version() {
     ];
     for apply in apply {
         let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "20")), Event::InitDone]);
-        let synced = CollectionEvent::Synced { resource_version: "18".into() };
+        let synced = CollectionEvent::<ConfigMap>::Synced { resource_version: "18".into() };
         for event in [CollectionEvent::Init, undecodable(), synced] {
             writer.apply_collection_event(event);
         }

@@ -170,7 +170,7 @@ fn waiters_are_woken_without_a_lock() {
     waits.iter_mut().for_each(|it| assert!(it.poll_unpin(&mut Context::from_waker(&waker)).is_pending()));
     let [_eight, _nine, ten, _eleven] = waits;
     writer.apply_watcher_event(&Event::Apply(object("a", "8")));
-    writer.apply_collection_event(CollectionEvent::Progress { resource_version: "9".into() });
+    writer.apply_collection_event(CollectionEvent::<ConfigMap>::Progress { resource_version: "9".into() });
     drop(ten);
     drop(writer);
     assert_eq!(
@@ -219,7 +219,7 @@ fn a_list_without_an_object_ends_a_wait_for_it_only_if_it_was_there() {
         writer.apply_collection_event(event);
     }
     // The list is requested before the waits begin.
-    writer.apply_collection_event(CollectionEvent::Init);
+    writer.apply_collection_event(CollectionEvent::<ConfigMap>::Init);
     let (mut visible, mut never_seen) = (wait(&store, "a", "y"), wait(&store, "b", "y"));
     let (reader, mut other) = (store.clone(), object("a", "y"));
     other.metadata.uid = Some("another".into());

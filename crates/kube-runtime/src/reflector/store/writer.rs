@@ -2,7 +2,7 @@
 
 use super::{
     reader::{Cache, Store},
-    shared::{Shared, SharedWatermarks, keyed, same_state, sort},
+    shared::{Shared, SharedWatermarks, keyed, sort},
     subscription::ReflectHandle,
     watermarks::{ListVersion, Visible},
     writer_indexes::{IndexPanic, WriterIndexes},
@@ -14,8 +14,7 @@ use crate::{
     version::parse,
     watcher::{self, CollectionEvent, Event, UndecodableObject},
 };
-use hashbrown::HashSet;
-use std::{borrow::Cow, fmt, hash::Hash, sync::Arc};
+use std::{fmt, hash::Hash, sync::Arc};
 use tokio::sync::watch;
 
 /// A new store and the writer that fills it.
@@ -79,9 +78,6 @@ where
     ready: watch::Sender<bool>,
     pub(super) indexes: WriterIndexes<K>,
     running_list: Option<RunningList>,
-    /// Objects whose last readable state is retained although a later state exists. If the storage was restored from a backup, the next
-    /// readable state may have the same version as the retained one.
-    outdated: HashSet<ObjectKey>,
 }
 
 #[derive(Default)]
@@ -110,7 +106,6 @@ where
             ready: watch::Sender::new(false),
             indexes: WriterIndexes::default(),
             running_list: None,
-            outdated: HashSet::new(),
         }
     }
 
@@ -167,9 +162,9 @@ where
     pub fn apply_watcher_event(&mut self, event: &Event<K>) {
         match event {
             Event::Init => self.start_list(),
-            Event::InitApply(object) => drop(self.list(Cow::Borrowed(object))),
+            Event::InitApply(object) => drop(self.list(self.stored_or_clone(object))),
             Event::InitDone => self.finish_public_list(),
-            Event::Apply(object) => drop(self.apply(Cow::Borrowed(object))),
+            Event::Apply(object) => drop(self.apply(self.stored_or_clone(object))),
             Event::Delete(object) => self.delete(&Arc::new(object.clone())),
         }
         drop(self.indexes.take_panics()); // they were logged
@@ -184,7 +179,7 @@ where
             Event::InitApply(object) | Event::Apply(object) | Event::Delete(object) => Some(object),
             Event::Init | Event::InitDone => None,
         };
-        let Some(clone) = object.filter(|object| !self.holds(object)).cloned() else {
+        let Some(clone) = object.filter(|object| self.shared.unchanged(*object).is_none()).cloned() else {
             self.apply_watcher_event(&event);
             return event;
         };
@@ -195,20 +190,19 @@ where
 
     /// Applies an event without a clone, and returns it with the stored `Arc`. The caller also has to call
     /// [`take_index_panics`](Self::take_index_panics).
-    pub(crate) fn apply_event(&mut self, event: Event<K>) -> Event<Arc<K>> {
-        match event {
+    pub(crate) fn apply_event(&mut self, event: Event<impl Into<Arc<K>>>) -> Event<Arc<K>> {
+        match event.map(Into::into) {
             Event::Init => {
                 self.start_list();
                 Event::Init
             }
-            Event::InitApply(object) => Event::InitApply(self.list(Cow::Owned(object))),
+            Event::InitApply(object) => Event::InitApply(self.list(object)),
             Event::InitDone => {
                 self.finish_public_list();
                 Event::InitDone
             }
-            Event::Apply(object) => Event::Apply(self.apply(Cow::Owned(object))),
-            Event::Delete(object) => {
-                let last = Arc::new(object);
+            Event::Apply(object) => Event::Apply(self.apply(object)),
+            Event::Delete(last) => {
                 self.delete(&last);
                 Event::Delete(last)
             }
@@ -216,20 +210,22 @@ where
     }
 
     /// Applies an event of the collection that fills the cache, and returns it with the stored `Arc`.
-    pub(crate) fn apply_collection_event(&mut self, event: CollectionEvent<K>) -> CollectionEvent<Arc<K>> {
-        match event {
+    pub(crate) fn apply_collection_event(
+        &mut self,
+        event: CollectionEvent<impl Into<Arc<K>>>,
+    ) -> CollectionEvent<Arc<K>> {
+        match event.map(Into::into) {
             CollectionEvent::Init => {
                 self.start_list();
                 CollectionEvent::Init
             }
-            CollectionEvent::InitApply(object) => CollectionEvent::InitApply(self.list(Cow::Owned(object))),
+            CollectionEvent::InitApply(object) => CollectionEvent::InitApply(self.list(object)),
             CollectionEvent::Synced { resource_version } => {
                 self.finish_list(ListVersion::of(&resource_version));
                 CollectionEvent::Synced { resource_version }
             }
-            CollectionEvent::Apply(object) => CollectionEvent::Apply(self.apply(Cow::Owned(object))),
-            CollectionEvent::Delete(object) => {
-                let last = Arc::new(object);
+            CollectionEvent::Apply(object) => CollectionEvent::Apply(self.apply(object)),
+            CollectionEvent::Delete(last) => {
                 self.delete(&last);
                 CollectionEvent::Delete(last)
             }
@@ -282,7 +278,7 @@ where
             self.publish(last);
         }
         if removed.is_none() && !object.deleted {
-            self.outdated.insert(ObjectKey { namespace: namespace.map(Into::into), name: name.into() });
+            self.retained(ObjectKey { namespace: namespace.map(Into::into), name: name.into() });
         }
         if self.running_list.is_none() {
             let state = Visible { uid: object.uid.as_deref(), version: object.resource_version.as_deref() };
@@ -316,7 +312,7 @@ where
         self.watermarks().change(|watermarks| watermarks.start_list(""));
     }
 
-    fn list(&mut self, object: Cow<'_, K>) -> Arc<K> {
+    fn list(&mut self, object: Arc<K>) -> Arc<K> {
         let object = self.intern(object);
         if self.running_list.is_some() {
             self.insert_listed(&object);
@@ -348,9 +344,7 @@ where
         shared.objects.publish(changed.into_iter().map(keyed));
         if self.running_list.take().is_some() {
             let shared = &self.shared;
-            self.outdated.retain(|key| {
-                shared.objects.read(|table| table.get(key.namespace.as_deref(), &key.name).is_some())
-            });
+            shared.forget_outdated();
             shared.watermarks.change(|watermarks| {
                 watermarks.complete_list("");
                 watermarks.show_list("", version, |key, awaited| shared.is_met(key, awaited));
@@ -359,7 +353,7 @@ where
         self.ready.send_if_modified(|ready| !std::mem::replace(ready, true));
     }
 
-    fn apply(&mut self, object: Cow<'_, K>) -> Arc<K> {
+    fn apply(&mut self, object: Arc<K>) -> Arc<K> {
         self.add_pending_indexes();
         let object = self.intern(object);
         if self.running_list.is_some() {
@@ -373,9 +367,7 @@ where
 
     fn delete(&mut self, object: &Arc<K>) {
         self.add_pending_indexes();
-        if self.is_outdated(object) {
-            self.outdated.remove(&ObjectKey::of(&**object));
-        }
+        self.no_longer_outdated(object);
         self.remove(object);
         self.publish(object);
         self.advance_watermark(object, true);
@@ -436,27 +428,28 @@ where
         self.shared().objects.publish(std::iter::once(Arc::clone(object)).map(keyed));
     }
 
-    /// Whether the visible object has this state.
-    fn holds(&self, object: &K) -> bool {
-        let holds =
-            |table: &IndexedTable<K>| table.get_same_key(object).is_some_and(|it| same_state(&**it, object));
-        !self.is_outdated(object) && self.shared().objects.read(holds)
-    }
-
-    fn is_outdated(&self, object: &K) -> bool {
-        !self.outdated.is_empty() && self.outdated.contains(&ObjectKey::of(object))
+    fn stored_or_clone(&self, object: &K) -> Arc<K> {
+        self.shared.unchanged(object).unwrap_or_else(|| Arc::new(object.clone()))
     }
 
     /// Returns the stored `Arc` if it has the same state, so that an unchanged object is stored once.
-    fn intern(&mut self, object: Cow<'_, K>) -> Arc<K> {
-        if self.is_outdated(&object) {
-            self.outdated.remove(&ObjectKey::of(&*object));
-            return Arc::new(object.into_owned());
+    fn intern(&self, object: Arc<K>) -> Arc<K> {
+        let stored = self.shared.unchanged(&*object);
+        self.no_longer_outdated(&object);
+        stored.unwrap_or(object)
+    }
+
+    /// The visible state of this object is retained although a later state exists.
+    pub(super) fn retained(&self, key: ObjectKey) {
+        self.shared.outdated.write().insert(key);
+    }
+
+    /// The readable state of the object is its latest one, or it does not exist.
+    pub(super) fn no_longer_outdated(&self, object: &K) {
+        let outdated = &self.shared.outdated;
+        if !outdated.read().is_empty() {
+            outdated.write().remove(&ObjectKey::of(object));
         }
-        let stored = self.shared().objects.read(|table| {
-            table.get_same_key(&object).filter(|stored| same_state(&***stored, &*object)).cloned()
-        });
-        stored.unwrap_or_else(|| Arc::new(object.into_owned()))
     }
 }
 
