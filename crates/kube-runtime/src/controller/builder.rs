@@ -132,7 +132,7 @@ where
         let (store, kind) = (reader.clone(), dyntype.clone());
         let main: MainFactory<K> = Box::new(move |settings, mut filter| {
             let known = writer.known_objects();
-            let watch = |api, settings| cached_collection_events(api, wc, settings, &known);
+            let watch = |api, settings| cached_collection_events(api, wc, settings, known);
             let events = settings.watch(main_api, &K::kind(&kind), watch);
             let triggers = events.flat_map(move |item| {
                 let event = item

@@ -14,7 +14,7 @@ use crate::{
     watcher::{self, CollectionEvent, raw_collection_events},
 };
 use futures::{Stream, StreamExt, stream};
-use kube_client::Api;
+use kube_client::{Api, client::KnownObjects};
 use kube_core::{PartialObjectMeta, Resource};
 use serde::de::DeserializeOwned;
 use std::{collections::BTreeSet, fmt::Debug, hash::Hash, marker::PhantomData};
@@ -30,10 +30,11 @@ where
         let reader = writer.as_reader();
         let (store, kind) = (reader.clone(), K::kind(&dyntype).into_owned());
         let main: MainFactory<K> = Box::new(move |settings, filter| {
+            let kept = writer.kept_objects();
             let (mut writer, keeper) = writer.into_parts(main_api.pruned().clone().and(&wc.pruned()));
             let cache = keeper.cache.clone();
-            let events =
-                settings.watch(main_api, &kind, |api, settings| raw_collection_events(api, wc, settings));
+            let watch = |api, settings| raw_collection_events(api, wc, settings, kept);
+            let events = settings.watch(main_api, &kind, watch);
             let changes = events.flat_map(move |item| {
                 let event = item
                     .map(|event| writer.apply_collection_event(keeper.keep(event)))
@@ -57,13 +58,13 @@ where
         let reader = writer.as_reader();
         let (store, kind) = (reader.clone(), K::kind(&dyntype).into_owned());
         let main: MainFactory<K> = Box::new(move |settings, filter| {
-            let settings = settings.clone();
+            let (settings, kept) = (settings.clone(), writer.kept_objects());
             let (writer, keeper) = writer.into_parts(wc.pruned());
             let cache = keeper.cache.clone();
             let watch = move |namespace: &str| {
                 let keeper = keeper.clone();
                 let events = settings.watch(api(namespace), &kind, |api, settings| {
-                    raw_collection_events(api, wc.clone(), settings)
+                    raw_collection_events(api, wc.clone(), settings, kept.clone())
                 });
                 events.map(move |item| item.map(|event| keeper.keep(event)))
             };
@@ -110,7 +111,9 @@ where
         self.sources.add_watches(Box::new(move |settings| {
             let (mut writer, keeper) = writer.into_parts(api.pruned().clone().and(&wc.pruned()));
             let kind = Child::kind(&related_type).into_owned();
-            let events = settings.watch(api, &kind, |api, settings| raw_collection_events(api, wc, settings));
+            // Of kept children the owners are not known.
+            let watch = |api, settings| raw_collection_events(api, wc, settings, KnownObjects::default());
+            let events = settings.watch(api, &kind, watch);
             let stored = events.map(move |item| {
                 let event = item.map(|event| {
                     let metadata = event.object().map(|child| child.meta().clone()).unwrap_or_default();

@@ -269,7 +269,7 @@ where
             let (settings, known) = (settings.clone(), writer.known_objects());
             let watch = move |namespace: &str| {
                 settings.watch(api(namespace), &kind, |api, settings| {
-                    cached_collection_events(api, wc.clone(), settings, &known)
+                    cached_collection_events(api, wc.clone(), settings, known.clone())
                 })
             };
             let events = follow_namespaces(writer, stream::iter([namespaces]), watch);

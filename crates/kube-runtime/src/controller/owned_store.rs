@@ -109,7 +109,7 @@ where
         self.sources.add_watches(Box::new(move |settings| {
             let kind = Child::kind(&related_type).into_owned();
             let known = writer.known_objects();
-            let watch = |api, settings| cached_collection_events(api, wc, settings, &known);
+            let watch = |api, settings| cached_collection_events(api, wc, settings, known);
             let events = settings.watch(api, &kind, watch);
             let stored = events.map(move |item| {
                 let event = item.map(|event| writer.apply_collection_event(event));

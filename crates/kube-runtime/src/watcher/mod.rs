@@ -56,4 +56,7 @@ pub(crate) use {
     undecodable::UndecodableObject,
 };
 #[cfg(feature = "compact-cache")]
-pub(crate) use {raw_object::RawObject, stream::raw_collection_events};
+pub(crate) use {
+    raw_object::{RawContent, RawObject},
+    stream::raw_collection_events,
+};

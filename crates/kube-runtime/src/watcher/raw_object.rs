@@ -1,30 +1,42 @@
-//! An object as it was received.
+//! An object as it was received, or as a cache already keeps it.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube_core::{ApiResource, DynamicResourceScope, Resource};
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::value::RawValue;
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Debug, sync::Arc};
 
-/// The JSON of an object, and the metadata by which a cache selects it.
+/// An object and the metadata by which a cache selects it. `T` is what the cache keeps of an object.
 #[derive(Clone, Debug)]
-pub(crate) struct RawObject {
-    /// Name, namespace, uid, resourceVersion, labels and owners. Nothing else.
+pub(crate) struct RawObject<T> {
+    /// Name, namespace, uid, resourceVersion, labels and owners. Nothing else; of a kept object, only the first four.
     metadata: ObjectMeta,
-    json: Box<RawValue>,
+    content: RawContent<T>,
 }
 
-impl RawObject {
-    pub(crate) fn json(&self) -> &str {
-        self.json.get()
+#[derive(Clone, Debug)]
+pub(crate) enum RawContent<T> {
+    Json(Box<RawValue>),
+    /// The cache keeps this state of the object already.
+    Kept(Arc<T>),
+}
+
+impl<T> RawObject<T> {
+    /// An object that the cache keeps in this state, with its name, namespace, uid and resourceVersion.
+    pub(crate) fn kept(metadata: ObjectMeta, object: Arc<T>) -> Self {
+        Self { metadata, content: RawContent::Kept(object) }
+    }
+
+    pub(crate) fn content(&self) -> &RawContent<T> {
+        &self.content
     }
 }
 
-impl<'de> Deserialize<'de> for RawObject {
+impl<'de, T> Deserialize<'de> for RawObject<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Box::<RawValue>::deserialize(deserializer)?;
         let metadata = serde_json::from_str::<Head>(json.get()).map_err(D::Error::custom)?.metadata;
-        Ok(Self { metadata: metadata.into(), json })
+        Ok(Self { metadata: metadata.into(), content: RawContent::Json(json) })
     }
 }
 
@@ -61,7 +73,7 @@ impl From<Selection> for ObjectMeta {
 }
 
 /// For the watcher, which looks only at the metadata.
-impl Resource for RawObject {
+impl<T> Resource for RawObject<T> {
     type DynamicType = ApiResource;
     type Scope = DynamicResourceScope;
 

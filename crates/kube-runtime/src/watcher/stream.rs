@@ -138,10 +138,10 @@ pub(crate) fn cached_collection_events<K: Watchable + Sync>(
     api: Api<K>,
     config: Config,
     settings: WatchSettings,
-    known: &KnownObjects<Arc<K>>,
-) -> impl Stream<Item = Result<CollectionEvent<Arc<K>>>> + Send + use<K> {
+    known: KnownObjects<Arc<K>>,
+) -> impl Stream<Item = Result<CollectionEvent<Arc<K>>>> + Send {
     let record = settings.register(api.namespace());
-    let known = known.clone().map(ArcObject);
+    let known = known.map(ArcObject);
     run(ListerWatcher::new(api), Machine::new(config, settings.retry), record, known)
         .map(|event| event.map(|event| event.map(|ArcObject(object)| object)))
 }
@@ -156,16 +156,18 @@ pub(crate) fn metadata_collection_events<K: Watchable>(
     run(ListerWatcher::new(api), Machine::new(config, settings.retry), record, KnownObjects::default())
 }
 
-/// Like [`collection_events`], for objects as received. The fields that `api` and `config` prune are in them.
+/// Like [`collection_events`], for objects as received, and those of `known` as they are kept. The fields that `api` and `config` prune
+/// are in them.
 #[cfg(feature = "compact-cache")]
-pub(crate) fn raw_collection_events<K: Resource>(
+pub(crate) fn raw_collection_events<K: Resource, T: Clone + Debug + Send + Sync + 'static>(
     api: Api<K>,
     config: Config,
     settings: WatchSettings,
-) -> impl Stream<Item = Result<CollectionEvent<RawObject>>> + Send {
+    known: KnownObjects<RawObject<T>>,
+) -> impl Stream<Item = Result<CollectionEvent<RawObject<T>>>> + Send {
     let record = settings.register(api.namespace());
     let config = Config { prune: Prune::default(), managed_fields: true, ..config };
-    run(ListerWatcher::raw(api), Machine::new(config, settings.retry), record, KnownObjects::default())
+    run(ListerWatcher::raw(api), Machine::new(config, settings.retry), record, known)
 }
 
 fn public_events<K: Watchable>(

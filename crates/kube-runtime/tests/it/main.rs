@@ -33,6 +33,7 @@ mod panics;
 mod priority;
 mod read_your_writes;
 mod reasons;
+mod relists;
 mod restored_storage;
 mod retry;
 mod scripted_server;

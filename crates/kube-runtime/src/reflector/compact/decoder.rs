@@ -127,8 +127,8 @@ mod tests {
         let data = "x".repeat(100_000);
         for number in 0..200 {
             let json = format!(r#"{{"metadata":{{"name":"map-{number}"}},"data":{{"text":"{data}"}}}}"#);
-            let object =
-                CompactObject::new(&serde_json::from_str::<RawObject>(&json).unwrap(), &mut compressor);
+            let raw: RawObject<_> = serde_json::from_str(&json).unwrap();
+            let object = CompactObject::new(&raw, &json, &mut compressor);
             decoder.decode(&object).unwrap();
         }
         let (kept, weight) = (decoder.recent.len() as u64, decoder.recent.weight());

@@ -48,7 +48,8 @@ pub(super) struct Selection {
 }
 
 impl CompactObject {
-    pub(super) fn new(object: &RawObject, compressor: &mut Compressor) -> Self {
+    /// `object` has the metadata of the object whose JSON this is.
+    pub(super) fn new(object: &RawObject<Self>, json: &str, compressor: &mut Compressor) -> Self {
         static IDS: AtomicU64 = AtomicU64::new(0);
 
         let meta = object.meta();
@@ -60,15 +61,18 @@ impl CompactObject {
         };
         let parts = [&meta.namespace, &meta.name, &meta.uid, &meta.resource_version, &selection]
             .map(Option::as_deref);
-        let (compressed, dictionary) = compressor.compress(object.json());
-        let json = [length(object.json().len())];
+        let (compressed, dictionary) = compressor.compress(json);
+        let json_length = [length(json.len())];
         let lengths = parts.iter().map(|part| part.map_or(NONE, |text| length(text.len())));
         let mut bytes = Vec::with_capacity(
             LENGTHS * size_of::<u32>()
                 + parts.iter().flatten().map(|text| text.len()).sum::<usize>()
                 + compressed.len(),
         );
-        json.into_iter().chain(lengths).for_each(|length| bytes.extend_from_slice(&length.to_le_bytes()));
+        json_length
+            .into_iter()
+            .chain(lengths)
+            .for_each(|length| bytes.extend_from_slice(&length.to_le_bytes()));
         parts.iter().flatten().for_each(|text| bytes.extend_from_slice(text.as_bytes()));
         bytes.extend_from_slice(compressed);
         Self { id: IDS.fetch_add(1, Ordering::Relaxed), dictionary, bytes: bytes.into() }
@@ -168,8 +172,8 @@ mod tests {
     use super::*;
 
     fn compact(json: &str) -> CompactObject {
-        let raw: RawObject = serde_json::from_str(json).unwrap();
-        CompactObject::new(&raw, &mut Compressor::default())
+        let raw: RawObject<_> = serde_json::from_str(json).unwrap();
+        CompactObject::new(&raw, json, &mut Compressor::default())
     }
 
     #[test]

@@ -8,14 +8,19 @@ use crate::{
         store::{Store, Writer, subscription::ReflectHandle},
     },
     watcher::{
-        self, CollectionEvent, Event, RawObject, RetryBackoff, UndecodableObject, raw_collection_events,
+        self, CollectionEvent, Event, RawContent, RawObject, RetryBackoff, UndecodableObject,
+        raw_collection_events,
     },
 };
 use futures::{Stream, StreamExt};
-use kube_client::{Api, client::Prune};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_client::{
+    Api,
+    client::{KnownObjects, Prune},
+};
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
-use std::{fmt, future::ready, hash::Hash, sync::Arc};
+use std::{borrow::Cow, fmt, future::ready, hash::Hash, sync::Arc};
 
 /// A new store that keeps its objects compressed, and the writer that fills it.
 ///
@@ -130,9 +135,10 @@ where
         K: fmt::Debug + Send + Sync,
         K::DynamicType: Send + Sync,
     {
+        let known = self.kept_objects();
         let (mut writer, keeper) = self.into_parts(api.pruned().clone().and(&config.pruned()));
         let dyntype = keeper.cache.dyntype().clone();
-        raw_collection_events(api, config, RetryBackoff::built_in().into()).filter_map(move |item| {
+        raw_collection_events(api, config, RetryBackoff::built_in().into(), known).filter_map(move |item| {
             let event = item.map(|event| writer.apply_collection_event(keeper.keep(event)));
             drop(writer.take_index_panics()); // they were logged
             let reference = |object: Arc<CompactObject>| ObjectKey::of(&*object).to_ref(dyntype.clone());
@@ -140,6 +146,20 @@ where
                 Ok(event) => event.into_public().map(|event| event.map(|event| event.map(reference))),
                 Err(error) => Some(Err(error)),
             })
+        })
+    }
+
+    /// What the cache keeps, for the watch that fills it.
+    pub(crate) fn kept_objects(&self) -> KnownObjects<RawObject<CompactObject>> {
+        self.writer.known_objects().map(|kept| {
+            let metadata = ObjectMeta {
+                name: kept.name().map(Cow::into_owned),
+                namespace: kept.namespace().map(Cow::into_owned),
+                uid: kept.uid().map(Cow::into_owned),
+                resource_version: kept.resource_version().map(Cow::into_owned),
+                ..ObjectMeta::default()
+            };
+            RawObject::kept(metadata, kept)
         })
     }
 
@@ -171,13 +191,18 @@ impl<K: Lookup> Clone for Keeper<K> {
 impl<K: Lookup + 'static> Keeper<K> {
     /// The event with the object as it is kept. A changed object is decoded, because it is likely to be read soon; if that fails, the event
     /// is [`Undecodable`](CollectionEvent::Undecodable).
-    pub(crate) fn keep(&self, event: CollectionEvent<RawObject>) -> CollectionEvent<Arc<CompactObject>> {
-        let CollectionEvent::Apply(object) = event else {
+    pub(crate) fn keep(
+        &self,
+        event: CollectionEvent<RawObject<CompactObject>>,
+    ) -> CollectionEvent<Arc<CompactObject>> {
+        let (CollectionEvent::Apply(object), Some(RawContent::Json(json))) =
+            (&event, event.object().map(RawObject::content))
+        else {
             return event.map(|object| self.keep_object(&object));
         };
-        match self.cache.decoder.decode_json(object.json().as_bytes()) {
+        match self.cache.decoder.decode_json(json.get().as_bytes()) {
             Ok(decoded) => {
-                let kept = self.keep_object(&object);
+                let kept = self.keep_object(object);
                 self.cache.decoder.add_recent(&kept, &decoded);
                 CollectionEvent::Apply(kept)
             }
@@ -186,8 +211,12 @@ impl<K: Lookup + 'static> Keeper<K> {
     }
 
     /// An object that a relist repeats unchanged is not compressed again.
-    fn keep_object(&self, object: &RawObject) -> Arc<CompactObject> {
-        let kept = self.cache.shared.unchanged(object);
-        kept.unwrap_or_else(|| Arc::new(CompactObject::new(object, &mut self.compressor.lock())))
+    fn keep_object(&self, object: &RawObject<CompactObject>) -> Arc<CompactObject> {
+        match object.content() {
+            RawContent::Kept(kept) => Arc::clone(kept),
+            RawContent::Json(json) => self.cache.shared.unchanged(object).unwrap_or_else(|| {
+                Arc::new(CompactObject::new(object, json.get(), &mut self.compressor.lock()))
+            }),
+        }
     }
 }
