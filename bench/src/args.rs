@@ -73,9 +73,18 @@ impl Options {
         }
     }
 
-    pub(crate) fn rounds(&self, table: Table, count: usize) -> usize {
-        self.rounds.unwrap_or_else(|| table.default_rounds(count))
+    pub(crate) fn rounds(&self, table: Table, count: usize) -> Rounds {
+        let workspace = self.rounds.unwrap_or_else(|| table.default_rounds());
+        Rounds { workspace, baseline: workspace.min(table.most_baseline_rounds(count)) }
     }
+}
+
+/// How often each library is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Rounds {
+    pub(crate) workspace: usize,
+    /// At most as many.
+    pub(crate) baseline: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -190,11 +199,15 @@ mod tests {
     fn rounds_are_fewer_where_each_takes_long_unless_given() {
         let rounds = |args: &[&str]| {
             let options = run(args).unwrap();
-            let (growth, list) = (Table::Growth, Table::List);
-            [(list, 20_000), (growth, 100_000), (growth, 1_000_000)]
-                .map(|(table, count)| options.rounds(table, count))
+            [(Table::List, 20_000), (Table::Growth, 1_000_000), (Table::Build, 20_000)].map(
+                |(table, count)| {
+                    let Rounds { workspace, baseline } = options.rounds(table, count);
+                    (workspace, baseline)
+                },
+            )
         };
-        assert_eq!((rounds(&[]), rounds(&["--rounds", "2"])), ([5, 3, 1], [2; 3]));
+        assert_eq!(rounds(&[]), [(5, 5), (5, 1), (3, 3)]);
+        assert_eq!(rounds(&["--rounds", "2"]), [(2, 2), (2, 1), (2, 2)]);
     }
 
     #[test]

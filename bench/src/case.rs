@@ -64,14 +64,17 @@ impl Table {
         }
     }
 
-    /// The rounds for a number of objects, if the command line names none: fewer where each takes many minutes.
-    pub(crate) fn default_rounds(self, count: usize) -> usize {
+    /// The rounds, if the command line names none: fewer where each takes many minutes.
+    pub(crate) fn default_rounds(self) -> usize {
         match self {
-            Self::Growth if count > MOST_PODS => 1,
-            Self::Growth => 3,
-            Self::Build => 1,
+            Self::Build => 3,
             _ => 5,
         }
+    }
+
+    /// The most rounds of kube 5.0.0, of which one takes many minutes with very many objects.
+    pub(crate) fn most_baseline_rounds(self, count: usize) -> usize {
+        if self == Self::Growth && count > MOST_PODS { 1 } else { usize::MAX }
     }
 
     /// The cases for a number of objects, by server.
@@ -142,7 +145,8 @@ impl Table {
                 let floor = |floor| Case::Floor { count, floor };
                 let fill = |streaming| floor(Floor::Fill { streaming });
                 let get = |protocol| floor(Floor::Get { protocol, requests: REQUESTS });
-                let mut groups = pods(vec![floor(Floor::List), floor(Floor::Watch), fill(false), fill(true)]);
+                let [watch, pruned_watch] = [false, true].map(|pruned| floor(Floor::Watch { pruned }));
+                let mut groups = pods(vec![floor(Floor::List), watch, pruned_watch, fill(false), fill(true)]);
                 groups.push(config_map([Protocol::Http1, Protocol::Http2].map(get).into()));
                 groups
             }
@@ -153,8 +157,9 @@ impl Table {
 
 fn growth(count: usize) -> Vec<Group> {
     let group = |kind, case| Group { objects: Objects { kind, count }, cases: vec![case] };
+    let controller = vec![Case::Growth { count }, Case::Floor { count, floor: Floor::Keep }];
     let mut groups = vec![
-        group(Kind::ConfigMaps, Case::Growth { count }),
+        Group { objects: Objects { kind: Kind::ConfigMaps, count }, cases: controller },
         group(Kind::Metadata, Case::Cache { count, kind: Kind::Metadata }),
     ];
     // The server needs 8 GB for a million.
@@ -271,9 +276,18 @@ pub(crate) enum Case {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Floor {
     List,
-    Watch,
-    Fill { streaming: bool },
-    Get { protocol: Protocol, requests: usize },
+    Watch {
+        pruned: bool,
+    },
+    Fill {
+        streaming: bool,
+    },
+    /// Of the controller of ConfigMaps.
+    Keep,
+    Get {
+        protocol: Protocol,
+        requests: usize,
+    },
 }
 
 impl Floor {
@@ -289,8 +303,9 @@ impl Floor {
     pub(crate) fn of_library(self, count: usize) -> Case {
         match self {
             Self::List => Case::List { count, pruned: false },
-            Self::Watch => Case::Watch { count, pruned: false },
+            Self::Watch { pruned } => Case::Watch { count, pruned },
             Self::Fill { streaming } => Case::Reflector { count, pruned: false, streaming },
+            Self::Keep => Case::Growth { count },
             Self::Get { requests, .. } => Case::Get { in_flight: 1, requests, one_connection: false },
         }
     }
@@ -360,6 +375,7 @@ impl Case {
             Self::Growth { count } => format!("controller of {count} ConfigMaps"),
             Self::Build => "controller with a derived type".to_owned(),
             Self::Floor { count, floor } => match floor {
+                Floor::Keep => format!("smallest program that keeps {count} ConfigMaps"),
                 Floor::Get { protocol, .. } => {
                     format!("`get`, 1 in flight, smallest program over {}", protocol.name())
                 }

@@ -68,7 +68,7 @@ fn draw_lines(
         .draw()?;
     chart
         .draw_series(LineSeries::new(workspace.iter().copied(), WORKSPACE.stroke_width(2)))?
-        .label("this workspace")
+        .label(curve.program())
         .legend(|(x, y)| Circle::new((x + 9, y), 4, WORKSPACE.filled()));
     chart.draw_series(workspace.iter().map(|point| Circle::new(*point, 4, WORKSPACE.filled())))?;
     chart

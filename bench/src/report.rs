@@ -47,7 +47,7 @@ pub(crate) fn growth_rows(growth: &[Growth]) -> String {
             &growth.metric,
             Some(growth.workspace),
             growth.baseline,
-            Some(Target::Value(growth.most)),
+            growth.most.map(Target::Value),
             failure(Table::Growth),
         )
     };
@@ -159,7 +159,8 @@ pub(crate) fn growth_sections(measured: &[Measured], plots: &str) -> String {
 fn section(curve: &Curve, measured: &[Measured], plots: &str) -> String {
     let (title, metric) = (curve.title, curve.metric);
     let mut text = format!("![{title}]({plots}/{}.svg)\n\n", curve.file);
-    text += &format!("| objects | {metric}, this workspace | kube 5.0.0 | ratio |\n|--:|--:|--:|--:|\n");
+    let program = curve.program();
+    text += &format!("| objects | {metric}, {program} | kube 5.0.0 | ratio |\n|--:|--:|--:|--:|\n");
     for point in curve.points(measured) {
         let ratio =
             point.baseline.map_or(String::new(), |baseline| format!("{:.2}", point.workspace / baseline));

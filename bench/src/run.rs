@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use anyhow::{Context, ensure};
 use k8s_openapi::jiff::Zoned;
 
-use crate::args::{Library, Options};
+use crate::args::{Library, Options, Rounds};
 use crate::case::{Case, Objects, Table};
 use crate::load::Load;
 use crate::measure::{Metrics, available_memory};
@@ -59,8 +59,11 @@ fn measure_table(table: Table, options: &Options) -> anyhow::Result<Vec<Measured
         let rounds = options.rounds(table, count);
         let server = Server::start(group.objects)?;
         for case in group.cases {
+            let is_floor = matches!(case, Case::Floor { .. });
             let baseline = if table != Table::Growth {
                 Baseline::Required
+            } else if is_floor {
+                Baseline::Omitted
             } else if growth::fits(case, &all, available_memory()?)? {
                 Baseline::Optional
             } else {
@@ -86,12 +89,12 @@ enum Baseline {
 fn measure_case(
     table: Table,
     case: Case,
-    rounds: usize,
+    rounds: Rounds,
     mut baseline: Baseline,
     kubeconfig: &Path,
 ) -> anyhow::Result<Measured> {
     let mut measured = Measured { table, case, workspace: Vec::new(), baseline: Vec::new() };
-    for round in 0..rounds {
+    for round in 0..rounds.workspace {
         // Alternate the order: the second measurement may profit from warm caches.
         let mut order = Library::BOTH;
         if round % 2 == 1 {
@@ -104,7 +107,7 @@ fn measure_case(
                     ensure!(growth::is_complete(case, &metrics), "measuring {} failed", case.title());
                     measured.workspace.push(metrics);
                 }
-                Library::Baseline if baseline == Baseline::Omitted => {}
+                Library::Baseline if baseline == Baseline::Omitted || round >= rounds.baseline => {}
                 Library::Baseline => match measure(table, library, case, kubeconfig) {
                     Ok(metrics) => {
                         if !growth::is_complete(case, &metrics) {
@@ -160,17 +163,17 @@ fn circumstances(table: Table, options: &Options) -> anyhow::Result<String> {
     let info = read(Path::new("/proc/cpuinfo"))?;
     let model = info.lines().find_map(|line| line.strip_prefix("model name"));
     let model = model.map_or("unknown CPU", |model| model.trim_start_matches([' ', '\t', ':']));
-    let rounds = |rounds| match rounds {
+    let text = |rounds| match rounds {
         1 => "one round".to_owned(),
         rounds => format!("medians of {rounds} rounds"),
     };
     let counts = options.counts(table);
-    let of = |count| options.rounds(table, count);
-    let usual = of(counts[0]);
-    let others = counts.iter().filter(|count| of(**count) != usual);
-    let others: String =
-        others.map(|count| format!(", {} with {count} objects", rounds(of(*count)))).collect();
-    let rounds = rounds(usual) + &others;
+    let others = counts.iter().filter_map(|count| {
+        let Rounds { workspace, baseline } = options.rounds(table, *count);
+        let of_baseline = || format!(", {} of kube 5.0.0 with {count} objects", text(baseline));
+        (baseline != workspace).then(of_baseline)
+    });
+    let rounds = text(options.rounds(table, counts[0]).workspace) + &others.collect::<String>();
     let build = if cfg!(debug_assertions) { ", without optimization" } else { "" };
     Ok(format!("{}, {cpus} CPUs ({model}), {rounds}{build}.", Zoned::now().strftime("%B %Y")))
 }

@@ -2,6 +2,7 @@
 //! What a library takes beyond them is its own cost.
 
 mod connection;
+mod pruned;
 
 use std::hint::black_box;
 use std::path::Path;
@@ -10,16 +11,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::ensure;
 use http_body_util::BodyExt;
-use k8s_openapi::List;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::{List, ListableResource};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::case::Floor;
 use crate::growth;
 use crate::measure::{self, Metrics, Stopwatch};
 use connection::{Connection, ServerAddress};
+use pruned::PrunedPod;
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 pub(crate) fn measure(kubeconfig: &Path, count: usize, floor: Floor) -> anyhow::Result<Metrics> {
     // One thread: nothing is handed over.
@@ -28,8 +32,10 @@ pub(crate) fn measure(kubeconfig: &Path, count: usize, floor: Floor) -> anyhow::
         let mut connection = server.connect(floor.protocol()).await?;
         match floor {
             Floor::List => list(&mut connection, count).await,
-            Floor::Watch => watch(&mut connection, count).await,
+            Floor::Watch { pruned: false } => watch::<Pod>(&mut connection, count).await,
+            Floor::Watch { pruned: true } => watch::<PrunedPod>(&mut connection, count).await,
             Floor::Fill { streaming } => fill(&mut connection, count, streaming).await,
+            Floor::Keep => keep(&mut connection, count).await,
             Floor::Get { requests, .. } => get(&mut connection, requests).await,
         }
     })
@@ -39,16 +45,16 @@ pub(crate) fn measure(kubeconfig: &Path, count: usize, floor: Floor) -> anyhow::
 async fn list(connection: &mut Connection, count: usize) -> anyhow::Result<Metrics> {
     let mut pods: Vec<Pod> = Vec::new();
     let watch = Stopwatch::start();
-    each_page(connection, |page| pods.extend(page)).await?;
+    each_page(connection, PODS, |page| pods.extend(page)).await?;
     let (_, cpu) = watch.stop();
     ensure!(pods.len() == count, "received {} of {count} Pods", pods.len());
     Ok([("ms CPU time".into(), cpu)].into())
 }
 
 /// Decodes the Pods of a watch and drops each.
-async fn watch(connection: &mut Connection, count: usize) -> anyhow::Result<Metrics> {
+async fn watch<K: DeserializeOwned>(connection: &mut Connection, count: usize) -> anyhow::Result<Metrics> {
     let watch = Stopwatch::start();
-    each_event(connection, count, |pod| drop(black_box(pod))).await?;
+    each_event(connection, count, |pod: K| drop(black_box(pod))).await?;
     let (_, cpu) = watch.stop();
     let each = 1e3 / count as f64;
     Ok([("µs CPU time per event".into(), cpu * each), ("MiB peak RSS".into(), measure::peak_rss()?)].into())
@@ -66,33 +72,47 @@ async fn fill(connection: &mut Connection, count: usize, streaming: bool) -> any
     if streaming {
         each_event(connection, count, keep).await?;
     } else {
-        each_page(connection, |page| page.into_iter().for_each(&mut keep)).await?;
+        each_page(connection, PODS, |page| page.into_iter().for_each(&mut keep)).await?;
     }
     let (_, cpu) = watch.stop();
     ensure!(store.len() == count, "the store has {} of {count} Pods", store.len());
     Ok([(growth::FILL_CPU.into(), cpu), (growth::FILLED_RSS.into(), measure::rss()?)].into())
 }
 
-async fn each_page(connection: &mut Connection, mut keep: impl FnMut(Vec<Pod>)) -> anyhow::Result<()> {
-    let mut path = format!("{PODS}?limit=500");
+/// Keeps ConfigMaps.
+async fn keep(connection: &mut Connection, count: usize) -> anyhow::Result<Metrics> {
+    let mut maps: Vec<Arc<ConfigMap>> = Vec::with_capacity(count);
+    let watch = Stopwatch::start();
+    each_page(connection, CONFIG_MAPS, |page| maps.extend(page.into_iter().map(Arc::new))).await?;
+    let (wall, cpu) = watch.stop();
+    ensure!(maps.len() == count, "received {} of {count} ConfigMaps", maps.len());
+    Ok([(growth::FILL.into(), wall), (growth::FILL_CPU.into(), cpu)].into())
+}
+
+async fn each_page<K: DeserializeOwned + ListableResource>(
+    connection: &mut Connection,
+    collection: &str,
+    mut keep: impl FnMut(Vec<K>),
+) -> anyhow::Result<()> {
+    let mut path = format!("{collection}?limit=500");
     loop {
-        let page: List<Pod> = serde_json::from_slice(&connection.get(&path).await?)?;
+        let page: List<K> = serde_json::from_slice(&connection.get(&path).await?)?;
         keep(page.items);
         match page.metadata.continue_.filter(|token| !token.is_empty()) {
-            Some(token) => path = format!("{PODS}?limit=500&continue={token}"),
+            Some(token) => path = format!("{collection}?limit=500&continue={token}"),
             None => return Ok(()),
         }
     }
 }
 
-async fn each_event(
+async fn each_event<K: DeserializeOwned>(
     connection: &mut Connection,
     count: usize,
-    mut keep: impl FnMut(Pod),
+    mut keep: impl FnMut(K),
 ) -> anyhow::Result<()> {
     #[derive(Deserialize)]
-    struct Event {
-        object: Pod,
+    struct Event<K> {
+        object: K,
     }
     // A watch from version 1 makes the server send all objects as events.
     let mut body = connection.open(&format!("{PODS}?watch=true&resourceVersion=1")).await?;
