@@ -162,6 +162,9 @@ mod tests {
             known(br#"{"metadata":{"name":"a","namespace":"else","uid":"u","resourceVersion":"1"}}"#)
                 .is_none()
         );
+        writer.apply_watcher_event(&Event::Apply(object("")));
+        assert!(find("").is_none(), "an empty version identifies no state");
+        writer.apply_watcher_event(&Event::Apply(object("1")));
         let later = UndecodableObject {
             namespace: Some("ns".into()),
             name: "a".into(),

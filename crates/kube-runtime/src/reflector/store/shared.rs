@@ -199,9 +199,10 @@ pub(super) struct ObjectState<'a> {
 }
 
 impl ObjectState<'_> {
-    /// Whether the object, which has this namespace and name, has this state.
+    /// Whether the object, which has this namespace and name, has this state. An empty version identifies no state.
     fn is_of(&self, object: &impl Lookup) -> bool {
-        object.resource_version().as_deref() == Some(self.resource_version)
+        !self.resource_version.is_empty()
+            && object.resource_version().as_deref() == Some(self.resource_version)
             && object.uid().as_deref() == self.uid
     }
 }
