@@ -75,7 +75,7 @@ impl ListResponse {
     where
         K: Clone + DeserializeOwned,
     {
-        self.decode_unknown(&KnownObjects::default()).await
+        self.decode_with_known(&KnownObjects::default()).await
     }
 
     /// As [`decode`](Self::decode). Objects that the caller has already are not decoded. For the caches of `kube-runtime`.
@@ -83,7 +83,7 @@ impl ListResponse {
     /// # Errors
     /// As [`decode`](Self::decode).
     #[doc(hidden)]
-    pub async fn decode_unknown<K>(
+    pub async fn decode_with_known<K>(
         self,
         known: &KnownObjects<K>,
     ) -> Result<ObjectList<DeserializeGuard<K>>, Error>

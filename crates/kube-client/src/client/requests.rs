@@ -242,7 +242,7 @@ impl Client {
     where
         K: DeserializeOwned + Send + 'static,
     {
-        self.request_unknown_events(request, KnownObjects::default()).await
+        self.request_many_events_with_known(request, KnownObjects::default()).await
     }
 
     /// As [`Client::request_many_events`]. Objects that the caller has already are not decoded. For the caches of `kube-runtime`.
@@ -250,7 +250,7 @@ impl Client {
     /// # Errors
     /// As [`Client::request_many_events`].
     #[doc(hidden)]
-    pub async fn request_unknown_events<K>(
+    pub async fn request_many_events_with_known<K>(
         &self,
         request: Request<Vec<u8>>,
         known: KnownObjects<K>,

@@ -111,7 +111,7 @@ impl ListerWatcher {
         request.extensions_mut().insert(self.prune.clone());
         request.extensions_mut().insert(self.received.clone());
         if params.send_initial_events {
-            return Ok(self.client.request_unknown_events(request, known.clone()).await?.boxed());
+            return Ok(self.client.request_many_events_with_known(request, known.clone()).await?.boxed());
         }
         Ok(self.client.request_events_guarded(request).await?.boxed())
     }

@@ -87,7 +87,7 @@ async fn request_pages<K: Watchable>(
             Ok((response, token)) => {
                 next = token.map(|token| next_page(params.clone(), token));
                 let known = known.clone();
-                spawn(async move { response.decode_unknown(&known).await })
+                spawn(async move { response.decode_with_known(&known).await })
             }
             Err(error) => spawn(async { Err(error) }),
         };

@@ -151,16 +151,7 @@ where
 
     /// What the cache keeps, for the watch that fills it.
     pub(crate) fn kept_objects(&self) -> KnownObjects<RawObject<CompactObject>> {
-        self.writer.known_objects().map(|kept| {
-            let metadata = ObjectMeta {
-                name: kept.name().map(Cow::into_owned),
-                namespace: kept.namespace().map(Cow::into_owned),
-                uid: kept.uid().map(Cow::into_owned),
-                resource_version: kept.resource_version().map(Cow::into_owned),
-                ..ObjectMeta::default()
-            };
-            RawObject::kept(metadata, kept)
-        })
+        self.writer.known_objects().map(kept_object)
     }
 
     /// The writer of the kept objects, and what makes them of the received ones. Fields in `prune` are skipped when objects are decoded.
@@ -174,6 +165,17 @@ impl<K: Lookup + 'static> fmt::Debug for CompactWriter<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CompactWriter").field("writer", &self.writer).finish_non_exhaustive()
     }
+}
+
+fn kept_object(kept: Arc<CompactObject>) -> RawObject<CompactObject> {
+    let metadata = ObjectMeta {
+        name: kept.name().map(Cow::into_owned),
+        namespace: kept.namespace().map(Cow::into_owned),
+        uid: kept.uid().map(Cow::into_owned),
+        resource_version: kept.resource_version().map(Cow::into_owned),
+        ..ObjectMeta::default()
+    };
+    RawObject::kept(metadata, kept)
 }
 
 /// Makes kept objects of received ones.
@@ -217,6 +219,33 @@ impl<K: Lookup + 'static> Keeper<K> {
             RawContent::Json(json) => self.cache.shared.unchanged(object).unwrap_or_else(|| {
                 Arc::new(CompactObject::new(object, json.get(), &mut self.compressor.lock()))
             }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    #[test]
+    fn an_object_that_is_kept_is_neither_compressed_nor_decoded_again() {
+        let writer = CompactWriter::<ConfigMap>::new(());
+        let (mut writer, keeper) = writer.into_parts(Prune::default());
+        let json = r#"{"metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"5"}}"#;
+        let received = CollectionEvent::Apply(serde_json::from_str(json).unwrap());
+        let stored = writer.apply_collection_event(keeper.keep(received));
+        let stored = stored.object().unwrap();
+        let again: CollectionEvent<RawObject<_>> =
+            CollectionEvent::InitApply(serde_json::from_str(json).unwrap());
+        let known = CollectionEvent::Apply(kept_object(Arc::clone(stored)));
+        let meta = known.object().unwrap().meta();
+        assert_eq!(
+            [&meta.namespace, &meta.name, &meta.uid, &meta.resource_version].map(Option::as_deref),
+            [Some("ns"), Some("a"), Some("u"), Some("5")]
+        );
+        for event in [again, known] {
+            assert!(Arc::ptr_eq(keeper.keep(event).object().unwrap(), stored));
         }
     }
 }

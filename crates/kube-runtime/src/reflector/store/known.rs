@@ -1,6 +1,6 @@
 //! Finding the objects that a store has already by their JSON, so that a list does not decode them once more.
 
-use super::{shared::ObjectState, writer::Writer};
+use super::{shared::ObjectVersion, writer::Writer};
 use crate::reflector::Lookup;
 use kube_client::client::KnownObjects;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
@@ -22,18 +22,19 @@ where
             if shared.is_empty() {
                 return None; // the first list: no object need be looked for
             }
-            shared.in_state(&state_of(json)?)
+            shared.in_state(&version_of(json)?)
         }
     }
 }
 
-/// Reads the state of an object from its JSON, and no further than to the end of its metadata: servers send these before the large rest.
-fn state_of(json: &[u8]) -> Option<ObjectState<'_>> {
+/// Reads the version of an object from its JSON, and no further than to the end of its metadata. Servers send the metadata first, and
+/// `managedFields`, its largest part, last for built-in kinds; for custom resources before the name.
+fn version_of(json: &[u8]) -> Option<ObjectVersion<'_>> {
     let mut found = Found::default();
     // It ends with an error where enough was read.
     let _ = Metadata(&mut found).deserialize(&mut serde_json::Deserializer::from_slice(json));
     let Found { namespace, name, uid, resource_version } = found;
-    Some(ObjectState { namespace, name: name?, uid, resource_version: resource_version? })
+    Some(ObjectVersion { namespace, name: name?, uid, resource_version: resource_version? })
 }
 
 #[derive(Default)]
@@ -125,7 +126,7 @@ mod tests {
     use serde_json::json;
 
     fn state(json: &str) -> Option<(Option<&str>, &str, Option<&str>, &str)> {
-        let ObjectState { namespace, name, uid, resource_version } = state_of(json.as_bytes())?;
+        let ObjectVersion { namespace, name, uid, resource_version } = version_of(json.as_bytes())?;
         Some((namespace, name, uid, resource_version))
     }
 

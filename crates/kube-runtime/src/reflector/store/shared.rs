@@ -60,11 +60,9 @@ impl<K: Lookup + 'static> Shared<K> {
     }
 
     /// The visible object, if it has this state.
-    pub(super) fn in_state(&self, state: &ObjectState<'_>) -> Option<Arc<K>> {
-        let visible = self.objects.read(|table| {
-            table.get(state.namespace, state.name).filter(|visible| state.is_of(&***visible)).cloned()
-        });
-        visible.filter(|_| !self.is_outdated(state.namespace, state.name))
+    pub(super) fn in_state(&self, state: &ObjectVersion<'_>) -> Option<Arc<K>> {
+        let visible = self.objects.read(|table| table.get(state.namespace, state.name).cloned())?;
+        (state.is_of(&*visible) && !self.is_outdated(state.namespace, state.name)).then_some(visible)
     }
 
     /// The visible object, if it has the same state as this one.
@@ -72,7 +70,7 @@ impl<K: Lookup + 'static> Shared<K> {
         let (name, version) = (object.name()?, object.resource_version()?);
         let (namespace, uid) = (object.namespace(), object.uid());
         let (namespace, uid) = (namespace.as_deref(), uid.as_deref());
-        self.in_state(&ObjectState { namespace, name: &name, uid, resource_version: &version })
+        self.in_state(&ObjectVersion { namespace, name: &name, uid, resource_version: &version })
     }
 
     pub(super) fn is_outdated(&self, namespace: Option<&str>, name: &str) -> bool {
@@ -81,13 +79,23 @@ impl<K: Lookup + 'static> Shared<K> {
             && outdated.contains(&ObjectKey { namespace: namespace.map(Into::into), name: name.into() })
     }
 
+    /// The key of the object, if it is outdated.
+    pub(super) fn outdated_key(&self, object: &impl Lookup) -> Option<ObjectKey> {
+        if self.outdated.read().is_empty() {
+            return None;
+        }
+        Some(ObjectKey::of(object)).filter(|key| self.outdated.read().contains(key))
+    }
+
     /// Forgets which objects were outdated if they do not exist any more.
     pub(super) fn forget_outdated(&self) {
-        let mut outdated: Vec<ObjectKey> = self.outdated.read().iter().cloned().collect();
+        let mut outdated = self.outdated.read().clone();
         self.objects.read(|table| {
-            outdated.retain(|key| table.get(key.namespace.as_deref(), &key.name).is_none());
+            outdated.retain(|key| table.get(key.namespace.as_deref(), &key.name).is_some());
         });
-        self.outdated.write().retain(|key| !outdated.contains(key));
+        // Only the writer, which is here, changes it.
+        let before = std::mem::replace(&mut *self.outdated.write(), outdated);
+        drop(before); // without the lock
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -191,14 +199,14 @@ pub(super) fn keyed<K: Lookup>(object: Arc<K>) -> (ObjectKey, Arc<K>) {
 }
 
 /// Which object it is, and which of its states.
-pub(super) struct ObjectState<'a> {
+pub(super) struct ObjectVersion<'a> {
     pub(super) namespace: Option<&'a str>,
     pub(super) name: &'a str,
     pub(super) uid: Option<&'a str>,
     pub(super) resource_version: &'a str,
 }
 
-impl ObjectState<'_> {
+impl ObjectVersion<'_> {
     /// Whether the object, which has this namespace and name, has this state. An empty version identifies no state.
     fn is_of(&self, object: &impl Lookup) -> bool {
         !self.resource_version.is_empty()

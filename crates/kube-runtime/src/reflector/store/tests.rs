@@ -296,6 +296,23 @@ fn a_readable_state_replaces_a_retained_one_of_the_same_version() {
 }
 
 #[test]
+fn a_list_that_is_abandoned_leaves_a_retained_state_outdated() {
+    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "20")), Event::InitDone]);
+    writer.apply_collection_event(undecodable("a", "uid-of-a", false));
+    let mut restored = object("a", "20");
+    restored.metadata.labels = Some([("restored".to_owned(), "yes".to_owned())].into());
+    for event in [Event::Init, Event::InitApply(restored.clone()), Event::Init] {
+        writer.apply_watcher_event(&event);
+    }
+    assert!(writer.shared().unchanged(&object("a", "20")).is_none(), "it may be another state");
+    for event in [Event::InitApply(restored), Event::InitDone] {
+        writer.apply_watcher_event(&event);
+    }
+    assert!(store.get(&key("a")).is_some_and(|map| map.metadata.labels.is_some()));
+    assert!(writer.shared().unchanged(&object("a", "20")).is_some());
+}
+
+#[test]
 fn keys_are_found_in_the_visible_state_and_in_the_running_list() {
     let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "1")), Event::InitDone]);
     let has = |store: &Store<ConfigMap>| ["a", "b"].map(|name| store.has(&ObjectKey::of(&object(name, "0"))));

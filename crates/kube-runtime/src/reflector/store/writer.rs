@@ -84,6 +84,8 @@ where
 struct RunningList {
     /// The highest version of its objects so far.
     highest: Option<u128>,
+    /// Its objects that are outdated as long as it is not visible.
+    readable: Vec<ObjectKey>,
 }
 
 impl<K: 'static + Lookup + Clone> Writer<K>
@@ -162,9 +164,9 @@ where
     pub fn apply_watcher_event(&mut self, event: &Event<K>) {
         match event {
             Event::Init => self.start_list(),
-            Event::InitApply(object) => drop(self.list(self.stored_or_clone(object))),
+            Event::InitApply(object) => drop(self.list(self.intern(object, || Arc::new(object.clone())))),
             Event::InitDone => self.finish_public_list(),
-            Event::Apply(object) => drop(self.apply(self.stored_or_clone(object))),
+            Event::Apply(object) => drop(self.apply(self.intern(object, || Arc::new(object.clone())))),
             Event::Delete(object) => self.delete(&Arc::new(object.clone())),
         }
         drop(self.indexes.take_panics()); // they were logged
@@ -196,12 +198,12 @@ where
                 self.start_list();
                 Event::Init
             }
-            Event::InitApply(object) => Event::InitApply(self.list(object)),
+            Event::InitApply(object) => Event::InitApply(self.list(self.intern_received(object))),
             Event::InitDone => {
                 self.finish_public_list();
                 Event::InitDone
             }
-            Event::Apply(object) => Event::Apply(self.apply(object)),
+            Event::Apply(object) => Event::Apply(self.apply(self.intern_received(object))),
             Event::Delete(last) => {
                 self.delete(&last);
                 Event::Delete(last)
@@ -219,12 +221,16 @@ where
                 self.start_list();
                 CollectionEvent::Init
             }
-            CollectionEvent::InitApply(object) => CollectionEvent::InitApply(self.list(object)),
+            CollectionEvent::InitApply(object) => {
+                CollectionEvent::InitApply(self.list(self.intern_received(object)))
+            }
             CollectionEvent::Synced { resource_version } => {
                 self.finish_list(ListVersion::of(&resource_version));
                 CollectionEvent::Synced { resource_version }
             }
-            CollectionEvent::Apply(object) => CollectionEvent::Apply(self.apply(object)),
+            CollectionEvent::Apply(object) => {
+                CollectionEvent::Apply(self.apply(self.intern_received(object)))
+            }
             CollectionEvent::Delete(last) => {
                 self.delete(&last);
                 CollectionEvent::Delete(last)
@@ -313,10 +319,11 @@ where
     }
 
     fn list(&mut self, object: Arc<K>) -> Arc<K> {
-        let object = self.intern(object);
-        if self.running_list.is_some() {
+        if let Some(list) = &mut self.running_list {
+            list.readable.extend(self.shared.outdated_key(&*object));
             self.insert_listed(&object);
         } else {
+            self.no_longer_outdated(&object);
             self.insert(&object);
         }
         self.advance_watermark(&object, false);
@@ -342,8 +349,9 @@ where
             _ => Vec::new(),
         };
         shared.objects.publish(changed.into_iter().map(keyed));
-        if self.running_list.take().is_some() {
+        if let Some(list) = self.running_list.take() {
             let shared = &self.shared;
+            list.readable.iter().for_each(|key| drop(shared.outdated.write().take(key)));
             shared.forget_outdated();
             shared.watermarks.change(|watermarks| {
                 watermarks.complete_list("");
@@ -355,7 +363,7 @@ where
 
     fn apply(&mut self, object: Arc<K>) -> Arc<K> {
         self.add_pending_indexes();
-        let object = self.intern(object);
+        self.no_longer_outdated(&object);
         if self.running_list.is_some() {
             self.insert_listed(&object);
         }
@@ -428,27 +436,27 @@ where
         self.shared().objects.publish(std::iter::once(Arc::clone(object)).map(keyed));
     }
 
-    fn stored_or_clone(&self, object: &K) -> Arc<K> {
-        self.shared.unchanged(object).unwrap_or_else(|| Arc::new(object.clone()))
+    /// Returns the stored `Arc` if it has the same state, so that an unchanged object is stored once.
+    fn intern(&self, object: &K, new: impl FnOnce() -> Arc<K>) -> Arc<K> {
+        self.shared.unchanged(object).unwrap_or_else(new)
     }
 
-    /// Returns the stored `Arc` if it has the same state, so that an unchanged object is stored once.
-    fn intern(&self, object: Arc<K>) -> Arc<K> {
-        let stored = self.shared.unchanged(&*object);
-        self.no_longer_outdated(&object);
-        stored.unwrap_or(object)
+    fn intern_received(&self, object: Arc<K>) -> Arc<K> {
+        self.intern(&object, || Arc::clone(&object))
     }
 
     /// The visible state of this object is retained although a later state exists.
-    pub(super) fn retained(&self, key: ObjectKey) {
+    pub(super) fn retained(&mut self, key: ObjectKey) {
+        if let Some(list) = &mut self.running_list {
+            list.readable.retain(|readable| *readable != key);
+        }
         self.shared.outdated.write().insert(key);
     }
 
     /// The readable state of the object is its latest one, or it does not exist.
     pub(super) fn no_longer_outdated(&self, object: &K) {
-        let outdated = &self.shared.outdated;
-        if !outdated.read().is_empty() {
-            outdated.write().remove(&ObjectKey::of(object));
+        if let Some(key) = self.shared.outdated_key(object) {
+            self.shared.outdated.write().remove(&key);
         }
     }
 }
