@@ -7,7 +7,7 @@ use kube_core::object::ObjectList;
 use serde::de::DeserializeOwned;
 
 use super::Client;
-use crate::decode::{KnownObjects, ListBody};
+use crate::decode::{KnownObjects, ListBody, ListItems};
 use crate::error::Error;
 
 /// The response to a list request, whose items have not been read.
@@ -75,21 +75,21 @@ impl ListResponse {
     where
         K: Clone + DeserializeOwned,
     {
-        self.decode_with_known(&KnownObjects::default()).await
+        self.body.decode_guarded().await
     }
 
-    /// As [`decode`](Self::decode). Objects that the caller has already are not decoded. For the caches of `kube-runtime`.
+    /// The items one by one. Objects that the caller has already are not decoded. For the watcher of `kube-runtime`.
     ///
     /// # Errors
-    /// As [`decode`](Self::decode).
+    /// As [`head`](Self::head).
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
     #[doc(hidden)]
-    pub async fn decode_with_known<K>(
-        self,
-        known: &KnownObjects<K>,
-    ) -> Result<ObjectList<DeserializeGuard<K>>, Error>
+    pub async fn into_items<K>(self, known: KnownObjects<K>) -> Result<ListItems<K>, Error>
     where
-        K: Clone + DeserializeOwned,
+        K: DeserializeOwned + Send + 'static,
     {
-        self.body.decode_guarded(known).await
+        ListItems::open(self.body, known).await
     }
 }

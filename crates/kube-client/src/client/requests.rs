@@ -188,7 +188,7 @@ impl Client {
     where
         K: Clone + DeserializeOwned,
     {
-        self.list_body(request).await?.decode_guarded(&KnownObjects::default()).await
+        self.list_body(request).await?.decode_guarded().await
     }
 
     /// As [`Client::request_events`], but an object that cannot be decoded is an event that carries its error and its metadata.
@@ -259,7 +259,7 @@ impl Client {
         K: DeserializeOwned + Send + 'static,
     {
         let prune = prune_of(&request);
-        Ok(AheadStream::new(self.open_events(request).await?, &prune).with_known(known))
+        Ok(AheadStream::new(self.open_events(request).await?, &prune, known))
     }
 
     /// [`Client::request_events`] with a concrete return type.

@@ -35,6 +35,13 @@ pub(super) struct Item<'a> {
     pub(super) lengths: &'a ArrayLengths,
 }
 
+/// An item that does not depend on the splitter.
+#[derive(Debug)]
+pub(super) struct RawItem {
+    pub(super) json: Bytes,
+    pub(super) lengths: Box<ArrayLengths>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
     Envelope,
@@ -107,6 +114,15 @@ impl ItemSplitter {
             ItemLocation::Partial => &self.partial,
         };
         Some(Item { json, lengths: self.scan.lengths() })
+    }
+
+    /// The same item, to be kept. Only an item that spans several chunks was copied.
+    pub(super) fn take_item(&mut self) -> Option<RawItem> {
+        let json = match self.found.take()? {
+            ItemLocation::Chunk(range) => self.chunk.slice(range),
+            ItemLocation::Partial => std::mem::take(&mut self.partial).into(),
+        };
+        Some(RawItem { json, lengths: self.scan.lengths().into() })
     }
 
     /// The text around the items. Closing brackets are missing until the end of the body.

@@ -6,14 +6,9 @@ use kube_core::DeserializeGuard;
 use kube_core::object::{DefaultTypes, ObjectList};
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
-use super::array_lengths::ArrayLengths;
-use super::catch_panic::catch_panic;
-use super::heap_room::HeapRoom;
-use super::invalid::invalid_object;
-use super::items::{Item, ItemSplitter, NotAList};
-use super::known::KnownObjects;
+use super::item_decoder::ItemDecoder;
+use super::items::{Item, ItemSplitter, NotAList, RawItem};
 use super::prune::Prune;
-use super::reader::read;
 use crate::body::Body;
 use crate::error::Error;
 
@@ -43,48 +38,50 @@ impl ListBody {
     where
         K: Clone + DeserializeOwned,
     {
-        let ((defaults, kind), prune) = (self.defaults().await?, self.prune.clone());
-        let (mut items, mut room) = (Vec::new(), HeapRoom::default());
+        let (mut decoder, mut items) = (self.decoder().await?, Vec::new());
         while let Some(item) = self.next_item().await? {
-            room.before(item.json.len());
-            items.push(decode(item.json, item.lengths, &defaults, &prune).map_err(|err| {
-                let (at, invalid) = (items.len(), invalid_object(item.json, &err, kind.as_deref()));
+            items.push(decoder.decode(item.json, item.lengths).map_err(|invalid| {
+                let at = items.len();
                 Error::SerdeError(serde_json::Error::custom(format!("item {at} of the list: {invalid}")))
             })?);
         }
         self.finish(items)
     }
 
-    /// Decodes the items, except those that are known. Each may be invalid on its own.
-    pub(crate) async fn decode_guarded<K>(
-        mut self,
-        known: &KnownObjects<K>,
-    ) -> Result<ObjectList<DeserializeGuard<K>>, Error>
+    /// Decodes the items. Each may be invalid on its own.
+    pub(crate) async fn decode_guarded<K>(mut self) -> Result<ObjectList<DeserializeGuard<K>>, Error>
     where
         K: Clone + DeserializeOwned,
     {
-        let ((defaults, kind), prune) = (self.defaults().await?, self.prune.clone());
-        let (mut items, mut room) = (Vec::new(), HeapRoom::default());
+        let (mut decoder, mut items) = (self.decoder().await?, Vec::new());
         while let Some(item) = self.next_item().await? {
-            if let Some(object) = known.find(item.json) {
-                items.push(DeserializeGuard(Ok(object)));
-                continue;
-            }
-            room.before(item.json.len());
-            let decoded = catch_panic(|| decode(item.json, item.lengths, &defaults, &prune));
-            let invalid = |err| invalid_object(item.json, &err, kind.as_deref());
-            items.push(DeserializeGuard(decoded.map_err(invalid)));
+            items.push(decoder.decode_guarded(item.json, item.lengths));
         }
         self.finish(items)
     }
 
+    /// The next item, to be decoded elsewhere.
+    pub(super) async fn next_raw(&mut self) -> Result<Option<RawItem>, Error> {
+        Ok(if self.find_item().await? { self.splitter.take_item() } else { None })
+    }
+
+    /// The metadata, once all items have been read.
+    pub(super) fn metadata(&self) -> Result<ListMeta, Error> {
+        Ok(self.envelope()?.metadata)
+    }
+
     async fn next_item(&mut self) -> Result<Option<Item<'_>>, Error> {
+        Ok(if self.find_item().await? { self.splitter.item() } else { None })
+    }
+
+    /// Whether there is another item.
+    async fn find_item(&mut self) -> Result<bool, Error> {
         while !self.splitter.find().map_err(not_a_list)? {
             if !self.read_chunk().await? {
-                return Ok(None);
+                return Ok(false);
             }
         }
-        Ok(self.splitter.item())
+        Ok(true)
     }
 
     /// Reads the next chunk; false at the end of the body.
@@ -113,28 +110,23 @@ impl ListBody {
         head.map_err(|err| Error::SerdeError(serde_json::Error::custom(format!("not a list: {err}"))))
     }
 
-    /// The type that the list implies for its items, and their kind.
-    async fn defaults(&mut self) -> Result<(DefaultTypes, Option<String>), Error> {
+    /// For the items, which have the type that the list implies.
+    pub(super) async fn decoder(&mut self) -> Result<ItemDecoder, Error> {
         self.head().await?;
         let types = self.parse_head()?.types;
         let kind = types.kind.strip_suffix("List").filter(|kind| !kind.is_empty()).map(str::to_owned);
-        Ok((DefaultTypes::of_list(&types), kind))
+        Ok(ItemDecoder::new(DefaultTypes::of_list(&types), kind, self.prune.clone()))
     }
 
     fn finish<T: Clone>(self, items: Vec<T>) -> Result<ObjectList<T>, Error> {
-        let envelope: ObjectList<IgnoredAny> =
-            serde_json::from_slice(self.splitter.envelope()).map_err(Error::SerdeError)?;
-        Ok(ObjectList { types: envelope.types, metadata: envelope.metadata, items })
+        let ObjectList { types, metadata, items: _ } = self.envelope()?;
+        Ok(ObjectList { types, metadata, items })
     }
-}
 
-fn decode<K: DeserializeOwned>(
-    json: &[u8],
-    lengths: &ArrayLengths,
-    defaults: &DefaultTypes,
-    prune: &Prune,
-) -> Result<K, serde_json::Error> {
-    read(json, lengths, prune, defaults.seed())
+    /// The list without its items, once all of them have been read.
+    fn envelope(&self) -> Result<ObjectList<IgnoredAny>, Error> {
+        serde_json::from_slice(self.splitter.envelope()).map_err(Error::SerdeError)
+    }
 }
 
 fn not_a_list(NotAList: NotAList) -> Error {
@@ -192,7 +184,7 @@ mod tests {
                 .starts_with("item 1 of the list: cannot decode object ns/b: ConfigMap.data: invalid type"),
             "{cause}"
         );
-        let list = list_body(body(LIST)).decode_guarded::<ConfigMap>(&KnownObjects::default()).await.unwrap();
+        let list = list_body(body(LIST)).decode_guarded::<ConfigMap>().await.unwrap();
         assert_eq!(list.metadata.resource_version.as_deref(), Some("9"));
         let decoded: Vec<_> = list
             .into_iter()
@@ -202,21 +194,6 @@ mod tests {
             })
             .collect();
         assert_eq!(decoded, [(true, Some("a".into())), (false, Some("b".into())), (true, Some("c".into()))]);
-    }
-
-    #[tokio::test]
-    async fn known_items_are_not_decoded() {
-        let known = KnownObjects::new(|json| {
-            // `b` cannot be decoded.
-            let json = std::str::from_utf8(json).unwrap();
-            json.contains("\"b\"").then(|| ConfigMap { immutable: Some(true), ..ConfigMap::default() })
-        });
-        let list = list_body(body(LIST)).decode_guarded::<ConfigMap>(&known).await.unwrap();
-        let known: Vec<_> = list
-            .into_iter()
-            .map(|item| item.0.expect("all can be decoded, or are known").immutable)
-            .collect();
-        assert_eq!(known, [None, Some(true), None]);
     }
 
     #[tokio::test]
@@ -251,7 +228,7 @@ mod tests {
     async fn a_list_is_the_same_after_its_head_was_read() {
         let mut seen = list_body(body(LIST));
         seen.head().await.unwrap();
-        let list = seen.decode_guarded::<ConfigMap>(&KnownObjects::default()).await.unwrap();
+        let list = seen.decode_guarded::<ConfigMap>().await.unwrap();
         assert_eq!(list.metadata.resource_version.as_deref(), Some("9"));
         let good: Vec<_> = list.items.iter().map(|item| item.0.is_ok()).collect();
         assert_eq!(good, [true, false, true]);
@@ -273,10 +250,7 @@ mod tests {
             r#"{"items":[{}],"metadata":7}"#,
         ] {
             assert!(list_body(body(text)).decode::<ConfigMap>().await.is_err(), "{text}");
-            assert!(
-                list_body(body(text)).decode_guarded::<ConfigMap>(&KnownObjects::default()).await.is_err(),
-                "{text}"
-            );
+            assert!(list_body(body(text)).decode_guarded::<ConfigMap>().await.is_err(), "{text}");
         }
         for text in [r#"{"items":null}"#, r#"{"items":[],"metadata":null}"#] {
             assert!(list_body(body(text)).decode::<ConfigMap>().await.unwrap().items.is_empty(), "{text}");
@@ -286,10 +260,7 @@ mod tests {
     #[tokio::test]
     async fn excessive_nesting_is_an_error_of_one_item() {
         let deep = format!("{{\"items\":[{}{},{{}}]}}", "[".repeat(10_000), "]".repeat(10_000));
-        let list = list_body(body(&deep))
-            .decode_guarded::<serde_json::Value>(&KnownObjects::default())
-            .await
-            .unwrap();
+        let list = list_body(body(&deep)).decode_guarded::<serde_json::Value>().await.unwrap();
         assert!(list.items[0].0.is_err() && list.items[1].0.is_ok());
         let deep = format!("{{\"metadata\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
         assert!(list_body(body(&deep)).decode::<serde_json::Value>().await.is_err());

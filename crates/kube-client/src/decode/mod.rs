@@ -5,16 +5,20 @@ mod ahead;
 mod events;
 mod json;
 mod list;
+mod list_items;
 mod object;
 mod status;
 // Splitting bodies while they arrive.
 mod event_lines;
 mod items;
 mod lines;
+// Decoding many values.
+mod batches;
 // Decoding one value.
 mod array_lengths;
 mod event;
 mod heap_room;
+mod item_decoder;
 mod known;
 mod prune;
 mod reader;
@@ -28,6 +32,7 @@ pub(crate) use events::EventStream;
 pub(crate) use json::{from_body, object_or_status};
 pub use known::KnownObjects;
 pub(crate) use list::ListBody;
+pub use list_items::{ListItems, ListPart};
 pub use object::decode_object;
 pub use prune::Prune;
 pub(crate) use status::expect_success;

@@ -4,13 +4,15 @@ use super::{
     CollectionEvent, Error,
     config::Freshness,
     error_class::ErrorClass,
-    machine::{Emit, InitListed, InitPage, ListMethod, Machine, Page, Read, State, Transition},
+    machine::{
+        Emit, InitListed, InitPage, ListMethod, Machine, Page, Read, ReceivedItems, State, Transition,
+    },
     retry::RetryClass,
     undecodable::UndecodableObject,
 };
-use kube_core::{
-    DeserializeGuard, ObjectList, Resource, WatchEvent, error_boundary::InvalidObject, watch::Bookmark,
-};
+use crate::version::parse;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use kube_core::{DeserializeGuard, Resource, WatchEvent, error_boundary::InvalidObject, watch::Bookmark};
 use std::{io, time::Duration};
 use tokio::time::Instant;
 
@@ -18,29 +20,43 @@ use tokio::time::Instant;
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 impl Machine {
-    pub(super) fn page_received<K: Resource + Clone>(
-        &mut self,
-        InitPage { page }: InitPage,
-        list: ObjectList<DeserializeGuard<K>>,
+    pub(super) fn items_received<K: Resource>(
+        list: InitPage,
+        items: Vec<DeserializeGuard<K>>,
         emit: &mut Emit<K>,
     ) -> Transition {
-        if !matches!(page, Page::Next(_)) {
-            emit.push(Ok(CollectionEvent::Init));
+        let InitPage { page, received } = list;
+        emit.reserve_exact(items.len() + 1);
+        let mut received = received.unwrap_or_else(|| begin_page(&page, emit));
+        for DeserializeGuard(item) in items {
+            let metadata = match &item {
+                Ok(object) => object.meta(),
+                Err(invalid) => &invalid.metadata,
+            };
+            let version = metadata.resource_version.as_deref().and_then(parse);
+            received.highest_version = received.highest_version.max(version);
+            emit.push(Ok(match item {
+                Ok(object) => CollectionEvent::InitApply(object),
+                Err(invalid) => listed_undecodable(invalid),
+            }));
         }
-        let item_versions = list.items.iter().filter_map(|item| item.meta().resource_version.as_deref());
-        let list_version = list.metadata.resource_version.as_deref().unwrap_or_default();
-        self.versions.observe_list_items(list_version, item_versions);
-        emit.reserve(list.items.len() + 2);
-        for item in list.items {
-            match item.0 {
-                Ok(object) => emit.push(Ok(CollectionEvent::InitApply(object))),
-                Err(invalid) => emit.push(Ok(listed_undecodable(invalid))),
-            }
+        (State::InitPage(InitPage { page, received: Some(received) }), Duration::ZERO)
+    }
+
+    /// The page is complete.
+    pub(super) fn page_received<K>(
+        &mut self,
+        InitPage { page, received }: InitPage,
+        list: ListMeta,
+        emit: &mut Emit<K>,
+    ) -> Transition {
+        let received = received.unwrap_or_else(|| begin_page(&page, emit));
+        let list_version = list.resource_version.as_deref().unwrap_or_default();
+        self.versions.observe_list_items(list_version, received.highest_version);
+        if let Some(token) = list.continue_.filter(|token| !token.is_empty()) {
+            return (State::InitPage(InitPage::request(Page::Next(token))), Duration::ZERO);
         }
-        if let Some(token) = list.metadata.continue_.filter(|token| !token.is_empty()) {
-            return (State::InitPage(InitPage { page: Page::Next(token) }), Duration::ZERO);
-        }
-        match list.metadata.resource_version.filter(|version| !version.is_empty()) {
+        match list.resource_version.filter(|version| !version.is_empty()) {
             Some(version) => {
                 self.finish_list(&version, emit);
                 (State::InitListed(InitListed { version }), Duration::ZERO)
@@ -62,7 +78,7 @@ impl Machine {
         if let (Page::Next(_), ErrorClass::Expired | ErrorClass::InvalidRequest) = (&list.page, &class) {
             // A second paged list could expire again, and so on for ever.
             tracing::debug!(%error, "the continue token of a list expired; listing without pages");
-            return (State::InitPage(InitPage { page: Page::Whole }), Duration::ZERO);
+            return (State::InitPage(InitPage::request(Page::Whole)), Duration::ZERO);
         }
         emit.push(Err(Error::InitialListFailed(error)));
         let wait = self.retry.after(&class);
@@ -70,7 +86,7 @@ impl Machine {
             self.freshness = Freshness::MostRecent;
             return self.relist_after(wait);
         }
-        (State::InitPage(list), wait)
+        (State::InitPage(InitPage::request(list.page)), wait)
     }
 
     pub(super) fn streaming_list_refused<K>(
@@ -154,6 +170,14 @@ impl Machine {
             self.list_method = ListMethod::Streamed;
         }
     }
+}
+
+/// The first part of this page was received.
+fn begin_page<K>(page: &Page, emit: &mut Emit<K>) -> ReceivedItems {
+    if !matches!(page, Page::Next(_)) {
+        emit.push(Ok(CollectionEvent::Init));
+    }
+    ReceivedItems::default()
 }
 
 fn listed_undecodable<K>(invalid: InvalidObject) -> CollectionEvent<K> {

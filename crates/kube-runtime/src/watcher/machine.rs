@@ -9,8 +9,9 @@ use super::{
     retry::{RetryBackoff, RetryClass},
     versions::VersionComparability,
 };
+use kube_client::client::ListPart;
 use kube_core::{
-    DeserializeGuard, ObjectList, Resource, WatchEvent,
+    DeserializeGuard, Resource, WatchEvent,
     params::{ListParams, WatchParams},
 };
 use std::time::Duration;
@@ -19,8 +20,10 @@ use tokio::time::Instant;
 /// The request or read that the machine needs next.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
-    /// A LIST; its outcome is [`Input::Listed`].
+    /// A LIST; its outcome is the first [`Input::Listed`].
     List(ListParams),
+    /// The next part of the running LIST; its outcome is [`Input::Listed`].
+    ReadList,
     /// A LIST of one object, for the version that the server's storage has reached; its outcome is
     /// [`Input::VersionChecked`].
     CheckVersion,
@@ -31,8 +34,9 @@ pub(super) enum Next {
 }
 
 /// The outcome of what [`Next`] asked for.
-pub(super) enum Input<K: Clone> {
-    Listed(Result<ObjectList<DeserializeGuard<K>>, kube_client::Error>),
+#[expect(clippy::large_enum_variant, reason = "nearly all are messages, and a box for each costs more")]
+pub(super) enum Input<K> {
+    Listed(Result<ListPart<K>, kube_client::Error>),
     /// The version; empty if the server sends none.
     VersionChecked(Result<String, kube_client::Error>),
     WatchStarted(Result<(), kube_client::Error>),
@@ -72,7 +76,7 @@ impl ListMethod {
     fn start(self) -> State {
         match self {
             Self::Streamed => State::InitialWatch,
-            Self::Paged | Self::PagedOnce => State::InitPage(InitPage { page: Page::First }),
+            Self::Paged | Self::PagedOnce => State::InitPage(InitPage::request(Page::First)),
         }
     }
 }
@@ -95,6 +99,21 @@ pub(super) enum State {
 #[derive(Debug)]
 pub(super) struct InitPage {
     pub(super) page: Page,
+    /// `None` until a part of it was received.
+    pub(super) received: Option<ReceivedItems>,
+}
+
+/// The items of a page so far.
+#[derive(Debug, Default)]
+pub(super) struct ReceivedItems {
+    /// The highest of their versions that are numbers.
+    pub(super) highest_version: Option<u128>,
+}
+
+impl InitPage {
+    pub(super) fn request(page: Page) -> Self {
+        Self { page, received: None }
+    }
 }
 
 #[derive(Debug)]
@@ -190,6 +209,7 @@ impl Machine {
     /// What to do now. Idempotent.
     pub(super) fn next(&self) -> Next {
         match &self.state {
+            State::InitPage(InitPage { received: Some(_), .. }) => Next::ReadList,
             State::InitPage(list) => Next::List(match &list.page {
                 Page::First => self.config.first_page(&self.freshness),
                 Page::Next(token) => self.config.next_page(token),
@@ -226,10 +246,15 @@ impl Machine {
     }
 
     /// Processes the outcome of [`next`](Self::next). An input that does not fit the state is dropped.
-    pub(super) fn step<K: Resource + Clone>(&mut self, input: Input<K>, now: Instant) -> Step<K> {
+    pub(super) fn step<K: Resource>(&mut self, input: Input<K>, now: Instant) -> Step<K> {
         let mut emit = Vec::new();
         let (state, wait) = match (std::mem::replace(&mut self.state, self.list_method.start()), input) {
-            (State::InitPage(list), Input::Listed(Ok(page))) => self.page_received(list, page, &mut emit),
+            (State::InitPage(list), Input::Listed(Ok(ListPart::Items(items)))) => {
+                Self::items_received(list, items, &mut emit)
+            }
+            (State::InitPage(list), Input::Listed(Ok(ListPart::End(metadata)))) => {
+                self.page_received(list, metadata, &mut emit)
+            }
             (State::InitPage(list), Input::Listed(Err(error))) => self.list_failed(list, error, &mut emit),
             (State::InitialWatch, Input::WatchStarted(Ok(()))) => {
                 emit.push(Ok(CollectionEvent::Init));

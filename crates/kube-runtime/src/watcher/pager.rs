@@ -2,72 +2,93 @@
 
 use super::lister_watcher::{ListerWatcher, Watchable};
 use crate::task::CancelableJoinHandle;
+use futures::StreamExt;
 use kube_client::{
     Error,
-    client::{KnownObjects, ListResponse},
+    client::{KnownObjects, ListItems, ListPart},
 };
-use kube_core::{DeserializeGuard, ObjectList, params::ListParams};
-use std::future::Future;
+use kube_core::params::ListParams;
 use tokio::{runtime::Handle, sync::mpsc};
 use tracing::Instrument;
 
 /// How many pages are prefetched. Each costs the memory of its objects while a list runs.
 const PREFETCH: usize = 1;
 
-type List<K> = ObjectList<DeserializeGuard<K>>;
-
-/// Returns the pages of a list one by one, and prefetches the next one.
+/// Returns a list part by part, page by page, and prefetches the next page.
 ///
-/// Tasks request and decode pages, on another thread of the runtime if it has one. So the next page is decoded while the
-/// caller waits for or processes one, and a slow caller delays no other requests of the client.
-pub(super) struct Pager<K: Clone> {
+/// Tasks request and receive pages. So a slow caller delays neither the server nor other requests of the client, and the next page is
+/// there when it is needed.
+pub(super) struct Pager<K: Watchable> {
     lister_watcher: ListerWatcher,
     known: KnownObjects<K>,
+    /// The page that is read.
+    page: Option<ListItems<K>>,
     in_flight: Option<InFlight<K>>,
 }
 
 /// The requested pages, in order.
-struct InFlight<K: Clone> {
-    pages: mpsc::Receiver<PageRequest<K>>,
+struct InFlight<K: Watchable> {
+    pages: mpsc::Receiver<RequestedPage<K>>,
     _task: CancelableJoinHandle<()>,
 }
 
-struct PageRequest<K: Clone> {
+struct RequestedPage<K: Watchable> {
     params: ListParams,
-    list: CancelableJoinHandle<Result<List<K>, Error>>,
+    items: Result<ListItems<K>, Error>,
 }
 
 impl<K: Watchable> Pager<K> {
     pub(super) fn new(lister_watcher: ListerWatcher, known: KnownObjects<K>) -> Self {
-        Self { lister_watcher, known, in_flight: None }
+        Self { lister_watcher, known, page: None, in_flight: None }
     }
 
-    /// Returns the page for `params`. A prefetched page that broke off is requested again without an error, because its
-    /// connection may have waited too long for the caller.
-    pub(super) async fn get(&mut self, params: &ListParams) -> Result<List<K>, Error> {
-        if let Some(prefetched) = self.receive().await.filter(|request| request.params == *params)
-            && let list @ (Ok(_) | Err(Error::Api(_))) = prefetched.list.await
+    /// Returns the first part of the page for `params`. A prefetched page that broke off before it is requested again without an error.
+    pub(super) async fn get(&mut self, params: &ListParams) -> Result<ListPart<K>, Error> {
+        if let Some(prefetched) = self.receive().await.filter(|page| page.params == *params)
+            && let part @ (Ok(_) | Err(Error::Api(_))) = self.begin(prefetched).await
         {
-            return list;
+            return part;
         }
         let (sender, pages) = mpsc::channel(PREFETCH);
-        let requests =
-            spawn(request_pages(params.clone(), self.lister_watcher.clone(), self.known.clone(), sender));
-        self.in_flight = Some(InFlight { pages, _task: requests });
+        let requests = request_pages(params.clone(), self.lister_watcher.clone(), self.known.clone(), sender);
+        let task = CancelableJoinHandle::spawn(requests.in_current_span(), &Handle::current());
+        self.in_flight = Some(InFlight { pages, _task: task });
         let first = self.receive().await.expect("invariant: the first page is always requested");
-        let list = first.list.await;
-        if list.is_err() {
-            self.cancel(); // or the next call would wait for a following page that will not be used
+        self.begin(first).await
+    }
+
+    /// Returns the next part of the page. An error is the last one.
+    pub(super) async fn read(&mut self) -> Result<ListPart<K>, Error> {
+        let page = self.page.as_mut().expect("invariant: a page is read only up to its last part");
+        let part = page.next().await.expect("invariant: a page is dropped after its last part");
+        match part {
+            Ok(ListPart::Items(_)) => {}
+            Ok(ListPart::End(_)) => self.page = None,
+            Err(_) => self.cancel(), // or the next call would wait for a following page that will not be used
         }
-        list
+        part
     }
 
     /// Cancels the requests in flight.
     pub(super) fn cancel(&mut self) {
+        self.page = None;
         self.in_flight = None;
     }
 
-    async fn receive(&mut self) -> Option<PageRequest<K>> {
+    async fn begin(&mut self, page: RequestedPage<K>) -> Result<ListPart<K>, Error> {
+        match page.items {
+            Ok(items) => {
+                self.page = Some(items);
+                self.read().await
+            }
+            Err(error) => {
+                self.cancel();
+                Err(error)
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RequestedPage<K>> {
         self.in_flight.as_mut()?.pages.recv().await
     }
 }
@@ -77,21 +98,20 @@ async fn request_pages<K: Watchable>(
     params: ListParams,
     lister_watcher: ListerWatcher,
     known: KnownObjects<K>,
-    sender: mpsc::Sender<PageRequest<K>>,
+    sender: mpsc::Sender<RequestedPage<K>>,
 ) {
     let mut next = Some(params);
     while let Some(params) = next.take()
         && let Ok(permit) = sender.reserve().await
     {
-        let list = match open_page::<K>(&lister_watcher, &params).await {
-            Ok((response, token)) => {
+        let items = match open_page(&lister_watcher, &params, &known).await {
+            Ok((items, token)) => {
                 next = token.map(|token| next_page(params.clone(), token));
-                let known = known.clone();
-                spawn(async move { response.decode_with_known(&known).await })
+                Ok(items)
             }
-            Err(error) => spawn(async { Err(error) }),
+            Err(error) => Err(error),
         };
-        permit.send(PageRequest { params, list });
+        permit.send(RequestedPage { params, items });
     }
 }
 
@@ -99,19 +119,16 @@ async fn request_pages<K: Watchable>(
 async fn open_page<K: Watchable>(
     lister_watcher: &ListerWatcher,
     params: &ListParams,
-) -> Result<(ListResponse, Option<String>), Error> {
+    known: &KnownObjects<K>,
+) -> Result<(ListItems<K>, Option<String>), Error> {
     let mut response = lister_watcher.list::<K>(params).await?;
     let token = response.head().await?.continue_.filter(|token| !token.is_empty());
-    Ok((response, token))
+    Ok((response.into_items(known.clone()).await?, token))
 }
 
 /// The parameters of the page after one with this token. The token contains the version, so no version is sent.
 fn next_page(params: ListParams, token: String) -> ListParams {
     ListParams { continue_token: Some(token), resource_version: None, version_match: None, ..params }
-}
-
-fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> CancelableJoinHandle<T> {
-    CancelableJoinHandle::spawn(future.in_current_span(), &Handle::current())
 }
 
 #[cfg(test)]

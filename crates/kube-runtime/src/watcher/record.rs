@@ -13,6 +13,7 @@ use crate::{
     delay::after,
     measure::{WatchMeasurement, WatchMetrics},
 };
+use kube_client::client::ListPart;
 use kube_core::WatchEvent;
 use serde::Serialize;
 use std::{
@@ -114,7 +115,7 @@ impl WatchRecord {
             Next::List(_) => WatchState::Listing,
             Next::Watch(params, _) if params.send_initial_events => WatchState::Listing,
             Next::Watch(..) | Next::CheckVersion => WatchState::Connecting,
-            Next::Read { .. } => return,
+            Next::ReadList | Next::Read { .. } => return,
         };
         self.facts.lock().state = state;
     }
@@ -128,8 +129,7 @@ impl WatchRecord {
             Some(Err(error)) => Some(error.to_string()),
             _ => None,
         };
-        let objects = step.emit.len() - usize::from(lists) - usize::from(synced || error.is_some());
-        let outcome = StepOutcome { lists, objects, bytes, synced, error, wait: step.wait };
+        let outcome = StepOutcome { lists, bytes, synced, error, wait: step.wait };
         let measurement = self.facts.lock().step(received, outcome, now);
         self.metrics.record(measurement);
     }
@@ -150,6 +150,9 @@ impl Drop for WatchRecord {
 /// What the server sent in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
+    /// So many objects of a page.
+    Items(usize),
+    /// The end of a page.
     Page,
     /// The head of a watch response.
     Opened,
@@ -170,13 +173,14 @@ impl Received {
             Self::Modified => Some("modified"),
             Self::Deleted => Some("deleted"),
             Self::Bookmark => Some("bookmark"),
-            Self::Page | Self::Opened | Self::Version | Self::Failure => None,
+            Self::Items(_) | Self::Page | Self::Opened | Self::Version | Self::Failure => None,
         }
     }
 
     pub(super) fn of<K: Clone>(input: &Input<K>) -> Self {
         match input {
-            Input::Listed(Ok(_)) => Self::Page,
+            Input::Listed(Ok(ListPart::Items(items))) => Self::Items(items.len()),
+            Input::Listed(Ok(ListPart::End(_))) => Self::Page,
             Input::VersionChecked(Ok(_)) => Self::Version,
             Input::WatchStarted(Ok(())) => Self::Opened,
             Input::Read(Read::Message(message)) => match message {
@@ -199,8 +203,6 @@ impl Received {
 struct StepOutcome {
     /// Whether a list started.
     lists: bool,
-    /// The number of objects of a page.
-    objects: usize,
     /// The bytes of all responses so far.
     bytes: u64,
     /// Whether a list was completed.
@@ -232,8 +234,10 @@ pub(crate) struct WatchFacts {
     /// How many lists started, and how many watches were opened.
     pub(crate) lists: u64,
     pub(crate) watches: u64,
-    /// The number of objects of the running list.
+    /// The number of objects of the running list, without those of the current page.
     listed: Option<usize>,
+    /// The number of objects of the current page so far.
+    page: usize,
 }
 
 impl WatchFacts {
@@ -251,6 +255,7 @@ impl WatchFacts {
             lists: 0,
             watches: 0,
             listed: None,
+            page: 0,
         }
     }
 
@@ -285,7 +290,10 @@ impl WatchFacts {
         }
         let count = self.listed.as_mut().unwrap_or(&mut self.objects);
         match received {
-            Received::Page => *count += outcome.objects,
+            Received::Items(count) => self.page += count,
+            // The page is requested again.
+            Received::Failure => self.page = 0,
+            Received::Page => *count += std::mem::take(&mut self.page),
             Received::Added => *count += 1,
             Received::Deleted => *count = count.saturating_sub(1),
             Received::Opened => {
@@ -294,7 +302,7 @@ impl WatchFacts {
                     self.state = WatchState::Watching;
                 }
             }
-            Received::Modified | Received::Bookmark | Received::Version | Received::Failure => {}
+            Received::Modified | Received::Bookmark | Received::Version => {}
         }
         if outcome.synced {
             self.synced = true;
@@ -323,8 +331,8 @@ mod tests {
         StepOutcome { lists: true, ..StepOutcome::default() }
     }
 
-    fn synced(objects: usize) -> StepOutcome {
-        StepOutcome { synced: true, objects, ..StepOutcome::default() }
+    fn synced() -> StepOutcome {
+        StepOutcome { synced: true, ..StepOutcome::default() }
     }
 
     fn failed(error: &str, seconds: u64) -> StepOutcome {
@@ -339,9 +347,11 @@ mod tests {
     fn pages_and_changes_are_counted_and_a_relist_replaces_the_number_when_it_is_complete() {
         let t = Instant::now();
         let mut facts = WatchFacts::new(t);
-        facts.step(Received::Page, StepOutcome { objects: 2, ..listing() }, t);
+        facts.step(Received::Items(2), listing(), t);
+        facts.step(Received::Page, StepOutcome::default(), t);
         assert!(!facts.synced && facts.objects == 0);
-        facts.step(Received::Page, synced(3), t);
+        facts.step(Received::Items(3), StepOutcome::default(), t);
+        facts.step(Received::Page, synced(), t);
         assert!(facts.synced && facts.objects == 5);
         facts.step(Received::Opened, StepOutcome::default(), t);
         assert_eq!(facts.state, WatchState::Watching);
@@ -351,14 +361,19 @@ mod tests {
             facts.step(received, StepOutcome::default(), t);
         }
         assert_eq!(facts.objects, 6);
-        facts.step(Received::Page, StepOutcome { objects: 1, ..listing() }, t);
+        facts.step(Received::Items(1), listing(), t);
+        facts.step(Received::Page, StepOutcome::default(), t);
         assert_eq!(facts.objects, 6, "until the relist is complete");
-        facts.step(Received::Page, StepOutcome { objects: 1, ..listing() }, t);
-        facts.step(Received::Page, synced(1), t);
+        facts.step(Received::Items(1), listing(), t);
+        facts.step(Received::Page, StepOutcome::default(), t);
+        facts.step(Received::Items(3), StepOutcome::default(), t);
+        facts.step(Received::Failure, failed("reset", 1), t);
+        facts.step(Received::Items(1), StepOutcome::default(), t);
+        facts.step(Received::Page, synced(), t);
         assert_eq!(
             (facts.objects, facts.lists, facts.watches),
             (2, 3, 1),
-            "a list that started over counts from 0"
+            "a list that started over counts from 0, and a page that broke off counts once"
         );
     }
 
@@ -369,7 +384,7 @@ mod tests {
         facts.step(Received::Opened, listing(), t);
         facts.step(Received::Added, StepOutcome::default(), t);
         assert_eq!((facts.state, facts.synced), (WatchState::Listing, false));
-        facts.step(Received::Bookmark, synced(0), t);
+        facts.step(Received::Bookmark, synced(), t);
         assert_eq!((facts.state, facts.synced, facts.objects), (WatchState::Watching, true, 1));
     }
 
@@ -377,7 +392,8 @@ mod tests {
     fn a_failure_is_progress_of_the_watcher_and_not_of_the_server() {
         let t = Instant::now();
         let mut facts = WatchFacts::new(t);
-        facts.step(Received::Page, StepOutcome { lists: true, ..synced(1) }, t);
+        facts.step(Received::Items(1), listing(), t);
+        facts.step(Received::Page, synced(), t);
         let later = t + Duration::from_secs(9);
         facts.step(Received::Failure, failed("403", 1), later);
         assert_eq!((facts.state, facts.received), (WatchState::BackingOff, Some(t)));
@@ -396,15 +412,17 @@ mod tests {
             let measured = facts.step(received, outcome, t);
             (measured.objects, measured.event, measured.restarted, measured.relisted)
         };
-        assert_eq!(step(Received::Page, StepOutcome { lists: true, ..synced(2) }), (2, None, false, false));
+        assert_eq!(step(Received::Items(2), listing()), (0, None, false, false));
+        assert_eq!(step(Received::Page, synced()), (2, None, false, false));
         assert_eq!(step(Received::Opened, StepOutcome::default()), (0, None, false, false));
         assert_eq!(step(Received::Added, StepOutcome::default()), (1, Some("added"), false, false));
         assert_eq!(step(Received::Modified, StepOutcome::default()), (0, Some("modified"), false, false));
         assert_eq!(step(Received::Bookmark, StepOutcome::default()), (0, Some("bookmark"), false, false));
         assert_eq!(step(Received::Opened, StepOutcome::default()), (0, None, true, false));
         assert_eq!(step(Received::Deleted, StepOutcome::default()), (-1, Some("deleted"), false, false));
-        assert_eq!(step(Received::Page, listing()), (0, None, false, true));
-        assert_eq!(step(Received::Page, synced(7)), (5, None, false, false));
+        assert_eq!(step(Received::Items(2), listing()), (0, None, false, true));
+        assert_eq!(step(Received::Items(5), StepOutcome::default()), (0, None, false, false));
+        assert_eq!(step(Received::Page, synced()), (5, None, false, false));
         assert_eq!(facts.objects_delta(4), -3);
     }
 
@@ -419,6 +437,7 @@ mod tests {
             (watch(true), WatchState::Listing),
             (Next::CheckVersion, WatchState::Connecting),
             (Next::List(ListParams::default()), WatchState::Listing),
+            (Next::ReadList, WatchState::Listing),
             (Next::Read { idle_timeout: Duration::ZERO }, WatchState::Listing),
         ] {
             record.requesting(&next);

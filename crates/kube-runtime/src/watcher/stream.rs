@@ -32,8 +32,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// # Cost
 ///
-/// One watch request at a time. A list holds two pages in memory: the current one and the next one, which a task requests and
-/// decodes in the background, on another thread of the runtime if it has one.
+/// One watch request at a time. A list holds two pages in memory as text: the current one and the next one, which a task requests in the
+/// background. Objects are decoded as they are read, and a few of them ahead of that, on other threads of the runtime if it has any.
 ///
 /// ```
 /// # use kube_client::{Api, Client};
@@ -202,7 +202,7 @@ fn run<K: Watchable>(
     })
 }
 
-struct WatcherShell<K: Clone> {
+struct WatcherShell<K: Watchable> {
     machine: Machine,
     lister_watcher: ListerWatcher,
     known: KnownObjects<K>,
@@ -240,6 +240,9 @@ impl<K: Watchable> WatcherShell<K> {
 
     async fn perform(&mut self) -> Input<K> {
         let next = self.machine.next();
+        if next == Next::ReadList {
+            return Input::Listed(self.pager.read().await);
+        }
         if let (Next::Read { idle_timeout }, Some(messages)) = (&next, &mut self.messages) {
             return Input::Read(match timeout(*idle_timeout, messages.next()).await {
                 Ok(Some(Ok(message))) => Read::Message(message),
@@ -279,7 +282,9 @@ impl<K: Watchable> WatcherShell<K> {
                     self.messages = Some(messages);
                 }))
             }
-            Next::Read { .. } | Next::List(_) => unreachable!("invariant: they were handled above"),
+            Next::Read { .. } | Next::List(_) | Next::ReadList => {
+                unreachable!("invariant: they were handled above")
+            }
         }
     }
 }

@@ -42,14 +42,10 @@ impl VersionComparability {
         VersionOrder::Regressed
     }
 
-    /// A list at `list_version` contains objects of these versions. An object newer than its list proves that versions are
-    /// counted per object.
-    pub(super) fn observe_list_items<'a>(
-        &mut self,
-        list_version: &str,
-        mut item_versions: impl Iterator<Item = &'a str>,
-    ) {
-        if self.is_comparable(list_version) && item_versions.any(|item| regressed(item, list_version)) {
+    /// A list at `list_version` contains objects up to `highest`. An object newer than its list proves that versions are counted per
+    /// object.
+    pub(super) fn observe_list_items(&mut self, list_version: &str, highest: Option<u128>) {
+        if self.is_comparable(list_version) && highest > parse(list_version) {
             *self = Self::Opaque;
         }
     }

@@ -35,6 +35,9 @@ const NONE: Fault = |_, _| None;
 /// Stands for a truncated response.
 const TRUNCATED: StatusCode = StatusCode::IM_A_TEAPOT;
 
+/// Stands for a response that breaks off after its first object.
+const BROKEN_OFF: StatusCode = StatusCode::PARTIAL_CONTENT;
+
 /// A server with five pages of two objects each, and empty watches.
 fn five_pages(fault: Fault) -> (Client, Log) {
     let log = Log::default();
@@ -74,6 +77,7 @@ fn listed(page: usize, fault: Option<StatusCode>) -> Response<Body> {
     match fault {
         None => Response::new(Body::from(list.into_bytes())),
         Some(TRUNCATED) => Response::new(Body::from(list.into_bytes()[..100].to_vec())),
+        Some(BROKEN_OFF) => Response::new(Body::from(list.into_bytes()[..140].to_vec())),
         Some(code) => {
             let status = json!({ "kind": "Status", "status": "Failure", "code": code.as_u16() });
             let body = Body::from(status.to_string().into_bytes());
@@ -190,6 +194,19 @@ async fn a_prefetched_page_that_was_truncated_is_requested_again_without_an_erro
     // The second time it is an error, and the page is requested once more.
     let (client, _) = five_pages(|page, before| (page == 3 && before < 2).then_some(TRUNCATED));
     assert_eq!(list(client).await, (everything(), 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_that_breaks_off_between_objects_is_an_error_and_is_requested_again() {
+    let requested = |log: Log, page| log.lock().unwrap().iter().filter(|number| **number == page).count();
+    let (client, log) = five_pages(|page, before| (page == 1 && before < 2).then_some(BROKEN_OFF));
+    assert_eq!(list(client).await, (everything(), 2));
+    assert_eq!(requested(log, 1), 3, "the list begins again");
+    let (client, log) = five_pages(|page, before| (page == 3 && before == 0).then_some(BROKEN_OFF));
+    let mut repeated = everything();
+    repeated.insert(4, "4".to_owned());
+    assert_eq!(list(client).await, (repeated, 1));
+    assert_eq!(requested(log, 3), 2);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,6 +6,7 @@ use crate::watcher::{
     retry::RetryBackoff,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::client::ListPart;
 use kube_core::{DeserializeGuard, ObjectList, Status, WatchEvent, response::StatusDetails};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -65,8 +66,19 @@ impl Harness {
         Some(event.to_string())
     }
 
+    /// A whole page.
     pub(super) fn page(&mut self, list: Value) -> Vec<String> {
-        self.step(Input::Listed(Ok(decode::<ObjectList<DeserializeGuard<ConfigMap>>>(list))))
+        let list = decode::<ObjectList<DeserializeGuard<ConfigMap>>>(list);
+        let mut emitted = if list.items.is_empty() { Vec::new() } else { self.items(list.items) };
+        emitted.extend(self.step(Input::Listed(Ok(ListPart::End(list.metadata)))));
+        emitted
+    }
+
+    /// Some items of a page.
+    pub(super) fn items(&mut self, items: Vec<DeserializeGuard<ConfigMap>>) -> Vec<String> {
+        let emitted = self.step(Input::Listed(Ok(ListPart::Items(items))));
+        assert_eq!((self.next(), self.wait), (Next::ReadList, Duration::ZERO));
+        emitted
     }
 
     pub(super) fn list_error(&mut self, error: ClientError) -> Vec<String> {

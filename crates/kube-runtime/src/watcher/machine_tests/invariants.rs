@@ -34,7 +34,11 @@ fn serve(harness: &mut Harness, action: ServerAction) -> Vec<String> {
         (Next::List(_), 1) => {
             harness.page(list(&version, "more", vec![object("a", &version), undecodable("b", "1")]))
         }
+        (Next::List(_) | Next::ReadList, 2 | 4) => harness.items(vec![decode(object("c", &version))]),
         (Next::List(_), _) => harness.page(list(&version, "", vec![object("c", &version)])),
+        (Next::ReadList, 0) => harness.list_error(connection_reset()),
+        (Next::ReadList, 1) => harness.page(list(&version, "more", vec![])),
+        (Next::ReadList, _) => harness.page(list(&version, "", vec![undecodable("b", "1")])),
         (Next::CheckVersion, 0) => harness.version_checked(Err(connection_reset())),
         (Next::CheckVersion, _) if bad => harness.version_checked(Err(api_error(code))),
         (Next::CheckVersion, _) => harness.version_checked(Ok(&version)),
@@ -70,6 +74,7 @@ proptest! {
         for action in actions {
             harness.advance(action.seconds);
             let checking_version = harness.next() == Next::CheckVersion;
+            let reading_list = harness.next() == Next::ReadList;
             let emitted = serve(&mut harness, action);
             for item in &emitted {
                 match item.split('(').next().unwrap_or_default() {
@@ -85,18 +90,20 @@ proptest! {
                 }
             }
             let failed = emitted.iter().any(|item| item.contains("Failed") || item.contains("WatchError"));
-            let sends_request = !matches!(harness.next(), Next::Read { .. });
+            let sends_request = !matches!(harness.next(), Next::Read { .. } | Next::ReadList);
             let synced = emitted.iter().any(|item| item == "Synced");
             if failed && sends_request && !synced {
                 prop_assert!(harness.wait >= Duration::from_millis(100), "spins after {emitted:?}");
             }
             if harness.wait == Duration::ZERO && sends_request && emitted.is_empty() {
-                // Only after a healthy watch, an expired continue token or a version check may a request follow at once
-                // without an item.
+                // Only after a healthy watch, the end of a page, an expired continue token or a version check may a request follow at
+                // once without an item.
                 let allowed = match harness.next() {
-                    Next::List(params) => params.limit.is_none() && params.continue_token.is_none(),
+                    Next::List(params) => {
+                        reading_list || (params.limit.is_none() && params.continue_token.is_none())
+                    }
                     Next::Watch(..) | Next::CheckVersion => checking_version || action.what % 7 == 1,
-                    Next::Read { .. } => true,
+                    Next::Read { .. } | Next::ReadList => true,
                 };
                 prop_assert!(allowed, "requests again without a wait");
             }

@@ -33,6 +33,22 @@ fn a_failed_page_is_requested_again() {
 }
 
 #[test]
+fn a_page_that_breaks_off_is_requested_again_and_the_first_one_begins_the_list_again() {
+    let mut harness = Harness::new(Config::default());
+    assert_eq!(harness.items(vec![decode(object("a", "1"))]), ["Init", "InitApply(ns/a)"]);
+    assert_eq!(harness.list_error(connection_reset()).len(), 1);
+    assert_eq!((harness.expect_list().continue_token, harness.wait), (None, SHORT_WAIT));
+    let first = harness.page(list("10", "more", vec![object("a", "1"), object("b", "2")]));
+    assert_eq!(first, ["Init", "InitApply(ns/a)", "InitApply(ns/b)"]);
+    assert_eq!(harness.items(vec![decode(object("c", "3"))]), ["InitApply(ns/c)"]);
+    assert_eq!(harness.list_error(connection_reset()).len(), 1);
+    assert_eq!(harness.expect_list().continue_token.as_deref(), Some("more"));
+    let second = harness.page(list("10", "", vec![object("c", "3"), object("d", "4")]));
+    assert_eq!(second, ["InitApply(ns/c)", "InitApply(ns/d)", "Synced"]);
+    assert_eq!(harness.expect_watch(), "10");
+}
+
+#[test]
 fn an_expired_continue_token_restarts_the_list_without_pages() {
     let mut harness = Harness::new(Config::default());
     harness.page(list("10", "more", vec![object("a", "1")]));

@@ -1,7 +1,12 @@
 //! Watches.
 
 use super::harness::*;
-use crate::watcher::{Config, machine::Read};
+use crate::watcher::{
+    Config,
+    machine::{Input, Read},
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use kube_client::client::ListPart;
 use kube_core::Status;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -238,8 +243,10 @@ fn an_unreadable_line_is_requested_again_and_then_causes_a_relist() {
 #[test]
 fn an_input_that_does_not_fit_the_state_is_ignored() {
     let mut harness = watching();
-    assert!(harness.page(list("99", "", vec![object("x", "99")])).is_empty());
-    harness.expect_read();
+    for part in [ListPart::Items(vec![decode(object("x", "99"))]), ListPart::End(ListMeta::default())] {
+        assert!(harness.step(Input::Listed(Ok(part))).is_empty());
+        harness.expect_read();
+    }
 }
 
 #[test]

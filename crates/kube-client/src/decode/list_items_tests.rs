@@ -1,0 +1,167 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use futures::{StreamExt, stream};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use kube_core::{DynamicObject, PartialObjectMeta};
+use serde::Deserialize;
+use tokio::runtime::{Builder, Runtime};
+use tower::BoxError;
+
+use super::super::batches::BATCH_BYTES;
+use super::super::prune::Prune;
+use super::*;
+use crate::body::Body;
+
+type Piece = Result<Bytes, BoxError>;
+
+fn list_body(pieces: impl IntoIterator<Item = Piece, IntoIter: Send + 'static>) -> ListBody {
+    let frames = stream::iter(pieces).map(|piece| piece.map(Frame::data));
+    ListBody::new(Body::wrap(StreamBody::new(frames)), Prune::default())
+}
+
+fn with_threads() -> Runtime {
+    Builder::new_multi_thread().worker_threads(2).build().unwrap()
+}
+
+fn runtimes() -> [Runtime; 2] {
+    [with_threads(), Builder::new_current_thread().build().unwrap()]
+}
+
+/// Has a name, is invalid without one and panics at the name `panic`.
+#[derive(Clone, Debug)]
+struct Odd(String);
+
+impl<'de> Deserialize<'de> for Odd {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let object = PartialObjectMeta::<DynamicObject>::deserialize(deserializer)?;
+        let name = object.metadata.name.ok_or_else(|| serde::de::Error::missing_field("name"))?;
+        assert_ne!(name, "panic", "an odd name");
+        Ok(Self(name))
+    }
+}
+
+fn shown(DeserializeGuard(item): DeserializeGuard<Odd>) -> String {
+    item.map_or_else(|invalid| invalid.to_string(), |Odd(name)| name)
+}
+
+fn item(name: usize, size: usize) -> String {
+    format!(r#"{{"metadata":{{"name":"{name}"}},"padding":["{}"]}}"#, "x".repeat(size))
+}
+
+fn list_of(items: &[String]) -> String {
+    let items = items.join(",");
+    format!(r#"{{"kind":"OddList","metadata":{{"resourceVersion":"9","continue":"c"}},"items":[{items}]}}"#)
+}
+
+/// All parts: the items, and then how the list ended.
+async fn parts(body: ListBody, known: KnownObjects<Odd>) -> (Vec<String>, Result<ListMeta, String>) {
+    let mut items = ListItems::open(body, known).await.unwrap();
+    let mut shown_items = Vec::new();
+    let end = loop {
+        match items.next().await.expect("it ends with an `End` or an error") {
+            Ok(ListPart::Items(items)) => shown_items.extend(items.into_iter().map(shown)),
+            Ok(ListPart::End(metadata)) => break Ok(metadata),
+            Err(err) => break Err(format!("{err:?}")),
+        }
+    };
+    assert!(items.next().await.is_none());
+    (shown_items, end)
+}
+
+#[test]
+fn the_items_are_those_of_the_whole_list_in_their_order() {
+    let odd = [r#"{"metadata":{"name":"panic"}}"#, r#"{"metadata":{}}"#, "7", "null"].map(str::to_owned);
+    for count in [0, 1, 3000] {
+        let items = (0..count).flat_map(|number| {
+            let odd = (number % 97 == 50).then(|| odd[number / 97 % odd.len()].clone());
+            odd.into_iter().chain([item(number, number % 300)])
+        });
+        let text = list_of(&items.collect::<Vec<_>>());
+        for size in [100, 5_000, text.len()] {
+            let pieces = || {
+                text.as_bytes()
+                    .chunks(size)
+                    .map(|piece| Ok(Bytes::copy_from_slice(piece)))
+                    .collect::<Vec<Piece>>()
+            };
+            for runtime in runtimes() {
+                runtime.block_on(async {
+                    let whole = list_body(pieces()).decode_guarded::<Odd>().await.unwrap();
+                    assert!(whole.items.len() >= count);
+                    let expected: Vec<_> = whole.items.into_iter().map(shown).collect();
+                    let (items, end) = parts(list_body(pieces()), KnownObjects::default()).await;
+                    assert_eq!((items, end), (expected, Ok(whole.metadata)), "{count} {size}");
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn known_items_are_not_decoded_and_keep_their_places() {
+    let items: Vec<_> = (0..200).map(|number| item(number, BATCH_BYTES / 20)).collect();
+    for runtime in runtimes() {
+        runtime.block_on(async {
+            let known = KnownObjects::new(|json| {
+                json.starts_with(br#"{"metadata":{"name":"17"}"#).then(|| Odd("known".to_owned()))
+            });
+            let (items, end) = parts(list_body([Ok(list_of(&items).into())]), known).await;
+            let name = |number: usize| if number == 17 { "known".to_owned() } else { number.to_string() };
+            assert_eq!(items, (0..200).map(name).collect::<Vec<_>>());
+            assert_eq!(end.unwrap().continue_.as_deref(), Some("c"));
+        });
+    }
+}
+
+#[test]
+fn what_precedes_an_error_is_returned() {
+    let (text, count) = (list_of(&(0..50).map(|number| item(number, 5000)).collect::<Vec<_>>()), 50);
+    let cut = Bytes::copy_from_slice(&text.as_bytes()[..text.len() - 100]);
+    let reset = || BoxError::from("reset");
+    let no_list = Bytes::from(format!("{}7]}}", &text[..text.len() - 2]));
+    for (pieces, complete, error) in [
+        (vec![Ok(cut.clone()), Err(reset())], count - 1, "reset"),
+        (vec![Ok(cut)], count - 1, "EOF"),
+        (vec![Ok(no_list)], count, "expected one array of objects"),
+    ] {
+        with_threads().block_on(async {
+            let (items, end) = parts(list_body(pieces), KnownObjects::default()).await;
+            assert_eq!(items, (0..complete).map(|number| number.to_string()).collect::<Vec<_>>(), "{error}");
+            let end = end.unwrap_err();
+            assert!(end.contains(error), "{end}");
+        });
+    }
+}
+
+#[test]
+fn a_slow_caller_does_not_stop_the_receiving_and_dropping_it_does() {
+    for runtime in runtimes() {
+        let received = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&received);
+        let begin = r#"{"items":["#.to_owned();
+        let pieces = std::iter::once(begin).chain((0..).map(move |number| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            format!("{},", item(number, BATCH_BYTES / 2))
+        }));
+        // So that other tasks run, too.
+        let frames = stream::iter(pieces).then(|piece| async {
+            tokio::task::yield_now().await;
+            Ok::<_, BoxError>(Frame::data(Bytes::from(piece)))
+        });
+        let body = ListBody::new(Body::wrap(StreamBody::new(frames)), Prune::default());
+        runtime.block_on(async {
+            let mut items = ListItems::<Odd>::open(body, KnownObjects::default()).await.unwrap();
+            assert!(matches!(items.next().await, Some(Ok(ListPart::Items(_)))));
+            while received.load(Ordering::Relaxed) < 100 {
+                tokio::task::yield_now().await;
+            }
+            drop(items);
+            while Arc::strong_count(&received) > 1 {
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+}
