@@ -109,9 +109,8 @@ impl Table {
                 pods(reconciles.map(|reconciles| Case::Relist { count, reconciles }).into())
             }
             Self::Dispatch => {
-                let work = [0, 10, 1000];
-                let alone = work.map(|work_ms| Case::Applier { count, work_ms });
-                let controllers = work.map(|work_ms| Case::Dispatch { count, work_ms });
+                let alone = WORK_MS.map(|work_ms| Case::Applier { count, work_ms });
+                let controllers = WORK_MS.map(|work_ms| Case::Dispatch { count, work_ms });
                 let cases = [alone, controllers].concat();
                 vec![Group { objects: Objects { kind: Kind::ConfigMaps, count }, cases }]
             }
@@ -147,6 +146,7 @@ impl Table {
                 let get = |protocol| floor(Floor::Get { protocol, requests: REQUESTS });
                 let [watch, pruned_watch] = [false, true].map(|pruned| floor(Floor::Watch { pruned }));
                 let mut groups = pods(vec![floor(Floor::List), watch, pruned_watch, fill(false), fill(true)]);
+                groups.push(config_map(WORK_MS.map(|work_ms| floor(Floor::Dispatch { work_ms })).into()));
                 groups.push(config_map([Protocol::Http1, Protocol::Http2].map(get).into()));
                 groups
             }
@@ -168,6 +168,9 @@ fn growth(count: usize) -> Vec<Group> {
     }
     groups
 }
+
+/// The work of a reconcile in dispatches.
+const WORK_MS: [u64; 3] = [0, 10, 1000];
 
 /// The requests of `get`.
 const REQUESTS: usize = 20_000;
@@ -279,8 +282,12 @@ pub(crate) enum Floor {
     Watch {
         pruned: bool,
     },
+    /// The fill and the relist of a reflector.
     Fill {
         streaming: bool,
+    },
+    Dispatch {
+        work_ms: u64,
     },
     /// Of the controller of ConfigMaps.
     Keep,
@@ -305,6 +312,7 @@ impl Floor {
             Self::List => Case::List { count, pruned: false },
             Self::Watch { pruned } => Case::Watch { count, pruned },
             Self::Fill { streaming } => Case::Reflector { count, pruned: false, streaming },
+            Self::Dispatch { work_ms } => Case::Applier { count, work_ms },
             Self::Keep => Case::Growth { count },
             Self::Get { requests, .. } => Case::Get { in_flight: 1, requests, one_connection: false },
         }

@@ -5,6 +5,7 @@ mod args;
 mod baseline;
 mod build_cost;
 mod case;
+mod config_map;
 mod floor;
 mod growth;
 mod load;

@@ -2,7 +2,9 @@
 //! What a library takes beyond them is its own cost.
 
 mod connection;
+mod dispatch;
 mod pruned;
+mod reflector;
 
 use std::hint::black_box;
 use std::path::Path;
@@ -34,7 +36,11 @@ pub(crate) fn measure(kubeconfig: &Path, count: usize, floor: Floor) -> anyhow::
             Floor::List => list(&mut connection, count).await,
             Floor::Watch { pruned: false } => watch::<Pod>(&mut connection, count).await,
             Floor::Watch { pruned: true } => watch::<PrunedPod>(&mut connection, count).await,
-            Floor::Fill { streaming } => fill(&mut connection, count, streaming).await,
+            Floor::Fill { streaming } => {
+                let mut another = server.connect(floor.protocol()).await?;
+                reflector::measure([&mut connection, &mut another], count, streaming).await
+            }
+            Floor::Dispatch { work_ms } => dispatch::measure(count, work_ms).await,
             Floor::Keep => keep(&mut connection, count).await,
             Floor::Get { requests, .. } => get(&mut connection, requests).await,
         }
@@ -58,25 +64,6 @@ async fn watch<K: DeserializeOwned>(connection: &mut Connection, count: usize) -
     let (_, cpu) = watch.stop();
     let each = 1e3 / count as f64;
     Ok([("µs CPU time per event".into(), cpu * each), ("MiB peak RSS".into(), measure::peak_rss()?)].into())
-}
-
-/// Keeps Pods and makes a copy of each for the stream of events, as the signature of `reflector` demands.
-async fn fill(connection: &mut Connection, count: usize, streaming: bool) -> anyhow::Result<Metrics> {
-    let mut store: Vec<Arc<Pod>> = Vec::with_capacity(count);
-    let mut keep = |pod: Pod| {
-        // The copy is the one without spare capacity.
-        store.push(Arc::new(pod.clone()));
-        drop(black_box(pod));
-    };
-    let watch = Stopwatch::start();
-    if streaming {
-        each_event(connection, count, keep).await?;
-    } else {
-        each_page(connection, PODS, |page| page.into_iter().for_each(&mut keep)).await?;
-    }
-    let (_, cpu) = watch.stop();
-    ensure!(store.len() == count, "the store has {} of {count} Pods", store.len());
-    Ok([(growth::FILL_CPU.into(), cpu), (growth::FILLED_RSS.into(), measure::rss()?)].into())
 }
 
 /// Keeps ConfigMaps.

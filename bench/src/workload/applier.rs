@@ -7,11 +7,11 @@ use std::time::Duration;
 use futures::{FutureExt, StreamExt, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use super::super::kube::Resource;
 use super::super::kube::runtime::controller::{self, applier};
 use super::super::kube::runtime::reflector::{self, ObjectRef};
 use super::super::kube::runtime::watcher::Event;
 use super::reconciler::{Seen, on_error, reconcile};
+use crate::config_map::config_map;
 use crate::measure::{self, Metrics, Stopwatch};
 
 pub(super) async fn measure(count: usize, work_ms: u64) -> anyhow::Result<Metrics> {
@@ -37,14 +37,4 @@ pub(super) async fn measure(count: usize, work_ms: u64) -> anyhow::Result<Metric
     anyhow::ensure!(failed == 0 && done == count, "{done} of {count} reconciled, {failed} errors");
     Ok([("ms".into(), wall), ("ms CPU time".into(), cpu), ("MiB peak RSS".into(), measure::peak_rss()?)]
         .into())
-}
-
-fn config_map(index: usize) -> ConfigMap {
-    let mut object = ConfigMap::default();
-    let metadata = object.meta_mut();
-    metadata.name = Some(format!("object-{index}"));
-    metadata.namespace = Some("default".to_owned());
-    metadata.resource_version = Some((1000 + index).to_string());
-    object.data = Some([("text".to_owned(), "x".repeat(600))].into());
-    object
 }

@@ -7,7 +7,7 @@ use kube_core::object::ObjectList;
 use serde::de::DeserializeOwned;
 
 use super::Client;
-use crate::decode::{KnownObjects, ListBody, ListItems};
+use crate::decode::{DecodeBy, KnownObjects, ListBody, ListItems};
 use crate::error::Error;
 
 /// The response to a list request, whose items have not been read.
@@ -86,10 +86,10 @@ impl ListResponse {
     /// # Panics
     /// Outside of a tokio runtime.
     #[doc(hidden)]
-    pub async fn into_items<K>(self, known: KnownObjects<K>) -> Result<ListItems<K>, Error>
+    pub async fn into_items<K>(self, known: KnownObjects<K>, by: DecodeBy) -> Result<ListItems<K>, Error>
     where
         K: DeserializeOwned + Send + 'static,
     {
-        ListItems::open(self.body, known).await
+        ListItems::open(self.body, known, by).await
     }
 }

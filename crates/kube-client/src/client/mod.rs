@@ -39,7 +39,7 @@ pub use crate::auth::oidc_errors;
 pub use crate::body::Body;
 pub use crate::decode::Prune;
 #[doc(hidden)]
-pub use crate::decode::{KnownObjects, ListItems, ListPart, decode_object};
+pub use crate::decode::{DecodeBy, KnownObjects, ListItems, ListPart, decode_object};
 pub use crate::received_bytes::ReceivedBytes;
 pub use crate::stack::{ConfigExt, DynBody};
 #[cfg(feature = "openssl-tls")]

@@ -12,7 +12,8 @@ use serde::de::DeserializeOwned;
 use super::Client;
 use crate::body::Body;
 use crate::decode::{
-    AheadStream, EventStream, KnownObjects, ListBody, Prune, expect_success, from_body, object_or_status,
+    AheadStream, DecodeBy, EventStream, KnownObjects, ListBody, Prune, expect_success, from_body,
+    object_or_status,
 };
 use crate::error::Error;
 
@@ -242,7 +243,7 @@ impl Client {
     where
         K: DeserializeOwned + Send + 'static,
     {
-        self.request_many_events_with_known(request, KnownObjects::default()).await
+        self.request_many_events_with_known(request, KnownObjects::default(), DecodeBy::Tasks).await
     }
 
     /// As [`Client::request_many_events`]. Objects that the caller has already are not decoded. For the caches of `kube-runtime`.
@@ -254,12 +255,13 @@ impl Client {
         &self,
         request: Request<Vec<u8>>,
         known: KnownObjects<K>,
+        by: DecodeBy,
     ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, Error>> + use<K>, Error>
     where
         K: DeserializeOwned + Send + 'static,
     {
         let prune = prune_of(&request);
-        Ok(AheadStream::new(self.open_events(request).await?, &prune, known))
+        Ok(AheadStream::new(self.open_events(request).await?, &prune, known, by))
     }
 
     /// [`Client::request_events`] with a concrete return type.

@@ -10,7 +10,7 @@ use kube_core::{DeserializeGuard, WatchEvent};
 use serde::de::DeserializeOwned;
 
 use super::array_lengths::ValueScanner;
-use super::batches::{Batches, Decode, RuntimeEnded, Text};
+use super::batches::{Batches, Decode, DecodeBy, RuntimeEnded, Text};
 use super::event_lines::{EventLines, Line};
 use super::events::decode_guarded;
 use super::heap_room::HeapRoom;
@@ -85,10 +85,10 @@ impl<K: DeserializeOwned + Send + 'static> Decode for LineDecoder<K> {
 
 impl<K: DeserializeOwned + Send + 'static> AheadStream<K> {
     /// Objects of `known` are not decoded.
-    pub(crate) fn new(body: Body, prune: &Prune, known: KnownObjects<K>) -> Self {
+    pub(crate) fn new(body: Body, prune: &Prune, known: KnownObjects<K>, by: DecodeBy) -> Self {
         Self {
             lines: EventLines::new(body),
-            events: Batches::new(LineDecoder::new(prune.within_event(), known)),
+            events: Batches::new(LineDecoder::new(prune.within_event(), known), by),
             end: None,
         }
     }

@@ -103,7 +103,9 @@ fn the_events_are_those_of_a_stream_without_tasks_in_their_order() {
                 let prune = Prune::default();
                 let plain: Vec<_> = EventStream::guarded(body(pieces()), &prune).collect().await;
                 let ahead: Vec<_> =
-                    AheadStream::new(body(pieces()), &prune, KnownObjects::default()).collect().await;
+                    AheadStream::new(body(pieces()), &prune, KnownObjects::default(), DecodeBy::Tasks)
+                        .collect()
+                        .await;
                 assert!(plain.len() >= 2000);
                 let plain: Vec<_> = plain.iter().map(shown).collect();
                 assert_eq!(ahead.iter().map(shown).collect::<Vec<_>>(), plain, "{size} {ending}");
@@ -138,8 +140,12 @@ impl<'de> Deserialize<'de> for Meets {
 fn many_events_are_decoded_by_several_threads() {
     let burst = (0..20).map(|number| added(number, BATCH_BYTES / 4)).collect::<Vec<_>>().concat();
     with_threads().block_on(async {
-        let events =
-            AheadStream::<Meets>::new(body([Ok(burst.into())]), &Prune::default(), KnownObjects::default());
+        let events = AheadStream::<Meets>::new(
+            body([Ok(burst.into())]),
+            &Prune::default(),
+            KnownObjects::default(),
+            DecodeBy::Tasks,
+        );
         let events: Vec<_> = events.collect().await;
         assert_eq!(events.len(), 20);
         for event in events {
@@ -155,7 +161,8 @@ fn known_objects_are_not_decoded_and_keep_their_places() {
         let known = KnownObjects::new(|json| {
             json.starts_with(br#"{"metadata":{"name":"17"}"#).then(|| Odd("known".to_owned()))
         });
-        let events = AheadStream::new(body(lines.collect::<Vec<_>>()), &Prune::default(), known);
+        let events =
+            AheadStream::new(body(lines.collect::<Vec<_>>()), &Prune::default(), known, DecodeBy::Tasks);
         let shown: Vec<_> = events.map(|event| shown(&event)).collect().await;
         let name = |number: usize| if number == 17 { "known".to_owned() } else { number.to_string() };
         assert_eq!(shown, (0..200).map(name).collect::<Vec<_>>());
@@ -167,7 +174,8 @@ fn a_single_event_is_decoded_by_the_reader() {
     with_threads().block_on(async {
         let (sender, receiver) = futures::channel::mpsc::unbounded::<Piece>();
         let body = Body::wrap(StreamBody::new(receiver.map(|piece| piece.map(Frame::data))));
-        let mut events = AheadStream::<Traced>::new(body, &Prune::default(), KnownObjects::default());
+        let mut events =
+            AheadStream::<Traced>::new(body, &Prune::default(), KnownObjects::default(), DecodeBy::Tasks);
         for number in 0..5 {
             sender.unbounded_send(Ok(added(number, 100))).unwrap();
             assert_eq!(thread_of(events.next().await), thread::current().id(), "{number}");
@@ -191,8 +199,12 @@ fn the_reader_does_not_wait_for_busy_threads() {
         release
     });
     runtime.block_on(async {
-        let events =
-            AheadStream::<Traced>::new(body([Ok(burst.into())]), &Prune::default(), KnownObjects::default());
+        let events = AheadStream::<Traced>::new(
+            body([Ok(burst.into())]),
+            &Prune::default(),
+            KnownObjects::default(),
+            DecodeBy::Tasks,
+        );
         let events: Vec<_> = events.collect().await;
         assert_eq!(events.len(), 40);
         for event in events {
@@ -213,8 +225,12 @@ fn the_only_thread_of_a_runtime_decodes_one_line_after_the_other() {
             Ok(added(number, BATCH_BYTES))
         });
         runtime.block_on(async {
-            let mut events =
-                AheadStream::<Traced>::new(body(pieces), &Prune::default(), KnownObjects::default());
+            let mut events = AheadStream::<Traced>::new(
+                body(pieces),
+                &Prune::default(),
+                KnownObjects::default(),
+                DecodeBy::Tasks,
+            );
             for number in 1..=50 {
                 assert_eq!(thread_of(events.next().await), thread::current().id());
                 assert_eq!(read.load(Ordering::Relaxed), number, "nothing is read ahead");
@@ -232,7 +248,12 @@ fn a_slow_reader_stops_the_reading() {
         Ok(added(number, BATCH_BYTES / 2))
     });
     with_threads().block_on(async {
-        let mut events = AheadStream::<Traced>::new(body(pieces), &Prune::default(), KnownObjects::default());
+        let mut events = AheadStream::<Traced>::new(
+            body(pieces),
+            &Prune::default(),
+            KnownObjects::default(),
+            DecodeBy::Tasks,
+        );
         for returned in 1..100 {
             assert!(events.next().await.unwrap().is_ok());
             let ahead = read.load(Ordering::Relaxed) - returned;
@@ -273,8 +294,12 @@ fn dropping_the_stream_ends_its_tasks() {
     let text = (0..1000).map(|number| added(number, BATCH_BYTES / 100)).collect::<Vec<_>>().concat();
     let runtime = with_threads();
     runtime.block_on(async {
-        let mut events =
-            AheadStream::<Waits>::new(body([Ok(text.into())]), &Prune::default(), KnownObjects::default());
+        let mut events = AheadStream::<Waits>::new(
+            body([Ok(text.into())]),
+            &Prune::default(),
+            KnownObjects::default(),
+            DecodeBy::Tasks,
+        );
         // Not awaited: a task may have begun with the first line, and waits for the test.
         let _ = futures::poll!(events.next());
         wait_started.recv().unwrap();

@@ -17,6 +17,17 @@ const BATCH_TEXTS: usize = 512;
 /// would leave the CPU's caches before they are read.
 pub(super) const MAX_BATCHES: usize = 3;
 
+/// Who decodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DecodeBy {
+    /// Tasks of the runtime and the reader. For objects that are kept.
+    #[default]
+    Tasks,
+    /// The reader alone, one object after the other. For objects of which most are dropped at once, as in a relist: the memory of one is
+    /// that of the next. The same time, and less CPU time, because no thread frees what another one has allocated.
+    Reader,
+}
+
 /// Decodes one text after the other.
 pub(super) trait Decode: Send + 'static {
     type Text: Text;
@@ -66,7 +77,7 @@ impl<T: Text> Batch<T> {
 /// them all. Texts that do not fill a batch are decoded by the reader, without a task; so are all if the runtime has one thread.
 pub(super) struct Batches<D: Decode> {
     decoder: D,
-    /// `None` if it has one thread.
+    /// `None` if the reader decodes alone.
     runtime: Option<Handle>,
     /// Texts that are not decoded.
     waiting: Batch<D::Text>,
@@ -89,10 +100,14 @@ pub(super) struct RuntimeEnded;
 
 impl<D: Decode> Batches<D> {
     /// Tasks run on the current runtime.
-    pub(super) fn new(decoder: D) -> Self {
+    pub(super) fn new(decoder: D, by: DecodeBy) -> Self {
+        let runtime = match by {
+            DecodeBy::Tasks => Handle::try_current().ok().filter(has_threads),
+            DecodeBy::Reader => None,
+        };
         Self {
             decoder,
-            runtime: Handle::try_current().ok().filter(has_threads),
+            runtime,
             waiting: Batch::default(),
             running: VecDeque::new(),
             decoded: Vec::new().into_iter(),

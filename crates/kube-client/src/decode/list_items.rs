@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tracing::Instrument;
 
-use super::batches::{Batch, Batches, Decode, RuntimeEnded, Text};
+use super::batches::{Batch, Batches, Decode, DecodeBy, RuntimeEnded, Text};
 use super::item_decoder::ItemDecoder;
 use super::items::RawItem;
 use super::known::KnownObjects;
@@ -85,11 +85,15 @@ impl<K: DeserializeOwned + Send + 'static> Decode for KnownItemDecoder<K> {
 
 impl<K: DeserializeOwned + Send + 'static> ListItems<K> {
     /// Objects of `known` are not decoded. Call it within a tokio runtime.
-    pub(crate) async fn open(mut body: ListBody, known: KnownObjects<K>) -> Result<Self, Error> {
+    pub(crate) async fn open(
+        mut body: ListBody,
+        known: KnownObjects<K>,
+        by: DecodeBy,
+    ) -> Result<Self, Error> {
         let decoder = body.decoder().await?;
         let (sender, received) = mpsc::unbounded_channel();
         let receiving = tokio::spawn(receive(body, sender).in_current_span()).abort_handle();
-        let items = Batches::new(KnownItemDecoder { known, decoder });
+        let items = Batches::new(KnownItemDecoder { known, decoder }, by);
         Ok(Self { items, received, end: End::NotReceived, receiving })
     }
 

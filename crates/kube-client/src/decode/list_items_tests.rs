@@ -57,8 +57,12 @@ fn list_of(items: &[String]) -> String {
 }
 
 /// All parts: the items, and then how the list ended.
-async fn parts(body: ListBody, known: KnownObjects<Odd>) -> (Vec<String>, Result<ListMeta, String>) {
-    let mut items = ListItems::open(body, known).await.unwrap();
+async fn parts(
+    body: ListBody,
+    known: KnownObjects<Odd>,
+    by: DecodeBy,
+) -> (Vec<String>, Result<ListMeta, String>) {
+    let mut items = ListItems::open(body, known, by).await.unwrap();
     let mut shown_items = Vec::new();
     let end = loop {
         match items.next().await.expect("it ends with an `End` or an error") {
@@ -92,8 +96,11 @@ fn the_items_are_those_of_the_whole_list_in_their_order() {
                     let whole = list_body(pieces()).decode_guarded::<Odd>().await.unwrap();
                     assert!(whole.items.len() >= count);
                     let expected: Vec<_> = whole.items.into_iter().map(shown).collect();
-                    let (items, end) = parts(list_body(pieces()), KnownObjects::default()).await;
-                    assert_eq!((items, end), (expected, Ok(whole.metadata)), "{count} {size}");
+                    for by in [DecodeBy::Tasks, DecodeBy::Reader] {
+                        let (items, end) = parts(list_body(pieces()), KnownObjects::default(), by).await;
+                        assert_eq!(end.as_ref(), Ok(&whole.metadata), "{count} {size} {by:?}");
+                        assert_eq!(items, expected, "{count} {size} {by:?}");
+                    }
                 });
             }
         }
@@ -108,7 +115,7 @@ fn known_items_are_not_decoded_and_keep_their_places() {
             let known = KnownObjects::new(|json| {
                 json.starts_with(br#"{"metadata":{"name":"17"}"#).then(|| Odd("known".to_owned()))
             });
-            let (items, end) = parts(list_body([Ok(list_of(&items).into())]), known).await;
+            let (items, end) = parts(list_body([Ok(list_of(&items).into())]), known, DecodeBy::Tasks).await;
             let name = |number: usize| if number == 17 { "known".to_owned() } else { number.to_string() };
             assert_eq!(items, (0..200).map(name).collect::<Vec<_>>());
             assert_eq!(end.unwrap().continue_.as_deref(), Some("c"));
@@ -128,7 +135,7 @@ fn what_precedes_an_error_is_returned() {
         (vec![Ok(no_list)], count, "expected one array of objects"),
     ] {
         with_threads().block_on(async {
-            let (items, end) = parts(list_body(pieces), KnownObjects::default()).await;
+            let (items, end) = parts(list_body(pieces), KnownObjects::default(), DecodeBy::Tasks).await;
             assert_eq!(items, (0..complete).map(|number| number.to_string()).collect::<Vec<_>>(), "{error}");
             let end = end.unwrap_err();
             assert!(end.contains(error), "{end}");
@@ -153,7 +160,8 @@ fn a_slow_caller_does_not_stop_the_receiving_and_dropping_it_does() {
         });
         let body = ListBody::new(Body::wrap(StreamBody::new(frames)), Prune::default());
         runtime.block_on(async {
-            let mut items = ListItems::<Odd>::open(body, KnownObjects::default()).await.unwrap();
+            let mut items =
+                ListItems::<Odd>::open(body, KnownObjects::default(), DecodeBy::Tasks).await.unwrap();
             assert!(matches!(items.next().await, Some(Ok(ListPart::Items(_)))));
             while received.load(Ordering::Relaxed) < 100 {
                 tokio::task::yield_now().await;

@@ -28,6 +28,7 @@ mod field_path;
 mod invalid;
 
 pub(crate) use ahead::AheadStream;
+pub use batches::DecodeBy;
 pub(crate) use events::EventStream;
 pub(crate) use json::{from_body, object_or_status};
 pub use known::KnownObjects;

@@ -3,7 +3,7 @@
 use futures::{StreamExt, stream::BoxStream};
 use kube_client::{
     Api, Client, Error,
-    client::{KnownObjects, ListResponse, Prune, ReceivedBytes},
+    client::{DecodeBy, KnownObjects, ListResponse, Prune, ReceivedBytes},
 };
 use kube_core::{
     DeserializeGuard, Request, Resource, WatchEvent,
@@ -101,6 +101,7 @@ impl ListerWatcher {
         params: &WatchParams,
         version: &str,
         known: &KnownObjects<K>,
+        by: DecodeBy,
     ) -> Result<Messages<K>, Error> {
         let request = if self.requests_metadata::<K>() {
             self.request.watch_metadata(params, version)
@@ -111,7 +112,7 @@ impl ListerWatcher {
         request.extensions_mut().insert(self.prune.clone());
         request.extensions_mut().insert(self.received.clone());
         if params.send_initial_events {
-            return Ok(self.client.request_many_events_with_known(request, known.clone()).await?.boxed());
+            return Ok(self.client.request_many_events_with_known(request, known.clone(), by).await?.boxed());
         }
         Ok(self.client.request_events_guarded(request).await?.boxed())
     }

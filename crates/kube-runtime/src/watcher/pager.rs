@@ -5,7 +5,7 @@ use crate::task::CancelableJoinHandle;
 use futures::StreamExt;
 use kube_client::{
     Error,
-    client::{KnownObjects, ListItems, ListPart},
+    client::{DecodeBy, KnownObjects, ListItems, ListPart},
 };
 use kube_core::params::ListParams;
 use tokio::{runtime::Handle, sync::mpsc};
@@ -43,14 +43,15 @@ impl<K: Watchable> Pager<K> {
     }
 
     /// Returns the first part of the page for `params`. A prefetched page that broke off before it is requested again without an error.
-    pub(super) async fn get(&mut self, params: &ListParams) -> Result<ListPart<K>, Error> {
+    pub(super) async fn get(&mut self, params: &ListParams, by: DecodeBy) -> Result<ListPart<K>, Error> {
         if let Some(prefetched) = self.receive().await.filter(|page| page.params == *params)
             && let part @ (Ok(_) | Err(Error::Api(_))) = self.begin(prefetched).await
         {
             return part;
         }
         let (sender, pages) = mpsc::channel(PREFETCH);
-        let requests = request_pages(params.clone(), self.lister_watcher.clone(), self.known.clone(), sender);
+        let requests =
+            request_pages(params.clone(), self.lister_watcher.clone(), self.known.clone(), by, sender);
         let task = CancelableJoinHandle::spawn(requests.in_current_span(), &Handle::current());
         self.in_flight = Some(InFlight { pages, _task: task });
         let first = self.receive().await.expect("invariant: the first page is always requested");
@@ -98,13 +99,14 @@ async fn request_pages<K: Watchable>(
     params: ListParams,
     lister_watcher: ListerWatcher,
     known: KnownObjects<K>,
+    by: DecodeBy,
     sender: mpsc::Sender<RequestedPage<K>>,
 ) {
     let mut next = Some(params);
     while let Some(params) = next.take()
         && let Ok(permit) = sender.reserve().await
     {
-        let items = match open_page(&lister_watcher, &params, &known).await {
+        let items = match open_page(&lister_watcher, &params, known.clone(), by).await {
             Ok((items, token)) => {
                 next = token.map(|token| next_page(params.clone(), token));
                 Ok(items)
@@ -119,11 +121,12 @@ async fn request_pages<K: Watchable>(
 async fn open_page<K: Watchable>(
     lister_watcher: &ListerWatcher,
     params: &ListParams,
-    known: &KnownObjects<K>,
+    known: KnownObjects<K>,
+    by: DecodeBy,
 ) -> Result<(ListItems<K>, Option<String>), Error> {
     let mut response = lister_watcher.list::<K>(params).await?;
     let token = response.head().await?.continue_.filter(|token| !token.is_empty());
-    Ok((response.into_items(known.clone()).await?, token))
+    Ok((response.into_items(known, by).await?, token))
 }
 
 /// The parameters of the page after one with this token. The token contains the version, so no version is sent.

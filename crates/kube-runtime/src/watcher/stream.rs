@@ -16,7 +16,10 @@ use crate::delay::after;
 use futures::{Stream, StreamExt, stream};
 #[cfg(feature = "compact-cache")]
 use kube_client::client::Prune;
-use kube_client::{Api, client::KnownObjects};
+use kube_client::{
+    Api,
+    client::{DecodeBy, KnownObjects},
+};
 use kube_core::{PartialObjectMeta, Resource};
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::ready, io, sync::Arc, time::Duration, vec};
@@ -192,6 +195,7 @@ fn run<K: Watchable>(
         known,
         machine,
         record,
+        decode_by: DecodeBy::Tasks,
         messages: None,
         outbox: Vec::new().into_iter(),
         not_before: Instant::now(),
@@ -207,6 +211,8 @@ struct WatcherShell<K: Watchable> {
     lister_watcher: ListerWatcher,
     known: KnownObjects<K>,
     pager: Pager<K>,
+    /// Who decodes the next list.
+    decode_by: DecodeBy,
     /// The running watch.
     messages: Option<Messages<K>>,
     outbox: vec::IntoIter<Result<CollectionEvent<K>>>,
@@ -232,6 +238,9 @@ impl<K: Watchable> WatcherShell<K> {
             let step = self.machine.step(input, now);
             if let Some(record) = &self.record {
                 record.stepped(received, &step, self.lister_watcher.received_bytes(), now);
+            }
+            if let Some(Ok(CollectionEvent::Synced { .. })) = step.emit.last() {
+                self.decode_by = DecodeBy::Reader; // most objects of a relist are unchanged, and dropped
             }
             self.outbox = step.emit.into_iter();
             self.not_before = after(now, step.wait);
@@ -265,7 +274,7 @@ impl<K: Watchable> WatcherShell<K> {
                 let version = params.resource_version.as_deref();
                 tracing::debug!(collection = self.lister_watcher.path(), version, "listing");
             }
-            return Input::Listed(self.pager.get(&params).await);
+            return Input::Listed(self.pager.get(&params, self.decode_by).await);
         }
         self.pager.cancel();
         match next {
@@ -276,7 +285,7 @@ impl<K: Watchable> WatcherShell<K> {
             Next::Watch(params, version) => {
                 let (collection, initial_events) = (self.lister_watcher.path(), params.send_initial_events);
                 tracing::debug!(collection, version, initial_events, "watching");
-                let watch = self.lister_watcher.watch(&params, &version, &self.known);
+                let watch = self.lister_watcher.watch(&params, &version, &self.known, self.decode_by);
                 let watch = timeout(START_TIMEOUT, watch).await;
                 Input::WatchStarted(watch.unwrap_or_else(|_elapsed| Err(start_timeout())).map(|messages| {
                     self.messages = Some(messages);

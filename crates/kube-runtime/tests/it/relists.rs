@@ -1,6 +1,6 @@
 //! Relists by controllers: objects that their caches have are not decoded once more.
 
-use crate::common::{ApiExt, config_maps, eventually, named, server, wait_for_change};
+use crate::common::{ApiExt, config_maps, eventually, expect_next, named, server, wait_for_change};
 use futures::StreamExt;
 use k8s_openapi::{
     NamespaceResourceScope,
@@ -12,7 +12,7 @@ use kube_runtime::{
     Controller,
     controller::Action,
     reflector::{self, ObjectRef, Store},
-    watcher::Config,
+    watcher::{Config, Event, watcher},
 };
 use kube_testserver::{Fault, Match};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
@@ -20,21 +20,29 @@ use std::{
     borrow::Cow,
     convert::Infallible,
     fmt::Debug,
+    pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicUsize, Ordering},
     },
+    thread::{self, ThreadId},
 };
 
 /// A ConfigMap. Each of its types counts how often one is decoded.
 #[derive(Clone, Debug)]
 struct Counted<const OF: usize>(ConfigMap);
 
-static DECODED: [AtomicUsize; 5] = [const { AtomicUsize::new(0) }; 5];
+static DECODED: [AtomicUsize; 6] = [const { AtomicUsize::new(0) }; 6];
+
+/// The threads that decoded a [`Counted<5>`].
+static THREADS: Mutex<Vec<ThreadId>> = Mutex::new(Vec::new());
 
 impl<'de, const OF: usize> Deserialize<'de> for Counted<OF> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         DECODED[OF].fetch_add(1, Ordering::Relaxed);
+        if OF == 5 {
+            THREADS.lock().unwrap().push(thread::current().id());
+        }
         ConfigMap::deserialize(deserializer).map(Self)
     }
 }
@@ -129,4 +137,28 @@ async fn so_do_the_relists_of_namespaces_and_of_related_objects() {
         (controller, store)
     };
     assert_eq!(decoded_by_relist(related).await, 1);
+}
+
+/// Not a controller: every object is decoded, and a thread that frees what another one has allocated costs CPU time.
+#[test]
+fn the_reader_of_a_relist_decodes_all_of_its_objects() {
+    const COUNT: usize = 40;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let (server, client) = server();
+        for number in 0..COUNT {
+            let mut map: ConfigMap = named(&format!("map-{number}"));
+            map.data = Some([("text".to_owned(), "x".repeat(50_000))].into());
+            config_maps(&client).add(map).await;
+        }
+        for config in [Config::default(), Config::default().streaming_lists()] {
+            let mut events = pin!(watcher(Api::<Counted<5>>::default_namespaced(client.clone()), config));
+            while !matches!(expect_next(&mut events).await, Ok(Event::InitDone)) {}
+            THREADS.lock().unwrap().clear();
+            let _expired = server.fault(Match::watch::<ConfigMap>().times(1), Fault::Expired);
+            server.end_watches();
+            while !matches!(expect_next(&mut events).await, Ok(Event::InitDone)) {}
+            assert_eq!(*THREADS.lock().unwrap(), [thread::current().id(); COUNT]);
+        }
+    });
 }
