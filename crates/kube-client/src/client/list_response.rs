@@ -78,7 +78,7 @@ impl ListResponse {
         self.body.decode_guarded().await
     }
 
-    /// The items one by one. Objects that the caller has already are not decoded. For the watcher of `kube-runtime`.
+    /// The items in batches. Objects that the caller has already are not decoded. For the watcher of `kube-runtime`.
     ///
     /// # Errors
     /// As [`head`](Self::head).

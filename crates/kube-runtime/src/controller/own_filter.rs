@@ -276,6 +276,22 @@ mod tests {
         assert_eq!(list(&changed), (names(&["b", "stateless"]), names(&["b", "stateless"])));
     }
 
+    #[test]
+    fn the_reconcile_of_a_change_sees_it_although_the_list_broke_off() {
+        let (store, mut writer) = store();
+        let version = |map: &ConfigMap| map.metadata.resource_version.as_deref()?.parse().ok();
+        let mut filter = OwnFilter::new(OwnPredicate::Object(Box::new(version)));
+        let mut triggers = |event| filter.triggers_of_event(writer.apply_event(event), &store).count();
+        for event in [Event::Init, Event::InitApply(object("a", "1")), Event::InitDone, Event::Init] {
+            triggers(event);
+        }
+        assert_eq!(triggers(Event::InitApply(object("a", "2"))), 1);
+        triggers(Event::Init);
+        let newest = || store.newest(&ObjectKey::of(&object("a", "0"))).unwrap().unwrap();
+        assert_eq!(newest().metadata.resource_version.as_deref(), Some("2"), "a reconcile that starts now");
+        assert_eq!(triggers(Event::InitApply(object("a", "2"))), 0, "it was triggered already");
+    }
+
     #[cfg(feature = "compact-cache")]
     #[test]
     fn what_a_relist_changes_in_a_compact_cache_comes_first_as_well() {

@@ -9,10 +9,10 @@ use std::fmt;
 /// # Ordering
 ///
 /// The stream starts with a *list*: [`Event::Init`], then [`Event::InitApply`] for each existing object, then
-/// [`Event::InitDone`]. Changes follow as [`Event::Apply`] and [`Event::Delete`]. When the watcher relists (history
+/// [`Event::InitDone`]. An object may have several `InitApply` in one list, the newest last. Changes follow as [`Event::Apply`] and [`Event::Delete`]. When the watcher relists (history
 /// expired, storage restored) the sequence starts over with `Init`. An object without an `InitApply` in a completed list no
-/// longer exists and gets no `Delete`, unless the error before `InitDone` names it as one that cannot be decoded. A list that
-/// fails half-way is followed by another `Init`.
+/// longer exists and gets no `Delete`, unless the error before `InitDone` names it as one that cannot be decoded. After
+/// a list that fails half-way, either the page that failed is requested again and its objects are repeated, or there is another `Init`.
 ///
 /// Several changes in quick succession may arrive as one, and deletions can be missed while disconnected: use a finalizer if a
 /// deletion must be seen.
@@ -33,8 +33,7 @@ pub enum Event<K> {
 /// An event for the other parts of this crate, with all that the watcher knows about its collection. [`Event`] is the public
 /// projection of it.
 ///
-/// The order is that of [`Event`], with [`Synced`](Self::Synced) instead of `InitDone`. A list that fails half-way is followed by
-/// another `Init`. `Undecodable` may come within a list and after it.
+/// The order is that of [`Event`], with [`Synced`](Self::Synced) instead of `InitDone`. `Undecodable` may come within a list and after it.
 ///
 /// A `resource_version` is one of the whole collection: every change up to it has been emitted. It is empty if versions cannot be
 /// compared between objects. From then on, and until a `Synced` with a version, versions of different objects must not be compared.

@@ -11,7 +11,7 @@ use kube_core::params::ListParams;
 use tokio::{runtime::Handle, sync::mpsc};
 use tracing::Instrument;
 
-/// How many pages are prefetched. Each costs the memory of its objects while a list runs.
+/// How many pages are prefetched. Each costs the memory of its text while a list runs.
 const PREFETCH: usize = 1;
 
 /// Returns a list part by part, page by page, and prefetches the next page.
@@ -42,7 +42,8 @@ impl<K: Watchable> Pager<K> {
         Self { lister_watcher, known, page: None, in_flight: None }
     }
 
-    /// Returns the first part of the page for `params`. A prefetched page that broke off before it is requested again without an error.
+    /// Returns the first part of the page for `params`. If the page was prefetched and its first part was not received, it is requested again
+    /// without an error.
     pub(super) async fn get(&mut self, params: &ListParams, by: DecodeBy) -> Result<ListPart<K>, Error> {
         if let Some(prefetched) = self.receive().await.filter(|page| page.params == *params)
             && let part @ (Ok(_) | Err(Error::Api(_))) = self.begin(prefetched).await

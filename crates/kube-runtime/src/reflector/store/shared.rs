@@ -10,7 +10,7 @@ use crate::reflector::{
     published::Published,
     subscribers::Subscribers,
 };
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use kube_core::Selector;
 use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
@@ -24,6 +24,9 @@ pub(in crate::reflector) struct Shared<K: Lookup> {
     pub(super) objects: Published<IndexedTable<K>, ObjectKey, Arc<K>>,
     /// The objects of the running list, which are not visible yet.
     pub(super) listed: RwLock<Option<IndexedTable<K>>>,
+    /// The changed objects of lists that broke off since the last complete one. Their events have triggered reconciles, which must not see
+    /// older states than these.
+    pub(super) abandoned: RwLock<HashMap<ObjectKey, Arc<K>>>,
     /// The watermarks of the visible objects. Changed after `objects`, so that a woken task finds the object.
     pub(super) watermarks: Arc<SharedWatermarks>,
     /// Objects whose last readable state is retained although a later state exists. If the storage was restored from a backup, the next
@@ -39,6 +42,7 @@ impl<K: Lookup + 'static> Shared<K> {
             dyntype,
             objects: Published::new(IndexedTable::default(), subscribers),
             listed: RwLock::new(None),
+            abandoned: RwLock::default(),
             watermarks: Arc::default(),
             outdated: RwLock::default(),
             pending_indexes: Mutex::default(),
@@ -50,13 +54,42 @@ impl<K: Lookup + 'static> Shared<K> {
         self.objects.read(|table| table.get(namespace, name).or_else(|| table.get(None, name)).cloned())
     }
 
-    /// The same, in the running list if that contains it.
+    /// The same, in the running list or in one that broke off if these contain it.
     pub(in crate::reflector) fn newest(&self, key: &ObjectKey) -> Option<Arc<K>> {
         let (namespace, name) = (key.namespace.as_deref(), &*key.name);
         let in_list =
             |table: &IndexedTable<K>| table.get(namespace, name).or_else(|| table.get(None, name)).cloned();
         let listed = self.listed.read().as_ref().and_then(in_list);
-        listed.or_else(|| self.lookup(namespace, name))
+        listed.or_else(|| self.in_abandoned(namespace, name)).or_else(|| self.lookup(namespace, name))
+    }
+
+    /// The object with this key, or the cluster-scoped one with this name, in a list that broke off.
+    fn in_abandoned(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
+        let abandoned = self.abandoned.read();
+        if abandoned.is_empty() {
+            return None;
+        }
+        let get = |namespace: Option<&str>| {
+            abandoned.get(&ObjectKey { namespace: namespace.map(Into::into), name: name.into() })
+        };
+        get(namespace).or_else(|| get(None)).cloned()
+    }
+
+    /// The newest state of the object before the running list.
+    pub(super) fn newest_before_list(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
+        let visible = || self.objects.read(|table| table.get(namespace, name).cloned());
+        self.in_abandoned(namespace, name).or_else(visible)
+    }
+
+    /// Keeps the changed objects of a list that broke off.
+    pub(super) fn abandon(&self, listed: &IndexedTable<K>) {
+        let changed = listed.iter().filter(|object| !self.contains(object));
+        let changed: Vec<_> = changed.cloned().map(keyed).collect();
+        let mut abandoned = self.abandoned.write();
+        let replaced: Vec<_> =
+            changed.into_iter().filter_map(|(key, object)| abandoned.insert(key, object)).collect();
+        drop(abandoned);
+        drop(replaced); // without the lock
     }
 
     /// The visible object, if it has this state.

@@ -251,6 +251,37 @@ fn newest_returns_the_state_of_the_running_list() {
     assert_eq!((names(&store).len(), version("b")), (2, Some("2".into())));
 }
 
+/// The events of a list that broke off have triggered reconciles: these see the states in the events, also before the next list repeats them.
+#[test]
+fn newest_returns_the_states_of_lists_that_broke_off_until_a_list_is_complete() {
+    let (store, mut writer) = filled([
+        Event::Init,
+        Event::InitApply(object("a", "1")),
+        Event::InitApply(object("gone", "1")),
+        Event::InitDone,
+    ]);
+    let version = |name| {
+        let newest = store.newest(&ObjectKey::of(&object(name, "0"))).unwrap();
+        newest.and_then(|object| object.metadata.resource_version.clone())
+    };
+    let versions = || [version("a"), version("b"), version("gone")];
+    let expected = |versions: [Option<&str>; 3]| versions.map(|version| version.map(str::to_owned));
+    let mut apply = |event| writer.apply_watcher_event(&event);
+    [Event::Init, Event::InitApply(object("a", "2")), Event::InitApply(object("b", "2"))]
+        .into_iter()
+        .for_each(&mut apply);
+    apply(Event::Init);
+    assert_eq!(versions(), expected([Some("2"), Some("2"), Some("1")]), "a list that broke off");
+    apply(Event::InitApply(object("b", "3")));
+    apply(Event::Init);
+    assert_eq!(versions(), expected([Some("2"), Some("3"), Some("1")]), "two of them");
+    apply(Event::InitApply(object("a", "4")));
+    apply(Event::Delete(object("b", "5")));
+    assert_eq!(versions(), expected([Some("4"), None, Some("1")]), "a running list and deletions are newer");
+    apply(Event::InitDone);
+    assert_eq!(versions(), expected([Some("4"), None, None]), "the complete list");
+}
+
 /// After a restore from a backup, versions are used again: a retained state may have the version of a new one.
 #[test]
 fn a_readable_state_replaces_a_retained_one_of_the_same_version() {

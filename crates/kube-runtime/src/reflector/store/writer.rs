@@ -265,19 +265,19 @@ where
     /// list. If the object was deleted or replaced, its last readable state is removed and returned.
     pub(in crate::reflector) fn undecodable(&mut self, object: &UndecodableObject) -> Option<Arc<K>> {
         let (namespace, name) = (object.namespace.as_deref(), &*object.name);
-        let visible = self.shared().objects.read(|table| table.get(namespace, name).cloned());
+        let before = self.shared().newest_before_list(namespace, name);
         let removed = if self.running_list.is_some() {
             let listed = self.shared().listed.read().as_ref().and_then(|it| it.get(namespace, name).cloned());
-            match (listed, visible) {
+            match (listed, before) {
                 (Some(listed), _) => no_longer_exists(&*listed, object).then_some(listed),
-                (None, Some(visible)) if !object.deleted && is_same_object(&*visible, object) => {
-                    self.insert_listed(&visible);
+                (None, Some(before)) if !object.deleted && is_same_object(&*before, object) => {
+                    self.insert_listed(&before);
                     None
                 }
                 _ => None,
             }
         } else {
-            visible.filter(|visible| no_longer_exists(&**visible, object))
+            before.filter(|before| no_longer_exists(&**before, object))
         };
         if let Some(last) = &removed {
             self.remove(last);
@@ -312,8 +312,11 @@ where
         self.add_pending_indexes();
         let empty =
             IndexedTable::with_capacity(self.shared.objects.read(IndexedTable::len), self.indexes.declared());
-        let abandoned = self.shared().listed.write().replace(empty);
-        drop(abandoned);
+        let broken_off = self.shared().listed.write().replace(empty);
+        // Before the first complete list, nothing reads the newest states.
+        if let Some(broken_off) = broken_off.filter(|_| *self.ready.borrow()) {
+            self.shared().abandon(&broken_off);
+        }
         self.running_list = Some(RunningList::default());
         self.watermarks().change(|watermarks| watermarks.start_list(""));
     }
@@ -348,6 +351,8 @@ where
             }
             _ => Vec::new(),
         };
+        let abandoned = std::mem::take(&mut *shared.abandoned.write());
+        drop(abandoned); // without the lock
         shared.objects.publish(changed.into_iter().map(keyed));
         if let Some(list) = self.running_list.take() {
             let shared = &self.shared;
@@ -425,6 +430,8 @@ where
             let old_keys =
                 keys(shared.listed.read().as_ref().and_then(|it| it.get_same_key(object).cloned()));
             let removed = shared.listed.write().as_mut().and_then(|table| table.remove(object, old_keys));
+            drop(removed); // without the lock
+            let removed = shared.abandoned.write().remove(&ObjectKey::of(object));
             drop(removed); // without the lock
         }
         let old_keys = keys(shared.objects.read(|table| table.get_same_key(object).cloned()));
