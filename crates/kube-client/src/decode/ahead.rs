@@ -10,7 +10,7 @@ use kube_core::{DeserializeGuard, WatchEvent};
 use serde::de::DeserializeOwned;
 
 use super::array_lengths::ValueScanner;
-use super::batches::{Batches, Decode, DecodeBy, RuntimeEnded, Text};
+use super::batches::{Batches, Decode, DecodeBy, TaskLost, Text};
 use super::event_lines::{EventLines, Line};
 use super::events::decode_guarded;
 use super::heap_room::HeapRoom;
@@ -118,10 +118,10 @@ impl<K: DeserializeOwned + Send + 'static> Stream for AheadStream<K> {
         this.read_ahead(cx);
         match ready!(this.events.poll_next(cx)) {
             Some(Ok(event)) => return Poll::Ready(Some(event)),
-            Some(Err(RuntimeEnded)) => {
+            Some(Err(TaskLost)) => {
                 this.lines = EventLines::new(Body::empty());
                 this.end = Some(End::Reported);
-                let ended = io::Error::other("the runtime shut down while it decoded events");
+                let ended = io::Error::other("a task that decoded events ended early");
                 return Poll::Ready(Some(Err(Error::ReadEvents(ended))));
             }
             None => {}

@@ -95,8 +95,8 @@ enum Oldest<D: Decode> {
     NotBegun(Batch<D::Text>),
 }
 
-/// The runtime shut down, and the texts of its tasks are lost.
-pub(super) struct RuntimeEnded;
+/// A task ended without its values: the runtime shut down, or a panic was not caught.
+pub(super) struct TaskLost;
 
 impl<D: Decode> Batches<D> {
     /// Tasks run on the current runtime.
@@ -132,8 +132,9 @@ impl<D: Decode> Batches<D> {
         }
     }
 
-    /// Adds a batch, the last one or a full one.
+    /// Adds a batch, the last one or a full one, while there is [room](Self::have_room).
     pub(super) fn push_batch(&mut self, batch: Batch<D::Text>) {
+        debug_assert!(self.waiting.texts.is_empty(), "invariant: a batch follows full ones");
         match &self.runtime {
             Some(runtime) if batch.is_full() => {
                 self.running.push_back(Decoding::spawn(runtime, batch, self.decoder.another()));
@@ -148,7 +149,7 @@ impl<D: Decode> Batches<D> {
     }
 
     /// The next value; `None` if all texts have been decoded.
-    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<D::Value, RuntimeEnded>>> {
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<D::Value, TaskLost>>> {
         loop {
             if let Some(value) = self.next_decoded() {
                 return Poll::Ready(Some(Ok(value)));
@@ -162,11 +163,12 @@ impl<D: Decode> Batches<D> {
         }
     }
 
-    /// The values of the next batch, of which none was returned; `None` if all texts have been decoded.
+    /// The values of the next batch; `None` if all texts have been decoded. For readers that never call [`poll_next`](Self::poll_next),
+    /// which may have returned a part of a batch.
     pub(super) fn poll_batch(
         &mut self,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Vec<D::Value>, RuntimeEnded>>> {
+    ) -> Poll<Option<Result<Vec<D::Value>, TaskLost>>> {
         Poll::Ready(ready!(self.poll_oldest(cx)).map(|oldest| {
             Ok(match oldest? {
                 Oldest::Decoded(values) => values,
@@ -175,14 +177,14 @@ impl<D: Decode> Batches<D> {
         }))
     }
 
-    fn poll_oldest(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Oldest<D>, RuntimeEnded>>> {
+    fn poll_oldest(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Oldest<D>, TaskLost>>> {
         let Some(oldest) = self.running.front_mut() else {
             let waiting = std::mem::take(&mut self.waiting);
             return Poll::Ready((!waiting.texts.is_empty()).then_some(Ok(Oldest::NotBegun(waiting))));
         };
         let oldest = match take(&oldest.batch) {
             Some(batch) => Ok(Oldest::NotBegun(batch)),
-            None => ready!(oldest.values.poll_unpin(cx)).map(Oldest::Decoded).map_err(|_| RuntimeEnded),
+            None => ready!(oldest.values.poll_unpin(cx)).map(Oldest::Decoded).map_err(|_| TaskLost),
         };
         self.running.pop_front();
         if oldest.is_err() {

@@ -1,7 +1,6 @@
 //! The items of a list: one task receives them, and several are decoded at the same time.
 
 use std::fmt;
-use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -13,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tracing::Instrument;
 
-use super::batches::{Batch, Batches, Decode, DecodeBy, RuntimeEnded, Text};
+use super::batches::{Batch, Batches, Decode, DecodeBy, TaskLost, Text};
 use super::item_decoder::ItemDecoder;
 use super::items::RawItem;
 use super::known::KnownObjects;
@@ -23,8 +22,8 @@ use crate::error::Error;
 /// The items of a list in their order, then its metadata. An error is the last part. For the watcher of `kube-runtime`.
 ///
 /// A task receives the items at once, so that the server never waits for the caller: what is received and not decoded is in memory as
-/// text, which is a fraction of the memory of its objects. Items are decoded as the caller reads them, ahead of it by a few, by tasks of the runtime
-/// and by the caller.
+/// text, which is a fraction of the memory of its objects. Items are decoded as the caller reads them, ahead of it by a few, by tasks of the
+/// runtime and by the caller.
 #[derive(Debug)]
 pub struct ListItems<K: DeserializeOwned + Send + 'static> {
     items: Batches<KnownItemDecoder<K>>,
@@ -103,7 +102,7 @@ impl<K: DeserializeOwned + Send + 'static> ListItems<K> {
                 Poll::Pending => return,
                 Poll::Ready(Some(Received::Items(batch))) => self.items.push_batch(batch),
                 Poll::Ready(Some(Received::End(end))) => self.end = End::Received(end),
-                Poll::Ready(None) => self.end = End::Received(Err(runtime_ended())),
+                Poll::Ready(None) => self.end = End::Received(Err(task_lost())),
             }
         }
     }
@@ -120,7 +119,7 @@ impl<K: DeserializeOwned + Send + 'static> Stream for ListItems<K> {
         this.take_received(cx);
         match ready!(this.items.poll_batch(cx)) {
             Some(Ok(items)) => return Poll::Ready(Some(Ok(ListPart::Items(items)))),
-            Some(Err(RuntimeEnded)) => this.end = End::Received(Err(runtime_ended())),
+            Some(Err(TaskLost)) => this.end = End::Received(Err(task_lost())),
             None => {}
         }
         match std::mem::replace(&mut this.end, End::Returned) {
@@ -169,8 +168,8 @@ async fn receive(mut body: ListBody, sender: mpsc::UnboundedSender<Received>) {
     let _ = sender.send(Received::End(end));
 }
 
-fn runtime_ended() -> Error {
-    Error::ReadEvents(io::Error::other("the runtime shut down while it decoded a list"))
+fn task_lost() -> Error {
+    Error::Service("a task that received or decoded a list ended early".into())
 }
 
 #[cfg(test)]

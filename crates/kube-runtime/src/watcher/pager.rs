@@ -14,6 +14,9 @@ use tracing::Instrument;
 /// How many pages are prefetched. Each costs the memory of its text while a list runs.
 const PREFETCH: usize = 1;
 
+/// After how many parts of a page other tasks run. The reader may decode them itself: about a millisecond of work each.
+const PARTS_PER_POLL: u32 = 8;
+
 /// Returns a list part by part, page by page, and prefetches the next page.
 ///
 /// Tasks request and receive pages. So a slow caller delays neither the server nor other requests of the client, and the next page is
@@ -23,6 +26,7 @@ pub(super) struct Pager<K: Watchable> {
     known: KnownObjects<K>,
     /// The page that is read.
     page: Option<ListItems<K>>,
+    parts_read: u32,
     in_flight: Option<InFlight<K>>,
 }
 
@@ -39,7 +43,7 @@ struct RequestedPage<K: Watchable> {
 
 impl<K: Watchable> Pager<K> {
     pub(super) fn new(lister_watcher: ListerWatcher, known: KnownObjects<K>) -> Self {
-        Self { lister_watcher, known, page: None, in_flight: None }
+        Self { lister_watcher, known, page: None, parts_read: 0, in_flight: None }
     }
 
     /// Returns the first part of the page for `params`. If the page was prefetched and its first part was not received, it is requested again
@@ -55,12 +59,18 @@ impl<K: Watchable> Pager<K> {
             request_pages(params.clone(), self.lister_watcher.clone(), self.known.clone(), by, sender);
         let task = CancelableJoinHandle::spawn(requests.in_current_span(), &Handle::current());
         self.in_flight = Some(InFlight { pages, _task: task });
-        let first = self.receive().await.expect("invariant: the first page is always requested");
-        self.begin(first).await
+        match self.receive().await {
+            Some(first) => self.begin(first).await,
+            None => Err(Error::Service("the runtime shut down before it requested a list".into())),
+        }
     }
 
     /// Returns the next part of the page. An error is the last one.
     pub(super) async fn read(&mut self) -> Result<ListPart<K>, Error> {
+        self.parts_read = self.parts_read.wrapping_add(1);
+        if self.parts_read.is_multiple_of(PARTS_PER_POLL) {
+            tokio::task::yield_now().await;
+        }
         let page = self.page.as_mut().expect("invariant: a page is read only up to its last part");
         let part = page.next().await.expect("invariant: a page is dropped after its last part");
         match part {

@@ -288,14 +288,14 @@ impl WatchFacts {
             self.lists += 1;
             self.listed = Some(0);
         }
-        let count = self.listed.as_mut().unwrap_or(&mut self.objects);
+        let objects = self.listed.as_mut().unwrap_or(&mut self.objects);
         match received {
-            Received::Items(count) => self.page += count,
+            Received::Items(items) => self.page += items,
             // The page is requested again.
             Received::Failure => self.page = 0,
-            Received::Page => *count += std::mem::take(&mut self.page),
-            Received::Added => *count += 1,
-            Received::Deleted => *count = count.saturating_sub(1),
+            Received::Page => *objects += std::mem::take(&mut self.page),
+            Received::Added => *objects += 1,
+            Received::Deleted => *objects = objects.saturating_sub(1),
             Received::Opened => {
                 self.watches += 1;
                 if self.listed.is_none() {
