@@ -106,6 +106,7 @@ pub enum MergeError {
 ///
 /// [`MergeError`] if there are no definitions, one does not have exactly one version, they differ in group, kind or scope,
 /// two have the same version, or none has the storage version.
+#[inline]
 pub fn merge_crds(
     crds: Vec<CustomResourceDefinition>,
     stored_apiversion: &str,
@@ -137,6 +138,7 @@ pub fn merge_crds(
     Ok(root)
 }
 
+#[inline]
 fn same_kind(a: &CustomResourceDefinitionSpec, b: &CustomResourceDefinitionSpec) -> Result<(), MergeError> {
     for (property, same) in [
         ("group", a.group == b.group),

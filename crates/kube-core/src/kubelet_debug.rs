@@ -42,6 +42,7 @@ pub struct KubeletDebugParams<'a> {
 
 impl KubeletDebugParams<'_> {
     /// Starts a request with the path of an endpoint, up to the pod.
+    #[inline]
     fn draft(&self, endpoint: &str) -> Result<Draft, Error> {
         Draft::root(Method::GET)
             .segment("the endpoint", endpoint)?
@@ -50,6 +51,7 @@ impl KubeletDebugParams<'_> {
     }
 
     /// The same with the uid, if set.
+    #[inline]
     fn draft_uid(&self, endpoint: &str) -> Result<Draft, Error> {
         let draft = self.draft(endpoint)?;
         match self.pod_uid {
@@ -66,6 +68,7 @@ impl Request {
     /// # Errors
     ///
     /// As [`attach`](Request::attach), for each segment of the path.
+    #[inline]
     pub fn kubelet_node_attach(
         kubelet_debug_params: &KubeletDebugParams<'_>,
         container: &str,
@@ -101,6 +104,7 @@ impl Request {
     /// # Errors
     ///
     /// As [`portforward`](Request::portforward), for each segment of the path.
+    #[inline]
     pub fn kubelet_node_portforward(
         kubelet_debug_params: &KubeletDebugParams<'_>,
         ports: &[u16],
@@ -117,6 +121,7 @@ impl Request {
     /// # Errors
     ///
     /// As [`logs`](Request::logs), for each segment of the path.
+    #[inline]
     pub fn kubelet_node_logs(
         kubelet_debug_params: &KubeletDebugParams<'_>,
         container: &str,
@@ -129,6 +134,7 @@ impl Request {
 }
 
 /// The streams as query parameters of kubelets, whose names differ from those of the API server.
+#[inline]
 fn streams(ap: &AttachParams) -> Result<Query, Error> {
     ap.check()?;
     let mut query = Query::default();

@@ -26,6 +26,7 @@ use crate::error::{DiscoveryError, Error};
 /// # Errors
 /// [`DiscoveryError::MissingApiGroup`] if the server has no such group, [`DiscoveryError::EmptyApiGroup`] if it has no versions, or the
 /// error of the first version that cannot be fetched.
+#[inline]
 pub async fn group(client: &Client, apigroup: &str) -> crate::Result<ApiGroup> {
     let listed = match apigroup {
         ApiGroup::CORE_GROUP => fetch::list_core(client).await?,
@@ -44,6 +45,7 @@ pub async fn group(client: &Client, apigroup: &str) -> crate::Result<ApiGroup> {
 ///
 /// # Errors
 /// [`Error::Api`] with code 404 if the server has no such version.
+#[inline]
 pub async fn pinned_group(client: &Client, gv: &GroupVersion) -> crate::Result<ApiGroup> {
     let version = fetch::version(client, gv.clone()).await?;
     ApiGroup::new(gv.group.clone(), Some(gv.version.clone()), vec![version])
@@ -69,6 +71,7 @@ pub async fn pinned_group(client: &Client, gv: &GroupVersion) -> crate::Result<A
 ///
 /// # Errors
 /// [`DiscoveryError::MissingKind`] if the version has no such kind, [`Error::Api`] with code 404 if there is no such version.
+#[inline]
 pub async fn pinned_kind(
     client: &Client,
     gvk: &GroupVersionKind,

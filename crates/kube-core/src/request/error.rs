@@ -33,6 +33,7 @@ pub enum Error {
 }
 
 impl Error {
+    #[inline]
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::Validation(what.into())
     }

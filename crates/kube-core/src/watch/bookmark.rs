@@ -61,6 +61,7 @@ struct BookmarkWire {
 }
 
 impl From<BookmarkWire> for Bookmark {
+    #[inline]
     fn from(BookmarkWire { api_version, kind, metadata }: BookmarkWire) -> Self {
         Self { types: TypeMeta { api_version, kind }, metadata }
     }

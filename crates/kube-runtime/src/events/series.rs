@@ -22,6 +22,7 @@ pub(super) struct SeriesKey {
 }
 
 impl SeriesKey {
+    #[inline]
     pub(super) fn of(event: &Event, regarding: Reference) -> Self {
         Self {
             type_: event.type_,
@@ -55,6 +56,7 @@ struct Series {
 impl SeriesCache {
     /// Counts one more event of its series. Returns the name of the published event, and the new count; `None` if the event
     /// starts a new series.
+    #[inline]
     pub(super) fn record_repeat(&mut self, event: &SeriesKey, now: Instant) -> Option<(String, i32)> {
         self.rotate(now);
         if !self.young.contains_key(event) {
@@ -72,6 +74,7 @@ impl SeriesCache {
     }
 
     /// Starts a series for an event that was published under this name.
+    #[inline]
     pub(super) fn record_published(&mut self, event: SeriesKey, name: String, now: Instant) {
         self.rotate(now);
         self.old.remove(&event);
@@ -79,6 +82,7 @@ impl SeriesCache {
     }
 
     /// Starts a new generation if the young one is full or its time is over.
+    #[inline]
     fn rotate(&mut self, now: Instant) {
         let since = *self.young_since.get_or_insert(now);
         if self.young.len() >= GENERATION_SIZE || now.duration_since(since) >= SERIES_GAP {
@@ -88,6 +92,7 @@ impl SeriesCache {
     }
 
     #[cfg(test)]
+    #[inline]
     fn len(&self) -> usize {
         self.young.len() + self.old.len()
     }

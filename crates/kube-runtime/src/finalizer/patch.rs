@@ -5,7 +5,8 @@
 //! cover only uid and finalizers, so concurrent changes of other fields never fail a patch. If another finalizer has moved
 //! an entry, the patch fails, and the caller makes a new one from the current state of the object.
 
-use json_patch::Patch;
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, TestOperation};
 use kube_core::Resource;
 use serde_json::{Value, json};
 
@@ -55,12 +56,12 @@ fn add<K: Resource>(object: &K, finalizer: &str) -> Patch {
     let present = object.meta().finalizers.as_ref();
     let path = "/metadata/finalizers";
     let addition = match present {
-        None => json!({ "op": "add", "path": path, "value": [finalizer] }),
-        Some(_) => json!({ "op": "add", "path": format!("{path}/-"), "value": finalizer }),
+        None => add_value(path, json!([finalizer])),
+        Some(_) => add_value(&format!("{path}/-"), finalizer.into()),
     };
     // Servers treat an absent list as null in a test.
-    let unchanged = json!({ "op": "test", "path": path, "value": present });
-    to_patch(same_object(object).chain([unchanged, addition]).collect())
+    let unchanged = test(path, json!(present));
+    Patch(same_object(object).chain([unchanged, addition]).collect())
 }
 
 /// Removes every entry of this name, last to first, so that the indexes of the remaining ones stay valid.
@@ -72,21 +73,33 @@ fn remove<K: Resource>(object: &K, finalizer: &str) -> Patch {
         .map(|(index, _)| format!("/metadata/finalizers/{index}"))
         .collect();
     paths.reverse();
-    let operations = paths.iter().flat_map(|path| {
-        [json!({ "op": "test", "path": path, "value": finalizer }), json!({ "op": "remove", "path": path })]
-    });
-    to_patch(same_object(object).chain(operations).collect())
+    let operations = paths.iter().flat_map(|path| [test(path, finalizer.into()), remove_value(path)]);
+    Patch(same_object(object).chain(operations).collect())
 }
 
 /// Tests the uid: a recreated object of the same name is left alone.
-fn same_object<K: Resource>(object: &K) -> impl Iterator<Item = Value> + use<K> {
-    let test = |uid: &String| json!({ "op": "test", "path": "/metadata/uid", "value": uid });
-    object.meta().uid.as_ref().map(test).into_iter()
+fn same_object<K: Resource>(object: &K) -> impl Iterator<Item = PatchOperation> + use<K> {
+    object.meta().uid.as_ref().map(|uid| test("/metadata/uid", uid.as_str().into())).into_iter()
 }
 
-fn to_patch(operations: Vec<Value>) -> Patch {
-    serde_json::from_value(Value::Array(operations))
-        .expect("invariant: these are valid JSON patch operations")
+#[inline]
+fn test(path: &str, value: Value) -> PatchOperation {
+    PatchOperation::Test(TestOperation { path: pointer(path), value })
+}
+
+#[inline]
+fn add_value(path: &str, value: Value) -> PatchOperation {
+    PatchOperation::Add(AddOperation { path: pointer(path), value })
+}
+
+#[inline]
+fn remove_value(path: &str) -> PatchOperation {
+    PatchOperation::Remove(RemoveOperation { path: pointer(path) })
+}
+
+#[inline]
+fn pointer(path: &str) -> PointerBuf {
+    PointerBuf::parse(path).expect("invariant: the paths of this file are JSON pointers")
 }
 
 #[cfg(test)]

@@ -49,6 +49,7 @@ pub struct LabelShard {
 /// # Ok(())
 /// # }
 /// ```
+#[inline]
 pub fn label_shards(
     client: Client,
     config: Config,
@@ -66,11 +67,13 @@ pub fn label_shards(
 
 impl LabelShard {
     /// Its number, from 0.
+    #[inline]
     pub fn index(&self) -> usize {
         self.index
     }
 
     /// `config`, limited to the objects of this shard.
+    #[inline]
     pub fn select(&self, config: watcher::Config) -> watcher::Config {
         let own = format!("{}={}", self.label, self.index);
         let selector = match &config.label_selector {
@@ -81,6 +84,7 @@ impl LabelShard {
     }
 
     /// Campaigns for the shard.
+    #[inline]
     pub fn elector(&self) -> &LeaderElector {
         &self.elector
     }

@@ -23,6 +23,7 @@ pub(super) struct Failure {
 
 impl Failures {
     /// Remembers the last failure of an object, instead of that of the object that failed longest ago if there are too many.
+    #[inline]
     pub(super) fn failed(&mut self, key: Arc<ObjectKey>, failure: Failure) {
         if self.0.len() >= CAPACITY && !self.0.contains_key(&key) {
             let oldest = self.0.iter().min_by_key(|(_, failure)| failure.at).map(|(key, _)| Arc::clone(key));
@@ -32,11 +33,13 @@ impl Failures {
     }
 
     /// The object was reconciled, or is gone.
+    #[inline]
     pub(super) fn forget(&mut self, key: &ObjectKey) {
         self.0.remove(key);
     }
 
     /// All of them, the most recent failure first.
+    #[inline]
     pub(super) fn latest_first(&self) -> Vec<(Arc<ObjectKey>, Failure)> {
         let mut all: Vec<_> =
             self.0.iter().map(|(key, failure)| (Arc::clone(key), failure.clone())).collect();

@@ -26,6 +26,7 @@ pub struct ProgressLimits {
 }
 
 impl Default for ProgressLimits {
+    #[inline]
     fn default() -> Self {
         Self {
             watch: Duration::from_secs(600),
@@ -42,6 +43,7 @@ impl ProgressLimits {
     /// Longer than the [timeout](crate::watcher::Config::timeout) of the watches, 290 s by default, because a server that sends no
     /// bookmarks is silent until then. A watch that fails again and again makes progress: a restart would not help it.
     #[must_use]
+    #[inline]
     pub fn watch(mut self, limit: Duration) -> Self {
         self.watch = limit;
         self
@@ -51,6 +53,7 @@ impl ProgressLimits {
     ///
     /// It is exceeded when the output of the controller is not polled.
     #[must_use]
+    #[inline]
     pub fn queue(mut self, limit: Duration) -> Self {
         self.queue = limit;
         self
@@ -58,6 +61,7 @@ impl ProgressLimits {
 
     /// How long a reconcile may run. Default: 30 minutes.
     #[must_use]
+    #[inline]
     pub fn reconcile(mut self, limit: Duration) -> Self {
         self.reconcile = limit;
         self
@@ -113,6 +117,7 @@ pub enum Stalled {
 }
 
 /// The first thing that stands still. O(number of watches and running reconciles).
+#[inline]
 pub(super) fn check(observation: &Observation, limits: &ProgressLimits, now: Instant) -> Result<(), Stalled> {
     let facts = observation.facts.lock();
     let (controller, state) = (facts.name.to_string(), facts.state);
