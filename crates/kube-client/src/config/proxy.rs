@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use http::Uri;
-use ipnet::IpNet;
 
+use super::ip_range::IpRange;
 use super::redact::without_credentials;
 use super::{KubeconfigError, NoProxyError};
 
@@ -71,8 +71,8 @@ impl Destination {
         }
         let invalid = || NoProxyError::ParseMatcher { input: entry.to_owned() };
         if entry.contains('/') {
-            let range: IpNet = entry.parse().map_err(|_| invalid())?;
-            return Ok(self.address.is_some_and(|address| range.contains(&address)));
+            let range = IpRange::parse(entry).ok_or_else(invalid)?;
+            return Ok(self.address.is_some_and(|address| range.contains(address)));
         }
         if let Ok(address) = without_brackets(entry).parse::<IpAddr>() {
             return Ok(self.address == Some(address));
@@ -270,6 +270,8 @@ mod tests {
             "::10.0.0.0:1/96",
             "10.0.0.0::/96",
             "::4294967296/64",
+            // `::` is at least one group.
+            "1:2:3:4:5:6:7::8/64",
             "10.0.0.0/4294967304",
             "foo.com/8",
         ] {
