@@ -6,6 +6,7 @@
 // The sources of a configuration.
 mod incluster;
 mod infer;
+mod ip_range;
 mod kubeconfig;
 mod loader;
 mod proxy;

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use http::Uri;
-use ipnet::IpNet;
 
+use super::ip_range::IpRange;
 use super::redact::without_credentials;
 use super::{KubeconfigError, NoProxyError};
 
@@ -71,8 +71,8 @@ impl Destination {
         }
         let invalid = || NoProxyError::ParseMatcher { input: entry.to_owned() };
         if entry.contains('/') {
-            let range: IpNet = entry.parse().map_err(|_| invalid())?;
-            return Ok(self.address.is_some_and(|address| range.contains(&address)));
+            let range = IpRange::parse(entry).ok_or_else(invalid)?;
+            return Ok(self.address.is_some_and(|address| range.contains(address)));
         }
         if let Ok(address) = without_brackets(entry).parse::<IpAddr>() {
             return Ok(self.address == Some(address));
@@ -173,6 +173,112 @@ mod tests {
         for (target, list, excepted) in table {
             let environment = [("HTTPS_PROXY", "http://p:1"), ("no_proxy", list)];
             assert_eq!(selected(target, &environment).unwrap().is_none(), excepted, "{target} {list}");
+        }
+    }
+
+    /// The prefix counts from the left, bits behind it are ignored, and the families are separate.
+    #[test]
+    fn ranges_contain_the_addresses_that_begin_like_them() {
+        let table = [
+            ("10.1.2.3", "10.0.0.0/8", true),
+            ("11.1.2.3", "10.0.0.0/8", false),
+            ("10.1.2.3", "10.255.255.255/8", true),
+            ("10.1.2.3", "10.0.0.0/08", true),
+            ("10.1.2.3", "010.000.000.000/8", true),
+            ("10.1.2.3", " 10.0.0.0/8 ", true),
+            ("10.1.2.3", "192.168.0.0/16,10.1.2.0/24", true),
+            ("10.1.2.3", "10.1.2.2/31", true),
+            ("10.1.2.4", "10.1.2.2/31", false),
+            ("10.1.2.3", "10.1.2.3/32", true),
+            ("10.1.2.2", "10.1.2.3/32", false),
+            ("10.1.2.3", "0.0.0.0/0", true),
+            ("10.1.2.3", "255.255.255.255/00", true),
+            ("127.255.255.254", "0.0.0.0/1", true),
+            ("128.0.0.1", "0.0.0.0/1", false),
+            ("10.1.2.3", "::/0", false),
+            ("10.1.2.3", "::ffff:10.1.2.3/128", false),
+            ("10.1.2.3", "::ffff:0:0/96", false),
+            ("::ffff:10.1.2.3", "10.0.0.0/8", false),
+            ("::ffff:10.1.2.3", "0.0.0.0/0", false),
+            ("::ffff:10.1.2.3", "::ffff:10.0.0.0/104", true),
+            ("::ffff:10.1.2.3", "::ffff:010.0.0.0/104", true),
+            ("::ffff:11.1.2.3", "::ffff:10.0.0.0/104", false),
+            ("fd00::7", "::/0", true),
+            ("fd00::7", "::/000", true),
+            ("fd00::7", "fd00::/8", true),
+            ("fd00::7", "FD12:3456::1/008", true),
+            ("fe00::7", "fd00::/8", false),
+            ("fd00::7", "fd00::6/127", true),
+            ("fd00::8", "fd00::6/127", false),
+            ("fd00::7", "fd00:0:0:0:0:0:0:7/128", true),
+            ("fd00::6", "fd00::7/128", false),
+            ("8000::1", "::/1", false),
+            ("fd00::7", "0.0.0.0/0", false),
+            ("api.example.com", "0.0.0.0/0,::/0", false),
+        ];
+        for (host, list, expected) in table {
+            let destination = Destination { host: host.to_owned(), address: host.parse().ok(), port: 443 };
+            assert_eq!(destination.matches_any(list).unwrap(), expected, "{host} {list}");
+        }
+    }
+
+    #[test]
+    fn a_range_is_an_address_a_slash_and_a_decimal_prefix() {
+        let destination = Destination::of(&"https://10.1.2.3".parse().unwrap()).unwrap();
+        for entry in [
+            "/",
+            "/8",
+            "10.0.0.0/",
+            "10.0.0.0//8",
+            "10.0.0.0/8/8",
+            "10.0.0.0/33",
+            "10.0.0.0/008",
+            "10.0.0.0/-1",
+            "10.0.0.0/+8",
+            "10.0.0.0/8 8",
+            "10.0.0.0 /8",
+            "10.0.0.0/ 8",
+            "10.0.0.0/0x8",
+            "10.0.0.0/a",
+            "10.0.0.0/٣",
+            "10.0.0.0/255.0.0.0",
+            "10.0.0/8",
+            "10/8",
+            "10.0.0.0.0/8",
+            "10..0.0/8",
+            "0010.0.0.0/8",
+            "256.0.0.0/8",
+            "10.0.0.0:443/8",
+            "10.0.0.0/8:443",
+            "*/8",
+            "10.0.0.*/8",
+            "::/129",
+            "::/0064",
+            "::/-1",
+            "::/+64",
+            "::/",
+            "[::]/0",
+            "[::/0]",
+            ":::/0",
+            "1::2::3/64",
+            "::g/64",
+            "::12345/64",
+            "fe80::1%eth0/64",
+            "1:2:3:4:5:6:7/64",
+            "1:2:3:4:5:6:7:8:9/64",
+            "::10.0.0/96",
+            "::10.0.0.0:1/96",
+            "10.0.0.0::/96",
+            "::4294967296/64",
+            // `::` is at least one group.
+            "1:2:3:4:5:6:7::8/64",
+            "10.0.0.0/4294967304",
+            "foo.com/8",
+        ] {
+            match destination.matches_any(entry) {
+                Err(NoProxyError::ParseMatcher { input }) => assert_eq!(input, entry),
+                other => panic!("{entry}: {other:?}"),
+            }
         }
     }
 

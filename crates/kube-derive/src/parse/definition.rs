@@ -1,7 +1,8 @@
 //! Attributes that are copied to the definition: columns, scale, deprecation.
 
+use std::collections::BTreeMap;
+
 use proc_macro2::Span;
-use serde_json::{Map, Value};
 use syn::{Error, Expr, Meta, MetaNameValue, Result, spanned::Spanned};
 
 use super::{
@@ -11,6 +12,7 @@ use super::{
     },
     errors::{Errors, missing, unknown_field},
     fields::text,
+    json::{self, Value},
     value::{number, string},
 };
 
@@ -41,7 +43,7 @@ impl PrintColumn {
         }
     }
 
-    fn from_json(object: &mut JsonObject) -> Self {
+    fn from_json(object: &mut JsonObject<'_>) -> Self {
         Self {
             name: object.required("name", name),
             type_: object.required("type", column_type),
@@ -74,7 +76,7 @@ impl Scale {
         }
     }
 
-    fn from_json(object: &mut JsonObject) -> Self {
+    fn from_json(object: &mut JsonObject<'_>) -> Self {
         Self {
             spec_replicas_path: object.required("specReplicasPath", spec_path),
             status_replicas_path: object.required("statusReplicasPath", status_path),
@@ -104,7 +106,7 @@ impl Deprecated {
 fn list_or_json<T>(
     item: &Meta,
     from_list: fn(&mut Attributes) -> T,
-    from_json: fn(&mut JsonObject) -> T,
+    from_json: fn(&mut JsonObject<'_>) -> T,
 ) -> Result<T> {
     if let Meta::List(list) = item {
         let mut list = Attributes::of_list(list);
@@ -127,21 +129,21 @@ fn json(item: &Meta) -> Option<(String, &Expr)> {
 }
 
 /// A JSON string instead of a list. Keys are removed one by one and errors are accumulated.
-struct JsonObject {
-    fields: Map<String, Value>,
+struct JsonObject<'a> {
+    fields: BTreeMap<String, Value<'a>>,
     span: Span,
     known: Vec<&'static str>,
     errors: Errors,
 }
 
-impl JsonObject {
-    fn parse(json: &str, span: Span) -> Result<Self> {
-        let fields = serde_json::from_str(json)
+impl<'a> JsonObject<'a> {
+    fn parse(json: &'a str, span: Span) -> Result<Self> {
+        let fields = json::object(json)
             .map_err(|error| Error::new(span, format!("expected a JSON object: {error}")))?;
         Ok(Self { fields, span, known: Vec::new(), errors: Errors::default() })
     }
 
-    fn take(&mut self, key: &'static str) -> Option<Value> {
+    fn take(&mut self, key: &'static str) -> Option<Value<'a>> {
         self.known.push(key);
         self.fields.remove(key)
     }
@@ -151,13 +153,11 @@ impl JsonObject {
     }
 
     fn string(&mut self, key: &'static str) -> Option<String> {
-        match self.take(key)? {
-            Value::String(text) => Some(text),
-            other => {
-                self.fail(format!("`{key}` must be a string, found {other}"));
-                None
-            }
+        let Value { source, text } = self.take(key)?;
+        if text.is_none() {
+            self.fail(format!("`{key}` must be a string, found {source}"));
         }
+        text
     }
 
     /// The text of the key; empty if it is missing, which `finish` reports.
@@ -177,10 +177,11 @@ impl JsonObject {
     }
 
     fn number(&mut self, key: &'static str) -> Option<i32> {
-        let value = self.take(key)?;
-        let number = value.as_i64().and_then(|number| number.try_into().ok());
+        let Value { source, .. } = self.take(key)?;
+        // A string in its quotes does not parse either.
+        let number = source.parse().ok();
         if number.is_none() {
-            self.fail(format!("`{key}` must be a 32-bit integer, found {value}"));
+            self.fail(format!("`{key}` must be a 32-bit integer, found {source}"));
         }
         number
     }

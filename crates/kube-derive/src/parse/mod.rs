@@ -8,6 +8,7 @@ mod definition;
 mod errors;
 mod fields;
 mod inherit;
+mod json;
 mod kube_schema;
 #[cfg(test)]
 mod tests;
