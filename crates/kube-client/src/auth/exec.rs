@@ -214,4 +214,6 @@ pub(crate) fn check_output(stdout: &[u8]) -> Result<(), AuthError> {
 }
 
 #[cfg(test)]
+mod outcomes;
+#[cfg(test)]
 mod tests;

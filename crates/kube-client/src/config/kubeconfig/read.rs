@@ -204,4 +204,6 @@ fn resolve(path: &mut Option<String>, directory: &Path) {
 }
 
 #[cfg(test)]
+mod outcomes;
+#[cfg(test)]
 mod tests;
