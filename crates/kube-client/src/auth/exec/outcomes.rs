@@ -108,3 +108,10 @@ fn each_json_text_is_the_recorded_cluster_or_error() {
     }
     insta::assert_snapshot!(outcomes);
 }
+
+#[test]
+fn each_field_of_each_table_is_decoded_and_serialized() {
+    record::check_record::<ExecCredential>(|_| 0);
+    record::check_record::<ExecCredentialSpec>(|_| 0);
+    record::check_record::<ExecCredentialStatus>(|_| 0);
+}
