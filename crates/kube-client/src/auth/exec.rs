@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio::process::Command;
 use tokio::time::Instant;
 
@@ -14,7 +14,10 @@ use super::AuthError;
 use super::cache::{FetchedCredential, refresh_time};
 use super::header::bearer;
 use super::subprocess::{Subprocess, redacted};
-use crate::config::{ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, yaml};
+use crate::config::record::{self, DataType, Field, Fields, Record, RecordType, UnknownKeys};
+use crate::config::{
+    ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, without_quoted_value,
+};
 
 /// An exec plugin of a kubeconfig.
 #[derive(Debug)]
@@ -26,38 +29,35 @@ pub(super) struct ExecPlugin {
 }
 
 /// The plugin's input in `KUBERNETES_EXEC_INFO`, and its output on stdout.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ExecCredential {
-    #[serde(default)]
     api_version: String,
-    #[serde(default)]
     kind: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     spec: Option<ExecCredentialSpec>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<ExecCredentialStatus>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ExecCredentialSpec {
-    #[serde(default)]
     interactive: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<ExecAuthCluster>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ExecCredentialStatus {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     expiration_timestamp: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     client_certificate_data: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     client_key_data: Option<String>,
 }
 
@@ -66,6 +66,65 @@ impl std::fmt::Debug for ExecCredentialStatus {
         f.debug_struct("ExecCredentialStatus")
             .field("expiration_timestamp", &self.expiration_timestamp)
             .finish_non_exhaustive()
+    }
+}
+
+impl Record for ExecCredential {
+    const TYPE: &'static RecordType = &RecordType {
+        name: "ExecCredential",
+        fields: &[
+            Field::new("apiVersion", DataType::Text),
+            Field::new("kind", DataType::Text),
+            Field::optional("spec", &DataType::Record(ExecCredentialSpec::TYPE)),
+            Field::optional("status", &DataType::Record(ExecCredentialStatus::TYPE)),
+        ],
+        unknown: UnknownKeys::Ignored,
+    };
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            api_version: fields.take("apiVersion").unwrap_or_default(),
+            kind: fields.take("kind").unwrap_or_default(),
+            spec: fields.take("spec"),
+            status: fields.take("status"),
+        }
+    }
+}
+
+impl Record for ExecCredentialSpec {
+    const TYPE: &'static RecordType = &RecordType {
+        name: "ExecCredentialSpec",
+        fields: &[
+            Field::new("interactive", DataType::Bool),
+            Field::optional("cluster", &DataType::Record(ExecAuthCluster::TYPE)),
+        ],
+        unknown: UnknownKeys::Ignored,
+    };
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self { interactive: fields.take("interactive").unwrap_or_default(), cluster: fields.take("cluster") }
+    }
+}
+
+impl Record for ExecCredentialStatus {
+    const TYPE: &'static RecordType = &RecordType {
+        name: "ExecCredentialStatus",
+        fields: &[
+            Field::text("expirationTimestamp"),
+            Field::text("token"),
+            Field::text("clientCertificateData"),
+            Field::text("clientKeyData"),
+        ],
+        unknown: UnknownKeys::Ignored,
+    };
+
+    fn from_fields(fields: &mut Fields) -> Self {
+        Self {
+            expiration_timestamp: fields.take("expirationTimestamp"),
+            token: fields.take("token"),
+            client_certificate_data: fields.take("clientCertificateData"),
+            client_key_data: fields.take("clientKeyData"),
+        }
     }
 }
 
@@ -170,7 +229,10 @@ fn parse(stdout: &[u8]) -> Result<ExecCredential, AuthError> {
         // The snippet of an error could contain the token.
         with_snippet: false,
     };
-    yaml::from_slice(stdout, options).map_err(|err| AuthError::AuthExecParse(Box::new(err)))
+    let parsed = serde_saphyr::with_deserializer_from_slice_with_options(stdout, options, |deserializer| {
+        record::deserialize(DataType::Record(ExecCredential::TYPE), deserializer)
+    });
+    parsed.map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))
 }
 
 /// The credential, with its refresh time as seen from `now`.
@@ -213,5 +275,7 @@ pub(crate) fn check_output(stdout: &[u8]) -> Result<(), AuthError> {
     evaluate(&status, Timestamp::UNIX_EPOCH, Instant::now()).map(drop)
 }
 
+#[cfg(test)]
+mod outcomes;
 #[cfg(test)]
 mod tests;

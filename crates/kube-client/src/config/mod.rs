@@ -11,8 +11,8 @@ mod kubeconfig;
 mod loader;
 mod proxy;
 
-// The YAML of kubeconfigs and exec plugins.
-pub(crate) mod yaml;
+// How kubeconfigs and the output of exec plugins are decoded.
+pub(crate) mod record;
 
 // The configuration itself.
 mod settings;
@@ -33,12 +33,11 @@ pub use kubeconfig::{
 };
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 pub(crate) use proxy::proxy_from_env;
-#[cfg(feature = "oidc")]
-pub(crate) use redact::without_quoted_value;
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 pub(crate) use redact::{Redacted, without_user};
 #[cfg(feature = "client")]
 pub(crate) use redact::{
-    credentials_of, host_of, redacted_args, without_credentials, write_origin, write_query,
+    credentials_of, host_of, redacted_args, without_credentials, without_quoted_value, write_origin,
+    write_query,
 };
 pub use settings::*;

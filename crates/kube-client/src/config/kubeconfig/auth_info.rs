@@ -4,26 +4,26 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use secrecy::SecretString;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
-use super::values::{NamedExtension, base64_bytes, secret, yaml_bool};
+use super::values::{NamedExtension, serialize_base64, serialize_secret};
 use crate::config::redact::{Keys, Redacted, redacted_args};
 
 /// The credentials of one user. [`ConfigExt::auth_layer`](crate::client::ConfigExt::auth_layer) says which of them is used if there
 /// are several.
 ///
 /// Tokens, passwords and keys do not show in the `Debug` form, nor do the values of unknown keys.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct AuthInfo {
     /// User name for basic authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub username: Option<String>,
     /// Password for basic authentication.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "secret")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_secret")]
     pub password: Option<SecretString>,
     /// Bearer token.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "secret")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_secret")]
     pub token: Option<SecretString>,
     /// File with a bearer token, read again when it changes. Wins over `token`.
     #[serde(rename = "tokenFile", skip_serializing_if = "Option::is_none")]
@@ -38,7 +38,11 @@ pub struct AuthInfo {
     #[serde(rename = "client-key", skip_serializing_if = "Option::is_none")]
     pub client_key: Option<String>,
     /// The same inline, base64 of the PEM text. Wins over the file.
-    #[serde(rename = "client-key-data", default, skip_serializing_if = "Option::is_none", with = "secret")]
+    #[serde(
+        rename = "client-key-data",
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "serialize_secret"
+    )]
     pub client_key_data: Option<SecretString>,
     /// User to impersonate.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
@@ -90,12 +94,11 @@ impl fmt::Debug for AuthInfo {
 }
 
 /// An auth provider and its settings. The settings contain tokens: `Debug` shows only their keys.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct AuthProviderConfig {
     /// The provider, such as `oidc` or `gcp`.
     pub name: String,
     /// The provider's settings.
-    #[serde(default)]
     pub config: HashMap<String, String>,
     /// Every other key.
     #[serde(flatten)]
@@ -115,7 +118,7 @@ impl fmt::Debug for AuthProviderConfig {
 /// An exec plugin: a program that prints credentials, and how to run it.
 ///
 /// `Debug` shows neither the values of `env` nor of arguments that look like secrets by their name (`--client-secret=...`).
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct ExecConfig {
     /// `client.authentication.k8s.io/v1` or `/v1beta1`: the API version of the plugin's input and output.
     #[serde(rename = "apiVersion", skip_serializing_if = "Option::is_none")]
@@ -139,7 +142,7 @@ pub struct ExecConfig {
     #[serde(rename = "interactiveMode", skip_serializing_if = "Option::is_none")]
     pub interactive_mode: Option<ExecInteractiveMode>,
     /// Pass the cluster to the plugin, in the variable `KUBERNETES_EXEC_INFO`.
-    #[serde(default, rename = "provideClusterInfo", deserialize_with = "provide_cluster_info")]
+    #[serde(rename = "provideClusterInfo")]
     pub provide_cluster_info: bool,
     /// The cluster that is passed; set when a context is selected.
     #[serde(skip)]
@@ -169,7 +172,7 @@ impl fmt::Debug for ExecConfig {
 }
 
 /// Whether an exec plugin may ask the user on the terminal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub enum ExecInteractiveMode {
     /// It never asks, and has no standard input.
     Never,
@@ -180,7 +183,7 @@ pub enum ExecInteractiveMode {
 }
 
 /// The cluster as it is passed to an exec plugin. `Debug` shows no passwords in URLs, and omits `config`.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ExecAuthCluster {
     /// URL of the API server.
@@ -190,7 +193,7 @@ pub struct ExecAuthCluster {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_skip_tls_verify: Option<bool>,
     /// CA certificates to trust, PEM; base64 on the wire.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "base64_bytes")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_base64")]
     pub certificate_authority_data: Option<Vec<u8>>,
     /// URL of the proxy.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,8 +216,4 @@ impl fmt::Debug for ExecAuthCluster {
             .field("tls_server_name", &self.tls_server_name)
             .finish_non_exhaustive()
     }
-}
-
-fn provide_cluster_info<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    yaml_bool("provideClusterInfo", deserializer).map(Option::unwrap_or_default)
 }

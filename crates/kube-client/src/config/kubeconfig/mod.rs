@@ -1,6 +1,7 @@
 //! Kubeconfig files, in the order in which they are processed:
 //!
 //! - `types`, `auth_info`, `values`: the document
+//! - `tables`: how it is decoded
 //! - `read`: parses text, files and `KUBECONFIG`
 //! - `merge`: merges several documents
 //! - `select`: selects the context to use
@@ -11,6 +12,7 @@ mod data;
 mod merge;
 mod read;
 mod select;
+mod tables;
 mod types;
 mod values;
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::de::Error as _;
 
 use super::Kubeconfig;
-use crate::config::{KubeconfigError, yaml};
+use crate::config::KubeconfigError;
+use crate::config::redact::without_quoted_value;
 
 impl Kubeconfig {
     /// Parses YAML or JSON text. Several documents in it are merged like several files.
@@ -28,8 +29,8 @@ impl Kubeconfig {
     /// [`KubeconfigError::Parse`] if the text is not a kubeconfig, or has two clusters, users or contexts of one name, which kubectl refuses
     /// too. Text that is nested too deeply or expands too far through aliases is refused, so that it cannot exhaust memory.
     pub fn from_yaml(text: &str) -> Result<Kubeconfig, KubeconfigError> {
-        let documents: Vec<Kubeconfig> =
-            yaml::from_documents(text, limits()).map_err(|err| KubeconfigError::Parse(Box::new(err)))?;
+        let documents: Vec<Kubeconfig> = serde_saphyr::from_multiple_with_options(text, limits())
+            .map_err(|err| KubeconfigError::Parse(Box::new(without_quoted_value(err))))?;
         documents.iter().try_for_each(refuse_duplicate_names)?;
         merge_all(documents).map(Option::unwrap_or_default)
     }
@@ -203,5 +204,7 @@ fn resolve(path: &mut Option<String>, directory: &Path) {
     }
 }
 
+#[cfg(test)]
+mod outcomes;
 #[cfg(test)]
 mod tests;

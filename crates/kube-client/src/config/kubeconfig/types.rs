@@ -3,31 +3,28 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use kube_core::util::null_as_empty;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::auth_info::AuthInfo;
-use super::values::{NamedExtension, yaml_bool};
+use super::values::NamedExtension;
 use crate::config::redact::{Keys, Redacted};
 
 /// A kubeconfig: clusters, users, and contexts that pair a cluster with a user.
 ///
 /// Unknown keys are kept in `other` at every level, so a file can be read, changed and written back without loss. `Debug` shows the keys
 /// in `other` without their values, which may be secrets.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct Kubeconfig {
     /// Client preferences; nothing in this crate reads them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferences: Option<Preferences>,
     /// The clusters, each under a name.
-    #[serde(default, deserialize_with = "null_as_empty")]
     pub clusters: Vec<NamedCluster>,
     /// The users with their credentials, each under a name.
-    #[serde(rename = "users", default, deserialize_with = "null_as_empty")]
+    #[serde(rename = "users")]
     pub auth_infos: Vec<NamedAuthInfo>,
     /// The contexts, each under a name.
-    #[serde(default, deserialize_with = "null_as_empty")]
     pub contexts: Vec<NamedContext>,
     /// Name of the context that is used by default.
     #[serde(rename = "current-context", skip_serializing_if = "Option::is_none")]
@@ -63,10 +60,10 @@ impl fmt::Debug for Kubeconfig {
 }
 
 /// The `preferences` of a kubeconfig.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct Preferences {
     /// Whether a command line tool may print colors.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "colors")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub colors: Option<bool>,
     /// Data of other tools.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -87,7 +84,7 @@ impl fmt::Debug for Preferences {
 }
 
 /// A cluster under the name by which contexts refer to it.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct NamedCluster {
     /// The name.
     pub name: String,
@@ -110,18 +107,13 @@ impl fmt::Debug for NamedCluster {
 }
 
 /// How to connect to a cluster, and how to verify its server.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct Cluster {
     /// URL of the API server, such as `https://host:6443`, with or without a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Accept any server certificate. Insecure: anyone between client and server can read and change the traffic.
-    #[serde(
-        rename = "insecure-skip-tls-verify",
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "insecure_skip_tls_verify"
-    )]
+    #[serde(rename = "insecure-skip-tls-verify", skip_serializing_if = "Option::is_none")]
     pub insecure_skip_tls_verify: Option<bool>,
     /// File with the CA certificates to trust, PEM.
     #[serde(rename = "certificate-authority", skip_serializing_if = "Option::is_none")]
@@ -133,12 +125,7 @@ pub struct Cluster {
     #[serde(rename = "proxy-url", skip_serializing_if = "Option::is_none")]
     pub proxy_url: Option<String>,
     /// Do not request compressed responses.
-    #[serde(
-        rename = "disable-compression",
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "disable_compression"
-    )]
+    #[serde(rename = "disable-compression", skip_serializing_if = "Option::is_none")]
     pub disable_compression: Option<bool>,
     /// Name to expect in the server's certificate instead of the URL's host.
     #[serde(rename = "tls-server-name", skip_serializing_if = "Option::is_none")]
@@ -169,7 +156,7 @@ impl fmt::Debug for Cluster {
 }
 
 /// A user under the name by which contexts refer to it.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct NamedAuthInfo {
     /// The name.
     pub name: String,
@@ -192,7 +179,7 @@ impl fmt::Debug for NamedAuthInfo {
 }
 
 /// A context under its name.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct NamedContext {
     /// The name.
     pub name: String,
@@ -215,7 +202,7 @@ impl fmt::Debug for NamedContext {
 }
 
 /// A cluster, a user, and the default namespace.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize)]
 pub struct Context {
     /// Name of the cluster.
     pub cluster: String,
@@ -242,16 +229,4 @@ impl fmt::Debug for Context {
             .field("other", &Keys(&self.other))
             .finish()
     }
-}
-
-fn colors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
-    yaml_bool("colors", deserializer)
-}
-
-fn insecure_skip_tls_verify<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
-    yaml_bool("insecure-skip-tls-verify", deserializer)
-}
-
-fn disable_compression<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
-    yaml_bool("disable-compression", deserializer)
 }
