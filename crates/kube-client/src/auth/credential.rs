@@ -1,6 +1,6 @@
 //! Which of a user's credentials is used.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use http::HeaderValue;
@@ -11,6 +11,7 @@ use super::exec::ExecPlugin;
 use super::gcp::Gcp;
 use super::header::{basic, bearer};
 use super::refreshing::{RefreshingCredential, Source};
+use super::settings;
 use super::token_file::TokenFile;
 use crate::config::{AuthProviderConfig, Config, credentials_of};
 use crate::tls::IdentityProvider;
@@ -65,10 +66,8 @@ impl Credential {
 }
 
 fn from_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Credential, AuthError> {
-    let settings = || {
-        let sorted: BTreeMap<_, _> = provider.config.iter().collect();
-        format!("{} {sorted:?} {:?}", provider.name, config.exec_timeout)
-    };
+    let settings =
+        || format!("{} {:?} {:?}", provider.name, settings::sorted(&provider.config), config.exec_timeout);
     match provider.name.as_str() {
         "oidc" => oidc(provider, &settings()),
         "gcp" => shared(&settings(), || {

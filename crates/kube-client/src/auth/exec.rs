@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::AuthError;
 use super::cache::{FetchedCredential, refresh_time};
 use super::header::bearer;
+use super::settings;
 use super::subprocess::{Subprocess, redacted};
 use crate::config::record::{self, DataType, Field, Fields, Record, RecordType, UnknownKeys};
 use crate::config::{
@@ -148,7 +149,7 @@ impl ExecPlugin {
     /// A key that is equal for plugins with equal settings.
     pub(super) fn settings(&self) -> Result<String, AuthError> {
         let variables = self.config.env.iter().flatten();
-        let variables: Vec<BTreeMap<_, _>> = variables.map(|variable| variable.iter().collect()).collect();
+        let variables: Vec<BTreeMap<_, _>> = variables.map(settings::sorted).collect();
         let rest = ExecConfig { env: None, ..self.config.clone() };
         let settings = (&rest, variables, &rest.cluster, &rest.drop_env);
         let settings = serde_json::to_string(&settings).map_err(AuthError::AuthExecSerialize)?;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use http::{Request, Response};
 use hyper_util::rt::TokioExecutor;
 use jiff::Timestamp;
@@ -132,7 +133,7 @@ impl Client {
     /// # Errors
     /// If there is no configuration, or it cannot be used. No connection is opened yet.
     pub async fn try_default() -> Result<Self, Error> {
-        Self::try_from(Config::infer().await.map_err(Error::InferConfig)?)
+        inferred().await
     }
 
     /// The default namespace of requests.
@@ -204,6 +205,11 @@ impl TryFrom<Kubeconfig> for Client {
     fn try_from(kubeconfig: Kubeconfig) -> Result<Self, Error> {
         Self::try_from(Config::try_from(kubeconfig)?)
     }
+}
+
+/// The future is boxed, so that it is compiled here and not in the program: it contains the decoding of kubeconfigs.
+fn inferred() -> BoxFuture<'static, Result<Client, Error>> {
+    Box::pin(async { Client::try_from(Config::infer().await.map_err(Error::InferConfig)?) })
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use futures::FutureExt;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
+use super::task;
+
 /// How many bytes, or else texts, a task decodes: some hundred microseconds of work, far more than a task costs.
 pub(super) const BATCH_BYTES: usize = 128 << 10;
 const BATCH_TEXTS: usize = 512;
@@ -220,7 +222,7 @@ impl<D: Decode> Decoding<D> {
         let (sender, values) = oneshot::channel();
         let batch = Arc::new(Mutex::new(Some(batch)));
         let decoding = Self { batch: Arc::clone(&batch), values };
-        runtime.spawn(async move {
+        let decode = async move {
             let Some(batch) = take(&batch) else { return };
             let mut values = Vec::with_capacity(batch.texts.len());
             for text in batch.texts {
@@ -231,7 +233,8 @@ impl<D: Decode> Decoding<D> {
             }
             // Fails if the reader was dropped.
             let _ = sender.send(values);
-        });
+        };
+        task::spawn(runtime, decode.boxed());
         decoding
     }
 }

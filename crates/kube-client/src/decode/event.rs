@@ -5,9 +5,8 @@ use std::marker::PhantomData;
 
 use kube_core::watch::{Bookmark, EventField, EventType};
 use kube_core::{Status, WatchEvent};
+use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::array_lengths::ArrayLengths;
@@ -97,19 +96,29 @@ fn event_of<'de, K: DeserializeOwned, A: MapAccess<'de>>(
     map.next_value().map(change)
 }
 
-// By way of a value, whose errors contain no position: it would be that within the object.
-
 fn bookmark(object: &RawValue) -> Result<Bookmark, serde_json::Error> {
-    Value::deserialize(object).and_then(serde_json::from_value)
+    from_slice(object)
 }
 
 fn status(object: &RawValue) -> Result<Box<Status>, serde_json::Error> {
-    Value::deserialize(object).and_then(serde_json::from_value)
+    from_slice(object)
+}
+
+/// Decodes by the code that also decodes responses. Errors have no position: it would be that within the object.
+fn from_slice<T: DeserializeOwned>(object: &RawValue) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(object.get().as_bytes()).map_err(without_position)
+}
+
+fn without_position(err: serde_json::Error) -> serde_json::Error {
+    let (line, column) = (err.line(), err.column());
+    let text = err.to_string();
+    let text = text.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&text);
+    serde_json::Error::custom(text)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

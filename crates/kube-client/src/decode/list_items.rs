@@ -4,10 +4,11 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use futures::Stream;
+use futures::{FutureExt, Stream};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube_core::DeserializeGuard;
 use serde::de::DeserializeOwned;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tracing::Instrument;
@@ -17,6 +18,7 @@ use super::item_decoder::ItemDecoder;
 use super::items::RawItem;
 use super::known::KnownObjects;
 use super::list::ListBody;
+use super::task;
 use crate::error::Error;
 
 /// The items of a list in their order, then its metadata. An error is the last part. For the watcher of `kube-runtime`.
@@ -90,8 +92,7 @@ impl<K: DeserializeOwned + Send + 'static> ListItems<K> {
         by: DecodeBy,
     ) -> Result<Self, Error> {
         let decoder = body.decoder().await?;
-        let (sender, received) = mpsc::unbounded_channel();
-        let receiving = tokio::spawn(receive(body, sender).in_current_span()).abort_handle();
+        let (received, receiving) = start_receiving(body);
         let items = Batches::new(KnownItemDecoder { known, decoder }, by);
         Ok(Self { items, received, end: End::NotReceived, receiving })
     }
@@ -146,6 +147,13 @@ impl fmt::Debug for Received {
             Self::End(_) => "End",
         })
     }
+}
+
+/// Starts the task that receives the list. It does not depend on the type of the objects, so that it is compiled once.
+fn start_receiving(body: ListBody) -> (mpsc::UnboundedReceiver<Received>, AbortHandle) {
+    let (sender, received) = mpsc::unbounded_channel();
+    let receiving = receive(body, sender).in_current_span();
+    (received, task::spawn(&Handle::current(), receiving.boxed()).abort_handle())
 }
 
 /// Receives the whole list. Ends early if the `ListItems` was dropped.

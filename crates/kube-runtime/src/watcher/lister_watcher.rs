@@ -1,6 +1,6 @@
 //! List and watch requests for one collection.
 
-use futures::{StreamExt, stream::BoxStream};
+use futures::{StreamExt, future::BoxFuture, stream::BoxStream};
 use kube_client::{
     Api, Client, Error,
     client::{DecodeBy, KnownObjects, ListResponse, Prune, ReceivedBytes},
@@ -75,24 +75,30 @@ impl ListerWatcher {
     }
 
     pub(super) async fn list<K: Watchable>(&self, params: &ListParams) -> Result<ListResponse, Error> {
-        let request = if self.requests_metadata::<K>() {
-            self.request.list_metadata(params)
-        } else {
-            self.request.list(params)
-        };
-        let mut request = request.map_err(Error::BuildRequest)?;
-        request.extensions_mut().insert(self.prune.clone());
-        request.extensions_mut().insert(self.received.clone());
-        self.client.open_list(request).await
+        self.list_as(self.requests_metadata::<K>(), params).await
+    }
+
+    /// The future is boxed, so that it is compiled here once, and not for each type.
+    fn list_as(&self, metadata: bool, params: &ListParams) -> BoxFuture<'_, Result<ListResponse, Error>> {
+        let request = if metadata { self.request.list_metadata(params) } else { self.request.list(params) };
+        Box::pin(async move {
+            let mut request = request.map_err(Error::BuildRequest)?;
+            request.extensions_mut().insert(self.prune.clone());
+            request.extensions_mut().insert(self.received.clone());
+            self.client.open_list(request).await
+        })
     }
 
     /// The `resourceVersion` that the server's storage has reached; empty if the server sends none.
     ///
     /// Costs the server the metadata of one object. The request has no selectors: with them the server would have to search.
-    pub(super) async fn current_version(&self) -> Result<String, Error> {
-        let one_object = ListParams { limit: Some(1), ..ListParams::default() };
-        let request = self.request.list_metadata(&one_object).map_err(Error::BuildRequest)?;
-        Ok(self.client.request::<ListHead>(request).await?.metadata.resource_version)
+    /// The future is boxed, so that it is compiled here once, and not in each program.
+    pub(super) fn current_version(&self) -> BoxFuture<'_, Result<String, Error>> {
+        Box::pin(async {
+            let one_object = ListParams { limit: Some(1), ..ListParams::default() };
+            let request = self.request.list_metadata(&one_object).map_err(Error::BuildRequest)?;
+            Ok(self.client.request::<ListHead>(request).await?.metadata.resource_version)
+        })
     }
 
     /// In the list that begins a streaming list, objects of `known` are not decoded.

@@ -2,7 +2,7 @@
 
 use super::lister_watcher::{ListerWatcher, Watchable};
 use crate::task::CancelableJoinHandle;
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt, future::BoxFuture};
 use kube_client::{
     Error,
     client::{DecodeBy, KnownObjects, ListItems, ListPart},
@@ -57,7 +57,7 @@ impl<K: Watchable> Pager<K> {
         let (sender, pages) = mpsc::channel(PREFETCH);
         let requests =
             request_pages(params.clone(), self.lister_watcher.clone(), self.known.clone(), by, sender);
-        let task = CancelableJoinHandle::spawn(requests.in_current_span(), &Handle::current());
+        let task = spawn(requests.in_current_span().boxed());
         self.in_flight = Some(InFlight { pages, _task: task });
         match self.receive().await {
             Some(first) => self.begin(first).await,
@@ -103,6 +103,11 @@ impl<K: Watchable> Pager<K> {
     async fn receive(&mut self) -> Option<RequestedPage<K>> {
         self.in_flight.as_mut()?.pages.recv().await
     }
+}
+
+/// Not generic, so that the task is compiled once, and not for each type.
+fn spawn(requests: BoxFuture<'static, ()>) -> CancelableJoinHandle<()> {
+    CancelableJoinHandle::spawn(requests, &Handle::current())
 }
 
 /// Requests page after page, from the one for `params` to the last or to the first that fails. Waits while the channel is full.

@@ -34,7 +34,12 @@ impl Fields {
 
     /// All keys that were not taken, which are the unknown ones.
     pub(crate) fn other(&mut self) -> BTreeMap<String, Value> {
-        std::mem::take(&mut self.0).into_iter().collect()
+        // Not `collect`, which compiles a sort.
+        let mut other = BTreeMap::new();
+        for (key, value) in std::mem::take(&mut self.0) {
+            other.insert(key, value);
+        }
+        other
     }
 }
 

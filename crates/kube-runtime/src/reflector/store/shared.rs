@@ -12,7 +12,7 @@ use crate::reflector::{
 };
 use hashbrown::{HashMap, HashSet};
 use kube_core::Selector;
-use std::{borrow::Borrow, hash::Hash, sync::Arc};
+use std::{borrow::Borrow, cmp::Ordering, hash::Hash, sync::Arc};
 
 /// The shared state.
 ///
@@ -249,7 +249,18 @@ impl ObjectVersion<'_> {
 }
 
 /// Sorts by namespace and name: a hash map's order would not be reproducible in the simulation.
-pub(super) fn sort<K: Lookup>(objects: &mut [Arc<K>]) {
-    objects
-        .sort_unstable_by(|one, other| (one.namespace(), one.name()).cmp(&(other.namespace(), other.name())));
+pub(super) fn sort<K: Lookup>(objects: &mut Vec<Arc<K>>) {
+    let compare = |one: usize, other: usize| {
+        let (one, other) = (&objects[one], &objects[other]);
+        (one.namespace(), one.name()).cmp(&(other.namespace(), other.name()))
+    };
+    let order = sorted_indexes(objects.len(), &compare);
+    *objects = order.into_iter().map(|index| Arc::clone(&objects[index])).collect();
+}
+
+/// Not generic, so that the sort is compiled once, and not for each type.
+fn sorted_indexes(len: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
+    let mut indexes: Vec<usize> = (0..len).collect();
+    indexes.sort_unstable_by(|one, other| compare(*one, *other));
+    indexes
 }

@@ -2,7 +2,7 @@
 
 use crate::{reflector::ObjectKey, version::parse};
 use hashbrown::HashMap;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use tokio::sync::oneshot;
 
 /// The highest known version of each collection that fills a store, and the waits for higher ones.
@@ -366,8 +366,11 @@ impl Collection {
         self.watermark = self.watermark.filter(|_| !opaque);
         self.by_version.clear();
         self.by_object.clear();
-        let all: BTreeMap<u64, Waiter> = std::mem::take(&mut self.waiters).into_iter().collect();
-        for (number, waiter) in all {
+        let mut waiters = std::mem::take(&mut self.waiters);
+        let mut numbers: Vec<u64> = waiters.keys().copied().collect();
+        numbers.sort_unstable(); // a hash map's order would not be reproducible
+        for number in numbers {
+            let Some(waiter) = waiters.remove(&number) else { continue };
             self.index(number, &waiter.key, &waiter.awaited);
             self.waiters.insert(number, waiter);
         }
