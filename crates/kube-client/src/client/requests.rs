@@ -1,7 +1,6 @@
 //! Requests whose response is decoded: as an object, a list, text, a stream, a status or events.
 
 use either::Either;
-use futures::future::BoxFuture;
 use futures::{AsyncBufRead, Stream, TryStream, TryStreamExt};
 use http::header::ACCEPT_ENCODING;
 use http::{HeaderValue, Request};
@@ -286,13 +285,10 @@ impl Client {
         self.send_for_success(request).await
     }
 
-    /// The future is boxed, so that it is compiled here once, and not in each crate that sends a request.
-    fn send_for_success(&self, request: Request<Vec<u8>>) -> BoxFuture<'_, Result<Body, Error>> {
+    async fn send_for_success(&self, request: Request<Vec<u8>>) -> Result<Body, Error> {
         let received = request.extensions().get().cloned();
-        Box::pin(async move {
-            let response = self.send(request.map(Body::from)).await?;
-            Ok(expect_success(response).await?.into_body().counted(received))
-        })
+        let response = self.send(request.map(Body::from)).await?;
+        Ok(expect_success(response).await?.into_body().counted(received))
     }
 }
 
