@@ -27,17 +27,23 @@ use crate::error::{DiscoveryError, Error};
 /// [`DiscoveryError::MissingApiGroup`] if the server has no such group, [`DiscoveryError::EmptyApiGroup`] if it has no versions, or the
 /// error of the first version that cannot be fetched.
 #[inline]
-pub async fn group(client: &Client, apigroup: &str) -> crate::Result<ApiGroup> {
-    let listed = match apigroup {
-        ApiGroup::CORE_GROUP => fetch::list_core(client).await?,
-        _ => fetch::find(client, apigroup)
-            .await?
-            .ok_or_else(|| Error::Discovery(DiscoveryError::MissingApiGroup(apigroup.to_owned())))?,
-    };
-    let (group, errors) = fetch::versions(client, listed).await;
-    match errors.into_iter().next() {
-        Some(err) => Err(err),
-        None => group.ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(apigroup.to_owned()))),
+#[expect(
+    clippy::manual_async_fn,
+    reason = "rustc compiles the body of each public async function, even if it is inline"
+)]
+pub fn group(client: &Client, apigroup: &str) -> impl Future<Output = crate::Result<ApiGroup>> {
+    async move {
+        let listed = match apigroup {
+            ApiGroup::CORE_GROUP => fetch::list_core(client).await?,
+            _ => fetch::find(client, apigroup)
+                .await?
+                .ok_or_else(|| Error::Discovery(DiscoveryError::MissingApiGroup(apigroup.to_owned())))?,
+        };
+        let (group, errors) = fetch::versions(client, listed).await;
+        match errors.into_iter().next() {
+            Some(err) => Err(err),
+            None => group.ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(apigroup.to_owned()))),
+        }
     }
 }
 
@@ -46,10 +52,16 @@ pub async fn group(client: &Client, apigroup: &str) -> crate::Result<ApiGroup> {
 /// # Errors
 /// [`Error::Api`] with code 404 if the server has no such version.
 #[inline]
-pub async fn pinned_group(client: &Client, gv: &GroupVersion) -> crate::Result<ApiGroup> {
-    let version = fetch::version(client, gv.clone()).await?;
-    ApiGroup::new(gv.group.clone(), Some(gv.version.clone()), vec![version])
-        .ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(gv.group.clone())))
+#[expect(
+    clippy::manual_async_fn,
+    reason = "rustc compiles the body of each public async function, even if it is inline"
+)]
+pub fn pinned_group(client: &Client, gv: &GroupVersion) -> impl Future<Output = crate::Result<ApiGroup>> {
+    async move {
+        let version = fetch::version(client, gv.clone()).await?;
+        ApiGroup::new(gv.group.clone(), Some(gv.version.clone()), vec![version])
+            .ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(gv.group.clone())))
+    }
 }
 
 /// Fetches one kind of one version: one request.
@@ -72,13 +84,19 @@ pub async fn pinned_group(client: &Client, gv: &GroupVersion) -> crate::Result<A
 /// # Errors
 /// [`DiscoveryError::MissingKind`] if the version has no such kind, [`Error::Api`] with code 404 if there is no such version.
 #[inline]
-pub async fn pinned_kind(
+#[expect(
+    clippy::manual_async_fn,
+    reason = "rustc compiles the body of each public async function, even if it is inline"
+)]
+pub fn pinned_kind(
     client: &Client,
     gvk: &GroupVersionKind,
-) -> crate::Result<(ApiResource, ApiCapabilities)> {
-    let group = pinned_group(client, &GroupVersion::gv(&gvk.group, &gvk.version)).await?;
-    group.kind_in_version(&gvk.version, &gvk.kind).ok_or_else(|| {
-        let missing = format!("{}/{}", gvk.api_version(), gvk.kind);
-        Error::Discovery(DiscoveryError::MissingKind(missing))
-    })
+) -> impl Future<Output = crate::Result<(ApiResource, ApiCapabilities)>> {
+    async move {
+        let group = pinned_group(client, &GroupVersion::gv(&gvk.group, &gvk.version)).await?;
+        group.kind_in_version(&gvk.version, &gvk.kind).ok_or_else(|| {
+            let missing = format!("{}/{}", gvk.api_version(), gvk.kind);
+            Error::Discovery(DiscoveryError::MissingKind(missing))
+        })
+    }
 }
