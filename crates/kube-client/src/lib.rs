@@ -33,7 +33,7 @@
 //! | `gzip` | compressed responses |
 //! | `metrics` | the `rest_client_*` metrics |
 //! | `unstable-client` | objects by scope or by reference, without an `Api` |
-//! | `hyper-util-tracing` | `tracing` events of the connection pool |
+//! | `hyper-util-tracing` | `tracing` events of TCP connections |
 
 #[cfg(all(
     any(feature = "oidc", feature = "oauth"),

@@ -27,7 +27,7 @@
 //! | `operator` | `operator`: manager, health, metrics endpoint, webhooks; also `runtime`, `admission`, `metrics` | |
 //! | `admission` | `core::admission`: admission reviews | |
 //! | `cel` | `core::cel`: evaluates the validation rules of a custom resource without a server | |
-//! | `hyper-util-tracing` | `tracing` events of the HTTP connection pool | |
+//! | `hyper-util-tracing` | `tracing` events of TCP connections | |
 //! | `unstable-client` | `client::scope`, `Client::get`, `Client::list`, `Client::fetch` | |
 //! | `unstable-runtime` | `runtime`; what it enables in kube 5.0 is always available | |
 //! | `unstable-runtime-subscribe` | as `unstable-runtime` | |

@@ -5,6 +5,7 @@ mod boxed;
 mod deadline;
 mod tcp;
 // Requests over them, and the tasks that drive them.
+mod error;
 mod extensions;
 mod http1;
 mod http2;

@@ -6,16 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
-use http::{Request, Uri};
+use http::Request;
 use http_body::Body;
 use hyper_util::client::legacy::connect::Connection as _;
 use hyper_util::rt::TokioIo;
 use tower::{BoxError, ServiceExt};
 
 use super::deadline::ServerConnector;
-use super::http1::{Http1Client, pooled};
+use super::http1::{Http1Client, Http1Connector};
 use super::http2::{Http2Connection, MAX_STREAMS, ResponseFuture, Slot, StreamSlots};
-use super::spawn::Spawn;
 
 /// Sends requests over the first HTTP/2 connection that has a free slot and is not busy, and opens another one when none has any.
 ///
@@ -29,12 +28,10 @@ use super::spawn::Spawn;
 ///
 /// When `epoch` returns a new value, new requests use new connections; requests in flight finish on the old ones.
 pub(super) struct Pool<B> {
-    server: Uri,
     /// Offers HTTP/2 and HTTP/1.1.
     connector: ServerConnector,
     /// Offers HTTP/1.1 only: for further connections to a server that chose it.
-    http1_connector: ServerConnector,
-    spawn: Spawn,
+    http1: Http1Connector,
     epoch: Box<dyn Fn() -> u64 + Send + Sync>,
     state: Mutex<PoolState<B>>,
 }
@@ -109,13 +106,12 @@ where
 {
     /// Opens no connection yet.
     pub(super) fn new(
-        server: Uri,
-        [connector, http1_connector]: [ServerConnector; 2],
-        spawn: Spawn,
+        connector: ServerConnector,
+        http1: Http1Connector,
         epoch: Box<dyn Fn() -> u64 + Send + Sync>,
     ) -> Self {
         let state = Mutex::new(PoolState::empty(epoch()));
-        Self { server, connector, http1_connector, spawn, epoch, state }
+        Self { connector, http1, epoch, state }
     }
 
     /// Sends the request if a connection is open.
@@ -131,7 +127,7 @@ where
         }
         if state.is_overloaded() {
             let (connecting, _) = self.add_connection(&mut state);
-            (self.spawn)(connecting.map(drop).boxed());
+            (self.http1.spawn)(connecting.map(drop).boxed());
         }
         if let Some((connection, slot)) = state.least_busy() {
             return Checkout::Sent(connection.send(request, slot));
@@ -154,15 +150,16 @@ where
     }
 
     fn open(&self, slots: Arc<StreamSlots>) -> Connecting<B> {
-        let connecting = self.connector.clone().oneshot(self.server.clone()).boxed();
-        let (http1_connector, spawn) = (self.http1_connector.clone(), Arc::clone(&self.spawn));
+        let http1 = self.http1.clone();
+        let connecting = self.connector.clone().oneshot(http1.server.clone()).boxed();
         let connecting = async move {
             let io = connecting.await.map_err(ConnectFailed::new)?;
-            if !io.connected().is_negotiated_h2() {
-                return Ok(Established::Http1(Arc::new(pooled(io, http1_connector, &spawn))));
-            }
-            let connection = Http2Connection::open(TokioIo::new(io), slots, &spawn).await;
-            connection.map(Established::Http2).map_err(ConnectFailed::new)
+            let established = if io.connected().is_negotiated_h2() {
+                Http2Connection::open(TokioIo::new(io), slots, &http1.spawn).await.map(Established::Http2)
+            } else {
+                Http1Client::open(io, http1).await.map(|client| Established::Http1(Arc::new(client)))
+            };
+            established.map_err(ConnectFailed::new)
         };
         connecting.boxed().shared()
     }

@@ -6,20 +6,19 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, TryFutureExt};
 use http::header::UPGRADE;
 use http::{Request, Response, Uri, Version};
 use http_body::Body;
 use http_body_util::Either;
-use hyper_util::client::legacy::Client;
 use tower::BoxError;
 use tower_service::Service;
 
 use super::deadline::ServerConnector;
 use super::extensions::{FreshConnection, NegotiatedVersion};
-use super::http1::{self, PrimedConnector, unpooled};
-use super::http2;
+use super::http1::{Http1Body, Http1Connector};
+use super::http2::{self, Http2Body};
 use super::pool::{Checkout, Pool};
 use super::spawn::Spawn;
 
@@ -30,7 +29,8 @@ pub(crate) struct Transport<B>(Arc<Inner<B>>);
 
 struct Inner<B> {
     pool: Pool<B>,
-    unpooled: Client<PrimedConnector, B>,
+    /// For requests that do not share a connection.
+    http1: Http1Connector,
 }
 
 impl<B> Clone for Transport<B> {
@@ -50,14 +50,14 @@ where
         spawn: Spawn,
         epoch: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Self {
-        let unpooled = unpooled(http1_connector.clone(), &spawn);
-        let pool = Pool::new(server, [connector, http1_connector], spawn, Box::new(epoch));
-        Self(Arc::new(Inner { pool, unpooled }))
+        let http1 = Http1Connector { server, connector: http1_connector, spawn };
+        let pool = Pool::new(connector, http1.clone(), Box::new(epoch));
+        Self(Arc::new(Inner { pool, http1 }))
     }
 }
 
 /// The body of a response.
-pub(super) type ResponseBody = Either<http2::Http2Body, Either<http1::Http1Body, hyper::body::Incoming>>;
+pub(super) type ResponseBody = Either<Http2Body, Http1Body>;
 
 impl<B> Service<Request<B>> for Transport<B>
 where
@@ -76,10 +76,8 @@ where
         let fresh = request.extensions().get::<FreshConnection>().is_some();
         if fresh || request.headers().contains_key(UPGRADE) {
             NegotiatedVersion::record(&request, Version::HTTP_11);
-            let response = self.0.unpooled.request(request);
-            return TransportFuture::Waiting(
-                async move { Ok(response.await?.map(|body| Either::Right(Either::Right(body)))) }.boxed(),
-            );
+            let response = self.0.http1.send_alone(request);
+            return TransportFuture::Waiting(response.map_ok(|response| response.map(Either::Right)).boxed());
         }
         match self.0.pool.send(request) {
             Checkout::Sent(response) => TransportFuture::Sent(response),
@@ -109,7 +107,7 @@ where
             Checkout::Sent(response) => return Ok(response.await?.map(Either::Left)),
             Checkout::Http1(client, request) => {
                 NegotiatedVersion::record(&request, Version::HTTP_11);
-                return Ok(client.request(request).await?.map(|body| Either::Right(Either::Left(body))));
+                return Ok(client.request(request).await?.map(Either::Right));
             }
             Checkout::Connecting(connecting, slot, request) => {
                 connecting.await?;

@@ -8,6 +8,7 @@ use tower::BoxError;
 
 use super::keepalive::DETECTION_TIME;
 use super::slots::StreamSlots;
+use crate::transport::error::ConnectionFailed;
 
 /// The server reports that it has not processed the request, so any request can be sent again (RFC 9113, 8.7).
 #[derive(Debug, Error)]
@@ -20,11 +21,6 @@ impl NotProcessed {
         Self(Reason::REFUSED_STREAM.into())
     }
 }
-
-/// The server may have processed the request.
-#[derive(Debug, Error)]
-#[error("the connection to the server failed")]
-struct ConnectionFailed(#[source] BoxError);
 
 /// The server has not acknowledged a ping.
 pub(super) fn unresponsive() -> BoxError {

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::{Response, Uri};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tower::BoxError;
 
@@ -113,6 +116,128 @@ async fn concurrent_requests_use_separate_connections() {
     let responses = futures::future::join_all((0..8).map(|_| client.get("/x"))).await;
     assert!(responses.iter().all(Result::is_ok));
     assert!((2..=8).contains(&client.connections()), "{}", client.connections());
+}
+
+#[tokio::test]
+async fn a_request_on_a_connection_that_the_server_closed_is_sent_over_another_one() {
+    let client = TestClient::new(MemoryIo::http1, |_, io| serve(io, 1));
+    for expected in 1..=5 {
+        whole_text(&client).await;
+        assert_eq!(client.connections(), expected);
+    }
+}
+
+async fn whole_text(client: &TestClient) {
+    let response = client.get("/version").await.unwrap();
+    assert_eq!(text(response).await.unwrap(), "GET /version HTTP/1.1");
+}
+
+/// A client, and the number of its connections that are closed.
+fn counting_closed() -> (TestClient, Arc<AtomicUsize>) {
+    let closed = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&closed);
+    let client = TestClient::new(MemoryIo::http1, move |_, io| {
+        let counter = Arc::clone(&counter);
+        async move {
+            serve(io, 100).await;
+            counter.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    (client, closed)
+}
+
+#[tokio::test(start_paused = true)]
+async fn idle_connections_close_after_90_seconds() {
+    let (client, closed) = counting_closed();
+    futures::join!(whole_text(&client), whole_text(&client), whole_text(&client));
+    let opened = client.connections();
+    assert!(opened >= 2, "{opened}");
+    for _ in 0..3 {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        whole_text(&client).await;
+    }
+    // The one that is used stays open.
+    assert_eq!((client.connections(), closed.load(Ordering::SeqCst)), (opened, opened - 1));
+    tokio::time::sleep(Duration::from_secs(89)).await;
+    assert_eq!(closed.load(Ordering::SeqCst), opened - 1);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(closed.load(Ordering::SeqCst), opened);
+    for _ in 0..2 {
+        whole_text(&client).await;
+        tokio::time::sleep(Duration::from_secs(91)).await;
+    }
+    assert_eq!((client.connections(), closed.load(Ordering::SeqCst)), (opened + 2, opened + 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn idle_connections_close_with_the_client() {
+    let (client, closed) = counting_closed();
+    whole_text(&client).await;
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    assert!(tasks() > 0);
+    drop(client);
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!((closed.load(Ordering::SeqCst), tasks()), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_does_not_wait_for_a_new_connection_if_another_becomes_idle() {
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let (opens, may_open) = tokio::sync::watch::channel(false);
+    let connector = |counter: Arc<AtomicUsize>| {
+        boxed(tower::service_fn(move |_: Uri| {
+            let (first, mut may_open) = (counter.fetch_add(1, Ordering::SeqCst) == 0, may_open.clone());
+            async move {
+                let (near, far) = tokio::io::duplex(1 << 16);
+                if !first {
+                    let _ = may_open.wait_for(|may_open| *may_open).await;
+                }
+                tokio::spawn(respond_without_body_to_quiet(far));
+                Ok::<_, BoxError>(MemoryIo::http1(near))
+            }
+        }))
+    };
+    let connector = connector(Arc::clone(&attempts));
+    let client = TestClient::with_connectors([connector.clone(), connector], attempts);
+    whole(&client).await;
+    let busy = client.get("/x").await.unwrap();
+    let waiting = async { tokio::time::timeout(Duration::from_secs(9), whole(&client)).await.unwrap() };
+    futures::join!(waiting, async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(text(busy).await.unwrap(), "!");
+    });
+    assert_eq!(client.connections(), 2);
+    // The connection that came too late is used by the next requests.
+    opens.send_replace(true);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let held = [client.get("/quiet").await.unwrap(), client.get("/quiet").await.unwrap()];
+    assert_eq!((held.len(), client.connections()), (2, 2));
+}
+
+/// The server responds before it has received the body of the request.
+#[tokio::test(start_paused = true)]
+async fn a_connection_is_not_reused_while_its_request_is_being_sent() {
+    let client = TestClient::new(MemoryIo::http1, |_, mut io| async move {
+        let mut request = Vec::new();
+        while !request.ends_with(b"\r\n\r\n") {
+            request.push(io.read_u8().await.unwrap());
+        }
+        io.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        while request.starts_with(b"POST") && !request.ends_with(b"\r\n0\r\n\r\n") {
+            request.push(io.read_u8().await.unwrap());
+        }
+        serve(io, 100).await;
+    });
+    let (sends, body) = futures::channel::mpsc::unbounded::<Result<Frame<Bytes>, std::io::Error>>();
+    let request = http::Request::post("https://h/x").body(StreamBody::new(body).boxed_unsync()).unwrap();
+    assert_eq!(text(client.send(request).await.unwrap()).await.unwrap(), "");
+    assert_eq!(text(client.get("/x").await.unwrap()).await.unwrap(), "");
+    assert_eq!(client.connections(), 2);
+    sends.unbounded_send(Ok(Frame::data(Bytes::from_static(b"late")))).unwrap();
+    drop(sends);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let responses = [client.get("/x").await.unwrap(), client.get("/x").await.unwrap()];
+    assert_eq!((responses.len(), client.connections()), (2, 2));
 }
 
 #[tokio::test]
