@@ -26,11 +26,11 @@ use crate::error::{DiscoveryError, Error};
 /// # Errors
 /// [`DiscoveryError::MissingApiGroup`] if the server has no such group, [`DiscoveryError::EmptyApiGroup`] if it has no versions, or the
 /// error of the first version that cannot be fetched.
-#[inline]
 #[expect(
     clippy::manual_async_fn,
     reason = "rustc compiles the body of each public async function, even if it is inline"
 )]
+#[inline]
 pub fn group(client: &Client, apigroup: &str) -> impl Future<Output = crate::Result<ApiGroup>> {
     async move {
         let listed = match apigroup {
@@ -51,11 +51,11 @@ pub fn group(client: &Client, apigroup: &str) -> impl Future<Output = crate::Res
 ///
 /// # Errors
 /// [`Error::Api`] with code 404 if the server has no such version.
-#[inline]
 #[expect(
     clippy::manual_async_fn,
     reason = "rustc compiles the body of each public async function, even if it is inline"
 )]
+#[inline]
 pub fn pinned_group(client: &Client, gv: &GroupVersion) -> impl Future<Output = crate::Result<ApiGroup>> {
     async move {
         let version = fetch::version(client, gv.clone()).await?;
@@ -83,11 +83,11 @@ pub fn pinned_group(client: &Client, gv: &GroupVersion) -> impl Future<Output = 
 ///
 /// # Errors
 /// [`DiscoveryError::MissingKind`] if the version has no such kind, [`Error::Api`] with code 404 if there is no such version.
-#[inline]
 #[expect(
     clippy::manual_async_fn,
     reason = "rustc compiles the body of each public async function, even if it is inline"
 )]
+#[inline]
 pub fn pinned_kind(
     client: &Client,
     gvk: &GroupVersionKind,
