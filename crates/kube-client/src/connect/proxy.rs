@@ -42,7 +42,7 @@ mod http_connect {
     ) -> Result<BoxConnector, ConnectError> {
         let (to_proxy, port) = if is_https(proxy) {
             let backend = backend.ok_or(ConnectError::TlsRequired)?;
-            (with_tls(backend, config, tcp_connector(), &Peer::Proxy, Alpn::Http1)?, 443)
+            (with_tls(backend, config, boxed(tcp_connector()), &Peer::Proxy, Alpn::Http1)?, 443)
         } else {
             (boxed(tcp_connector()), 80)
         };

@@ -18,12 +18,12 @@ pub(crate) fn server_connector(
         true => Some(backend.ok_or(ConnectError::TlsRequired)?),
         false => None,
     };
-    match (&config.proxy_url, server_tls) {
-        (None, None) => Ok(boxed(tcp_connector())),
-        (None, Some(tls)) => Ok(with_tls(tls, config, tcp_connector(), peer, alpn)?),
-        (Some(proxy), None) => proxy_connector(proxy, backend, config),
-        (Some(proxy), Some(tls)) => {
-            Ok(with_tls(tls, config, proxy_connector(proxy, backend, config)?, peer, alpn)?)
-        }
+    let connector = match &config.proxy_url {
+        None => boxed(tcp_connector()),
+        Some(proxy) => proxy_connector(proxy, backend, config)?,
+    };
+    match server_tls {
+        None => Ok(connector),
+        Some(tls) => Ok(with_tls(tls, config, connector, peer, alpn)?),
     }
 }

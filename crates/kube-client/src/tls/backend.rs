@@ -9,7 +9,7 @@ use super::openssl_tls;
 use super::rustls_tls;
 use super::{Alpn, Peer, TlsError};
 use crate::config::Config;
-use crate::transport::{BoxConnector, Connector};
+use crate::transport::BoxConnector;
 
 /// A TLS library of this build.
 #[derive(Clone, Copy, Debug)]
@@ -35,10 +35,10 @@ impl Backend {
 }
 
 /// Adds TLS to the https connections of `connector`; http URLs stay without.
-pub(crate) fn with_tls<C: Connector>(
+pub(crate) fn with_tls(
     backend: Backend,
     config: &Config,
-    connector: C,
+    connector: BoxConnector,
     peer: &Peer,
     alpn: Alpn,
 ) -> Result<BoxConnector, TlsError> {

@@ -18,7 +18,9 @@ mod tests;
 
 #[cfg(feature = "openssl-tls")]
 pub(crate) use boxed::BoxIo;
-pub(crate) use boxed::{BoxConnector, Connector, boxed};
+#[cfg(any(feature = "http-proxy", feature = "socks5"))]
+pub(crate) use boxed::Connector;
+pub(crate) use boxed::{BoxConnector, boxed};
 pub(crate) use deadline::DeadlineConnector;
 pub(crate) use extensions::{FreshConnection, NegotiatedVersion};
 pub(crate) use http2::NotProcessed;

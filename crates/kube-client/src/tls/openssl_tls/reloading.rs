@@ -13,15 +13,15 @@ use super::https::https_connector;
 use crate::config::Config;
 use crate::tls::file_version::FileVersion;
 use crate::tls::{Alpn, IdentityEpoch, Peer, TlsError};
-use crate::transport::{BoxConnector, BoxIo, Connector, boxed};
+use crate::transport::{BoxConnector, BoxIo, boxed};
 
 /// Adds TLS to the https connections of `connector`; http URLs stay without.
 ///
 /// hyper-openssl caches TLS sessions. A resumed session keeps the client certificate that it started with and does not verify the
 /// server's certificate again, so the connector is rebuilt when either changes.
-pub(crate) fn reloading_connector<C: Connector>(
+pub(crate) fn reloading_connector(
     config: &Config,
-    connector: C,
+    connector: BoxConnector,
     peer: &Peer,
     alpn: Alpn,
 ) -> Result<BoxConnector, TlsError> {
