@@ -1,6 +1,7 @@
 //! Keys that are due: two lanes, first in, first out in each; neither lane starves.
 
 use std::collections::BTreeMap;
+use tokio::time::Instant;
 
 /// After this many changes in a row, a waiting background key goes first, so that changes cannot starve the background.
 const MAX_CONSECUTIVE_CHANGES: u32 = 7;
@@ -14,11 +15,30 @@ pub(crate) enum Priority {
     Change,
 }
 
+/// Keys in the order in which they are taken. One type for keys that are due and for those that are not, since each type of map is
+/// compiled into each program.
+pub(super) type Waiting<K> = BTreeMap<Position, K>;
+
+/// A place among keys that wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Position {
+    /// When the key becomes due; `None` in a lane.
+    pub(super) due: Option<Instant>,
+    /// Keeps keys in push order.
+    pub(super) sequence: u64,
+}
+
+impl Position {
+    fn in_lane(sequence: u64) -> Self {
+        Self { due: None, sequence }
+    }
+}
+
 /// The two lanes. A sequence number identifies each key in them. All operations cost O(log n).
 #[derive(Debug)]
 pub(super) struct PriorityLanes<K> {
-    changes: BTreeMap<u64, K>,
-    background: BTreeMap<u64, K>,
+    changes: Waiting<K>,
+    background: Waiting<K>,
     next_sequence: u64,
     /// How many changes were taken since the last background key, while background keys were waiting.
     consecutive_changes: u32,
@@ -26,25 +46,20 @@ pub(super) struct PriorityLanes<K> {
 
 impl<K> PriorityLanes<K> {
     pub(super) fn new() -> Self {
-        Self {
-            changes: BTreeMap::new(),
-            background: BTreeMap::new(),
-            next_sequence: 0,
-            consecutive_changes: 0,
-        }
+        Self { changes: Waiting::new(), background: Waiting::new(), next_sequence: 0, consecutive_changes: 0 }
     }
 
     /// Appends `key` to its lane. Returns the sequence number for [`PriorityLanes::remove`].
     pub(super) fn push(&mut self, key: K, priority: Priority) -> u64 {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
-        self.lane(priority).insert(sequence, key);
+        self.lane(priority).insert(Position::in_lane(sequence), key);
         sequence
     }
 
     /// Removes a key from its lane.
     pub(super) fn remove(&mut self, priority: Priority, sequence: u64) -> Option<K> {
-        self.lane(priority).remove(&sequence)
+        self.lane(priority).remove(&Position::in_lane(sequence))
     }
 
     /// Removes and returns the first key for which `allowed` holds. Keys that are skipped keep their positions.
@@ -54,8 +69,8 @@ impl<K> PriorityLanes<K> {
         } else {
             [Priority::Background, Priority::Change]
         };
-        let first = |lane: &BTreeMap<u64, K>| {
-            lane.iter().find(|(_, key)| allowed(key)).map(|(sequence, _)| *sequence)
+        let first = |lane: &Waiting<K>| {
+            lane.iter().find(|(_, key)| allowed(key)).map(|(position, _)| position.sequence)
         };
         let (priority, sequence) =
             order.into_iter().find_map(|priority| Some((priority, first(self.lane(priority))?)))?;
@@ -77,7 +92,7 @@ impl<K> PriorityLanes<K> {
         [&self.changes, &self.background].into_iter().filter_map(|lane| Some(lane.first_key_value()?.1))
     }
 
-    fn lane(&mut self, priority: Priority) -> &mut BTreeMap<u64, K> {
+    fn lane(&mut self, priority: Priority) -> &mut Waiting<K> {
         match priority {
             Priority::Change => &mut self.changes,
             Priority::Background => &mut self.background,

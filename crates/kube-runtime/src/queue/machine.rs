@@ -10,9 +10,9 @@
 //! - Within a priority, keys start in the order in which they became due or were raised to that priority.
 //! - Every operation costs O(log n) or less. A key that neither waits nor runs uses no memory.
 
-use super::lanes::{Priority, PriorityLanes};
+use super::lanes::{Position, Priority, PriorityLanes, Waiting};
 use hashbrown::HashMap;
-use std::{collections::BTreeMap, hash::Hash, time::Duration};
+use std::{hash::Hash, time::Duration};
 use tokio::time::Instant;
 
 /// A queue of keys `K`, each with a payload `P` for the worker.
@@ -22,8 +22,8 @@ use tokio::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Queue<K, P> {
     entries: HashMap<K, Entry<P>>,
-    /// Keys that are not due yet. The sequence number keeps keys with the same due time in push order.
-    delayed: BTreeMap<(Instant, u64), K>,
+    /// Keys that are not due yet.
+    delayed: Waiting<K>,
     /// Keys that are due.
     ready: PriorityLanes<K>,
     running: usize,
@@ -75,7 +75,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
     pub(crate) fn new(limit: u16) -> Self {
         Self {
             entries: HashMap::new(),
-            delayed: BTreeMap::new(),
+            delayed: Waiting::new(),
             ready: PriorityLanes::new(),
             running: 0,
             limit: if limit == 0 { usize::MAX } else { limit.into() },
@@ -96,7 +96,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
             }
             Some(Entry::Delayed { pending, sequence }) => {
                 if due < pending.due {
-                    self.delayed.remove(&(pending.due, sequence));
+                    self.delayed.remove(&Position { due: Some(pending.due), sequence });
                     self.schedule(key, pending.merge(pushed), now);
                 } else {
                     self.entries.insert(key, Entry::Delayed { pending: pending.merge(pushed), sequence });
@@ -170,7 +170,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
 
     /// When the next delayed key becomes due, as of the `now` of the last start. `None` if no key is delayed.
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.delayed.first_key_value().map(|((due, _), _)| *due)
+        self.delayed.first_key_value()?.0.due
     }
 
     /// The numbers of this queue. O(1).
@@ -208,7 +208,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
         } else {
             let sequence = self.next_sequence;
             self.next_sequence += 1;
-            self.delayed.insert((pending.due, sequence), key.clone());
+            self.delayed.insert(Position { due: Some(pending.due), sequence }, key.clone());
             self.entries.insert(key, Entry::Delayed { pending, sequence });
         }
     }
@@ -220,7 +220,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
 
     /// Moves every delayed key that is due to its lane.
     fn promote_due(&mut self, now: Instant) {
-        while let Some(first) = self.delayed.first_entry().filter(|first| first.key().0 <= now) {
+        while let Some(first) = self.delayed.first_entry().filter(|first| first.key().due <= Some(now)) {
             let key = first.remove();
             let Some(Entry::Delayed { pending, .. }) = self.entries.remove(&key) else {
                 unreachable!("invariant: each key in `delayed` has a delayed entry");

@@ -328,17 +328,24 @@ impl<K: Lookup> From<ObjectRef<K>> for ObjectReference {
 
 impl<K: Lookup> fmt::Display for ObjectRef<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", K::kind(&self.dyntype), K::version(&self.dyntype))?;
-        let group = K::group(&self.dyntype);
-        if !group.is_empty() {
-            write!(f, ".{group}")?;
-        }
-        write!(f, "/{}", self.name)?;
-        match &self.namespace {
-            Some(namespace) => write!(f, ".{namespace}"),
-            None => Ok(()),
-        }
+        let kind = [K::kind(&self.dyntype), K::version(&self.dyntype), K::group(&self.dyntype)];
+        write_reference(f, kind.each_ref().map(AsRef::as_ref), &self.name, self.namespace.as_deref())
     }
+}
+
+/// Not generic, so that it is compiled once.
+fn write_reference(
+    f: &mut fmt::Formatter<'_>,
+    [kind, version, group]: [&str; 3],
+    name: &str,
+    namespace: Option<&str>,
+) -> fmt::Result {
+    write!(f, "{kind}.{version}")?;
+    if !group.is_empty() {
+        write!(f, ".{group}")?;
+    }
+    write!(f, "/{name}")?;
+    namespace.map_or(Ok(()), |namespace| write!(f, ".{namespace}"))
 }
 
 impl<K: Lookup + ?Sized> fmt::Debug for ObjectRef<K>

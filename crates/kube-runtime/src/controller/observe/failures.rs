@@ -1,16 +1,15 @@
 //! The objects whose last reconcile failed.
 
 use crate::reflector::ObjectKey;
-use hashbrown::HashMap;
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 use tokio::time::Instant;
 
 /// How many objects are remembered.
 const CAPACITY: usize = 32;
 
-/// The objects that failed most recently. Bounded; no I/O, no clock.
+/// The objects that failed most recently, the last failure last. Bounded; no I/O, no clock.
 #[derive(Debug, Default)]
-pub(super) struct Failures(HashMap<Arc<ObjectKey>, Failure>);
+pub(super) struct Failures(VecDeque<(Arc<ObjectKey>, Failure)>);
 
 /// The last failure of an object.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,26 +24,23 @@ impl Failures {
     /// Remembers the last failure of an object, instead of that of the object that failed longest ago if there are too many.
     #[inline]
     pub(super) fn failed(&mut self, key: Arc<ObjectKey>, failure: Failure) {
-        if self.0.len() >= CAPACITY && !self.0.contains_key(&key) {
-            let oldest = self.0.iter().min_by_key(|(_, failure)| failure.at).map(|(key, _)| Arc::clone(key));
-            oldest.and_then(|key| self.0.remove(&key));
+        self.forget(&key);
+        if self.0.len() == CAPACITY {
+            self.0.pop_front();
         }
-        self.0.insert(key, failure);
+        self.0.push_back((key, failure));
     }
 
     /// The object was reconciled, or is gone.
     #[inline]
     pub(super) fn forget(&mut self, key: &ObjectKey) {
-        self.0.remove(key);
+        self.0.retain(|(failed, _)| **failed != *key);
     }
 
     /// All of them, the most recent failure first.
     #[inline]
     pub(super) fn latest_first(&self) -> Vec<(Arc<ObjectKey>, Failure)> {
-        let mut all: Vec<_> =
-            self.0.iter().map(|(key, failure)| (Arc::clone(key), failure.clone())).collect();
-        all.sort_by(|(key, failure), (other, later)| later.at.cmp(&failure.at).then_with(|| key.cmp(other)));
-        all
+        self.0.iter().rev().cloned().collect()
     }
 }
 

@@ -1,10 +1,10 @@
 //! The names of the running controllers of a process.
 
 use crate::locks::Mutex;
-use std::{collections::BTreeSet, sync::Arc};
+use std::sync::Arc;
 
 /// The names in use.
-static NAMES: Mutex<BTreeSet<Arc<str>>> = Mutex::new(BTreeSet::new());
+static NAMES: Mutex<Vec<Arc<str>>> = Mutex::new(Vec::new());
 
 /// A name that no other running controller of the process has. Free again when it is dropped.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl UniqueName {
             .into_iter()
             .find(|name| !names.contains(name))
             .expect("invariant: a finite number of names is in use");
-        names.insert(Arc::clone(&free));
+        names.push(Arc::clone(&free));
         drop(names);
         if *free != *wanted {
             tracing::warn!(
@@ -44,7 +44,7 @@ impl UniqueName {
 impl Drop for UniqueName {
     #[inline]
     fn drop(&mut self) {
-        NAMES.lock().remove(&self.0);
+        NAMES.lock().retain(|name| *name != self.0);
     }
 }
 
