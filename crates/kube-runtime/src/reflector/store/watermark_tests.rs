@@ -228,6 +228,25 @@ fn a_removed_wait_leaves_nothing() {
     }
 }
 
+#[test]
+fn waits_that_are_given_up_do_not_accumulate() {
+    let mut watermarks = HighWatermarks::default();
+    let wait = |it: &mut HighWatermarks, version: u128| {
+        it.wait(key("x", "a"), state("1", &version.to_string()), |_, _| false).unwrap().0
+    };
+    let kept: Vec<_> = (0..10).map(|version| wait(&mut watermarks, 1000 + version)).collect();
+    for version in 0..100_000 {
+        let given_up = wait(&mut watermarks, 2000 + version);
+        watermarks.remove_waiter(&given_up);
+        drop(watermarks.take_ended());
+    }
+    assert!(watermarks.collections[""].by_version.len() <= 22);
+    watermarks.progress("x", "1004");
+    assert_eq!(watermarks.take_ended().completed.len(), 5);
+    kept.iter().for_each(|id| watermarks.remove_waiter(id));
+    assert!(watermarks.has_no_waiters());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

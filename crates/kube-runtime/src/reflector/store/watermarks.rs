@@ -2,7 +2,8 @@
 
 use crate::{reflector::ObjectKey, version::parse};
 use hashbrown::HashMap;
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use tokio::sync::oneshot;
 
 /// The highest known version of each collection that fills a store, and the waits for higher ones.
@@ -110,8 +111,8 @@ struct Collection {
     opaque: bool,
     lists: ListGenerations,
     waiters: HashMap<u64, Waiter>,
-    /// The waits that the watermark ends, the lowest version first.
-    by_version: BTreeSet<(u128, u64)>,
+    /// The waits that the watermark ends, the lowest version first, and some that have ended otherwise: see `forget_ended`.
+    by_version: BinaryHeap<Reverse<(u128, u64)>>,
     /// The other waits, which an event of their object ends.
     by_object: HashMap<ObjectKey, Vec<u64>>,
 }
@@ -382,7 +383,9 @@ impl Collection {
         }
         let watermark = self.watermark.map_or(version, |watermark| watermark.max(version));
         self.watermark = Some(watermark);
-        while let Some((_, number)) = self.by_version.first().copied().filter(|first| first.0 <= watermark) {
+        while let Some(&Reverse((_, number))) = self.by_version.peek().filter(|first| first.0.0 <= watermark)
+        {
+            self.by_version.pop();
             self.end(number, ended);
         }
     }
@@ -411,8 +414,8 @@ impl Collection {
 
     fn remove(&mut self, number: u64) -> Option<Waiter> {
         let waiter = self.waiters.remove(&number)?;
-        if let Some(version) = self.version_of(&waiter.awaited) {
-            self.by_version.remove(&(version, number));
+        if self.version_of(&waiter.awaited).is_some() {
+            self.forget_ended();
         } else if let Some(same_object) = self.by_object.get_mut(&waiter.key) {
             same_object.retain(|other| *other != number);
             if same_object.is_empty() {
@@ -422,9 +425,16 @@ impl Collection {
         Some(waiter)
     }
 
+    /// Keeps at most two entries for each waiter. O(1) on average: half of the waits have ended since the last time that this did anything.
+    fn forget_ended(&mut self) {
+        if self.by_version.len() > 2 * self.waiters.len() {
+            self.by_version.retain(|Reverse((_, number))| self.waiters.contains_key(number));
+        }
+    }
+
     fn index(&mut self, number: u64, key: &ObjectKey, awaited: &Awaited) {
         match self.version_of(awaited) {
-            Some(version) => drop(self.by_version.insert((version, number))),
+            Some(version) => self.by_version.push(Reverse((version, number))),
             None => self.by_object.entry(key.clone()).or_default().push(number),
         }
     }
