@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use secrecy::SecretString;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::values::{NamedExtension, serialize_base64, serialize_secret};
@@ -172,7 +172,7 @@ impl fmt::Debug for ExecConfig {
 }
 
 /// Whether an exec plugin may ask the user on the terminal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecInteractiveMode {
     /// It never asks, and has no standard input.
     Never,
