@@ -75,6 +75,10 @@ impl Config {
     /// assert_eq!(config.default_namespace, "default");
     /// ```
     pub fn new(cluster_url: Uri) -> Self {
+        Self::with_user(cluster_url, AuthInfo::default())
+    }
+
+    pub(super) fn with_user(cluster_url: Uri, auth_info: AuthInfo) -> Self {
         Self {
             cluster_url,
             default_namespace: DEFAULT_NAMESPACE.to_owned(),
@@ -87,7 +91,7 @@ impl Config {
             reset_reader_on_write: false,
             collect_limit: DEFAULT_COLLECT_LIMIT,
             accept_invalid_certs: false,
-            auth_info: AuthInfo::default(),
+            auth_info,
             exec_timeout: Some(DEFAULT_EXEC_TIMEOUT),
             disable_compression: false,
             proxy_url: None,
@@ -128,7 +132,7 @@ impl Config {
 pub(crate) const MAX_DELAY: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// The default namespace if the context has none.
-pub(super) const DEFAULT_NAMESPACE: &str = "default";
+const DEFAULT_NAMESPACE: &str = "default";
 
 /// Larger than any object, discovery document or log that a program would collect; stops a response that never ends.
 pub(crate) const DEFAULT_COLLECT_LIMIT: usize = 256 << 20;

@@ -1,12 +1,13 @@
 //! Reads a [`Kubeconfig`] from text, from files, and from the files in `KUBECONFIG`.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use serde::de::Error as _;
 
 use super::Kubeconfig;
+use super::merge::merge_files;
+use super::named::{names, repeated};
 use crate::config::KubeconfigError;
 use crate::config::redact::without_quoted_value;
 
@@ -32,7 +33,11 @@ impl Kubeconfig {
         let documents: Vec<Kubeconfig> = serde_saphyr::from_multiple_with_options(text, limits())
             .map_err(|err| KubeconfigError::Parse(Box::new(without_quoted_value(err))))?;
         documents.iter().try_for_each(refuse_duplicate_names)?;
-        merge_all(documents).map(Option::unwrap_or_default)
+        let mut merged = Self::default();
+        for document in documents {
+            merged.add(document)?;
+        }
+        Ok(merged)
     }
 
     /// Reads one file. Relative paths in it are resolved against its directory.
@@ -40,12 +45,7 @@ impl Kubeconfig {
     /// # Errors
     /// [`KubeconfigError::ReadConfig`] or [`KubeconfigError::Parse`], each with the path of the file.
     pub fn read_from<P: AsRef<Path>>(path: P) -> Result<Kubeconfig, KubeconfigError> {
-        let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|err| KubeconfigError::ReadConfig(err, path.to_owned()))?;
-        let text = decode_text(&bytes).map_err(|err| KubeconfigError::ReadConfig(err, path.to_owned()))?;
-        let mut config = Self::from_yaml(&text).map_err(|err| with_path(err, path))?;
-        resolve_relative_paths(&mut config, path.parent().unwrap_or(Path::new("")));
-        Ok(config)
+        read_file(path.as_ref())
     }
 
     /// Reads the files listed in `KUBECONFIG` (separated as in `PATH`) and merges them: the first entry of each name wins, and the first
@@ -55,30 +55,39 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// As [`Kubeconfig::read_from`]; also if none of the listed files exists.
+    #[inline]
     pub fn from_env() -> Result<Option<Self>, KubeconfigError> {
-        match std::env::var_os("KUBECONFIG") {
-            Some(list) => merge_all(files_in(&list)?.into_iter().map(|(_, config)| config)),
-            None => Ok(None),
-        }
+        let files = listed_files()?;
+        if files.is_empty() { Ok(None) } else { merge_files(files).map(|(merged, _)| Some(merged)) }
     }
 
     /// Reads the files listed in `KUBECONFIG`, or else `~/.kube/config`.
     ///
     /// # Errors
     /// As [`Kubeconfig::read_from`], and [`KubeconfigError::FindPath`] without a home directory.
+    #[inline]
     pub fn read() -> Result<Kubeconfig, KubeconfigError> {
-        Ok(merge_all(read_files()?.into_iter().map(|(_, config)| config))?.unwrap_or_default())
+        merge_files(read_files()?).map(|(merged, _)| merged)
     }
 }
 
 /// The files that [`Kubeconfig::read`] merges, at least one.
 pub(in crate::config) fn read_files() -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError> {
-    let listed = std::env::var_os("KUBECONFIG").map(|list| files_in(&list)).transpose()?.unwrap_or_default();
+    let listed = listed_files()?;
     if !listed.is_empty() {
         return Ok(listed);
     }
     let path = default_path()?;
-    Ok(vec![(path.clone(), Kubeconfig::read_from(path)?)])
+    let config = read_file(&path)?;
+    Ok(vec![(path, config)])
+}
+
+/// The files listed in `KUBECONFIG`, if it is set.
+fn listed_files() -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError> {
+    match std::env::var_os("KUBECONFIG") {
+        Some(list) => files_in(&list),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// The files of a list that exist. It is an error if none of them exists, but not if the list is empty.
@@ -86,7 +95,7 @@ fn files_in(list: &OsStr) -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError>
     let mut found = Vec::new();
     let mut first_missing = None;
     for path in std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()) {
-        match Kubeconfig::read_from(&path) {
+        match read_file(&path) {
             Ok(config) => found.push((path, config)),
             Err(KubeconfigError::ReadConfig(err, path)) if err.kind() == std::io::ErrorKind::NotFound => {
                 first_missing.get_or_insert(KubeconfigError::ReadConfig(err, path));
@@ -105,22 +114,24 @@ fn default_path() -> Result<PathBuf, KubeconfigError> {
     Ok(home.ok_or(KubeconfigError::FindPath)?.join(".kube").join("config"))
 }
 
-pub(in crate::config) fn merge_all(
-    documents: impl IntoIterator<Item = Kubeconfig>,
-) -> Result<Option<Kubeconfig>, KubeconfigError> {
-    let mut documents = documents.into_iter();
-    let Some(first) = documents.next() else { return Ok(None) };
-    documents.try_fold(first, Kubeconfig::merge).map(Some)
+/// Blocks, but for a short time: a kubeconfig is a small local file.
+fn read_file(path: &Path) -> Result<Kubeconfig, KubeconfigError> {
+    let unreadable = |err| KubeconfigError::ReadConfig(err, path.to_owned());
+    let text = std::fs::read(path).and_then(|bytes| decode_text(&bytes)).map_err(unreadable)?;
+    let mut config = Kubeconfig::from_yaml(&text).map_err(|err| with_path(err, path))?;
+    resolve_relative_paths(&mut config, path.parent().unwrap_or(Path::new("")));
+    Ok(config)
 }
 
 /// A name may occur in several files, where the first wins, but only once in a document.
 fn refuse_duplicate_names(config: &Kubeconfig) -> Result<(), KubeconfigError> {
-    let clusters: Vec<_> = config.clusters.iter().map(|named| named.name.as_str()).collect();
-    let users: Vec<_> = config.auth_infos.iter().map(|named| named.name.as_str()).collect();
-    let contexts: Vec<_> = config.contexts.iter().map(|named| named.name.as_str()).collect();
-    for (list, names) in [("clusters", clusters), ("users", users), ("contexts", contexts)] {
-        let mut seen = HashSet::new();
-        if let Some(name) = names.into_iter().find(|name| !seen.insert(*name)) {
+    let lists = [
+        ("clusters", names(&config.clusters)),
+        ("users", names(&config.auth_infos)),
+        ("contexts", names(&config.contexts)),
+    ];
+    for (list, names) in lists {
+        if let Some(name) = repeated(&names) {
             let message = format!("`{list}` has the name {name:?} twice: expected each name once");
             return Err(KubeconfigError::Parse(Box::new(serde_saphyr::Error::custom(message))));
         }
