@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use serde::de::DeserializeSeed as _;
 use tokio::process::Command;
 use tokio::time::Instant;
 
@@ -15,7 +16,7 @@ use super::cache::{FetchedCredential, refresh_time};
 use super::header::bearer;
 use super::settings;
 use super::subprocess::{Subprocess, redacted};
-use crate::config::record::{self, DataType, Field, Fields, Record, RecordType, UnknownKeys};
+use crate::config::record::{DataType, Field, Fields, Record, RecordType, UnknownKeys};
 use crate::config::{
     ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, without_quoted_value,
 };
@@ -231,9 +232,10 @@ fn parse(stdout: &[u8]) -> Result<ExecCredential, AuthError> {
         with_snippet: false,
     };
     let parsed = serde_saphyr::with_deserializer_from_slice_with_options(stdout, options, |deserializer| {
-        record::deserialize(DataType::Record(ExecCredential::TYPE), deserializer)
+        DataType::Record(ExecCredential::TYPE).deserialize(deserializer)
     });
-    parsed.map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))
+    let parsed = parsed.map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))?;
+    Ok(ExecCredential::from_fields(&mut Fields::of(parsed)))
 }
 
 /// The credential, with its refresh time as seen from `now`.

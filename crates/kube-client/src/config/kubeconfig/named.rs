@@ -24,15 +24,18 @@ pub(super) fn names<T: Named>(list: &[T]) -> Vec<&str> {
     list.iter().map(Named::name).collect()
 }
 
-/// The first name that occurs again.
-pub(super) fn repeated<'a>(names: &[&'a str]) -> Option<&'a str> {
-    let mut seen = HashSet::new();
-    names.iter().copied().find(|name| !seen.insert(*name))
+/// Appends the entries of `second` whose names are not in `first`.
+pub(super) fn append_new<T: Named>(first: &mut Vec<T>, second: Vec<T>) {
+    let are_new = are_new(&names(first), &names(&second));
+    for (entry, is_new) in second.into_iter().zip(are_new) {
+        if is_new {
+            first.push(entry);
+        }
+    }
 }
 
-/// Appends the entries of `second` whose names are not in `first`.
-pub(super) fn append_new<T: Named>(first: &mut Vec<T>, mut second: Vec<T>) {
-    let known: HashSet<&str> = names(first).into_iter().collect();
-    second.retain(|entry| !known.contains(entry.name()));
-    first.append(&mut second);
+/// For each name of `second`, whether it is not in `first`.
+fn are_new(first: &[&str], second: &[&str]) -> Vec<bool> {
+    let known: HashSet<&str> = first.iter().copied().collect();
+    second.iter().map(|name| !known.contains(name)).collect()
 }

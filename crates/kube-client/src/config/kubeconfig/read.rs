@@ -1,14 +1,17 @@
 //! Reads a [`Kubeconfig`] from text, from files, and from the files in `KUBECONFIG`.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use serde::de::Error as _;
+use serde::de::{DeserializeSeed as _, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::Kubeconfig;
 use super::merge::merge_files;
-use super::named::{names, repeated};
 use crate::config::KubeconfigError;
+use crate::config::record::{DataType, Fields, Record as _};
 use crate::config::redact::without_quoted_value;
 
 impl Kubeconfig {
@@ -30,12 +33,12 @@ impl Kubeconfig {
     /// [`KubeconfigError::Parse`] if the text is not a kubeconfig, or has two clusters, users or contexts of one name, which kubectl refuses
     /// too. Text that is nested too deeply or expands too far through aliases is refused, so that it cannot exhaust memory.
     pub fn from_yaml(text: &str) -> Result<Kubeconfig, KubeconfigError> {
-        let documents: Vec<Kubeconfig> = serde_saphyr::from_multiple_with_options(text, limits())
+        let documents: Vec<Document> = serde_saphyr::from_multiple_with_options(text, limits())
             .map_err(|err| KubeconfigError::Parse(Box::new(without_quoted_value(err))))?;
-        documents.iter().try_for_each(refuse_duplicate_names)?;
+        documents.iter().try_for_each(|document| refuse_duplicate_names(&document.0))?;
         let mut merged = Self::default();
-        for document in documents {
-            merged.add(document)?;
+        for Document(document) in documents {
+            merged.add(Self::from_fields(&mut Fields::of(document)))?;
         }
         Ok(merged)
     }
@@ -68,6 +71,15 @@ impl Kubeconfig {
     #[inline]
     pub fn read() -> Result<Kubeconfig, KubeconfigError> {
         merge_files(read_files()?).map(|(merged, _)| merged)
+    }
+}
+
+/// The decoded values of a document. The parser's code is smaller if it sees no kubeconfig.
+struct Document(Value);
+
+impl<'de> Deserialize<'de> for Document {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        DataType::Record(Kubeconfig::TYPE).deserialize(deserializer).map(Self)
     }
 }
 
@@ -124,14 +136,12 @@ fn read_file(path: &Path) -> Result<Kubeconfig, KubeconfigError> {
 }
 
 /// A name may occur in several files, where the first wins, but only once in a document.
-fn refuse_duplicate_names(config: &Kubeconfig) -> Result<(), KubeconfigError> {
-    let lists = [
-        ("clusters", names(&config.clusters)),
-        ("users", names(&config.auth_infos)),
-        ("contexts", names(&config.contexts)),
-    ];
-    for (list, names) in lists {
-        if let Some(name) = repeated(&names) {
+fn refuse_duplicate_names(document: &Value) -> Result<(), KubeconfigError> {
+    for list in ["clusters", "users", "contexts"] {
+        let mut seen = HashSet::new();
+        let mut names =
+            document[list].as_array().into_iter().flatten().filter_map(|entry| entry["name"].as_str());
+        if let Some(name) = names.find(|name| !seen.insert(*name)) {
             let message = format!("`{list}` has the name {name:?} twice: expected each name once");
             return Err(KubeconfigError::Parse(Box::new(serde_saphyr::Error::custom(message))));
         }
