@@ -1,6 +1,5 @@
 //! Exec plugins: `client.authentication.k8s.io/v1` and `/v1beta1`.
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,6 +129,27 @@ impl Record for ExecCredentialStatus {
     }
 }
 
+/// A key that is equal for plugins with equal settings.
+pub(super) fn settings_key(config: &ExecConfig, timeout: Option<Duration>) -> Result<String, AuthError> {
+    // `Debug` of texts is smaller code than their JSON. That of the plugin and the cluster leaves out secrets.
+    let mut key = format!(
+        "exec {timeout:?} {:?} {:?} {:?} {:?} {:?} {:?} {} ",
+        config.api_version,
+        config.install_hint,
+        config.command,
+        config.args,
+        config.drop_env,
+        config.interactive_mode,
+        config.provide_cluster_info,
+    );
+    let rest = (&config.cluster, &config.other);
+    key += &serde_json::to_string(&rest).map_err(AuthError::AuthExecSerialize)?;
+    for variable in config.env.iter().flatten() {
+        key += &format!(" {:?}", settings::sorted(variable));
+    }
+    Ok(key)
+}
+
 impl ExecPlugin {
     /// Checks the settings without running the plugin.
     pub(super) fn new(config: &ExecConfig, timeout: Option<Duration>) -> Result<Self, AuthError> {
@@ -145,16 +165,6 @@ impl ExecPlugin {
             )));
         }
         Ok(Self { command, config: config.clone(), api_version, timeout })
-    }
-
-    /// A key that is equal for plugins with equal settings.
-    pub(super) fn settings(&self) -> Result<String, AuthError> {
-        let variables = self.config.env.iter().flatten();
-        let variables: Vec<BTreeMap<_, _>> = variables.map(settings::sorted).collect();
-        let rest = ExecConfig { env: None, ..self.config.clone() };
-        let settings = (&rest, variables, &rest.cluster, &rest.drop_env);
-        let settings = serde_json::to_string(&settings).map_err(AuthError::AuthExecSerialize)?;
-        Ok(format!("exec {settings} {:?}", self.timeout))
     }
 
     /// Runs the plugin once. It is killed after the timeout, or when the future is dropped.
