@@ -10,9 +10,8 @@ use super::exec::{self, ExecPlugin};
 use super::gcp::Gcp;
 use super::header::{basic, bearer};
 use super::refreshing::{RefreshingCredential, Source};
-use super::settings;
 use super::token_file::TokenFile;
-use crate::config::{AuthProviderConfig, Config, credentials_of};
+use crate::config::{AuthProviderConfig, Config, credentials_of, sorted};
 use crate::tls::IdentityProvider;
 
 /// The credential of each request. Clones share its refreshes.
@@ -75,7 +74,7 @@ fn from_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Crede
             )));
         }
     };
-    let settings = settings::sorted(&provider.config);
+    let settings = sorted(&provider.config);
     shared(format!("{} {settings:?} {:?}", provider.name, config.exec_timeout), source)
 }
 

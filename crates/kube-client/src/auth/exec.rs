@@ -13,11 +13,10 @@ use tokio::time::Instant;
 use super::AuthError;
 use super::cache::{FetchedCredential, refresh_time};
 use super::header::bearer;
-use super::settings;
 use super::subprocess::{Subprocess, redacted};
 use crate::config::record::{DataType, Field, Fields, Record, RecordType, UnknownKeys};
 use crate::config::{
-    ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, without_quoted_value,
+    ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, sorted, without_quoted_value,
 };
 
 /// An exec plugin of a kubeconfig.
@@ -145,7 +144,7 @@ pub(super) fn settings_key(config: &ExecConfig, timeout: Option<Duration>) -> Re
     let rest = (&config.cluster, &config.other);
     key += &serde_json::to_string(&rest).map_err(AuthError::AuthExecSerialize)?;
     for variable in config.env.iter().flatten() {
-        key += &format!(" {:?}", settings::sorted(variable));
+        key += &format!(" {:?}", sorted(variable));
     }
     Ok(key)
 }

@@ -28,3 +28,5 @@ pub use select::KubeConfigOptions;
 pub(super) use select::{SelectedEntries, Selection};
 pub use types::{Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, Preferences};
 pub use values::NamedExtension;
+#[cfg(feature = "client")]
+pub(crate) use values::sorted;

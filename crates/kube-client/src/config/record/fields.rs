@@ -31,6 +31,8 @@ impl Fields {
     }
 
     /// The value of a key, unless it is missing or null.
+    // Called for each key of each record.
+    #[inline(never)]
     pub(crate) fn take<T: FromValue>(&mut self, name: &str) -> Option<T> {
         self.0.remove(name).and_then(T::from_value)
     }
