@@ -1,19 +1,17 @@
 //! Which of a user's credentials is used.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use http::HeaderValue;
 use secrecy::ExposeSecret;
 
 use super::AuthError;
-use super::exec::ExecPlugin;
+use super::exec::{self, ExecPlugin};
 use super::gcp::Gcp;
 use super::header::{basic, bearer};
 use super::refreshing::{RefreshingCredential, Source};
-use super::settings;
 use super::token_file::TokenFile;
-use crate::config::{AuthProviderConfig, Config, credentials_of};
+use crate::config::{AuthProviderConfig, Config, credentials_of, sorted};
 use crate::tls::IdentityProvider;
 
 /// The credential of each request. Clones share its refreshes.
@@ -50,8 +48,9 @@ impl Credential {
             return basic(name, password).map(Self::Fixed).map(Some);
         }
         if let Some(exec) = &user.exec {
-            let plugin = ExecPlugin::new(exec, config.exec_timeout)?;
-            return Ok(Some(shared(&plugin.settings()?, || Ok(Source::Exec(Box::new(plugin))))?));
+            let settings = exec::settings_key(exec, config.exec_timeout)?;
+            let source = || ExecPlugin::new(exec, config.exec_timeout).map(|it| Source::Exec(Box::new(it)));
+            return shared(settings, &source).map(Some);
         }
         user.auth_provider.as_ref().map(|provider| from_provider(provider, config)).transpose()
     }
@@ -66,17 +65,17 @@ impl Credential {
 }
 
 fn from_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Credential, AuthError> {
-    let settings =
-        || format!("{} {:?} {:?}", provider.name, settings::sorted(&provider.config), config.exec_timeout);
-    match provider.name.as_str() {
-        "oidc" => oidc(provider, &settings()),
-        "gcp" => shared(&settings(), || {
-            Gcp::new(&provider.config, config.exec_timeout).map(|gcp| Source::Gcp(Box::new(gcp)))
-        }),
-        name => Err(AuthError::AuthExec(format!(
-            "the user's auth-provider {name:?} is not supported (oidc and gcp are): use an `exec` plugin instead"
-        ))),
-    }
+    let source: &dyn Fn() -> Result<Source, AuthError> = match provider.name.as_str() {
+        "oidc" => &|| oidc(provider),
+        "gcp" => &|| Gcp::new(&provider.config, config.exec_timeout).map(|gcp| Source::Gcp(Box::new(gcp))),
+        name => {
+            return Err(AuthError::AuthExec(format!(
+                "the user's auth-provider {name:?} is not supported (oidc and gcp are): use an `exec` plugin instead"
+            )));
+        }
+    };
+    let settings = sorted(&provider.config);
+    shared(format!("{} {settings:?} {:?}", provider.name, config.exec_timeout), source)
 }
 
 /// The credential with `settings`: the existing one if it is still in use, else a new one.
@@ -85,29 +84,29 @@ fn from_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Crede
 /// credential, so that an interactive plugin prompts once, a single-use refresh token is used once, and the connector gets the client
 /// certificate that the layer has obtained.
 fn shared(
-    settings: &str,
-    make_source: impl FnOnce() -> Result<Source, AuthError>,
+    settings: String,
+    make_source: &dyn Fn() -> Result<Source, AuthError>,
 ) -> Result<Credential, AuthError> {
-    static IN_USE: Mutex<Option<HashMap<String, Weak<RefreshingCredential>>>> = Mutex::new(None);
-    // Entries are inserted as a whole, so the map stays usable after a panic.
+    static IN_USE: Mutex<Vec<(String, Weak<RefreshingCredential>)>> = Mutex::new(Vec::new());
+    // Entries are added as a whole, so the list stays usable after a panic.
     let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-    let in_use = in_use.get_or_insert_default();
-    if let Some(refreshing) = in_use.get(settings).and_then(Weak::upgrade) {
+    in_use.retain(|(_, refreshing)| refreshing.strong_count() > 0);
+    let existing = in_use.iter().find(|(known, _)| *known == settings);
+    if let Some(refreshing) = existing.and_then(|(_, refreshing)| refreshing.upgrade()) {
         return Ok(Credential::Refreshing(refreshing));
     }
-    in_use.retain(|_, refreshing| refreshing.strong_count() > 0);
     let refreshing = Arc::new(RefreshingCredential::new(make_source()?));
-    in_use.insert(settings.to_owned(), Arc::downgrade(&refreshing));
+    in_use.push((settings, Arc::downgrade(&refreshing)));
     Ok(Credential::Refreshing(refreshing))
 }
 
 #[cfg(feature = "oidc")]
-fn oidc(provider: &AuthProviderConfig, settings: &str) -> Result<Credential, AuthError> {
-    shared(settings, || super::oidc::Oidc::new(&provider.config).map(|oidc| Source::Oidc(Box::new(oidc))))
+fn oidc(provider: &AuthProviderConfig) -> Result<Source, AuthError> {
+    super::oidc::Oidc::new(&provider.config).map(|oidc| Source::Oidc(Box::new(oidc)))
 }
 
 #[cfg(not(feature = "oidc"))]
-fn oidc(_: &AuthProviderConfig, _: &str) -> Result<Credential, AuthError> {
+fn oidc(_: &AuthProviderConfig) -> Result<Source, AuthError> {
     Err(AuthError::needs_feature("oidc", "oidc"))
 }
 

@@ -1,23 +1,22 @@
 //! Exec plugins: `client.authentication.k8s.io/v1` and `/v1beta1`.
 
-use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use serde::de::DeserializeSeed as _;
 use tokio::process::Command;
 use tokio::time::Instant;
 
 use super::AuthError;
 use super::cache::{FetchedCredential, refresh_time};
 use super::header::bearer;
-use super::settings;
 use super::subprocess::{Subprocess, redacted};
-use crate::config::record::{self, DataType, Field, Fields, Record, RecordType, UnknownKeys};
+use crate::config::record::{DataType, Field, Fields, Record, RecordType, UnknownKeys};
 use crate::config::{
-    ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, without_quoted_value,
+    ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, sorted, without_quoted_value,
 };
 
 /// An exec plugin of a kubeconfig.
@@ -129,6 +128,27 @@ impl Record for ExecCredentialStatus {
     }
 }
 
+/// A key that is equal for plugins with equal settings.
+pub(super) fn settings_key(config: &ExecConfig, timeout: Option<Duration>) -> Result<String, AuthError> {
+    // `Debug` of texts is smaller code than their JSON. That of the plugin and the cluster leaves out secrets.
+    let mut key = format!(
+        "exec {timeout:?} {:?} {:?} {:?} {:?} {:?} {:?} {} ",
+        config.api_version,
+        config.install_hint,
+        config.command,
+        config.args,
+        config.drop_env,
+        config.interactive_mode,
+        config.provide_cluster_info,
+    );
+    let rest = (&config.cluster, &config.other);
+    key += &serde_json::to_string(&rest).map_err(AuthError::AuthExecSerialize)?;
+    for variable in config.env.iter().flatten() {
+        key += &format!(" {:?}", sorted(variable));
+    }
+    Ok(key)
+}
+
 impl ExecPlugin {
     /// Checks the settings without running the plugin.
     pub(super) fn new(config: &ExecConfig, timeout: Option<Duration>) -> Result<Self, AuthError> {
@@ -144,16 +164,6 @@ impl ExecPlugin {
             )));
         }
         Ok(Self { command, config: config.clone(), api_version, timeout })
-    }
-
-    /// A key that is equal for plugins with equal settings.
-    pub(super) fn settings(&self) -> Result<String, AuthError> {
-        let variables = self.config.env.iter().flatten();
-        let variables: Vec<BTreeMap<_, _>> = variables.map(settings::sorted).collect();
-        let rest = ExecConfig { env: None, ..self.config.clone() };
-        let settings = (&rest, variables, &rest.cluster, &rest.drop_env);
-        let settings = serde_json::to_string(&settings).map_err(AuthError::AuthExecSerialize)?;
-        Ok(format!("exec {settings} {:?}", self.timeout))
     }
 
     /// Runs the plugin once. It is killed after the timeout, or when the future is dropped.
@@ -231,9 +241,10 @@ fn parse(stdout: &[u8]) -> Result<ExecCredential, AuthError> {
         with_snippet: false,
     };
     let parsed = serde_saphyr::with_deserializer_from_slice_with_options(stdout, options, |deserializer| {
-        record::deserialize(DataType::Record(ExecCredential::TYPE), deserializer)
+        DataType::Record(ExecCredential::TYPE).deserialize(deserializer)
     });
-    parsed.map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))
+    let parsed = parsed.map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))?;
+    Ok(ExecCredential::from_fields(&mut Fields::of(parsed)))
 }
 
 /// The credential, with its refresh time as seen from `now`.

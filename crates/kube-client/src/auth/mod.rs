@@ -15,7 +15,6 @@ mod token_file;
 // What the sources share.
 mod error;
 mod header;
-mod settings;
 mod subprocess;
 #[cfg(test)]
 #[cfg(any(feature = "oidc", feature = "oauth"))]

@@ -1,8 +1,11 @@
 //! A credential that is fetched from its source when it is due, once for all waiting requests.
 
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::FutureExt as _;
 use http::HeaderValue;
+use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::AuthError;
@@ -15,6 +18,7 @@ use super::token_file::TokenFile;
 use crate::chain::ErrorChain;
 use crate::config::ClientIdentityPem;
 use crate::measure::plugin_called;
+use crate::task;
 use crate::tls::IdentityProvider;
 
 /// Where a credential is fetched from.
@@ -76,10 +80,20 @@ impl RefreshingCredential {
             return Ok(header);
         }
         let started_at = Instant::now();
-        let fetching = tokio::spawn(async move { self.refresh(started_at).await });
-        fetching.await.map_err(|err| {
-            AuthError::AuthExec(format!("the task that fetches the credentials failed: {err}"))
-        })?
+        let fetched = Arc::new(Mutex::new(None));
+        let fetching = {
+            let fetched = Arc::clone(&fetched);
+            async move {
+                let result = self.refresh(started_at).await;
+                *fetched.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            }
+        };
+        let failed = |cause: &dyn fmt::Display| {
+            AuthError::AuthExec(format!("the task that fetches the credentials failed: {cause}"))
+        };
+        task::spawn(&Handle::current(), fetching.boxed()).await.map_err(|err| failed(&err))?;
+        let result = fetched.lock().unwrap_or_else(PoisonError::into_inner).take();
+        result.unwrap_or_else(|| Err(failed(&"it has no result")))
     }
 
     /// Records that the server refused `header`. True if a retry may succeed.

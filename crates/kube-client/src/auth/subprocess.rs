@@ -69,45 +69,36 @@ impl Subprocess<'_> {
         Ok(stdout)
     }
 
+    /// Reads both pipes to their ends.
     async fn finish(&self, mut child: Child) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), AuthError> {
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let (stdout, stderr, status) =
-            tokio::try_join!(self.read_stdout(stdout), self.read_stderr(stderr), async {
-                child.wait().await.map_err(|err| self.read_error(&err))
-            })?;
-        Ok((status, stdout, stderr))
-    }
-
-    async fn read_stdout(&self, stdout: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, AuthError> {
-        let mut read = Vec::new();
-        if let Some(stdout) = stdout {
-            let mut limited = stdout.take(MAX_STDOUT as u64 + 1);
-            limited.read_to_end(&mut read).await.map_err(|err| self.read_error(&err))?;
-        }
-        if read.len() > MAX_STDOUT {
-            return Err(AuthError::AuthExec(format!(
-                "the exec plugin `{}` printed more than {MAX_STDOUT} bytes and was stopped",
-                self.command_line
-            )));
-        }
-        Ok(read)
-    }
-
-    async fn read_stderr(&self, stderr: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, AuthError> {
-        let (mut kept, mut chunk) = (Vec::new(), [0; 4096]);
-        let Some(mut stderr) = stderr else { return Ok(kept) };
-        loop {
-            let length = stderr.read(&mut chunk).await.map_err(|err| self.read_error(&err))?;
-            let Some(printed) = chunk.get(..length).filter(|printed| !printed.is_empty()) else {
-                return Ok(kept);
+        let (mut stdout_pipe, mut stderr_pipe) = (child.stdout.take(), child.stderr.take());
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        while stdout_pipe.is_some() || stderr_pipe.is_some() {
+            let known = stderr.len();
+            let read = tokio::select! {
+                // In this order: a command that prints endlessly is stopped, so stderr does not wait for ever.
+                biased;
+                read = read(&mut stdout_pipe, &mut stdout), if stdout_pipe.is_some() => read,
+                read = read(&mut stderr_pipe, &mut stderr), if stderr_pipe.is_some() => read,
             };
+            read.map_err(|err| self.read_error(&err))?;
+            if stdout.len() > MAX_STDOUT {
+                return Err(AuthError::AuthExec(format!(
+                    "the exec plugin `{}` printed more than {MAX_STDOUT} bytes and was stopped",
+                    self.command_line
+                )));
+            }
             if self.interactive {
                 // The user must see prompts. A closed stderr is not an error.
-                let _ = std::io::Write::write_all(&mut std::io::stderr(), printed);
+                let _ = std::io::Write::write_all(
+                    &mut std::io::stderr(),
+                    stderr.get(known..).unwrap_or_default(),
+                );
             }
-            kept.extend_from_slice(printed);
-            kept.drain(..kept.len().saturating_sub(MAX_STDERR));
+            stderr.drain(..stderr.len().saturating_sub(MAX_STDERR));
         }
+        let status = child.wait().await.map_err(|err| self.read_error(&err))?;
+        Ok((status, stdout, stderr))
     }
 
     /// Adds the kubeconfig's install hint: mostly the command is not installed.
@@ -121,4 +112,14 @@ impl Subprocess<'_> {
     fn read_error(&self, err: &std::io::Error) -> AuthError {
         AuthError::AuthExec(format!("cannot read from the exec plugin `{}`: {err}", self.command_line))
     }
+}
+
+/// Appends what is printed next. The pipe is `None` after its end.
+async fn read(pipe: &mut Option<impl AsyncRead + Unpin>, printed: &mut Vec<u8>) -> std::io::Result<()> {
+    if let Some(open) = pipe
+        && open.read_buf(printed).await? == 0
+    {
+        *pipe = None;
+    }
+    Ok(())
 }

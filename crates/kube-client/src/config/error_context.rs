@@ -1,15 +1,11 @@
 //! Adds to an error the kubeconfig file, the cluster or user, and the value that cannot be used.
 
 use std::io;
-use std::path::PathBuf;
 
-use super::kubeconfig::SelectedNames;
+use super::kubeconfig::{MergedFile, SelectedEntries};
 use super::redact::Redacted;
-use super::{Cluster, Kubeconfig, KubeconfigError};
+use super::{Cluster, KubeconfigError};
 use crate::chain::ErrorChain;
-
-/// Kubeconfig files and their content, in the order in which they are merged.
-type Files = [(PathBuf, Kubeconfig)];
 
 /// A value of a cluster or user that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -21,8 +17,8 @@ struct LocatedError {
 }
 
 /// Adds the files in which a context, user or cluster was not found.
-pub(super) fn with_paths(err: KubeconfigError, files: &Files) -> KubeconfigError {
-    let paths: Vec<_> = files.iter().map(|(path, _)| path.display().to_string()).collect();
+pub(super) fn with_paths(err: KubeconfigError, files: &[MergedFile]) -> KubeconfigError {
+    let paths: Vec<_> = files.iter().map(|file| file.path.display().to_string()).collect();
     let add = |text: String| format!("{text} in {}", paths.join(", "));
     match err {
         KubeconfigError::LoadContext(text) => KubeconfigError::LoadContext(add(text)),
@@ -32,36 +28,36 @@ pub(super) fn with_paths(err: KubeconfigError, files: &Files) -> KubeconfigError
 }
 
 /// Adds the file, the cluster or user, and the value, if the error concerns one.
-pub(super) fn with_location(cause: KubeconfigError, names: &SelectedNames, files: &Files) -> KubeconfigError {
-    let (path, location) = match &cause {
+pub(super) fn with_location(
+    cause: KubeconfigError,
+    cluster: &Cluster,
+    entries: &SelectedEntries,
+    files: &[MergedFile],
+) -> KubeconfigError {
+    let (file, location) = match &cause {
         KubeconfigError::LoadClientCertificate(_) | KubeconfigError::LoadClientKey(_) => {
-            let Some(name) = &names.user else { return cause };
-            let path =
-                files.iter().find(|(_, config)| config.auth_infos.iter().any(|user| user.name == *name));
-            (path.map(|(path, _)| path), format!("user {name:?}"))
+            let Some((index, name)) = &entries.user else { return cause };
+            (files.iter().find(|file| *index < file.users), format!("user {name:?}"))
         }
         KubeconfigError::MissingClusterUrl
         | KubeconfigError::ParseClusterUrl(_)
         | KubeconfigError::ParseProxyUrl(_)
         | KubeconfigError::LoadCertificateAuthority(_)
         | KubeconfigError::ParseCertificates(_) => {
-            let name = &names.cluster;
-            let found = files.iter().find_map(|(path, config)| {
-                let cluster = config.clusters.iter().find(|cluster| cluster.name == *name)?;
-                Some((path, cluster.cluster.as_ref()))
-            });
-            let value = found.and_then(|(_, cluster)| value(cluster?, &cause));
+            let value = value(cluster, &cause);
             if value.is_none() && matches!(cause, KubeconfigError::ParseProxyUrl(_)) {
                 return cause; // the URL came from the environment
             }
-            (found.map(|(path, _)| path), format!("cluster {name:?}{}", value.unwrap_or_default()))
+            let (index, name) = &entries.cluster;
+            let location = format!("cluster {name:?}{}", value.unwrap_or_default());
+            (files.iter().find(|file| *index < file.clusters), location)
         }
         _ => return cause,
     };
-    match path {
-        Some(path) => {
+    match file {
+        Some(file) => {
             let located = io::Error::new(io::ErrorKind::InvalidData, LocatedError { location, cause });
-            KubeconfigError::ReadConfig(located, path.clone())
+            KubeconfigError::ReadConfig(located, file.path.clone())
         }
         None => cause,
     }
@@ -79,19 +75,30 @@ fn value(cluster: &Cluster, err: &KubeconfigError) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::config::LoadDataError;
+    use std::path::PathBuf;
 
-    fn files() -> Vec<(PathBuf, Kubeconfig)> {
-        let other =
-            Kubeconfig::from_yaml("clusters: [{name: dev, cluster: {server: 'https://dev'}}]").unwrap();
-        let text = "clusters: [{name: prod, cluster: {server: 'https://me:hush@a b', proxy-url: 'x y'}}]\nusers: [{name: jane}]";
-        vec![("/other".into(), other), ("/home/x/config".into(), Kubeconfig::from_yaml(text).unwrap())]
+    use super::*;
+    use crate::config::kubeconfig::{Selection, merge_files};
+    use crate::config::{KubeConfigOptions, Kubeconfig, LoadDataError};
+
+    fn files() -> (Kubeconfig, Vec<MergedFile>) {
+        let other = "clusters: [{name: dev, cluster: {server: 'https://dev'}}]\nusers: [{name: jim}]";
+        let text = "clusters: [{name: dev}, {name: prod, cluster: {server: 'https://me:hush@a b', proxy-url: 'x y'}}]\nusers: [{name: jane}]";
+        let last = "clusters: [{name: prod}, {name: stage}]\nusers: [{name: jane}, {name: joe}]";
+        let file = |(path, text): (&str, &str)| (PathBuf::from(path), Kubeconfig::from_yaml(text).unwrap());
+        merge_files([("/other", other), ("/home/x/config", text), ("/last", last)].map(file).into()).unwrap()
+    }
+
+    fn located(cause: KubeconfigError) -> KubeconfigError {
+        let (mut merged, files) = files();
+        let options =
+            KubeConfigOptions { context: None, cluster: Some("prod".into()), user: Some("jane".into()) };
+        let selection = Selection::new(&mut merged, &options).unwrap();
+        with_location(cause, &selection.cluster, &selection.entries, &files)
     }
 
     fn message(cause: KubeconfigError) -> String {
-        let names = SelectedNames { cluster: "prod".into(), user: Some("jane".into()) };
-        with_location(cause, &names, &files()).to_string()
+        located(cause).to_string()
     }
 
     #[test]
@@ -117,19 +124,18 @@ mod tests {
             )
         );
         let absent =
-            with_paths(KubeconfigError::LoadContext("no context named \"x\"".into()), &files()).to_string();
-        assert_eq!(absent, "no context named \"x\" in /other, /home/x/config");
+            with_paths(KubeconfigError::LoadContext("no context named \"x\"".into()), &files().1).to_string();
+        assert_eq!(absent, "no context named \"x\" in /other, /home/x/config, /last");
         // An error that concerns no value of a file is unchanged.
         assert!(matches!(
-            with_paths(KubeconfigError::CurrentContextNotSet, &files()),
+            with_paths(KubeconfigError::CurrentContextNotSet, &files().1),
             KubeconfigError::CurrentContextNotSet
         ));
     }
 
     #[test]
     fn the_original_error_is_the_source() {
-        let names = SelectedNames { cluster: "prod".into(), user: None };
-        let err = with_location(KubeconfigError::MissingClusterUrl, &names, &files());
+        let err = located(KubeconfigError::MissingClusterUrl);
         let mut next: Option<&(dyn std::error::Error + 'static)> = Some(&err);
         let found = std::iter::from_fn(|| {
             let this = next?;

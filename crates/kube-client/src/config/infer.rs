@@ -57,7 +57,7 @@ mod tests {
         let text = err.to_string();
         assert!(text.contains("the kubeconfig /home/x/.kube/config cannot be used: "), "{text}");
         assert!(text.contains("KUBERNETES_SERVICE_HOST"), "{text}");
-        assert!(err.source().is_some());
+        assert!(err.source().unwrap().is::<KubeconfigError>());
         assert_eq!(text, crate::chain::ErrorChain(&err).to_string());
     }
 }

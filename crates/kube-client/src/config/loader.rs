@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use http::Uri;
 
 use super::error_context::{with_location, with_paths};
-use super::kubeconfig::{Selection, certificates_from_pem, merge_all, read_files};
+use super::kubeconfig::{Selection, certificates_from_pem, merge_files, read_files};
 use super::proxy::proxy_from_env;
-use super::settings::DEFAULT_NAMESPACE;
-use super::{Cluster, Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use super::{AuthInfo, Cluster, Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 impl Config {
     /// Reads the files listed in `KUBECONFIG`, or `~/.kube/config`, and selects from them by `options`.
@@ -17,7 +16,7 @@ impl Config {
     /// If a file, context or field is missing or wrong. The error says which one, and what was expected.
     pub async fn from_kubeconfig(options: &KubeConfigOptions) -> Result<Self, KubeconfigError> {
         // Blocking file reads, but short ones.
-        load_files(&read_files()?, options)
+        load_files(read_files()?, options)
     }
 
     /// Selects from `kubeconfig` by `options`.
@@ -53,54 +52,62 @@ impl Config {
     ///
     /// # Errors
     /// If a context or field is missing or wrong. The error says which one, and what was expected.
+    #[inline]
     pub async fn from_custom_kubeconfig(
-        kubeconfig: Kubeconfig,
+        mut kubeconfig: Kubeconfig,
         options: &KubeConfigOptions,
     ) -> Result<Self, KubeconfigError> {
-        configure(Selection::new(&kubeconfig, options)?)
+        let Selection { cluster, auth_info, namespace, .. } = Selection::new(&mut kubeconfig, options)?;
+        configure(&cluster, auth_info, namespace)
     }
 }
 
 impl TryFrom<Kubeconfig> for Config {
     type Error = KubeconfigError;
 
-    fn try_from(kubeconfig: Kubeconfig) -> Result<Self, KubeconfigError> {
-        configure(Selection::new(&kubeconfig, &KubeConfigOptions::default())?)
+    #[inline]
+    fn try_from(mut kubeconfig: Kubeconfig) -> Result<Self, KubeconfigError> {
+        let selection = Selection::new(&mut kubeconfig, &KubeConfigOptions::default())?;
+        configure(&selection.cluster, selection.auth_info, selection.namespace)
     }
 }
 
 /// As `configure`, with the file, the cluster or user, and the value in errors.
 fn load_files(
-    files: &[(PathBuf, Kubeconfig)],
+    files: Vec<(PathBuf, Kubeconfig)>,
     options: &KubeConfigOptions,
 ) -> Result<Config, KubeconfigError> {
-    let merged = merge_all(files.iter().map(|(_, config)| config.clone()))?.unwrap_or_default();
-    let selection = Selection::new(&merged, options).map_err(|err| with_paths(err, files))?;
-    let names = selection.names.clone();
-    configure(selection).map_err(|err| with_location(err, &names, files))
+    let (mut merged, files) = merge_files(files)?;
+    let selection = Selection::new(&mut merged, options).map_err(|err| with_paths(err, &files))?;
+    let Selection { cluster, auth_info, namespace, entries } = selection;
+    configure(&cluster, auth_info, namespace).map_err(|err| with_location(err, &cluster, &entries, &files))
 }
 
-fn configure(selection: Selection) -> Result<Config, KubeconfigError> {
-    let Selection { cluster, auth_info, namespace, .. } = selection;
+fn configure(
+    cluster: &Cluster,
+    auth_info: AuthInfo,
+    namespace: Option<String>,
+) -> Result<Config, KubeconfigError> {
     let ca_pem = cluster.load_certificate_authority()?;
     let identity = auth_info.load_client_identity()?;
     let insecure = cluster.insecure_skip_tls_verify.unwrap_or(false);
     let uses_tls = insecure || ca_pem.is_some() || identity.is_some();
 
-    let mut config = Config::new(server_url(&cluster, uses_tls)?);
-    config.default_namespace = namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned());
+    let mut config = Config::with_user(server_url(cluster, uses_tls)?, auth_info);
+    if let Some(namespace) = namespace {
+        config.default_namespace = namespace;
+    }
     config.root_cert = ca_pem
         .map(|pem| certificates_from_pem(&pem).map_err(KubeconfigError::ParseCertificates))
         .transpose()?;
-    config.root_cert_file = ca_file(&cluster);
+    config.root_cert_file = ca_file(cluster);
     config.accept_invalid_certs = insecure;
     config.proxy_url = match cluster.proxy_url.as_deref().filter(|url| !url.is_empty()) {
         Some(url) => Some(url.parse().map_err(KubeconfigError::ParseProxyUrl)?),
         None => proxy_from_env(&config.cluster_url)?,
     };
     config.disable_compression = cluster.disable_compression.unwrap_or(false);
-    config.tls_server_name = cluster.tls_server_name.filter(|name| !name.is_empty());
-    config.auth_info = auth_info;
+    config.tls_server_name = cluster.tls_server_name.clone().filter(|name| !name.is_empty());
     Ok(config)
 }
 

@@ -23,14 +23,14 @@ mod error_context;
 mod redact;
 
 pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError, NoProxyError};
-#[cfg(feature = "client")]
-pub(crate) use kubeconfig::ClientIdentityPem;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls", feature = "oidc"))]
 pub(crate) use kubeconfig::certificates_from_pem;
 pub use kubeconfig::{
     AuthInfo, AuthProviderConfig, Cluster, Context, ExecAuthCluster, ExecConfig, ExecInteractiveMode,
     KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
 };
+#[cfg(feature = "client")]
+pub(crate) use kubeconfig::{ClientIdentityPem, sorted};
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 pub(crate) use proxy::proxy_from_env;
 #[cfg(any(feature = "oidc", feature = "oauth"))]

@@ -75,6 +75,10 @@ impl Config {
     /// assert_eq!(config.default_namespace, "default");
     /// ```
     pub fn new(cluster_url: Uri) -> Self {
+        Self::with_user(cluster_url, AuthInfo::default())
+    }
+
+    pub(super) fn with_user(cluster_url: Uri, auth_info: AuthInfo) -> Self {
         Self {
             cluster_url,
             default_namespace: DEFAULT_NAMESPACE.to_owned(),
@@ -87,7 +91,7 @@ impl Config {
             reset_reader_on_write: false,
             collect_limit: DEFAULT_COLLECT_LIMIT,
             accept_invalid_certs: false,
-            auth_info: AuthInfo::default(),
+            auth_info,
             exec_timeout: Some(DEFAULT_EXEC_TIMEOUT),
             disable_compression: false,
             proxy_url: None,
@@ -101,10 +105,12 @@ impl Config {
     /// `KUBE_RS_DEBUG_IMPERSONATE_GROUP` and `KUBE_RS_DEBUG_OVERRIDE_URL`.
     ///
     /// No constructor calls this: a program opts in. A URL that does not parse is logged and ignored.
+    #[inline]
     pub fn apply_debug_overrides(&mut self) {
         self.apply_overrides(|name| std::env::var(name).ok());
     }
 
+    #[inline]
     fn apply_overrides(&mut self, variable: impl Fn(&str) -> Option<String>) {
         if let Some(user) = variable("KUBE_RS_DEBUG_IMPERSONATE_USER") {
             self.auth_info.impersonate = Some(user);
@@ -128,7 +134,7 @@ impl Config {
 pub(crate) const MAX_DELAY: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// The default namespace if the context has none.
-pub(super) const DEFAULT_NAMESPACE: &str = "default";
+const DEFAULT_NAMESPACE: &str = "default";
 
 /// Larger than any object, discovery document or log that a program would collect; stops a response that never ends.
 pub(crate) const DEFAULT_COLLECT_LIMIT: usize = 256 << 20;
@@ -143,6 +149,7 @@ const DEFAULT_EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Shows no credentials.
 impl fmt::Debug for Config {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
             .field("cluster_url", &Redacted::Url(&self.cluster_url))

@@ -10,7 +10,7 @@ use futures::FutureExt;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-use super::task;
+use crate::task;
 
 /// How many bytes, or else texts, a task decodes: some hundred microseconds of work, far more than a task costs.
 pub(super) const BATCH_BYTES: usize = 128 << 10;

@@ -18,8 +18,8 @@ use super::item_decoder::ItemDecoder;
 use super::items::RawItem;
 use super::known::KnownObjects;
 use super::list::ListBody;
-use super::task;
 use crate::error::Error;
+use crate::task;
 
 /// The items of a list in their order, then its metadata. An error is the last part. For the watcher of `kube-runtime`.
 ///

@@ -14,7 +14,6 @@ mod items;
 mod lines;
 // Decoding many values.
 mod batches;
-mod task;
 // Decoding one value.
 mod array_lengths;
 mod event;

@@ -48,7 +48,7 @@ impl IdentitySource {
         };
         Ok(Some(match paths.is_empty() {
             true => Self::Fixed(first),
-            false => Self::Files { first, user: Box::new(user.clone()), paths, versions },
+            false => Self::Files { first, user: Box::new(user.only_identity()), paths, versions },
         }))
     }
 

@@ -130,7 +130,7 @@ const INVALID: &[(&str, &str)] = &[
     ("html", "not a kubeconfig: DIR/html.yaml: expected mapping start at line 1, column 1"),
     (
         "exec-mode",
-        "not a kubeconfig: DIR/exec-mode.yaml: unknown variant `Sometimes`, expected one of Never, IfAvailable, Always at line 4, column 66",
+        "not a kubeconfig: DIR/exec-mode.yaml: unknown variant `Sometimes`, expected one of Never, IfAvailable, Always at line 4, column 49",
     ),
     ("exec-without-command", "the credentials cannot be used: the user's `exec` has no `command`"),
     (

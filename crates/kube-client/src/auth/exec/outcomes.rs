@@ -1,6 +1,7 @@
 //! What each output of a plugin is: the credential as JSON, or the error. Secrets in the texts are `hush`, which no error may contain.
 
 use super::*;
+use crate::config::record::check_record;
 
 const TEXTS: &[&str] = &[
     // JSON.
@@ -111,7 +112,7 @@ fn each_json_text_is_the_recorded_cluster_or_error() {
 
 #[test]
 fn each_field_of_each_table_is_decoded_and_serialized() {
-    record::check_record::<ExecCredential>(|_| 0);
-    record::check_record::<ExecCredentialSpec>(|_| 0);
-    record::check_record::<ExecCredentialStatus>(|_| 0);
+    check_record::<ExecCredential>(|_| 0);
+    check_record::<ExecCredentialSpec>(|_| 0);
+    check_record::<ExecCredentialStatus>(|_| 0);
 }

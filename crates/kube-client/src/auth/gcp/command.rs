@@ -95,7 +95,7 @@ fn pointer(key: &str, path: &str) -> Result<String, AuthError> {
             "the auth-provider's `{key}` {path:?} is not a path to a field: expected one such as {{.credential.access_token}}"
         )));
     }
-    Ok(fields.split('.').map(|field| format!("/{field}")).collect())
+    Ok(format!("/{}", fields.replace('.', "/")))
 }
 
 #[cfg(test)]

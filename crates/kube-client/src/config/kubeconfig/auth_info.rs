@@ -1,13 +1,13 @@
 //! The credentials of a user in a kubeconfig.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use secrecy::SecretString;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::values::{NamedExtension, serialize_base64, serialize_secret};
+use super::values::{NamedExtension, serialize_base64, serialize_secret, sorted};
 use crate::config::redact::{Keys, Redacted, redacted_args};
 
 /// The credentials of one user. [`ConfigExt::auth_layer`](crate::client::ConfigExt::auth_layer) says which of them is used if there
@@ -109,9 +109,18 @@ impl fmt::Debug for AuthProviderConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AuthProviderConfig")
             .field("name", &self.name)
-            .field("config", &self.config.keys().collect::<BTreeSet<_>>())
+            .field("config", &SortedKeys(&self.config))
             .field("other", &Keys(&self.other))
             .finish()
+    }
+}
+
+/// Prints the keys only.
+struct SortedKeys<'a>(&'a HashMap<String, String>);
+
+impl fmt::Debug for SortedKeys<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(sorted(self.0).into_iter().map(|(key, _)| key)).finish()
     }
 }
 
@@ -172,7 +181,7 @@ impl fmt::Debug for ExecConfig {
 }
 
 /// Whether an exec plugin may ask the user on the terminal.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecInteractiveMode {
     /// It never asks, and has no standard input.
     Never,

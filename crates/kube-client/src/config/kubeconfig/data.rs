@@ -35,6 +35,18 @@ impl Cluster {
 }
 
 impl AuthInfo {
+    /// Only the client certificate and key, of which a copy is kept to read their files again.
+    #[cfg(feature = "client")]
+    pub(crate) fn only_identity(&self) -> Self {
+        Self {
+            client_certificate: self.client_certificate.clone(),
+            client_certificate_data: self.client_certificate_data.clone(),
+            client_key: self.client_key.clone(),
+            client_key_data: self.client_key_data.clone(),
+            ..Self::default()
+        }
+    }
+
     /// The client certificate and key, if either is configured.
     pub(crate) fn load_client_identity(&self) -> Result<Option<ClientIdentityPem>, KubeconfigError> {
         let key_data = self.client_key_data.as_ref().map(ExposeSecret::expose_secret);

@@ -1,8 +1,9 @@
 //! Merges several kubeconfigs by the rules of kubectl.
 
-use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 
-use super::{Kubeconfig, NamedExtension};
+use super::Kubeconfig;
+use super::named::append_new;
 use crate::config::KubeconfigError;
 
 impl Kubeconfig {
@@ -22,7 +23,13 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// [`KubeconfigError::KindMismatch`] or [`KubeconfigError::ApiVersionMismatch`] if both have one and they differ.
+    #[inline]
     pub fn merge(mut self, next: Kubeconfig) -> Result<Self, KubeconfigError> {
+        self.add(next)?;
+        Ok(self)
+    }
+
+    pub(super) fn add(&mut self, next: Kubeconfig) -> Result<(), KubeconfigError> {
         if differ(&self.kind, &next.kind) {
             return Err(KubeconfigError::KindMismatch);
         }
@@ -30,19 +37,41 @@ impl Kubeconfig {
             return Err(KubeconfigError::ApiVersionMismatch);
         }
         // kubectl writes `current-context: ""` for "none".
-        self.current_context = self.current_context.filter(|name| !name.is_empty());
+        self.current_context.take_if(|name| name.is_empty());
         keep_first(&mut self.kind, next.kind);
         keep_first(&mut self.api_version, next.api_version);
         keep_first(&mut self.current_context, next.current_context);
         keep_first(&mut self.preferences, next.preferences);
 
-        merge_named(&mut self.clusters, next.clusters, |named| named.name.clone());
-        merge_named(&mut self.auth_infos, next.auth_infos, |named| named.name.clone());
-        merge_named(&mut self.contexts, next.contexts, |named| named.name.clone());
-        self.extensions = merge_extensions(self.extensions, next.extensions);
-        merge_unknown(&mut self.other, next.other);
-        Ok(self)
+        append_new(&mut self.clusters, next.clusters);
+        append_new(&mut self.auth_infos, next.auth_infos);
+        append_new(&mut self.contexts, next.contexts);
+        if let Some(extensions) = next.extensions {
+            append_new(self.extensions.get_or_insert_default(), extensions);
+        }
+        for (key, value) in next.other {
+            self.other.entry(key).or_insert(value);
+        }
+        Ok(())
     }
+}
+
+/// A file of a merged kubeconfig, and how many clusters and users come from it and the files before it: the first ones of each list.
+pub(in crate::config) struct MergedFile {
+    pub(in crate::config) path: PathBuf,
+    pub(in crate::config) clusters: usize,
+    pub(in crate::config) users: usize,
+}
+
+pub(in crate::config) fn merge_files(
+    files: Vec<(PathBuf, Kubeconfig)>,
+) -> Result<(Kubeconfig, Vec<MergedFile>), KubeconfigError> {
+    let (mut merged, mut origins) = (Kubeconfig::default(), Vec::new());
+    for (path, config) in files {
+        merged.add(config)?;
+        origins.push(MergedFile { path, clusters: merged.clusters.len(), users: merged.auth_infos.len() });
+    }
+    Ok((merged, origins))
 }
 
 fn differ(first: &Option<String>, second: &Option<String>) -> bool {
@@ -52,33 +81,6 @@ fn differ(first: &Option<String>, second: &Option<String>) -> bool {
 fn keep_first<T>(first: &mut Option<T>, second: Option<T>) {
     if first.is_none() {
         *first = second;
-    }
-}
-
-fn merge_named<T>(first: &mut Vec<T>, second: Vec<T>, name: impl Fn(&T) -> String) {
-    let known: HashSet<String> = first.iter().map(&name).collect();
-    first.extend(second.into_iter().filter(|entry| !known.contains(&name(entry))));
-}
-
-fn merge_extensions(
-    first: Option<Vec<NamedExtension>>,
-    second: Option<Vec<NamedExtension>>,
-) -> Option<Vec<NamedExtension>> {
-    match (first, second) {
-        (Some(mut first), Some(second)) => {
-            merge_named(&mut first, second, |extension| extension.name.clone());
-            Some(first)
-        }
-        (first, second) => first.or(second),
-    }
-}
-
-fn merge_unknown(
-    first: &mut BTreeMap<String, serde_json::Value>,
-    second: BTreeMap<String, serde_json::Value>,
-) {
-    for (key, value) in second {
-        first.entry(key).or_insert(value);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Kubeconfig files, in the order in which they are processed:
 //!
 //! - `types`, `auth_info`, `values`: the document
+//! - `named`: its lists
 //! - `tables`: how it is decoded
 //! - `read`: parses text, files and `KUBECONFIG`
 //! - `merge`: merges several documents
@@ -10,6 +11,7 @@
 mod auth_info;
 mod data;
 mod merge;
+mod named;
 mod read;
 mod select;
 mod tables;
@@ -20,8 +22,11 @@ pub use auth_info::{AuthInfo, AuthProviderConfig, ExecAuthCluster, ExecConfig, E
 #[cfg(feature = "client")]
 pub(crate) use data::ClientIdentityPem;
 pub(crate) use data::certificates_from_pem;
-pub(super) use read::{merge_all, read_files};
+pub(super) use merge::{MergedFile, merge_files};
+pub(super) use read::read_files;
 pub use select::KubeConfigOptions;
-pub(super) use select::{SelectedNames, Selection};
+pub(super) use select::{SelectedEntries, Selection};
 pub use types::{Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, Preferences};
 pub use values::NamedExtension;
+#[cfg(feature = "client")]
+pub(crate) use values::sorted;

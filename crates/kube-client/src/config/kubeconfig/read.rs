@@ -4,10 +4,14 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use serde::de::Error as _;
+use serde::de::{DeserializeSeed as _, Error as _};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
 use super::Kubeconfig;
+use super::merge::merge_files;
 use crate::config::KubeconfigError;
+use crate::config::record::{DataType, Fields, Record as _};
 use crate::config::redact::without_quoted_value;
 
 impl Kubeconfig {
@@ -29,10 +33,14 @@ impl Kubeconfig {
     /// [`KubeconfigError::Parse`] if the text is not a kubeconfig, or has two clusters, users or contexts of one name, which kubectl refuses
     /// too. Text that is nested too deeply or expands too far through aliases is refused, so that it cannot exhaust memory.
     pub fn from_yaml(text: &str) -> Result<Kubeconfig, KubeconfigError> {
-        let documents: Vec<Kubeconfig> = serde_saphyr::from_multiple_with_options(text, limits())
+        let documents: Vec<Document> = serde_saphyr::from_multiple_with_options(text, limits())
             .map_err(|err| KubeconfigError::Parse(Box::new(without_quoted_value(err))))?;
-        documents.iter().try_for_each(refuse_duplicate_names)?;
-        merge_all(documents).map(Option::unwrap_or_default)
+        documents.iter().try_for_each(|document| refuse_duplicate_names(&document.0))?;
+        let mut merged = Self::default();
+        for Document(document) in documents {
+            merged.add(Self::from_fields(&mut Fields::of(document)))?;
+        }
+        Ok(merged)
     }
 
     /// Reads one file. Relative paths in it are resolved against its directory.
@@ -40,12 +48,7 @@ impl Kubeconfig {
     /// # Errors
     /// [`KubeconfigError::ReadConfig`] or [`KubeconfigError::Parse`], each with the path of the file.
     pub fn read_from<P: AsRef<Path>>(path: P) -> Result<Kubeconfig, KubeconfigError> {
-        let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|err| KubeconfigError::ReadConfig(err, path.to_owned()))?;
-        let text = decode_text(&bytes).map_err(|err| KubeconfigError::ReadConfig(err, path.to_owned()))?;
-        let mut config = Self::from_yaml(&text).map_err(|err| with_path(err, path))?;
-        resolve_relative_paths(&mut config, path.parent().unwrap_or(Path::new("")));
-        Ok(config)
+        read_file(path.as_ref())
     }
 
     /// Reads the files listed in `KUBECONFIG` (separated as in `PATH`) and merges them: the first entry of each name wins, and the first
@@ -55,30 +58,48 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// As [`Kubeconfig::read_from`]; also if none of the listed files exists.
+    #[inline]
     pub fn from_env() -> Result<Option<Self>, KubeconfigError> {
-        match std::env::var_os("KUBECONFIG") {
-            Some(list) => merge_all(files_in(&list)?.into_iter().map(|(_, config)| config)),
-            None => Ok(None),
-        }
+        let files = listed_files()?;
+        if files.is_empty() { Ok(None) } else { merge_files(files).map(|(merged, _)| Some(merged)) }
     }
 
     /// Reads the files listed in `KUBECONFIG`, or else `~/.kube/config`.
     ///
     /// # Errors
     /// As [`Kubeconfig::read_from`], and [`KubeconfigError::FindPath`] without a home directory.
+    #[inline]
     pub fn read() -> Result<Kubeconfig, KubeconfigError> {
-        Ok(merge_all(read_files()?.into_iter().map(|(_, config)| config))?.unwrap_or_default())
+        merge_files(read_files()?).map(|(merged, _)| merged)
+    }
+}
+
+/// The decoded values of a document. The parser's code is smaller if it sees no kubeconfig.
+struct Document(Value);
+
+impl<'de> Deserialize<'de> for Document {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        DataType::Record(Kubeconfig::TYPE).deserialize(deserializer).map(Self)
     }
 }
 
 /// The files that [`Kubeconfig::read`] merges, at least one.
 pub(in crate::config) fn read_files() -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError> {
-    let listed = std::env::var_os("KUBECONFIG").map(|list| files_in(&list)).transpose()?.unwrap_or_default();
+    let listed = listed_files()?;
     if !listed.is_empty() {
         return Ok(listed);
     }
     let path = default_path()?;
-    Ok(vec![(path.clone(), Kubeconfig::read_from(path)?)])
+    let config = read_file(&path)?;
+    Ok(vec![(path, config)])
+}
+
+/// The files listed in `KUBECONFIG`, if it is set.
+fn listed_files() -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError> {
+    match std::env::var_os("KUBECONFIG") {
+        Some(list) => files_in(&list),
+        None => Ok(Vec::new()),
+    }
 }
 
 /// The files of a list that exist. It is an error if none of them exists, but not if the list is empty.
@@ -86,7 +107,7 @@ fn files_in(list: &OsStr) -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError>
     let mut found = Vec::new();
     let mut first_missing = None;
     for path in std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()) {
-        match Kubeconfig::read_from(&path) {
+        match read_file(&path) {
             Ok(config) => found.push((path, config)),
             Err(KubeconfigError::ReadConfig(err, path)) if err.kind() == std::io::ErrorKind::NotFound => {
                 first_missing.get_or_insert(KubeconfigError::ReadConfig(err, path));
@@ -105,22 +126,22 @@ fn default_path() -> Result<PathBuf, KubeconfigError> {
     Ok(home.ok_or(KubeconfigError::FindPath)?.join(".kube").join("config"))
 }
 
-pub(in crate::config) fn merge_all(
-    documents: impl IntoIterator<Item = Kubeconfig>,
-) -> Result<Option<Kubeconfig>, KubeconfigError> {
-    let mut documents = documents.into_iter();
-    let Some(first) = documents.next() else { return Ok(None) };
-    documents.try_fold(first, Kubeconfig::merge).map(Some)
+/// Blocks, but for a short time: a kubeconfig is a small local file.
+fn read_file(path: &Path) -> Result<Kubeconfig, KubeconfigError> {
+    let unreadable = |err| KubeconfigError::ReadConfig(err, path.to_owned());
+    let text = std::fs::read(path).and_then(|bytes| decode_text(&bytes)).map_err(unreadable)?;
+    let mut config = Kubeconfig::from_yaml(&text).map_err(|err| with_path(err, path))?;
+    resolve_relative_paths(&mut config, path.parent().unwrap_or(Path::new("")));
+    Ok(config)
 }
 
 /// A name may occur in several files, where the first wins, but only once in a document.
-fn refuse_duplicate_names(config: &Kubeconfig) -> Result<(), KubeconfigError> {
-    let clusters: Vec<_> = config.clusters.iter().map(|named| named.name.as_str()).collect();
-    let users: Vec<_> = config.auth_infos.iter().map(|named| named.name.as_str()).collect();
-    let contexts: Vec<_> = config.contexts.iter().map(|named| named.name.as_str()).collect();
-    for (list, names) in [("clusters", clusters), ("users", users), ("contexts", contexts)] {
+fn refuse_duplicate_names(document: &Value) -> Result<(), KubeconfigError> {
+    for list in ["clusters", "users", "contexts"] {
         let mut seen = HashSet::new();
-        if let Some(name) = names.into_iter().find(|name| !seen.insert(*name)) {
+        let mut names =
+            document[list].as_array().into_iter().flatten().filter_map(|entry| entry["name"].as_str());
+        if let Some(name) = names.find(|name| !seen.insert(*name)) {
             let message = format!("`{list}` has the name {name:?} twice: expected each name once");
             return Err(KubeconfigError::Parse(Box::new(serde_saphyr::Error::custom(message))));
         }

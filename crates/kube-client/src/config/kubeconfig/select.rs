@@ -1,6 +1,7 @@
 //! Selects one context of a kubeconfig.
 
-use super::{AuthInfo, Cluster, ExecAuthCluster, Kubeconfig};
+use super::named::names;
+use super::{AuthInfo, Cluster, Context, ExecAuthCluster, Kubeconfig};
 use crate::config::KubeconfigError;
 
 /// Selects a context, cluster and user of a kubeconfig. The default is the current context.
@@ -19,81 +20,101 @@ pub(in crate::config) struct Selection {
     pub(in crate::config) cluster: Cluster,
     pub(in crate::config) auth_info: AuthInfo,
     pub(in crate::config) namespace: Option<String>,
-    pub(in crate::config) names: SelectedNames,
+    pub(in crate::config) entries: SelectedEntries,
 }
 
-/// The names of the selected cluster and user.
-#[derive(Clone)]
-pub(in crate::config) struct SelectedNames {
-    pub(in crate::config) cluster: String,
-    pub(in crate::config) user: Option<String>,
+/// The position and the name of the selected cluster and user in the lists of the kubeconfig.
+pub(in crate::config) struct SelectedEntries {
+    pub(in crate::config) cluster: (usize, String),
+    pub(in crate::config) user: Option<(usize, String)>,
 }
 
 impl Selection {
-    /// Selects by `options`, and by the current context for what they do not set.
+    /// Selects by `options`, and by the current context for what they do not set. Takes what it selects out of the kubeconfig.
     pub(in crate::config) fn new(
-        config: &Kubeconfig,
+        config: &mut Kubeconfig,
         options: &KubeConfigOptions,
     ) -> Result<Self, KubeconfigError> {
-        let is_set = |name: &&String| !name.is_empty();
-        let name = options.context.as_ref().or(config.current_context.as_ref()).filter(is_set);
-        let context = match name {
+        let context = select_context(config, options)?.unwrap_or_default();
+        let cluster_name = options.cluster.clone().unwrap_or(context.cluster);
+        let (index, cluster) = take_cluster(config, &cluster_name)?;
+        let cluster_entry = (index, cluster_name);
+        let user_name = options.user.clone().or(context.user).filter(|name| !name.is_empty());
+        let (auth_info, user_entry) = match user_name {
             Some(name) => {
-                let found = config.contexts.iter().find(|named| named.name == *name);
-                let context = found.and_then(|named| named.context.clone());
-                let known = config.contexts.iter().map(|named| named.name.as_str());
-                Some(context.ok_or_else(|| {
-                    KubeconfigError::LoadContext(format!("no context named {name:?} {}", existing(known)))
-                })?)
+                let (index, auth_info) = take_user(config, &name, &cluster)?;
+                (auth_info, Some((index, name)))
             }
-            // Options with both cluster and user need no context.
-            None if options.cluster.is_some() && options.user.is_some() => None,
-            None => return Err(KubeconfigError::CurrentContextNotSet),
+            None => (AuthInfo::default(), None),
         };
-        let (context_cluster, context_user, namespace) = match context {
-            Some(context) => (Some(context.cluster), context.user, context.namespace),
-            None => (None, None, None),
-        };
-        let cluster_name = options.cluster.clone().or(context_cluster).unwrap_or_default();
-        let cluster = find_cluster(config, &cluster_name)?;
-        let user_name = options.user.clone().or(context_user).filter(|name| !name.is_empty());
-        let auth_info = match &user_name {
-            Some(user) => find_user(config, user, &cluster)?,
-            None => AuthInfo::default(),
-        };
-        let names = SelectedNames { cluster: cluster_name, user: user_name };
-        Ok(Self { cluster, auth_info, namespace: namespace.filter(|name| !name.is_empty()), names })
+        let namespace = context.namespace.filter(|name| !name.is_empty());
+        let entries = SelectedEntries { cluster: cluster_entry, user: user_entry };
+        Ok(Self { cluster, auth_info, namespace, entries })
     }
 }
 
-fn find_cluster(config: &Kubeconfig, name: &str) -> Result<Cluster, KubeconfigError> {
-    let found = config.clusters.iter().find(|named| named.name == name);
-    found.and_then(|named| named.cluster.clone()).ok_or_else(|| {
-        let known = config.clusters.iter().map(|named| named.name.as_str());
-        KubeconfigError::LoadClusterOfContext(format!("no cluster named {name:?} {}", existing(known)))
-    })
+/// `None` if the options have both cluster and user, and there is no context.
+fn select_context(
+    config: &mut Kubeconfig,
+    options: &KubeConfigOptions,
+) -> Result<Option<Context>, KubeconfigError> {
+    let name = options.context.as_deref().or(config.current_context.as_deref());
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        let needs_context = options.cluster.is_none() || options.user.is_none();
+        return if needs_context { Err(KubeconfigError::CurrentContextNotSet) } else { Ok(None) };
+    };
+    let found = config.contexts.iter_mut().find(|named| named.name == name);
+    match found.and_then(|named| named.context.take()) {
+        Some(context) => Ok(Some(context)),
+        None => {
+            let known = existing(&names(&config.contexts));
+            Err(KubeconfigError::LoadContext(format!("no context named {name:?} {known}")))
+        }
+    }
+}
+
+fn take_cluster(config: &mut Kubeconfig, name: &str) -> Result<(usize, Cluster), KubeconfigError> {
+    let mut entries = config.clusters.iter_mut().enumerate();
+    let found = entries.find(|(_, named)| named.name == name);
+    match found.and_then(|(index, named)| Some((index, named.cluster.take()?))) {
+        Some(found) => Ok(found),
+        None => {
+            let known = existing(&names(&config.clusters));
+            Err(KubeconfigError::LoadClusterOfContext(format!("no cluster named {name:?} {known}")))
+        }
+    }
 }
 
 /// An unknown user is reported as `LoadContext`: the public error has no variant of its own for it.
-fn find_user(config: &Kubeconfig, name: &str, cluster: &Cluster) -> Result<AuthInfo, KubeconfigError> {
-    let found = config.auth_infos.iter().find(|named| named.name == name);
-    let Some(mut auth_info) = found.map(|named| named.auth_info.clone().unwrap_or_default()) else {
-        let known = config.auth_infos.iter().map(|named| named.name.as_str());
-        let message =
-            format!("the context refers to user {name:?}, which does not exist {}", existing(known));
+fn take_user(
+    config: &mut Kubeconfig,
+    name: &str,
+    cluster: &Cluster,
+) -> Result<(usize, AuthInfo), KubeconfigError> {
+    let mut entries = config.auth_infos.iter_mut().enumerate();
+    let Some((index, named)) = entries.find(|(_, named)| named.name == name) else {
+        let known = existing(&names(&config.auth_infos));
+        let message = format!("the context refers to user {name:?}, which does not exist {known}");
         return Err(KubeconfigError::LoadContext(message));
     };
+    let mut auth_info = named.auth_info.take().unwrap_or_default();
     if let Some(exec) = auth_info.exec.as_mut().filter(|exec| exec.provide_cluster_info) {
         exec.cluster = Some(ExecAuthCluster::try_from(cluster)?);
     }
-    Ok(auth_info)
+    Ok((index, auth_info))
 }
 
 /// The names that exist, for the message about one that does not.
-fn existing<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<_> = names.map(|name| format!("{name:?}")).collect();
-    let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-    format!("(the kubeconfig has {names})")
+fn existing(names: &[&str]) -> String {
+    if names.is_empty() {
+        return "(the kubeconfig has none)".to_owned();
+    }
+    let mut list = String::new();
+    for name in names {
+        let separator = if list.is_empty() { "" } else { ", " };
+        list += &format!("{separator}{name:?}");
+    }
+    format!("(the kubeconfig has {list})")
 }
 
 #[cfg(test)]
@@ -119,7 +140,7 @@ current-context: first
     fn select(context: &str, cluster: &str, user: &str) -> Result<Selection, KubeconfigError> {
         let set = |name: &str| (!name.is_empty()).then(|| name.to_owned());
         let options = KubeConfigOptions { context: set(context), cluster: set(cluster), user: set(user) };
-        Selection::new(&config(), &options)
+        Selection::new(&mut config(), &options)
     }
 
     #[test]
@@ -159,9 +180,9 @@ current-context: first
     fn cluster_and_user_need_no_current_context() {
         let mut config = config();
         config.current_context = Some(String::new());
-        let none = Selection::new(&config, &KubeConfigOptions::default());
+        let none = Selection::new(&mut config, &KubeConfigOptions::default());
         assert!(matches!(none, Err(KubeconfigError::CurrentContextNotSet)));
         let both = KubeConfigOptions { context: None, cluster: Some("c1".into()), user: Some("u1".into()) };
-        assert!(Selection::new(&config, &both).is_ok());
+        assert!(Selection::new(&mut config, &both).is_ok());
     }
 }

@@ -4,7 +4,7 @@ use super::auth_info::{AuthInfo, AuthProviderConfig, ExecAuthCluster, ExecConfig
 use super::types::{Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, Preferences};
 use super::values::NamedExtension;
 use crate::config::record::{
-    DataType, Field, Fields, FromValue, Record, RecordType, UnknownKeys, deserialize, deserialize_by_table,
+    DataType, Field, Fields, FromValue, Record, RecordType, UnknownKeys, deserialize_by_table,
 };
 
 deserialize_by_table!(
@@ -225,8 +225,7 @@ impl Record for ExecConfig {
 }
 
 impl ExecInteractiveMode {
-    const TYPE: DataType =
-        DataType::OneOf { name: "ExecInteractiveMode", variants: &["Never", "IfAvailable", "Always"] };
+    const TYPE: DataType = DataType::OneOf(&["Never", "IfAvailable", "Always"]);
 }
 
 impl FromValue for ExecInteractiveMode {
@@ -237,12 +236,6 @@ impl FromValue for ExecInteractiveMode {
             "Always" => Some(Self::Always),
             _ => None,
         }
-    }
-}
-
-impl<'de> serde::Deserialize<'de> for ExecInteractiveMode {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize(Self::TYPE, deserializer)
     }
 }
 

@@ -44,6 +44,7 @@ pub struct Kubeconfig {
 }
 
 impl fmt::Debug for Kubeconfig {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kubeconfig")
             .field("preferences", &self.preferences)
@@ -74,6 +75,7 @@ pub struct Preferences {
 }
 
 impl fmt::Debug for Preferences {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Preferences")
             .field("colors", &self.colors)
@@ -97,6 +99,7 @@ pub struct NamedCluster {
 }
 
 impl fmt::Debug for NamedCluster {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NamedCluster")
             .field("name", &self.name)
@@ -140,6 +143,7 @@ pub struct Cluster {
 
 /// Shows neither passwords in URLs nor the values of unknown keys.
 impl fmt::Debug for Cluster {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cluster")
             .field("server", &self.server.as_deref().map(Redacted::Text))
@@ -169,6 +173,7 @@ pub struct NamedAuthInfo {
 }
 
 impl fmt::Debug for NamedAuthInfo {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NamedAuthInfo")
             .field("name", &self.name)
@@ -192,6 +197,7 @@ pub struct NamedContext {
 }
 
 impl fmt::Debug for NamedContext {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NamedContext")
             .field("name", &self.name)
@@ -220,6 +226,7 @@ pub struct Context {
 }
 
 impl fmt::Debug for Context {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("cluster", &self.cluster)

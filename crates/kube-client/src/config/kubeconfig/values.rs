@@ -1,5 +1,6 @@
-//! Values that appear in several parts of a kubeconfig: extensions, secrets and base64 data.
+//! Values that appear in several parts of a kubeconfig: extensions, maps of text, secrets and base64 data.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -20,6 +21,17 @@ impl fmt::Debug for NamedExtension {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NamedExtension").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// The entries by name: the order of a hash map differs from map to map.
+pub(crate) fn sorted(entries: &HashMap<String, String>) -> Vec<(&str, &str)> {
+    let mut sorted = Vec::<(&str, &str)>::new();
+    for (name, value) in entries {
+        // Few entries, for which `sort` is too much code.
+        let position = sorted.partition_point(|(before, _)| *before < name.as_str());
+        sorted.insert(position, (name, value));
+    }
+    sorted
 }
 
 /// Secrets are written only when the whole document is serialized.

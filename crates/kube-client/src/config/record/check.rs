@@ -51,7 +51,7 @@ fn sample(data_type: DataType) -> Value {
         DataType::Text => json!("text"),
         DataType::Base64 => json!("dGV4dA=="),
         DataType::Bool | DataType::UnquotedBool(_) => json!(true),
-        DataType::OneOf { variants, .. } => json!(variants[0]),
+        DataType::OneOf(words) => json!(words[0]),
         DataType::Optional(inner) => sample(*inner),
         DataType::List(element) => json!([sample(*element), sample(*element)]),
         DataType::Map(value) => json!({"key": sample(*value)}),

@@ -16,8 +16,8 @@ pub(crate) enum DataType {
     /// The boolean of this key, or null. In quotes it is an error, as for kubectl: a quoted `"no"` that is read as true could turn off
     /// certificate verification.
     UnquotedBool(&'static str),
-    /// One of the variants of an enum with this name.
-    OneOf { name: &'static str, variants: &'static [&'static str] },
+    /// One of these words.
+    OneOf(&'static [&'static str]),
     /// The value, or null.
     Optional(&'static DataType),
     /// A list of such elements.

@@ -5,10 +5,7 @@
 use std::fmt;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error, Expected, MapAccess, SeqAccess, Unexpected,
-    VariantAccess, Visitor,
-};
+use serde::de::{DeserializeSeed, Deserializer, Error, Expected, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde_json::{Map, Value};
 
 use super::{DataType, FromValue, RecordType, UnknownKeys};
@@ -29,14 +26,14 @@ impl<'de> DeserializeSeed<'de> for DataType {
         match self {
             Self::Any | Self::UnquotedBool(_) => deserializer.deserialize_any(self),
             Self::Ignored => deserializer.deserialize_ignored_any(self),
-            Self::Text => deserializer.deserialize_string(self),
+            // Not `deserialize_enum`, which in the parser is as much code as all other methods that are called here.
+            Self::Text | Self::OneOf(_) => deserializer.deserialize_string(self),
             Self::Base64 => {
                 let value = deserializer.deserialize_option(Self::Optional(&Self::Text))?;
                 STANDARD.decode(value.as_str().unwrap_or_default()).map_err(D::Error::custom)?;
                 Ok(value)
             }
             Self::Bool => deserializer.deserialize_bool(self),
-            Self::OneOf { name, variants } => deserializer.deserialize_enum(name, variants, self),
             Self::Optional(_) => deserializer.deserialize_option(self),
             Self::List(_) => deserializer.deserialize_seq(self),
             Self::Map(_) | Self::Record(_) => deserializer.deserialize_map(self),
@@ -50,10 +47,9 @@ impl<'de> Visitor<'de> for DataType {
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Any | Self::Ignored => f.write_str("any value"),
-            Self::Text | Self::Base64 => f.write_str("a string"),
+            Self::Text | Self::Base64 | Self::OneOf(_) => f.write_str("a string"),
             Self::Bool => f.write_str("a boolean"),
             Self::UnquotedBool(key) => write!(f, "true or false without quotes as `{key}`"),
-            Self::OneOf { name, .. } => write!(f, "enum {name}"),
             Self::Optional(_) => f.write_str("option"),
             Self::List(_) => f.write_str("a sequence"),
             Self::Map(_) => f.write_str("a map"),
@@ -83,6 +79,8 @@ impl<'de> Visitor<'de> for DataType {
     fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
         match self {
             Self::Text => Ok(text.into()),
+            Self::OneOf(words) if !words.contains(&text) => Err(E::unknown_variant(text, words)),
+            Self::OneOf(_) => Ok(text.into()),
             Self::UnquotedBool(_) => {
                 let expected: &dyn Expected = &self;
                 Err(E::custom(format_args!("the text {text:?}, expected {expected}")))
@@ -162,15 +160,6 @@ impl<'de> Visitor<'de> for DataType {
             _ => Ok(Value::Object(map)),
         }
     }
-
-    fn visit_enum<A: EnumAccess<'de>>(self, access: A) -> Result<Value, A::Error> {
-        let Self::OneOf { variants, .. } = self else {
-            return Err(A::Error::invalid_type(Unexpected::Enum, &self));
-        };
-        let (name, variant) = access.variant_seed(VariantOf(variants))?;
-        variant.unit_variant()?;
-        Ok(Value::String(name))
-    }
 }
 
 impl DataType {
@@ -200,29 +189,6 @@ impl RecordType {
             Some(field) => Err(E::missing_field(field.name)),
             None => Ok(()),
         }
-    }
-}
-
-/// The name of one of these variants of an enum.
-struct VariantOf(&'static [&'static str]);
-
-impl<'de> DeserializeSeed<'de> for VariantOf {
-    type Value = String;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
-        deserializer.deserialize_identifier(self)
-    }
-}
-
-impl Visitor<'_> for VariantOf {
-    type Value = String;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("variant identifier")
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<String, E> {
-        if self.0.contains(&name) { Ok(name.to_owned()) } else { Err(E::unknown_variant(name, self.0)) }
     }
 }
 

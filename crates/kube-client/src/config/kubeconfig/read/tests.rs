@@ -176,7 +176,7 @@ fn listed_files_are_merged_and_missing_ones_skipped() {
     let list = std::env::join_paths([path("missing"), path("a"), path("b")]).unwrap();
     let files = files_in(&list).unwrap();
     assert_eq!(files.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>(), [path("a"), path("b")]);
-    let config = merge_all(files.into_iter().map(|(_, config)| config)).unwrap().unwrap();
+    let (config, _) = merge_files(files).unwrap();
     assert_eq!(config.clusters[0].cluster.as_ref().unwrap().server.as_deref(), Some("https://a"));
     assert_eq!(config.current_context.as_deref(), Some("x"));
 

@@ -20,11 +20,14 @@ fn each_field_of_each_table_is_decoded_and_serialized() {
 }
 
 #[test]
-fn each_mode_of_exec_plugins_is_a_variant_of_the_table() {
-    let DataType::OneOf { variants, .. } = ExecInteractiveMode::TYPE else { panic!("not an enum") };
+fn each_mode_of_exec_plugins_is_a_word_of_the_table() {
+    let DataType::OneOf(words) = ExecInteractiveMode::TYPE else { panic!("not words") };
     let modes = [ExecInteractiveMode::Never, ExecInteractiveMode::IfAvailable, ExecInteractiveMode::Always];
-    assert_eq!(serde_json::to_value(&modes).unwrap(), json!(variants));
-    assert_eq!(serde_json::from_value::<[ExecInteractiveMode; 3]>(json!(variants)).unwrap(), modes);
+    assert_eq!(serde_json::to_value(&modes).unwrap(), json!(words));
+    for (mode, word) in modes.iter().zip(words) {
+        assert_eq!(ExecInteractiveMode::from_value(json!(word)).as_ref(), Some(mode));
+        assert_eq!(serde_json::from_value::<ExecInteractiveMode>(json!(word)).unwrap(), *mode);
+    }
 }
 
 /// `serde_json` passes on numbers as maps if a program enables its feature `arbitrary_precision`.

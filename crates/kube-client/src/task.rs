@@ -4,6 +4,6 @@ use futures::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-pub(super) fn spawn(runtime: &Handle, future: BoxFuture<'static, ()>) -> JoinHandle<()> {
+pub(crate) fn spawn(runtime: &Handle, future: BoxFuture<'static, ()>) -> JoinHandle<()> {
     runtime.spawn(future)
 }
