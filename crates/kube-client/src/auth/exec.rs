@@ -130,20 +130,24 @@ impl Record for ExecCredentialStatus {
 
 /// A key that is equal for plugins with equal settings.
 pub(super) fn settings_key(config: &ExecConfig, timeout: Option<Duration>) -> Result<String, AuthError> {
+    let ExecConfig {
+        api_version,
+        install_hint,
+        command,
+        args,
+        env,
+        drop_env,
+        interactive_mode,
+        provide_cluster_info,
+        cluster,
+        other,
+    } = config;
     // `Debug` of texts is smaller code than their JSON. That of the plugin and the cluster leaves out secrets.
     let mut key = format!(
-        "exec {timeout:?} {:?} {:?} {:?} {:?} {:?} {:?} {} ",
-        config.api_version,
-        config.install_hint,
-        config.command,
-        config.args,
-        config.drop_env,
-        config.interactive_mode,
-        config.provide_cluster_info,
+        "exec {timeout:?} {api_version:?} {install_hint:?} {command:?} {args:?} {drop_env:?} {interactive_mode:?} {provide_cluster_info} "
     );
-    let rest = (&config.cluster, &config.other);
-    key += &serde_json::to_string(&rest).map_err(AuthError::AuthExecSerialize)?;
-    for variable in config.env.iter().flatten() {
+    key += &serde_json::to_string(&(cluster, other)).map_err(AuthError::AuthExecSerialize)?;
+    for variable in env.iter().flatten() {
         key += &format!(" {:?}", sorted(variable));
     }
     Ok(key)
