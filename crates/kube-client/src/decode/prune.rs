@@ -54,12 +54,14 @@ impl Prune {
 
     /// Skips the annotation in which `kubectl apply` leaves a copy of the object, `kubectl.kubernetes.io/last-applied-configuration`.
     #[must_use]
+    #[inline]
     pub fn last_applied(self) -> Self {
         self.path(["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"])
     }
 
     /// Skips `status`.
     #[must_use]
+    #[inline]
     pub fn status(self) -> Self {
         self.path(["status"])
     }
@@ -145,6 +147,7 @@ impl PrunedFields {
         &mut self.0[at].1
     }
 
+    #[inline]
     fn collect_paths(&self, prefix: &str, paths: &mut Vec<String>) {
         for (name, field) in &self.0 {
             match field {
