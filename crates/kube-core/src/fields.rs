@@ -105,6 +105,7 @@ mod tests {
     use serde::de::DeserializeOwned;
     use serde_json::{Value, json};
 
+    use crate::object::{ListHead, ObjectList};
     use crate::response::{Status, StatusCause, StatusDetails};
     use crate::watch::{Bookmark, BookmarkMeta};
 
@@ -211,6 +212,30 @@ mod tests {
         accepted::<StatusCause>(&cause, &cause);
         let details = json!({"name": "n", "causes": [cause]});
         accepted::<StatusDetails>(&details, &details);
+    }
+
+    #[test]
+    fn the_head_of_a_list_is_that_of_the_whole_list() {
+        for input in [
+            json!({}),
+            json!({"items": null}),
+            json!({"items": 5}),
+            json!({"items": {}}),
+            json!({"items": [], "kind": null, "apiVersion": "", "metadata": null}),
+            json!({"items": [{}], "kind": "PodList", "apiVersion": "v2", "metadata": {"continue": "c", "odd": 1}}),
+            json!({"items": [], "kind": 5}),
+            json!({"items": [], "apiVersion": []}),
+            json!({"items": [], "metadata": "x"}),
+            json!({"items": [], "metadata": {"continue": 5}}),
+            json!([]),
+        ] {
+            let list = serde_json::from_value::<ObjectList<Value>>(input.clone());
+            let head = serde_json::from_value::<ListHead>(input.clone());
+            match (list, head) {
+                (Ok(list), Ok(head)) => assert_eq!((list.types, list.metadata), (head.types, head.metadata)),
+                (list, head) => assert!(list.is_err() && head.is_err(), "{input}: {head:?}"),
+            }
+        }
     }
 
     #[test]
