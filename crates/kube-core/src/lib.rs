@@ -24,6 +24,7 @@
 //! ```
 
 mod encode;
+mod fields;
 mod property_name;
 mod resource;
 mod type_meta;

@@ -78,6 +78,15 @@ impl ListResponse {
         self.body.decode_guarded().await
     }
 
+    /// The metadata, wherever in the list they are. For the watcher of `kube-runtime`.
+    ///
+    /// # Errors
+    /// As [`head`](Self::head).
+    #[doc(hidden)]
+    pub async fn into_metadata(self) -> Result<ListMeta, Error> {
+        self.body.skip_items().await
+    }
+
     /// The items in batches. Objects that the caller has already are not decoded. For the watcher of `kube-runtime`.
     ///
     /// # Errors

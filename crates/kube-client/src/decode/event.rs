@@ -97,16 +97,16 @@ fn event_of<'de, K: DeserializeOwned, A: MapAccess<'de>>(
 }
 
 fn bookmark(object: &RawValue) -> Result<Bookmark, serde_json::Error> {
-    from_slice(object)
+    decode(object)
 }
 
 fn status(object: &RawValue) -> Result<Box<Status>, serde_json::Error> {
-    from_slice(object)
+    decode(object)
 }
 
 /// Decodes by the code that also decodes responses. Errors have no position: it would be that within the object.
-fn from_slice<T: DeserializeOwned>(object: &RawValue) -> Result<T, serde_json::Error> {
-    serde_json::from_slice(object.get().as_bytes()).map_err(without_position)
+fn decode<T: DeserializeOwned>(object: &RawValue) -> Result<T, serde_json::Error> {
+    serde_json::from_str(object.get()).map_err(without_position)
 }
 
 fn without_position(err: serde_json::Error) -> serde_json::Error {
@@ -170,6 +170,6 @@ mod tests {
         }
         let bookmark = br#"{"type":"BOOKMARK","object":{"metadata":{}}}"#;
         let err = read_event::<Value>(bookmark, &[], &Prune::default()).unwrap_err().to_string();
-        assert!(err.starts_with("missing field `resourceVersion`"), "{err}");
+        assert!(err.starts_with("metadata: missing field `resourceVersion`"), "{err}");
     }
 }

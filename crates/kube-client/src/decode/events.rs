@@ -6,17 +6,17 @@ use std::task::{Context, Poll, ready};
 use futures::Stream;
 use kube_core::error_boundary::InvalidObject;
 use kube_core::{DeserializeGuard, Status, WatchEvent};
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
-use serde_json::value::RawValue;
 
 use super::array_lengths::ArrayLengths;
 use super::catch_panic::catch_panic;
 use super::event::read_event;
 use super::event_lines::{EventLines, Line};
+use super::field::{field, text_field};
 use super::field_path::field_path;
-use super::invalid::invalid_object_at;
+use super::invalid::{ReadMetadata, invalid_object_at, read_metadata};
 use super::prune::Prune;
+use super::reader::{read_plain, utf8};
 use crate::body::Body;
 use crate::error::Error;
 
@@ -70,7 +70,10 @@ pub(super) fn decode_guarded<K: DeserializeOwned>(
 ) -> Result<WatchEvent<DeserializeGuard<K>>, Error> {
     match catch_panic(|| read_event::<K>(line, lengths, prune)) {
         Ok(event) => Ok(with_object(event, |object| DeserializeGuard(Ok(object)))),
-        Err(err) => Ok(with_object(invalid_event(line, &err)?, |invalid| DeserializeGuard(Err(invalid)))),
+        Err(err) => {
+            let event = invalid_event(line, &err, read_metadata)?;
+            Ok(with_object(event, |invalid| DeserializeGuard(Err(invalid))))
+        }
     }
 }
 
@@ -85,46 +88,36 @@ fn with_object<T, U>(event: WatchEvent<T>, convert: impl FnOnce(T) -> U) -> Watc
 }
 
 /// The event of an undecodable object. If something else is invalid, that is the error.
-fn invalid_event(line: &[u8], err: &serde_json::Error) -> Result<WatchEvent<InvalidObject>, Error> {
-    match read_event::<Box<RawValue>>(line, &[], &Prune::default()) {
-        Ok(WatchEvent::Bookmark(_) | WatchEvent::Error(_)) | Err(_) => Err(explain(line, err)),
-        Ok(event) => Ok(with_object(event, |object| {
-            invalid_object_at(object_field(line, err), object.get().as_bytes(), err, None)
-        })),
-    }
+fn invalid_event(
+    line: &[u8],
+    err: &serde_json::Error,
+    read_metadata: ReadMetadata,
+) -> Result<WatchEvent<InvalidObject>, Error> {
+    let text = utf8(line).unwrap_or_default();
+    let event = match text_field(text, "type").as_deref() {
+        Some("ADDED") => WatchEvent::Added,
+        Some("MODIFIED") => WatchEvent::Modified,
+        Some("DELETED") => WatchEvent::Deleted,
+        _ => return Err(explain(line, err)),
+    };
+    let object = field(text, "object").ok_or_else(|| explain(line, err))?;
+    Ok(event(invalid_object_at(object_field(line, err), object.as_bytes(), err, None, read_metadata)))
 }
 
 /// Adds the object and the field to the error. A bare `Status` in place of an event is [`Error::Api`].
 fn explain(line: &[u8], err: &serde_json::Error) -> Error {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct EventHead {
-        r#type: String,
-        kind: String,
-        object: Object,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Object {
-        kind: String,
-        metadata: Metadata,
-    }
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Metadata {
-        name: Option<String>,
-        namespace: Option<String>,
-    }
-
-    let head: EventHead = serde_json::from_slice(line).unwrap_or_default();
-    if head.kind == "Status"
-        && head.r#type.is_empty()
-        && let Ok(status) = serde_json::from_slice::<Status>(line)
+    let json = utf8(line).unwrap_or_default();
+    let event = text_field(json, "type").unwrap_or_default();
+    if event.is_empty()
+        && text_field(json, "kind").as_deref() == Some("Status")
+        && let Ok(status) = read_plain::<Status>(line)
     {
         return Error::Api(status.boxed());
     }
-    let Object { kind, metadata } = head.object;
-    let named = match (metadata.namespace, metadata.name) {
+    let object = field(json, "object").unwrap_or_default();
+    let kind = text_field(object, "kind").unwrap_or_default();
+    let metadata = field(object, "metadata").unwrap_or_default();
+    let named = match (text_field(metadata, "namespace"), text_field(metadata, "name")) {
         (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
         (None, Some(name)) => format!("{kind} {name}"),
         (_, None) => {
@@ -132,7 +125,7 @@ fn explain(line: &[u8], err: &serde_json::Error) -> Error {
             format!("an object without a name: {}", text.chars().take(MAX_SHOWN).collect::<String>())
         }
     };
-    let event = if head.r#type.is_empty() { "unknown" } else { &head.r#type };
+    let event = if event.is_empty() { "unknown" } else { &event };
     let field = object_field(line, err).map(|path| format!("{path}: ")).unwrap_or_default();
     Error::SerdeError(serde_json::Error::custom(format!(
         "watch event {event} of {}: {field}{err}",
@@ -200,6 +193,102 @@ mod tests {
         assert!(events[2].is_ok());
     }
 
+    #[test]
+    fn an_error_contains_what_is_readable() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        for (line, expected) in [
+            (
+                r#"{"type":"ADDED","object":{"kind":"ConfigMap","metadata":{"name":"b"},"data":5}}"#,
+                "ADDED of ConfigMap b: data: inv",
+            ),
+            (
+                r#"{"object":{"metadata":{"name":"b","namespace":"ns"},"data":5},"type":"ADDED"}"#,
+                "ADDED of ns/b: ",
+            ),
+            (
+                r#"{"type":"ADDED","object":{"metadata":{"name":"b","namespace":null},"data":5}}"#,
+                "ADDED of b: data: invalid",
+            ),
+            (
+                r#"{"type":"ADDED","object":{"data":5}}"#,
+                "ADDED of an object without a name: {\"type\":\"ADDED\"",
+            ),
+            (r#"{"type":"ADDED","object":{"metadata":{"name":5}}}"#, "ADDED of an object without a name: {"),
+            (
+                r#"{"type":"ADDED","object":{"metadata":{"name":"b","namespace":5}}}"#,
+                "ADDED of b: metadata.namespace: ",
+            ),
+            (r#"{"type":5,"object":{"metadata":{"name":"b"}}}"#, "unknown of b: "),
+            (r#"{"type":"ADDED","object":5}"#, "ADDED of an object without a name: {"),
+            (
+                r#"{"type":"ADDED","object":{"kind":5,"metadata":{"name":"b"},"data":5}}"#,
+                "ADDED of b: kind: ",
+            ),
+            (r#"{"kind":"Status","message":5}"#, "unknown of an object without a name: {\"kind\""),
+            (r#"{"kind":"Status","type":"A"}"#, "A of an object without a name: {\"kind\""),
+            (
+                &format!(
+                    r#"{{"type":"ADDED","object":{{"metadata":{{"name":"b"}},"data":5,"more":{deep}}}}}"#
+                ),
+                "ADDED of b: data: inv",
+            ),
+            (r#"{"type":"ADDED""#, "unknown of an object without a name: {"),
+        ] {
+            let error = decode::<ConfigMap>(line.as_bytes(), &Prune::default()).unwrap_err().to_string();
+            assert!(error.contains(&format!("watch event {expected}")), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_error_of_text_that_is_not_utf8_has_its_position() {
+        let line = b"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"\xFF\"}}}";
+        let Err(Error::SerdeError(error)) = decode::<ConfigMap>(line, &Prune::default()) else { panic!() };
+        let expected = "}}}: metadata.name: invalid unicode code point at line 1 column 47";
+        assert!(error.to_string().ends_with(expected), "{error}");
+    }
+
+    #[test]
+    fn a_guarded_event_is_that_of_its_object_or_an_error() {
+        let read = |line: &str| match decode_guarded::<ConfigMap>(line.as_bytes(), &[], &Prune::default()) {
+            Ok(event) => {
+                let kind = format!("{event:?}");
+                match event {
+                    WatchEvent::Added(guard) | WatchEvent::Modified(guard) | WatchEvent::Deleted(guard) => {
+                        format!("{kind} {}", guard.0.unwrap_err())
+                    }
+                    WatchEvent::Bookmark(_) | WatchEvent::Error(_) => kind,
+                }
+            }
+            Err(err) => err.to_string(),
+        };
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        for (line, expected) in [
+            (
+                r#"{"type":"ADDED","object":{"metadata":{"name":"b"},"data":5}}"#,
+                "Added cannot decode object b: data: invalid",
+            ),
+            (
+                r#"{"object":{"metadata":{"name":"b"},"data":5},"type":"MODIFIED"}"#,
+                "Modified cannot decode object b: ",
+            ),
+            (r#"{"type":"DELETED","object":5}"#, "Deleted cannot decode object without a name: invalid type"),
+            (r#"{"type":"BOOKMARK","object":{}}"#, "watch event BOOKMARK of an object without a name: "),
+            (r#"{"type":"ERROR","object":5}"#, "watch event ERROR of an object without a name: "),
+            (r#"{"type":"ODD","object":{}}"#, "watch event ODD of an object without a name: "),
+            (
+                r#"{"type":"ADDED","object":{"metadata":{"name":"b"},"data":5}} x"#,
+                "watch event unknown of an object without",
+            ),
+            (r#"{"type":"ADDED"}"#, "watch event ADDED of an object without a name: "),
+            (
+                &format!(r#"{{"type":"ADDED","object":{{"metadata":{{"name":"b"}},"data":{deep}}}}}"#),
+                "Added cannot decode object b: data",
+            ),
+        ] {
+            assert!(read(line).contains(expected), "{line}: {}", read(line));
+        }
+    }
+
     #[tokio::test]
     async fn a_guarded_undecodable_object_is_an_event_with_its_metadata() {
         let bad = "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"b\",\"resourceVersion\":\"7\"},\"data\":5}}\n";
@@ -222,7 +311,7 @@ mod tests {
     async fn a_panic_while_decoding_is_an_event_of_that_object() {
         #[derive(Debug)]
         struct Panics;
-        impl<'de> Deserialize<'de> for Panics {
+        impl<'de> serde::Deserialize<'de> for Panics {
             fn deserialize<D: serde::Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
                 panic!("odd")
             }

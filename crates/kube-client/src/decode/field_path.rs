@@ -12,7 +12,9 @@ pub(super) fn field_path(json: &[u8], error: &serde_json::Error) -> Option<Strin
         match container {
             Container::Map { key: Some(key) } => {
                 // An error within a key is at the map.
-                let Ok(key) = serde_json::from_slice::<String>(&json[key]) else { break };
+                let Ok(Ok(key)) = str::from_utf8(&json[key]).map(serde_json::from_str::<String>) else {
+                    break;
+                };
                 let separator = if path.is_empty() { "" } else { "." };
                 path.push_str(separator);
                 path.push_str(&key);

@@ -1,76 +1,64 @@
 //! The metadata of an object that does not decode, and the field that is invalid.
 
+use std::marker::PhantomData;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::error_boundary::InvalidObject;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
+use super::field::{field, text_field};
 use super::field_path::field_path;
+use super::prune::Prune;
+use super::reader::{read, utf8};
+
+/// [`read_metadata`]. The generic callers pass it, so that it is compiled where they are: the decoder of their objects contains its code.
+pub(super) type ReadMetadata = fn(&str) -> Option<ObjectMeta>;
+
+/// Metadata that are valid as a whole.
+#[inline]
+pub(super) fn read_metadata(json: &str) -> Option<ObjectMeta> {
+    read(json.as_bytes(), &[], &Prune::default(), PhantomData).ok()
+}
 
 /// Reads as much of the metadata as is valid, and finds the invalid field, in several passes: this is rare. `error` is that of decoding `json`,
 /// `kind` the kind of objects without their own.
-pub(super) fn invalid_object(json: &[u8], error: &serde_json::Error, kind: Option<&str>) -> InvalidObject {
-    invalid_object_at(field_path(json, error), json, error, kind)
+pub(super) fn invalid_object(
+    json: &[u8],
+    error: &serde_json::Error,
+    kind: Option<&str>,
+    read_metadata: ReadMetadata,
+) -> InvalidObject {
+    invalid_object_at(field_path(json, error), json, error, kind, read_metadata)
 }
 
 /// The same where the path of the invalid field is known, because `error` is that of decoding a larger value.
 pub(super) fn invalid_object_at(
-    field: Option<String>,
+    field_path: Option<String>,
     json: &[u8],
     error: &serde_json::Error,
     kind: Option<&str>,
+    read_metadata: ReadMetadata,
 ) -> InvalidObject {
-    let metadata = WithMetadata::<ObjectMeta>::read(json)
-        .or_else(|| WithMetadata::<LenientMeta>::read(json).map(LenientMeta::into_meta));
-    let own_kind = serde_json::from_slice::<Kind>(json).ok().and_then(|object| object.kind);
-    let context = match (own_kind.as_deref().or(kind), field) {
+    let json = utf8(json).unwrap_or_default();
+    let metadata = field(json, "metadata").unwrap_or_default();
+    let metadata = read_metadata(metadata).unwrap_or_else(|| valid_part(metadata));
+    let own_kind = text_field(json, "kind");
+    let context = match (own_kind.as_deref().or(kind), field_path) {
         (Some(kind), Some(path)) => format!("{kind}.{path}: "),
         (Some(kind), None) => format!("{kind}: "),
         (None, Some(path)) => format!("{path}: "),
         (None, None) => String::new(),
     };
-    let metadata = without_managed_fields(metadata.unwrap_or_default());
-    InvalidObject { error: format!("{context}{error}"), metadata }
+    InvalidObject { error: format!("{context}{error}"), metadata: without_managed_fields(metadata) }
 }
 
-#[derive(Deserialize)]
-struct Kind {
-    kind: Option<String>,
-}
-
-/// An object of which only the metadata is read.
-#[derive(Deserialize)]
-struct WithMetadata<M> {
-    metadata: M,
-}
-
-impl<M: DeserializeOwned> WithMetadata<M> {
-    fn read(json: &[u8]) -> Option<M> {
-        serde_json::from_slice::<Self>(json).ok().map(|object| object.metadata)
-    }
-}
-
-/// Metadata with other, invalid fields.
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct LenientMeta {
-    name: Value,
-    namespace: Value,
-    resource_version: Value,
-    uid: Value,
-}
-
-impl LenientMeta {
-    fn into_meta(self) -> ObjectMeta {
-        let text = |value: Value| value.as_str().map(str::to_owned);
-        ObjectMeta {
-            name: text(self.name),
-            namespace: text(self.namespace),
-            resource_version: text(self.resource_version),
-            uid: text(self.uid),
-            ..ObjectMeta::default()
-        }
+/// What identifies an object, of metadata with other, invalid fields.
+fn valid_part(metadata: &str) -> ObjectMeta {
+    ObjectMeta {
+        name: text_field(metadata, "name"),
+        namespace: text_field(metadata, "namespace"),
+        resource_version: text_field(metadata, "resourceVersion"),
+        uid: text_field(metadata, "uid"),
+        ..ObjectMeta::default()
     }
 }
 
@@ -86,7 +74,7 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> InvalidObject {
-        invalid_object(json.as_bytes(), &serde_json::Error::custom("odd"), None)
+        invalid_object(json.as_bytes(), &serde_json::Error::custom("odd"), None, read_metadata)
     }
 
     #[test]
@@ -100,6 +88,20 @@ mod tests {
             read(r#"{"metadata":{"name":"a","namespace":7,"resourceVersion":"3","labels":5}}"#).metadata;
         assert_eq!((names.name.as_deref(), names.resource_version.as_deref()), (Some("a"), Some("3")));
         assert!(names.namespace.is_none());
+        for (json, name, uid) in [
+            (r#"{"metadata":{"name":null,"uid":"u"}}"#, None, Some("u")),
+            (r#"{"metadata":{"name":"a","uid":"u","creationTimestamp":"yesterday"}}"#, Some("a"), Some("u")),
+            (r#"{"metadata":{"name":"a","uid":{},"finalizers":5}}"#, Some("a"), None),
+            (r#"{"kind":5,"metadata":{"name":"a","labels":null}}"#, Some("a"), None),
+            (r#"{"metadata":{"name":"a\u0062"}}"#, Some("ab"), None),
+        ] {
+            let metadata = read(json).metadata;
+            assert_eq!((metadata.name.as_deref(), metadata.uid.as_deref()), (name, uid), "{json}");
+        }
+        assert_eq!(read(r#"{"kind":"K","metadata":5}"#).error, "K: odd");
+        assert_eq!(read(r#"{"kind":null}"#).error, "odd");
+        let deep = format!(r#"{{"spec":{}{},"metadata":{{"name":"a"}}}}"#, "[".repeat(200), "]".repeat(200));
+        assert_eq!(read(&deep).metadata.name.as_deref(), Some("a"), "nested too deep to be decoded");
         for nothing in ["{}", r#"{"metadata":5}"#, "[1]", "{", ""] {
             assert_eq!(read(nothing).metadata, ObjectMeta::default());
         }

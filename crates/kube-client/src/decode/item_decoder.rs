@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::array_lengths::ArrayLengths;
 use super::catch_panic::catch_panic;
 use super::heap_room::HeapRoom;
-use super::invalid::invalid_object;
+use super::invalid::{invalid_object, read_metadata};
 use super::prune::Prune;
 use super::reader::read;
 
@@ -38,7 +38,7 @@ impl ItemDecoder {
     {
         self.room.before(json.len());
         let decoded = read(json, lengths, &self.prune, self.defaults.seed());
-        decoded.map_err(|err| Box::new(invalid_object(json, &err, self.kind.as_deref())))
+        decoded.map_err(|err| Box::new(invalid_object(json, &err, self.kind.as_deref(), read_metadata)))
     }
 
     /// A `Deserialize` that panics is an error of its item.
@@ -48,6 +48,8 @@ impl ItemDecoder {
     {
         self.room.before(json.len());
         let decoded = catch_panic(|| read(json, lengths, &self.prune, self.defaults.seed()));
-        DeserializeGuard(decoded.map_err(|err| invalid_object(json, &err, self.kind.as_deref())))
+        DeserializeGuard(
+            decoded.map_err(|err| invalid_object(json, &err, self.kind.as_deref(), read_metadata)),
+        )
     }
 }

@@ -1,16 +1,15 @@
 //! Bodies of one JSON value.
 
-use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use either::Either;
 use kube_core::Status;
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _};
 
-use super::invalid::invalid_object;
+use super::field::text_field;
+use super::invalid::{ReadMetadata, invalid_object, read_metadata};
 use super::prune::Prune;
-use super::reader::{read, read_plain};
+use super::reader::{read, read_plain, utf8};
 use crate::body::Body;
 use crate::error::Error;
 
@@ -21,25 +20,19 @@ pub(crate) async fn from_body<T: DeserializeOwned>(body: Body, prune: &Prune) ->
 
 /// The response to a deletion: the object if it still exists (finalizers), else a `Status`.
 pub(crate) async fn object_or_status<T: DeserializeOwned>(body: Body) -> Result<Either<T, Status>, Error> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct TypeMeta<'a> {
-        #[serde(borrow, default)]
-        kind: Option<Cow<'a, str>>,
-        #[serde(borrow, default)]
-        api_version: Option<Cow<'a, str>>,
-    }
-
     let bytes = body.collect_bytes().await?;
-    let types: TypeMeta<'_> = serde_json::from_slice(&bytes).map_err(Error::SerdeError)?;
-    // A custom resource may have the kind Status as well, but not in the core group.
-    let is_status = types.kind.as_deref() == Some("Status")
-        && types.api_version.as_deref().is_none_or(|version| version == "v1");
-    if is_status {
-        serde_json::from_slice(&bytes).map(Either::Right).map_err(Error::SerdeError)
+    if is_status(&bytes) {
+        read_plain(&bytes).map(Either::Right).map_err(Error::SerdeError)
     } else {
         decode(&bytes, &Prune::default()).map(Either::Left)
     }
+}
+
+/// A custom resource may have the kind Status as well, but not in the core group.
+fn is_status(json: &[u8]) -> bool {
+    let json = utf8(json).unwrap_or_default();
+    text_field(json, "kind").as_deref() == Some("Status")
+        && text_field(json, "apiVersion").is_none_or(|version| version == "v1")
 }
 
 fn decode<T: DeserializeOwned>(json: &[u8], prune: &Prune) -> Result<T, Error> {
@@ -47,15 +40,15 @@ fn decode<T: DeserializeOwned>(json: &[u8], prune: &Prune) -> Result<T, Error> {
         None => read_plain(json),
         Some(_) => read(json, &[], prune, PhantomData),
     };
-    value.map_err(|err| Error::SerdeError(explain(json, err)))
+    value.map_err(|err| Error::SerdeError(explain(json, err, read_metadata)))
 }
 
 /// Adds the object and the field to an error. Syntax errors stay as they are.
-fn explain(json: &[u8], err: serde_json::Error) -> serde_json::Error {
+fn explain(json: &[u8], err: serde_json::Error, read_metadata: ReadMetadata) -> serde_json::Error {
     if !err.is_data() {
         return err;
     }
-    let invalid = invalid_object(json, &err, None);
+    let invalid = invalid_object(json, &err, None, read_metadata);
     match invalid.metadata.name {
         Some(_) => serde_json::Error::custom(invalid),
         None => serde_json::Error::custom(invalid.error),

@@ -3,12 +3,13 @@
 use http_body_util::BodyExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube_core::DeserializeGuard;
-use kube_core::object::{DefaultTypes, ObjectList};
-use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
+use kube_core::object::{DefaultTypes, ListHead, ObjectList};
+use serde::de::{DeserializeOwned, Error as _};
 
 use super::item_decoder::ItemDecoder;
 use super::items::{Item, ItemSplitter, NotAList, RawItem};
 use super::prune::Prune;
+use super::reader::read_plain;
 use crate::body::Body;
 use crate::error::Error;
 
@@ -60,6 +61,12 @@ impl ListBody {
         self.finish(items)
     }
 
+    /// Reads the whole list, and decodes none of its items.
+    pub(crate) async fn skip_items(mut self) -> Result<ListMeta, Error> {
+        while self.next_item().await?.is_some() {}
+        self.metadata()
+    }
+
     /// The next item, to be decoded elsewhere.
     pub(super) async fn next_raw(&mut self) -> Result<Option<RawItem>, Error> {
         Ok(if self.find_item().await? { self.splitter.take_item() } else { None })
@@ -100,12 +107,12 @@ impl ListBody {
     }
 
     /// The fields of the list before its items; all fields if it has no array of items.
-    fn parse_head(&self) -> Result<ObjectList<IgnoredAny>, Error> {
+    fn parse_head(&self) -> Result<ListHead, Error> {
         let envelope = self.splitter.envelope();
         let head = if self.splitter.envelope_is_open() {
-            serde_json::from_slice(envelope)
+            read_plain(envelope)
         } else {
-            serde_json::from_slice(&[envelope, b"]}"].concat())
+            read_plain(&[envelope, b"]}"].concat())
         };
         head.map_err(|err| Error::SerdeError(serde_json::Error::custom(format!("not a list: {err}"))))
     }
@@ -119,13 +126,13 @@ impl ListBody {
     }
 
     fn finish<T: Clone>(self, items: Vec<T>) -> Result<ObjectList<T>, Error> {
-        let ObjectList { types, metadata, items: _ } = self.envelope()?;
+        let ListHead { types, metadata } = self.envelope()?;
         Ok(ObjectList { types, metadata, items })
     }
 
     /// The list without its items, once all of them have been read.
-    fn envelope(&self) -> Result<ObjectList<IgnoredAny>, Error> {
-        serde_json::from_slice(self.splitter.envelope()).map_err(Error::SerdeError)
+    fn envelope(&self) -> Result<ListHead, Error> {
+        read_plain(self.splitter.envelope()).map_err(Error::SerdeError)
     }
 }
 

@@ -24,6 +24,7 @@ mod prune;
 mod reader;
 // Objects that do not decode.
 mod catch_panic;
+mod field;
 mod field_path;
 mod invalid;
 

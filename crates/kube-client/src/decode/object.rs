@@ -5,7 +5,7 @@ use kube_core::object::DefaultTypes;
 use serde::de::DeserializeOwned;
 
 use super::catch_panic::catch_panic;
-use super::invalid::invalid_object;
+use super::invalid::{invalid_object, read_metadata};
 use super::prune::Prune;
 use super::reader::read;
 
@@ -19,5 +19,5 @@ pub fn decode_object<K: DeserializeOwned>(
     prune: &Prune,
 ) -> Result<K, Box<InvalidObject>> {
     catch_panic(|| read(json, &[], prune, types.seed::<K>()))
-        .map_err(|err| Box::new(invalid_object(json, &err, None)))
+        .map_err(|err| Box::new(invalid_object(json, &err, None, read_metadata)))
 }

@@ -8,6 +8,7 @@ use http_body_util::{BodyExt, Limited};
 use kube_core::Status;
 use kube_core::response::{StatusDetails, StatusSummary, reason};
 
+use super::reader::read_plain;
 use crate::body::Body;
 use crate::error::Error;
 
@@ -36,7 +37,7 @@ const MAX_ERROR_BODY: usize = 4 << 20;
 const MAX_SHOWN: usize = 1024;
 
 fn read_status(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
-    let parsed = serde_json::from_slice::<Status>(body).ok();
+    let parsed = read_plain::<Status>(body).ok();
     // Any JSON object decodes as an empty Status.
     let parsed = parsed.filter(|status| status.status.is_some() || !status.message.is_empty());
     let mut status = parsed.unwrap_or_else(|| from_text(code, body));
@@ -135,6 +136,16 @@ mod tests {
         assert_eq!(redirect.code, 302);
         let bytes = status(500, None, [0xFF, 0xFE]).await;
         assert_eq!(bytes.code, 500);
+    }
+
+    #[test]
+    fn a_status_is_read_from_yaml_too() {
+        let yaml = "status: Failure\ncode: 404\nmetadata: {}\ndetails:\n  name: a\n  causes:\n  - field: b\n";
+        let status: Status = serde_saphyr::from_str(yaml).unwrap();
+        assert_eq!((status.code, status.details.unwrap().causes[0].field.as_str()), (404, "b"));
+        assert!(
+            serde_saphyr::from_str::<Status>("code: x").unwrap_err().to_string().contains("code: invalid")
+        );
     }
 
     #[tokio::test]

@@ -2,10 +2,12 @@
 
 mod defaults;
 mod list;
+mod list_head;
 #[cfg(test)]
 mod tests;
 mod typed;
 
 pub use defaults::*;
 pub use list::*;
+pub use list_head::*;
 pub use typed::*;

@@ -1,5 +1,6 @@
 //! [`Status`]: the response of a server if it is not an object.
 
+mod decode;
 pub mod reason;
 mod status;
 

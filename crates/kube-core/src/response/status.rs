@@ -35,25 +35,25 @@ use super::reason;
 /// assert!(Status::failure("", "").with_code(422).is_invalid());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Status {
     /// Success or failure; `None` if the server did not send it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<StatusSummary>,
     /// The suggested HTTP status code, 0 if the server sent none.
-    #[serde(default, skip_serializing_if = "is_zero_u16")]
+    #[serde(skip_serializing_if = "is_zero_u16")]
     pub code: u16,
     /// The human-readable description. Its wording changes between server versions.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// List metadata; some servers return a continue token here if the token of the request has expired.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ListMeta>,
     /// The machine-readable reason, one of the constants in [`reason`]. It refines the code.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// Details of the reason; `None` if the server sent none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<StatusDetails>,
 }
 
@@ -198,26 +198,26 @@ pub enum StatusSummary {
 /// assert_eq!(Status::default().with_details(details.clone()).details, status.details);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusDetails {
     /// The name of the object in the request.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The API group of the resource; empty for the core group too.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub group: String,
     /// The kind (`Pod`), in some responses the resource name (`pods`).
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// The uid of the object, if the status is about exactly one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// The causes: invalid fields, or the managers of the fields in conflict.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<StatusCause>,
     /// Seconds to wait before a retry, as in the header `Retry-After`; 0 if the server sent none.
-    #[serde(default, skip_serializing_if = "is_zero_u32")]
+    #[serde(skip_serializing_if = "is_zero_u32")]
     pub retry_after_seconds: u32,
 }
 
@@ -231,16 +231,16 @@ pub struct StatusDetails {
 /// assert_eq!(cause.field, ".spec.replicas");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct StatusCause {
     /// The machine-readable reason, such as `FieldValueInvalid` or `FieldManagerConflict`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The human-readable description, usually with the invalid value.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// The path of the field, such as `spec.ports[0].port`; for conflicts of server-side apply with a leading dot: `.spec.ports`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub field: String,
 }
 

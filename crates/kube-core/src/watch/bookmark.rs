@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::type_meta::TypeMeta;
+use crate::{
+    fields::{self, Fields},
+    type_meta::TypeMeta,
+};
 
 /// The progress of a watch: all changes up to this resourceVersion have been sent.
 ///
@@ -21,8 +24,7 @@ use crate::type_meta::TypeMeta;
 /// assert!(bookmark.metadata.annotations.contains_key("k8s.io/initial-events-end"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(from = "BookmarkWire")]
+#[derive(Clone, Serialize)]
 pub struct Bookmark {
     /// The watched kind; empty if the server omitted it.
     #[serde(flatten)]
@@ -39,30 +41,40 @@ pub struct Bookmark {
 /// assert!(meta.resource_version == "12746" && meta.annotations.is_empty());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkMeta {
     /// The resourceVersion to resume a watch from: the `ver` of [`Request::watch`](crate::Request::watch).
     pub resource_version: String,
     /// Annotations; `k8s.io/initial-events-end: "true"` marks the end of the initial events.
-    #[serde(default)]
     pub annotations: BTreeMap<String, String>,
 }
 
-/// The wire form of a bookmark, in which the type is optional.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct BookmarkWire {
-    #[serde(default)]
-    api_version: String,
-    #[serde(default)]
-    kind: String,
-    metadata: BookmarkMeta,
+impl<'de> Deserialize<'de> for Bookmark {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        fields::decode(deserializer, Self::read)
+    }
 }
 
-impl From<BookmarkWire> for Bookmark {
+impl<'de> Deserialize<'de> for BookmarkMeta {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        fields::decode(deserializer, Self::read)
+    }
+}
+
+impl Bookmark {
     #[inline]
-    fn from(BookmarkWire { api_version, kind, metadata }: BookmarkWire) -> Self {
-        Self { types: TypeMeta { api_version, kind }, metadata }
+    fn read(fields: &Fields<'_>) -> Self {
+        fields.require("metadata");
+        let types = TypeMeta { api_version: fields.get("apiVersion"), kind: fields.get("kind") };
+        Self { types, metadata: BookmarkMeta::read(&fields.object("metadata")) }
+    }
+}
+
+impl BookmarkMeta {
+    #[inline]
+    fn read(fields: &Fields<'_>) -> Self {
+        fields.require("resourceVersion");
+        Self { resource_version: fields.get("resourceVersion"), annotations: fields.get("annotations") }
     }
 }

@@ -9,7 +9,7 @@ use kube_core::{
     DeserializeGuard, Request, Resource, WatchEvent,
     params::{ListParams, WatchParams},
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use std::fmt::Debug;
 
 /// Everything that a watcher requires of a kind.
@@ -97,7 +97,8 @@ impl ListerWatcher {
         Box::pin(async {
             let one_object = ListParams { limit: Some(1), ..ListParams::default() };
             let request = self.request.list_metadata(&one_object).map_err(Error::BuildRequest)?;
-            Ok(self.client.request::<ListHead>(request).await?.metadata.resource_version)
+            let metadata = self.client.open_list(request).await?.into_metadata().await?;
+            Ok(metadata.resource_version.unwrap_or_default())
         })
     }
 
@@ -122,20 +123,6 @@ impl ListerWatcher {
         }
         Ok(self.client.request_events_guarded(request).await?.boxed())
     }
-}
-
-/// A list without its items.
-#[derive(Deserialize)]
-struct ListHead {
-    #[serde(default)]
-    metadata: HeadMeta,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct HeadMeta {
-    #[serde(default)]
-    resource_version: String,
 }
 
 #[cfg(test)]

@@ -52,8 +52,9 @@ impl GcpCommand {
         };
         let mut command = Command::new(&self.command);
         command.args(&self.args);
+        let printed = program.run(command).await?;
         let printed: Value =
-            serde_json::from_slice(&program.run(command).await?).map_err(AuthError::ParseTokenKey)?;
+            serde_json::from_str(&String::from_utf8_lossy(&printed)).map_err(AuthError::ParseTokenKey)?;
         self.read(&printed, Timestamp::now(), Instant::now())
     }
 

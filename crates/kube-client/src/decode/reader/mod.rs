@@ -6,7 +6,7 @@
 mod hinted;
 
 use serde::de::{DeserializeOwned, DeserializeSeed, Error};
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use self::hinted::{Hinted, Hints};
 use super::array_lengths::ArrayLengths;
@@ -38,13 +38,13 @@ pub(super) fn read_plain<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_js
 }
 
 /// Validating the whole text as UTF-8 costs a fraction of validating each string.
-fn utf8(json: &[u8]) -> Result<&str, serde_json::Error> {
+pub(super) fn utf8(json: &[u8]) -> Result<&str, serde_json::Error> {
     std::str::from_utf8(json).map_err(|_| not_utf8(json))
 }
 
-/// The error of serde_json, which contains the position.
+/// The error of serde_json, which contains the position. It skips the value: decoding one from bytes is compiled for nothing else.
 fn not_utf8(json: &[u8]) -> serde_json::Error {
-    match serde_json::from_slice::<Value>(json) {
+    match serde_json::from_slice::<Box<RawValue>>(json) {
         Err(err) => err,
         Ok(_) => serde_json::Error::custom("the text is not UTF-8"),
     }

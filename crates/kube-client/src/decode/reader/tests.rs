@@ -5,7 +5,6 @@ use std::marker::PhantomData;
 use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use serde_json::{Number, Value, json};
 
 use super::super::array_lengths::lengths_of;
@@ -120,10 +119,29 @@ fn errors_equal_those_of_serde_json() {
         same::<Pod>(json);
         same::<Value>(json);
     }
-    let broken = [b'"', 0xFF, b'"'];
-    let err =
-        read::<PhantomData<Value>>(&broken, &[], &Prune::default(), PhantomData).expect_err("not UTF-8");
-    assert_eq!(err.to_string(), serde_json::from_slice::<Value>(&broken).expect_err("not UTF-8").to_string());
+}
+
+#[test]
+fn text_that_is_not_utf8_is_the_error_of_serde_json() {
+    for broken in [
+        &b"\"\xFF\""[..],
+        b"{\"a\": [1, \"b\"],\n \"c\": \"d\xC3\"}",
+        b"{\"a\": 5, \"\xFF\": 5}",
+        b"[\"a\xE2\x82",
+        b"[\xFF]",
+        b"\xFF",
+        b"[5] \xFF",
+    ] {
+        let err =
+            read::<PhantomData<Value>>(broken, &[], &Prune::default(), PhantomData).expect_err("not UTF-8");
+        let plain = read_plain::<Value>(broken).expect_err("not UTF-8");
+        let expected = serde_json::from_slice::<Value>(broken).expect_err("not UTF-8");
+        assert_eq!(err.to_string(), expected.to_string());
+        assert_eq!(plain.to_string(), expected.to_string());
+        assert_eq!((err.classify(), plain.classify()), (expected.classify(), expected.classify()));
+    }
+    // Of two errors it may be the other.
+    assert!(read_plain::<Value>(b"[\"\xFF\"").is_err());
 }
 
 #[test]
