@@ -2,7 +2,6 @@
 
 use super::Error;
 use kube_core::error_boundary::InvalidObject;
-use serde::de::IgnoredAny;
 use std::{error::Error as StdError, fmt, io};
 
 /// An object that cannot be decoded. Only its metadata is known.
@@ -70,21 +69,25 @@ impl Error {
 
 /// A decoding error that names all objects. The source of its source contains them.
 fn decode_error(objects: Vec<UndecodableObject>) -> kube_client::Error {
-    /// A reader that fails: only an error from a reader becomes a `serde_json` error with a source.
-    struct FailingReader(Option<UndecodableSummary>);
+    /// A writer that fails: only an error of a writer or reader becomes a `serde_json` error with a source.
+    struct FailingWriter(Option<UndecodableSummary>);
 
-    impl io::Read for FailingReader {
-        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+    impl io::Write for FailingWriter {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(self.0.take().map_or_else(
                 || io::ErrorKind::InvalidData.into(),
                 |summary| io::Error::new(io::ErrorKind::InvalidData, summary),
             ))
         }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
     }
 
     let summary = UndecodableSummary { details: UndecodableDetails(objects) };
-    let error = serde_json::from_reader::<_, IgnoredAny>(FailingReader(Some(summary)));
-    kube_client::Error::SerdeError(error.expect_err("invariant: the reader always fails"))
+    let error = serde_json::to_writer(FailingWriter(Some(summary)), &());
+    kube_client::Error::SerdeError(error.expect_err("invariant: the writer always fails"))
 }
 
 /// Displays the number of objects and then its source, because some programs print only one level of an error.
@@ -174,7 +177,7 @@ mod tests {
 
     #[test]
     fn other_errors_contain_no_objects() {
-        let unreadable = serde_json::from_str::<IgnoredAny>("{").unwrap_err();
+        let unreadable = serde_json::from_str::<serde::de::IgnoredAny>("{").unwrap_err();
         let error = Error::WatchFailed(kube_client::Error::SerdeError(unreadable));
         assert_eq!(error.undecodable().count() + Error::NoResourceVersion.undecodable().count(), 0);
         assert!(!error.is_permanent(), "an unreadable line is requested again");
