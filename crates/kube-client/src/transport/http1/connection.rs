@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::FutureExt;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, Either, select};
 use http::header::HOST;
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Request, Response, Uri};
@@ -64,13 +64,15 @@ where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
     pub(super) async fn open(io: ServerIo, spawn: &Spawn) -> Result<Self, BoxError> {
-        let (mut sender, connection) = handshake(io).await?;
-        // A request gets the error of its connection itself.
-        spawn(connection.with_upgrades().map(drop).boxed());
-        match sender.ready().await {
-            Ok(()) => Ok(Self(sender)),
-            Err(err) => Err(ConnectionFailed(err.into()).into()),
+        let (mut sender, connection) = handshake(io).await.map_err(connection_failed)?;
+        let connection = connection.with_upgrades().boxed();
+        // If it ends before the first request, only the connection knows why. Later the request gets its error.
+        match select(sender.ready().boxed(), connection).await {
+            Either::Left((Ok(()), connection)) => spawn(connection.map(drop).boxed()),
+            Either::Left((Err(err), _)) | Either::Right((Err(err), _)) => return Err(connection_failed(err)),
+            Either::Right((Ok(()), _)) => {}
         }
+        Ok(Self(sender))
     }
 
     /// The error contains the request if nothing of it was sent.
@@ -99,7 +101,11 @@ impl<B> Http1Connection<B> {
 
 /// Why a request on this connection got no response.
 pub(super) fn failed<B>(err: TrySendError<Request<B>>) -> BoxError {
-    ConnectionFailed(err.into_error().into()).into()
+    connection_failed(err.into_error())
+}
+
+fn connection_failed(err: hyper::Error) -> BoxError {
+    ConnectionFailed(err.into()).into()
 }
 
 /// A request names the server in `Host` and only the path in its first line (RFC 9112, 3.2).

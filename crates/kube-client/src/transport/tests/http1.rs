@@ -132,6 +132,23 @@ async fn whole_text(client: &TestClient) {
     assert_eq!(text(response).await.unwrap(), "GET /version HTTP/1.1");
 }
 
+/// As after a TLS alert, with which a server refuses a client certificate once the handshake is over.
+#[tokio::test]
+async fn the_error_of_a_connection_that_fails_before_the_request_has_its_cause() {
+    let attempts = Arc::new(AtomicUsize::new(0));
+    let connector = boxed(tower::service_fn(|_: Uri| async {
+        Ok::<_, BoxError>(MemoryIo::failing_http1("received fatal alert: CertificateRequired"))
+    }));
+    let client = TestClient::with_connectors([connector.clone(), connector], attempts);
+    let upgrade = http::Request::get("https://h/exec").header("upgrade", "websocket").body(super::whole(""));
+    for response in [client.get("/x").await, client.send(upgrade.unwrap()).await] {
+        let err = response.err().unwrap();
+        let causes = std::iter::successors(Some(err.as_ref() as &dyn std::error::Error), |err| err.source());
+        let texts: Vec<_> = causes.map(ToString::to_string).collect();
+        assert!(texts.iter().any(|text| text.contains("CertificateRequired")), "{texts:?}");
+    }
+}
+
 /// A client, and the number of its connections that are closed.
 fn counting_closed() -> (TestClient, Arc<AtomicUsize>) {
     let closed = Arc::new(AtomicUsize::new(0));

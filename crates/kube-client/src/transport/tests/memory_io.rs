@@ -13,15 +13,21 @@ use tokio::io::DuplexStream;
 pub(crate) struct MemoryIo {
     io: TokioIo<DuplexStream>,
     http2: bool,
+    /// The error of each read.
+    read_error: Option<&'static str>,
 }
 
 impl MemoryIo {
     pub(crate) fn http2(io: DuplexStream) -> Self {
-        Self { io: TokioIo::new(io), http2: true }
+        Self { io: TokioIo::new(io), http2: true, read_error: None }
     }
 
     pub(super) fn http1(io: DuplexStream) -> Self {
-        Self { io: TokioIo::new(io), http2: false }
+        Self { io: TokioIo::new(io), http2: false, read_error: None }
+    }
+
+    pub(super) fn failing_http1(read_error: &'static str) -> Self {
+        Self { read_error: Some(read_error), ..Self::http1(tokio::io::duplex(1 << 16).0) }
     }
 }
 
@@ -37,7 +43,10 @@ impl Read for MemoryIo {
         cx: &mut Context<'_>,
         buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_read(cx, buf)
+        match self.read_error {
+            Some(text) => Poll::Ready(Err(io::Error::other(text))),
+            None => Pin::new(&mut self.io).poll_read(cx, buf),
+        }
     }
 }
 
