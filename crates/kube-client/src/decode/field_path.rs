@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::reader::read_plain;
+
 /// The path of the invalid field, such as `spec.containers[0].image`. `None` if the error is at the whole value, or has no position.
 ///
 /// It is found in the text: decoding once more with a deserializer that keeps track of the path would compile the decoder of every type
@@ -12,9 +14,7 @@ pub(super) fn field_path(json: &[u8], error: &serde_json::Error) -> Option<Strin
         match container {
             Container::Map { key: Some(key) } => {
                 // An error within a key is at the map.
-                let Ok(Ok(key)) = str::from_utf8(&json[key]).map(serde_json::from_str::<String>) else {
-                    break;
-                };
+                let Ok(key) = read_plain::<String>(&json[key]) else { break };
                 let separator = if path.is_empty() { "" } else { "." };
                 path.push_str(separator);
                 path.push_str(&key);
