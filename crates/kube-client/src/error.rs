@@ -9,6 +9,9 @@ pub use kube_core::ErrorResponse;
 pub use kube_core::Status;
 
 pub use crate::chain::ErrorChain;
+#[cfg(feature = "client")]
+#[doc(hidden)]
+pub use crate::erased_error::{Erased, ErasedError};
 
 #[cfg(feature = "client")]
 use crate::auth::AuthError;

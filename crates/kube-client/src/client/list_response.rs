@@ -7,7 +7,7 @@ use kube_core::object::ObjectList;
 use serde::de::DeserializeOwned;
 
 use super::Client;
-use crate::decode::{DecodeBy, KnownObjects, ListBody, ListItems};
+use crate::decode::{ListBody, ReceivedItems};
 use crate::error::Error;
 
 /// The response to a list request, whose items have not been read.
@@ -87,7 +87,7 @@ impl ListResponse {
         self.body.skip_items().await
     }
 
-    /// The items in batches. Objects that the caller has already are not decoded. For the watcher of `kube-runtime`.
+    /// The items, which a task receives from now on. For the watcher of `kube-runtime`.
     ///
     /// # Errors
     /// As [`head`](Self::head).
@@ -95,10 +95,7 @@ impl ListResponse {
     /// # Panics
     /// Outside of a tokio runtime.
     #[doc(hidden)]
-    pub async fn into_items<K>(self, known: KnownObjects<K>, by: DecodeBy) -> Result<ListItems<K>, Error>
-    where
-        K: DeserializeOwned + Send + 'static,
-    {
-        ListItems::open(self.body, known, by).await
+    pub async fn receive(self) -> Result<ReceivedItems, Error> {
+        ReceivedItems::open(self.body).await
     }
 }

@@ -9,6 +9,7 @@ mod sender;
 mod list_response;
 mod requests;
 mod server;
+mod watch_response;
 #[cfg(feature = "ws")]
 mod websocket;
 
@@ -25,6 +26,8 @@ pub use list_response::ListAnswer;
 pub use list_response::ListResponse;
 pub(crate) use requests::{BuiltRequest, with_verb};
 pub(crate) use server::GroupsResponse;
+#[doc(hidden)]
+pub use watch_response::WatchResponse;
 
 pub use kube_core::discovery::v2::{
     APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery, APISubresourceDiscovery,
@@ -39,7 +42,7 @@ pub use crate::auth::oidc_errors;
 pub use crate::body::Body;
 pub use crate::decode::Prune;
 #[doc(hidden)]
-pub use crate::decode::{DecodeBy, KnownObjects, ListItems, ListPart, decode_object};
+pub use crate::decode::{DecodeBy, KnownObjects, ListItems, ListPart, ReceivedItems, decode_object};
 pub use crate::received_bytes::ReceivedBytes;
 pub use crate::stack::{ConfigExt, DynBody};
 #[cfg(feature = "openssl-tls")]

@@ -2,8 +2,7 @@
 
 use either::Either;
 use futures::{AsyncBufRead, Stream, TryStream, TryStreamExt};
-use http::header::ACCEPT_ENCODING;
-use http::{HeaderValue, Request};
+use http::Request;
 use http_body_util::BodyExt;
 use kube_core::object::ObjectList;
 use kube_core::{DeserializeGuard, Status, WatchEvent};
@@ -11,10 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::Client;
 use crate::body::Body;
-use crate::decode::{
-    AheadStream, DecodeBy, EventStream, KnownObjects, ListBody, Prune, expect_success, from_body,
-    object_or_status,
-};
+use crate::decode::{DecodeBy, KnownObjects, ListBody, Prune, expect_success, from_body, object_or_status};
 use crate::error::Error;
 
 impl Client {
@@ -203,9 +199,7 @@ impl Client {
     where
         K: DeserializeOwned,
     {
-        let prune = prune_of(&request);
-        let body = self.open_events(request).await?;
-        Ok(EventStream::<DeserializeGuard<K>>::guarded(body, &prune))
+        Ok(self.open_watch(request).await?.guarded_events().map_err(Error::from))
     }
 
     /// As [`Client::request_events_guarded`], for a watch that starts with many events, as a streaming list does.
@@ -243,34 +237,19 @@ impl Client {
     where
         K: DeserializeOwned + Send + 'static,
     {
-        self.request_many_events_with_known(request, KnownObjects::default(), DecodeBy::Tasks).await
+        let response = self.open_watch(request).await?;
+        Ok(response.many_events(KnownObjects::default(), DecodeBy::Tasks).map_err(Error::from))
     }
 
-    /// As [`Client::request_many_events`]. Objects that the caller has already are not decoded. For the caches of `kube-runtime`.
-    ///
-    /// # Errors
-    /// As [`Client::request_many_events`].
-    #[doc(hidden)]
-    pub async fn request_many_events_with_known<K>(
+    /// [`Client::request_events`] for types that cannot be cloned.
+    pub(crate) async fn events<T>(
         &self,
         request: Request<Vec<u8>>,
-        known: KnownObjects<K>,
-        by: DecodeBy,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, Error>> + use<K>, Error>
-    where
-        K: DeserializeOwned + Send + 'static,
-    {
-        let prune = prune_of(&request);
-        Ok(AheadStream::new(self.open_events(request).await?, &prune, known, by))
-    }
-
-    /// [`Client::request_events`] with a concrete return type.
-    pub(crate) async fn events<T>(&self, request: Request<Vec<u8>>) -> Result<EventStream<T>, Error>
+    ) -> Result<impl Stream<Item = Result<WatchEvent<T>, Error>> + use<T>, Error>
     where
         T: DeserializeOwned,
     {
-        let prune = prune_of(&request);
-        Ok(EventStream::new(self.open_events(request).await?, &prune))
+        Ok(self.open_watch(request).await?.events().map_err(Error::from))
     }
 
     /// A list response that has not been read.
@@ -279,13 +258,7 @@ impl Client {
         Ok(ListBody::new(self.send_for_success(request).await?, prune))
     }
 
-    async fn open_events(&self, mut request: Request<Vec<u8>>) -> Result<Body, Error> {
-        // A compressor delays events until it has enough data for a block.
-        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        self.send_for_success(request).await
-    }
-
-    async fn send_for_success(&self, request: Request<Vec<u8>>) -> Result<Body, Error> {
+    pub(super) async fn send_for_success(&self, request: Request<Vec<u8>>) -> Result<Body, Error> {
         let received = request.extensions().get().cloned();
         let response = self.send(request.map(Body::from)).await?;
         Ok(expect_success(response).await?.into_body().counted(received))
@@ -293,7 +266,7 @@ impl Client {
 }
 
 /// What may be left out while the response is decoded.
-fn prune_of(request: &Request<Vec<u8>>) -> Prune {
+pub(super) fn prune_of(request: &Request<Vec<u8>>) -> Prune {
     request.extensions().get().cloned().unwrap_or_default()
 }
 

@@ -17,9 +17,10 @@ use super::heap_room::HeapRoom;
 use super::known::KnownObjects;
 use super::prune::Prune;
 use crate::body::Body;
+use crate::erased_error::ErasedError;
 use crate::error::Error;
 
-type Event<K> = Result<WatchEvent<DeserializeGuard<K>>, Error>;
+type Event<K> = Result<WatchEvent<DeserializeGuard<K>>, ErasedError>;
 
 /// The events of a watch, in order, as with [`EventStream::guarded`](super::EventStream::guarded).
 ///
@@ -40,7 +41,7 @@ impl<K: DeserializeOwned + Send + 'static> Unpin for AheadStream<K> {}
 enum End {
     /// Without a line feed it may be incomplete, and then it is ignored.
     Line(Bytes),
-    Failed(Error),
+    Failed(ErasedError),
     Reported,
 }
 
@@ -122,7 +123,7 @@ impl<K: DeserializeOwned + Send + 'static> Stream for AheadStream<K> {
                 this.lines = EventLines::new(Body::empty());
                 this.end = Some(End::Reported);
                 let ended = io::Error::other("a task that decoded events ended early");
-                return Poll::Ready(Some(Err(Error::ReadEvents(ended))));
+                return Poll::Ready(Some(Err(Error::ReadEvents(ended).into())));
             }
             None => {}
         }

@@ -10,6 +10,7 @@ use http_body::Body as _;
 
 use super::lines::LineSplitter;
 use crate::body::Body;
+use crate::erased_error::ErasedError;
 use crate::error::Error;
 
 /// The lines of a watch. An error of the connection is the last item.
@@ -41,7 +42,7 @@ impl EventLines {
         Self { body, splitter: LineSplitter::default(), state: State::Reading }
     }
 
-    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Line, Error>>> {
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Line, ErasedError>>> {
         loop {
             match self.state {
                 State::Reading => match self.splitter.next_line() {
@@ -49,7 +50,7 @@ impl EventLines {
                     Ok(None) => {}
                     Err(_) => {
                         self.state = State::Ended;
-                        return Poll::Ready(Some(Err(Error::LinesCodecMaxLineLengthExceeded)));
+                        return Poll::Ready(Some(Err(Error::LinesCodecMaxLineLengthExceeded.into())));
                     }
                 },
                 State::LastLine => {
@@ -77,7 +78,7 @@ impl EventLines {
 }
 
 /// `None` if the server closed the connection, which is a normal end of a watch: servers do so at every restart.
-fn connection_error(err: Error) -> Option<Error> {
+fn connection_error(err: Error) -> Option<ErasedError> {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(&err);
     let mut kind = io::ErrorKind::Other;
     while let Some(current) = cause {
@@ -92,5 +93,5 @@ fn connection_error(err: Error) -> Option<Error> {
         }
         cause = current.source();
     }
-    Some(Error::ReadEvents(io::Error::new(kind, err)))
+    Some(Error::ReadEvents(io::Error::new(kind, err)).into())
 }

@@ -18,6 +18,7 @@ use super::invalid::{ReadMetadata, invalid_object_at, read_metadata};
 use super::prune::Prune;
 use super::reader::{read_plain, utf8};
 use crate::body::Body;
+use crate::erased_error::ErasedError;
 use crate::error::Error;
 
 /// The events of a watch. An undecodable event is one error and the stream continues; an error of the connection is the last item.
@@ -26,7 +27,7 @@ pub(crate) struct EventStream<K> {
     lines: EventLines,
     /// Of events, not of their objects.
     prune: Prune,
-    decode: fn(&[u8], &Prune) -> Result<WatchEvent<K>, Error>,
+    decode: fn(&[u8], &Prune) -> Result<WatchEvent<K>, ErasedError>,
 }
 
 impl<K: DeserializeOwned> EventStream<K> {
@@ -44,7 +45,7 @@ impl<K: DeserializeOwned> EventStream<DeserializeGuard<K>> {
 }
 
 impl<K> Stream for EventStream<K> {
-    type Item = Result<WatchEvent<K>, Error>;
+    type Item = Result<WatchEvent<K>, ErasedError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
@@ -58,7 +59,7 @@ impl<K> Stream for EventStream<K> {
     }
 }
 
-fn decode<K: DeserializeOwned>(line: &[u8], prune: &Prune) -> Result<WatchEvent<K>, Error> {
+fn decode<K: DeserializeOwned>(line: &[u8], prune: &Prune) -> Result<WatchEvent<K>, ErasedError> {
     read_event(line, &[], prune).map_err(|err| explain(line, &err))
 }
 
@@ -67,7 +68,7 @@ pub(super) fn decode_guarded<K: DeserializeOwned>(
     line: &[u8],
     lengths: &ArrayLengths,
     prune: &Prune,
-) -> Result<WatchEvent<DeserializeGuard<K>>, Error> {
+) -> Result<WatchEvent<DeserializeGuard<K>>, ErasedError> {
     match catch_panic(|| read_event::<K>(line, lengths, prune)) {
         Ok(event) => Ok(with_object(event, |object| DeserializeGuard(Ok(object)))),
         Err(err) => {
@@ -92,7 +93,7 @@ fn invalid_event(
     line: &[u8],
     err: &serde_json::Error,
     read_metadata: ReadMetadata,
-) -> Result<WatchEvent<InvalidObject>, Error> {
+) -> Result<WatchEvent<InvalidObject>, ErasedError> {
     let text = utf8(line).unwrap_or_default();
     let event = match text_field(text, "type").as_deref() {
         Some("ADDED") => WatchEvent::Added,
@@ -105,14 +106,14 @@ fn invalid_event(
 }
 
 /// Adds the object and the field to the error. A bare `Status` in place of an event is [`Error::Api`].
-fn explain(line: &[u8], err: &serde_json::Error) -> Error {
+fn explain(line: &[u8], err: &serde_json::Error) -> ErasedError {
     let json = utf8(line).unwrap_or_default();
     let event = text_field(json, "type").unwrap_or_default();
     if event.is_empty()
         && text_field(json, "kind").as_deref() == Some("Status")
         && let Ok(status) = read_plain::<Status>(line)
     {
-        return Error::Api(status.boxed());
+        return Error::Api(status.boxed()).into();
     }
     let object = field(json, "object").unwrap_or_default();
     let kind = text_field(object, "kind").unwrap_or_default();
@@ -127,10 +128,8 @@ fn explain(line: &[u8], err: &serde_json::Error) -> Error {
     };
     let event = if event.is_empty() { "unknown" } else { &event };
     let field = object_field(line, err).map(|path| format!("{path}: ")).unwrap_or_default();
-    Error::SerdeError(serde_json::Error::custom(format!(
-        "watch event {event} of {}: {field}{err}",
-        named.trim()
-    )))
+    let text = format!("watch event {event} of {}: {field}{err}", named.trim());
+    Error::SerdeError(serde_json::Error::custom(text)).into()
 }
 
 /// The path of the invalid field in the object of an event.
@@ -161,7 +160,8 @@ mod tests {
         let frames = pieces
             .into_iter()
             .map(|piece| piece.map(|text| Frame::data(Bytes::from_static(text.as_bytes()))));
-        EventStream::new(Body::wrap(StreamBody::new(stream::iter(frames))), &Prune::default()).collect().await
+        let body = Body::wrap(StreamBody::new(stream::iter(frames)));
+        EventStream::new(body, &Prune::default()).map_err(Error::from).collect().await
     }
 
     const A: &str = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n";
@@ -234,7 +234,8 @@ mod tests {
             ),
             (r#"{"type":"ADDED""#, "unknown of an object without a name: {"),
         ] {
-            let error = decode::<ConfigMap>(line.as_bytes(), &Prune::default()).unwrap_err().to_string();
+            let error =
+                decode::<ConfigMap>(line.as_bytes(), &Prune::default()).unwrap_err().get().to_string();
             assert!(error.contains(&format!("watch event {expected}")), "{line}: {error}");
         }
     }
@@ -242,7 +243,8 @@ mod tests {
     #[test]
     fn the_error_of_text_that_is_not_utf8_has_its_position() {
         let line = b"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"\xFF\"}}}";
-        let Err(Error::SerdeError(error)) = decode::<ConfigMap>(line, &Prune::default()) else { panic!() };
+        let error = decode::<ConfigMap>(line, &Prune::default()).unwrap_err();
+        let Error::SerdeError(error) = error.get() else { panic!("{error:?}") };
         let expected = "}}}: metadata.name: invalid unicode code point at line 1 column 47";
         assert!(error.to_string().ends_with(expected), "{error}");
     }
@@ -259,7 +261,7 @@ mod tests {
                     WatchEvent::Bookmark(_) | WatchEvent::Error(_) => kind,
                 }
             }
-            Err(err) => err.to_string(),
+            Err(err) => err.get().to_string(),
         };
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         for (line, expected) in [
@@ -303,7 +305,7 @@ mod tests {
         let Ok(WatchEvent::Deleted(DeserializeGuard(Err(invalid)))) = &events[1] else { panic!() };
         assert_eq!(invalid.metadata.resource_version.as_deref(), Some("7"));
         assert!(invalid.to_string().starts_with("cannot decode object b: data: invalid type"), "{invalid}");
-        assert!(matches!(&events[2], Err(Error::SerdeError(_))));
+        assert!(matches!(&events[2], Err(err) if matches!(err.get(), Error::SerdeError(_))));
         assert!(events[3].is_ok());
     }
 

@@ -1,37 +1,30 @@
-//! The items of a list: one task receives them, and several are decoded at the same time.
+//! The items of a list, several of them decoded at the same time.
 
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use futures::{FutureExt, Stream};
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube_core::DeserializeGuard;
 use serde::de::DeserializeOwned;
-use tokio::runtime::Handle;
-use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
-use tracing::Instrument;
 
-use super::batches::{Batch, Batches, Decode, DecodeBy, TaskLost, Text};
+use super::batches::{Batches, Decode, DecodeBy, TaskLost, Text};
 use super::item_decoder::ItemDecoder;
 use super::items::RawItem;
 use super::known::KnownObjects;
-use super::list::ListBody;
+use super::received_items::{Received, ReceivedItems};
+use crate::erased_error::ErasedError;
 use crate::error::Error;
-use crate::task;
 
 /// The items of a list in their order, then its metadata. An error is the last part. For the watcher of `kube-runtime`.
 ///
-/// A task receives the items at once, so that the server never waits for the caller: what is received and not decoded is in memory as
-/// text, which is a fraction of the memory of its objects. Items are decoded as the caller reads them, ahead of it by a few, by tasks of the
-/// runtime and by the caller.
-#[derive(Debug)]
+/// Items are decoded as the caller reads them, ahead of it by a few, by tasks of the runtime and by the caller.
 pub struct ListItems<K: DeserializeOwned + Send + 'static> {
     items: Batches<KnownItemDecoder<K>>,
-    received: mpsc::UnboundedReceiver<Received>,
+    received: BoxStream<'static, Received>,
     end: End,
-    receiving: AbortHandle,
 }
 
 /// What [`ListItems`] returns.
@@ -43,17 +36,10 @@ pub enum ListPart<K> {
     End(ListMeta),
 }
 
-/// What the task sends.
-enum Received {
-    /// A full batch, or the last one.
-    Items(Batch<RawItem>),
-    End(Result<ListMeta, Error>),
-}
-
 #[derive(Debug)]
 enum End {
     NotReceived,
-    Received(Result<ListMeta, Error>),
+    Received(Result<ListMeta, ErasedError>),
     Returned,
 }
 
@@ -85,21 +71,15 @@ impl<K: DeserializeOwned + Send + 'static> Decode for KnownItemDecoder<K> {
 }
 
 impl<K: DeserializeOwned + Send + 'static> ListItems<K> {
-    /// Objects of `known` are not decoded. Call it within a tokio runtime.
-    pub(crate) async fn open(
-        mut body: ListBody,
-        known: KnownObjects<K>,
-        by: DecodeBy,
-    ) -> Result<Self, Error> {
-        let decoder = body.decoder().await?;
-        let (received, receiving) = start_receiving(body);
-        let items = Batches::new(KnownItemDecoder { known, decoder }, by);
-        Ok(Self { items, received, end: End::NotReceived, receiving })
+    /// Objects of `known` are not decoded.
+    pub(super) fn new(received: ReceivedItems, known: KnownObjects<K>, by: DecodeBy) -> Self {
+        let items = Batches::new(KnownItemDecoder { known, decoder: received.decoder }, by);
+        Self { items, received: received.parts, end: End::NotReceived }
     }
 
     fn take_received(&mut self, cx: &mut Context<'_>) {
         while matches!(self.end, End::NotReceived) && self.items.have_room() {
-            match self.received.poll_recv(cx) {
+            match self.received.poll_next_unpin(cx) {
                 Poll::Pending => return,
                 Poll::Ready(Some(Received::Items(batch))) => self.items.push_batch(batch),
                 Poll::Ready(Some(Received::End(end))) => self.end = End::Received(end),
@@ -113,7 +93,7 @@ impl<K: DeserializeOwned + Send + 'static> ListItems<K> {
 impl<K: DeserializeOwned + Send + 'static> Unpin for ListItems<K> {}
 
 impl<K: DeserializeOwned + Send + 'static> Stream for ListItems<K> {
-    type Item = Result<ListPart<K>, Error>;
+    type Item = Result<ListPart<K>, ErasedError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
@@ -134,50 +114,17 @@ impl<K: DeserializeOwned + Send + 'static> Stream for ListItems<K> {
     }
 }
 
-impl<K: DeserializeOwned + Send + 'static> Drop for ListItems<K> {
-    fn drop(&mut self) {
-        self.receiving.abort();
-    }
-}
-
-impl fmt::Debug for Received {
+impl<K: DeserializeOwned + Send + 'static> fmt::Debug for ListItems<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Items(_) => "Items",
-            Self::End(_) => "End",
-        })
+        f.debug_struct("ListItems")
+            .field("items", &self.items)
+            .field("end", &self.end)
+            .finish_non_exhaustive()
     }
 }
 
-/// Starts the task that receives the list. It does not depend on the type of the objects, so that it is compiled once.
-fn start_receiving(body: ListBody) -> (mpsc::UnboundedReceiver<Received>, AbortHandle) {
-    let (sender, received) = mpsc::unbounded_channel();
-    let receiving = receive(body, sender).in_current_span();
-    (received, task::spawn(&Handle::current(), receiving.boxed()).abort_handle())
-}
-
-/// Receives the whole list. Ends early if the `ListItems` was dropped.
-async fn receive(mut body: ListBody, sender: mpsc::UnboundedSender<Received>) {
-    let mut batch = Batch::default();
-    let end = loop {
-        match body.next_raw().await {
-            Ok(Some(item)) => {
-                batch.push(item);
-                if batch.is_full() && sender.send(Received::Items(std::mem::take(&mut batch))).is_err() {
-                    return;
-                }
-            }
-            Ok(None) => break body.metadata(),
-            Err(err) => break Err(err),
-        }
-    };
-    // Both fail if the `ListItems` was dropped.
-    let _ = sender.send(Received::Items(batch));
-    let _ = sender.send(Received::End(end));
-}
-
-fn task_lost() -> Error {
-    Error::Service("a task that received or decoded a list ended early".into())
+fn task_lost() -> ErasedError {
+    Error::Service("a task that received or decoded a list ended early".into()).into()
 }
 
 #[cfg(test)]

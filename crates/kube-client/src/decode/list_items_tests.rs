@@ -11,6 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use tower::BoxError;
 
 use super::super::batches::BATCH_BYTES;
+use super::super::list::ListBody;
 use super::super::prune::Prune;
 use super::*;
 use crate::body::Body;
@@ -62,7 +63,7 @@ async fn parts(
     known: KnownObjects<Odd>,
     by: DecodeBy,
 ) -> (Vec<String>, Result<ListMeta, String>) {
-    let mut items = ListItems::open(body, known, by).await.unwrap();
+    let mut items = ReceivedItems::open(body).await.unwrap().decode(known, by);
     let mut shown_items = Vec::new();
     let end = loop {
         match items.next().await.expect("it ends with an `End` or an error") {
@@ -160,8 +161,10 @@ fn a_slow_caller_does_not_stop_the_receiving_and_dropping_it_does() {
         });
         let body = ListBody::new(Body::wrap(StreamBody::new(frames)), Prune::default());
         runtime.block_on(async {
-            let mut items =
-                ListItems::<Odd>::open(body, KnownObjects::default(), DecodeBy::Tasks).await.unwrap();
+            let mut items = ReceivedItems::open(body)
+                .await
+                .unwrap()
+                .decode(KnownObjects::<Odd>::default(), DecodeBy::Tasks);
             assert!(matches!(items.next().await, Some(Ok(ListPart::Items(_)))));
             while received.load(Ordering::Relaxed) < 100 {
                 tokio::task::yield_now().await;

@@ -7,6 +7,7 @@ mod json;
 mod list;
 mod list_items;
 mod object;
+mod received_items;
 mod status;
 // Splitting bodies while they arrive.
 mod event_lines;
@@ -37,4 +38,5 @@ pub(crate) use list::ListBody;
 pub use list_items::{ListItems, ListPart};
 pub use object::decode_object;
 pub use prune::Prune;
+pub use received_items::ReceivedItems;
 pub(crate) use status::expect_success;

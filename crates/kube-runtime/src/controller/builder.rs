@@ -459,10 +459,10 @@ where
 
 /// The triggers of a controller's own objects in several namespaces. `store` has applied the events already.
 pub(super) fn namespace_triggers<K>(
-    items: impl Stream<Item = watcher::Result<StoreChange<K>>> + Send + 'static,
+    items: impl Stream<Item = watcher::ErasedResult<StoreChange<K>>> + Send + 'static,
     store: Store<K>,
     mut filter: OwnFilter<K>,
-) -> impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static
+) -> impl Stream<Item = watcher::ErasedResult<Trigger<K>>> + Send + 'static
 where
     K: Clone + Resource + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone,

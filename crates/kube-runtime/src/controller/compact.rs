@@ -131,7 +131,7 @@ where
 
 /// The triggers of changes that the cache has applied.
 fn compact_triggers<K>(
-    changes: impl Stream<Item = watcher::Result<StoreChange<CompactObject>>> + Send + 'static,
+    changes: impl Stream<Item = watcher::ErasedResult<StoreChange<CompactObject>>> + Send + 'static,
     cache: CompactCache<K>,
     store: Store<K>,
     mut filter: OwnFilter<K>,

@@ -24,6 +24,18 @@ pub enum Error<ReconcilerErr: 'static, QueueErr: 'static> {
     RunnerError(#[source] RunnerError),
 }
 
+impl<E, Q> Error<E, Q> {
+    /// The same error, with what `convert` returns for an error of the triggers.
+    pub(super) fn map_queue_error<T>(self, convert: impl FnOnce(Q) -> T) -> Error<E, T> {
+        match self {
+            Self::ObjectNotFound(object) => Error::ObjectNotFound(object),
+            Self::ReconcilerFailed(error, object) => Error::ReconcilerFailed(error, object),
+            Self::QueueError(error) => Error::QueueError(convert(error)),
+            Self::RunnerError(error) => Error::RunnerError(error),
+        }
+    }
+}
+
 impl<E, Q> From<CallbackPanic> for Error<E, Q> {
     fn from(panic: CallbackPanic) -> Self {
         let CallbackPanic { callback, object, message } = panic;

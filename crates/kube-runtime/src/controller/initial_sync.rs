@@ -36,8 +36,8 @@ impl InitialSync {
     pub(super) fn track<T: Send + 'static>(
         &self,
         path: &str,
-        events: impl Stream<Item = watcher::Result<CollectionEvent<T>>> + Send + 'static,
-    ) -> BoxStream<'static, watcher::Result<CollectionEvent<T>>> {
+        events: impl Stream<Item = watcher::ErasedResult<CollectionEvent<T>>> + Send + 'static,
+    ) -> BoxStream<'static, watcher::ErasedResult<CollectionEvent<T>>> {
         let watch = {
             let mut watches = self.0.lock();
             watches.push(WatchSync { collection: kind_and_scope(path), is_listed: false, last_error: None });
@@ -135,7 +135,7 @@ impl<S, Ready> SyncWatchdog<S, Ready> {
 
 impl<S, Ready, K> Stream for SyncWatchdog<S, Ready>
 where
-    S: Stream<Item = watcher::Result<Trigger<K>>> + Unpin,
+    S: Stream<Item = watcher::ErasedResult<Trigger<K>>> + Unpin,
     Ready: Fn() -> bool + Unpin,
     K: Resource,
 {

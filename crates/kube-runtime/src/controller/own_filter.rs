@@ -180,9 +180,9 @@ where
     /// The triggers of a custom stream of objects.
     pub(super) fn triggers_of_stream<T>(
         mut self,
-        objects: impl Stream<Item = watcher::Result<T>> + Send + 'static,
+        objects: impl Stream<Item = watcher::ErasedResult<T>> + Send + 'static,
         store: Store<K>,
-    ) -> impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static
+    ) -> impl Stream<Item = watcher::ErasedResult<Trigger<K>>> + Send + 'static
     where
         K: Send + Sync,
         T: Borrow<K> + Send + 'static,

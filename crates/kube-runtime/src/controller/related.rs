@@ -469,7 +469,7 @@ where
     fn add_related_watches<A, T>(
         mut self,
         apis: Vec<Api<A>>,
-        watch: impl Fn(Api<A>, WatchSettings) -> BoxStream<'static, watcher::Result<CollectionEvent<T>>>
+        watch: impl Fn(Api<A>, WatchSettings) -> BoxStream<'static, watcher::ErasedResult<CollectionEvent<T>>>
         + Send
         + 'static,
         mapper: impl Fn(T) -> MappedRequests<K> + Send + 'static,
@@ -498,7 +498,7 @@ where
         objects: impl Stream<Item = watcher::Result<T>> + Send + 'static,
         mapper: impl Fn(T) -> MappedRequests<K> + Send + 'static,
     ) -> Self {
-        let triggers = objects.map_ok(move |object| {
+        let triggers = objects.map_err(watcher::ErasedError::from).map_ok(move |object| {
             let triggers: Vec<Trigger<K>> = match mapper(object) {
                 Ok(requests) => requests.into_iter().map(Trigger::from).collect(),
                 Err(panic) => vec![Trigger::CallbackPanicked(panic)],

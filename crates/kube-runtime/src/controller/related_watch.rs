@@ -26,12 +26,12 @@ pub(super) type MappedRequests<K> = Result<Vec<ReconcileRequest<K>>, CallbackPan
 /// The triggers of related objects: the requests that the mapper returns for the current state, and one for each object that
 /// it returned for the previous state only.
 pub(super) fn related_triggers<K, O, T>(
-    watches: Vec<BoxStream<'static, watcher::Result<CollectionEvent<T>>>>,
+    watches: Vec<BoxStream<'static, watcher::ErasedResult<CollectionEvent<T>>>>,
     mapper: impl Fn(T) -> MappedRequests<K> + Send + 'static,
     predicate: Option<BoxPredicate<O>>,
     dyntype: K::DynamicType,
     related_type: O::DynamicType,
-) -> impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static
+) -> impl Stream<Item = watcher::ErasedResult<Trigger<K>>> + Send + 'static
 where
     K: Resource<DynamicType: Clone> + 'static,
     O: Resource<DynamicType: Clone> + 'static,
@@ -70,7 +70,7 @@ struct Related<K: Resource, O: Resource, M> {
     related_type: O::DynamicType,
 }
 
-type Triggers<K> = Vec<watcher::Result<Trigger<K>>>;
+type Triggers<K> = Vec<watcher::ErasedResult<Trigger<K>>>;
 
 impl<K, O, M> Related<K, O, M>
 where
@@ -80,7 +80,7 @@ where
     fn handle<T: Borrow<O>>(
         &mut self,
         watch: usize,
-        item: watcher::Result<CollectionEvent<T>>,
+        item: watcher::ErasedResult<CollectionEvent<T>>,
         triggers: &mut Triggers<K>,
     ) where
         M: Fn(T) -> MappedRequests<K>,
@@ -215,7 +215,7 @@ where
     }
 }
 
-fn related_synced<K: Resource>(SyncCompleted { first }: SyncCompleted) -> watcher::Result<Trigger<K>> {
+fn related_synced<K: Resource>(SyncCompleted { first }: SyncCompleted) -> watcher::ErasedResult<Trigger<K>> {
     Ok(Trigger::RelatedSynced { first })
 }
 
@@ -251,7 +251,7 @@ mod tests {
             (),
             (),
         );
-        let to_text = |item: watcher::Result<Trigger<ConfigMap>>| match item {
+        let to_text = |item: watcher::ErasedResult<Trigger<ConfigMap>>| match item {
             Ok(Trigger::Object { request, .. }) => request.obj_ref.name,
             Ok(_) => "other".into(),
             Err(_) => "error".into(),
@@ -282,7 +282,7 @@ mod tests {
         let watch = stream::iter(events).map(Ok).boxed();
         let triggers =
             related_triggers::<_, Secret, _>(vec![watch], mapper, Some(Box::new(predicate)), (), ());
-        let to_text = |item: watcher::Result<Trigger<ConfigMap>>| match item {
+        let to_text = |item: watcher::ErasedResult<Trigger<ConfigMap>>| match item {
             Ok(Trigger::Object { request, .. }) => Some(request.obj_ref.name),
             Ok(Trigger::CallbackPanicked(panic)) => Some(format!("{} panicked", panic.callback)),
             _ => None,

@@ -11,7 +11,7 @@ use super::{
     shutdown::Shutdown,
 };
 use crate::{measure, reflector::ObjectKey, task::CancelableJoinHandle, watcher};
-use futures::{Stream, StreamExt, TryFuture};
+use futures::{Stream, StreamExt, TryFuture, TryStreamExt};
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::Future, hash::Hash, sync::Arc};
@@ -183,6 +183,8 @@ where
             .assigned_by(self.assignments)
             .observed_by(observer)
             .into_stream();
-        measure::ticking(output, observed).take_until(forceful)
+        measure::ticking(output, observed)
+            .take_until(forceful)
+            .map_err(|error| error.map_queue_error(watcher::Error::from))
     }
 }

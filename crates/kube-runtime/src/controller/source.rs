@@ -9,7 +9,7 @@ use crate::{
     watcher::{self, CollectionEvent, RetryBackoff, WatchRegistry, WatchSettings},
 };
 use futures::{
-    Stream, StreamExt,
+    Stream, StreamExt, TryStreamExt,
     stream::{self, BoxStream, SelectAll},
 };
 use kube_client::Api;
@@ -17,7 +17,7 @@ use kube_core::Resource;
 use std::{borrow::Borrow, hash::Hash, sync::Arc, time::Duration};
 
 /// The triggers of one source.
-pub(super) type TriggerStream<K> = BoxStream<'static, watcher::Result<Trigger<K>>>;
+pub(super) type TriggerStream<K> = BoxStream<'static, watcher::ErasedResult<Trigger<K>>>;
 
 /// All sources of a controller.
 pub(super) struct Sources<K: Resource> {
@@ -52,11 +52,11 @@ impl SourceSettings {
         api: Api<A>,
         kind: &str,
         watch: impl FnOnce(Api<A>, WatchSettings) -> S,
-    ) -> BoxStream<'static, watcher::Result<CollectionEvent<T>>>
+    ) -> BoxStream<'static, watcher::ErasedResult<CollectionEvent<T>>>
     where
         A: Resource,
         T: Send + 'static,
-        S: Stream<Item = watcher::Result<CollectionEvent<T>>> + Send + 'static,
+        S: Stream<Item = watcher::ErasedResult<CollectionEvent<T>>> + Send + 'static,
     {
         let path = api.resource_url().to_owned();
         let retry = self.backoff.for_watch();
@@ -91,10 +91,10 @@ impl SourceBackoff {
     /// Adds the backoff to a custom stream: a delay after each error that is not about a single object.
     fn apply<T: 'static>(
         &self,
-        stream: impl Stream<Item = watcher::Result<T>> + Send + 'static,
-    ) -> BoxStream<'static, watcher::Result<T>> {
+        stream: impl Stream<Item = watcher::ErasedResult<T>> + Send + 'static,
+    ) -> BoxStream<'static, watcher::ErasedResult<T>> {
         let stream = stream.map(|item| match item {
-            Err(error) if error.is_about_objects() => Ok(Err(error)),
+            Err(error) if error.get().is_about_objects() => Ok(Err(error)),
             item => item.map(Ok),
         });
         match self {
@@ -120,7 +120,10 @@ impl<K: Resource + 'static> Sources<K> {
     }
 
     /// Adds a custom stream.
-    pub(super) fn add(&mut self, triggers: impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static) {
+    pub(super) fn add(
+        &mut self,
+        triggers: impl Stream<Item = watcher::ErasedResult<Trigger<K>>> + Send + 'static,
+    ) {
         self.others.push(with_backoff(triggers));
     }
 
@@ -153,7 +156,7 @@ impl<K: Resource + 'static> Sources<K> {
 
 /// A custom stream with the backoff of its source.
 pub(super) fn with_backoff<K: Resource + 'static>(
-    triggers: impl Stream<Item = watcher::Result<Trigger<K>>> + Send + 'static,
+    triggers: impl Stream<Item = watcher::ErasedResult<Trigger<K>>> + Send + 'static,
 ) -> TriggerFactory<K> {
     Box::new(|settings| settings.backoff.apply(triggers))
 }
@@ -168,6 +171,7 @@ where
     K::DynamicType: Eq + Hash + Clone,
     T: Borrow<K> + Send + 'static,
 {
+    let objects = objects.map_err(watcher::ErasedError::from);
     Box::new(|settings, filter| settings.backoff.apply(filter.triggers_of_stream(objects, store)))
 }
 
@@ -236,12 +240,12 @@ mod tests {
         sources
     }
 
-    fn down() -> watcher::Result<u32> {
-        Err(watcher::Error::NoResourceVersion)
+    fn down() -> watcher::ErasedResult<u32> {
+        Err(watcher::Error::NoResourceVersion.into())
     }
 
     /// When the items arrive, in seconds from now.
-    async fn times(items: impl Stream<Item = watcher::Result<u32>>) -> Vec<u64> {
+    async fn times(items: impl Stream<Item = watcher::ErasedResult<u32>>) -> Vec<u64> {
         let start = Instant::now();
         items.map(|_| start.elapsed().as_secs()).collect().await
     }
@@ -272,8 +276,8 @@ mod tests {
         let objects = stream::iter((0..100).map(|_| Ok(ConfigMap::default())));
         let panics = |_: &ConfigMap| -> Option<u64> { panic!("cannot read it") };
         let start = Instant::now();
-        let items =
-            SourceBackoff::PerSource.apply(objects.predicate_filter(panics, PredicateConfig::default()));
+        let objects = objects.predicate_filter(panics, PredicateConfig::default());
+        let items = SourceBackoff::PerSource.apply(objects.map_err(watcher::ErasedError::from));
         assert_eq!((items.count().await, start.elapsed()), (200, Duration::ZERO));
     }
 }

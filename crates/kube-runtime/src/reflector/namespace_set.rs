@@ -140,7 +140,7 @@ where
         namespace: &str,
         event: NamespaceEvent<K>,
         emit: &mut Vec<Event<Arc<K>>>,
-    ) -> Option<watcher::Error> {
+    ) -> Option<watcher::ErasedError> {
         let event = match event {
             NamespaceEvent::Public(event) => event,
             NamespaceEvent::Collection(event) => match event {

@@ -84,7 +84,7 @@ const INITIAL_SYNC_TIMEOUT: Duration = Duration::from_secs(30);
 pub fn reflect_namespaces<K, N, S>(
     writer: Writer<K>,
     namespaces: N,
-    watch: impl FnMut(&str) -> S + Send,
+    mut watch: impl FnMut(&str) -> S + Send,
 ) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
 where
     K: Lookup + Clone + Send + Sync + 'static,
@@ -92,7 +92,8 @@ where
     N: Stream<Item: IntoIterator<Item: Into<String>>> + Send,
     S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 {
-    follow_namespaces(writer, namespaces, watch).try_filter_map(|item| {
+    let watch = move |namespace: &str| watch(namespace).map_err(watcher::ErasedError::from);
+    follow_namespaces(writer, namespaces, watch).map_err(watcher::Error::from).try_filter_map(|item| {
         ready(Ok(match item {
             StoreChange::Event(event) => Some(event.map(|object| (*object).clone())),
             StoreChange::IndexPanic(_) => None, // it was logged
@@ -112,12 +113,12 @@ pub(crate) fn follow_namespaces<K, N, S, E>(
     writer: Writer<K>,
     namespaces: N,
     watch: impl FnMut(&str) -> S + Send,
-) -> impl Stream<Item = watcher::Result<StoreChange<K>>> + Send
+) -> impl Stream<Item = watcher::ErasedResult<StoreChange<K>>> + Send
 where
     K: Lookup + Clone + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone + Send + Sync,
     N: Stream<Item: IntoIterator<Item: Into<String>>> + Send,
-    S: Stream<Item = watcher::Result<E>> + Send + 'static,
+    S: Stream<Item = watcher::ErasedResult<E>> + Send + 'static,
     E: Into<NamespaceEvent<K>> + 'static,
 {
     let namespaces = namespaces
@@ -142,7 +143,7 @@ where
 enum NamespacesInput<K> {
     Namespaces(Vec<String>),
     NoMoreNamespaces,
-    Event(String, watcher::Result<NamespaceEvent<K>>),
+    Event(String, watcher::ErasedResult<NamespaceEvent<K>>),
     WatchEnded(String),
     SyncTimeout,
     /// All streams have ended.
@@ -161,7 +162,7 @@ where
     aborts: HashMap<String, AbortHandle>,
     /// Runs from the first item of `namespaces` until the initial sync is complete.
     sync_timeout: Option<Pin<Box<Sleep>>>,
-    outbox: vec::IntoIter<watcher::Result<StoreChange<K>>>,
+    outbox: vec::IntoIter<watcher::ErasedResult<StoreChange<K>>>,
 }
 
 impl<K, N, S, F, E> NamespacesShell<K, N, F>
@@ -170,10 +171,10 @@ where
     K::DynamicType: Eq + Hash + Clone + Send + Sync,
     N: Stream<Item = NamespacesInput<K>>,
     F: FnMut(&str) -> S,
-    S: Stream<Item = watcher::Result<E>> + Send + 'static,
+    S: Stream<Item = watcher::ErasedResult<E>> + Send + 'static,
     E: Into<NamespaceEvent<K>> + 'static,
 {
-    async fn next(&mut self) -> Option<watcher::Result<StoreChange<K>>> {
+    async fn next(&mut self) -> Option<watcher::ErasedResult<StoreChange<K>>> {
         loop {
             if let Some(item) = self.outbox.next() {
                 return Some(item);
@@ -190,7 +191,7 @@ where
                     error = self.set.event(&namespace, event, &mut emit).map(Err);
                 }
                 NamespacesInput::Event(namespace, Err(failure)) => {
-                    self.set.failed(&namespace, &failure, &mut emit);
+                    self.set.failed(&namespace, failure.get(), &mut emit);
                     error = Some(Err(failure));
                 }
                 NamespacesInput::WatchEnded(namespace) => self.set.watch_ended(&namespace, &mut emit),

@@ -5,7 +5,7 @@
 
 use super::error_class::ErrorClass;
 use crate::unwind::ObjectPanic;
-use kube_client::error::ErrorChain;
+use kube_client::error::{Erased, ErrorChain};
 use kube_core::Status;
 use std::{error::Error as StdError, fmt, io};
 
@@ -35,6 +35,47 @@ pub enum Error {
 /// A result of watching, by default with [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// An [`Error`] within the generic streams of this crate, which are compiled in each program.
+pub(crate) type ErasedError = Erased<Error>;
+
+/// A result within the generic streams of this crate.
+pub(crate) type ErasedResult<T> = Result<T, ErasedError>;
+
+/// Why a request of the watcher failed.
+pub(super) type RequestError = kube_client::error::ErasedError;
+
+impl From<Error> for ErasedError {
+    #[inline(never)]
+    fn from(error: Error) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<ErasedError> for Error {
+    #[inline(never)]
+    fn from(error: ErasedError) -> Self {
+        error.into_error()
+    }
+}
+
+/// The variant of [`Error`] with this cause. Not generic, and so compiled once.
+#[inline(never)]
+pub(super) fn erased(variant: fn(kube_client::Error) -> Error, cause: RequestError) -> ErasedError {
+    variant(cause.into()).into()
+}
+
+/// A running watch failed without an error of the client.
+#[inline(never)]
+pub(super) fn watch_failed(kind: io::ErrorKind, what: &str) -> ErasedError {
+    Error::WatchFailed(kube_client::Error::ReadEvents(io::Error::new(kind, what))).into()
+}
+
+/// Adds the API path of the collection. The variant and the types in it do not change.
+#[inline(never)]
+pub(super) fn in_collection(error: ErasedError, path: &str) -> ErasedError {
+    Error::from(error).in_collection(path).into()
+}
+
 impl Error {
     /// Whether retrying is useless without a change of configuration, permissions or data, so that a caller who waits for one
     /// object should stop.
@@ -59,8 +100,7 @@ impl Error {
         is_panic || self.undecodable().next().is_some()
     }
 
-    /// Adds the API path of the collection. The variant and the types in it do not change.
-    pub(super) fn in_collection(self, path: &str) -> Self {
+    fn in_collection(self, path: &str) -> Self {
         match self {
             Self::InitialListFailed(error) => Self::InitialListFailed(error_in_collection(error, path)),
             Self::WatchStartFailed(error) => Self::WatchStartFailed(error_in_collection(error, path)),

@@ -1,6 +1,6 @@
 //! The events of a watcher: public ones, and those for the rest of this crate.
 
-use super::{Result, undecodable::UndecodableObject};
+use super::{error::ErasedResult, undecodable::UndecodableObject};
 use kube_core::ResourceExt;
 use std::fmt;
 
@@ -79,7 +79,7 @@ impl<K> CollectionEvent<K> {
     }
 
     /// The public event, or an error; `None` for a bookmark.
-    pub(crate) fn into_public(self) -> Option<Result<Event<K>>> {
+    pub(crate) fn into_public(self) -> Option<ErasedResult<Event<K>>> {
         match self {
             Self::Init => Some(Ok(Event::Init)),
             Self::InitApply(object) => Some(Ok(Event::InitApply(object))),

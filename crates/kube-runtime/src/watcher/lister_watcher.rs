@@ -1,12 +1,13 @@
 //! List and watch requests for one collection.
 
-use futures::{StreamExt, future::BoxFuture, stream::BoxStream};
+use super::error::RequestError;
+use futures::future::BoxFuture;
 use kube_client::{
     Api, Client, Error,
-    client::{DecodeBy, KnownObjects, ListResponse, Prune, ReceivedBytes},
+    client::{ListResponse, Prune, ReceivedBytes, WatchResponse},
 };
 use kube_core::{
-    DeserializeGuard, Request, Resource, WatchEvent,
+    Request, Resource,
     params::{ListParams, WatchParams},
 };
 use serde::de::DeserializeOwned;
@@ -17,17 +18,15 @@ pub(crate) trait Watchable: Resource + Clone + DeserializeOwned + Debug + Send +
 
 impl<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static> Watchable for K {}
 
-/// The messages of one watch request. An undecodable object is a message too.
-pub(super) type Messages<K> = BoxStream<'static, Result<WatchEvent<DeserializeGuard<K>>, Error>>;
-
 /// Sends the requests for one collection of objects on one server.
+///
+/// It does not depend on the type of the objects, and its futures are boxed, so that it is compiled here once and not in each program.
 #[derive(Clone)]
 pub(super) struct ListerWatcher {
     client: Client,
     request: Request,
     prune: Prune,
-    /// Whether to request only the metadata, whatever the type of the objects.
-    #[cfg(feature = "compact-cache")]
+    /// Whether to request only the metadata of objects.
     metadata_only: bool,
     received: ReceivedBytes,
 }
@@ -39,8 +38,7 @@ impl ListerWatcher {
             client: api.into_client(),
             request,
             prune,
-            #[cfg(feature = "compact-cache")]
-            metadata_only: false,
+            metadata_only: K::metadata_api(),
             received: ReceivedBytes::default(),
         }
     }
@@ -48,15 +46,12 @@ impl ListerWatcher {
     /// For objects as received, in which nothing is skipped.
     #[cfg(feature = "compact-cache")]
     pub(super) fn raw<K: Resource>(api: Api<K>) -> Self {
-        Self { prune: Prune::default(), metadata_only: K::metadata_api(), ..Self::new(api) }
+        Self { prune: Prune::default(), ..Self::new(api) }
     }
 
-    fn requests_metadata<K: Resource>(&self) -> bool {
-        #[cfg(feature = "compact-cache")]
-        if self.metadata_only {
-            return true;
-        }
-        K::metadata_api()
+    /// For objects that are read as `K`, which may have only the metadata.
+    pub(super) fn read_as<K: Resource>(self) -> Self {
+        Self { metadata_only: self.metadata_only || K::metadata_api(), ..self }
     }
 
     /// The same, also skipping the fields in `prune` when objects are decoded.
@@ -74,26 +69,23 @@ impl ListerWatcher {
         self.received.get()
     }
 
-    pub(super) async fn list<K: Watchable>(&self, params: &ListParams) -> Result<ListResponse, Error> {
-        self.list_as(self.requests_metadata::<K>(), params).await
-    }
-
-    /// The future is boxed, so that it is compiled here once, and not for each type.
-    fn list_as(&self, metadata: bool, params: &ListParams) -> BoxFuture<'_, Result<ListResponse, Error>> {
-        let request = if metadata { self.request.list_metadata(params) } else { self.request.list(params) };
+    pub(super) fn list(&self, params: &ListParams) -> BoxFuture<'_, Result<ListResponse, RequestError>> {
+        let request = match self.metadata_only {
+            true => self.request.list_metadata(params),
+            false => self.request.list(params),
+        };
         Box::pin(async move {
             let mut request = request.map_err(Error::BuildRequest)?;
             request.extensions_mut().insert(self.prune.clone());
             request.extensions_mut().insert(self.received.clone());
-            self.client.open_list(request).await
+            Ok(self.client.open_list(request).await?)
         })
     }
 
     /// The `resourceVersion` that the server's storage has reached; empty if the server sends none.
     ///
     /// Costs the server the metadata of one object. The request has no selectors: with them the server would have to search.
-    /// The future is boxed, so that it is compiled here once, and not in each program.
-    pub(super) fn current_version(&self) -> BoxFuture<'_, Result<String, Error>> {
+    pub(super) fn current_version(&self) -> BoxFuture<'_, Result<String, RequestError>> {
         Box::pin(async {
             let one_object = ListParams { limit: Some(1), ..ListParams::default() };
             let request = self.request.list_metadata(&one_object).map_err(Error::BuildRequest)?;
@@ -102,26 +94,21 @@ impl ListerWatcher {
         })
     }
 
-    /// In the list that begins a streaming list, objects of `known` are not decoded.
-    pub(super) async fn watch<K: Watchable>(
+    pub(super) fn watch(
         &self,
         params: &WatchParams,
         version: &str,
-        known: &KnownObjects<K>,
-        by: DecodeBy,
-    ) -> Result<Messages<K>, Error> {
-        let request = if self.requests_metadata::<K>() {
-            self.request.watch_metadata(params, version)
-        } else {
-            self.request.watch(params, version)
+    ) -> BoxFuture<'_, Result<WatchResponse, RequestError>> {
+        let request = match self.metadata_only {
+            true => self.request.watch_metadata(params, version),
+            false => self.request.watch(params, version),
         };
-        let mut request = request.map_err(Error::BuildRequest)?;
-        request.extensions_mut().insert(self.prune.clone());
-        request.extensions_mut().insert(self.received.clone());
-        if params.send_initial_events {
-            return Ok(self.client.request_many_events_with_known(request, known.clone(), by).await?.boxed());
-        }
-        Ok(self.client.request_events_guarded(request).await?.boxed())
+        Box::pin(async move {
+            let mut request = request.map_err(Error::BuildRequest)?;
+            request.extensions_mut().insert(self.prune.clone());
+            request.extensions_mut().insert(self.received.clone());
+            Ok(self.client.open_watch(request).await?)
+        })
     }
 }
 
@@ -149,7 +136,7 @@ mod tests {
         assert_eq!(watched.path(), "/api/v1/namespaces/web/configmaps");
         assert_eq!(watched.current_version().await.unwrap(), "7");
         let limit = ListParams { limit: Some(5), ..ListParams::default() };
-        let list = watched.list::<ConfigMap>(&limit).await.unwrap();
+        let list = watched.list(&limit).await.unwrap();
         assert!(list.decode::<ConfigMap>().await.unwrap().items.is_empty());
         assert_eq!(
             watched.received_bytes(),

@@ -3,9 +3,10 @@
 use super::{
     CollectionEvent, Error,
     config::Freshness,
+    error::{RequestError, erased, watch_failed},
     error_class::ErrorClass,
     machine::{
-        Emit, InitListed, InitPage, ListMethod, Machine, Page, Read, ReceivedItems, State, Transition,
+        Emit, InitListed, InitPage, ListMethod, Machine, Page, Read, ReceivedItems, Report, State, Transition,
     },
     retry::RetryClass,
     undecodable::UndecodableObject,
@@ -44,11 +45,11 @@ impl Machine {
     }
 
     /// The page is complete.
-    pub(super) fn page_received<K>(
+    pub(super) fn page_received(
         &mut self,
         InitPage { page, received }: InitPage,
         list: ListMeta,
-        emit: &mut Emit<K>,
+        emit: &mut dyn Report,
     ) -> Transition {
         let received = received.unwrap_or_else(|| begin_page(&page, emit));
         let list_version = list.resource_version.as_deref().unwrap_or_default();
@@ -62,25 +63,25 @@ impl Machine {
                 (State::InitListed(InitListed { version }), Duration::ZERO)
             }
             None => {
-                emit.push(Err(Error::NoResourceVersion));
+                emit.report(Err(Error::NoResourceVersion.into()));
                 self.relist(RetryClass::Persistent)
             }
         }
     }
 
-    pub(super) fn list_failed<K>(
+    pub(super) fn list_failed(
         &mut self,
         list: InitPage,
-        error: kube_client::Error,
-        emit: &mut Emit<K>,
+        error: RequestError,
+        emit: &mut dyn Report,
     ) -> Transition {
-        let class = ErrorClass::of(&error);
+        let class = ErrorClass::of(error.get());
         if let (Page::Next(_), ErrorClass::Expired | ErrorClass::InvalidRequest) = (&list.page, &class) {
             // A second paged list could expire again, and so on for ever.
             tracing::debug!(%error, "the continue token of a list expired; listing without pages");
             return (State::InitPage(InitPage::request(Page::Whole)), Duration::ZERO);
         }
-        emit.push(Err(Error::InitialListFailed(error)));
+        emit.report(Err(erased(Error::InitialListFailed, error)));
         let wait = self.retry.after(&class);
         if class.invalidates_version() {
             self.freshness = Freshness::MostRecent;
@@ -89,13 +90,13 @@ impl Machine {
         (State::InitPage(InitPage::request(list.page)), wait)
     }
 
-    pub(super) fn streaming_list_refused<K>(
+    pub(super) fn streaming_list_refused(
         &mut self,
-        error: kube_client::Error,
-        emit: &mut Emit<K>,
+        error: RequestError,
+        emit: &mut dyn Report,
     ) -> Transition {
-        let class = ErrorClass::of(&error);
-        emit.push(Err(Error::WatchStartFailed(error)));
+        let class = ErrorClass::of(error.get());
+        emit.report(Err(erased(Error::WatchStartFailed, error)));
         self.retry_streaming_list(class)
     }
 
@@ -126,12 +127,12 @@ impl Machine {
             }
             Read::Message(WatchEvent::Error(status)) => {
                 let class = ErrorClass::of_status(&status);
-                emit.push(Err(Error::WatchError(status)));
+                emit.push(Err(Error::WatchError(status).into()));
                 return self.retry_streaming_list(class);
             }
             Read::Failed(error) => {
-                let class = ErrorClass::of(&error);
-                emit.push(Err(Error::WatchFailed(error)));
+                let class = ErrorClass::of(error.get());
+                emit.push(Err(erased(Error::WatchFailed, error)));
                 if class == ErrorClass::Undecodable {
                     self.list_method = ListMethod::PagedOnce; // the object in the unreadable line is unknown
                     return self.relist(RetryClass::Transient);
@@ -140,8 +141,7 @@ impl Machine {
             }
             Read::Closed | Read::IdleTimeout => {
                 let what = "the server did not finish the streaming list; listing page by page instead";
-                let error = io::Error::new(io::ErrorKind::UnexpectedEof, what);
-                emit.push(Err(Error::WatchFailed(kube_client::Error::ReadEvents(error))));
+                emit.push(Err(watch_failed(io::ErrorKind::UnexpectedEof, what)));
                 self.list_method = ListMethod::PagedOnce;
                 return self.relist(RetryClass::Transient);
             }
@@ -162,10 +162,10 @@ impl Machine {
         self.relist_after(wait)
     }
 
-    fn finish_list<K>(&mut self, version: &str, emit: &mut Emit<K>) {
+    fn finish_list(&mut self, version: &str, emit: &mut dyn Report) {
         self.versions.list_completed(version);
         let resource_version = self.versions.collection_version(version);
-        emit.push(Ok(CollectionEvent::Synced { resource_version }));
+        emit.report(Ok(CollectionEvent::Synced { resource_version }));
         if self.list_method == ListMethod::PagedOnce {
             self.list_method = ListMethod::Streamed;
         }
@@ -173,9 +173,9 @@ impl Machine {
 }
 
 /// The first part of this page was received.
-fn begin_page<K>(page: &Page, emit: &mut Emit<K>) -> ReceivedItems {
+fn begin_page(page: &Page, emit: &mut dyn Report) -> ReceivedItems {
     if !matches!(page, Page::Next(_)) {
-        emit.push(Ok(CollectionEvent::Init));
+        emit.report(Ok(CollectionEvent::Init));
     }
     ReceivedItems::default()
 }

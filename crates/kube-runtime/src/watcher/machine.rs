@@ -4,8 +4,9 @@
 //! passes the outcome to [`Machine::step`], which returns what to emit and how long to wait.
 
 use super::{
-    CollectionEvent, Config, InitialListStrategy, Result,
+    CollectionEvent, Config, InitialListStrategy,
     config::Freshness,
+    error::{ErasedResult, RequestError},
     retry::{RetryBackoff, RetryClass},
     versions::VersionComparability,
 };
@@ -14,7 +15,7 @@ use kube_core::{
     DeserializeGuard, Resource, WatchEvent,
     params::{ListParams, WatchParams},
 };
-use std::time::Duration;
+use std::{convert::Infallible, time::Duration};
 use tokio::time::Instant;
 
 /// The request or read that the machine needs next.
@@ -36,10 +37,10 @@ pub(super) enum Next {
 /// The outcome of what [`Next`] asked for.
 #[expect(clippy::large_enum_variant, reason = "nearly all are messages, and a box for each costs more")]
 pub(super) enum Input<K> {
-    Listed(Result<ListPart<K>, kube_client::Error>),
+    Listed(Result<ListPart<K>, RequestError>),
     /// The version; empty if the server sends none.
-    VersionChecked(Result<String, kube_client::Error>),
-    WatchStarted(Result<(), kube_client::Error>),
+    VersionChecked(Result<String, RequestError>),
+    WatchStarted(Result<(), RequestError>),
     Read(Read<K>),
 }
 
@@ -47,13 +48,25 @@ pub(super) enum Input<K> {
 #[expect(clippy::large_enum_variant, reason = "nearly all are messages, and a box for each costs more")]
 pub(super) enum Read<K> {
     Message(WatchEvent<DeserializeGuard<K>>),
-    Failed(kube_client::Error),
+    Failed(RequestError),
     Closed,
     IdleTimeout,
 }
 
 /// The items that a step emits, in this order.
-pub(super) type Emit<K> = Vec<Result<CollectionEvent<K>>>;
+pub(super) type Emit<K> = Vec<ErasedResult<CollectionEvent<K>>>;
+
+/// Takes what a step emits besides objects. A trait object, so that the transitions that need no more are compiled once, and not for
+/// each type of object.
+pub(super) trait Report {
+    fn report(&mut self, item: ErasedResult<CollectionEvent<Infallible>>);
+}
+
+impl<K> Report for Emit<K> {
+    fn report(&mut self, item: ErasedResult<CollectionEvent<Infallible>>) {
+        self.push(item.map(|event| event.map(|never| match never {})));
+    }
+}
 
 /// The result of [`Machine::step`].
 pub(super) struct Step<K> {

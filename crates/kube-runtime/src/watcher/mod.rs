@@ -47,7 +47,7 @@ pub use stream::metadata_watcher;
 pub use stream::{watch_object, watcher};
 
 pub(crate) use {
-    error::kind_and_scope,
+    error::{ErasedError, ErasedResult, kind_and_scope},
     event::CollectionEvent,
     projection::ObjectState,
     record::{WatchRecord, WatchRegistry, WatchSettings},

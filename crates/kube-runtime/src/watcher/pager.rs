@@ -1,11 +1,14 @@
 //! Prefetching pages of a list.
 
-use super::lister_watcher::{ListerWatcher, Watchable};
+use super::{
+    error::RequestError,
+    lister_watcher::{ListerWatcher, Watchable},
+};
 use crate::task::CancelableJoinHandle;
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use kube_client::{
     Error,
-    client::{DecodeBy, KnownObjects, ListItems, ListPart},
+    client::{DecodeBy, KnownObjects, ListItems, ListPart, ReceivedItems},
 };
 use kube_core::params::ListParams;
 use tokio::{runtime::Handle, sync::mpsc};
@@ -22,51 +25,38 @@ const PARTS_PER_POLL: u32 = 8;
 /// Tasks request and receive pages. So a slow caller delays neither the server nor other requests of the client, and the next page is
 /// there when it is needed.
 pub(super) struct Pager<K: Watchable> {
-    lister_watcher: ListerWatcher,
+    requests: PageRequests,
     known: KnownObjects<K>,
     /// The page that is read.
     page: Option<ListItems<K>>,
     parts_read: u32,
-    in_flight: Option<InFlight<K>>,
-}
-
-/// The requested pages, in order.
-struct InFlight<K: Watchable> {
-    pages: mpsc::Receiver<RequestedPage<K>>,
-    _task: CancelableJoinHandle<()>,
-}
-
-struct RequestedPage<K: Watchable> {
-    params: ListParams,
-    items: Result<ListItems<K>, Error>,
 }
 
 impl<K: Watchable> Pager<K> {
     pub(super) fn new(lister_watcher: ListerWatcher, known: KnownObjects<K>) -> Self {
-        Self { lister_watcher, known, page: None, parts_read: 0, in_flight: None }
+        let requests = PageRequests { lister_watcher, in_flight: None };
+        Self { requests, known, page: None, parts_read: 0 }
     }
 
     /// Returns the first part of the page for `params`. If the page was prefetched and its first part was not received, it is requested again
     /// without an error.
-    pub(super) async fn get(&mut self, params: &ListParams, by: DecodeBy) -> Result<ListPart<K>, Error> {
-        if let Some(prefetched) = self.receive().await.filter(|page| page.params == *params)
-            && let part @ (Ok(_) | Err(Error::Api(_))) = self.begin(prefetched).await
-        {
-            return part;
+    pub(super) async fn get(
+        &mut self,
+        params: &ListParams,
+        by: DecodeBy,
+    ) -> Result<ListPart<K>, RequestError> {
+        if let Some(prefetched) = self.requests.prefetched(params).await {
+            let part = self.begin(prefetched, by).await;
+            if part.as_ref().err().is_none_or(|error| matches!(error.get(), Error::Api(_))) {
+                return part;
+            }
         }
-        let (sender, pages) = mpsc::channel(PREFETCH);
-        let requests =
-            request_pages(params.clone(), self.lister_watcher.clone(), self.known.clone(), by, sender);
-        let task = spawn(requests.in_current_span().boxed());
-        self.in_flight = Some(InFlight { pages, _task: task });
-        match self.receive().await {
-            Some(first) => self.begin(first).await,
-            None => Err(Error::Service("the runtime shut down before it requested a list".into())),
-        }
+        let first = self.requests.start(params).await;
+        self.begin(first, by).await
     }
 
     /// Returns the next part of the page. An error is the last one.
-    pub(super) async fn read(&mut self) -> Result<ListPart<K>, Error> {
+    pub(super) async fn read(&mut self) -> Result<ListPart<K>, RequestError> {
         self.parts_read = self.parts_read.wrapping_add(1);
         if self.parts_read.is_multiple_of(PARTS_PER_POLL) {
             tokio::task::yield_now().await;
@@ -84,13 +74,17 @@ impl<K: Watchable> Pager<K> {
     /// Cancels the requests in flight.
     pub(super) fn cancel(&mut self) {
         self.page = None;
-        self.in_flight = None;
+        self.requests.in_flight = None;
     }
 
-    async fn begin(&mut self, page: RequestedPage<K>) -> Result<ListPart<K>, Error> {
-        match page.items {
+    async fn begin(
+        &mut self,
+        page: Result<ReceivedItems, RequestError>,
+        by: DecodeBy,
+    ) -> Result<ListPart<K>, RequestError> {
+        match page {
             Ok(items) => {
-                self.page = Some(items);
+                self.page = Some(items.decode(self.known.clone(), by));
                 self.read().await
             }
             Err(error) => {
@@ -99,30 +93,64 @@ impl<K: Watchable> Pager<K> {
             }
         }
     }
+}
 
-    async fn receive(&mut self) -> Option<RequestedPage<K>> {
-        self.in_flight.as_mut()?.pages.recv().await
+/// Requests pages in a task, as far ahead as [`PREFETCH`] allows.
+///
+/// It does not depend on the type of the objects, and its futures are boxed, so that it is compiled here once and not in each program.
+struct PageRequests {
+    lister_watcher: ListerWatcher,
+    in_flight: Option<InFlight>,
+}
+
+/// The requested pages, in order.
+struct InFlight {
+    pages: mpsc::Receiver<RequestedPage>,
+    _task: CancelableJoinHandle<()>,
+}
+
+struct RequestedPage {
+    params: ListParams,
+    items: Result<ReceivedItems, RequestError>,
+}
+
+impl PageRequests {
+    /// The next page that was requested, if it is the one for `params`.
+    fn prefetched<'a>(
+        &'a mut self,
+        params: &'a ListParams,
+    ) -> BoxFuture<'a, Option<Result<ReceivedItems, RequestError>>> {
+        Box::pin(async {
+            let page = self.in_flight.as_mut()?.pages.recv().await?;
+            (page.params == *params).then_some(page.items)
+        })
+    }
+
+    /// Requests the page for `params`, returns it, and prefetches the next one.
+    fn start(&mut self, params: &ListParams) -> BoxFuture<'_, Result<ReceivedItems, RequestError>> {
+        let (sender, pages) = mpsc::channel(PREFETCH);
+        let requests = request_pages(params.clone(), self.lister_watcher.clone(), sender);
+        let task = CancelableJoinHandle::spawn(requests.in_current_span().boxed(), &Handle::current());
+        let in_flight = self.in_flight.insert(InFlight { pages, _task: task });
+        Box::pin(async {
+            let ended = "the runtime shut down before it requested a list";
+            let page = in_flight.pages.recv().await.ok_or_else(|| Error::Service(ended.into()))?;
+            page.items
+        })
     }
 }
 
-/// Not generic, so that the task is compiled once, and not for each type.
-fn spawn(requests: BoxFuture<'static, ()>) -> CancelableJoinHandle<()> {
-    CancelableJoinHandle::spawn(requests, &Handle::current())
-}
-
 /// Requests page after page, from the one for `params` to the last or to the first that fails. Waits while the channel is full.
-async fn request_pages<K: Watchable>(
+async fn request_pages(
     params: ListParams,
     lister_watcher: ListerWatcher,
-    known: KnownObjects<K>,
-    by: DecodeBy,
-    sender: mpsc::Sender<RequestedPage<K>>,
+    sender: mpsc::Sender<RequestedPage>,
 ) {
     let mut next = Some(params);
     while let Some(params) = next.take()
         && let Ok(permit) = sender.reserve().await
     {
-        let items = match open_page(&lister_watcher, &params, known.clone(), by).await {
+        let items = match open_page(&lister_watcher, &params).await {
             Ok((items, token)) => {
                 next = token.map(|token| next_page(params.clone(), token));
                 Ok(items)
@@ -134,15 +162,13 @@ async fn request_pages<K: Watchable>(
 }
 
 /// Requests a page and reads the list's metadata, which precede the items. Returns the continue token if there is a next page.
-async fn open_page<K: Watchable>(
+async fn open_page(
     lister_watcher: &ListerWatcher,
     params: &ListParams,
-    known: KnownObjects<K>,
-    by: DecodeBy,
-) -> Result<(ListItems<K>, Option<String>), Error> {
-    let mut response = lister_watcher.list::<K>(params).await?;
+) -> Result<(ReceivedItems, Option<String>), RequestError> {
+    let mut response = lister_watcher.list(params).await?;
     let token = response.head().await?.continue_.filter(|token| !token.is_empty());
-    Ok((response.into_items(known, by).await?, token))
+    Ok((response.receive().await?, token))
 }
 
 /// The parameters of the page after one with this token. The token contains the version, so no version is sent.

@@ -1,6 +1,6 @@
 //! Projections of [`CollectionEvent`]s: to public [`Event`]s, and to the states of one object.
 
-use super::{CollectionEvent, Error, Event, Result, undecodable::UndecodableObject};
+use super::{CollectionEvent, Error, Event, Result, error::ErasedResult, undecodable::UndecodableObject};
 use futures::{Stream, StreamExt, ready};
 use kube_core::Resource;
 use pin_project_lite::pin_project;
@@ -29,7 +29,7 @@ impl<S> PublicEvents<S> {
     }
 }
 
-impl<K: Resource, S: Stream<Item = Result<CollectionEvent<K>>>> Stream for PublicEvents<S> {
+impl<K: Resource, S: Stream<Item = ErasedResult<CollectionEvent<K>>>> Stream for PublicEvents<S> {
     type Item = Result<Event<K>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -39,7 +39,8 @@ impl<K: Resource, S: Stream<Item = Result<CollectionEvent<K>>>> Stream for Publi
         }
         loop {
             let Some(item) = ready!(this.collection.as_mut().poll_next(cx)) else { return Poll::Ready(None) };
-            let item = item.and_then(|event| this.undecodable.project(event)).transpose();
+            let item =
+                item.map_err(Error::from).and_then(|event| this.undecodable.project(event)).transpose();
             if item.is_some() {
                 return Poll::Ready(item);
             }
@@ -57,10 +58,10 @@ pub(crate) enum ObjectState<K> {
 
 /// The states of one object, from a collection that contains at most that object.
 pub(super) fn object_states<K: Send>(
-    collection: impl Stream<Item = Result<CollectionEvent<K>>> + Send,
+    collection: impl Stream<Item = ErasedResult<CollectionEvent<K>>> + Send,
 ) -> impl Stream<Item = Result<ObjectState<K>>> + Send {
     let mut listed = false;
-    collection.map(move |item| item.and_then(|event| state(event, &mut listed)))
+    collection.map(move |item| item.map_err(Error::from).and_then(|event| state(event, &mut listed)))
 }
 
 /// The undecodable objects of the running list, by namespace and name.

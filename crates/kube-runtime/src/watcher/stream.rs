@@ -5,7 +5,8 @@ use super::raw_object::RawObject;
 use super::{
     CollectionEvent, Config, Event, Result,
     arc_object::ArcObject,
-    lister_watcher::{ListerWatcher, Messages, Watchable},
+    error::{ErasedResult, RequestError, in_collection},
+    lister_watcher::{ListerWatcher, Watchable},
     machine::{Input, Machine, Next, Read},
     pager::Pager,
     projection::{self, ObjectState},
@@ -13,14 +14,14 @@ use super::{
     retry::RetryBackoff,
 };
 use crate::delay::after;
-use futures::{Stream, StreamExt, stream};
+use futures::{Stream, StreamExt, stream, stream::BoxStream};
 #[cfg(feature = "compact-cache")]
 use kube_client::client::Prune;
 use kube_client::{
     Api,
     client::{DecodeBy, KnownObjects},
 };
-use kube_core::{PartialObjectMeta, Resource};
+use kube_core::{DeserializeGuard, PartialObjectMeta, Resource, WatchEvent};
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::ready, io, sync::Arc, time::Duration, vec};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -131,7 +132,7 @@ pub(crate) fn collection_events<K: Watchable>(
     api: Api<K>,
     config: Config,
     settings: WatchSettings,
-) -> impl Stream<Item = Result<CollectionEvent<K>>> + Send {
+) -> impl Stream<Item = ErasedResult<CollectionEvent<K>>> + Send {
     let record = settings.register(api.namespace());
     run(ListerWatcher::new(api), Machine::new(config, settings.retry), record, KnownObjects::default())
 }
@@ -142,7 +143,7 @@ pub(crate) fn cached_collection_events<K: Watchable + Sync>(
     config: Config,
     settings: WatchSettings,
     known: KnownObjects<Arc<K>>,
-) -> impl Stream<Item = Result<CollectionEvent<Arc<K>>>> + Send {
+) -> impl Stream<Item = ErasedResult<CollectionEvent<Arc<K>>>> + Send {
     let record = settings.register(api.namespace());
     let known = known.map(ArcObject);
     run(ListerWatcher::new(api), Machine::new(config, settings.retry), record, known)
@@ -154,7 +155,7 @@ pub(crate) fn metadata_collection_events<K: Watchable>(
     api: Api<K>,
     config: Config,
     settings: WatchSettings,
-) -> impl Stream<Item = Result<CollectionEvent<PartialObjectMeta<K>>>> + Send {
+) -> impl Stream<Item = ErasedResult<CollectionEvent<PartialObjectMeta<K>>>> + Send {
     let record = settings.register(api.namespace());
     run(ListerWatcher::new(api), Machine::new(config, settings.retry), record, KnownObjects::default())
 }
@@ -167,7 +168,7 @@ pub(crate) fn raw_collection_events<K: Resource, T: Clone + Debug + Send + Sync 
     config: Config,
     settings: WatchSettings,
     known: KnownObjects<RawObject<T>>,
-) -> impl Stream<Item = Result<CollectionEvent<RawObject<T>>>> + Send {
+) -> impl Stream<Item = ErasedResult<CollectionEvent<RawObject<T>>>> + Send {
     let record = settings.register(api.namespace());
     let config = Config { prune: Prune::default(), managed_fields: true, ..config };
     run(ListerWatcher::raw(api), Machine::new(config, settings.retry), record, known)
@@ -187,8 +188,8 @@ fn run<K: Watchable>(
     machine: Machine,
     record: Option<Arc<WatchRecord>>,
     known: KnownObjects<K>,
-) -> impl Stream<Item = Result<CollectionEvent<K>>> + Send {
-    let lister_watcher = lister_watcher.pruned(&machine.config.pruned());
+) -> impl Stream<Item = ErasedResult<CollectionEvent<K>>> + Send {
+    let lister_watcher = lister_watcher.pruned(&machine.config.pruned()).read_as::<K>();
     let shell = WatcherShell {
         pager: Pager::new(lister_watcher.clone(), known.clone()),
         lister_watcher,
@@ -201,10 +202,13 @@ fn run<K: Watchable>(
         not_before: Instant::now(),
     };
     stream::unfold(shell, |mut shell| async move {
-        let event = shell.next().await.map_err(|error| error.in_collection(shell.lister_watcher.path()));
+        let event = shell.next().await.map_err(|error| in_collection(error, shell.lister_watcher.path()));
         Some((event, shell))
     })
 }
+
+/// The messages of one watch request. An undecodable object is a message too.
+type Messages<K> = BoxStream<'static, Result<WatchEvent<DeserializeGuard<K>>, RequestError>>;
 
 struct WatcherShell<K: Watchable> {
     machine: Machine,
@@ -215,7 +219,7 @@ struct WatcherShell<K: Watchable> {
     decode_by: DecodeBy,
     /// The running watch.
     messages: Option<Messages<K>>,
-    outbox: vec::IntoIter<Result<CollectionEvent<K>>>,
+    outbox: vec::IntoIter<ErasedResult<CollectionEvent<K>>>,
     /// The earliest time of the next request.
     not_before: Instant,
     /// What monitors show.
@@ -223,7 +227,7 @@ struct WatcherShell<K: Watchable> {
 }
 
 impl<K: Watchable> WatcherShell<K> {
-    async fn next(&mut self) -> Result<CollectionEvent<K>> {
+    async fn next(&mut self) -> ErasedResult<CollectionEvent<K>> {
         loop {
             if let Some(event) = self.outbox.next() {
                 if self.outbox.len() == 0 {
@@ -285,10 +289,12 @@ impl<K: Watchable> WatcherShell<K> {
             Next::Watch(params, version) => {
                 let (collection, initial_events) = (self.lister_watcher.path(), params.send_initial_events);
                 tracing::debug!(collection, version, initial_events, "watching");
-                let watch = self.lister_watcher.watch(&params, &version, &self.known, self.decode_by);
-                let watch = timeout(START_TIMEOUT, watch).await;
-                Input::WatchStarted(watch.unwrap_or_else(|_elapsed| Err(start_timeout())).map(|messages| {
-                    self.messages = Some(messages);
+                let watch = timeout(START_TIMEOUT, self.lister_watcher.watch(&params, &version)).await;
+                Input::WatchStarted(watch.unwrap_or_else(|_elapsed| Err(start_timeout())).map(|response| {
+                    self.messages = Some(match initial_events {
+                        true => response.many_events(self.known.clone(), self.decode_by).boxed(),
+                        false => response.guarded_events().boxed(),
+                    });
                 }))
             }
             Next::Read { .. } | Next::List(_) | Next::ReadList => {
@@ -298,7 +304,7 @@ impl<K: Watchable> WatcherShell<K> {
     }
 }
 
-fn start_timeout() -> kube_client::Error {
+fn start_timeout() -> RequestError {
     let what = "the server did not respond to the watch in time";
-    kube_client::Error::ReadEvents(io::Error::new(io::ErrorKind::TimedOut, what))
+    kube_client::Error::ReadEvents(io::Error::new(io::ErrorKind::TimedOut, what)).into()
 }

@@ -1,6 +1,6 @@
 //! Objects that cannot be decoded, and the errors that name them.
 
-use super::Error;
+use super::{Error, error::ErasedError};
 use kube_core::error_boundary::InvalidObject;
 use std::{error::Error as StdError, fmt, io};
 
@@ -39,6 +39,13 @@ impl fmt::Display for UndecodableObject {
             write!(f, "{namespace}/")?;
         }
         f.write_str(if self.name.is_empty() { "(unnamed)" } else { &self.name })
+    }
+}
+
+impl From<UndecodableObject> for ErasedError {
+    #[inline(never)]
+    fn from(object: UndecodableObject) -> Self {
+        Error::from(object).into()
     }
 }
 

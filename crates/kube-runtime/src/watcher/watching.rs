@@ -3,8 +3,9 @@
 use super::{
     CollectionEvent, Error, Result,
     config::Freshness,
+    error::{RequestError, erased, watch_failed},
     error_class::ErrorClass,
-    machine::{Emit, InitListed, Machine, Read, State, Transition, Watching},
+    machine::{Emit, InitListed, Machine, Read, Report, State, Transition, Watching},
     retry::RetryClass,
     undecodable::UndecodableObject,
     versions::VersionOrder,
@@ -23,7 +24,7 @@ const ATTEMPTS_PER_VERSION: u32 = 3;
 enum WatchEnd {
     Closed,
     IdleTimeout,
-    Failed(kube_client::Error),
+    Failed(RequestError),
     /// The server sent an `ERROR` event.
     ErrorEvent(Box<Status>),
     /// This version is lower than the one before.
@@ -33,11 +34,11 @@ enum WatchEnd {
 }
 
 impl Machine {
-    pub(super) fn version_checked<K>(
+    pub(super) fn version_checked(
         &mut self,
         listed: InitListed,
-        result: Result<String, kube_client::Error>,
-        emit: &mut Emit<K>,
+        result: Result<String, RequestError>,
+        emit: &mut dyn Report,
     ) -> Transition {
         let error = match result {
             Ok(version) if regressed(&listed.version, &version) => {
@@ -46,7 +47,7 @@ impl Machine {
             Ok(_) => return (State::InitListed(listed), Duration::ZERO),
             Err(error) => error,
         };
-        match ErrorClass::of(&error) {
+        match ErrorClass::of(error.get()) {
             // UnknownKind too: a starting server does not serve custom resources yet. A moment later it would accept a
             // watch from a version that its storage has not reached.
             class @ (ErrorClass::Throttled { .. }
@@ -54,7 +55,7 @@ impl Machine {
             | ErrorClass::ConnectionFailed
             | ErrorClass::IdleTimeout
             | ErrorClass::UnknownKind) => {
-                emit.push(Err(Error::WatchStartFailed(error)));
+                emit.report(Err(erased(Error::WatchStartFailed, error)));
                 self.after_error(&class, listed, |_, listed| State::VerifyingVersion(listed))
             }
             // A starting server refuses all users until it has read their roles. A user who may list only what the
@@ -71,14 +72,14 @@ impl Machine {
         }
     }
 
-    pub(super) fn watch_refused<K>(
+    pub(super) fn watch_refused(
         &mut self,
         listed: InitListed,
-        error: kube_client::Error,
-        emit: &mut Emit<K>,
+        error: RequestError,
+        emit: &mut dyn Report,
     ) -> Transition {
-        let class = ErrorClass::of(&error);
-        emit.push(Err(Error::WatchStartFailed(error)));
+        let class = ErrorClass::of(error.get());
+        emit.report(Err(erased(Error::WatchStartFailed, error)));
         match class {
             ErrorClass::ConnectionFailed | ErrorClass::IdleTimeout => {
                 self.after_error(&class, listed, Self::verify_version)
@@ -153,13 +154,13 @@ impl Machine {
     }
 
     /// Advances the watch to a version, or ends it if the version regressed.
-    fn advance_to<K>(&mut self, watch: &mut Watching, version: &str, emit: &mut Emit<K>) -> Option<WatchEnd> {
+    fn advance_to(&mut self, watch: &mut Watching, version: &str, emit: &mut dyn Report) -> Option<WatchEnd> {
         match self.versions.observe(&watch.version, version) {
             VersionOrder::InOrder => {}
             VersionOrder::Regressed => return Some(WatchEnd::VersionRegressed(version.to_owned())),
             VersionOrder::BecameOpaque => {
                 tracing::warn!("resourceVersions of this API cannot be compared between objects");
-                emit.push(Ok(CollectionEvent::Progress { resource_version: String::new() }));
+                emit.report(Ok(CollectionEvent::Progress { resource_version: String::new() }));
             }
         }
         watch.advance(version);
@@ -182,12 +183,12 @@ impl Machine {
         }
     }
 
-    fn watch_ended<K>(
+    fn watch_ended(
         &mut self,
         watch: Watching,
         end: WatchEnd,
         now: Instant,
-        emit: &mut Emit<K>,
+        emit: &mut dyn Report,
     ) -> Transition {
         let lasted = now.duration_since(watch.since);
         let lasted_long = lasted >= self.config.healthy_after();
@@ -200,7 +201,7 @@ impl Machine {
         if healthy {
             self.reset_failures();
             let resource_version = self.versions.collection_version(&watch.version);
-            emit.push(Ok(CollectionEvent::Progress { resource_version }));
+            emit.report(Ok(CollectionEvent::Progress { resource_version }));
         }
         let Watching { version, received_any, .. } = watch;
         match end {
@@ -210,27 +211,27 @@ impl Machine {
             }
             WatchEnd::Closed => {
                 let what = "the server closed the watch at once";
-                emit.push(Err(watch_failed(io::ErrorKind::UnexpectedEof, what)));
+                emit.report(Err(watch_failed(io::ErrorKind::UnexpectedEof, what)));
                 (self.resume(version, false), self.retry.next(RetryClass::Transient))
             }
             WatchEnd::IdleTimeout => {
                 let what = "the watch was silent for longer than the server should keep it open";
-                emit.push(Err(watch_failed(io::ErrorKind::TimedOut, what)));
+                emit.report(Err(watch_failed(io::ErrorKind::TimedOut, what)));
                 (self.resume(version, false), self.retry.next(RetryClass::Transient))
             }
-            WatchEnd::Failed(error) if healthy && ErrorClass::of(&error) == ErrorClass::IdleTimeout => {
+            WatchEnd::Failed(error) if healthy && ErrorClass::of(error.get()) == ErrorClass::IdleTimeout => {
                 tracing::debug!(%error, "resuming an idle watch");
                 (self.resume(version, false), Duration::ZERO)
             }
             // An unreadable line included: the server sends its event again when the watch resumes.
             WatchEnd::Failed(error) => {
-                let class = ErrorClass::of(&error);
-                emit.push(Err(Error::WatchFailed(error)));
+                let class = ErrorClass::of(error.get());
+                emit.report(Err(erased(Error::WatchFailed, error)));
                 self.after_error(&class, InitListed { version }, Self::verify_version)
             }
             WatchEnd::ErrorEvent(status) => {
                 let class = ErrorClass::of_status(&status);
-                emit.push(Err(Error::WatchError(status)));
+                emit.report(Err(Error::WatchError(status).into()));
                 self.after_error(&class, InitListed { version }, |_, listed| State::InitListed(listed))
             }
             WatchEnd::VersionRegressed(new) => self.version_regressed(&version, &new, emit),
@@ -261,10 +262,11 @@ impl Machine {
     }
 
     /// The server's storage is older than before, as after a restore: relists.
-    fn version_regressed<K>(&mut self, last: &str, new: &str, emit: &mut Emit<K>) -> Transition {
+    fn version_regressed(&mut self, last: &str, new: &str, emit: &mut dyn Report) -> Transition {
         let what =
             format!("resourceVersion went back from {last} to {new}: was the storage restored? Relisting");
-        emit.push(Err(Error::WatchError(Status::failure(&what, reason::EXPIRED).with_code(410).boxed())));
+        let status = Status::failure(&what, reason::EXPIRED).with_code(410).boxed();
+        emit.report(Err(Error::WatchError(status).into()));
         self.freshness = Freshness::MostRecent;
         self.relist(RetryClass::Transient)
     }
@@ -297,8 +299,4 @@ impl Machine {
         }
         exhausted
     }
-}
-
-fn watch_failed(kind: io::ErrorKind, what: &str) -> Error {
-    Error::WatchFailed(kube_client::Error::ReadEvents(io::Error::new(kind, what)))
 }

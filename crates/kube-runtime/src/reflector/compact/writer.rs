@@ -138,14 +138,13 @@ where
         let known = self.kept_objects();
         let (mut writer, keeper) = self.into_parts(api.pruned().clone().and(&config.pruned()));
         let dyntype = keeper.cache.dyntype().clone();
-        raw_collection_events(api, config, RetryBackoff::built_in().into(), known).filter_map(move |item| {
+        let events = raw_collection_events(api, config, RetryBackoff::built_in().into(), known);
+        events.filter_map(move |item| {
             let event = item.map(|event| writer.apply_collection_event(keeper.keep(event)));
             drop(writer.take_index_panics()); // they were logged
             let reference = |object: Arc<CompactObject>| ObjectKey::of(&*object).to_ref(dyntype.clone());
-            ready(match event {
-                Ok(event) => event.into_public().map(|event| event.map(|event| event.map(reference))),
-                Err(error) => Some(Err(error)),
-            })
+            let event = event.map_or_else(|error| Some(Err(error)), CollectionEvent::into_public);
+            ready(event.map(|event| event.map(|event| event.map(reference)).map_err(watcher::Error::from)))
         })
     }
 

@@ -30,7 +30,7 @@ fn relists_without_a_healthy_watch_become_rarer() {
     assert_eq!(refusals_until_relist(&mut harness), (48, 2000));
     harness.watch_started();
     harness.advance(60);
-    harness.read(Read::Failed(connection_reset()));
+    harness.read(Read::Failed(connection_reset().into()));
     harness.version_checked(Ok("10"));
     assert_eq!(refusals_until_relist(&mut harness), (3, 800));
     harness.watch_started();
@@ -111,7 +111,7 @@ fn watches_without_changes_reset_the_configured_backoff() {
             harness.message(bookmark("10", false));
         }
         harness.advance(3600);
-        harness.read(Read::Failed(connection_reset()));
+        harness.read(Read::Failed(connection_reset().into()));
         assert_eq!(harness.wait, Duration::from_secs(1), "day {day}");
         harness.expect_watch_after_version_check();
     }

@@ -40,7 +40,7 @@ impl Harness {
     pub(super) fn step(&mut self, input: Input<ConfigMap>) -> Vec<String> {
         let step = self.machine.step(input, self.now);
         self.wait = Duration::from_millis(step.wait.as_millis() as u64); // backon's doubling is inexact
-        step.emit.into_iter().filter_map(|item| self.format_item(item)).collect()
+        step.emit.into_iter().filter_map(|item| self.format_item(item.map_err(Error::from))).collect()
     }
 
     fn format_item(&mut self, item: Result<CollectionEvent<ConfigMap>, Error>) -> Option<String> {
@@ -82,7 +82,7 @@ impl Harness {
     }
 
     pub(super) fn list_error(&mut self, error: ClientError) -> Vec<String> {
-        self.step(Input::Listed(Err(error)))
+        self.step(Input::Listed(Err(error.into())))
     }
 
     pub(super) fn watch_started(&mut self) -> Vec<String> {
@@ -90,12 +90,12 @@ impl Harness {
     }
 
     pub(super) fn watch_refused(&mut self, error: ClientError) -> Vec<String> {
-        self.step(Input::WatchStarted(Err(error)))
+        self.step(Input::WatchStarted(Err(error.into())))
     }
 
     pub(super) fn version_checked(&mut self, result: Result<&str, ClientError>) -> Vec<String> {
         assert_eq!(self.next(), Next::CheckVersion);
-        self.step(Input::VersionChecked(result.map(ToOwned::to_owned)))
+        self.step(Input::VersionChecked(result.map(ToOwned::to_owned).map_err(Into::into)))
     }
 
     pub(super) fn message(&mut self, message: Value) -> Vec<String> {

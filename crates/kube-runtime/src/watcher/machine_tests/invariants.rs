@@ -45,7 +45,7 @@ fn serve(harness: &mut Harness, action: ServerAction) -> Vec<String> {
         (Next::Watch(..), 0) => harness.watch_refused(connection_reset()),
         (Next::Watch(..), _) if bad => harness.watch_refused(api_error(code)),
         (Next::Watch(..), _) => harness.watch_started(),
-        (Next::Read { .. }, 0) => harness.read(Read::Failed(connection_reset())),
+        (Next::Read { .. }, 0) => harness.read(Read::Failed(connection_reset().into())),
         (Next::Read { .. }, 1) => harness.read(Read::Closed),
         (Next::Read { .. }, 2) => harness.read(Read::IdleTimeout),
         (Next::Read { .. }, _) if bad => harness.read(error_event(code, 0)),

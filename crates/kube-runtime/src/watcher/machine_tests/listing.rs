@@ -115,7 +115,7 @@ fn a_relist_with_any_semantic_is_not_older_than_the_seen_version() {
     harness.watch_started();
     harness.message(added("a", "15"));
     harness.advance(60);
-    harness.read(Read::Failed(connection_reset()));
+    harness.read(Read::Failed(connection_reset().into()));
     for _ in 0..3 {
         harness.version_checked(Err(api_error(500)));
     }
@@ -164,7 +164,7 @@ fn after_a_possible_restore_the_most_recent_state_is_requested() {
     assert_eq!(regressed.expect_list().resource_version, None);
 
     let mut forbidden = any_semantic_after_a_watch();
-    forbidden.read(Read::Failed(connection_reset()));
+    forbidden.read(Read::Failed(connection_reset().into()));
     forbidden.version_checked(Err(api_error(403)));
     assert_eq!(forbidden.expect_list().resource_version, None);
 }

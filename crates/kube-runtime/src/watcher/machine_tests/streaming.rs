@@ -18,7 +18,7 @@ fn a_completed_streaming_list_continues_as_a_watch() {
     assert_eq!(harness.expect_read(), Duration::from_secs(305));
     assert_eq!(harness.message(added("b", "9")), ["Apply(ns/b)"]);
     harness.advance(60);
-    harness.read(Read::Failed(connection_reset()));
+    harness.read(Read::Failed(connection_reset().into()));
     assert_eq!(harness.expect_watch_after_version_check(), "9");
 }
 
@@ -29,13 +29,13 @@ fn a_streaming_list_with_any_semantic_is_not_older_than_the_seen_version() {
     harness.watch_started();
     harness.message(bookmark("8", true));
     harness.advance(60);
-    harness.read(Read::Failed(connection_reset()));
+    harness.read(Read::Failed(connection_reset().into()));
     for _ in 0..3 {
         harness.version_checked(Err(api_error(500)));
     }
     assert_eq!(harness.expect_streaming_list(), "8", "not older than the seen version");
     harness.watch_started();
-    harness.read(Read::Failed(connection_reset()));
+    harness.read(Read::Failed(connection_reset().into()));
     assert_eq!(harness.expect_streaming_list(), "8");
     harness.watch_refused(api_error(410));
     assert_eq!(harness.expect_streaming_list(), "", "the most recent state if the version expired");
@@ -73,7 +73,7 @@ fn an_incomplete_streaming_list_falls_back_to_one_paged_list() {
 fn an_unreadable_line_of_a_streaming_list_falls_back_to_one_paged_list() {
     let mut harness = streaming();
     let unreadable = serde_json::from_str::<serde_json::Value>("{").unwrap_err();
-    assert_eq!(harness.read(Read::Failed(ClientError::SerdeError(unreadable))).len(), 1);
+    assert_eq!(harness.read(Read::Failed(ClientError::SerdeError(unreadable).into())).len(), 1);
     assert_eq!(harness.wait, SHORT_WAIT);
     harness.expect_list();
 }
@@ -82,7 +82,7 @@ fn an_unreadable_line_of_a_streaming_list_falls_back_to_one_paged_list() {
 fn a_disconnected_streaming_list_starts_over() {
     let mut harness = streaming();
     harness.message(added("a", "5"));
-    assert_eq!(harness.read(Read::Failed(connection_reset())).len(), 1);
+    assert_eq!(harness.read(Read::Failed(connection_reset().into())).len(), 1);
     assert_eq!(harness.wait, SHORT_WAIT);
     harness.expect_streaming_list();
     assert_eq!(harness.watch_started(), ["Init"]);

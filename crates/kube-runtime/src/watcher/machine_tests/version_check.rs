@@ -11,7 +11,7 @@ use std::time::Duration;
 fn disconnected() -> Harness {
     let mut harness = watching();
     harness.advance(60);
-    assert_eq!(harness.read(Read::Failed(connection_reset())).len(), 1);
+    assert_eq!(harness.read(Read::Failed(connection_reset().into())).len(), 1);
     assert_eq!((harness.wait, harness.next()), (SHORT_WAIT, Next::CheckVersion));
     harness
 }
@@ -138,6 +138,6 @@ fn non_numeric_versions_are_not_checked() {
     harness.page(list("abc", "", vec![]));
     harness.watch_started();
     harness.advance(60);
-    harness.read(Read::Failed(connection_reset()));
+    harness.read(Read::Failed(connection_reset().into()));
     assert_eq!(harness.expect_watch(), "abc");
 }

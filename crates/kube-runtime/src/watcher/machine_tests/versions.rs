@@ -33,7 +33,7 @@ fn regressed_versions_not_confirmed_by_a_list_make_versions_opaque() {
     assert!(harness.message(bookmark("2", false)).is_empty());
     assert_eq!(harness.collection_versions, ["10", "10", "", ""], "opaque versions are emitted as empty");
     harness.advance(60);
-    harness.read(Read::Failed(connection_reset()));
+    harness.read(Read::Failed(connection_reset().into()));
     assert_eq!(harness.expect_watch(), "2", "the last version, without a version check");
     harness.watch_refused(api_error(410));
     harness.page(list("10", "", vec![]));

@@ -67,7 +67,7 @@ fn watch_events_become_watcher_events() {
     assert!(harness.message(bookmark("20", false)).is_empty());
     assert_eq!(harness.collection_versions, ["10", "20"]);
     harness.advance(60);
-    harness.read(Read::Failed(connection_reset()));
+    harness.read(Read::Failed(connection_reset().into()));
     assert_eq!(harness.expect_watch_after_version_check(), "20", "bookmarks advance the version");
 }
 
@@ -141,7 +141,7 @@ fn a_disconnected_watch_resumes_from_the_last_version() {
     let mut harness = watching();
     harness.message(added("b", "11"));
     harness.advance(60);
-    assert_eq!(harness.read(Read::Failed(connection_reset())).len(), 1);
+    assert_eq!(harness.read(Read::Failed(connection_reset().into())).len(), 1);
     assert_eq!(harness.wait, SHORT_WAIT);
     assert_eq!(harness.expect_watch_after_version_check(), "11");
 }
@@ -188,7 +188,7 @@ fn a_deletion_with_the_old_version_of_its_object_is_no_regression() {
     let mut harness = watching();
     harness.message(added("b", "12"));
     assert_eq!(harness.message(json!({ "type": "DELETED", "object": object("a", "7") })), ["Delete(ns/a)"]);
-    harness.read(Read::Failed(connection_reset()));
+    harness.read(Read::Failed(connection_reset().into()));
     assert_eq!(harness.expect_watch_after_version_check(), "12");
 }
 
@@ -228,7 +228,7 @@ fn a_deletion_without_a_name_causes_a_relist() {
 #[test]
 fn an_unreadable_line_is_requested_again_and_then_causes_a_relist() {
     let unreadable =
-        || Read::Failed(ClientError::SerdeError(serde_json::from_str::<Value>("{").unwrap_err()));
+        || Read::Failed(ClientError::SerdeError(serde_json::from_str::<Value>("{").unwrap_err()).into());
     let mut harness = watching();
     for _ in 0..2 {
         assert_eq!(harness.read(unreadable()).len(), 1);
@@ -257,7 +257,7 @@ fn next_is_idempotent() {
 
 #[test]
 fn a_healthy_watch_cut_by_the_clients_idle_timeout_resumes_at_once() {
-    let timed_out = || Read::Failed(ClientError::ReadEvents(std::io::ErrorKind::TimedOut.into()));
+    let timed_out = || Read::Failed(ClientError::ReadEvents(std::io::ErrorKind::TimedOut.into()).into());
     let mut harness = watching();
     harness.advance(55);
     assert!(harness.read(timed_out()).is_empty(), "a healthy watch may be idle");
@@ -272,7 +272,7 @@ fn a_healthy_watch_cut_by_the_clients_idle_timeout_resumes_at_once() {
 fn a_deletion_advances_the_version() {
     let mut harness = watching();
     harness.message(json!({ "type": "DELETED", "object": object("a", "12") }));
-    harness.read(Read::Failed(connection_reset()));
+    harness.read(Read::Failed(connection_reset().into()));
     assert_eq!(harness.expect_watch_after_version_check(), "12");
 }
 
@@ -280,7 +280,7 @@ fn a_deletion_advances_the_version() {
 fn the_end_of_a_healthy_watch_emits_progress() {
     let mut harness = watching();
     harness.advance(60);
-    harness.read(Read::Failed(connection_reset()));
+    harness.read(Read::Failed(connection_reset().into()));
     assert_eq!(harness.collection_versions, ["10", "10"]);
     assert_eq!(harness.expect_watch_after_version_check(), "10");
     harness.watch_started();

@@ -1,0 +1,71 @@
+//! [`WatchResponse`]: the response to a watch request, read as a stream of events.
+
+use futures::Stream;
+use http::header::ACCEPT_ENCODING;
+use http::{HeaderValue, Request};
+use kube_core::{DeserializeGuard, WatchEvent};
+use serde::de::DeserializeOwned;
+
+use super::Client;
+use super::requests::prune_of;
+use crate::body::Body;
+use crate::decode::{AheadStream, DecodeBy, EventStream, KnownObjects, Prune};
+use crate::erased_error::ErasedError;
+use crate::error::Error;
+
+/// The response to a watch request, whose events have not been read. For the watcher of `kube-runtime`, which opens it where the type of
+/// the objects is not known: that part is compiled once.
+///
+/// # Cancellation
+/// Dropping it, or the stream of one of its methods, cancels the request.
+#[derive(Debug)]
+pub struct WatchResponse {
+    body: Body,
+    prune: Prune,
+}
+
+impl Client {
+    /// Sends a watch request and waits for the head of the response.
+    ///
+    /// # Errors
+    /// As [`Client::request`].
+    #[doc(hidden)]
+    pub async fn open_watch(&self, mut request: Request<Vec<u8>>) -> Result<WatchResponse, Error> {
+        let prune = prune_of(&request);
+        // A compressor delays events until it has enough data for a block.
+        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        Ok(WatchResponse { body: self.send_for_success(request).await?, prune })
+    }
+}
+
+impl WatchResponse {
+    /// See [`Client::request_events`].
+    pub(crate) fn events<K>(self) -> EventStream<K>
+    where
+        K: DeserializeOwned,
+    {
+        EventStream::new(self.body, &self.prune)
+    }
+
+    /// See [`Client::request_events_guarded`].
+    pub fn guarded_events<K>(
+        self,
+    ) -> impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, ErasedError>> + use<K>
+    where
+        K: DeserializeOwned,
+    {
+        EventStream::<DeserializeGuard<K>>::guarded(self.body, &self.prune)
+    }
+
+    /// See [`Client::request_many_events`]. Objects that the caller has already are not decoded.
+    pub fn many_events<K>(
+        self,
+        known: KnownObjects<K>,
+        by: DecodeBy,
+    ) -> impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, ErasedError>> + use<K>
+    where
+        K: DeserializeOwned + Send + 'static,
+    {
+        AheadStream::new(self.body, &self.prune, known, by)
+    }
+}
