@@ -8,7 +8,6 @@ use std::vec;
 
 use futures::FutureExt;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::oneshot;
 
 use crate::task;
 
@@ -184,10 +183,7 @@ impl<D: Decode> Batches<D> {
             let waiting = std::mem::take(&mut self.waiting);
             return Poll::Ready((!waiting.texts.is_empty()).then_some(Ok(Oldest::NotBegun(waiting))));
         };
-        let oldest = match take(&oldest.batch) {
-            Some(batch) => Ok(Oldest::NotBegun(batch)),
-            None => ready!(oldest.values.poll_unpin(cx)).map(Oldest::Decoded).map_err(|_| TaskLost),
-        };
+        let oldest = ready!(oldest.poll(cx));
         self.running.pop_front();
         if oldest.is_err() {
             self.running.clear();
@@ -214,28 +210,34 @@ impl<D: Decode> fmt::Debug for Batches<D> {
 struct Decoding<D: Decode> {
     /// `None` once the task has begun.
     batch: Arc<Mutex<Option<Batch<D::Text>>>>,
-    values: oneshot::Receiver<Vec<D::Value>>,
+    /// A `Vec<D::Value>`.
+    values: task::Output,
 }
 
 impl<D: Decode> Decoding<D> {
     fn spawn(runtime: &Handle, batch: Batch<D::Text>, mut decoder: D) -> Self {
-        let (sender, values) = oneshot::channel();
         let batch = Arc::new(Mutex::new(Some(batch)));
-        let decoding = Self { batch: Arc::clone(&batch), values };
-        let decode = async move {
-            let Some(batch) = take(&batch) else { return };
+        let for_task = Arc::clone(&batch);
+        let work: task::Work = Box::new(move |is_abandoned| {
+            let batch = take(&for_task)?;
             let mut values = Vec::with_capacity(batch.texts.len());
             for text in batch.texts {
-                if sender.is_closed() {
-                    return;
+                if is_abandoned() {
+                    return None;
                 }
                 values.push(decoder.decode(&text));
             }
-            // Fails if the reader was dropped.
-            let _ = sender.send(values);
-        };
-        task::spawn(runtime, decode.boxed());
-        decoding
+            Some(Box::new(values))
+        });
+        Self { batch, values: task::spawn_work(runtime, work) }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Oldest<D>, TaskLost>> {
+        if let Some(batch) = take(&self.batch) {
+            return Poll::Ready(Ok(Oldest::NotBegun(batch)));
+        }
+        let values = ready!(self.values.poll_unpin(cx)).and_then(|values| values.downcast().ok());
+        Poll::Ready(values.map(|values| Oldest::Decoded(*values)).ok_or(TaskLost))
     }
 }
 
