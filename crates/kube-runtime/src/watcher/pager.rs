@@ -11,11 +11,8 @@ use kube_client::{
     client::{DecodeBy, KnownObjects, ListItems, ListPart, ReceivedItems},
 };
 use kube_core::params::ListParams;
-use tokio::{runtime::Handle, sync::mpsc};
+use tokio::{runtime::Handle, sync::oneshot};
 use tracing::Instrument;
-
-/// How many pages are prefetched. Each costs the memory of its text while a list runs.
-const PREFETCH: usize = 1;
 
 /// After how many parts of a page other tasks run. The reader may decode them itself: about a millisecond of work each.
 const PARTS_PER_POLL: u32 = 8;
@@ -51,7 +48,7 @@ impl<K: Watchable> Pager<K> {
                 return part;
             }
         }
-        let first = self.requests.start(params).await;
+        let first = self.requests.request(params).await;
         self.begin(first, by).await
     }
 
@@ -95,80 +92,77 @@ impl<K: Watchable> Pager<K> {
     }
 }
 
-/// Requests pages in a task, as far ahead as [`PREFETCH`] allows.
+/// Requests pages, the next one while the caller reads the one before.
 ///
 /// It does not depend on the type of the objects, and its futures are boxed, so that it is compiled here once and not in each program.
 struct PageRequests {
     lister_watcher: ListerWatcher,
-    in_flight: Option<InFlight>,
+    in_flight: Option<RequestedPage>,
 }
 
-/// The requested pages, in order.
-struct InFlight {
-    pages: mpsc::Receiver<RequestedPage>,
+/// A page that a task requests.
+struct RequestedPage {
+    params: ListParams,
+    page: oneshot::Receiver<Result<Page, RequestError>>,
     _task: CancelableJoinHandle<()>,
 }
 
-struct RequestedPage {
-    params: ListParams,
-    items: Result<ReceivedItems, RequestError>,
+struct Page {
+    items: ReceivedItems,
+    /// The continue token, if there is a next page.
+    token: Option<String>,
 }
 
 impl PageRequests {
-    /// The next page that was requested, if it is the one for `params`.
-    fn prefetched<'a>(
-        &'a mut self,
-        params: &'a ListParams,
-    ) -> BoxFuture<'a, Option<Result<ReceivedItems, RequestError>>> {
+    /// The page for `params`, if it is in flight.
+    fn prefetched(
+        &mut self,
+        params: &ListParams,
+    ) -> BoxFuture<'_, Option<Result<ReceivedItems, RequestError>>> {
+        let requested = self.in_flight.take_if(|requested| requested.params == *params);
+        Box::pin(async { self.receive(requested?).await })
+    }
+
+    /// Requests the page for `params`. Cancels another one that is in flight.
+    fn request(&mut self, params: &ListParams) -> BoxFuture<'_, Result<ReceivedItems, RequestError>> {
+        self.in_flight = None;
+        let requested = self.start(params.clone());
         Box::pin(async {
-            let page = self.in_flight.as_mut()?.pages.recv().await?;
-            (page.params == *params).then_some(page.items)
+            self.receive(requested).await.unwrap_or_else(|| {
+                Err(Error::Service("the runtime shut down before it requested a list".into()).into())
+            })
         })
     }
 
-    /// Requests the page for `params`, returns it, and prefetches the next one.
-    fn start(&mut self, params: &ListParams) -> BoxFuture<'_, Result<ReceivedItems, RequestError>> {
-        let (sender, pages) = mpsc::channel(PREFETCH);
-        let requests = request_pages(params.clone(), self.lister_watcher.clone(), sender);
-        let task = CancelableJoinHandle::spawn(requests.in_current_span().boxed(), &Handle::current());
-        let in_flight = self.in_flight.insert(InFlight { pages, _task: task });
-        Box::pin(async {
-            let ended = "the runtime shut down before it requested a list";
-            let page = in_flight.pages.recv().await.ok_or_else(|| Error::Service(ended.into()))?;
-            page.items
-        })
-    }
-}
-
-/// Requests page after page, from the one for `params` to the last or to the first that fails. Waits while the channel is full.
-async fn request_pages(
-    params: ListParams,
-    lister_watcher: ListerWatcher,
-    sender: mpsc::Sender<RequestedPage>,
-) {
-    let mut next = Some(params);
-    while let Some(params) = next.take()
-        && let Ok(permit) = sender.reserve().await
-    {
-        let items = match open_page(&lister_watcher, &params).await {
-            Ok((items, token)) => {
-                next = token.map(|token| next_page(params.clone(), token));
+    /// Waits for a page, and requests the next one. `None` if its task ended early.
+    async fn receive(&mut self, requested: RequestedPage) -> Option<Result<ReceivedItems, RequestError>> {
+        let RequestedPage { params, page, _task } = requested;
+        Some(match page.await.ok()? {
+            Ok(Page { items, token }) => {
+                self.in_flight = token.map(|token| self.start(next_page(params, token)));
                 Ok(items)
             }
             Err(error) => Err(error),
+        })
+    }
+
+    fn start(&self, params: ListParams) -> RequestedPage {
+        let (sender, page) = oneshot::channel();
+        let (lister_watcher, requested) = (self.lister_watcher.clone(), params.clone());
+        let request = async move {
+            // Fails if the page is not needed any more.
+            let _ = sender.send(open_page(&lister_watcher, &requested).await);
         };
-        permit.send(RequestedPage { params, items });
+        let task = CancelableJoinHandle::spawn(request.in_current_span().boxed(), &Handle::current());
+        RequestedPage { params, page, _task: task }
     }
 }
 
-/// Requests a page and reads the list's metadata, which precede the items. Returns the continue token if there is a next page.
-async fn open_page(
-    lister_watcher: &ListerWatcher,
-    params: &ListParams,
-) -> Result<(ReceivedItems, Option<String>), RequestError> {
+/// Requests a page and reads the list's metadata, which precede the items.
+async fn open_page(lister_watcher: &ListerWatcher, params: &ListParams) -> Result<Page, RequestError> {
     let mut response = lister_watcher.list(params).await?;
     let token = response.head().await?.continue_.filter(|token| !token.is_empty());
-    Ok((response.receive().await?, token))
+    Ok(Page { items: response.receive().await?, token })
 }
 
 /// The parameters of the page after one with this token. The token contains the version, so no version is sent.
