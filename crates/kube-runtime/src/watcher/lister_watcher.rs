@@ -21,7 +21,6 @@ impl<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static> Watchable 
 /// Sends the requests for one collection of objects on one server.
 ///
 /// It does not depend on the type of the objects, and its futures are boxed, so that it is compiled here once and not in each program.
-#[derive(Clone)]
 pub(super) struct ListerWatcher {
     client: Client,
     request: Request,

@@ -31,6 +31,7 @@ mod projection;
 #[cfg(feature = "compact-cache")]
 mod raw_object;
 mod record;
+mod requests;
 mod retry;
 mod stream;
 mod undecodable;

@@ -11,6 +11,7 @@ use kube_client::{
     client::{DecodeBy, KnownObjects, ListItems, ListPart, ReceivedItems},
 };
 use kube_core::params::ListParams;
+use std::sync::Arc;
 use tokio::{runtime::Handle, sync::oneshot};
 use tracing::Instrument;
 
@@ -30,7 +31,7 @@ pub(super) struct Pager<K: Watchable> {
 }
 
 impl<K: Watchable> Pager<K> {
-    pub(super) fn new(lister_watcher: ListerWatcher, known: KnownObjects<K>) -> Self {
+    pub(super) fn new(lister_watcher: Arc<ListerWatcher>, known: KnownObjects<K>) -> Self {
         let requests = PageRequests { lister_watcher, in_flight: None };
         Self { requests, known, page: None, parts_read: 0 }
     }
@@ -96,15 +97,14 @@ impl<K: Watchable> Pager<K> {
 ///
 /// It does not depend on the type of the objects, and its futures are boxed, so that it is compiled here once and not in each program.
 struct PageRequests {
-    lister_watcher: ListerWatcher,
+    lister_watcher: Arc<ListerWatcher>,
     in_flight: Option<RequestedPage>,
 }
 
-/// A page that a task requests.
+/// A page that a task requests. `None` if the task ended early.
 struct RequestedPage {
     params: ListParams,
-    page: oneshot::Receiver<Result<Page, RequestError>>,
-    _task: CancelableJoinHandle<()>,
+    page: BoxFuture<'static, Option<Result<Page, RequestError>>>,
 }
 
 struct Page {
@@ -136,8 +136,8 @@ impl PageRequests {
 
     /// Waits for a page, and requests the next one. `None` if its task ended early.
     async fn receive(&mut self, requested: RequestedPage) -> Option<Result<ReceivedItems, RequestError>> {
-        let RequestedPage { params, page, _task } = requested;
-        Some(match page.await.ok()? {
+        let RequestedPage { params, page } = requested;
+        Some(match page.await? {
             Ok(Page { items, token }) => {
                 self.in_flight = token.map(|token| self.start(next_page(params, token)));
                 Ok(items)
@@ -148,13 +148,17 @@ impl PageRequests {
 
     fn start(&self, params: ListParams) -> RequestedPage {
         let (sender, page) = oneshot::channel();
-        let (lister_watcher, requested) = (self.lister_watcher.clone(), params.clone());
+        let (lister_watcher, requested) = (Arc::clone(&self.lister_watcher), params.clone());
         let request = async move {
             // Fails if the page is not needed any more.
             let _ = sender.send(open_page(&lister_watcher, &requested).await);
         };
         let task = CancelableJoinHandle::spawn(request.in_current_span().boxed(), &Handle::current());
-        RequestedPage { params, page, _task: task }
+        let page = async {
+            let _task = task;
+            page.await.ok()
+        };
+        RequestedPage { params, page: page.boxed() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The shell around the machine: sends its requests, waits as long as it says, and returns its events as a stream.
+//! The shell around the machine: performs what it needs, and returns its events as a stream.
 
 #[cfg(feature = "compact-cache")]
 use super::raw_object::RawObject;
@@ -11,9 +11,9 @@ use super::{
     pager::Pager,
     projection::{self, ObjectState},
     record::{Received, WatchRecord, WatchSettings},
+    requests::{Requests, Response},
     retry::RetryBackoff,
 };
-use crate::delay::after;
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
 #[cfg(feature = "compact-cache")]
 use kube_client::client::Prune;
@@ -23,11 +23,8 @@ use kube_client::{
 };
 use kube_core::{DeserializeGuard, PartialObjectMeta, Resource, WatchEvent};
 use serde::de::DeserializeOwned;
-use std::{fmt::Debug, future::ready, io, sync::Arc, time::Duration, vec};
-use tokio::time::{Instant, sleep_until, timeout};
-
-/// How long the server may take to send the head of a watch response, or the response to a version check.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+use std::{fmt::Debug, future::ready, sync::Arc, vec};
+use tokio::time::{Instant, timeout};
 
 /// Watches all objects of `api` that `watcher_config` selects. The stream never ends.
 ///
@@ -189,20 +186,19 @@ fn run<K: Watchable>(
     record: Option<Arc<WatchRecord>>,
     known: KnownObjects<K>,
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<K>>> + Send {
-    let lister_watcher = lister_watcher.pruned(&machine.config.pruned()).read_as::<K>();
+    let lister_watcher = Arc::new(lister_watcher.pruned(&machine.config.pruned()).read_as::<K>());
     let shell = WatcherShell {
-        pager: Pager::new(lister_watcher.clone(), known.clone()),
-        lister_watcher,
-        known,
         machine,
-        record,
+        pager: Pager::new(Arc::clone(&lister_watcher), known.clone()),
+        requests: Requests { lister_watcher, not_before: Instant::now(), record },
+        known,
         decode_by: DecodeBy::Tasks,
         messages: None,
         outbox: Vec::new().into_iter(),
-        not_before: Instant::now(),
     };
     stream::unfold(shell, |mut shell| async move {
-        let event = shell.next().await.map_err(|error| in_collection(error, shell.lister_watcher.path()));
+        let event = shell.next().await;
+        let event = event.map_err(|error| in_collection(error, shell.requests.lister_watcher.path()));
         Some((event, shell))
     })
 }
@@ -212,7 +208,7 @@ type Messages<K> = BoxStream<'static, Result<WatchEvent<DeserializeGuard<K>>, Re
 
 struct WatcherShell<K: Watchable> {
     machine: Machine,
-    lister_watcher: ListerWatcher,
+    requests: Requests,
     known: KnownObjects<K>,
     pager: Pager<K>,
     /// Who decodes the next list.
@@ -220,10 +216,6 @@ struct WatcherShell<K: Watchable> {
     /// The running watch.
     messages: Option<Messages<K>>,
     outbox: vec::IntoIter<ErasedResult<CollectionEvent<K>>>,
-    /// The earliest time of the next request.
-    not_before: Instant,
-    /// What monitors show.
-    record: Option<Arc<WatchRecord>>,
 }
 
 impl<K: Watchable> WatcherShell<K> {
@@ -240,14 +232,11 @@ impl<K: Watchable> WatcherShell<K> {
             let now = Instant::now();
             let received = Received::of(&input);
             let step = self.machine.step(input, now);
-            if let Some(record) = &self.record {
-                record.stepped(received, &step, self.lister_watcher.received_bytes(), now);
-            }
+            self.requests.stepped(received, &step, now);
             if let Some(Ok(CollectionEvent::Synced { .. })) = step.emit.last() {
                 self.decode_by = DecodeBy::Reader; // most objects of a relist are unchanged, and dropped
             }
             self.outbox = step.emit.into_iter();
-            self.not_before = after(now, step.wait);
         }
     }
 
@@ -265,46 +254,20 @@ impl<K: Watchable> WatcherShell<K> {
             });
         }
         if self.messages.take().is_some() {
-            tracing::debug!(collection = self.lister_watcher.path(), "watch ended");
+            self.requests.watch_ended();
         }
-        if self.not_before > Instant::now() {
-            sleep_until(self.not_before).await;
+        if !matches!(next, Next::List(_)) {
+            self.pager.cancel();
         }
-        if let Some(record) = &self.record {
-            record.requesting(&next);
-        }
-        if let Next::List(params) = next {
-            if params.continue_token.is_none() {
-                let version = params.resource_version.as_deref();
-                tracing::debug!(collection = self.lister_watcher.path(), version, "listing");
-            }
-            return Input::Listed(self.pager.get(&params, self.decode_by).await);
-        }
-        self.pager.cancel();
-        match next {
-            Next::CheckVersion => {
-                let version = timeout(START_TIMEOUT, self.lister_watcher.current_version()).await;
-                Input::VersionChecked(version.unwrap_or_else(|_elapsed| Err(start_timeout())))
-            }
-            Next::Watch(params, version) => {
-                let (collection, initial_events) = (self.lister_watcher.path(), params.send_initial_events);
-                tracing::debug!(collection, version, initial_events, "watching");
-                let watch = timeout(START_TIMEOUT, self.lister_watcher.watch(&params, &version)).await;
-                Input::WatchStarted(watch.unwrap_or_else(|_elapsed| Err(start_timeout())).map(|response| {
-                    self.messages = Some(match initial_events {
-                        true => response.many_events(self.known.clone(), self.decode_by).boxed(),
-                        false => response.guarded_events().boxed(),
-                    });
-                }))
-            }
-            Next::Read { .. } | Next::List(_) | Next::ReadList => {
-                unreachable!("invariant: they were handled above")
-            }
+        match self.requests.send(next).await {
+            Response::List(params) => Input::Listed(self.pager.get(&params, self.decode_by).await),
+            Response::Version(version) => Input::VersionChecked(version),
+            Response::Watch { initial_events, response } => Input::WatchStarted(response.map(|response| {
+                self.messages = Some(match initial_events {
+                    true => response.many_events(self.known.clone(), self.decode_by).boxed(),
+                    false => response.guarded_events().boxed(),
+                });
+            })),
         }
     }
-}
-
-fn start_timeout() -> RequestError {
-    let what = "the server did not respond to the watch in time";
-    kube_client::Error::ReadEvents(io::Error::new(io::ErrorKind::TimedOut, what)).into()
 }
