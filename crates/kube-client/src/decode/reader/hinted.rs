@@ -1,10 +1,11 @@
 //! A wrapper around a deserializer, and around the visitors, seeds and accesses that it passes on.
 
 use std::fmt;
+use std::iter::once;
 use std::marker::PhantomData;
 use std::slice::Iter;
 
-use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
+use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, StrDeserializer};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess,
     VariantAccess, Visitor,
@@ -26,6 +27,12 @@ pub(super) struct Hints<'g, 'l> {
 }
 
 impl<'l> Hints<'_, 'l> {
+    /// Whether the lengths in this value must be consumed, because more may follow.
+    #[inline]
+    fn needed(&self) -> bool {
+        !self.whole && !self.lengths.as_slice().is_empty()
+    }
+
     /// The hints for a nested value.
     #[inline]
     fn nested(&mut self, pruned: Option<&'l PrunedFields>) -> Hints<'_, 'l> {
@@ -81,27 +88,23 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Hinted<'_, '_, D> {
     /// Consumes the lengths of ignored arrays. As in serde_json, ignored values may be nested to any depth.
     #[inline]
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        if self.hints.lengths.as_slice().is_empty() {
+        if !self.hints.needed() {
             return self.inner.deserialize_ignored_any(visitor);
         }
         self.text()?;
         visitor.visit_unit()
     }
 
-    /// serde_json requests a [`RawValue`] as a newtype struct of this name. Only serde_json can build one, so the text of a nested one is
-    /// parsed again.
+    /// serde_json requests a [`RawValue`] as a newtype struct of a special name, and builds it from a map with one entry.
     #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        if name == RAW_VALUE && self.hints.whole {
-            return self.inner.deserialize_newtype_struct(name, visitor);
-        }
-        if name == RAW_VALUE && !self.hints.lengths.as_slice().is_empty() {
-            let mut raw = serde_json::Deserializer::from_str(self.text()?);
-            return raw.deserialize_newtype_struct(name, visitor).map_err(D::Error::custom);
+        if name == RAW_VALUE {
+            let text = BorrowedStrDeserializer::new(self.text()?);
+            return visitor.visit_map(MapDeserializer::new(once((RAW_VALUE, text))));
         }
         self.inner.deserialize_newtype_struct(name, Hinted { inner: visitor, hints: self.hints })
     }
@@ -115,7 +118,8 @@ impl<'de, D: Deserializer<'de>> Hinted<'_, '_, D> {
     /// The whole value as text. Consumes the lengths of the arrays in it.
     fn text(self) -> Result<&'de str, D::Error> {
         let text = <&RawValue>::deserialize(self.inner)?.get();
-        if let Some(last) = arrays_in(text).checked_sub(1) {
+        let arrays = if self.hints.needed() { arrays_in(text) } else { 0 };
+        if let Some(last) = arrays.checked_sub(1) {
             self.hints.lengths.nth(last);
         }
         Ok(text)
