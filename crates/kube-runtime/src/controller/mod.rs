@@ -47,6 +47,7 @@ mod running;
 mod shutdown;
 mod source;
 mod trigger;
+mod work_queue;
 
 pub use action::Action;
 pub use applier::applier;

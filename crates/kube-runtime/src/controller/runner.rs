@@ -13,16 +13,16 @@ use super::{
     runner_error::Error,
     runner_event::{RunnerEvent, Stage, poll_running, poll_trigger},
     running::{FinishedReconcile, RunningReconcile, RunningReconciles, reconcile_span},
+    work_queue::WorkQueue,
 };
 use crate::{
     delay::{after, until},
-    queue::{KeyBackoff, Priority, Queue},
+    queue::Priority,
     reflector::{
         ObjectKey, ObjectRef,
         store::{Store, WriterDropped},
     },
 };
-use fastrand::Rng;
 use futures::{FutureExt, Stream, future::BoxFuture, stream};
 use kube_core::Resource;
 use std::{
@@ -63,8 +63,7 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     /// Once this completes, no reconcile is started.
     pub(super) shutdown: BoxFuture<'static, ()>,
     debounce: Duration,
-    queue: Queue<Arc<ObjectKey>, ReconcileReason>,
-    backoff: KeyBackoff<Arc<ObjectKey>>,
+    queue: WorkQueue,
     pending_writes: PendingWrites,
     running: RunningReconciles<K, F>,
     stage: Stage,
@@ -105,8 +104,7 @@ where
             resolve,
             shutdown,
             debounce: config.debounce,
-            queue: Queue::new(config.concurrency),
-            backoff: KeyBackoff::new(config.retry_backoff, Rng::new()),
+            queue: WorkQueue::new(config),
             pending_writes: PendingWrites::new(config.max_write_wait()),
             running: RunningReconciles::new(),
             stage: Stage::SyncingPrimary,
@@ -270,8 +268,7 @@ where
     fn triggers_ended(&mut self) {
         self.triggers = None;
         self.unsynced_related = 0;
-        // A requeue that is due first keeps its reason when a trigger's request joins it: then only the priority shows the trigger.
-        self.queue.retain_waiting(|reason, priority| !reason.is_internal() || priority == Priority::Change);
+        self.queue.drop_requeues();
         self.pending_writes.retain(|reason| !reason.is_internal());
     }
 
@@ -304,7 +301,7 @@ where
                 Ok(Some(object)) => object,
                 missing => {
                     self.queue.finish(&key, now);
-                    self.backoff.forget(&key);
+                    self.queue.forget(&key);
                     self.observer.gone(&key);
                     if reason.is_internal() || !self.assigned.includes(&key) {
                         continue; // deleted since it was requeued, or another replica reports it
@@ -328,7 +325,7 @@ where
             }
             if !self.assigned.includes(&key) {
                 self.queue.finish(&key, now);
-                self.backoff.forget(&key);
+                self.queue.forget(&key);
                 continue; // enqueued again when it is assigned
             }
             if let Some(result) = self.start_one(key, object, &reason) {
@@ -346,7 +343,7 @@ where
         reason: &ReconcileReason,
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.any_started = true;
-        let attempt = self.backoff.failures(&key).saturating_add(1);
+        let attempt = self.queue.failures(&key).saturating_add(1);
         let span = reconcile_span(&key.display_as::<K>(self.store.dyntype()), reason, attempt);
         self.observer.started(&key, reason, attempt, self.queue.last_wait());
         tracing::debug!(parent: &span, "reconcile started");
@@ -412,13 +409,13 @@ where
     /// Marks the run of `key` as finished, and requeues it as `action` requires.
     fn apply_action(&mut self, key: &Arc<ObjectKey>, object: &K, action: &Action, reason: ReconcileReason) {
         let delay = match action.next_run() {
-            Requeue::WithBackoff => Some(self.backoff.next_delay(Arc::clone(key))),
+            Requeue::WithBackoff => Some(self.queue.next_delay(key)),
             Requeue::After(delay) => Some(delay),
             Requeue::Never => None,
         };
         tracing::debug!(requeue_after = ?delay, "reconcile finished");
         if action.next_run() != Requeue::WithBackoff {
-            self.backoff.forget(key);
+            self.queue.forget(key);
         }
         let now = Instant::now();
         self.await_write(key, action, object);

@@ -10,7 +10,10 @@
 //! - Within a priority, keys start in the order in which they became due or were raised to that priority.
 //! - Every operation costs O(log n) or less. A key that neither waits nor runs uses no memory.
 
-use super::lanes::{Position, Priority, PriorityLanes, Waiting};
+use super::{
+    lanes::{Priority, PriorityLanes},
+    waiting::{Delayed, Place},
+};
 use hashbrown::HashMap;
 use std::{hash::Hash, time::Duration};
 use tokio::time::Instant;
@@ -23,7 +26,7 @@ use tokio::time::Instant;
 pub(crate) struct Queue<K, P> {
     entries: HashMap<K, Entry<P>>,
     /// Keys that are not due yet.
-    delayed: Waiting<K>,
+    delayed: Delayed<K>,
     /// Keys that are due.
     ready: PriorityLanes<K>,
     running: usize,
@@ -75,7 +78,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
     pub(crate) fn new(limit: u16) -> Self {
         Self {
             entries: HashMap::new(),
-            delayed: Waiting::new(),
+            delayed: Delayed::new(),
             ready: PriorityLanes::new(),
             running: 0,
             limit: if limit == 0 { usize::MAX } else { limit.into() },
@@ -96,15 +99,15 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
             }
             Some(Entry::Delayed { pending, sequence }) => {
                 if due < pending.due {
-                    self.delayed.remove(&Position { due: Some(pending.due), sequence });
                     self.schedule(key, pending.merge(pushed), now);
+                    self.delayed.outdate(is_current(&self.entries));
                 } else {
                     self.entries.insert(key, Entry::Delayed { pending: pending.merge(pushed), sequence });
                 }
             }
-            Some(Entry::Ready { priority: present, sequence, payload, since }) if present < priority => {
-                self.ready.remove(present, sequence);
+            Some(Entry::Ready { priority: present, payload, since, .. }) if present < priority => {
                 self.push_ready(key, priority, payload, since);
+                self.ready.outdate(present, is_current(&self.entries));
             }
             Some(ready @ Entry::Ready { .. }) => drop(self.entries.insert(key, ready)),
             Some(Entry::Running) => {
@@ -131,9 +134,11 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
             return None;
         }
         let entries = &self.entries;
-        let allowed =
-            |key: &K| matches!(entries.get(key), Some(Entry::Ready { payload, .. }) if may_start(payload));
-        let key = self.ready.pop_where(allowed)?;
+        let allowed = |place: &Place<K>| match entries.get(&place.key) {
+            Some(Entry::Ready { sequence, payload, .. }) => *sequence == place.sequence && may_start(payload),
+            _ => false,
+        };
+        let key = self.ready.pop_where(allowed, is_current(entries))?;
         self.running += 1;
         Some(self.take(key, now))
     }
@@ -156,21 +161,21 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
     /// highest priority of all pushes of the key. O(n).
     pub(crate) fn retain_waiting(&mut self, keep: impl Fn(&P, Priority) -> bool) {
         let entries = &mut self.entries;
-        self.delayed.retain(|_, key| {
-            let kept = matches!(
-                entries.get(key),
-                Some(Entry::Delayed { pending, .. }) if keep(&pending.payload, pending.priority)
-            );
-            if !kept {
-                entries.remove(key);
+        self.delayed.retain(|place| match entries.get(&place.key) {
+            Some(Entry::Delayed { pending, sequence }) if *sequence == place.sequence => {
+                let kept = keep(&pending.payload, pending.priority);
+                if !kept {
+                    entries.remove(&place.key);
+                }
+                kept
             }
-            kept
+            _ => false,
         });
     }
 
     /// When the next delayed key becomes due, as of the `now` of the last start. `None` if no key is delayed.
     pub(crate) fn next_due(&self) -> Option<Instant> {
-        self.delayed.first_key_value()?.0.due
+        self.delayed.next_due()
     }
 
     /// The numbers of this queue. O(1).
@@ -206,22 +211,26 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
         if pending.due <= now {
             self.push_ready(key, pending.priority, pending.payload, pending.due);
         } else {
-            let sequence = self.next_sequence;
-            self.next_sequence += 1;
-            self.delayed.insert(Position { due: Some(pending.due), sequence }, key.clone());
+            let sequence = self.next_sequence();
+            self.delayed.push(key.clone(), sequence, pending.due);
             self.entries.insert(key, Entry::Delayed { pending, sequence });
         }
     }
 
+    fn next_sequence(&mut self) -> u64 {
+        self.next_sequence += 1;
+        self.next_sequence
+    }
+
     fn push_ready(&mut self, key: K, priority: Priority, payload: P, since: Instant) {
-        let sequence = self.ready.push(key.clone(), priority);
+        let sequence = self.next_sequence();
+        self.ready.push(key.clone(), sequence, priority);
         self.entries.insert(key, Entry::Ready { priority, sequence, payload, since });
     }
 
     /// Moves every delayed key that is due to its lane.
     fn promote_due(&mut self, now: Instant) {
-        while let Some(first) = self.delayed.first_entry().filter(|first| first.key().due <= Some(now)) {
-            let key = first.remove();
+        while let Some(key) = self.delayed.pop_due(now, is_current(&self.entries)) {
             let Some(Entry::Delayed { pending, .. }) = self.entries.remove(&key) else {
                 unreachable!("invariant: each key in `delayed` has a delayed entry");
             };
@@ -236,6 +245,14 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
         };
         self.last_wait = now.saturating_duration_since(since);
         (key, payload)
+    }
+}
+
+/// Whether the key is still in this place.
+fn is_current<K: Eq + Hash, P>(entries: &HashMap<K, Entry<P>>) -> impl Fn(&Place<K>) -> bool {
+    |place| match entries.get(&place.key) {
+        Some(Entry::Delayed { sequence, .. } | Entry::Ready { sequence, .. }) => *sequence == place.sequence,
+        Some(Entry::Running | Entry::Dirty(_)) | None => false,
     }
 }
 

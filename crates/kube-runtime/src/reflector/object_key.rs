@@ -1,10 +1,15 @@
 //! The key of an object within its kind.
 
 use super::object_ref::{Lookup, ObjectRef};
-use std::fmt;
+use hashbrown::DefaultHashBuilder;
+use std::{
+    fmt,
+    hash::{BuildHasher, Hash, Hasher},
+    sync::LazyLock,
+};
 
 /// Namespace and name: an [`ObjectRef`] without the kind.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ObjectKey {
     pub(crate) namespace: Option<Box<str>>,
     pub(crate) name: Box<str>,
@@ -45,6 +50,21 @@ impl ObjectKey {
             None => reference,
         }
     }
+}
+
+/// Random in each process, so that nobody can choose names whose hashes are equal.
+static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
+
+/// A key passes one number to a map's hasher, so that the code that hashes its texts is compiled once, and not in each map of each program.
+impl Hash for ObjectKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(hash_of(self));
+    }
+}
+
+#[inline(never)]
+fn hash_of(key: &ObjectKey) -> u64 {
+    HASHER.hash_one((&key.namespace, &key.name))
 }
 
 /// As an [`ObjectRef`] is displayed, without the kind.

@@ -12,14 +12,14 @@ use crate::{
         action::{Action, Requeue},
         error::Error,
         request::ReconcileReason,
+        work_queue::WorkQueue,
     },
     measure::{ControllerMetrics, Finished, Refresh, WatchMetrics, register, unregister},
-    queue::Queue,
     reflector::ObjectKey,
     watcher::WatchRegistry,
 };
 use hashbrown::HashMap;
-use std::{error::Error as StdError, fmt, hash::Hash, sync::Arc, time::Duration};
+use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// Notes what the runner does. When it is dropped, the controller has ended.
@@ -73,11 +73,7 @@ impl Observer {
     }
 
     /// The runner waits for an event: every key that may start has started.
-    pub(in crate::controller) fn waiting<K: Eq + Hash + Clone, P>(
-        &self,
-        state: ControllerState,
-        queue: &Queue<K, P>,
-    ) {
+    pub(in crate::controller) fn waiting(&self, state: ControllerState, queue: &WorkQueue) {
         let Some(Active { observed, .. }) = &self.0 else { return };
         let numbers = queue.numbers();
         let mut facts = observed.observation.facts.lock();
