@@ -247,8 +247,8 @@ fn parse(stdout: &[u8]) -> Result<ExecCredential, AuthError> {
     let parsed = serde_saphyr::with_deserializer_from_slice_with_options(stdout, options, |deserializer| {
         DataType::Record(ExecCredential::TYPE).deserialize(deserializer)
     });
-    let parsed = parsed.map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))?;
-    Ok(ExecCredential::from_fields(&mut Fields::of(parsed)))
+    let mut parsed = parsed.map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))?;
+    Ok(ExecCredential::from_fields(&mut Fields::of(&mut parsed)))
 }
 
 /// The credential, with its refresh time as seen from `now`.

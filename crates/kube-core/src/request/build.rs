@@ -188,5 +188,6 @@ fn is_segment(segment: &str) -> bool {
 /// The same for an encoded segment.
 #[inline]
 fn is_encoded_segment(segment: &str) -> bool {
-    !matches!(segment, "" | "." | "..") && !["%2F", "%2f", "%25"].iter().any(|code| segment.contains(code))
+    !matches!(segment, "" | "." | "..")
+        && !segment.as_bytes().windows(3).any(|code| matches!(code, b"%2F" | b"%2f" | b"%25"))
 }

@@ -50,9 +50,7 @@ impl ErrorClass {
             410 => Self::Expired,
             _ if status.reason == reason::EXPIRED || status.reason == reason::GONE => Self::Expired,
             429 | 503 => Self::Throttled { retry_after: retry_after(status) },
-            _ if status.message.contains("storage is (re)initializing") => {
-                Self::Throttled { retry_after: retry_after(status) }
-            }
+            _ if is_initializing(status) => Self::Throttled { retry_after: retry_after(status) },
             401 | 403 => Self::Forbidden,
             404 => Self::UnknownKind,
             400 | 405 | 406 | 415 | 422 => Self::InvalidRequest,
@@ -69,6 +67,13 @@ impl ErrorClass {
     pub(crate) fn is_permanent(&self) -> bool {
         matches!(self, Self::InvalidRequest | Self::Forbidden | Self::UnknownKind)
     }
+}
+
+/// Whether the storage of the server's watch cache is not ready.
+fn is_initializing(status: &Status) -> bool {
+    // Not `contains`, which compiles a search algorithm for long texts.
+    const MESSAGE: &[u8] = b"storage is (re)initializing";
+    status.message.as_bytes().windows(MESSAGE.len()).any(|window| window == MESSAGE)
 }
 
 fn is_version_too_large(status: &Status) -> bool {

@@ -33,11 +33,11 @@ impl Kubeconfig {
     /// [`KubeconfigError::Parse`] if the text is not a kubeconfig, or has two clusters, users or contexts of one name, which kubectl refuses
     /// too. Text that is nested too deeply or expands too far through aliases is refused, so that it cannot exhaust memory.
     pub fn from_yaml(text: &str) -> Result<Kubeconfig, KubeconfigError> {
-        let documents: Vec<Document> = serde_saphyr::from_multiple_with_options(text, limits())
+        let mut documents: Vec<Document> = serde_saphyr::from_multiple_with_options(text, limits())
             .map_err(|err| KubeconfigError::Parse(Box::new(without_quoted_value(err))))?;
         documents.iter().try_for_each(|document| refuse_duplicate_names(&document.0))?;
         let mut merged = Self::default();
-        for Document(document) in documents {
+        for Document(document) in &mut documents {
             merged.add(Self::from_fields(&mut Fields::of(document)))?;
         }
         Ok(merged)

@@ -229,7 +229,7 @@ impl ExecInteractiveMode {
 }
 
 impl FromValue for ExecInteractiveMode {
-    fn from_value(value: serde_json::Value) -> Option<Self> {
+    fn take_from(value: &mut serde_json::Value) -> Option<Self> {
         match value.as_str()? {
             "Never" => Some(Self::Never),
             "IfAvailable" => Some(Self::IfAvailable),

@@ -15,8 +15,8 @@ pub(crate) fn deserialize<'de, T: FromValue, D: Deserializer<'de>>(
     data_type: DataType,
     deserializer: D,
 ) -> Result<T, D::Error> {
-    let value = data_type.deserialize(deserializer)?;
-    T::from_value(value).ok_or_else(|| D::Error::invalid_type(Unexpected::Other("null"), &data_type))
+    let mut value = data_type.deserialize(deserializer)?;
+    T::take_from(&mut value).ok_or_else(|| D::Error::invalid_type(Unexpected::Other("null"), &data_type))
 }
 
 impl<'de> DeserializeSeed<'de> for DataType {

@@ -19,22 +19,28 @@ pub(crate) trait Record: Sized {
 }
 
 /// The decoded values of a record, by key.
-pub(crate) struct Fields(Map<String, Value>);
+pub(crate) struct Fields<'a>(Option<&'a mut Map<String, Value>>);
 
-impl Fields {
+impl<'a> Fields<'a> {
     /// The fields of a value that was decoded as a record.
-    pub(crate) fn of(value: Value) -> Self {
-        match value {
-            Value::Object(map) => Self(map),
-            _ => Self(Map::new()),
-        }
+    pub(crate) fn of(value: &'a mut Value) -> Self {
+        Self(value.as_object_mut())
     }
 
     /// The value of a key, unless it is missing or null.
     // Called for each key of each record.
     #[inline(never)]
     pub(crate) fn take<T: FromValue>(&mut self, name: &str) -> Option<T> {
-        self.0.remove(name).and_then(T::from_value)
+        let mut taken = None;
+        self.remove(name, &mut |value| taken = T::take_from(value));
+        taken
+    }
+
+    /// Not generic, so that values are dropped in one place.
+    fn remove(&mut self, name: &str, take: &mut dyn FnMut(&mut Value)) {
+        if let Some(mut value) = self.0.as_mut().and_then(|map| map.remove(name)) {
+            take(&mut value);
+        }
     }
 
     /// The bytes of a key that is base64.
@@ -46,7 +52,7 @@ impl Fields {
     pub(crate) fn other(&mut self) -> BTreeMap<String, Value> {
         // Not `collect`, which compiles a sort.
         let mut other = BTreeMap::new();
-        for (key, value) in std::mem::take(&mut self.0) {
+        for (key, value) in self.0.take().map(std::mem::take).into_iter().flatten() {
             other.insert(key, value);
         }
         other
@@ -55,76 +61,66 @@ impl Fields {
 
 /// A type that can be made of a decoded value.
 pub(crate) trait FromValue: Sized {
-    /// `None` if the value is null, or if it is not what the table says.
-    fn from_value(value: Value) -> Option<Self>;
+    /// Moves out of the value what it needs, so that the caller alone drops the rest. `None` if the value is null, or if it is not what
+    /// the table says.
+    fn take_from(value: &mut Value) -> Option<Self>;
 }
 
 impl<T: Record> FromValue for T {
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Object(map) => Some(T::from_fields(&mut Fields(map))),
-            _ => None,
-        }
+    fn take_from(value: &mut Value) -> Option<Self> {
+        value.is_object().then(|| T::from_fields(&mut Fields::of(value)))
     }
 }
 
 impl FromValue for Value {
-    fn from_value(value: Value) -> Option<Self> {
-        Some(value).filter(|value| !value.is_null())
+    fn take_from(value: &mut Value) -> Option<Self> {
+        (!value.is_null()).then(|| value.take())
     }
 }
 
 impl FromValue for String {
-    fn from_value(value: Value) -> Option<Self> {
+    fn take_from(value: &mut Value) -> Option<Self> {
         match value {
-            Value::String(text) => Some(text),
+            Value::String(text) => Some(std::mem::take(text)),
             _ => None,
         }
     }
 }
 
 impl FromValue for SecretString {
-    fn from_value(value: Value) -> Option<Self> {
-        String::from_value(value).map(Self::from)
+    fn take_from(value: &mut Value) -> Option<Self> {
+        String::take_from(value).map(Self::from)
     }
 }
 
 impl FromValue for bool {
-    fn from_value(value: Value) -> Option<Self> {
+    fn take_from(value: &mut Value) -> Option<Self> {
         value.as_bool()
     }
 }
 
 impl<T: FromValue> FromValue for Vec<T> {
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Array(values) => {
-                // Not `collect`, which is three times as much code for each type.
-                let mut list = Vec::with_capacity(values.len());
-                for value in values {
-                    list.extend(T::from_value(value));
-                }
-                Some(list)
-            }
-            _ => None,
+    fn take_from(value: &mut Value) -> Option<Self> {
+        let values = value.as_array_mut()?;
+        // Not `collect`, which is three times as much code for each type.
+        let mut list = Vec::with_capacity(values.len());
+        for value in values {
+            list.extend(T::take_from(value));
         }
+        Some(list)
     }
 }
 
 impl<T: FromValue> FromValue for HashMap<String, T> {
-    fn from_value(value: Value) -> Option<Self> {
-        match value {
-            Value::Object(values) => {
-                let mut map = HashMap::with_capacity(values.len());
-                for (key, value) in values {
-                    if let Some(value) = T::from_value(value) {
-                        map.insert(key, value);
-                    }
-                }
-                Some(map)
+    fn take_from(value: &mut Value) -> Option<Self> {
+        let values = value.as_object_mut()?;
+        let mut map = HashMap::with_capacity(values.len());
+        for (key, value) in values {
+            if let Some(value) = T::take_from(value) {
+                map.insert(key.clone(), value);
             }
-            _ => None,
         }
+        Some(map)
     }
 }
 

@@ -25,7 +25,7 @@ fn each_mode_of_exec_plugins_is_a_word_of_the_table() {
     let modes = [ExecInteractiveMode::Never, ExecInteractiveMode::IfAvailable, ExecInteractiveMode::Always];
     assert_eq!(serde_json::to_value(&modes).unwrap(), json!(words));
     for (mode, word) in modes.iter().zip(words) {
-        assert_eq!(ExecInteractiveMode::from_value(json!(word)).as_ref(), Some(mode));
+        assert_eq!(ExecInteractiveMode::take_from(&mut json!(word)).as_ref(), Some(mode));
         assert_eq!(serde_json::from_value::<ExecInteractiveMode>(json!(word)).unwrap(), *mode);
     }
 }
