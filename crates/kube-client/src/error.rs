@@ -1,5 +1,8 @@
 //! [`enum@Error`], which every call returns, and the error of discovery.
 
+#[cfg(feature = "client")]
+mod erased;
+
 use std::fmt;
 
 use thiserror::Error;
@@ -8,10 +11,10 @@ use thiserror::Error;
 pub use kube_core::ErrorResponse;
 pub use kube_core::Status;
 
-pub use crate::chain::ErrorChain;
 #[cfg(feature = "client")]
 #[doc(hidden)]
-pub use crate::erased_error::{Erased, ErasedError};
+pub use self::erased::{Erased, ErasedError};
+pub use crate::chain::ErrorChain;
 
 #[cfg(feature = "client")]
 use crate::auth::AuthError;

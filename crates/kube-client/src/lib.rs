@@ -92,8 +92,6 @@ mod websocket;
 // Errors, metrics and fuzzing.
 #[cfg(feature = "config")]
 mod chain;
-#[cfg(feature = "client")]
-mod erased_error;
 #[cfg(feature = "config")]
 pub mod error;
 #[cfg(fuzzing)]

@@ -16,7 +16,7 @@ pub(crate) fn spawn(runtime: &Handle, future: BoxFuture<'static, ()>) -> JoinHan
 /// What a task computes. `None` if it ended early.
 pub(crate) type Output = BoxFuture<'static, Option<Box<dyn Any + Send>>>;
 
-/// Computes something. Returns early, with `None`, if the function that it is passed says that nobody awaits the output any more.
+/// Computes something. Returns early, with `None`, if the function that it is passed says that the output was dropped.
 pub(crate) type Work = Box<dyn FnOnce(&dyn Fn() -> bool) -> Option<Box<dyn Any + Send>> + Send>;
 
 /// Runs `work` in a task.

@@ -10,8 +10,7 @@ use super::Client;
 use super::requests::prune_of;
 use crate::body::Body;
 use crate::decode::{AheadStream, DecodeBy, EventStream, KnownObjects, Prune};
-use crate::erased_error::ErasedError;
-use crate::error::Error;
+use crate::error::{ErasedError, Error};
 
 /// The response to a watch request, whose events have not been read. For the watcher of `kube-runtime`, which opens it where the type of
 /// the objects is not known: that part is compiled once.

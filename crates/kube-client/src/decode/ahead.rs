@@ -17,8 +17,7 @@ use super::heap_room::HeapRoom;
 use super::known::KnownObjects;
 use super::prune::Prune;
 use crate::body::Body;
-use crate::erased_error::ErasedError;
-use crate::error::Error;
+use crate::error::{ErasedError, Error};
 
 type Event<K> = Result<WatchEvent<DeserializeGuard<K>>, ErasedError>;
 

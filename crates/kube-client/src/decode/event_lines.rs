@@ -10,8 +10,7 @@ use http_body::Body as _;
 
 use super::lines::LineSplitter;
 use crate::body::Body;
-use crate::erased_error::ErasedError;
-use crate::error::Error;
+use crate::error::{ErasedError, Error};
 
 /// The lines of a watch. An error of the connection is the last item.
 #[derive(Debug)]

@@ -18,8 +18,7 @@ use super::invalid::{ReadMetadata, invalid_object_at, read_metadata};
 use super::prune::Prune;
 use super::reader::{read_plain, utf8};
 use crate::body::Body;
-use crate::erased_error::ErasedError;
-use crate::error::Error;
+use crate::error::{ErasedError, Error};
 
 /// The events of a watch. An undecodable event is one error and the stream continues; an error of the connection is the last item.
 #[derive(Debug)]

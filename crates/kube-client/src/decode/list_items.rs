@@ -15,8 +15,7 @@ use super::item_decoder::ItemDecoder;
 use super::items::RawItem;
 use super::known::KnownObjects;
 use super::received_items::{Received, ReceivedItems};
-use crate::erased_error::ErasedError;
-use crate::error::Error;
+use crate::error::{ErasedError, Error};
 
 /// The items of a list in their order, then its metadata. An error is the last part. For the watcher of `kube-runtime`.
 ///

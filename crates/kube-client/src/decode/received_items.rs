@@ -19,8 +19,7 @@ use super::items::RawItem;
 use super::known::KnownObjects;
 use super::list::ListBody;
 use super::list_items::ListItems;
-use crate::erased_error::ErasedError;
-use crate::error::Error;
+use crate::error::{ErasedError, Error};
 use crate::task;
 
 /// The items of a list, which a task receives at once, so that the server never waits for the caller: what is received and not decoded
@@ -90,7 +89,7 @@ impl Drop for Receiving {
     }
 }
 
-/// Receives the whole list. Ends early if nobody reads it.
+/// Receives the whole list. Ends early if the reader was dropped.
 async fn receive(mut body: ListBody, sender: mpsc::UnboundedSender<Received>) {
     let mut batch = Batch::default();
     let end = loop {
@@ -105,7 +104,7 @@ async fn receive(mut body: ListBody, sender: mpsc::UnboundedSender<Received>) {
             Err(err) => break Err(err),
         }
     };
-    // Both fail if nobody reads the list.
+    // Both fail if the reader was dropped.
     let _ = sender.send(Received::Items(batch));
     let _ = sender.send(Received::End(end.map_err(ErasedError::from)));
 }

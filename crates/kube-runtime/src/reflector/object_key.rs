@@ -52,7 +52,7 @@ impl ObjectKey {
     }
 }
 
-/// Random in each process, so that nobody can choose names whose hashes are equal.
+/// Random in each process, so that a client cannot choose names whose hashes are equal.
 static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
 
 /// A key passes one number to a map's hasher, so that the code that hashes its texts is compiled once, and not in each map of each program.

@@ -73,6 +73,7 @@ impl Observer {
     }
 
     /// The runner waits for an event: every key that may start has started.
+    #[inline]
     pub(in crate::controller) fn waiting(&self, state: ControllerState, queue: &WorkQueue) {
         let Some(Active { observed, .. }) = &self.0 else { return };
         let numbers = queue.numbers();

@@ -3,7 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use crate::error::Error;
+use super::Error;
 
 /// An error on its way through generic code, as that of lists and watches. It has the text and the causes of the error itself.
 ///
