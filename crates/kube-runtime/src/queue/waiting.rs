@@ -7,6 +7,9 @@ use std::{
 };
 use tokio::time::Instant;
 
+/// For how many places an empty queue keeps memory: those of its largest moment, such as a first list, are freed.
+const KEPT: usize = 64;
+
 /// The place of a key. Outdated once the key has another sequence number, or none.
 #[derive(Debug)]
 pub(super) struct Place<K> {
@@ -47,6 +50,9 @@ impl<K> Lane<K> {
     pub(super) fn remove(&mut self, at: usize, is_current: impl Fn(&Place<K>) -> bool) -> Option<K> {
         let place = self.places.remove(at)?;
         self.remove_outdated(is_current);
+        if self.places.is_empty() {
+            self.places.shrink_to(KEPT);
+        }
         Some(place.key)
     }
 
@@ -97,6 +103,9 @@ impl<K> Delayed<K> {
         self.next_due().filter(|due| *due <= now)?;
         let first = self.places.pop()?;
         self.remove_outdated(is_current);
+        if self.places.is_empty() {
+            self.places.shrink_to(KEPT);
+        }
         Some(first.place.key)
     }
 
@@ -171,6 +180,20 @@ mod tests {
             assert!(lane.places.len() <= 2 * lane.len() + 1, "{} places", lane.places.len());
         }
         assert_eq!(lane.len(), 1);
+    }
+
+    #[test]
+    fn the_memory_of_many_places_is_freed_when_the_last_one_is_taken() {
+        let (mut lane, mut delayed, now) = (Lane::new(), Delayed::new(), Instant::now());
+        for sequence in 0..1000 {
+            lane.push(sequence, sequence);
+            delayed.push(sequence, sequence, now);
+        }
+        for _ in 0..1000 {
+            lane.remove(0, |_| true).unwrap();
+            delayed.pop_due(now, |_| true).unwrap();
+        }
+        assert!(lane.places.capacity() <= KEPT && delayed.places.capacity() <= KEPT);
     }
 
     #[test]
