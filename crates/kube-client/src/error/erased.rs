@@ -7,12 +7,12 @@ use super::Error;
 
 /// An error on its way through generic code, as that of lists and watches. It has the text and the causes of the error itself.
 ///
-/// The compiler repeats the code that drops a type in each codegen unit that may drop it. That of [`Error`] is long, because its causes
+/// The compiler repeats the code that drops a type in each codegen unit that may drop it. That of [`enum@Error`] is long, because its causes
 /// reach from YAML to TLS, and generic code is compiled in each program. A trait object has it once: where [`Erased::new`] is called. So
 /// each kind of error has one function that does.
 pub struct Erased<E>(Box<dyn Inner<E>>);
 
-/// An [`Error`] behind a trait object.
+/// An [`enum@Error`] behind a trait object.
 pub type ErasedError = Erased<Error>;
 
 trait Inner<E>: StdError + Send + Sync {
