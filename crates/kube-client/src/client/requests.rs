@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::Client;
 use crate::body::Body;
 use crate::decode::{DecodeBy, KnownObjects, ListBody, Prune, expect_success, from_body, object_or_status};
-use crate::error::Error;
+use crate::error::{ErasedError, Error};
 
 impl Client {
     /// Sends a request and decodes the JSON response.
@@ -199,7 +199,7 @@ impl Client {
     where
         K: DeserializeOwned,
     {
-        Ok(self.open_watch(request).await?.guarded_events().map_err(Error::from))
+        Ok(self.open_watch(request).await?.guarded_events().map_err(ErasedError::into_error))
     }
 
     /// As [`Client::request_events_guarded`], for a watch that starts with many events, as a streaming list does.
@@ -238,7 +238,7 @@ impl Client {
         K: DeserializeOwned + Send + 'static,
     {
         let response = self.open_watch(request).await?;
-        Ok(response.many_events(KnownObjects::default(), DecodeBy::Tasks).map_err(Error::from))
+        Ok(response.many_events(KnownObjects::default(), DecodeBy::Tasks).map_err(ErasedError::into_error))
     }
 
     /// [`Client::request_events`] for types that cannot be cloned.
@@ -249,7 +249,7 @@ impl Client {
     where
         T: DeserializeOwned,
     {
-        Ok(self.open_watch(request).await?.events().map_err(Error::from))
+        Ok(self.open_watch(request).await?.events().map_err(ErasedError::into_error))
     }
 
     /// A list response that has not been read.

@@ -160,7 +160,7 @@ mod tests {
             .into_iter()
             .map(|piece| piece.map(|text| Frame::data(Bytes::from_static(text.as_bytes()))));
         let body = Body::wrap(StreamBody::new(stream::iter(frames)));
-        EventStream::new(body, &Prune::default()).map_err(Error::from).collect().await
+        EventStream::new(body, &Prune::default()).map_err(ErasedError::into_error).collect().await
     }
 
     const A: &str = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"}}}\n";

@@ -56,13 +56,6 @@ impl From<Error> for ErasedError {
     }
 }
 
-impl From<ErasedError> for Error {
-    #[inline(never)]
-    fn from(error: ErasedError) -> Self {
-        error.into_error()
-    }
-}
-
 impl<E> fmt::Debug for Erased<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)

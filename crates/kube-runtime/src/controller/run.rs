@@ -185,6 +185,6 @@ where
             .into_stream();
         measure::ticking(output, observed)
             .take_until(forceful)
-            .map_err(|error| error.map_queue_error(watcher::Error::from))
+            .map_err(|error| error.map_queue_error(watcher::ErasedError::into_error))
     }
 }

@@ -93,12 +93,14 @@ where
     S: Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
 {
     let watch = move |namespace: &str| watch(namespace).map_err(watcher::ErasedError::from);
-    follow_namespaces(writer, namespaces, watch).map_err(watcher::Error::from).try_filter_map(|item| {
-        ready(Ok(match item {
-            StoreChange::Event(event) => Some(event.map(|object| (*object).clone())),
-            StoreChange::IndexPanic(_) => None, // it was logged
-        }))
-    })
+    follow_namespaces(writer, namespaces, watch).map_err(watcher::ErasedError::into_error).try_filter_map(
+        |item| {
+            ready(Ok(match item {
+                StoreChange::Event(event) => Some(event.map(|object| (*object).clone())),
+                StoreChange::IndexPanic(_) => None, // it was logged
+            }))
+        },
+    )
 }
 
 /// What a writer has applied to a store.

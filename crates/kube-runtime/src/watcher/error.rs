@@ -51,17 +51,10 @@ impl From<Error> for ErasedError {
     }
 }
 
-impl From<ErasedError> for Error {
-    #[inline(never)]
-    fn from(error: ErasedError) -> Self {
-        error.into_error()
-    }
-}
-
 /// The variant of [`Error`] with this cause. Not generic, and so compiled once.
 #[inline(never)]
 pub(super) fn erased(variant: fn(kube_client::Error) -> Error, cause: RequestError) -> ErasedError {
-    variant(cause.into()).into()
+    variant(cause.into_error()).into()
 }
 
 /// A running watch failed without an error of the client.
@@ -73,7 +66,7 @@ pub(super) fn watch_failed(kind: io::ErrorKind, what: &str) -> ErasedError {
 /// Adds the API path of the collection. The variant and the types in it do not change.
 #[inline(never)]
 pub(super) fn in_collection(error: ErasedError, path: &str) -> ErasedError {
-    Error::from(error).in_collection(path).into()
+    error.into_error().in_collection(path).into()
 }
 
 impl Error {

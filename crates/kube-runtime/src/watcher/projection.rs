@@ -1,6 +1,10 @@
 //! Projections of [`CollectionEvent`]s: to public [`Event`]s, and to the states of one object.
 
-use super::{CollectionEvent, Error, Event, Result, error::ErasedResult, undecodable::UndecodableObject};
+use super::{
+    CollectionEvent, Error, Event, Result,
+    error::{ErasedError, ErasedResult},
+    undecodable::UndecodableObject,
+};
 use futures::{Stream, StreamExt, ready};
 use kube_core::Resource;
 use pin_project_lite::pin_project;
@@ -39,8 +43,10 @@ impl<K: Resource, S: Stream<Item = ErasedResult<CollectionEvent<K>>>> Stream for
         }
         loop {
             let Some(item) = ready!(this.collection.as_mut().poll_next(cx)) else { return Poll::Ready(None) };
-            let item =
-                item.map_err(Error::from).and_then(|event| this.undecodable.project(event)).transpose();
+            let item = item
+                .map_err(ErasedError::into_error)
+                .and_then(|event| this.undecodable.project(event))
+                .transpose();
             if item.is_some() {
                 return Poll::Ready(item);
             }
@@ -61,7 +67,8 @@ pub(super) fn object_states<K: Send>(
     collection: impl Stream<Item = ErasedResult<CollectionEvent<K>>> + Send,
 ) -> impl Stream<Item = Result<ObjectState<K>>> + Send {
     let mut listed = false;
-    collection.map(move |item| item.map_err(Error::from).and_then(|event| state(event, &mut listed)))
+    collection
+        .map(move |item| item.map_err(ErasedError::into_error).and_then(|event| state(event, &mut listed)))
 }
 
 /// The undecodable objects of the running list, by namespace and name.

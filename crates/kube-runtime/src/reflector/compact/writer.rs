@@ -144,7 +144,9 @@ where
             drop(writer.take_index_panics()); // they were logged
             let reference = |object: Arc<CompactObject>| ObjectKey::of(&*object).to_ref(dyntype.clone());
             let event = event.map_or_else(|error| Some(Err(error)), CollectionEvent::into_public);
-            ready(event.map(|event| event.map(|event| event.map(reference)).map_err(watcher::Error::from)))
+            ready(event.map(|event| {
+                event.map(|event| event.map(reference)).map_err(watcher::ErasedError::into_error)
+            }))
         })
     }
 

@@ -40,7 +40,10 @@ impl Harness {
     pub(super) fn step(&mut self, input: Input<ConfigMap>) -> Vec<String> {
         let step = self.machine.step(input, self.now);
         self.wait = Duration::from_millis(step.wait.as_millis() as u64); // backon's doubling is inexact
-        step.emit.into_iter().filter_map(|item| self.format_item(item.map_err(Error::from))).collect()
+        step.emit
+            .into_iter()
+            .filter_map(|item| self.format_item(item.map_err(|error| error.into_error())))
+            .collect()
     }
 
     fn format_item(&mut self, item: Result<CollectionEvent<ConfigMap>, Error>) -> Option<String> {
