@@ -27,7 +27,7 @@ tables (default: all)
   floor      the smallest programs that do the work of lists, watches, reflectors and requests, without a library
   build      building a controller from nothing; needs a registry
 
-  --rounds N        rounds per table, each library once per round; default 5, build 3; kube 5.0.0 with 1000000 objects: 1
+  --rounds N        rounds per table, each library once per round; default 5; kube 5.0.0 with 1000000 objects: 1
   --objects N[,N]   numbers of objects for all tables except get; default 20000, relist 4000, growth: see above
   --plots DIR       writes plots of the growth table to DIR as growth-*.svg
   --update FILE     replaces the tables in FILE, between the marks `<!-- bench TABLE ...` and `<!-- end of bench TABLE -->`
@@ -54,8 +54,7 @@ pub(crate) enum Command {
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) tables: Vec<Table>,
-    /// `None`: those of each table.
-    pub(crate) rounds: Option<usize>,
+    pub(crate) rounds: usize,
     /// In ascending order. Empty: those of each table.
     pub(crate) objects: Vec<usize>,
     pub(crate) plots: Option<PathBuf>,
@@ -74,8 +73,7 @@ impl Options {
     }
 
     pub(crate) fn rounds(&self, table: Table, count: usize) -> Rounds {
-        let workspace = self.rounds.unwrap_or_else(|| table.default_rounds());
-        Rounds { workspace, baseline: workspace.min(table.most_baseline_rounds(count)) }
+        Rounds { workspace: self.rounds, baseline: self.rounds.min(table.most_baseline_rounds(count)) }
     }
 }
 
@@ -108,11 +106,11 @@ impl Library {
 
 pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
     let mut options =
-        Options { tables: Vec::new(), rounds: None, objects: Vec::new(), plots: None, update: None };
+        Options { tables: Vec::new(), rounds: 5, objects: Vec::new(), plots: None, update: None };
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--help" | "-h" => return Ok(Command::Help),
-            "--rounds" => options.rounds = Some(number(&arg, &value(&arg, args.next(), "a number")?)?),
+            "--rounds" => options.rounds = number(&arg, &value(&arg, args.next(), "a number")?)?,
             "--objects" => options.objects = numbers(&arg, &value(&arg, args.next(), "a number")?)?,
             "--plots" => options.plots = Some(value(&arg, args.next(), "a folder")?.into()),
             "--update" => options.update = Some(value(&arg, args.next(), "a file")?.into()),
@@ -199,15 +197,13 @@ mod tests {
     fn rounds_are_fewer_where_each_takes_long() {
         let rounds = |args: &[&str]| {
             let options = run(args).unwrap();
-            [(Table::List, 20_000), (Table::Growth, 1_000_000), (Table::Build, 20_000)].map(
-                |(table, count)| {
-                    let Rounds { workspace, baseline } = options.rounds(table, count);
-                    (workspace, baseline)
-                },
-            )
+            [(Table::List, 20_000), (Table::Growth, 1_000_000)].map(|(table, count)| {
+                let Rounds { workspace, baseline } = options.rounds(table, count);
+                (workspace, baseline)
+            })
         };
-        assert_eq!(rounds(&[]), [(5, 5), (5, 1), (3, 3)]);
-        assert_eq!(rounds(&["--rounds", "2"]), [(2, 2), (2, 1), (2, 2)]);
+        assert_eq!(rounds(&[]), [(5, 5), (5, 1)]);
+        assert_eq!(rounds(&["--rounds", "2"]), [(2, 2), (2, 1)]);
     }
 
     #[test]

@@ -64,14 +64,6 @@ impl Table {
         }
     }
 
-    /// The rounds, if the command line names none: fewer where each takes many minutes.
-    pub(crate) fn default_rounds(self) -> usize {
-        match self {
-            Self::Build => 3,
-            _ => 5,
-        }
-    }
-
     /// The most rounds of kube 5.0.0, of which one takes many minutes with very many objects.
     pub(crate) fn most_baseline_rounds(self, count: usize) -> usize {
         if self == Self::Growth && count > MOST_PODS { 1 } else { usize::MAX }
