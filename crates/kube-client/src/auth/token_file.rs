@@ -1,7 +1,7 @@
 //! A token in a file, such as the service account token that the kubelet rotates.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use http::HeaderValue;
@@ -25,7 +25,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) struct TokenFile {
     path: PathBuf,
     /// A blocked read that has timed out. It cannot be cancelled, so no other read starts until it ends.
-    overdue: Mutex<Option<JoinHandle<Result<HeaderValue, AuthError>>>>,
+    overdue: Mutex<Option<JoinHandle<io::Result<String>>>>,
 }
 
 impl TokenFile {
@@ -41,17 +41,16 @@ impl TokenFile {
         let limit = if overdue.is_some() { Duration::ZERO } else { READ_TIMEOUT };
         let reading = overdue.get_or_insert_with(|| {
             let path = self.path.clone();
-            tokio::task::spawn_blocking(move || read(&path))
+            tokio::task::spawn_blocking(move || std::fs::read_to_string(path))
         });
         let Ok(read) = timeout(limit, reading).await else {
             let text =
                 format!("the file could not be read within {READ_TIMEOUT:?}: is its volume available?");
-            let err = io::Error::new(io::ErrorKind::TimedOut, text);
-            return Err(AuthError::ReadTokenFile(err, self.path.clone()));
+            return Err(self.failed(io::Error::new(io::ErrorKind::TimedOut, text)));
         };
         *overdue = None;
-        let header =
-            read.map_err(|err| AuthError::AuthExec(format!("reading the token stopped: {err}")))??;
+        let text = read.unwrap_or_else(|stopped| Err(stopped.into())).map_err(|err| self.failed(err))?;
+        let header = self.parse(&text)?;
         let refresh_at = Some(Instant::now() + READ_INTERVAL);
         Ok(FetchedCredential {
             refresh_at,
@@ -59,20 +58,19 @@ impl TokenFile {
             ..FetchedCredential::until_refused(Some(header))
         })
     }
-}
 
-fn read(path: &Path) -> Result<HeaderValue, AuthError> {
-    let text = std::fs::read_to_string(path).map_err(|err| AuthError::ReadTokenFile(err, path.to_owned()))?;
-    parse(&text, path)
-}
-
-fn parse(text: &str, path: &Path) -> Result<HeaderValue, AuthError> {
-    let token = text.trim();
-    if token.is_empty() {
-        let empty = io::Error::new(io::ErrorKind::InvalidData, "the file is empty: expected a token");
-        return Err(AuthError::ReadTokenFile(empty, path.to_owned()));
+    fn parse(&self, text: &str) -> Result<HeaderValue, AuthError> {
+        let token = text.trim();
+        if token.is_empty() {
+            let empty = io::Error::new(io::ErrorKind::InvalidData, "the file is empty: expected a token");
+            return Err(self.failed(empty));
+        }
+        bearer(token)
     }
-    bearer(token)
+
+    fn failed(&self, err: io::Error) -> AuthError {
+        AuthError::ReadTokenFile(err, self.path.clone())
+    }
 }
 
 #[cfg(test)]
