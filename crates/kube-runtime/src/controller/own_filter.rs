@@ -93,7 +93,7 @@ where
             if relisted && !changed && self.has_state_of(&key) {
                 return [None, None]; // without a call of the predicate, which may have to decode it
             }
-            let mut reference = key.to_ref(store.dyntype().clone());
+            let mut reference = key.into_ref(store.dyntype().clone());
             reference.extra.resource_version = object.resource_version().map(Cow::into_owned);
             reference.extra.uid = object.uid().map(Cow::into_owned);
             self.triggers_of_state(reference, store, priority, |predicate| state(predicate, &object))

@@ -1,6 +1,6 @@
 //! The key of an object within its kind.
 
-use super::object_ref::{Lookup, ObjectRef};
+use super::object_ref::{Lookup, ObjectRef, ObjectRefExtra};
 use hashbrown::DefaultHashBuilder;
 use std::{
     fmt,
@@ -44,10 +44,16 @@ impl ObjectKey {
     }
 
     pub(crate) fn to_ref<K: Lookup>(&self, dyntype: K::DynamicType) -> ObjectRef<K> {
-        let reference = ObjectRef::new_with(&self.name, dyntype);
-        match &self.namespace {
-            Some(namespace) => reference.within(namespace),
-            None => reference,
+        self.clone().into_ref(dyntype)
+    }
+
+    /// The reference with this key, which keeps the texts of it.
+    pub(crate) fn into_ref<K: Lookup>(self, dyntype: K::DynamicType) -> ObjectRef<K> {
+        ObjectRef {
+            dyntype,
+            name: self.name.into(),
+            namespace: self.namespace.map(Into::into),
+            extra: ObjectRefExtra::default(),
         }
     }
 }
