@@ -481,6 +481,6 @@ pub(super) fn index_panicked<K: Resource>((key, message): IndexPanic, dyntype: &
 where
     K::DynamicType: Clone,
 {
-    let object = Box::new(key.to_ref::<K>(dyntype.clone()).erase());
+    let object = Box::new(key.into_ref::<K>(dyntype.clone()).erase());
     Trigger::CallbackPanicked(CallbackPanic { callback: "index", object, message })
 }

@@ -208,9 +208,9 @@ where
         if owners.is_empty() {
             return;
         }
-        let related: ObjectRef<_> = related.to_ref::<O>(self.related_type.clone()).erase();
+        let related: ObjectRef<_> = related.into_ref::<O>(self.related_type.clone()).erase();
         let requests =
-            owners.iter().map(|owner| related_request(&related, owner.to_ref(self.dyntype.clone())));
+            owners.into_iter().map(|owner| related_request(&related, owner.into_ref(self.dyntype.clone())));
         triggers.extend(requests.map(|request| Ok(request.into())));
     }
 }
