@@ -1,7 +1,7 @@
 //! Arbitrary requests to the test server: each gets a response, without a panic or hang.
 #![no_main]
 
-#[path = "../../crates/kube-testserver/tests/it/fuzz/generate/mod.rs"]
+#[path = "../../testserver/server/tests/it/fuzz/generate/mod.rs"]
 mod generate;
 
 use std::time::Duration;

@@ -106,7 +106,6 @@ pub enum MergeError {
 ///
 /// [`MergeError`] if there are no definitions, one does not have exactly one version, they differ in group, kind or scope,
 /// two have the same version, or none has the storage version.
-#[inline]
 pub fn merge_crds(
     crds: Vec<CustomResourceDefinition>,
     stored_apiversion: &str,
@@ -138,7 +137,6 @@ pub fn merge_crds(
     Ok(root)
 }
 
-#[inline]
 fn same_kind(a: &CustomResourceDefinitionSpec, b: &CustomResourceDefinitionSpec) -> Result<(), MergeError> {
     for (property, same) in [
         ("group", a.group == b.group),

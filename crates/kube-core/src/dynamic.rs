@@ -69,7 +69,6 @@ pub struct DynamicObject {
 
 impl DynamicObject {
     /// A new object of the kind `resource`, with a name and no data.
-    #[inline]
     pub fn new(name: &str, resource: &ApiResource) -> Self {
         Self {
             types: Some(TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() }),
@@ -80,7 +79,6 @@ impl DynamicObject {
 
     /// Replaces the data: the fields next to `metadata`. Serializing fails if it is neither an object nor null.
     #[must_use]
-    #[inline]
     pub fn data(mut self, data: Value) -> Self {
         self.data = data;
         self
@@ -88,7 +86,6 @@ impl DynamicObject {
 
     /// Sets the namespace, replacing an earlier one.
     #[must_use]
-    #[inline]
     pub fn within(mut self, ns: &str) -> Self {
         self.metadata.namespace = Some(ns.into());
         self
@@ -120,42 +117,34 @@ impl Resource for DynamicObject {
     type DynamicType = ApiResource;
     type Scope = DynamicResourceScope;
 
-    #[inline]
     fn kind(dt: &ApiResource) -> Cow<'_, str> {
         dt.kind.as_str().into()
     }
 
-    #[inline]
     fn group(dt: &ApiResource) -> Cow<'_, str> {
         dt.group.as_str().into()
     }
 
-    #[inline]
     fn version(dt: &ApiResource) -> Cow<'_, str> {
         dt.version.as_str().into()
     }
 
-    #[inline]
     fn api_version(dt: &ApiResource) -> Cow<'_, str> {
         dt.api_version.as_str().into()
     }
 
-    #[inline]
     fn plural(dt: &ApiResource) -> Cow<'_, str> {
         dt.plural.as_str().into()
     }
 
-    #[inline]
     fn api_version_and_kind(&self) -> Option<(&str, &str)> {
         self.types.as_ref().map(|types| (types.api_version.as_str(), types.kind.as_str()))
     }
 
-    #[inline]
     fn meta(&self) -> &ObjectMeta {
         &self.metadata
     }
 
-    #[inline]
     fn meta_mut(&mut self) -> &mut ObjectMeta {
         &mut self.metadata
     }
@@ -197,7 +186,6 @@ struct ObjectVisitor;
 impl<'de> Visitor<'de> for ObjectVisitor {
     type Value = DynamicObject;
 
-    #[inline]
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a Kubernetes object")
     }
@@ -229,7 +217,6 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-#[inline]
 fn not_an_object(data: &Value) -> String {
     let found = match data {
         Value::Null => "null",

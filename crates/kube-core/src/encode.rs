@@ -24,7 +24,6 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'=');
 
 /// Appends `segment` to `out` as one path segment.
-#[inline]
 pub(crate) fn path_segment(segment: &str, out: &mut String) {
     out.extend(utf8_percent_encode(segment, SEGMENT));
 }
@@ -37,7 +36,6 @@ pub(crate) fn path_segment(segment: &str, out: &mut String) {
 pub(crate) struct Query(String);
 
 impl Default for Query {
-    #[inline]
     fn default() -> Self {
         Self("?".into())
     }
@@ -45,14 +43,12 @@ impl Default for Query {
 
 impl Query {
     /// Adds one pair; `name` needs no encoding.
-    #[inline]
     pub(crate) fn push(&mut self, name: &str, value: &str) {
         self.0.extend(["&", name, "="]);
         self.0.extend(byte_serialize(value.as_bytes()));
     }
 
     /// Adds a pair if there is a value. An empty value is sent too; servers treat it as absent.
-    #[inline]
     pub(crate) fn push_some(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.push(name, value);
@@ -60,7 +56,6 @@ impl Query {
     }
 
     /// Adds a number if there is one.
-    #[inline]
     pub(crate) fn push_number(&mut self, name: &str, value: Option<impl Into<i64>>) {
         if let Some(value) = value {
             self.push(name, &value.into().to_string());
@@ -68,7 +63,6 @@ impl Query {
     }
 
     /// Adds `name=true` if the flag is set.
-    #[inline]
     pub(crate) fn push_flag(&mut self, name: &str, set: bool) {
         if set {
             self.push(name, "true");
@@ -76,7 +70,6 @@ impl Query {
     }
 
     /// The query as in a URL, including the `?`.
-    #[inline]
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

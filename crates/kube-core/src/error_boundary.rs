@@ -53,7 +53,6 @@ pub struct InvalidObject {
 }
 
 impl fmt::Display for InvalidObject {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.metadata.name.as_deref().unwrap_or("without a name");
         f.write_str("cannot decode object ")?;
@@ -88,7 +87,6 @@ where
 }
 
 /// A copy without the managed fields, usually the largest part of the metadata.
-#[inline]
 fn without_managed_fields(metadata: &Value) -> Value {
     match metadata.as_object() {
         Some(fields) => {

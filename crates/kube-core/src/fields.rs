@@ -28,7 +28,6 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    #[inline]
     fn of(value: &'a Value, path: String, error: &'a Cell<Option<String>>) -> Self {
         let object = Self { fields: value.as_object(), path, error };
         if object.fields.is_none() {
@@ -38,7 +37,6 @@ impl<'a> Fields<'a> {
     }
 
     /// The default if the field is missing. Never inline: most fields are strings, and one function reads all of them.
-    #[inline(never)]
     pub(crate) fn get<T: Deserialize<'a> + Default>(&self, name: &str) -> T {
         let value = self.fields.and_then(|fields| fields.get(name));
         value.map_or_else(T::default, |value| {
@@ -50,26 +48,22 @@ impl<'a> Fields<'a> {
     }
 
     /// Whether the field has a value other than null.
-    #[inline]
     pub(crate) fn has(&self, name: &str) -> bool {
         self.fields.and_then(|fields| fields.get(name)).is_some_and(|value| !value.is_null())
     }
 
-    #[inline]
     pub(crate) fn require(&self, name: &str) {
         if !self.fields.is_some_and(|fields| fields.contains_key(name)) {
             self.fail("", &format!("missing field `{name}`"));
         }
     }
 
-    #[inline]
     pub(crate) fn object(&self, name: &str) -> Self {
         let value = self.fields.and_then(|fields| fields.get(name)).unwrap_or(&Value::Null);
         Self::of(value, self.path_of(name), self.error)
     }
 
     /// The objects of an array; none if the field is missing.
-    #[inline]
     pub(crate) fn objects(&self, name: &str) -> Vec<Self> {
         let path = self.path_of(name);
         match self.fields.and_then(|fields| fields.get(name)) {
@@ -85,13 +79,11 @@ impl<'a> Fields<'a> {
         }
     }
 
-    #[inline]
     fn path_of(&self, name: &str) -> String {
         let dot = if self.path.is_empty() || name.is_empty() { "" } else { "." };
         [&self.path, dot, name].concat()
     }
 
-    #[inline]
     fn fail(&self, name: &str, reason: &str) {
         let path = self.path_of(name);
         let colon = if path.is_empty() { "" } else { ": " };

@@ -45,13 +45,11 @@ pub struct GroupVersionKind {
 
 impl GroupVersionKind {
     /// From its three parts, which are not checked; the core group is the empty string.
-    #[inline]
     pub fn gvk(group_: &str, version_: &str, kind_: &str) -> Self {
         Self { group: group_.into(), version: version_.into(), kind: kind_.into() }
     }
 
     /// The `apiVersion` of objects of this kind: `group/version`, or the version alone in the core group.
-    #[inline]
     pub fn api_version(&self) -> String {
         join(&self.group, &self.version)
     }
@@ -79,19 +77,16 @@ pub struct GroupVersion {
 
 impl GroupVersion {
     /// From its two parts, which are not checked; the core group is the empty string.
-    #[inline]
     pub fn gv(group_: &str, version_: &str) -> Self {
         Self { group: group_.into(), version: version_.into() }
     }
 
     /// Adds a kind, such as `Deployment`.
-    #[inline]
     pub fn with_kind(self, kind: &str) -> GroupVersionKind {
         GroupVersionKind { group: self.group, version: self.version, kind: kind.into() }
     }
 
     /// The `apiVersion`: `group/version`, or the version alone in the core group.
-    #[inline]
     pub fn api_version(&self) -> String {
         join(&self.group, &self.version)
     }
@@ -101,7 +96,6 @@ impl FromStr for GroupVersion {
     type Err = ParseGroupVersionError;
 
     /// Parses `version` or `group/version`; neither part may be empty or contain a slash.
-    #[inline]
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (group, version) = match text.split_once('/') {
             Some((group, version)) if !group.is_empty() => (group, version),
@@ -136,7 +130,6 @@ pub struct GroupVersionResource {
 
 impl GroupVersionResource {
     /// From its three parts, which are not checked; the core group is the empty string.
-    #[inline]
     pub fn gvr(group_: &str, version_: &str, resource_: &str) -> Self {
         Self { group: group_.into(), version: version_.into(), resource: resource_.into() }
     }
@@ -145,7 +138,6 @@ impl GroupVersionResource {
 impl TryFrom<&TypeMeta> for GroupVersionKind {
     type Error = ParseGroupVersionError;
 
-    #[inline]
     fn try_from(types: &TypeMeta) -> Result<Self, Self::Error> {
         Ok(types.api_version.parse::<GroupVersion>()?.with_kind(&types.kind))
     }
@@ -154,14 +146,12 @@ impl TryFrom<&TypeMeta> for GroupVersionKind {
 impl TryFrom<TypeMeta> for GroupVersionKind {
     type Error = ParseGroupVersionError;
 
-    #[inline]
     fn try_from(types: TypeMeta) -> Result<Self, Self::Error> {
         Self::try_from(&types)
     }
 }
 
 impl From<OwnerReference> for GroupVersionKind {
-    #[inline]
     fn from(owner: OwnerReference) -> Self {
         from_reference(&owner.api_version, owner.kind)
     }
@@ -169,19 +159,16 @@ impl From<OwnerReference> for GroupVersionKind {
 
 impl From<ObjectReference> for GroupVersionKind {
     /// Absent parts of the reference become empty.
-    #[inline]
     fn from(object: ObjectReference) -> Self {
         from_reference(object.api_version.as_deref().unwrap_or_default(), object.kind.unwrap_or_default())
     }
 }
 
-#[inline]
 fn from_reference(api_version: &str, kind: String) -> GroupVersionKind {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     GroupVersionKind { group: group.into(), version: version.into(), kind }
 }
 
-#[inline]
 fn join(group: &str, version: &str) -> String {
     api_version_from_group_version(group.into(), version.into()).into_owned()
 }

@@ -42,7 +42,6 @@ pub struct KubeletDebugParams<'a> {
 
 impl KubeletDebugParams<'_> {
     /// Starts a request with the path of an endpoint, up to the pod.
-    #[inline]
     fn draft(&self, endpoint: &str) -> Result<Draft, Error> {
         Draft::root(Method::GET)
             .segment("the endpoint", endpoint)?
@@ -51,7 +50,6 @@ impl KubeletDebugParams<'_> {
     }
 
     /// The same with the uid, if set.
-    #[inline]
     fn draft_uid(&self, endpoint: &str) -> Result<Draft, Error> {
         let draft = self.draft(endpoint)?;
         match self.pod_uid {
@@ -68,7 +66,6 @@ impl Request {
     /// # Errors
     ///
     /// As [`attach`](Request::attach), for each segment of the path.
-    #[inline]
     pub fn kubelet_node_attach(
         kubelet_debug_params: &KubeletDebugParams<'_>,
         container: &str,
@@ -104,7 +101,6 @@ impl Request {
     /// # Errors
     ///
     /// As [`portforward`](Request::portforward), for each segment of the path.
-    #[inline]
     pub fn kubelet_node_portforward(
         kubelet_debug_params: &KubeletDebugParams<'_>,
         ports: &[u16],
@@ -121,7 +117,6 @@ impl Request {
     /// # Errors
     ///
     /// As [`logs`](Request::logs), for each segment of the path.
-    #[inline]
     pub fn kubelet_node_logs(
         kubelet_debug_params: &KubeletDebugParams<'_>,
         container: &str,
@@ -134,7 +129,6 @@ impl Request {
 }
 
 /// The streams as query parameters of kubelets, whose names differ from those of the API server.
-#[inline]
 fn streams(ap: &AttachParams) -> Result<Query, Error> {
     ap.check()?;
     let mut query = Query::default();

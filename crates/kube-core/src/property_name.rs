@@ -40,7 +40,6 @@ const RESERVED: [&str; 21] = [
 /// assert_eq!(escape_property("namespace").as_deref(), Some("__namespace__"));
 /// assert_eq!(escape_property("1st"), None);
 /// ```
-#[inline]
 pub fn escape_property(name: &str) -> Option<Cow<'_, str>> {
     let start = |c: char| c.is_ascii_alphabetic() || "_.-/".contains(c);
     if !name.starts_with(start) || !name.chars().all(|c| start(c) || c.is_ascii_digit()) {
@@ -59,7 +58,6 @@ pub fn escape_property(name: &str) -> Option<Cow<'_, str>> {
 /// Whether `name` is a reserved word of CEL. API servers accept such a property under its own name, too, where the grammar does: all but
 /// `true`, `false`, `null` and `in`.
 #[must_use]
-#[inline]
 pub fn is_reserved(name: &str) -> bool {
     RESERVED.contains(&name)
 }

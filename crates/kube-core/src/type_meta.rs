@@ -34,7 +34,6 @@ impl TypeMeta {
     }
 
     /// A type if the wire had both parts.
-    #[inline]
     pub(crate) fn from_parts(api_version: Option<String>, kind: Option<String>) -> Option<Self> {
         Some(Self { api_version: api_version?, kind: kind? })
     }

@@ -41,7 +41,6 @@ pub enum Version {
 
 impl Version {
     /// Parses a version; [`Nonconformant`](Self::Nonconformant) if it does not follow the convention. [`FromStr`] does the same.
-    #[inline]
     pub fn parse(v: &str) -> Version {
         conformant(v).unwrap_or_else(|| Self::Nonconformant(v.to_owned()))
     }
@@ -50,7 +49,6 @@ impl Version {
     /// all others alphabetically. As on servers, a beta or alpha without a number is one of the others.
     ///
     /// The version with the highest priority has the greatest key; equal keys mean equal versions.
-    #[inline]
     pub fn priority(&self) -> impl Ord + use<> {
         match self.unnumbered() {
             Some(name) => (Stability::None, 0, None, Some(Reverse(name))),
@@ -63,7 +61,6 @@ impl Version {
 
     /// The sort key by age: the greater major version first, within each stable before beta before alpha, then all others
     /// alphabetically. The newest version has the greatest key; equal keys mean equal versions.
-    #[inline]
     pub fn generation(&self) -> impl Ord + use<> {
         let (stability, major, minor) = self.numbers();
         let other = match self {
@@ -73,7 +70,6 @@ impl Version {
         (stability > Stability::None, major, stability, minor, other)
     }
 
-    #[inline]
     fn numbers(&self) -> (Stability, u32, Option<u32>) {
         match *self {
             Self::Stable(major) => (Stability::Stable, major, None),
@@ -84,7 +80,6 @@ impl Version {
     }
 
     /// The name of a version that is ordered by name.
-    #[inline]
     fn unnumbered(&self) -> Option<String> {
         match self {
             Self::Nonconformant(name) => Some(name.clone()),
@@ -98,7 +93,6 @@ impl Version {
 impl FromStr for Version {
     type Err = Infallible;
 
-    #[inline]
     fn from_str(v: &str) -> Result<Self, Self::Err> {
         Ok(Self::parse(v))
     }
@@ -113,7 +107,6 @@ enum Stability {
 }
 
 /// Parses `v`, digits, and optionally `alpha` or `beta` with optional digits.
-#[inline]
 fn conformant(v: &str) -> Option<Version> {
     let rest = v.strip_prefix('v')?;
     let (major, rest) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));

@@ -30,7 +30,6 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`].
-    #[inline]
     pub async fn apiserver_version(&self) -> Result<Info, Error> {
         self.get_path("/version").await
     }
@@ -51,7 +50,6 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`].
-    #[inline]
     pub async fn list_api_groups(&self) -> Result<APIGroupList, Error> {
         self.get_path("/apis").await
     }
@@ -72,7 +70,6 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`].
-    #[inline]
     pub async fn list_api_group_resources(&self, apiversion: &str) -> Result<APIResourceList, Error> {
         self.get_path(&format!("/apis/{apiversion}")).await
     }
@@ -92,7 +89,6 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`].
-    #[inline]
     pub async fn list_core_api_versions(&self) -> Result<APIVersions, Error> {
         self.get_path("/api").await
     }
@@ -113,7 +109,6 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`].
-    #[inline]
     pub async fn list_core_api_resources(&self, version: &str) -> Result<APIResourceList, Error> {
         self.get_path(&format!("/api/{version}")).await
     }
@@ -122,7 +117,6 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`]. [`Error::Api`] with code 406 if the server does not have this form (before Kubernetes 1.26).
-    #[inline]
     pub async fn list_api_groups_aggregated(&self) -> Result<APIGroupDiscoveryList, Error> {
         self.get_aggregated("/apis").await
     }
@@ -131,12 +125,10 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::list_api_groups_aggregated`].
-    #[inline]
     pub async fn list_core_api_versions_aggregated(&self) -> Result<APIGroupDiscoveryList, Error> {
         self.get_aggregated("/api").await
     }
 
-    #[inline]
     async fn get_aggregated(&self, path: &str) -> Result<APIGroupDiscoveryList, Error> {
         let (kind, body) = self.get_with_kind(path, ACCEPT_AGGREGATED_DISCOVERY_V2).await?;
         if kind == AGGREGATED {
@@ -160,7 +152,6 @@ impl Client {
     }
 
     /// The `kind` of a response, and its whole body.
-    #[inline]
     async fn get_with_kind(&self, path: &str, accept: &str) -> Result<(String, Box<RawValue>), Error> {
         #[derive(Deserialize)]
         struct KindOnly {

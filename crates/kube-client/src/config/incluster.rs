@@ -34,7 +34,6 @@ impl Config {
     ///
     /// # Errors
     /// As [`Config::incluster`].
-    #[inline]
     pub fn incluster_dns() -> Result<Self, InClusterError> {
         ServiceAccountFiles::default().config(Uri::from_static("https://kubernetes.default.svc/"))
     }

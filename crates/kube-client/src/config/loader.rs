@@ -52,7 +52,6 @@ impl Config {
     ///
     /// # Errors
     /// If a context or field is missing or wrong. The error says which one, and what was expected.
-    #[inline]
     pub async fn from_custom_kubeconfig(
         mut kubeconfig: Kubeconfig,
         options: &KubeConfigOptions,
@@ -65,7 +64,6 @@ impl Config {
 impl TryFrom<Kubeconfig> for Config {
     type Error = KubeconfigError;
 
-    #[inline]
     fn try_from(mut kubeconfig: Kubeconfig) -> Result<Self, KubeconfigError> {
         let selection = Selection::new(&mut kubeconfig, &KubeConfigOptions::default())?;
         configure(&selection.cluster, selection.auth_info, selection.namespace)

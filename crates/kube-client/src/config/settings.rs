@@ -105,12 +105,10 @@ impl Config {
     /// `KUBE_RS_DEBUG_IMPERSONATE_GROUP` and `KUBE_RS_DEBUG_OVERRIDE_URL`.
     ///
     /// No constructor calls this: a program opts in. A URL that does not parse is logged and ignored.
-    #[inline]
     pub fn apply_debug_overrides(&mut self) {
         self.apply_overrides(|name| std::env::var(name).ok());
     }
 
-    #[inline]
     fn apply_overrides(&mut self, variable: impl Fn(&str) -> Option<String>) {
         if let Some(user) = variable("KUBE_RS_DEBUG_IMPERSONATE_USER") {
             self.auth_info.impersonate = Some(user);
@@ -149,7 +147,6 @@ const DEFAULT_EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Shows no credentials.
 impl fmt::Debug for Config {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
             .field("cluster_url", &Redacted::Url(&self.cluster_url))

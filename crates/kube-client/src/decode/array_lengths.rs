@@ -93,7 +93,6 @@ impl ValueScanner {
     }
 
     /// Scans the first `length` bytes of a block, which are those of `part` from `start`.
-    #[inline]
     fn scan(&mut self, block: &Block, length: usize, part: &[u8], start: usize) -> Option<usize> {
         let strings = self.strings.next(block, length);
         let mut marks = bits(block, |byte| matches!(byte | 0x20, b'{' | b'}') | (byte == b',')) & !strings;
@@ -142,7 +141,6 @@ impl ValueScanner {
 
 impl StringState {
     /// Processes a byte. Returns whether it is part of a string.
-    #[inline]
     pub(super) fn step(&mut self, byte: u8) -> bool {
         let (next, within) = match (*self, byte) {
             (Self::Outside, b'"') => (Self::Inside, true),
@@ -173,7 +171,6 @@ struct StringMask {
 impl StringMask {
     /// The bytes of the next block that are in a string, with its opening quotation mark and without the closing one. The block
     /// has `length` bytes, followed by spaces.
-    #[inline]
     fn next(&mut self, block: &Block, length: usize) -> u64 {
         // Most blocks have none, and one comparison of all bytes costs less than a mask.
         let any = block.iter().fold(false, |any, byte| any | (*byte == b'\\'));
@@ -190,7 +187,6 @@ impl StringMask {
     }
 
     /// The bytes that a backslash escapes: those behind an odd number of backslashes.
-    #[inline]
     fn escape(&mut self, backslashes: u64, length: usize) -> u64 {
         const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
         if backslashes == 0 {
@@ -208,7 +204,6 @@ impl StringMask {
 }
 
 /// A bit for each byte. The compiler turns the comparison into vector instructions.
-#[inline]
 fn bits(block: &Block, is: impl Fn(u8) -> bool) -> u64 {
     let flags = block.map(|byte| u8::from(is(byte)));
     let (words, _) = flags.as_chunks::<8>();

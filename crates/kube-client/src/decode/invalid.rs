@@ -14,7 +14,6 @@ use super::reader::{read, utf8};
 pub(super) type ReadMetadata = fn(&str) -> Option<ObjectMeta>;
 
 /// Metadata that are valid as a whole.
-#[inline]
 pub(super) fn read_metadata(json: &str) -> Option<ObjectMeta> {
     read(json.as_bytes(), &[], &Prune::default(), PhantomData).ok()
 }

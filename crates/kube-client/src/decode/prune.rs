@@ -54,14 +54,12 @@ impl Prune {
 
     /// Skips the annotation in which `kubectl apply` leaves a copy of the object, `kubectl.kubernetes.io/last-applied-configuration`.
     #[must_use]
-    #[inline]
     pub fn last_applied(self) -> Self {
         self.path(["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"])
     }
 
     /// Skips `status`.
     #[must_use]
-    #[inline]
     pub fn status(self) -> Self {
         self.path(["status"])
     }
@@ -110,7 +108,6 @@ impl fmt::Debug for Prune {
 
 impl PrunedFields {
     /// What is skipped of the field `name`.
-    #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&PrunedField> {
         // There are a few at most, so a search by halves would not be faster.
         self.0.iter().find(|(known, _)| **known == *name).map(|(_, field)| field)
@@ -147,7 +144,6 @@ impl PrunedFields {
         &mut self.0[at].1
     }
 
-    #[inline]
     fn collect_paths(&self, prefix: &str, paths: &mut Vec<String>) {
         for (name, field) in &self.0 {
             match field {

@@ -16,7 +16,6 @@ pub(super) struct AggregatedGroup {
 }
 
 /// Converts one group. The server lists its versions in order of preference.
-#[inline]
 pub(super) fn group(discovered: APIGroupDiscovery) -> AggregatedGroup {
     let name = discovered.metadata.and_then(|meta| meta.name).unwrap_or_default();
     let is_stale = |version: &APIVersionDiscovery| {
@@ -32,14 +31,12 @@ pub(super) fn group(discovered: APIGroupDiscovery) -> AggregatedGroup {
     }
 }
 
-#[inline]
 fn version_resources(group: &str, version: APIVersionDiscovery) -> VersionResources {
     let gv = GroupVersion::gv(group, version.version.as_deref().unwrap_or_default());
     let resources = version.resources.into_iter().filter_map(|entry| resource(&gv, entry)).collect();
     VersionResources { version: gv.version, resources }
 }
 
-#[inline]
 fn resource(gv: &GroupVersion, entry: APIResourceDiscovery) -> Option<DiscoveredKind> {
     let scope = if entry.scope.as_deref() == Some("Namespaced") { Scope::Namespaced } else { Scope::Cluster };
     let subresources = entry.subresources.into_iter().filter_map(|sub| {
@@ -54,7 +51,6 @@ fn resource(gv: &GroupVersion, entry: APIResourceDiscovery) -> Option<Discovered
 }
 
 /// `None` for an entry without a kind, which has no objects.
-#[inline]
 fn api_resource(gv: &GroupVersion, kind: Option<GroupVersionKind>, plural: String) -> Option<ApiResource> {
     let kind = kind?;
     let kind_name = kind.kind.filter(|kind| !kind.is_empty())?;

@@ -25,7 +25,6 @@ pub(super) enum Groups {
 }
 
 /// The core group, aggregated if the server supports that.
-#[inline]
 pub(super) async fn core(client: &Client) -> Result<Groups, Error> {
     Ok(match client.get_groups::<APIVersions>("/api").await? {
         GroupsResponse::Aggregated(list) => Groups::Aggregated(list.items),
@@ -34,7 +33,6 @@ pub(super) async fn core(client: &Client) -> Result<Groups, Error> {
 }
 
 /// All other groups, aggregated if the server supports that.
-#[inline]
 pub(super) async fn others(client: &Client) -> Result<Groups, Error> {
     Ok(match client.get_groups::<APIGroupList>("/apis").await? {
         GroupsResponse::Aggregated(list) => Groups::Aggregated(list.items),
@@ -43,24 +41,20 @@ pub(super) async fn others(client: &Client) -> Result<Groups, Error> {
 }
 
 /// The group `name`, which is not the core group, if the server has it.
-#[inline]
 pub(super) async fn find(client: &Client, name: &str) -> Result<Option<ListedGroup>, Error> {
     Ok(listed(client.list_api_groups().await?).into_iter().find(|listed| listed.name == name))
 }
 
 /// The core group, which has its own list.
-#[inline]
 pub(super) async fn list_core(client: &Client) -> Result<ListedGroup, Error> {
     Ok(listed_core(client.list_core_api_versions().await?))
 }
 
-#[inline]
 fn listed_core(versions: APIVersions) -> ListedGroup {
     let versions = versions.versions;
     ListedGroup { name: ApiGroup::CORE_GROUP.to_owned(), preferred: versions.first().cloned(), versions }
 }
 
-#[inline]
 fn listed(groups: APIGroupList) -> Vec<ListedGroup> {
     let listed = groups.groups.into_iter().map(|group| ListedGroup {
         name: group.name,
@@ -71,7 +65,6 @@ fn listed(groups: APIGroupList) -> Vec<ListedGroup> {
 }
 
 /// Fetches all versions of a group. Returns the group with those that succeeded, and the errors of the others.
-#[inline]
 pub(super) async fn versions(client: &Client, group: ListedGroup) -> (Option<ApiGroup>, Vec<Error>) {
     let requests = group.versions.iter().map(|name| version(client, GroupVersion::gv(&group.name, name)));
     let (mut fetched, mut errors) = (Vec::new(), Vec::new());
@@ -87,7 +80,6 @@ pub(super) async fn versions(client: &Client, group: ListedGroup) -> (Option<Api
 }
 
 /// The resources of one version.
-#[inline]
 pub(super) async fn version(client: &Client, gv: GroupVersion) -> Result<VersionResources, Error> {
     let list = match gv.group.as_str() {
         ApiGroup::CORE_GROUP => client.list_core_api_resources(&gv.version).await?,

@@ -30,7 +30,6 @@ impl ApiGroup {
     pub const CORE_GROUP: &'static str = "";
 
     /// `None` without versions.
-    #[inline]
     pub(super) fn new(
         name: String,
         preferred: Option<String>,
@@ -44,25 +43,21 @@ impl ApiGroup {
     }
 
     /// Name of the group, empty for the core group.
-    #[inline]
     pub fn name(&self) -> &str {
         &self.name
     }
 
     /// The versions, by stability and then newest first.
-    #[inline]
     pub fn versions(&self) -> impl Iterator<Item = &str> {
         self.versions.iter().map(|entry| entry.version.as_str())
     }
 
     /// The server's preferred version, if it has one.
-    #[inline]
     pub fn preferred_version(&self) -> Option<&str> {
         self.preferred.as_deref()
     }
 
     /// The server's preferred version, or else the newest of the most stable ones.
-    #[inline]
     pub fn preferred_version_or_latest(&self) -> &str {
         match &self.preferred {
             Some(version) => version,
@@ -71,7 +66,6 @@ impl ApiGroup {
     }
 
     /// The resources of version `ver`; none if there is no such version.
-    #[inline]
     pub fn versioned_resources(&self, ver: &str) -> Vec<(ApiResource, ApiCapabilities)> {
         self.in_version(ver).to_vec()
     }
@@ -79,13 +73,11 @@ impl ApiGroup {
     /// The resources of the recommended version: see [`ApiGroup::preferred_version_or_latest`].
     ///
     /// Kinds that only other versions have are not included; [`ApiGroup::resources_by_stability`] has all.
-    #[inline]
     pub fn recommended_resources(&self) -> Vec<(ApiResource, ApiCapabilities)> {
         self.versioned_resources(self.preferred_version_or_latest())
     }
 
     /// Each kind once, in the newest of the most stable versions that have it.
-    #[inline]
     pub fn resources_by_stability(&self) -> Vec<(ApiResource, ApiCapabilities)> {
         let mut seen = HashSet::new();
         let all = self.versions.iter().flat_map(|entry| &entry.resources);
@@ -93,24 +85,20 @@ impl ApiGroup {
     }
 
     /// The kind in the recommended version: see [`ApiGroup::preferred_version_or_latest`].
-    #[inline]
     pub fn recommended_kind(&self, kind: &str) -> Option<(ApiResource, ApiCapabilities)> {
         find_kind(self.in_version(self.preferred_version_or_latest()), kind)
     }
 
-    #[inline]
     pub(super) fn kind_in_version(&self, version: &str, kind: &str) -> Option<DiscoveredKind> {
         find_kind(self.in_version(version), kind)
     }
 
-    #[inline]
     fn in_version(&self, version: &str) -> &[DiscoveredKind] {
         let found = self.versions.iter().find(|entry| entry.version == version);
         found.map_or(&[], |entry| &entry.resources)
     }
 }
 
-#[inline]
 fn find_kind(resources: &[DiscoveredKind], kind: &str) -> Option<DiscoveredKind> {
     resources.iter().find(|(resource, _)| resource.kind == kind).cloned()
 }

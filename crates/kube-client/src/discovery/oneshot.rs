@@ -30,7 +30,6 @@ use crate::error::{DiscoveryError, Error};
     clippy::manual_async_fn,
     reason = "rustc compiles the body of each public async function, even if it is inline"
 )]
-#[inline]
 pub fn group(client: &Client, apigroup: &str) -> impl Future<Output = crate::Result<ApiGroup>> {
     async move {
         let listed = match apigroup {
@@ -55,7 +54,6 @@ pub fn group(client: &Client, apigroup: &str) -> impl Future<Output = crate::Res
     clippy::manual_async_fn,
     reason = "rustc compiles the body of each public async function, even if it is inline"
 )]
-#[inline]
 pub fn pinned_group(client: &Client, gv: &GroupVersion) -> impl Future<Output = crate::Result<ApiGroup>> {
     async move {
         let version = fetch::version(client, gv.clone()).await?;
@@ -87,7 +85,6 @@ pub fn pinned_group(client: &Client, gv: &GroupVersion) -> impl Future<Output = 
     clippy::manual_async_fn,
     reason = "rustc compiles the body of each public async function, even if it is inline"
 )]
-#[inline]
 pub fn pinned_kind(
     client: &Client,
     gvk: &GroupVersionKind,

@@ -48,7 +48,6 @@ enum GroupFilter {
 }
 
 impl GroupFilter {
-    #[inline]
     fn includes(&self, group: &str) -> bool {
         match self {
             Self::Only(groups) => groups.iter().any(|name| name == group),
@@ -57,7 +56,6 @@ impl GroupFilter {
     }
 
     /// Whether it includes any group but the core group.
-    #[inline]
     fn includes_named_groups(&self) -> bool {
         match self {
             Self::Only(groups) => groups.iter().any(|name| name != ApiGroup::CORE_GROUP),
@@ -69,7 +67,6 @@ impl GroupFilter {
 impl Discovery {
     /// An empty result; [`Discovery::run`] fetches the groups.
     #[must_use]
-    #[inline]
     pub fn new(client: Client) -> Self {
         Self {
             client,
@@ -81,7 +78,6 @@ impl Discovery {
 
     /// Includes only these groups (`""` is the core group).
     #[must_use]
-    #[inline]
     pub fn filter(mut self, allow: &[&str]) -> Self {
         self.filter = GroupFilter::Only(allow.iter().map(ToString::to_string).collect());
         self
@@ -89,7 +85,6 @@ impl Discovery {
 
     /// Includes all groups except these.
     #[must_use]
-    #[inline]
     pub fn exclude(mut self, deny: &[&str]) -> Self {
         self.filter = GroupFilter::AllExcept(deny.iter().map(ToString::to_string).collect());
         self
@@ -103,7 +98,6 @@ impl Discovery {
     ///
     /// # Errors
     /// If the groups cannot be listed, or none of them can be fetched.
-    #[inline]
     pub async fn run(mut self) -> Result<Self, Error> {
         let client = self.client.clone();
         let (core, others) = join(self.fetch_core(&client), self.fetch_others(&client)).await;
@@ -131,7 +125,6 @@ impl Discovery {
     /// # Errors
     /// As [`Client::list_api_groups_aggregated`]. Groups that the server itself could not fetch are listed in
     /// [`Discovery::failed_groups`].
-    #[inline]
     pub async fn run_aggregated(mut self) -> Result<Self, Error> {
         let core: APIGroupDiscoveryList = match self.filter.includes(ApiGroup::CORE_GROUP) {
             true => self.client.list_core_api_versions_aggregated().await?,
@@ -143,7 +136,6 @@ impl Discovery {
         Ok(self)
     }
 
-    #[inline]
     async fn fetch_core(&self, client: &Client) -> Result<Groups, Error> {
         match self.filter.includes(ApiGroup::CORE_GROUP) {
             true => fetch::core(client).await,
@@ -151,7 +143,6 @@ impl Discovery {
         }
     }
 
-    #[inline]
     async fn fetch_others(&self, client: &Client) -> Result<Groups, Error> {
         match self.filter.includes_named_groups() {
             true => fetch::others(client).await,
@@ -160,7 +151,6 @@ impl Discovery {
     }
 
     /// Adds the groups that the filter includes. Returns the first error.
-    #[inline]
     async fn add_groups(&mut self, client: &Client, groups: Groups) -> Option<Error> {
         let mut listed = match groups {
             Groups::Aggregated(items) => {
@@ -182,7 +172,6 @@ impl Discovery {
         first_error
     }
 
-    #[inline]
     fn add_aggregated(&mut self, items: impl IntoIterator<Item = APIGroupDiscovery>) {
         for item in items {
             let converted = aggregated::group(item);
@@ -199,13 +188,11 @@ impl Discovery {
         }
     }
 
-    #[inline]
     fn clear(&mut self) {
         self.groups.clear();
         self.failed.clear();
     }
 
-    #[inline]
     fn record_failure(&mut self, group: &str, reason: &dyn std::fmt::Display) {
         tracing::warn!(%group, %reason, "an API group cannot be fetched");
         if !self.failed.iter().any(|name| name == group) {
@@ -214,20 +201,17 @@ impl Discovery {
     }
 }
 
-#[inline]
 async fn fetch_versions(client: &Client, group: ListedGroup) -> (String, (Option<ApiGroup>, Vec<Error>)) {
     (group.name.clone(), fetch::versions(client, group).await)
 }
 
 impl Discovery {
     /// The groups, in no particular order.
-    #[inline]
     pub fn groups(&self) -> impl Iterator<Item = &ApiGroup> {
         self.groups.values()
     }
 
     /// The groups by name, the core group first.
-    #[inline]
     pub fn groups_alphabetical(&self) -> Vec<&ApiGroup> {
         let mut groups: Vec<_> = self.groups.values().collect();
         groups.sort_by_key(|group| group.name());
@@ -235,37 +219,31 @@ impl Discovery {
     }
 
     /// The group of that name (`""` is the core group).
-    #[inline]
     pub fn get(&self, group: &str) -> Option<&ApiGroup> {
         self.groups.get(group)
     }
 
     /// Whether there is a group of that name.
-    #[inline]
     pub fn has_group(&self, group: &str) -> bool {
         self.groups.contains_key(group)
     }
 
     /// The groups that could not be fetched, in whole or in part.
-    #[inline]
     pub fn failed_groups(&self) -> impl Iterator<Item = &str> {
         self.failed.iter().map(String::as_str)
     }
 
     /// The kind, if the cluster serves it in that version.
-    #[inline]
     pub fn resolve_gvk(&self, gvk: &GroupVersionKind) -> Option<(ApiResource, ApiCapabilities)> {
         self.get(&gvk.group)?.kind_in_version(&gvk.version, &gvk.kind)
     }
 
     /// The kind in `tm`, if the cluster serves it.
-    #[inline]
     pub fn resolve_typemeta(&self, tm: &TypeMeta) -> Option<(ApiResource, ApiCapabilities)> {
         self.resolve_gvk(&GroupVersionKind::try_from(tm).ok()?)
     }
 
     /// The kind of `obj`, if the object has one and the cluster serves it.
-    #[inline]
     pub fn resolve_object(&self, obj: &DynamicObject) -> Option<(ApiResource, ApiCapabilities)> {
         self.resolve_typemeta(obj.types.as_ref()?)
     }

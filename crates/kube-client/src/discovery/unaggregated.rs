@@ -8,7 +8,6 @@ use super::group::{DiscoveredKind, VersionResources};
 use crate::error::{DiscoveryError, Error};
 
 /// Groups the flat list, which has subresources as `plural/name`, into kinds with their subresources.
-#[inline]
 pub(super) fn version_resources(list: &APIResourceList) -> Result<VersionResources, Error> {
     let gv: GroupVersion = list
         .group_version
@@ -30,7 +29,6 @@ pub(super) fn version_resources(list: &APIResourceList) -> Result<VersionResourc
     Ok(VersionResources { version: gv.version, resources })
 }
 
-#[inline]
 fn resource(entry: &APIResource, plural: &str, list: &GroupVersion) -> ApiResource {
     let or_default = |value: &Option<String>, default: &str| {
         value.clone().filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
@@ -48,7 +46,6 @@ fn resource(entry: &APIResource, plural: &str, list: &GroupVersion) -> ApiResour
     }
 }
 
-#[inline]
 fn capabilities(entry: &APIResource) -> ApiCapabilities {
     ApiCapabilities {
         scope: if entry.namespaced { Scope::Namespaced } else { Scope::Cluster },

@@ -50,7 +50,6 @@ impl<E> Erased<E> {
 }
 
 impl From<Error> for ErasedError {
-    #[inline(never)]
     fn from(error: Error) -> Self {
         Self::new(error)
     }

@@ -135,34 +135,28 @@ mod sealed {
 }
 
 impl ConfigExt for Config {
-    #[inline]
     fn base_uri_layer(&self) -> BaseUriLayer {
         BaseUriLayer::new(self.cluster_url.clone())
     }
 
-    #[inline]
     fn auth_layer(&self) -> crate::Result<Option<AuthLayer>> {
         let credential = Credential::from_config(self).map_err(Error::Auth)?;
         Ok(credential.map(AuthLayer::new))
     }
 
-    #[inline]
     fn extra_headers_layer(&self) -> crate::Result<ExtraHeadersLayer> {
         ExtraHeadersLayer::of(self).map_err(Error::HttpError)
     }
 
-    #[inline]
     fn trace_layer(&self) -> TraceLayer {
         TraceLayer::to(self.cluster_url.clone())
     }
 
-    #[inline]
     fn deadline_layer(&self) -> DeadlineLayer {
         DeadlineLayer::new(self.response_timeout)
     }
 
     #[cfg(feature = "rustls-tls")]
-    #[inline]
     fn rustls_https_connector(&self) -> crate::Result<hyper_rustls::HttpsConnector<HttpConnector>> {
         self.rustls_https_connector_with_connector(plain_tcp_connector())
     }
@@ -179,13 +173,11 @@ impl ConfigExt for Config {
     }
 
     #[cfg(feature = "rustls-tls")]
-    #[inline]
     fn rustls_client_config(&self) -> crate::Result<rustls::ClientConfig> {
         rustls_settings(self, &server(self)?)
     }
 
     #[cfg(feature = "openssl-tls")]
-    #[inline]
     fn openssl_https_connector(
         &self,
     ) -> crate::Result<hyper_openssl::client::legacy::HttpsConnector<HttpConnector>> {
@@ -207,14 +199,12 @@ impl ConfigExt for Config {
     }
 
     #[cfg(feature = "openssl-tls")]
-    #[inline]
     fn openssl_ssl_connector_builder(&self) -> crate::Result<openssl::ssl::SslConnectorBuilder> {
         Ok(tls::openssl_tls::ssl_connector_builder(self, &server(self)?)?)
     }
 }
 
 #[cfg(feature = "rustls-tls")]
-#[inline]
 fn rustls_settings(config: &Config, peer: &tls::Peer) -> crate::Result<rustls::ClientConfig> {
     let provider = tls::rustls_tls::crypto_provider().map_err(tls::TlsError::from)?;
     Ok(tls::rustls_tls::client_config(provider, config, peer)?)
@@ -222,7 +212,6 @@ fn rustls_settings(config: &Config, peer: &tls::Peer) -> crate::Result<rustls::C
 
 /// The server of `config`, with the client certificate of its exec plugin.
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
-#[inline]
 fn server(config: &Config) -> crate::Result<tls::Peer> {
     let credential = Credential::from_config(config).map_err(Error::Auth)?;
     Ok(tls::Peer::Server { identity_provider: credential.as_ref().and_then(Credential::identity_provider) })

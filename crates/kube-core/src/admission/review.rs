@@ -223,7 +223,6 @@ impl AdmissionResponse {
 
     /// Allows or denies the operation and leaves everything else, including the reason of a denial, unchanged.
     #[must_use]
-    #[inline]
     pub fn allowed(mut self, allowed: bool) -> Self {
         self.allowed = allowed;
         self
@@ -234,7 +233,6 @@ impl AdmissionResponse {
     /// # Errors
     ///
     /// If the patch holds a value that has no JSON form.
-    #[inline]
     pub fn with_patch(mut self, patch: json_patch::Patch) -> Result<Self, SerializePatchError> {
         self.patch = Some(serde_json::to_vec(&patch).map_err(SerializePatchError)?);
         self.patch_type = Some(PatchType::JsonPatch);
@@ -242,12 +240,10 @@ impl AdmissionResponse {
     }
 
     /// Wraps the response in a review of the same version as the request's.
-    #[inline]
     pub fn into_review(self) -> AdmissionReview<DynamicObject> {
         AdmissionReview { types: self.types.clone(), request: None, response: Some(self) }
     }
 
-    #[inline]
     fn empty(types: TypeMeta, uid: String) -> Self {
         Self {
             types,

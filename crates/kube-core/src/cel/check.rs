@@ -66,7 +66,6 @@ where
 }
 
 /// The schema of one version, `None` if the definition has none, and so no rules either.
-#[inline]
 fn schema_of(crd: CustomResourceDefinition, version: &str) -> Result<Option<Value>, ValidationErrors> {
     let version = crd.spec.versions.into_iter().find(|candidate| candidate.name == version);
     let schema = version.and_then(|version| version.schema).and_then(|schema| schema.open_api_v3_schema);
@@ -79,7 +78,6 @@ fn to_json<T: Serialize>(what: &str, value: &T) -> Result<Value, ValidationError
 }
 
 /// An error with this message. Only the evaluator can construct its errors, so it evaluates a rule that never holds.
-#[inline]
 fn error_with_message(message: &str) -> ValidationErrors {
     let schema =
         json!({ "type": "object", "x-kubernetes-validations": [{ "rule": "false", "message": message }] });

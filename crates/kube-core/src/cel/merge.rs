@@ -50,21 +50,18 @@ pub enum MergeStrategy {
 }
 
 impl From<ListMerge> for MergeStrategy {
-    #[inline]
     fn from(merge: ListMerge) -> Self {
         Self::ListType(merge)
     }
 }
 
 impl From<MapMerge> for MergeStrategy {
-    #[inline]
     fn from(merge: MapMerge) -> Self {
         Self::MapType(merge)
     }
 }
 
 impl From<StructMerge> for MergeStrategy {
-    #[inline]
     fn from(merge: StructMerge) -> Self {
         Self::StructType(merge)
     }

@@ -47,14 +47,12 @@ pub struct Rule {
 
 impl Rule {
     /// A rule with this expression, without message, reason or path.
-    #[inline]
     pub fn new(rule: impl Into<String>) -> Self {
         Self { rule: rule.into(), ..Self::default() }
     }
 
     /// Sets the error message when the expression is false: a string, or a [`Message`].
     #[must_use]
-    #[inline]
     pub fn message(mut self, message: impl Into<Message>) -> Self {
         self.message = Some(message.into());
         self
@@ -62,7 +60,6 @@ impl Rule {
 
     /// Sets the machine-readable reason of the error.
     #[must_use]
-    #[inline]
     pub fn reason(mut self, reason: impl Into<Reason>) -> Self {
         self.reason = Some(reason.into());
         self
@@ -70,7 +67,6 @@ impl Rule {
 
     /// Sets the field that the error names, as a path relative to `self`.
     #[must_use]
-    #[inline]
     pub fn field_path(mut self, field_path: impl Into<String>) -> Self {
         self.field_path = Some(field_path.into());
         self
@@ -83,7 +79,6 @@ impl Rule {
     /// assert_eq!(serde_json::to_value(rule).unwrap()["optionalOldSelf"], true);
     /// ```
     #[must_use]
-    #[inline]
     pub fn optional_old_self(mut self, optional: bool) -> Self {
         self.optional_old_self = Some(optional);
         self
@@ -91,7 +86,6 @@ impl Rule {
 }
 
 impl From<&str> for Rule {
-    #[inline]
     fn from(rule: &str) -> Self {
         Self::new(rule)
     }
@@ -99,7 +93,6 @@ impl From<&str> for Rule {
 
 /// The expression and its message.
 impl From<(&str, &str)> for Rule {
-    #[inline]
     fn from((rule, message): (&str, &str)) -> Self {
         Self::new(rule).message(message)
     }
@@ -126,7 +119,6 @@ pub enum Message {
 
 /// A fixed text.
 impl From<&str> for Message {
-    #[inline]
     fn from(message: &str) -> Self {
         Self::Message(message.into())
     }
@@ -156,7 +148,6 @@ pub enum Reason {
 impl FromStr for Reason {
     type Err = serde_json::Error;
 
-    #[inline]
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         serde_json::from_value(name.into())
     }
@@ -165,7 +156,6 @@ impl FromStr for Reason {
 /// The reason with this name; any other text becomes [`Reason::FieldValueInvalid`], the server's default. Use
 /// [`str::parse`] to reject unknown names.
 impl From<&str> for Reason {
-    #[inline]
     fn from(name: &str) -> Self {
         name.parse().unwrap_or_default()
     }

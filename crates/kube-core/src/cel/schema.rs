@@ -22,7 +22,6 @@ const RULES: &str = "x-kubernetes-validations";
 /// # Errors
 ///
 /// If `x-kubernetes-validations` of the schema is not a list.
-#[inline]
 pub fn validate(s: &mut Schema, rule: impl Into<Rule>) -> Result<()> {
     add_rule(s.ensure_object(), &rule.into())
 }
@@ -40,7 +39,6 @@ pub fn validate(s: &mut Schema, rule: impl Into<Rule>) -> Result<()> {
 /// # Errors
 ///
 /// When there is no such property.
-#[inline]
 pub fn validate_property(s: &mut Schema, property_index: usize, rule: impl Into<Rule> + Clone) -> Result<()> {
     validate(property(s, property_index)?, rule)
 }
@@ -58,7 +56,6 @@ pub fn validate_property(s: &mut Schema, property_index: usize, rule: impl Into<
 /// # Errors
 ///
 /// When there is no such property.
-#[inline]
 pub fn merge_strategy_property(
     s: &mut Schema,
     property_index: usize,
@@ -87,7 +84,6 @@ pub fn merge_strategy_property(
 /// # Errors
 ///
 /// If `s` is not an object.
-#[inline]
 pub fn merge_strategy(s: &mut Value, strategy: MergeStrategy) -> Result<()> {
     let node = s
         .as_object_mut()
@@ -118,7 +114,6 @@ pub fn merge_strategy(s: &mut Value, strategy: MergeStrategy) -> Result<()> {
 ///     schemars::json_schema!({ "properties": { "a": { "type": "string", "maxLength": 3 }, "b": {} } }),
 /// );
 /// ```
-#[inline]
 pub fn merge_properties(s: &mut Schema, merge: &mut Schema) {
     let Some(from) = merge.get("properties").and_then(Value::as_object) else { return };
     let Some(into) = s.ensure_object().entry("properties").or_insert_with(|| json!({})).as_object_mut()
@@ -135,7 +130,6 @@ pub fn merge_properties(s: &mut Schema, merge: &mut Schema) {
     }
 }
 
-#[inline]
 fn add_rule(node: &mut Map<String, Value>, rule: &Rule) -> Result<()> {
     let rule = serde_json::to_value(rule)?;
     match node.entry(RULES).or_insert_with(|| json!([])) {
@@ -147,7 +141,6 @@ fn add_rule(node: &mut Map<String, Value>, rule: &Rule) -> Result<()> {
     }
 }
 
-#[inline]
 fn property(s: &mut Schema, index: usize) -> Result<&mut Schema> {
     let properties = s.get_mut("properties").and_then(Value::as_object_mut);
     let count = properties.as_ref().map_or(0, |properties| properties.len());

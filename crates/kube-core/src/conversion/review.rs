@@ -78,7 +78,6 @@ impl ConversionRequest {
     /// # Errors
     ///
     /// If the review holds none.
-    #[inline]
     pub fn from_review(review: ConversionReview) -> Result<Self, ConvertConversionReviewError> {
         let request = review.request.ok_or(ConvertConversionReviewError)?;
         Ok(Self { types: Some(review.types), ..request })
@@ -88,7 +87,6 @@ impl ConversionRequest {
 impl TryFrom<ConversionReview> for ConversionRequest {
     type Error = ConvertConversionReviewError;
 
-    #[inline]
     fn try_from(review: ConversionReview) -> Result<Self, Self::Error> {
         Self::from_review(review)
     }
@@ -131,7 +129,6 @@ pub struct ConversionResponse {
 
 impl ConversionResponse {
     /// A response to this request, to be completed with [`success`](Self::success) or [`failure`](Self::failure).
-    #[inline]
     pub fn for_request(request: ConversionRequest) -> Self {
         Self {
             types: request.types,
@@ -143,7 +140,6 @@ impl ConversionResponse {
 
     /// Reports that all objects were converted; they must be in the order of the request, each with its metadata. The server
     /// accepts changed labels and annotations, rejects a changed name, namespace or uid, and ignores other changes.
-    #[inline]
     pub fn success(mut self, converted_objects: Vec<Value>) -> Self {
         self.result = Status::success();
         self.converted_objects = converted_objects;
@@ -152,7 +148,6 @@ impl ConversionResponse {
 
     /// Reports that at least one object could not be converted; no object is returned. Make `status` with
     /// [`Status::failure`].
-    #[inline]
     pub fn failure(mut self, status: Status) -> Self {
         self.result = status;
         self.converted_objects.clear();
@@ -160,27 +155,23 @@ impl ConversionResponse {
     }
 
     /// The response to a body that is no valid review and so has no uid: the server logs it and fails the conversion.
-    #[inline]
     pub fn invalid(status: Status) -> Self {
         Self { types: None, uid: String::new(), result: status, converted_objects: Vec::new() }
     }
 
     /// Wraps the response in a review, by default of `apiextensions.k8s.io/v1`.
-    #[inline]
     pub fn into_review(self) -> ConversionReview {
         self.into()
     }
 }
 
 impl From<ConversionRequest> for ConversionResponse {
-    #[inline]
     fn from(request: ConversionRequest) -> Self {
         Self::for_request(request)
     }
 }
 
 impl From<ConversionResponse> for ConversionReview {
-    #[inline]
     fn from(mut response: ConversionResponse) -> Self {
         let types = response.types.take().unwrap_or_else(|| TypeMeta {
             api_version: "apiextensions.k8s.io/v1".into(),

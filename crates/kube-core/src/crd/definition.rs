@@ -62,7 +62,6 @@ impl Definition {
     /// The definition with this schema. Empty lists are omitted, because API servers drop them: a comparison with the stored
     /// definition would always show a difference.
     #[must_use]
-    #[inline]
     pub fn crd(&self, schema: Option<JSONSchemaProps>) -> CustomResourceDefinition {
         CustomResourceDefinition {
             metadata: ObjectMeta {
@@ -89,7 +88,6 @@ impl Definition {
         }
     }
 
-    #[inline]
     fn version(&self, schema: Option<JSONSchemaProps>) -> CustomResourceDefinitionVersion {
         CustomResourceDefinitionVersion {
             name: self.version.to_owned(),
@@ -109,7 +107,6 @@ impl Definition {
 }
 
 impl Column {
-    #[inline]
     fn definition(&self) -> CustomResourceColumnDefinition {
         CustomResourceColumnDefinition {
             name: self.name.to_owned(),
@@ -123,7 +120,6 @@ impl Column {
 }
 
 impl Scale {
-    #[inline]
     fn definition(&self) -> CustomResourceSubresourceScale {
         CustomResourceSubresourceScale {
             spec_replicas_path: self.spec_replicas_path.to_owned(),
@@ -133,7 +129,6 @@ impl Scale {
     }
 }
 
-#[inline]
 fn owned(text: &Text) -> String {
     (*text).to_owned()
 }
@@ -142,7 +137,6 @@ fn list<T, U>(items: &[T], convert: impl Fn(&T) -> U) -> Option<Vec<U>> {
     (!items.is_empty()).then(|| items.iter().map(convert).collect())
 }
 
-#[inline]
 fn map(entries: &[(Text, Text)]) -> Option<BTreeMap<String, String>> {
     let entry = |(key, value): &(Text, Text)| (owned(key), owned(value));
     (!entries.is_empty()).then(|| entries.iter().map(entry).collect())

@@ -47,7 +47,6 @@ impl ApiResource {
     }
 
     /// From a kind and its resource name (lower case and plural), which is not checked.
-    #[inline]
     pub fn from_gvk_with_plural(gvk: &GroupVersionKind, plural: &str) -> Self {
         Self {
             group: gvk.group.clone(),
@@ -62,7 +61,6 @@ impl ApiResource {
     ///
     /// The guess is right for all built-in kinds. A custom resource may have any plural: use discovery or
     /// [`from_gvk_with_plural`](Self::from_gvk_with_plural).
-    #[inline]
     pub fn from_gvk(gvk: &GroupVersionKind) -> Self {
         Self::from_gvk_with_plural(gvk, &guess_plural(&gvk.kind))
     }
@@ -112,7 +110,6 @@ pub struct ApiCapabilities {
 impl ApiCapabilities {
     /// Whether the verb, such as [`verbs::WATCH`](super::verbs::WATCH), is among [`operations`](Self::operations).
     /// Case-sensitive.
-    #[inline]
     pub fn supports_operation(&self, operation: &str) -> bool {
         self.operations.iter().any(|op| op == operation)
     }
@@ -120,7 +117,6 @@ impl ApiCapabilities {
 
 /// `#[derive(CustomResource)]` has the same rule, but cannot depend on this crate: a test of `kube-derive` compares the
 /// two.
-#[inline]
 fn guess_plural(kind: &str) -> String {
     let lower = kind.to_ascii_lowercase();
     if lower == "endpoints" {

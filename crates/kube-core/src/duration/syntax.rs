@@ -35,7 +35,6 @@ pub enum ParseError {
 }
 
 /// Returns the magnitude and whether the duration is negative.
-#[inline]
 pub(super) fn parse(text: &str) -> Result<(Duration, bool), ParseError> {
     let (is_negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -60,7 +59,6 @@ pub(super) fn parse(text: &str) -> Result<(Duration, bool), ParseError> {
 }
 
 /// Parses one number with its unit; returns the nanoseconds and the rest of the text.
-#[inline]
 fn part(text: &str) -> Result<(u128, &str), ParseError> {
     let (number, rest) =
         text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()));
@@ -93,7 +91,6 @@ fn part(text: &str) -> Result<(u128, &str), ParseError> {
     clippy::cast_sign_loss,
     reason = "Go rounds the same way; the product is less than one unit, 3.6e12"
 )]
-#[inline]
 fn fraction_of(digits: &str, unit: u128) -> u64 {
     let (mut value, mut scale) = (0_u64, 1.0_f64);
     for digit in digits.bytes().map(|digit| u64::from(digit - b'0')) {
@@ -107,12 +104,10 @@ fn fraction_of(digits: &str, unit: u128) -> u64 {
 }
 
 /// Parses decimal digits: empty is zero, more than 64 bits is `None`.
-#[inline]
 fn digits(text: &str) -> Option<u128> {
     if text.is_empty() { Some(0) } else { text.parse::<u64>().ok().map(u128::from) }
 }
 
-#[inline]
 pub(super) fn write(f: &mut fmt::Formatter<'_>, magnitude: Duration, is_negative: bool) -> fmt::Result {
     if is_negative {
         f.write_str("-")?;
@@ -144,7 +139,6 @@ pub(super) fn write(f: &mut fmt::Formatter<'_>, magnitude: Duration, is_negative
 }
 
 /// Writes a fraction of `digits` digits without trailing zeros, and the unit.
-#[inline]
 fn unit(f: &mut fmt::Formatter<'_>, fraction: u32, digits: usize, unit: &str) -> fmt::Result {
     if fraction > 0 {
         let text = format!("{fraction:0digits$}");

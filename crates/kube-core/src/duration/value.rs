@@ -31,21 +31,18 @@ pub struct Duration {
 }
 
 impl Duration {
-    #[inline]
     pub(super) fn new(magnitude: time::Duration, is_negative: bool) -> Self {
         Self { magnitude, is_negative: is_negative && !magnitude.is_zero() }
     }
 
     /// Whether the duration is below zero. The conversion into [`std::time::Duration`] drops the sign.
     #[must_use]
-    #[inline]
     pub fn is_negative(&self) -> bool {
         self.is_negative
     }
 }
 
 impl fmt::Debug for Duration {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -53,7 +50,6 @@ impl fmt::Debug for Duration {
 
 impl fmt::Display for Duration {
     /// Go's notation: hours, minutes and seconds with a fraction, or one smaller unit below a second.
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         syntax::write(f, self.magnitude, self.is_negative)
     }
@@ -64,14 +60,12 @@ impl FromStr for Duration {
 
     /// Accepts Go's notation: an optional sign, then numbers with fractions, each with one of the units `h`, `m`, `s`,
     /// `ms`, `us` (also `µs`) and `ns`; or `0` alone.
-    #[inline]
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         syntax::parse(text).map(|(magnitude, is_negative)| Self::new(magnitude, is_negative))
     }
 }
 
 impl From<time::Duration> for Duration {
-    #[inline]
     fn from(magnitude: time::Duration) -> Self {
         Self::new(magnitude, false)
     }
@@ -80,14 +74,12 @@ impl From<time::Duration> for Duration {
 impl From<Duration> for time::Duration {
     /// The magnitude. The sign is lost, because the standard library has no negative durations: check
     /// [`is_negative`](Duration::is_negative) first.
-    #[inline]
     fn from(duration: Duration) -> Self {
         duration.magnitude
     }
 }
 
 impl Ord for Duration {
-    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match (self.is_negative, other.is_negative) {
             (false, false) => self.magnitude.cmp(&other.magnitude),
@@ -99,42 +91,36 @@ impl Ord for Duration {
 }
 
 impl PartialOrd for Duration {
-    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl PartialEq<time::Duration> for Duration {
-    #[inline]
     fn eq(&self, other: &time::Duration) -> bool {
         *self == Self::from(*other)
     }
 }
 
 impl PartialEq<time::Duration> for &Duration {
-    #[inline]
     fn eq(&self, other: &time::Duration) -> bool {
         **self == *other
     }
 }
 
 impl PartialEq<Duration> for time::Duration {
-    #[inline]
     fn eq(&self, other: &Duration) -> bool {
         other == self
     }
 }
 
 impl PartialEq<Duration> for &time::Duration {
-    #[inline]
     fn eq(&self, other: &Duration) -> bool {
         *other == **self
     }
 }
 
 impl PartialOrd<time::Duration> for Duration {
-    #[inline]
     fn partial_cmp(&self, other: &time::Duration) -> Option<Ordering> {
         Some(self.cmp(&Self::from(*other)))
     }
@@ -163,7 +149,6 @@ struct DurationVisitor;
 impl de::Visitor<'_> for DurationVisitor {
     type Value = Duration;
 
-    #[inline]
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a duration such as \"1h30m\" or \"250ms\"")
     }
@@ -176,17 +161,14 @@ impl de::Visitor<'_> for DurationVisitor {
 /// The schema is a string, as in the schemas of Kubernetes.
 #[cfg(feature = "schema")]
 impl schemars::JsonSchema for Duration {
-    #[inline]
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Duration".into()
     }
 
-    #[inline]
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({ "type": "string" })
     }
 
-    #[inline]
     fn inline_schema() -> bool {
         true
     }

@@ -69,7 +69,6 @@ impl Sealed for Expression {}
 impl SelectorExt for Expression {
     type Search = BTreeMap<String, String>;
 
-    #[inline]
     fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         match self {
             Self::In(key, values) => labels.get(key).is_some_and(|v| values.contains(v)),
@@ -84,7 +83,6 @@ impl SelectorExt for Expression {
 
 impl fmt::Display for Expression {
     /// The syntax of the API and kubectl.
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::In(key, values) if values.is_empty() => write!(f, "{key},!{key}"),
@@ -101,7 +99,6 @@ impl fmt::Display for Expression {
 
 impl Expression {
     /// Whether everything matches, so that the selector prints nothing for it.
-    #[inline]
     pub(super) fn selects_all(&self) -> bool {
         matches!(self, Self::NotIn(_, values) if values.is_empty())
     }
@@ -110,7 +107,6 @@ impl Expression {
 struct CommaSeparated<'a>(&'a BTreeSet<String>);
 
 impl fmt::Display for CommaSeparated<'_> {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, value) in self.0.iter().enumerate() {
             f.write_str(if i == 0 { "" } else { "," })?;
@@ -124,7 +120,6 @@ impl IntoIterator for Expression {
     type Item = Self;
     type IntoIter = option::IntoIter<Self::Item>;
 
-    #[inline]
     fn into_iter(self) -> Self::IntoIter {
         Some(self).into_iter()
     }
@@ -136,7 +131,6 @@ impl TryFrom<LabelSelectorRequirement> for Expression {
     /// # Errors
     ///
     /// An unknown operator, `In` or `NotIn` without values, `Exists` or `DoesNotExist` with values.
-    #[inline]
     fn try_from(requirement: LabelSelectorRequirement) -> Result<Self, Self::Error> {
         let LabelSelectorRequirement { key, operator, values } = requirement;
         let values: BTreeSet<String> = values.unwrap_or_default().into_iter().collect();

@@ -7,7 +7,6 @@ use super::{Expression, ParseExpressionError};
 type Result<T> = std::result::Result<T, ParseExpressionError>;
 
 /// Parses conditions separated by commas; blank text has none.
-#[inline]
 pub(super) fn selector(text: &str) -> Result<Vec<Expression>> {
     let mut input = Input { text, rest: skip_space(text) };
     let mut expressions = Vec::new();
@@ -25,7 +24,6 @@ pub(super) fn selector(text: &str) -> Result<Vec<Expression>> {
     }
 }
 
-#[inline]
 fn expression(input: &mut Input<'_>) -> Result<Expression> {
     if input.consume("!") {
         return Ok(Expression::DoesNotExist(key(input)?));
@@ -58,7 +56,6 @@ fn expression(input: &mut Input<'_>) -> Result<Expression> {
     }
 }
 
-#[inline]
 fn key(input: &mut Input<'_>) -> Result<String> {
     let before = input.clone();
     let key = input.token();
@@ -75,7 +72,6 @@ fn key(input: &mut Input<'_>) -> Result<String> {
 }
 
 /// A value, possibly empty.
-#[inline]
 fn value(input: &mut Input<'_>) -> Result<String> {
     let value = input.token();
     if value.is_empty() || is_label_name(value) {
@@ -87,7 +83,6 @@ fn value(input: &mut Input<'_>) -> Result<String> {
     )))
 }
 
-#[inline]
 fn values(input: &mut Input<'_>) -> Result<BTreeSet<String>> {
     if !input.consume("(") {
         return Err(input.unexpected("a list of values in parentheses"));
@@ -112,7 +107,6 @@ struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    #[inline]
     fn consume(&mut self, token: &str) -> bool {
         match self.rest.strip_prefix(token) {
             Some(rest) => {
@@ -124,7 +118,6 @@ impl<'a> Input<'a> {
     }
 
     /// Consumes the text up to white space or a character of the syntax.
-    #[inline]
     fn token(&mut self) -> &'a str {
         let is_end = |c: char| SPACE.contains(&c) || "=!(),<>".contains(c);
         let (token, rest) = self.rest.split_at(self.rest.find(is_end).unwrap_or(self.rest.len()));
@@ -132,7 +125,6 @@ impl<'a> Input<'a> {
         token
     }
 
-    #[inline]
     fn unexpected(&self, expected: &str) -> ParseExpressionError {
         let at = self.text.len() - self.rest.len();
         let found = if self.rest.is_empty() { "the end".to_owned() } else { format!("{:?}", self.rest) };
@@ -143,12 +135,10 @@ impl<'a> Input<'a> {
 /// The white space that servers skip. Other white space is part of a key or value and makes it invalid.
 const SPACE: [char; 4] = [' ', '\t', '\r', '\n'];
 
-#[inline]
 fn skip_space(text: &str) -> &str {
     text.trim_start_matches(SPACE)
 }
 
-#[inline]
 fn is_label_key(key: &str) -> bool {
     match key.split_once('/') {
         Some((prefix, name)) => is_dns_name(prefix) && is_label_name(name),
@@ -157,14 +147,12 @@ fn is_label_key(key: &str) -> bool {
 }
 
 /// Up to 63 characters, letters and digits at both ends.
-#[inline]
 fn is_label_name(name: &str) -> bool {
     let ends = name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.ends_with(|c: char| c.is_ascii_alphanumeric());
     ends && name.len() <= 63 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
 }
 
-#[inline]
 fn is_dns_name(name: &str) -> bool {
     let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     let is_part = |part: &str| {

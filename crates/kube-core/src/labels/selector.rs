@@ -40,13 +40,11 @@ pub struct Selector(Vec<Expression>);
 
 impl Selector {
     /// Whether there are no conditions, so that everything matches.
-    #[inline]
     pub fn selects_all(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Adds conditions, all of which must hold too. A single [`Expression`] can be passed as is.
-    #[inline]
     pub fn extend(&mut self, exprs: impl IntoIterator<Item = Expression>) -> &mut Self {
         self.0.extend(exprs);
         self
@@ -58,7 +56,6 @@ impl Sealed for Selector {}
 impl SelectorExt for Selector {
     type Search = BTreeMap<String, String>;
 
-    #[inline]
     fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.iter().all(|expression| expression.matches(labels))
     }
@@ -66,7 +63,6 @@ impl SelectorExt for Selector {
 
 impl fmt::Display for Selector {
     /// The syntax of the API and kubectl: conditions separated by commas.
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let restricting = self.0.iter().filter(|expression| !expression.selects_all());
         for (i, expression) in restricting.enumerate() {
@@ -87,7 +83,6 @@ impl FromStr for Selector {
     ///
     /// A syntax error, or an invalid label key or value. The comparisons `a<5` and `a>5` have no [`Expression`] and are errors
     /// too.
-    #[inline]
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         parse::selector(text).map(Self)
     }
@@ -97,7 +92,6 @@ impl IntoIterator for Selector {
     type Item = Expression;
     type IntoIter = vec::IntoIter<Self::Item>;
 
-    #[inline]
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
     }
@@ -122,7 +116,6 @@ impl FromIterator<Expression> for Selector {
 }
 
 impl From<Expression> for Selector {
-    #[inline]
     fn from(expression: Expression) -> Self {
         Self(vec![expression])
     }
@@ -134,7 +127,6 @@ impl TryFrom<LabelSelector> for Selector {
     /// # Errors
     ///
     /// If a requirement is not valid, see [`Expression`].
-    #[inline]
     fn try_from(selector: LabelSelector) -> Result<Self, Self::Error> {
         let equal = selector.match_labels.unwrap_or_default().into_iter();
         let requirements = selector.match_expressions.unwrap_or_default().into_iter();
@@ -146,7 +138,6 @@ impl TryFrom<LabelSelector> for Selector {
 }
 
 impl From<Selector> for LabelSelector {
-    #[inline]
     fn from(selector: Selector) -> Self {
         let mut labels = BTreeMap::new();
         let mut requirements = Vec::new();
@@ -179,7 +170,6 @@ impl From<Selector> for LabelSelector {
     }
 }
 
-#[inline]
 fn requirement(key: String, operator: &str, values: BTreeSet<String>) -> LabelSelectorRequirement {
     let values = (!values.is_empty()).then(|| values.into_iter().collect());
     LabelSelectorRequirement { key, operator: operator.into(), values }

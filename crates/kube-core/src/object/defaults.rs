@@ -32,7 +32,6 @@ pub struct DefaultTypes(Option<TypeMeta>);
 impl DefaultTypes {
     /// The type of the items of a list of this type: its kind without the suffix `List`. None if nothing precedes the suffix:
     /// a `v1 List` holds items of any kind.
-    #[inline]
     pub fn of_list(list: &TypeMeta) -> Self {
         let item =
             list.kind.strip_suffix("List").filter(|kind| !kind.is_empty() && !list.api_version.is_empty());
@@ -173,7 +172,6 @@ struct SeenKeys {
 }
 
 impl SeenKeys {
-    #[inline]
     fn record(&mut self, key: &str) {
         self.api_version |= key == "apiVersion";
         self.kind |= key == "kind";

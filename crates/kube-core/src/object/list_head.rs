@@ -25,7 +25,6 @@ impl<'de> Deserialize<'de> for ListHead {
 }
 
 impl ListHead {
-    #[inline]
     fn read(fields: &Fields<'_>) -> Self {
         fields.require("items");
         if fields.has("items") {

@@ -85,26 +85,22 @@ pub struct DeleteParams {
 
 impl DeleteParams {
     /// With [`PropagationPolicy::Background`]: dependents are deleted afterwards.
-    #[inline]
     pub fn background() -> Self {
         Self::with(PropagationPolicy::Background)
     }
 
     /// With [`PropagationPolicy::Foreground`]: dependents are deleted first.
-    #[inline]
     pub fn foreground() -> Self {
         Self::with(PropagationPolicy::Foreground)
     }
 
     /// With [`PropagationPolicy::Orphan`]: dependents stay.
-    #[inline]
     pub fn orphan() -> Self {
         Self::with(PropagationPolicy::Orphan)
     }
 
     /// Sets [`dry_run`](Self::dry_run): nothing is deleted.
     #[must_use]
-    #[inline]
     pub fn dry_run(mut self) -> Self {
         self.dry_run = true;
         self
@@ -113,7 +109,6 @@ impl DeleteParams {
     /// Sets [`grace_period_seconds`](Self::grace_period_seconds). With 0, a pod's object is removed while its containers may
     /// still run.
     #[must_use]
-    #[inline]
     pub fn grace_period(mut self, secs: u32) -> Self {
         self.grace_period_seconds = Some(secs);
         self
@@ -121,13 +116,11 @@ impl DeleteParams {
 
     /// Sets the [required state](Preconditions) of the object.
     #[must_use]
-    #[inline]
     pub fn preconditions(mut self, preconditions: Preconditions) -> Self {
         self.preconditions = Some(preconditions);
         self
     }
 
-    #[inline]
     fn with(policy: PropagationPolicy) -> Self {
         Self { propagation_policy: Some(policy), ..Self::default() }
     }

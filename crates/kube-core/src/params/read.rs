@@ -24,14 +24,12 @@ pub struct GetParams {
 impl GetParams {
     /// Not older than this resourceVersion, for example that of an object just written.
     #[must_use]
-    #[inline]
     pub fn at(resource_version: &str) -> Self {
         Self { resource_version: Some(resource_version.into()) }
     }
 
     /// Any state: served from the server's cache without reading etcd, possibly stale.
     #[must_use]
-    #[inline]
     pub fn any() -> Self {
         Self::at("0")
     }
@@ -112,7 +110,6 @@ pub struct ListParams {
 impl ListParams {
     /// Sets [`label_selector`](Self::label_selector), replacing an earlier one.
     #[must_use]
-    #[inline]
     pub fn labels(mut self, label_selector: &str) -> Self {
         self.label_selector = Some(label_selector.into());
         self
@@ -120,7 +117,6 @@ impl ListParams {
 
     /// Sets [`label_selector`](Self::label_selector) to `selector`. One without conditions is sent empty and selects all.
     #[must_use]
-    #[inline]
     pub fn labels_from(mut self, selector: &Selector) -> Self {
         self.label_selector = Some(selector.to_string());
         self
@@ -128,7 +124,6 @@ impl ListParams {
 
     /// Sets [`field_selector`](Self::field_selector), replacing an earlier one.
     #[must_use]
-    #[inline]
     pub fn fields(mut self, field_selector: &str) -> Self {
         self.field_selector = Some(field_selector.into());
         self
@@ -138,7 +133,6 @@ impl ListParams {
     #[must_use]
     #[deprecated(since = "5.0.0", note = "no effect on lists; use `WatchParams::timeout`")]
     #[expect(deprecated, reason = "the setter of a deprecated field")]
-    #[inline]
     pub fn timeout(mut self, timeout_secs: u32) -> Self {
         self.timeout = Some(timeout_secs);
         self
@@ -146,7 +140,6 @@ impl ListParams {
 
     /// Sets the [`limit`](Self::limit) of objects per response.
     #[must_use]
-    #[inline]
     pub fn limit(mut self, limit: u32) -> Self {
         self.limit = Some(limit);
         self
@@ -154,7 +147,6 @@ impl ListParams {
 
     /// Sets the [continue token](crate::ListMeta::continue_) of an earlier response, to request the next page.
     #[must_use]
-    #[inline]
     pub fn continue_token(mut self, token: &str) -> Self {
         self.continue_token = Some(token.into());
         self
@@ -162,7 +154,6 @@ impl ListParams {
 
     /// Sets the [`resource_version`](Self::resource_version); [`matching`](Self::matching) sets how the server applies it.
     #[must_use]
-    #[inline]
     pub fn at(mut self, resource_version: &str) -> Self {
         self.resource_version = Some(resource_version.into());
         self
@@ -170,7 +161,6 @@ impl ListParams {
 
     /// Sets how the server applies the resourceVersion. Without a resourceVersion the request is an error.
     #[must_use]
-    #[inline]
     pub fn matching(mut self, version_match: VersionMatch) -> Self {
         self.version_match = Some(version_match);
         self
@@ -181,7 +171,6 @@ impl ListParams {
     /// Cheapest for the server and possibly stale. Servers ignore a [`limit`](Self::limit) for it, so with a limit the version is
     /// not sent, and the most recent state is listed in pages.
     #[must_use]
-    #[inline]
     pub fn match_any(self) -> Self {
         self.at("0").matching(VersionMatch::NotOlderThan)
     }

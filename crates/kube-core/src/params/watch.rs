@@ -45,7 +45,6 @@ pub struct WatchParams {
 }
 
 impl Default for WatchParams {
-    #[inline]
     fn default() -> Self {
         Self {
             label_selector: None,
@@ -60,14 +59,12 @@ impl Default for WatchParams {
 impl WatchParams {
     /// With bookmarks and initial events: a watch that needs no list before it, so that the server never holds a whole list in
     /// memory.
-    #[inline]
     pub fn streaming_lists() -> Self {
         Self::default().initial_events()
     }
 
     /// Sets [`label_selector`](Self::label_selector), replacing an earlier one.
     #[must_use]
-    #[inline]
     pub fn labels(mut self, label_selector: &str) -> Self {
         self.label_selector = Some(label_selector.into());
         self
@@ -75,7 +72,6 @@ impl WatchParams {
 
     /// Sets [`label_selector`](Self::label_selector) to `selector`. One without conditions is sent empty and selects all.
     #[must_use]
-    #[inline]
     pub fn labels_from(mut self, selector: &Selector) -> Self {
         self.label_selector = Some(selector.to_string());
         self
@@ -83,7 +79,6 @@ impl WatchParams {
 
     /// Sets [`field_selector`](Self::field_selector), replacing an earlier one.
     #[must_use]
-    #[inline]
     pub fn fields(mut self, field_selector: &str) -> Self {
         self.field_selector = Some(field_selector.into());
         self
@@ -91,7 +86,6 @@ impl WatchParams {
 
     /// Sets the seconds after which the server ends the watch, without an error.
     #[must_use]
-    #[inline]
     pub fn timeout(mut self, timeout_secs: u32) -> Self {
         self.timeout = Some(timeout_secs);
         self
@@ -99,7 +93,6 @@ impl WatchParams {
 
     /// Disables bookmarks: an interrupted watch then resumes from the last object event, however old.
     #[must_use]
-    #[inline]
     pub fn disable_bookmarks(mut self) -> Self {
         self.bookmarks = false;
         self
@@ -108,7 +101,6 @@ impl WatchParams {
     /// Sets [`send_initial_events`](Self::send_initial_events): the watch starts with the existing objects, followed by a
     /// bookmark with the annotation `k8s.io/initial-events-end`.
     #[must_use]
-    #[inline]
     pub fn initial_events(mut self) -> Self {
         self.send_initial_events = true;
         self

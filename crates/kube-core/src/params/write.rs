@@ -100,7 +100,6 @@ pub enum ValidationDirective {
 
 impl ValidationDirective {
     /// The value on the wire: the variant's name.
-    #[inline]
     pub fn as_str(&self) -> &str {
         match self {
             Self::Strict => "Strict",
@@ -139,14 +138,12 @@ pub struct PatchParams {
 impl PatchParams {
     /// With this field manager, and defaults for the rest.
     #[must_use]
-    #[inline]
     pub fn apply(manager: &str) -> Self {
         Self { field_manager: Some(manager.into()), ..Self::default() }
     }
 
     /// Sets [`force`](Self::force): takes ownership of fields of other managers.
     #[must_use]
-    #[inline]
     pub fn force(mut self) -> Self {
         self.force = true;
         self
@@ -154,14 +151,12 @@ impl PatchParams {
 
     /// Sets [`dry_run`](Self::dry_run): nothing is stored.
     #[must_use]
-    #[inline]
     pub fn dry_run(mut self) -> Self {
         self.dry_run = true;
         self
     }
 
     /// Sets [`field_validation`](Self::field_validation).
-    #[inline]
     pub fn validation(mut self, vd: ValidationDirective) -> Self {
         self.field_validation = Some(vd);
         self
@@ -169,21 +164,18 @@ impl PatchParams {
 
     /// Sets [`ValidationDirective::Ignore`]: unknown fields are dropped silently.
     #[must_use]
-    #[inline]
     pub fn validation_ignore(self) -> Self {
         self.validation(ValidationDirective::Ignore)
     }
 
     /// Sets [`ValidationDirective::Warn`]: unknown fields are dropped with a warning.
     #[must_use]
-    #[inline]
     pub fn validation_warn(self) -> Self {
         self.validation(ValidationDirective::Warn)
     }
 
     /// Sets [`ValidationDirective::Strict`]: unknown fields fail the request.
     #[must_use]
-    #[inline]
     pub fn validation_strict(self) -> Self {
         self.validation(ValidationDirective::Strict)
     }

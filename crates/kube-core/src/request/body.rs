@@ -44,7 +44,6 @@ struct ApplyMetadata {
     managed_fields: Option<IgnoredAny>,
 }
 
-#[inline]
 fn check_apply(body: &[u8]) -> Result<(), Error> {
     if body.first() != Some(&b'{') {
         return Err(Error::invalid("the body of an apply patch must be an object"));
@@ -65,7 +64,6 @@ fn check_apply(body: &[u8]) -> Result<(), Error> {
 }
 
 /// Servers reject even an empty list.
-#[inline]
 fn check_managed_fields(metadata: Option<ApplyMetadata>) -> Result<(), Error> {
     match metadata.and_then(|metadata| metadata.managed_fields) {
         None => Ok(()),

@@ -59,19 +59,16 @@ impl Request {
     }
 
     /// Starts a request on the collection.
-    #[inline]
     pub(crate) fn on_collection(&self, method: Method) -> Result<Draft, Error> {
         Ok(Draft { path: collection_path(&self.url_path)?, ..Draft::root(method) })
     }
 
     /// Starts a request on one object.
-    #[inline]
     pub(crate) fn on_object(&self, method: Method, name: &str) -> Result<Draft, Error> {
         self.on_collection(method)?.segment("the name", name)
     }
 
     /// Starts a request on a subresource of one object.
-    #[inline]
     pub(crate) fn on_subresource(&self, method: Method, name: &str, sub: &str) -> Result<Draft, Error> {
         self.on_object(method, name)?.segment("the subresource", sub)
     }
@@ -89,47 +86,39 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Starts at the root path of the server.
-    #[inline]
     pub(crate) fn root(method: Method) -> Self {
         Self { method, path: String::new(), query: None, accept: JSON }
     }
 
     /// Appends one path segment; `what` describes it in errors.
-    #[inline]
     pub(crate) fn segment(mut self, what: &str, segment: &str) -> Result<Self, Error> {
         push_segment(&mut self.path, what, segment)?;
         Ok(self)
     }
 
-    #[inline]
     pub(crate) fn query(self, query: Query) -> Self {
         Self { query: Some(query), ..self }
     }
 
-    #[inline]
     pub(super) fn optional_query(self, query: Option<Query>) -> Self {
         Self { query, ..self }
     }
 
-    #[inline]
     pub(crate) fn accept(self, accept: &'static str) -> Self {
         Self { accept, ..self }
     }
 
     /// Finishes a request without a body.
-    #[inline]
     pub(crate) fn empty(self) -> Result<http::Request<Vec<u8>>, Error> {
         self.finish(None, Vec::new())
     }
 
     /// Finishes a request with a JSON body.
-    #[inline]
     pub(crate) fn json(self, body: Vec<u8>) -> Result<http::Request<Vec<u8>>, Error> {
         self.body(JSON, body)
     }
 
     /// Finishes a request with a body of this content type.
-    #[inline]
     pub(crate) fn body(
         self,
         content_type: &'static str,
@@ -138,7 +127,6 @@ impl Draft {
         self.finish(Some(content_type), body)
     }
 
-    #[inline]
     fn finish(
         self,
         content_type: Option<&'static str>,
@@ -155,7 +143,6 @@ impl Draft {
 }
 
 /// Validates the path of a collection.
-#[inline]
 fn collection_path(url_path: &str) -> Result<String, Error> {
     if let Some(segment) = url_path.trim_start_matches('/').split('/').find(|s| !is_encoded_segment(s)) {
         return Err(Error::invalid(format!(
@@ -167,7 +154,6 @@ fn collection_path(url_path: &str) -> Result<String, Error> {
 }
 
 /// Appends one segment, such as an object's name; `what` describes it in errors.
-#[inline]
 fn push_segment(path: &mut String, what: &str, segment: &str) -> Result<(), Error> {
     if !is_segment(segment) {
         return Err(Error::invalid(format!(
@@ -180,13 +166,11 @@ fn push_segment(path: &mut String, what: &str, segment: &str) -> Result<(), Erro
 }
 
 /// Whether a name is safe as one segment: a proxy that normalizes paths must not turn it into another path.
-#[inline]
 fn is_segment(segment: &str) -> bool {
     !matches!(segment, "" | "." | "..") && !segment.contains(['/', '%'])
 }
 
 /// The same for an encoded segment.
-#[inline]
 fn is_encoded_segment(segment: &str) -> bool {
     !matches!(segment, "" | "." | "..")
         && !segment.as_bytes().windows(3).any(|code| matches!(code, b"%2F" | b"%2f" | b"%25"))

@@ -33,7 +33,6 @@ pub enum Error {
 }
 
 impl Error {
-    #[inline]
     pub(crate) fn invalid(what: impl Into<String>) -> Self {
         Self::Validation(what.into())
     }

@@ -13,7 +13,6 @@ const FIELD_MANAGER_MAX: usize = 128;
 const WATCH_TIMEOUT_SECS: u32 = 290;
 
 /// `get` is the only verb with parameters whose URL has no `?` without them, as in kube 5.0.
-#[inline]
 pub(super) fn get(gp: &GetParams) -> Option<Query> {
     let version = gp.resource_version.as_deref()?;
     let mut query = Query::default();
@@ -21,7 +20,6 @@ pub(super) fn get(gp: &GetParams) -> Option<Query> {
     Some(query)
 }
 
-#[inline]
 pub(super) fn list(lp: &ListParams) -> Result<Query, Error> {
     let mut query = Query::default();
     query.push_some("fieldSelector", lp.field_selector.as_deref());
@@ -55,12 +53,10 @@ pub(super) fn list(lp: &ListParams) -> Result<Query, Error> {
     Ok(query)
 }
 
-#[inline]
 fn exact_needs_a_version() -> Error {
     Error::invalid("version_match Exact needs a resource_version other than \"0\"")
 }
 
-#[inline]
 pub(super) fn watch(wp: &WatchParams, version: &str) -> Result<Query, Error> {
     if wp.send_initial_events && !wp.bookmarks {
         return Err(Error::invalid(
@@ -81,7 +77,6 @@ pub(super) fn watch(wp: &WatchParams, version: &str) -> Result<Query, Error> {
     Ok(query)
 }
 
-#[inline]
 pub(crate) fn post(pp: &PostParams) -> Result<Query, Error> {
     let mut query = Query::default();
     dry_run(&mut query, pp.dry_run);
@@ -107,18 +102,15 @@ pub(super) fn patch<P: serde::Serialize>(pp: &PatchParams, patch: &Patch<P>) -> 
     Ok(query)
 }
 
-#[inline]
 fn dry_run(query: &mut Query, set: bool) {
     query.push_some("dryRun", set.then_some("All"));
 }
 
-#[inline]
 fn field_manager(query: &mut Query, manager: Option<&str>) -> Result<(), Error> {
     query.push_some("fieldManager", manager);
     manager.map_or(Ok(()), check_field_manager)
 }
 
-#[inline]
 fn check_field_manager(manager: &str) -> Result<(), Error> {
     if manager.len() > FIELD_MANAGER_MAX {
         return Err(Error::invalid(format!(

@@ -20,7 +20,6 @@ impl Request {
     ///
     /// [`Error::Validation`] for a [`version_match`](ListParams::version_match) without a version to match, and for an unsafe
     /// namespace (see [`Request`]).
-    #[inline]
     pub fn list(&self, lp: &ListParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_collection(Method::GET)?.query(query::list(lp)?).empty()
     }
@@ -32,7 +31,6 @@ impl Request {
     ///
     /// [`Error::Validation`] for [`send_initial_events`](WatchParams::send_initial_events) without bookmarks, and for an unsafe
     /// namespace.
-    #[inline]
     pub fn watch(&self, wp: &WatchParams, ver: &str) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_collection(Method::GET)?.query(query::watch(wp, ver)?).empty()
     }
@@ -42,7 +40,6 @@ impl Request {
     /// # Errors
     ///
     /// [`Error::Validation`] for an invalid field manager and for an unsafe namespace.
-    #[inline]
     pub fn create(&self, pp: &PostParams, data: Vec<u8>) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_collection(Method::POST)?.query(query::post(pp)?).json(data)
     }
@@ -52,7 +49,6 @@ impl Request {
     /// # Errors
     ///
     /// As [`list`](Self::list).
-    #[inline]
     pub fn delete_collection(
         &self,
         dp: &DeleteParams,
@@ -69,7 +65,6 @@ impl Request {
     /// # Errors
     ///
     /// [`Error::Validation`] for an unsafe name or namespace (see [`Request`]), as in all methods.
-    #[inline]
     pub fn get(&self, name: &str, gp: &GetParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_object(Method::GET, name)?.optional_query(query::get(gp)).empty()
     }
@@ -80,7 +75,6 @@ impl Request {
     /// # Errors
     ///
     /// [`Error::Validation`] for an invalid field manager.
-    #[inline]
     pub fn replace(
         &self,
         name: &str,
@@ -114,7 +108,6 @@ impl Request {
     /// # Errors
     ///
     /// [`Error::Validation`] for an unsafe name or namespace.
-    #[inline]
     pub fn delete(&self, name: &str, dp: &DeleteParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_object(Method::DELETE, name)?.query(Query::default()).json(body::json(dp)?)
     }
@@ -150,7 +143,6 @@ impl Request {
     /// # Errors
     ///
     /// [`Error::Validation`] for an unsafe subresource, name or namespace, as in all methods.
-    #[inline]
     pub fn get_subresource(
         &self,
         subresource_name: &str,
@@ -165,7 +157,6 @@ impl Request {
     /// # Errors
     ///
     /// As [`create`](Self::create).
-    #[inline]
     pub fn create_subresource(
         &self,
         subresource_name: &str,
@@ -182,7 +173,6 @@ impl Request {
     /// # Errors
     ///
     /// As [`replace`](Self::replace).
-    #[inline]
     pub fn replace_subresource(
         &self,
         subresource_name: &str,
@@ -236,7 +226,6 @@ impl Request {
     /// # Errors
     ///
     /// As [`get`](Self::get).
-    #[inline]
     pub fn get_metadata(&self, name: &str, gp: &GetParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_object(Method::GET, name)?.optional_query(query::get(gp)).accept(PARTIAL_OBJECT).empty()
     }
@@ -246,7 +235,6 @@ impl Request {
     /// # Errors
     ///
     /// As [`list`](Self::list).
-    #[inline]
     pub fn list_metadata(&self, lp: &ListParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_collection(Method::GET)?.query(query::list(lp)?).accept(PARTIAL_LIST).empty()
     }
@@ -257,7 +245,6 @@ impl Request {
     /// # Errors
     ///
     /// As [`watch`](Self::watch).
-    #[inline]
     pub fn watch_metadata(&self, wp: &WatchParams, ver: &str) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_collection(Method::GET)?.query(query::watch(wp, ver)?).accept(PARTIAL_OBJECT).empty()
     }

@@ -63,7 +63,6 @@ pub trait Resource {
     fn meta_mut(&mut self) -> &mut ObjectMeta;
 
     /// The `apiVersion` of objects of this kind: `group/version`, or the version alone in the core group.
-    #[inline]
     fn api_version(dt: &Self::DynamicType) -> Cow<'_, str> {
         api_version_from_group_version(Self::group(dt), Self::version(dt))
     }
@@ -72,7 +71,6 @@ pub trait Resource {
     ///
     /// Characters that are not allowed in a path segment are percent-encoded. Every method of [`Request`](crate::Request)
     /// rejects a namespace that is unsafe even if encoded (empty, `..`, one with a slash).
-    #[inline]
     fn url_path(dt: &Self::DynamicType, namespace: Option<&str>) -> String {
         let (group, version, plural) = (Self::group(dt), Self::version(dt), Self::plural(dt));
         let mut path = String::from(if group.is_empty() { "/api" } else { "/apis" });
@@ -88,7 +86,6 @@ pub trait Resource {
     }
 
     /// A reference to this object, as in events. Fields that the object lacks are absent.
-    #[inline]
     fn object_ref(&self, dt: &Self::DynamicType) -> ObjectReference {
         let meta = self.meta();
         ObjectReference {
@@ -105,7 +102,6 @@ pub trait Resource {
     /// An owner reference that makes this object the controller of the object that holds it.
     ///
     /// An object has at most one controller. `None` if the object has no name or uid, that is before it is stored.
-    #[inline]
     fn controller_owner_ref(&self, dt: &Self::DynamicType) -> Option<OwnerReference> {
         self.owner_ref(dt).map(|owner| OwnerReference { controller: Some(true), ..owner })
     }
@@ -116,7 +112,6 @@ pub trait Resource {
     /// the dependent.
     ///
     /// `None` if the object has no name or uid, that is before it is stored.
-    #[inline]
     fn owner_ref(&self, dt: &Self::DynamicType) -> Option<OwnerReference> {
         let meta = self.meta();
         Some(OwnerReference {
@@ -138,7 +133,6 @@ pub trait Resource {
     /// assert_eq!(pod.api_version_and_kind(), Some(("v1", "Pod")));
     /// assert_eq!(Pod::default().api_version_and_kind(), None);
     /// ```
-    #[inline]
     fn api_version_and_kind(&self) -> Option<(&str, &str)> {
         None
     }
@@ -146,7 +140,6 @@ pub trait Resource {
     /// Whether clients request metadata only for this type.
     ///
     /// True only for [`PartialObjectMeta`](crate::PartialObjectMeta).
-    #[inline]
     fn metadata_api() -> bool {
         false
     }
@@ -195,7 +188,6 @@ where
 /// assert_eq!(join("apps".into(), "v1".into()), "apps/v1");
 /// assert_eq!(join("".into(), "v1".into()), "v1");
 /// ```
-#[inline]
 pub fn api_version_from_group_version<'a>(group: Cow<'a, str>, version: Cow<'a, str>) -> Cow<'a, str> {
     if group.is_empty() {
         return version;

@@ -24,7 +24,6 @@ impl<'de> Deserialize<'de> for StatusCause {
 }
 
 impl Status {
-    #[inline]
     fn read(fields: &Fields<'_>) -> Self {
         Self {
             status: fields.get("status"),
@@ -38,7 +37,6 @@ impl Status {
 }
 
 impl StatusDetails {
-    #[inline]
     fn read(fields: &Fields<'_>) -> Self {
         Self {
             name: fields.get("name"),
@@ -52,7 +50,6 @@ impl StatusDetails {
 }
 
 impl StatusCause {
-    #[inline]
     fn read(fields: &Fields<'_>) -> Self {
         Self { reason: fields.get("reason"), message: fields.get("message"), field: fields.get("field") }
     }

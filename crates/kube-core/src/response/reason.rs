@@ -81,7 +81,6 @@ pub const STORAGE_READ_ERROR: &str = "StorageReadError";
 /// assert!(is_known("NotFound") && is_known(""));
 /// assert!(!is_known("Teapot"));
 /// ```
-#[inline]
 pub fn is_known(reason: &str) -> bool {
     [
         UNKNOWN,

@@ -59,13 +59,11 @@ pub struct Status {
 
 impl Status {
     /// A success without code and message.
-    #[inline]
     pub fn success() -> Self {
         Self { status: Some(StatusSummary::Success), ..Self::default() }
     }
 
     /// A failure with a human-readable message and a machine-readable [`reason`].
-    #[inline]
     pub fn failure(message: &str, reason: &str) -> Self {
         Self {
             status: Some(StatusSummary::Failure),
@@ -76,70 +74,59 @@ impl Status {
     }
 
     /// Boxes the status, as errors hold it.
-    #[inline]
     pub fn boxed(self) -> Box<Self> {
         Box::new(self)
     }
 
     /// Sets the HTTP status code, which is not checked against the reason.
-    #[inline]
     pub fn with_code(mut self, code: u16) -> Self {
         self.code = code;
         self
     }
 
     /// Sets the details, replacing earlier ones.
-    #[inline]
     pub fn with_details(mut self, details: StatusDetails) -> Self {
         self.details = Some(details);
         self
     }
 
     /// Whether the status is `Success`; false if it is absent.
-    #[inline]
     pub fn is_success(&self) -> bool {
         self.status == Some(StatusSummary::Success)
     }
 
     /// Whether the status is `Failure`; false if it is absent, even with a code of 400 or more.
-    #[inline]
     pub fn is_failure(&self) -> bool {
         self.status == Some(StatusSummary::Failure)
     }
 
     /// Whether the object or kind does not exist: reason `NotFound`, or code 404 without a known reason.
-    #[inline]
     pub fn is_not_found(&self) -> bool {
         self.has_reason(reason::NOT_FOUND, 404)
     }
 
     /// Whether an object of the same name exists: reason `AlreadyExists`. The code 409 alone is ambiguous.
-    #[inline]
     pub fn is_already_exists(&self) -> bool {
         self.reason == reason::ALREADY_EXISTS
     }
 
     /// Whether the object changed since it was read, or another manager owns a field: reason `Conflict`, or code 409
     /// without a known reason.
-    #[inline]
     pub fn is_conflict(&self) -> bool {
         self.has_reason(reason::CONFLICT, 409)
     }
 
     /// Whether the caller may not do this: reason `Forbidden`, or code 403 without a known reason.
-    #[inline]
     pub fn is_forbidden(&self) -> bool {
         self.has_reason(reason::FORBIDDEN, 403)
     }
 
     /// Whether the object or the parameters are invalid: reason `Invalid`, or code 422 without a known reason.
-    #[inline]
     pub fn is_invalid(&self) -> bool {
         self.has_reason(reason::INVALID, 422)
     }
 
     /// Compares the reason, and the code only if the reason is unknown.
-    #[inline]
     fn has_reason(&self, expected: &str, code: u16) -> bool {
         self.reason == expected
             || (self.code == code && (self.reason == reason::UNKNOWN || !reason::is_known(&self.reason)))
@@ -147,7 +134,6 @@ impl Status {
 }
 
 impl fmt::Display for Status {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let summary = match self.status {
             Some(StatusSummary::Success) => "success",
@@ -245,13 +231,11 @@ pub struct StatusCause {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-#[inline]
 fn is_zero_u16(n: &u16) -> bool {
     *n == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-#[inline]
 fn is_zero_u32(n: &u32) -> bool {
     *n == 0
 }

@@ -12,7 +12,6 @@ use super::{
 };
 
 /// Narrows `node` to the values that `other` allows too. The description of `node` has precedence.
-#[inline]
 pub(super) fn intersect(node: &mut Node, mut other: Node) {
     match (node_type(node), node_type(&other)) {
         (None, _) => {
@@ -48,7 +47,6 @@ pub(super) fn intersect(node: &mut Node, mut other: Node) {
 }
 
 /// The type of `other`, if it allows fewer values than that of `node`.
-#[inline]
 fn narrower(node: &NodeType, other: NodeType) -> Option<NodeType> {
     let is = |node_type: &NodeType, name: &str| *node_type == NodeType::Type(name.to_owned());
     let narrows = match node {
@@ -59,7 +57,6 @@ fn narrower(node: &NodeType, other: NodeType) -> Option<NodeType> {
     narrows.then_some(other)
 }
 
-#[inline]
 fn intersect_keyword(node: &mut Node, key: String, value: Value) {
     let Some(own) = node.get_mut(&key) else {
         node.insert(key, value);
@@ -91,7 +88,6 @@ fn intersect_keyword(node: &mut Node, key: String, value: Value) {
     }
 }
 
-#[inline]
 pub(super) fn append_new(own: &mut Vec<Value>, values: Vec<Value>) {
     for value in values {
         if !own.contains(&value) {
@@ -101,7 +97,6 @@ pub(super) fn append_new(own: &mut Vec<Value>, values: Vec<Value>) {
 }
 
 /// The node that allows the values of `a` and of `b`, as far as a structural schema can express that outside of `anyOf`.
-#[inline]
 pub(super) fn union(a: &Node, b: &Node) -> Node {
     let mut node = Node::new();
     let node_type = union_type(node_type(a), node_type(b));
@@ -145,7 +140,6 @@ pub(super) fn union(a: &Node, b: &Node) -> Node {
 
 /// Removes from `node`, the union of `a` and `b`, the defaults of fields that only `a` has: a server would apply them to
 /// values of `b`. If `b` allows arbitrary fields, the defaults below such a field are removed too.
-#[inline]
 fn remove_defaults_of_one_side(node: &mut Node, a: &Node, b: &Node) {
     let open = flag(b, OPEN) || b.contains_key("additionalProperties");
     let Some(Value::Object(fields)) = node.get_mut("properties") else { return };
@@ -160,7 +154,6 @@ fn remove_defaults_of_one_side(node: &mut Node, a: &Node, b: &Node) {
     }
 }
 
-#[inline]
 fn remove_all_defaults(node: &mut Node) {
     node.remove("default");
     for (key, value) in node {
@@ -174,7 +167,6 @@ fn remove_all_defaults(node: &mut Node) {
     }
 }
 
-#[inline]
 fn union_type(a: Option<NodeType>, b: Option<NodeType>) -> NodeType {
     let (Some(a), Some(b)) = (a, b) else { return NodeType::Any };
     if a == b {
@@ -193,7 +185,6 @@ fn union_type(a: Option<NodeType>, b: Option<NodeType>) -> NodeType {
     }
 }
 
-#[inline]
 fn union_keyword(node: &mut Node, key: &str, a: &Value, b: Option<&Value>) {
     let both = match (key, a, b) {
         ("properties", Value::Object(a), Some(Value::Object(b))) => {

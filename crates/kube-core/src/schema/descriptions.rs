@@ -9,7 +9,6 @@ use super::node::{Node, property, required};
 pub(super) const ALTERNATIVES: &str = "alternatives";
 
 /// Removes and returns the description of every branch.
-#[inline]
 pub(super) fn take_descriptions(branches: &mut [Node]) -> Vec<Option<String>> {
     branches
         .iter_mut()
@@ -24,7 +23,6 @@ pub(super) fn take_descriptions(branches: &mut [Node]) -> Vec<Option<String>> {
 }
 
 /// Adds the descriptions of the `branches` to `merged`, their union.
-#[inline]
 pub(super) fn put_descriptions(
     merged: &mut Node,
     branches: &[Node],
@@ -58,7 +56,6 @@ pub(super) fn put_descriptions(
 }
 
 /// Appends the descriptions of the branches to the description of the node.
-#[inline]
 pub(super) fn render_alternatives(node: &mut Node) {
     let Some(Value::Array(items)) = node.remove(ALTERNATIVES) else { return };
     let items: Vec<_> = items.iter().filter_map(Value::as_str).collect();
@@ -70,12 +67,10 @@ pub(super) fn render_alternatives(node: &mut Node) {
     node.insert("description".into(), description.into());
 }
 
-#[inline]
 fn field<'a>(node: &'a mut Node, name: &str) -> Option<&'a mut Node> {
     node.get_mut("properties")?.get_mut(name)?.as_object_mut()
 }
 
-#[inline]
 fn item(label: Option<String>, text: &str) -> Value {
     let text = text.replace('\n', "\n  ").replace("\n  \n", "\n\n");
     match label {
@@ -86,7 +81,6 @@ fn item(label: Option<String>, text: &str) -> Value {
 }
 
 /// The name of a branch: its tag, its only text, or its only field.
-#[inline]
 fn label(branch: &Node, tag: Option<&str>) -> Option<String> {
     let values = match tag {
         Some(tag) => property(branch, tag)?,
@@ -100,7 +94,6 @@ fn label(branch: &Node, tag: Option<&str>) -> Option<String> {
 }
 
 /// The name of the only field of a branch, if it is required: an externally tagged variant.
-#[inline]
 fn only_field(branch: &Node) -> Option<&str> {
     let mut names = required(branch);
     let name = names.next().filter(|_| names.next().is_none())?;

@@ -20,7 +20,6 @@ use super::node::{Node, RULES, property};
 /// flattenable(&mut schema);
 /// assert_eq!(schema.pointer("/anyOf/0/properties/tag"), Some(&true.into()));
 /// ```
-#[inline]
 pub fn flattenable(schema: &mut Schema) {
     let node = schema.ensure_object();
     let fields = node.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -56,7 +55,6 @@ pub fn flattenable(schema: &mut Schema) {
 /// assert_eq!(schema.pointer("/properties/tag/default"), None);
 /// assert_eq!(schema.pointer("/properties/own/default"), Some(&1.into()));
 /// ```
-#[inline]
 pub fn flattened_option(schema: &mut Schema, part: &Schema) {
     let Some(part) = part.as_object() else { return };
     let fields = schema.get_mut("properties").and_then(Value::as_object_mut);

@@ -15,7 +15,6 @@ use super::{
 };
 
 /// Merges the (already rewritten) `branches` of the keyword `key` into `node`.
-#[inline]
 pub(super) fn hoist(node: &mut Node, key: &str, branches: Vec<Node>) {
     let (nulls, mut branches): (Vec<Node>, Vec<Node>) = branches.into_iter().partition(is_null_only);
     branches.dedup();
@@ -52,7 +51,6 @@ pub(super) fn hoist(node: &mut Node, key: &str, branches: Vec<Node>) {
 }
 
 /// The value validations of `branch` that `merged` does not have.
-#[inline]
 pub(super) fn residue(branch: &Node, merged: &Node) -> Node {
     let mut rest = Node::new();
     if node_type(merged) == Some(NodeType::Any) {
@@ -102,7 +100,6 @@ pub(super) fn residue(branch: &Node, merged: &Node) -> Node {
 }
 
 /// Adds the residues of the branches, unless they restrict nothing.
-#[inline]
 fn constrain(node: &mut Node, key: &str, mut residues: Vec<Node>) {
     residues.dedup();
     let listed = residues.iter().all(|residue| residue.len() == 1 && residue.contains_key("enum"));
@@ -117,14 +114,12 @@ fn constrain(node: &mut Node, key: &str, mut residues: Vec<Node>) {
     }
 }
 
-#[inline]
 fn pairwise(branches: &[Node], holds: impl Fn(&Node, &Node) -> bool) -> bool {
     branches.iter().enumerate().all(|(i, a)| branches[i + 1..].iter().all(|b| holds(a, b)))
 }
 
 /// Removes the defaults of fields of `node` that only some of the `branches` have: a server applies a default to the values
 /// of every branch.
-#[inline]
 fn remove_partial_defaults(node: &mut Node, branches: &[Node]) {
     let Some(Value::Object(fields)) = node.get_mut("properties") else { return };
     for (name, field) in fields {
@@ -136,7 +131,6 @@ fn remove_partial_defaults(node: &mut Node, branches: &[Node]) {
 }
 
 /// The field that distinguishes all `branches`: each requires it, with disjoint strings.
-#[inline]
 fn discriminator(branches: &[Node]) -> Option<&str> {
     let text = |branch, name| {
         let values = property(branch, name)?.get("enum")?.as_array()?;
@@ -154,7 +148,6 @@ fn discriminator(branches: &[Node]) -> Option<&str> {
 }
 
 /// Whether the residues of `a` and `b` still exclude each other: by a tag, by their values, or by a field of only one.
-#[inline]
 fn disjoint(a: &Node, b: &Node) -> bool {
     different_values(a, b) || required(a).any(|name| {
         required(b).any(|other| other == name)
@@ -164,7 +157,6 @@ fn disjoint(a: &Node, b: &Node) -> bool {
             && required(b).any(|name| property(a, name).is_none()))
 }
 
-#[inline]
 fn different_values(a: &Node, b: &Node) -> bool {
     match (a.get("enum"), b.get("enum")) {
         (Some(Value::Array(a)), Some(Value::Array(b))) => !a.iter().any(|value| b.contains(value)),

@@ -34,7 +34,6 @@ impl<T: JsonSchema + ?Sized> JsonSchema for Root<T> {
 }
 
 /// Adds the missing keywords to the definitions of these types in a document of [`Root`].
-#[inline]
 pub(super) fn complete_definitions(document: &mut Schema) {
     let string_or_number = json!({ "nullable": false });
     let any_fields = json!({ OPEN: true });

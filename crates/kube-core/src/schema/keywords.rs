@@ -35,7 +35,6 @@ const RUST_FORMATS: &[&str] =
 const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
 /// The node of `schema` with normalized keywords; subschemas are unchanged.
-#[inline]
 pub(super) fn normalize(schema: Value) -> Node {
     let Value::Object(mut node) = schema else { return Node::new() };
     if let Some(value) = node.remove("const") {
@@ -57,13 +56,11 @@ pub(super) fn normalize(schema: Value) -> Node {
     node
 }
 
-#[inline]
 fn is_supported(key: &str) -> bool {
     STRUCTURAL.contains(&key) || VALIDATIONS.contains(&key) || key.starts_with("x-kubernetes-")
 }
 
 /// Tuples: `prefixItems` or an array of `items` become one schema for all positions.
-#[inline]
 fn tuple_to_items(node: &mut Node) {
     let mut positions = match node.remove("prefixItems") {
         Some(Value::Array(positions)) => positions,
@@ -90,7 +87,6 @@ fn tuple_to_items(node: &mut Node) {
 }
 
 /// Maps with key patterns: servers support maps with arbitrary keys only.
-#[inline]
 fn patterns_to_additional(node: &mut Node) {
     if let Some(open) = node.remove("unevaluatedProperties") {
         node.entry("additionalProperties").or_insert(open);
@@ -107,7 +103,6 @@ fn patterns_to_additional(node: &mut Node) {
 
 /// `minimum: 3, exclusiveMinimum: true` of older drafts becomes `exclusiveMinimum: 3` of newer ones, so that every keyword has a
 /// meaning by itself. [`bounds_for_servers`] converts it back.
-#[inline]
 fn bounds_to_numbers(node: &mut Node) {
     for (exclusive, bound) in BOUNDS {
         match node.get(exclusive) {
@@ -124,7 +119,6 @@ fn bounds_to_numbers(node: &mut Node) {
 const BOUNDS: [(&str, &str); 2] = [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")];
 
 /// Servers expect a bound and a flag whether it is exclusive: of two bounds the narrower one stays.
-#[inline]
 pub(super) fn bounds_for_servers(node: &mut Node) {
     for (exclusive, bound) in BOUNDS {
         let Some(Value::Number(limit)) = node.get(exclusive).cloned() else { continue };
@@ -142,7 +136,6 @@ pub(super) fn bounds_for_servers(node: &mut Node) {
     }
 }
 
-#[inline]
 fn types_to_type(node: &mut Node) {
     let mut types: Vec<String> = match node.remove("type") {
         Some(Value::String(one)) => vec![one],
@@ -175,7 +168,6 @@ fn types_to_type(node: &mut Node) {
 }
 
 /// Servers reject `null` for any `enum`, even one that lists it: `nullable` alone allows it here.
-#[inline]
 fn null_out_of_enum(node: &mut Node) {
     if is_null_only(node) {
         node.insert("nullable".into(), true.into());
@@ -191,7 +183,6 @@ fn null_out_of_enum(node: &mut Node) {
 
 /// Formats that servers do not know or interpret differently: those of Rust's integers become bounds and a known format,
 /// base64 becomes a pattern.
-#[inline]
 fn normalize_format(node: &mut Node) {
     let Some(format) = node.get("format").and_then(Value::as_str) else { return };
     let known = match format {

@@ -17,7 +17,6 @@ pub(super) struct MisplacedStrategy {
 }
 
 /// Removes `granular` from a value of any type, which is the default there and needs the type `object`.
-#[inline]
 pub(super) fn drop_default(node: &mut Node) {
     if !node.contains_key("type")
         && node.get("x-kubernetes-map-type").is_some_and(|merge| merge == "granular")
@@ -27,7 +26,6 @@ pub(super) fn drop_default(node: &mut Node) {
 }
 
 /// The first strategy in a structural schema that servers reject. Recursive, like the schema.
-#[inline]
 pub(super) fn find_misplaced(schema: &Value, path: &str) -> Option<MisplacedStrategy> {
     let node = schema.as_object()?;
     let found = node.get("type").and_then(Value::as_str);

@@ -28,31 +28,26 @@ pub(super) const VALIDATIONS: &[&str] = &[
 ];
 
 /// Whether `null` is the only value of `node`.
-#[inline]
 pub(super) fn is_null_only(node: &Node) -> bool {
     node.get("enum").and_then(Value::as_array).is_some_and(|values| values.iter().all(Value::is_null))
 }
 
 /// Whether the key is `true`.
-#[inline]
 pub(super) fn flag(node: &Node, key: &str) -> bool {
     node.get(key) == Some(&Value::Bool(true))
 }
 
 /// The fields that the node requires.
-#[inline]
 pub(super) fn required(node: &Node) -> impl Iterator<Item = &str> {
     node.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// A field of the node.
-#[inline]
 pub(super) fn property<'a>(node: &'a Node, name: &str) -> Option<&'a Node> {
     node.get("properties")?.get(name)?.as_object()
 }
 
 /// Adds a condition as an item of `allOf`, because the keyword itself is taken.
-#[inline]
 pub(super) fn add_condition(node: &mut Node, condition: Value) {
     if let Value::Array(all) = node.entry("allOf").or_insert(json!([]))
         && !all.contains(&condition)
@@ -71,7 +66,6 @@ pub(super) enum NodeType {
 }
 
 /// The type of `node`, `None` if it has none yet.
-#[inline]
 pub(super) fn node_type(node: &Node) -> Option<NodeType> {
     if flag(node, INT_OR_STRING) {
         return Some(NodeType::IntOrString);
@@ -84,7 +78,6 @@ pub(super) fn node_type(node: &Node) -> Option<NodeType> {
 }
 
 /// The type that the keywords of a node without a type imply.
-#[inline]
 pub(super) fn inferred_type(node: &Node) -> Option<NodeType> {
     let type_of_values = node.get("enum").and_then(Value::as_array).and_then(|values| common_type(values));
     let has = |keys: &[&str]| keys.iter().any(|key| node.contains_key(*key));
@@ -97,7 +90,6 @@ pub(super) fn inferred_type(node: &Node) -> Option<NodeType> {
     Some(NodeType::Type(name.into()))
 }
 
-#[inline]
 fn common_type(values: &[Value]) -> Option<&'static str> {
     let name = |value: &Value| match value {
         Value::Bool(_) => Some("boolean"),
@@ -112,7 +104,6 @@ fn common_type(values: &[Value]) -> Option<&'static str> {
     values.iter().all(|value| name(value) == Some(first)).then_some(first)
 }
 
-#[inline]
 pub(super) fn set_type(node: &mut Node, node_type: NodeType) {
     match node_type {
         NodeType::Type(name) => node.insert("type".into(), name.into()),

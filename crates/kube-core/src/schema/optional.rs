@@ -27,7 +27,6 @@ use super::node::{INT_OR_STRING, Node, add_condition, flag, is_null_only};
 pub struct OptionalEnum;
 
 impl Transform for OptionalEnum {
-    #[inline]
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         let Some(node) = schema.as_object_mut() else { return };
@@ -66,7 +65,6 @@ impl Transform for OptionalEnum {
 pub struct OptionalIntOrString;
 
 impl Transform for OptionalIntOrString {
-    #[inline]
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         let Some(node) = schema.as_object_mut() else { return };
@@ -87,7 +85,6 @@ impl Transform for OptionalIntOrString {
 }
 
 /// Moves the `enum` of a nullable node into `allOf`, where servers do not check it for `null`.
-#[inline]
 pub(super) fn enum_beside_null(node: &mut Node) {
     let Some(Value::Array(mut values)) = node.remove("enum") else { return };
     values.retain(|value| !value.is_null());
@@ -95,7 +92,6 @@ pub(super) fn enum_beside_null(node: &mut Node) {
 }
 
 /// Replaces `anyOf`/`oneOf` of null and one schema that matches `applies` by that schema, nullable. The outer description stays.
-#[inline]
 fn unwrap_optional(node: &mut Node, applies: impl Fn(&Node) -> bool) {
     for key in ["anyOf", "oneOf"] {
         let Some(Value::Array(branches)) = node.get(key) else { continue };
@@ -114,7 +110,6 @@ fn unwrap_optional(node: &mut Node, applies: impl Fn(&Node) -> bool) {
     }
 }
 
-#[inline]
 fn is_null(node: &Node) -> bool {
     is_null_only(node)
         || node.get("const").is_some_and(Value::is_null)

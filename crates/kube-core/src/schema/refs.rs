@@ -5,13 +5,11 @@ use serde_json::Value;
 use super::node::Node;
 
 /// The target of a `$ref` into `root`.
-#[inline]
 pub(super) fn resolve<'a>(root: &'a Value, target: &str) -> Option<&'a Value> {
     target.strip_prefix('#').and_then(|pointer| root.pointer(pointer))
 }
 
 /// Whether a schema contains a reference to `target`, at any depth.
-#[inline]
 pub(super) fn reaches(root: &Value, schema: &Value, target: &str) -> bool {
     Reachability { root, target, seen: Vec::new() }.reaches(schema)
 }
@@ -23,7 +21,6 @@ struct Reachability<'a> {
 }
 
 impl<'a> Reachability<'a> {
-    #[inline]
     fn reaches(&mut self, schema: &'a Value) -> bool {
         match schema {
             Value::Object(node) => {
@@ -35,7 +32,6 @@ impl<'a> Reachability<'a> {
         }
     }
 
-    #[inline]
     fn follow(&mut self, next: &'a str) -> bool {
         if next == self.target {
             return true;
@@ -57,7 +53,6 @@ pub(super) struct Recursion {
 }
 
 /// The first recursion in a schema document, by alphabetical order of the fields.
-#[inline]
 pub(super) fn find_recursion(root: &Value) -> Option<Recursion> {
     RecursionSearch { root, enclosing: vec!["#"] }.value(root, "")
 }
@@ -69,13 +64,11 @@ struct RecursionSearch<'a> {
 }
 
 impl<'a> RecursionSearch<'a> {
-    #[inline]
     fn value(&mut self, schema: &'a Value, path: &str) -> Option<Recursion> {
         let node = schema.as_object()?;
         self.reference(node, path).or_else(|| self.children(node, path))
     }
 
-    #[inline]
     fn reference(&mut self, node: &'a Node, path: &str) -> Option<Recursion> {
         let target = node.get("$ref")?.as_str()?;
         let definition = resolve(self.root, target)?;
@@ -89,7 +82,6 @@ impl<'a> RecursionSearch<'a> {
         found
     }
 
-    #[inline]
     fn children(&mut self, node: &'a Node, path: &str) -> Option<Recursion> {
         node.iter().find_map(|(key, value)| match (key.as_str(), value) {
             ("properties", Value::Object(properties)) => {

@@ -22,7 +22,6 @@ pub(super) struct Rewriter {
 
 impl Rewriter {
     /// The structural form of a complete schema: a root, a property, an item.
-    #[inline]
     pub(super) fn node(&self, schema: Value) -> Node {
         let mut node = self.branch(schema);
         if let (None, Some(node_type)) = (node_type(&node), inferred_type(&node)) {
@@ -33,7 +32,6 @@ impl Rewriter {
     }
 
     /// The same for a schema that is combined with another one: its type may be missing.
-    #[inline]
     fn branch(&self, schema: Value) -> Node {
         let mut node = normalize(schema);
         let target = node.remove("$ref");
@@ -59,7 +57,6 @@ impl Rewriter {
         node
     }
 
-    #[inline]
     fn children(&self, node: &mut Node) {
         if let Some(Value::Object(properties)) = node.get_mut("properties") {
             for value in properties.values_mut() {
@@ -74,7 +71,6 @@ impl Rewriter {
     }
 
     /// The target of a `$ref`. A recursive occurrence of a type becomes an open node.
-    #[inline]
     fn resolve(&self, target: &str) -> Node {
         match refs::resolve(&self.root, target) {
             Some(definition) if target != "#" && !refs::reaches(&self.root, definition, target) => {
@@ -93,12 +89,10 @@ impl Rewriter {
     }
 }
 
-#[inline]
 fn take_alternatives(node: &mut Node) -> Vec<(&'static str, Vec<Value>)> {
     ["oneOf", "anyOf"].map(|key| (key, take_array(node, key))).into()
 }
 
-#[inline]
 fn take_array(node: &mut Node, key: &str) -> Vec<Value> {
     match node.remove(key) {
         Some(Value::Array(values)) => values,
@@ -107,7 +101,6 @@ fn take_array(node: &mut Node, key: &str) -> Vec<Value> {
 }
 
 /// Keeps a `not` with value validations only: `type` is not allowed inside, and without it the meaning would change.
-#[inline]
 fn exclude(node: &mut Node, not: Node, original: &Value) {
     let plain = original.as_object().is_some_and(|original| {
         original.keys().all(|key| key == "required" || key == "const" || VALIDATIONS.contains(&key.as_str()))
@@ -119,7 +112,6 @@ fn exclude(node: &mut Node, not: Node, original: &Value) {
 }
 
 /// Gives a complete node what servers require: a type, and either fields or a map.
-#[inline]
 fn complete(node: &mut Node) {
     descriptions::render_alternatives(node);
     merge_strategy::drop_default(node);
@@ -153,7 +145,6 @@ fn complete(node: &mut Node) {
     node.retain(|key, value| !(matches!(key.as_str(), "required" | "properties" | RULES) && is_empty(value)));
 }
 
-#[inline]
 fn is_empty(value: &Value) -> bool {
     value.as_array().is_some_and(Vec::is_empty) || value.as_object().is_some_and(Node::is_empty)
 }

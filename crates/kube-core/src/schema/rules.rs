@@ -12,7 +12,6 @@ use super::{
 use crate::property_name::escape_property;
 
 /// Removes and returns the rules of every branch.
-#[inline]
 pub(super) fn take_rules(branches: &mut [Node]) -> Vec<Vec<Value>> {
     let rules = branches.iter_mut().map(|branch| match branch.remove(RULES) {
         Some(Value::Array(rules)) => rules,
@@ -23,7 +22,6 @@ pub(super) fn take_rules(branches: &mut [Node]) -> Vec<Vec<Value>> {
 
 /// Adds the rules of the `branches` of `node` to `merged`, their union. If that is no object, no condition can distinguish the
 /// branches, and the rules are dropped, like all validations of an open node.
-#[inline]
 pub(super) fn put_rules(
     node: &Node,
     merged: &mut Node,
@@ -49,7 +47,6 @@ pub(super) fn put_rules(
 }
 
 /// Removes the rules of `node` that also belong to a branch: they apply to values of that branch only.
-#[inline]
 pub(super) fn remove_branch_rules(node: &mut Node, rules: &[Vec<Value>]) {
     if let Some(Value::Array(own)) = node.get_mut(RULES) {
         own.retain(|rule| !rules.iter().any(|of_branch| of_branch.contains(rule)));
@@ -73,7 +70,6 @@ enum Mismatch {
 
 impl Mismatch {
     /// The CEL expression for the variable `value`.
-    #[inline]
     fn expression(&self, value: &str) -> String {
         let has = |fields: &[String]| {
             fields.iter().map(|field| format!("has({value}.{field})")).collect::<Vec<_>>()
@@ -91,7 +87,6 @@ impl Mismatch {
 }
 
 impl NoMatch {
-    #[inline]
     fn of(n: usize, branches: &[Node], tag: Option<&str>, nodes: &[&Node]) -> Option<Self> {
         let branch = &branches[n];
         if let Some(tag) = tag {
@@ -120,7 +115,6 @@ impl NoMatch {
     }
 
     /// The rule, restricted to values that match this branch. For a rule about changes the old value must match too.
-    #[inline]
     fn guard(&self, rule: &Value) -> Option<Value> {
         let mut rule = rule.clone();
         let (expression, about_changes) = strip_comments(rule.get("rule")?.as_str()?);
@@ -140,7 +134,6 @@ impl NoMatch {
 }
 
 /// The fields that distinguish `branch`: required in it, but not in all branches.
-#[inline]
 fn distinguishing_fields(branch: &Node, branches: &[Node], nodes: &[&Node]) -> Vec<String> {
     required(branch)
         .filter(|name| branches.iter().any(|other| !required(other).any(|required| required == *name)))
@@ -148,7 +141,6 @@ fn distinguishing_fields(branch: &Node, branches: &[Node], nodes: &[&Node]) -> V
         .collect()
 }
 
-#[inline]
 fn field_names(node: &Node) -> impl Iterator<Item = &str> {
     node.get("properties")
         .and_then(Value::as_object)
@@ -157,14 +149,12 @@ fn field_names(node: &Node) -> impl Iterator<Item = &str> {
 }
 
 /// The escaped name of a field in CEL, if CEL can access the field: only fields with a type can be accessed.
-#[inline]
 fn accessible_field(nodes: &[&Node], name: &str) -> Option<String> {
     let typed = |field: &Node| field.contains_key("type") || flag(field, INT_OR_STRING);
     let accessible = nodes.iter().filter_map(|node| property(node, name)).any(typed);
     accessible.then(|| escape_property(name)).flatten().map(Cow::into_owned)
 }
 
-#[inline]
 fn quote(text: &str) -> String {
     if text.chars().all(|c| !c.is_control() && c != '\'' && c != '\\') {
         format!("'{text}'")
@@ -174,7 +164,6 @@ fn quote(text: &str) -> String {
 }
 
 /// The expression without comments, which would swallow appended code, and whether it uses `oldSelf`.
-#[inline]
 fn strip_comments(expression: &str) -> (String, bool) {
     let (mut code, mut old_self, mut rest) = (String::new(), false, expression);
     while let Some(first) = rest.chars().next() {
@@ -199,7 +188,6 @@ fn strip_comments(expression: &str) -> (String, bool) {
 }
 
 /// The length of the string literal at the start.
-#[inline]
 fn literal_len(text: &str, raw: bool) -> usize {
     let quote = &text[..1];
     let quote = if text.starts_with(&quote.repeat(3)) { quote.repeat(3) } else { quote.to_owned() };

@@ -45,7 +45,6 @@ use super::{
 pub struct StructuralSchemaRewriter;
 
 impl Transform for StructuralSchemaRewriter {
-    #[inline]
     fn transform(&mut self, schema: &mut Schema) {
         let rewriter = Rewriter { root: std::mem::take(schema).to_value() };
         *schema = rewriter.node(rewriter.root.clone()).into();
@@ -57,7 +56,6 @@ impl Transform for StructuralSchemaRewriter {
 struct EachNode(fn(&mut Node));
 
 impl Transform for EachNode {
-    #[inline]
     fn transform(&mut self, schema: &mut Schema) {
         transform_subschemas(self, schema);
         if let Some(node) = schema.as_object_mut() {
@@ -99,7 +97,6 @@ pub fn structural_schema<T: JsonSchema + ?Sized>() -> Result<JSONSchemaProps, Sc
     structural(generator().into_root_schema_for::<k8s_types::Root<T>>(), &T::schema_name())
 }
 
-#[inline]
 fn generator() -> SchemaGenerator {
     // These settings already turn null types into `nullable`.
     let settings = SchemaSettings::openapi3().with(|settings| {
@@ -117,7 +114,6 @@ fn generator() -> SchemaGenerator {
 #[must_use]
 #[track_caller]
 pub fn expect_structural_schema<T: JsonSchema + ?Sized>() -> JSONSchemaProps {
-    #[inline]
     fn checked(schema: Result<JSONSchemaProps, SchemaError>) -> JSONSchemaProps {
         schema.unwrap_or_else(|error| panic!("{error}"))
     }
@@ -127,7 +123,6 @@ pub fn expect_structural_schema<T: JsonSchema + ?Sized>() -> JSONSchemaProps {
 /// The schema of a derived kind, of a spec and perhaps a status.
 #[doc(hidden)]
 #[must_use]
-#[inline]
 pub fn object_schema(description: &str, spec: Schema, status: Option<Schema>) -> Schema {
     let mut properties = Node::new();
     properties.insert("spec".to_owned(), spec.to_value());
@@ -143,7 +138,6 @@ pub fn object_schema(description: &str, spec: Schema, status: Option<Schema>) ->
 }
 
 /// The structural schema of the type with this name. Separate from the type, so that it is compiled once.
-#[inline]
 fn structural(mut schema: Schema, root: &str) -> Result<JSONSchemaProps, SchemaError> {
     k8s_types::complete_definitions(&mut schema);
     if let Some(Recursion { target, path }) = refs::find_recursion(schema.as_value()) {

@@ -51,7 +51,6 @@ impl Request {
     /// # Errors
     ///
     /// [`Error::Validation`] for an unsafe name (see [`Request`]) or an invalid field manager.
-    #[inline]
     pub fn evict(&self, name: &str, ep: &EvictParams) -> Result<http::Request<Vec<u8>>, Error> {
         let draft =
             self.on_subresource(Method::POST, name, "eviction")?.query(query::post(&ep.post_options)?);

@@ -51,7 +51,6 @@ pub struct LogParams {
 
 impl LogParams {
     /// The parameters as a query, validated by the rules of the server.
-    #[inline]
     pub(crate) fn query(&self) -> Result<Query, Error> {
         for (name, value, minimum) in [
             ("limit_bytes", self.limit_bytes, 1),
@@ -86,7 +85,6 @@ impl Request {
     ///
     /// [`Error::Validation`] for numbers below their minimum, for both `since_seconds` and `since_time`, and for an unsafe name
     /// (see [`Request`]).
-    #[inline]
     pub fn logs(&self, name: &str, lp: &LogParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_subresource(Method::GET, name, "log")?.query(lp.query()?).accept("*/*").empty()
     }

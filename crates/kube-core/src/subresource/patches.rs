@@ -21,7 +21,6 @@ impl Request {
     /// assert_eq!(nodes.uncordon("n1")?.body(), br#"{"spec":{"unschedulable":false}}"#);
     /// # Ok::<(), kube_core::request::Error>(())
     /// ```
-    #[inline]
     pub fn cordon(&self, name: &str) -> Result<http::Request<Vec<u8>>, Error> {
         self.set_unschedulable(name, true)
     }
@@ -31,12 +30,10 @@ impl Request {
     /// # Errors
     ///
     /// As [`cordon`](Self::cordon).
-    #[inline]
     pub fn uncordon(&self, name: &str) -> Result<http::Request<Vec<u8>>, Error> {
         self.set_unschedulable(name, false)
     }
 
-    #[inline]
     fn set_unschedulable(&self, name: &str, value: bool) -> Result<http::Request<Vec<u8>>, Error> {
         let patch = Patch::Merge(serde_json::json!({ "spec": { "unschedulable": value } }));
         self.patch(name, &PatchParams::default(), &patch)
@@ -58,12 +55,10 @@ impl Request {
     /// assert!(String::from_utf8_lossy(request.body()).contains("kubectl.kubernetes.io/restartedAt"));
     /// # Ok::<(), kube_core::request::Error>(())
     /// ```
-    #[inline]
     pub fn restart(&self, name: &str) -> Result<http::Request<Vec<u8>>, Error> {
         self.restart_at(name, Timestamp::now())
     }
 
-    #[inline]
     fn restart_at(&self, name: &str, now: Timestamp) -> Result<http::Request<Vec<u8>>, Error> {
         let annotations = serde_json::json!({ "kubectl.kubernetes.io/restartedAt": now.to_string() });
         let patch = Patch::Merge(serde_json::json!({

@@ -52,7 +52,6 @@ pub struct AttachParams {
 }
 
 impl Default for AttachParams {
-    #[inline]
     fn default() -> Self {
         Self {
             container: None,
@@ -70,7 +69,6 @@ impl Default for AttachParams {
 impl AttachParams {
     /// For interactive use: stdin, stdout and a terminal.
     #[must_use]
-    #[inline]
     pub fn interactive_tty() -> Self {
         Self { stdin: true, stderr: false, tty: true, ..Self::default() }
     }
@@ -84,7 +82,6 @@ impl AttachParams {
 
     /// Sets [`stdin`](Self::stdin): whether to connect stdin.
     #[must_use]
-    #[inline]
     pub fn stdin(mut self, enable: bool) -> Self {
         self.stdin = enable;
         self
@@ -92,7 +89,6 @@ impl AttachParams {
 
     /// Sets [`stdout`](Self::stdout): whether to connect stdout.
     #[must_use]
-    #[inline]
     pub fn stdout(mut self, enable: bool) -> Self {
         self.stdout = enable;
         self
@@ -100,7 +96,6 @@ impl AttachParams {
 
     /// Sets [`stderr`](Self::stderr): whether to connect stderr. Turn it off for a terminal.
     #[must_use]
-    #[inline]
     pub fn stderr(mut self, enable: bool) -> Self {
         self.stderr = enable;
         self
@@ -108,7 +103,6 @@ impl AttachParams {
 
     /// Sets [`tty`](Self::tty): whether to allocate a terminal.
     #[must_use]
-    #[inline]
     pub fn tty(mut self, enable: bool) -> Self {
         self.tty = enable;
         self
@@ -116,7 +110,6 @@ impl AttachParams {
 
     /// Sets the maximum bytes of stdin to buffer; when they are full, writers wait for the connection.
     #[must_use]
-    #[inline]
     pub fn max_stdin_buf_size(mut self, size: usize) -> Self {
         self.max_stdin_buf_size = Some(size);
         self
@@ -124,7 +117,6 @@ impl AttachParams {
 
     /// Sets the maximum bytes of stdout to buffer; when they are full, the connection is not read until the caller has read some.
     #[must_use]
-    #[inline]
     pub fn max_stdout_buf_size(mut self, size: usize) -> Self {
         self.max_stdout_buf_size = Some(size);
         self
@@ -132,14 +124,12 @@ impl AttachParams {
 
     /// Sets the maximum bytes of stderr to buffer. As for stdout, a full buffer blocks the whole connection.
     #[must_use]
-    #[inline]
     pub fn max_stderr_buf_size(mut self, size: usize) -> Self {
         self.max_stderr_buf_size = Some(size);
         self
     }
 
     /// Rejects parameters that the server rejects.
-    #[inline]
     pub(crate) fn check(&self) -> Result<(), Error> {
         if !(self.stdin || self.stdout || self.stderr) {
             return Err(Error::Validation(
@@ -154,7 +144,6 @@ impl AttachParams {
         Ok(())
     }
 
-    #[inline]
     fn query(&self) -> Result<Query, Error> {
         self.check()?;
         let mut query = Query::default();
@@ -175,7 +164,6 @@ impl Request {
     /// # Errors
     ///
     /// [`Error::Validation`] if no stream is connected, for a terminal with stderr, and for an unsafe name (see [`Request`]).
-    #[inline]
     pub fn attach(&self, name: &str, ap: &AttachParams) -> Result<http::Request<Vec<u8>>, Error> {
         self.on_subresource(Method::GET, name, "attach")?.query(ap.query()?).empty()
     }
@@ -216,7 +204,6 @@ impl Request {
     /// assert!(pods.portforward("front-0", &[80, 80]).is_err());
     /// # Ok::<(), kube_core::request::Error>(())
     /// ```
-    #[inline]
     pub fn portforward(&self, name: &str, ports: &[u16]) -> Result<http::Request<Vec<u8>>, Error> {
         let mut query = Query::default();
         query.push("ports", &check_ports(ports)?);
@@ -239,7 +226,6 @@ where
 }
 
 /// Validates the ports and joins them with commas, as servers and kubelets expect.
-#[inline]
 pub(crate) fn check_ports(ports: &[u16]) -> Result<String, Error> {
     if ports.is_empty() {
         return Err(Error::Validation("there is no port to forward".into()));

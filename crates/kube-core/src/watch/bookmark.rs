@@ -63,7 +63,6 @@ impl<'de> Deserialize<'de> for BookmarkMeta {
 }
 
 impl Bookmark {
-    #[inline]
     fn read(fields: &Fields<'_>) -> Self {
         fields.require("metadata");
         let types = TypeMeta { api_version: fields.get("apiVersion"), kind: fields.get("kind") };
@@ -72,7 +71,6 @@ impl Bookmark {
 }
 
 impl BookmarkMeta {
-    #[inline]
     fn read(fields: &Fields<'_>) -> Self {
         fields.require("resourceVersion");
         Self { resource_version: fields.get("resourceVersion"), annotations: fields.get("annotations") }

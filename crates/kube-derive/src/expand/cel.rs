@@ -20,7 +20,6 @@ pub(super) fn object_methods(model: &CustomResource) -> TokenStream {
             /// # Errors
             ///
             /// All violated rules, with the paths of their fields.
-            #[inline]
             pub fn validate_cel(&self) -> #result {
                 #kube_core::cel::validate_cel(self)
             }
@@ -30,7 +29,6 @@ pub(super) fn object_methods(model: &CustomResource) -> TokenStream {
             /// # Errors
             ///
             /// All violated rules, with the paths of their fields.
-            #[inline]
             pub fn validate_cel_update(&self, old: &Self) -> #result {
                 #kube_core::cel::validate_cel_update(self, old)
             }
@@ -51,7 +49,6 @@ pub(super) fn schema_methods(model: &KubeSchema) -> TokenStream {
             /// # Errors
             ///
             /// All violated rules, with the paths of their fields.
-            #[inline]
             pub fn validate_cel(
                 value: &#serde_json::Value,
                 old: #std::option::Option<&#serde_json::Value>,

@@ -16,7 +16,6 @@ pub(super) fn default(model: &CustomResource) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl #std::default::Default for #root {
-            #[inline]
             fn default() -> Self {
                 Self { metadata: #default, spec: #default, #status }
             }

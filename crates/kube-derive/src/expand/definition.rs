@@ -19,23 +19,19 @@ pub(super) fn custom_resource_ext(model: &CustomResource) -> TokenStream {
     quote! {
         #[automatically_derived]
         impl #kube_core::crd::v1::CustomResourceExt for #root {
-            #[inline]
             fn crd() -> #k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition {
                 const DEFINITION: #kube_core::crd::Definition = #definition;
                 DEFINITION.crd(#schema)
             }
 
-            #[inline]
             fn crd_name() -> &'static str {
                 #name
             }
 
-            #[inline]
             fn api_resource() -> #kube_core::dynamic::ApiResource {
                 #kube_core::dynamic::ApiResource::erase::<Self>(&())
             }
 
-            #[inline]
             fn shortnames() -> &'static [&'static str] {
                 &[#(#shortnames),*]
             }

@@ -13,7 +13,6 @@ pub(crate) fn inherit(model: &Inherit) -> TokenStream {
     let kind_methods = ["group", "kind", "version", "api_version", "plural"].map(|name| {
         let name = format_ident!("{name}");
         quote! {
-            #[inline]
             fn #name(dt: &Self::DynamicType) -> ::std::borrow::Cow<'_, str> {
                 #inherited::#name(dt)
             }
@@ -34,12 +33,10 @@ pub(crate) fn inherit(model: &Inherit) -> TokenStream {
 
             #(#kind_methods)*
 
-            #[inline]
             fn meta(&self) -> &#object_meta {
                 #meta
             }
 
-            #[inline]
             fn meta_mut(&mut self) -> &mut #object_meta {
                 #meta_mut
             }

@@ -33,22 +33,18 @@ pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
             #[automatically_derived]
             #[allow(clippy::expect_used)]
             impl #schemars::JsonSchema for #ident {
-                #[inline]
                 fn inline_schema() -> bool {
                     !__PENDING.get()
                 }
 
-                #[inline]
                 fn schema_name() -> #std::borrow::Cow<'static, str> {
                     #std::borrow::Cow::Borrowed(#name)
                 }
 
-                #[inline]
                 fn schema_id() -> #std::borrow::Cow<'static, str> {
                     #std::borrow::Cow::Borrowed(#std::concat!(#std::module_path!(), "::", #name))
                 }
 
-                #[inline]
                 fn json_schema(generator: &mut #schemars::SchemaGenerator) -> #schemars::Schema {
                     #copy_of_struct
                     let pending = __PENDING.replace(true);

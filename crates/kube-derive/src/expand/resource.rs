@@ -23,7 +23,6 @@ pub(super) fn resource(model: &CustomResource) -> TokenStream {
     let kind_methods = kind_methods.iter().map(|(name, value)| {
         let name = format_ident!("{name}");
         quote! {
-            #[inline]
             fn #name(_: &()) -> #std::borrow::Cow<'_, str> {
                 #std::borrow::Cow::Borrowed(#value)
             }
@@ -37,12 +36,10 @@ pub(super) fn resource(model: &CustomResource) -> TokenStream {
 
             #(#kind_methods)*
 
-            #[inline]
             fn meta(&self) -> &#metadata {
                 &self.metadata
             }
 
-            #[inline]
             fn meta_mut(&mut self) -> &mut #metadata {
                 &mut self.metadata
             }

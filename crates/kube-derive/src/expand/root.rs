@@ -59,7 +59,6 @@ fn constructor(model: &CustomResource) -> TokenStream {
         impl #root {
             #[doc = #doc]
             #[must_use]
-            #[inline]
             pub fn new(name: &str, spec: #spec) -> Self {
                 Self {
                     metadata: #k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta {

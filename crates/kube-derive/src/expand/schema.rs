@@ -36,17 +36,14 @@ pub(super) fn schema(model: &CustomResource) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl #schemars::JsonSchema for #root {
-            #[inline]
             fn schema_name() -> #std::borrow::Cow<'static, str> {
                 #std::borrow::Cow::Borrowed(#name)
             }
 
-            #[inline]
             fn schema_id() -> #std::borrow::Cow<'static, str> {
                 #std::borrow::Cow::Borrowed(#std::concat!(#std::module_path!(), "::", #name))
             }
 
-            #[inline]
             fn json_schema(generator: &mut #schemars::SchemaGenerator) -> #schemars::Schema {
                 let #mutable schema = #object;
                 #rules

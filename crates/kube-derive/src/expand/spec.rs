@@ -14,12 +14,10 @@ pub(super) fn spec(model: &CustomResource) -> TokenStream {
             impl #kube_core::object::HasStatus for #root {
                 type Status = #status;
 
-                #[inline]
                 fn status(&self) -> #std::option::Option<&#status> {
                     self.status.as_ref()
                 }
 
-                #[inline]
                 fn status_mut(&mut self) -> &mut #std::option::Option<#status> {
                     &mut self.status
                 }
@@ -31,12 +29,10 @@ pub(super) fn spec(model: &CustomResource) -> TokenStream {
         impl #kube_core::object::HasSpec for #root {
             type Spec = #spec;
 
-            #[inline]
             fn spec(&self) -> &#spec {
                 &self.spec
             }
 
-            #[inline]
             fn spec_mut(&mut self) -> &mut #spec {
                 &mut self.spec
             }

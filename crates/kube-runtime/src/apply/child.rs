@@ -198,14 +198,12 @@ impl Owner {
         others.chain([self.reference.clone()]).collect()
     }
 
-    #[inline]
     fn title(&self) -> String {
         let OwnerReference { kind, name, .. } = &self.reference;
         in_namespace(kind, name, self.namespace.as_deref())
     }
 }
 
-#[inline]
 fn with_metadata(object: Value) -> Result<Value, serde_json::Error> {
     match object.get("metadata") {
         Some(Value::Object(_)) => Ok(object),
@@ -228,7 +226,6 @@ pub(super) fn title<K: Resource>(object: &K, dyntype: &K::DynamicType) -> String
     in_namespace(&K::kind(dyntype), &object.name_any(), object.namespace().as_deref())
 }
 
-#[inline]
 fn in_namespace(kind: &str, name: &str, namespace: Option<&str>) -> String {
     match namespace {
         Some(namespace) => format!("{kind} {name} in namespace {namespace}"),

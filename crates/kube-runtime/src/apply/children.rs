@@ -167,7 +167,6 @@ impl Apply {
 
     /// Sets what happens if other field managers own the fields of a child.
     #[must_use]
-    #[inline]
     pub fn on_conflict(self, on_conflict: OnConflict) -> Self {
         Self { on_conflict, ..self }
     }

@@ -22,7 +22,6 @@ pub(crate) enum Comparison {
 /// `current` and `patch` are whole objects as JSON. Only fields of the patch and fields that the manager owns are compared. Without
 /// the managed fields of the object, or if the server wrote a value in another form than the patch has it (`1000m` as `1`), the
 /// result is [`Comparison::MayDiffer`]: the patch is then sent in vain, which does no harm.
-#[inline]
 pub(crate) fn compare(
     current: &Value,
     managed_fields: &[ManagedFieldsEntry],
@@ -46,7 +45,6 @@ pub(crate) fn compare(
 }
 
 /// The patch without the fields that identify the object: servers do not track their ownership.
-#[inline]
 fn without_identity(patch: &Value) -> Value {
     let mut patch = patch.clone();
     if let Some(fields) = patch.as_object_mut() {
@@ -65,7 +63,6 @@ fn without_identity(patch: &Value) -> Value {
 }
 
 /// Whether the fields below `owned` are those of `patch`, with its values in `current`.
-#[inline]
 fn node_matches(owned: &Map<String, Value>, current: Option<&Value>, patch: &Value) -> bool {
     let children: Vec<(&str, &Value)> =
         owned.iter().filter(|(key, _)| *key != ".").map(|(key, node)| (key.as_str(), node)).collect();
@@ -80,7 +77,6 @@ fn node_matches(owned: &Map<String, Value>, current: Option<&Value>, patch: &Val
     }
 }
 
-#[inline]
 fn fields_match(
     children: &[(&str, &Value)],
     current: &Map<String, Value>,
@@ -101,7 +97,6 @@ fn fields_match(
 }
 
 /// Compares a list of items with keys, or a set. Both keep the order in which their manager applied them.
-#[inline]
 fn items_match(children: &[(&str, &Value)], current: &[Value], patch: &[Value]) -> bool {
     let mut places = Vec::with_capacity(patch.len());
     let mut used = vec![false; children.len()];
@@ -124,7 +119,6 @@ fn items_match(children: &[(&str, &Value)], current: &[Value], patch: &[Value]) 
 
 /// Whether a node such as `k:{"type":"Ready"}` or `v:"a"` is about this item. A key field that the item does not have may be a
 /// default of the server.
-#[inline]
 fn is_item(node: &str, item: &Value) -> bool {
     if let Some(value) = node.strip_prefix("v:") {
         return serde_json::from_str::<Value>(value).is_ok_and(|value| value == *item);
@@ -137,7 +131,6 @@ fn is_item(node: &str, item: &Value) -> bool {
         && keys.iter().all(|(key, value)| has(key, value))
 }
 
-#[inline]
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Object(fields) => fields.is_empty(),

@@ -27,7 +27,6 @@ pub struct FieldConflict {
 
 impl ApplyConflict {
     /// The conflicts in a response; `None` if it is another error, such as a wrong uid.
-    #[inline]
     pub(crate) fn of(status: &Status, object: String, manager: &str) -> Option<Self> {
         let causes = status.details.iter().flat_map(|details| &details.causes);
         let causes = causes.filter(|cause| cause.reason == "FieldManagerConflict");
@@ -42,7 +41,6 @@ impl ApplyConflict {
 }
 
 impl fmt::Display for ApplyConflict {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,

@@ -34,13 +34,11 @@ type Includes = dyn Fn(Option<&str>, &str) -> bool + Send + Sync;
 
 impl Assignment {
     /// Every object.
-    #[inline]
     pub fn all() -> Self {
         Self::matching(|_, _| true)
     }
 
     /// No object.
-    #[inline]
     pub fn none() -> Self {
         Self { nothing: true, ..Self::matching(|_, _| false) }
     }
@@ -49,7 +47,6 @@ impl Assignment {
     ///
     /// It is called before each reconcile, and for each cached object when the assignment changes, so it has to be fast. It must always
     /// return the same for the same object: [assign](Assigner::assign) a new assignment instead.
-    #[inline]
     pub fn matching(includes: impl Fn(Option<&str>, &str) -> bool + Send + Sync + 'static) -> Self {
         Self { includes: Arc::new(includes), nothing: false, valid: None }
     }
@@ -58,31 +55,26 @@ impl Assignment {
     ///
     /// For an assignment that ends with a lease: also a process that did not run for a while starts nothing after the end of its lease.
     #[must_use]
-    #[inline]
     pub fn valid_while(mut self, valid: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.valid = Some(Arc::new(valid));
         self
     }
 
     /// Whether the object is part of the assignment. `namespace` is `None` for an object of the whole cluster.
-    #[inline]
     pub fn includes(&self, namespace: Option<&str>, name: &str) -> bool {
         (self.includes)(namespace, name)
     }
 
-    #[inline]
     pub(super) fn includes_key(&self, key: &ObjectKey) -> bool {
         self.includes(key.namespace.as_deref(), &key.name)
     }
 
-    #[inline]
     pub(super) fn is_valid(&self) -> bool {
         self.valid.as_ref().is_none_or(|valid| valid())
     }
 }
 
 impl fmt::Debug for Assignment {
-    #[inline]
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Assignment").finish_non_exhaustive()
     }
@@ -129,14 +121,12 @@ struct Current {
 impl Assigner {
     /// Assigns nothing yet.
     #[expect(clippy::new_without_default, reason = "it makes a new identity, not a value")]
-    #[inline]
     pub fn new() -> Self {
         let current = Current { generation: 0, assignment: Assignment::none(), cancel_at: None };
         Self { current: watch::Sender::new(current), stopped: Arc::default() }
     }
 
     /// For [`Controller::assigned_by`](super::Controller::assigned_by).
-    #[inline]
     pub fn assignments(&self) -> Assignments {
         Assignments { current: self.current.subscribe(), stopped: Arc::clone(&self.stopped) }
     }
@@ -145,14 +135,12 @@ impl Assigner {
     ///
     /// Returns when no controller reconciles an object that is not part of it: from then on another replica may reconcile those. A
     /// controller whose output is not polled does not confirm that. The assignment is replaced by the call; the future only waits.
-    #[inline]
     pub fn assign(&self, assignment: Assignment) -> impl Future<Output = ()> + Send + use<> {
         self.replace(assignment, None)
     }
 
     /// Like [`assign`](Self::assign), and cancels the reconciles of objects that are not part of it at `cancel_at`. Each cancelled one is a
     /// [`RunnerError::Revoked`](super::RunnerError) in the output of its controller.
-    #[inline]
     pub fn assign_by(
         &self,
         assignment: Assignment,
@@ -162,12 +150,10 @@ impl Assigner {
     }
 
     /// Completes when all [`Assignments`] are dropped and no controller with them runs.
-    #[inline]
     pub(crate) async fn unused(&self) {
         self.current.closed().await;
     }
 
-    #[inline]
     fn replace(
         &self,
         assignment: Assignment,
@@ -190,7 +176,6 @@ impl Assigner {
 }
 
 impl Drop for Assigner {
-    #[inline]
     fn drop(&mut self) {
         drop(self.replace(Assignment::none(), None));
     }
@@ -212,7 +197,6 @@ struct Subscription {
 
 impl AssignedKeys {
     /// Counts as a running controller from now on.
-    #[inline]
     pub(super) fn of(assignments: &Assignments) -> Self {
         let stopped = watch::Sender::new(0);
         // Registered before the assignment is read: an assigner that does not see this controller has assigned before.
@@ -223,25 +207,21 @@ impl AssignedKeys {
     }
 
     /// Whether reconciles may start at all now.
-    #[inline]
     pub(super) fn is_valid(&self) -> bool {
         self.subscription.as_ref().is_none_or(|subscription| subscription.seen.assignment.is_valid())
     }
 
     /// Whether no reconcile can start, whatever happens to the objects.
-    #[inline]
     pub(super) fn is_standby(&self) -> bool {
         self.subscription.as_ref().is_some_and(|subscription| subscription.seen.assignment.nothing)
             || !self.is_valid()
     }
 
-    #[inline]
     pub(super) fn includes(&self, key: &ObjectKey) -> bool {
         self.subscription.as_ref().is_none_or(|subscription| subscription.seen.assignment.includes_key(key))
     }
 
     /// Completes when there may be a new assignment; never without assignments.
-    #[inline]
     pub(super) async fn changed(&mut self) {
         let Some(subscription) = &mut self.subscription else { return pending().await };
         if subscription.current.changed().await.is_err() {
@@ -250,7 +230,6 @@ impl AssignedKeys {
     }
 
     /// Applies the latest assignment. Returns the previous one if there is a new one.
-    #[inline]
     pub(super) fn update(&mut self) -> Option<Assignment> {
         let Subscription { current, seen, confirmed, .. } = self.subscription.as_mut()?;
         // Not `has_changed`, because `changed` has already marked the value as seen.
@@ -264,7 +243,6 @@ impl AssignedKeys {
     }
 
     /// Confirms the assignment to the assigner if none of the `running` keys is outside of it.
-    #[inline]
     pub(super) fn confirm<'a>(&mut self, mut running: impl Iterator<Item = &'a ObjectKey>) {
         let Some(Subscription { seen, confirmed, stopped, .. }) = &mut self.subscription else { return };
         if !*confirmed && running.all(|key| seen.assignment.includes_key(key)) {
@@ -345,7 +323,6 @@ impl Assignments {
     }
 
     /// Completes when the reconcile of `key` has to be cancelled.
-    #[inline]
     pub(super) fn revocation(&self, key: ObjectKey) -> BoxFuture<'static, ()> {
         let mut current = self.current.clone();
         Box::pin(async move {

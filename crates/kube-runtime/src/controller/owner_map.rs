@@ -27,13 +27,11 @@ struct Entry {
 pub(super) type StaleOwners = (ObjectKey, Vec<ObjectKey>);
 
 impl OwnerMap {
-    #[inline]
     pub(super) fn start_list(&mut self) {
         self.list_generation = self.list_generation.wrapping_add(1);
     }
 
     /// Completes a list: objects not seen since its start are deleted. O(related objects).
-    #[inline]
     pub(super) fn finish_list(&mut self) -> Vec<StaleOwners> {
         let generation = self.list_generation;
         let deleted = self.related.extract_if(|_, entry| entry.list_generation != generation);
@@ -44,7 +42,6 @@ impl OwnerMap {
     }
 
     /// Sets the owners of `related`. An object without owners uses no memory.
-    #[inline]
     pub(super) fn observe(&mut self, related: ObjectKey, owners: Vec<ObjectKey>) -> StaleOwners {
         let former = if owners.is_empty() {
             self.related.remove(&related)
@@ -57,7 +54,6 @@ impl OwnerMap {
     }
 
     /// `related` exists, but its current owners are unknown. It keeps the former owners, which are returned.
-    #[inline]
     pub(super) fn observe_unknown(&mut self, related: &ObjectKey) -> Vec<ObjectKey> {
         let Some(entry) = self.related.get_mut(related) else { return Vec::new() };
         entry.list_generation = self.list_generation;

@@ -14,7 +14,6 @@ pub(super) struct Shutdown {
 }
 
 impl Default for Shutdown {
-    #[inline]
     fn default() -> Self {
         Self { graceful: future::pending().boxed(), forceful: future::pending().boxed() }
     }
@@ -22,19 +21,16 @@ impl Default for Shutdown {
 
 impl Shutdown {
     /// Also stops gracefully when `trigger` completes.
-    #[inline]
     pub(super) fn or_on(self, trigger: impl Future<Output = ()> + Send + 'static) -> Self {
         Self { graceful: either(self.graceful, trigger), ..self }
     }
 
     /// Also stops gracefully on the first SIGINT or SIGTERM, and at once on the second.
-    #[inline]
     pub(super) fn or_on_signal(self) -> Self {
         Self { graceful: either(self.graceful, signals(1)), forceful: either(self.forceful, signals(2)) }
     }
 }
 
-#[inline]
 fn either(
     first: BoxFuture<'static, ()>,
     second: impl Future<Output = ()> + Send + 'static,
@@ -45,7 +41,6 @@ fn either(
 /// Completes at the `count`th SIGINT or SIGTERM. Counting starts at the first poll; from then on these signals no longer
 /// terminate the process by default.
 #[cfg(unix)]
-#[inline]
 async fn signals(count: usize) {
     use tokio::signal::unix::{SignalKind, signal};
     let (mut interrupt, mut terminate) =
@@ -65,7 +60,6 @@ async fn signals(count: usize) {
 }
 
 #[cfg(not(unix))]
-#[inline]
 async fn signals(count: usize) {
     for _ in 0..count {
         if let Err(error) = tokio::signal::ctrl_c().await {

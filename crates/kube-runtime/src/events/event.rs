@@ -29,7 +29,6 @@ pub enum EventType {
 }
 
 impl EventType {
-    #[inline]
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "Normal",
@@ -55,14 +54,12 @@ pub struct Reporter {
 }
 
 impl From<String> for Reporter {
-    #[inline]
     fn from(controller: String) -> Self {
         Self { controller, instance: None }
     }
 }
 
 impl From<&str> for Reporter {
-    #[inline]
     fn from(controller: &str) -> Self {
         controller.to_owned().into()
     }
@@ -74,7 +71,6 @@ impl From<&str> for Reporter {
 pub struct Reference(ObjectReference);
 
 impl Reference {
-    #[inline]
     fn identity(&self) -> [Option<&str>; 6] {
         let Self(it) = self;
         [&it.api_version, &it.kind, &it.namespace, &it.name, &it.uid, &it.field_path].map(Option::as_deref)
@@ -82,14 +78,12 @@ impl Reference {
 }
 
 impl From<&ObjectReference> for Reference {
-    #[inline]
     fn from(reference: &ObjectReference) -> Self {
         Self(reference.clone())
     }
 }
 
 impl PartialEq for Reference {
-    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.identity() == other.identity()
     }

@@ -66,7 +66,6 @@ pub struct Recorder {
 impl Recorder {
     /// A recorder that publishes events as `reporter`.
     #[must_use]
-    #[inline]
     pub fn new(client: Client, reporter: Reporter) -> Self {
         Self { client, reporter, series: Arc::default() }
     }
@@ -78,7 +77,6 @@ impl Recorder {
     /// # Errors
     ///
     /// The error of the request. It is not retried.
-    #[inline]
     pub async fn publish(&self, ev: &Event, reference: &ObjectReference) -> Result<(), kube_client::Error> {
         let namespace = reference.namespace.as_deref().unwrap_or(CLUSTER_NAMESPACE);
         let events: Api<ApiEvent> = Api::namespaced(self.client.clone(), namespace);
@@ -101,7 +99,6 @@ impl Recorder {
         Ok(())
     }
 
-    #[inline]
     fn build(&self, ev: &Event, reference: &ObjectReference, namespace: &str, now: Timestamp) -> ApiEvent {
         let object = dns_subdomain(reference.name.as_deref().unwrap_or_default());
         let Reporter { controller, instance } = &self.reporter;
@@ -126,14 +123,12 @@ impl Recorder {
 }
 
 /// The longest prefix of `text` with at most `max_bytes` bytes.
-#[inline]
 fn truncate(text: &str, max_bytes: usize) -> &str {
     let end = (0..=max_bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]
 }
 
 /// Converts an object's name to a DNS subdomain, as an event's name has to be one: `system:node` becomes `system-node`.
-#[inline]
 fn dns_subdomain(name: &str) -> String {
     let allowed = |char: char| match char.to_ascii_lowercase() {
         char @ ('a'..='z' | '0'..='9' | '.') => char,

@@ -22,7 +22,6 @@ pub(super) struct SeriesKey {
 }
 
 impl SeriesKey {
-    #[inline]
     pub(super) fn of(event: &Event, regarding: Reference) -> Self {
         Self {
             type_: event.type_,
@@ -56,7 +55,6 @@ struct Series {
 impl SeriesCache {
     /// Counts one more event of its series. Returns the name of the published event, and the new count; `None` if the event
     /// starts a new series.
-    #[inline]
     pub(super) fn record_repeat(&mut self, event: &SeriesKey, now: Instant) -> Option<(String, i32)> {
         self.rotate(now);
         if !self.young.contains_key(event) {
@@ -74,7 +72,6 @@ impl SeriesCache {
     }
 
     /// Starts a series for an event that was published under this name.
-    #[inline]
     pub(super) fn record_published(&mut self, event: SeriesKey, name: String, now: Instant) {
         self.rotate(now);
         self.old.remove(&event);
@@ -82,7 +79,6 @@ impl SeriesCache {
     }
 
     /// Starts a new generation if the young one is full or its time is over.
-    #[inline]
     fn rotate(&mut self, now: Instant) {
         let since = *self.young_since.get_or_insert(now);
         if self.young.len() >= GENERATION_SIZE || now.duration_since(since) >= SERIES_GAP {
@@ -92,7 +88,6 @@ impl SeriesCache {
     }
 
     #[cfg(test)]
-    #[inline]
     fn len(&self) -> usize {
         self.young.len() + self.old.len()
     }

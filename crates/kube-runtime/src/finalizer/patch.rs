@@ -82,22 +82,18 @@ fn same_object<K: Resource>(object: &K) -> impl Iterator<Item = PatchOperation> 
     object.meta().uid.as_ref().map(|uid| test("/metadata/uid", uid.as_str().into())).into_iter()
 }
 
-#[inline]
 fn test(path: &str, value: Value) -> PatchOperation {
     PatchOperation::Test(TestOperation { path: pointer(path), value })
 }
 
-#[inline]
 fn add_value(path: &str, value: Value) -> PatchOperation {
     PatchOperation::Add(AddOperation { path: pointer(path), value })
 }
 
-#[inline]
 fn remove_value(path: &str) -> PatchOperation {
     PatchOperation::Remove(RemoveOperation { path: pointer(path) })
 }
 
-#[inline]
 fn pointer(path: &str) -> PointerBuf {
     PointerBuf::parse(path).expect("invariant: the paths of this file are JSON pointers")
 }

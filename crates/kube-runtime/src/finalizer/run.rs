@@ -171,7 +171,6 @@ where
     Ok(Some(latest)) // another client has made the change
 }
 
-#[inline]
 fn status_code(error: &kube_client::Error) -> Option<u16> {
     match error {
         kube_client::Error::Api(status) => Some(status.code),
@@ -180,7 +179,6 @@ fn status_code(error: &kube_client::Error) -> Option<u16> {
 }
 
 /// Whether servers accept `name` for a finalizer: it is a qualified name, `example.com/name` or `name`.
-#[inline]
 fn is_qualified_name(name: &str) -> bool {
     match name.split_once('/') {
         Some((domain, name)) => is_domain(domain) && is_name(name),
@@ -188,7 +186,6 @@ fn is_qualified_name(name: &str) -> bool {
     }
 }
 
-#[inline]
 fn is_domain(domain: &str) -> bool {
     let label = |label: &str| {
         let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
@@ -197,7 +194,6 @@ fn is_domain(domain: &str) -> bool {
     domain.len() <= 253 && domain.split('.').all(label)
 }
 
-#[inline]
 fn is_name(name: &str) -> bool {
     let alphanumeric = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let inner = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');

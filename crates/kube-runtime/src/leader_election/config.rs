@@ -64,7 +64,6 @@ pub enum InvalidConfig {
 
 impl Config {
     /// Campaigns for the Lease `name` in `namespace`, which is created if it does not exist.
-    #[inline]
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -80,7 +79,6 @@ impl Config {
     ///
     /// Default: `$POD_NAME`, or else the host name (in a pod, its name), then `_` and a random suffix, as client-go has it.
     #[must_use]
-    #[inline]
     pub fn identity(mut self, identity: impl Into<String>) -> Self {
         self.identity = Some(identity.into());
         self
@@ -88,7 +86,6 @@ impl Config {
 
     /// How long the other replicas wait after the last renewal that they saw before one of them takes over. Rounded up to whole seconds.
     #[must_use]
-    #[inline]
     pub fn lease_duration(mut self, duration: Duration) -> Self {
         self.lease_duration = duration;
         self
@@ -96,7 +93,6 @@ impl Config {
 
     /// A leader that could not renew for this long loses the leadership. The rest of the lease duration is its time to stop its work.
     #[must_use]
-    #[inline]
     pub fn renew_deadline(mut self, deadline: Duration) -> Self {
         self.renew_deadline = deadline;
         self
@@ -104,20 +100,17 @@ impl Config {
 
     /// The time between two attempts to acquire or renew the Lease.
     #[must_use]
-    #[inline]
     pub fn retry_period(mut self, period: Duration) -> Self {
         self.retry_period = period;
         self
     }
 
     /// With the Lease `NAME-INDEX`.
-    #[inline]
     pub(crate) fn suffixed(mut self, index: usize) -> Self {
         self.name = format!("{}-{index}", self.name);
         self
     }
 
-    #[inline]
     pub(crate) fn validate(&self) -> Result<(), InvalidConfig> {
         let fields = [
             ("name", Some(&self.name)),
@@ -152,7 +145,6 @@ pub(crate) const MAX_NAME: usize = 253;
 pub(crate) const MAX_LABEL: usize = 63;
 
 /// Checks the value of `field`, which is or begins the name of an object and has at most `max` characters.
-#[inline]
 pub(crate) fn check_name(field: &'static str, value: &str, max: usize) -> Result<(), InvalidConfig> {
     if value.len() <= max && is_name(value) {
         return Ok(());
@@ -161,7 +153,6 @@ pub(crate) fn check_name(field: &'static str, value: &str, max: usize) -> Result
 }
 
 /// Whether `text` has the form of an object's name: parts of lower-case letters, digits and inner hyphens, separated by dots.
-#[inline]
 pub(crate) fn is_name(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     let is_part = |part: &str| {
@@ -171,7 +162,6 @@ pub(crate) fn is_name(text: &str) -> bool {
 }
 
 /// `duration` in seconds, rounded up: another replica must never take over earlier than this one expects.
-#[inline]
 pub(crate) fn whole_seconds(duration: Duration) -> Option<i32> {
     let seconds = duration.as_secs().saturating_add(u64::from(duration.subsec_nanos() > 0));
     i32::try_from(seconds).ok()
@@ -180,13 +170,11 @@ pub(crate) fn whole_seconds(duration: Duration) -> Option<i32> {
 /// How long work may go on after the renew deadline has passed, before another process may take over.
 ///
 /// A tenth of that time is left for the end of the work itself, and for clocks that run at different rates.
-#[inline]
 pub(crate) fn time_to_stop(config: &Config) -> Duration {
     config.lease_duration.saturating_sub(config.renew_deadline).mul_f64(0.9)
 }
 
 /// A name of this process that no other has.
-#[inline]
 pub(crate) fn default_identity() -> String {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let host =

@@ -79,7 +79,6 @@ impl LeaderElector {
     /// # Panics
     ///
     /// Outside of a tokio runtime.
-    #[inline]
     pub fn start(client: Client, config: Config) -> Result<Self, InvalidConfig> {
         config.validate()?;
         let identity = config.identity.clone().unwrap_or_else(default_identity);
@@ -104,26 +103,22 @@ impl LeaderElector {
     }
 
     /// The `holderIdentity` of this process.
-    #[inline]
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
     /// Whether this process leads now. Right even when the elector's task was not polled for long: a leadership that was not renewed in time
     /// is over.
-    #[inline]
     pub fn is_leader(&self) -> bool {
         self.status.borrow().is_leading()
     }
 
     /// What the elector knows now.
-    #[inline]
     pub fn state(&self) -> State {
         self.status.borrow().state.clone()
     }
 
     /// Completes when the state is not `known` any more, with the new one. A state that is left again at once may be skipped.
-    #[inline]
     pub async fn changed(&self, known: &State) -> State {
         let mut status = self.status.clone();
         match status.wait_for(|status| status.state != *known).await {
@@ -137,7 +132,6 @@ impl LeaderElector {
     /// # Errors
     ///
     /// The elector was stopped.
-    #[inline]
     pub async fn wait_for_leadership(&self) -> Result<(), Stopped> {
         let mut status = self.status.clone();
         let led = status.wait_for(|status| status.is_leading() || status.state == State::Stopped).await;
@@ -149,7 +143,6 @@ impl LeaderElector {
 
     /// Completes when this process does not lead, at once if it does not lead now. For
     /// [`graceful_shutdown_on`](crate::Controller::graceful_shutdown_on): the rest of the lease duration is left to stop.
-    #[inline]
     pub fn lost_leadership(&self) -> impl Future<Output = ()> + Send + Sync + 'static + use<> {
         let elector = self.clone(); // it has to go on
         async move {
@@ -158,7 +151,6 @@ impl LeaderElector {
     }
 
     /// Waits until this process does not lead, and returns since when: the deadline that passed, or now after a release.
-    #[inline]
     pub(super) async fn leadership_end(&self) -> Instant {
         let mut status = self.status.clone();
         let mut last = Instant::now();
@@ -178,14 +170,12 @@ impl LeaderElector {
     }
 
     /// How long work may go on after the leadership ended without a release, before another process may lead.
-    #[inline]
     pub(super) fn time_to_stop(&self) -> Duration {
         self.time_to_stop
     }
 
     /// Stops, and gives the Lease up if this process holds it. Returns when the server has confirmed that, or after the request timeout (half
     /// of the renew deadline). Call it when the work of the leader has ended: another candidate may lead at once.
-    #[inline]
     pub async fn release(&self) {
         let _stopped_already = self.orders.send(Order::Release);
         let mut status = self.status.clone();
@@ -195,14 +185,12 @@ impl LeaderElector {
     /// Stops without giving the Lease up: another candidate leads after its expiry, up to [`lease_duration`](Config::lease_duration) later.
     /// For work that could not be stopped and may go on, such as that of a thread. Does not wait; [`state`](Self::state) is
     /// [`State::Stopped`] soon. Does nothing after a [`release`](Self::release).
-    #[inline]
     pub fn let_expire(&self) {
         let _stopped_already = self.orders.send(Order::LetExpire);
     }
 
     /// Gives the Lease up if this process holds it, so that another candidate can lead, and campaigns again after `wait` and enough time
     /// for others to be first. The leadership has ended when it returns.
-    #[inline]
     pub(super) async fn stand_aside(&self, wait: Duration) {
         let wait = wait.saturating_add(self.retry_period * 2); // in which each of the others tries
         let _stopped_already = self.orders.send(Order::StandAside(wait));
@@ -210,14 +198,12 @@ impl LeaderElector {
     }
 
     /// `NAMESPACE/NAME` of the Lease.
-    #[inline]
     pub(super) fn lease(&self) -> &str {
         &self.lease
     }
 }
 
 impl Status {
-    #[inline]
     fn is_leading(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() < deadline)
     }
@@ -234,7 +220,6 @@ struct Task {
 }
 
 impl Task {
-    #[inline]
     async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
         let mut order = self.campaign(&mut orders).await;
         while let Order::StandAside(wait) = order {
@@ -253,7 +238,6 @@ impl Task {
     }
 
     /// Acquires the Lease and renews it, until there is an order.
-    #[inline]
     async fn campaign(&mut self, orders: &mut mpsc::UnboundedReceiver<Order>) -> Order {
         loop {
             let began = Instant::now();
@@ -276,7 +260,6 @@ impl Task {
         }
     }
 
-    #[inline]
     async fn give_up(&mut self) {
         let request = self.machine.release(Timestamp::now());
         self.publish();
@@ -288,7 +271,6 @@ impl Task {
     }
 
     /// One attempt to acquire or renew the Lease. It ends at the renew deadline at the latest.
-    #[inline]
     async fn attempt(&mut self) {
         let deadline = self.machine.deadline();
         let request = self.machine.attempt(Timestamp::now());
@@ -307,7 +289,6 @@ impl Task {
     }
 
     /// Sends `request`, and the requests that follow from the responses.
-    #[inline]
     async fn exchange(&mut self, request: Request) {
         let mut next = Some(request);
         while let Some(request) = next {
@@ -317,7 +298,6 @@ impl Task {
     }
 
     /// Waits for the next attempt, and publishes meanwhile if the leadership ends.
-    #[inline]
     async fn wait_until(&mut self, next: Instant) {
         if let Some(deadline) = self.machine.deadline().filter(|deadline| *deadline < next) {
             sleep_until(deadline).await;
@@ -327,7 +307,6 @@ impl Task {
         sleep_until(next).await;
     }
 
-    #[inline]
     async fn send(&self, request: &Request) -> (Instant, Response) {
         let sent = Instant::now();
         let parameters = PostParams::default();
@@ -357,7 +336,6 @@ impl Task {
     }
 
     /// Shows the machine's state to the handles. Only a transition wakes those that wait.
-    #[inline]
     fn publish(&self) {
         let deadline = self.machine.deadline();
         self.metrics.leads(deadline.is_some());
@@ -377,7 +355,6 @@ impl Task {
 }
 
 /// The next order: to release when all handles are dropped.
-#[inline]
 async fn next_order(orders: &mut mpsc::UnboundedReceiver<Order>) -> Order {
     orders.recv().await.unwrap_or(Order::Release)
 }

@@ -67,7 +67,6 @@ pub(super) enum Response {
 
 impl Machine {
     /// `config` is valid.
-    #[inline]
     pub(super) fn new(config: &Config, identity: String) -> Self {
         Self {
             name: config.name.clone(),
@@ -86,7 +85,6 @@ impl Machine {
     }
 
     /// The first request of an attempt to acquire or renew the Lease. `wall` is stored in the Lease, for people only.
-    #[inline]
     pub(super) fn attempt(&mut self, wall: Timestamp) -> Request {
         self.repeated = false;
         if self.current && self.renewed.is_some() { self.write(wall) } else { Request::Read }
@@ -94,7 +92,6 @@ impl Machine {
 
     /// The first request of giving the Lease up, if this candidate may hold it: then another one need not wait for its expiry. It does not lead
     /// any more from now on.
-    #[inline]
     pub(super) fn release(&mut self, wall: Timestamp) -> Option<Request> {
         self.renewed = None;
         self.repeated = false;
@@ -103,13 +100,11 @@ impl Machine {
     }
 
     /// Competes again after it gave the Lease up.
-    #[inline]
     pub(super) fn campaign_again(&mut self) {
         self.releasing = false;
     }
 
     /// The next request, or `None` at the end of the attempt. `sent` is when the request was sent.
-    #[inline]
     pub(super) fn respond(
         &mut self,
         request: &Request,
@@ -153,13 +148,11 @@ impl Machine {
     }
 
     /// Notes that the attempt was abandoned: its last write may have been stored or not.
-    #[inline]
     pub(super) fn abandon(&mut self) {
         self.current = false;
     }
 
     /// Stops leading if the renew deadline has passed.
-    #[inline]
     pub(super) fn expire(&mut self, now: Instant) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
             self.renewed = None;
@@ -167,19 +160,16 @@ impl Machine {
     }
 
     /// Until when this candidate leads unless it renews; `None` if it does not lead.
-    #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
         Some(self.renewed? + self.renew_deadline)
     }
 
     /// The holder that the Lease names, if it names one.
-    #[inline]
     pub(super) fn holder(&self) -> Option<&str> {
         self.observed.as_ref().and_then(|observed| holder(&observed.lease))
     }
 
     /// When to begin the next attempt, after one that began at `began`. A candidate also looks when the Lease of another expires.
-    #[inline]
     pub(super) fn next_attempt(&self, began: Instant) -> Instant {
         let period = began + self.retry_period;
         match self.other_holder_until() {
@@ -188,7 +178,6 @@ impl Machine {
         }
     }
 
-    #[inline]
     fn observe(&mut self, lease: Lease, now: Instant) {
         let same = self.observed.as_ref().filter(|observed| observed.lease.spec == lease.spec);
         let since = same.map_or(now, |observed| observed.since);
@@ -201,7 +190,6 @@ impl Machine {
     }
 
     /// Whether this candidate holds the Lease, to give it up, or no other candidate can hold it at `now`.
-    #[inline]
     fn may_write(&self, now: Instant) -> bool {
         if self.releasing {
             return self.holder() == Some(self.identity.as_str()) && self.current;
@@ -210,7 +198,6 @@ impl Machine {
     }
 
     /// When the Lease of another candidate expires if it is not renewed.
-    #[inline]
     fn other_holder_until(&self) -> Option<Instant> {
         let observed = self.observed.as_ref()?;
         holder(&observed.lease).filter(|holder| *holder != self.identity)?;
@@ -220,7 +207,6 @@ impl Machine {
     }
 
     /// Replaces the Lease that was read last.
-    #[inline]
     fn write(&mut self, wall: Timestamp) -> Request {
         let Some(observed) = &self.observed else { return Request::Read };
         let mut lease = observed.lease.clone();
@@ -235,7 +221,6 @@ impl Machine {
         Request::Replace(Box::new(lease))
     }
 
-    #[inline]
     fn create(&mut self, wall: Timestamp) -> Request {
         let mut spec = LeaseSpec::default();
         self.hold(&mut spec, 0, wall);
@@ -244,7 +229,6 @@ impl Machine {
     }
 
     /// Names this candidate as the holder.
-    #[inline]
     fn hold(&mut self, spec: &mut LeaseSpec, transitions: i32, wall: Timestamp) {
         self.may_hold = true;
         if spec.holder_identity.as_deref() != Some(&self.identity) {
@@ -258,7 +242,6 @@ impl Machine {
 }
 
 /// No holder, as client-go leaves a Lease that it gives up.
-#[inline]
 fn released(spec: &mut LeaseSpec, wall: Timestamp) {
     spec.holder_identity = None;
     spec.lease_duration_seconds = Some(1);
@@ -266,7 +249,6 @@ fn released(spec: &mut LeaseSpec, wall: Timestamp) {
     spec.renew_time = Some(MicroTime(wall));
 }
 
-#[inline]
 fn holder(lease: &Lease) -> Option<&str> {
     lease.spec.as_ref()?.holder_identity.as_deref().filter(|holder| !holder.is_empty())
 }

@@ -43,7 +43,6 @@ struct Seen {
 
 impl SeenStates {
     /// Notes the state of an object. Returns whether it differs from the last one, which includes that either is unknown.
-    #[inline]
     pub(crate) fn observe(&mut self, key: &ObjectKey, state: State) -> bool {
         let list_generation = self.list_generation;
         let Some(state) = state else {
@@ -63,31 +62,26 @@ impl SeenStates {
     }
 
     /// Whether an object had a state when it was last seen.
-    #[inline]
     pub(crate) fn has(&self, key: &ObjectKey) -> bool {
         self.seen.contains_key(key)
     }
 
     /// Forgets an object that was deleted, or whose state is unknown.
-    #[inline]
     pub(crate) fn forget(&mut self, key: &ObjectKey) {
         self.seen.remove(key);
     }
 
-    #[inline]
     pub(crate) fn start_list(&mut self) {
         self.list_generation = self.list_generation.wrapping_add(1);
     }
 
     /// Forgets the objects that were not seen since the list started. O(number of objects).
-    #[inline]
     pub(crate) fn finish_list(&mut self) {
         let generation = self.list_generation;
         self.seen.retain(|_, seen| seen.list_generation == generation);
     }
 
     /// Forgets objects that no longer exist, once they could be half of all. O(1) amortized.
-    #[inline]
     pub(crate) fn sweep(&mut self, existing: usize, exists: impl Fn(&ObjectKey) -> bool) {
         const MIN: usize = 64;
         if self.seen.len() > 2 * existing.max(MIN) {

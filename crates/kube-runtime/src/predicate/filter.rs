@@ -42,14 +42,12 @@ impl PredicateConfig {
     /// let _config = PredicateConfig::default().ttl(Duration::from_secs(10 * 60));
     /// ```
     #[must_use]
-    #[inline]
     pub fn ttl(self, ttl: Duration) -> Self {
         Self { ttl }
     }
 }
 
 impl Default for PredicateConfig {
-    #[inline]
     fn default() -> Self {
         Self { ttl: DEFAULT_TTL }
     }
@@ -145,14 +143,12 @@ struct CachedProperty {
 }
 
 impl PropertyCache {
-    #[inline]
     fn new(ttl: Duration) -> Self {
         Self { ttl, entries: HashMap::new(), expiry_queue: VecDeque::new() }
     }
 
     /// Caches `property`. Returns whether it differs from the cached one, which includes that either is unknown. An object
     /// whose property was never known is not cached.
-    #[inline]
     fn update(&mut self, key: ObjectKey, uid: &str, property: Option<u64>, now: Instant) -> bool {
         self.expire(now);
         match self.entries.get_mut(&key) {
@@ -175,7 +171,6 @@ impl PropertyCache {
         }
     }
 
-    #[inline]
     fn expire(&mut self, now: Instant) {
         while let Some((checked, _)) = self.expiry_queue.front() {
             if now.duration_since(*checked) < self.ttl {

@@ -105,7 +105,6 @@ pub fn finalizers<K: Resource>(obj: &K) -> Option<u64> {
 }
 
 /// A hash that is stable within this process.
-#[inline]
 pub(crate) fn hash(value: impl Hash) -> u64 {
     HASHER.hash_one(value)
 }

@@ -146,7 +146,6 @@ impl<K: Lookup + 'static> IndexedTable<K> {
 }
 
 /// The labels of which an object must have at least one to match the expression; `None` if it requires none.
-#[inline]
 fn pairs(expression: Expression) -> Option<Vec<String>> {
     match expression {
         Expression::Equal(key, value) => Some(vec![pair(&key, &value)]),

@@ -68,7 +68,6 @@ impl Hash for ObjectKey {
     }
 }
 
-#[inline(never)]
 fn hash_of(key: &ObjectKey) -> u64 {
     HASHER.hash_one((&key.namespace, &key.name))
 }

@@ -15,7 +15,6 @@ pub(super) struct Claims {
 
 impl Claims {
     /// O(members) for each different view; in a settled group there is one.
-    #[inline]
     pub(super) fn include(&self, key: u64) -> bool {
         let mine = |view: &View| view.owner(key) == Some(&self.member);
         let claimed = |(view, publishers): &(View, Vec<Arc<str>>)| {
@@ -25,7 +24,6 @@ impl Claims {
     }
 
     /// Adds the view that another live member has published.
-    #[inline]
     pub(super) fn add_other(&mut self, view: &View, publisher: Arc<str>) {
         match self.others.iter_mut().find(|(known, _)| known == view) {
             Some((_, publishers)) => publishers.push(publisher),

@@ -21,7 +21,6 @@ pub struct Config {
 impl Config {
     /// Joins `group`, whose members have their Leases in `namespace`: names that begin with the name of the group, and the label
     /// `sharding-group`. A group is at most 63 lower-case letters, digits, `-` and `.`.
-    #[inline]
     pub fn new(group: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self { lease: leader_election::Config::new(group, namespace), partition_by: PartitionBy::default() }
     }
@@ -31,7 +30,6 @@ impl Config {
     ///
     /// Default: `$POD_NAME`, or else the host name (in a pod, its name), then `-` and a random suffix.
     #[must_use]
-    #[inline]
     pub fn identity(mut self, identity: impl Into<String>) -> Self {
         self.lease = self.lease.identity(identity);
         self
@@ -39,7 +37,6 @@ impl Config {
 
     /// How long the other members count on this one after the last renewal that they saw. Rounded up to whole seconds.
     #[must_use]
-    #[inline]
     pub fn lease_duration(mut self, duration: Duration) -> Self {
         self.lease = self.lease.lease_duration(duration);
         self
@@ -48,7 +45,6 @@ impl Config {
     /// A member that could not renew for this long starts no reconcile any more. Running ones are cancelled within the rest of the lease
     /// duration.
     #[must_use]
-    #[inline]
     pub fn renew_deadline(mut self, deadline: Duration) -> Self {
         self.lease = self.lease.renew_deadline(deadline);
         self
@@ -56,7 +52,6 @@ impl Config {
 
     /// The time between two renewals.
     #[must_use]
-    #[inline]
     pub fn retry_period(mut self, period: Duration) -> Self {
         self.lease = self.lease.retry_period(period);
         self
@@ -64,7 +59,6 @@ impl Config {
 
     /// What decides on the member that reconciles an object. Default: namespace and name.
     #[must_use]
-    #[inline]
     pub fn partition_by(mut self, partition_by: PartitionBy) -> Self {
         self.partition_by = partition_by;
         self
@@ -73,7 +67,6 @@ impl Config {
     /// # Errors
     ///
     /// The first setting that no member can follow.
-    #[inline]
     pub(super) fn validate(&self) -> Result<(), InvalidConfig> {
         let group = &self.lease.name;
         if group.is_empty() {
@@ -84,7 +77,6 @@ impl Config {
     }
 
     /// The identity, as the end of a Lease's name.
-    #[inline]
     pub(super) fn lease_identity(&self) -> String {
         match &self.lease.identity {
             Some(identity) => name_part(identity),
@@ -98,7 +90,6 @@ const MAX_IDENTITY: usize = MAX_NAME - MAX_LABEL - 1;
 
 /// `identity` if it can end the name of an object. Otherwise a similar text that can, with a hash, so that different identities stay
 /// different.
-#[inline]
 fn name_part(identity: &str) -> String {
     if identity.len() <= MAX_IDENTITY && is_name(identity) {
         return identity.to_owned();

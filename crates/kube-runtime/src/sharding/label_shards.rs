@@ -49,7 +49,6 @@ pub struct LabelShard {
 /// # Ok(())
 /// # }
 /// ```
-#[inline]
 pub fn label_shards(
     client: Client,
     config: Config,
@@ -67,13 +66,11 @@ pub fn label_shards(
 
 impl LabelShard {
     /// Its number, from 0.
-    #[inline]
     pub fn index(&self) -> usize {
         self.index
     }
 
     /// `config`, limited to the objects of this shard.
-    #[inline]
     pub fn select(&self, config: watcher::Config) -> watcher::Config {
         let own = format!("{}={}", self.label, self.index);
         let selector = match &config.label_selector {
@@ -84,7 +81,6 @@ impl LabelShard {
     }
 
     /// Campaigns for the shard.
-    #[inline]
     pub fn elector(&self) -> &LeaderElector {
         &self.elector
     }

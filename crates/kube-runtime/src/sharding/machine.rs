@@ -100,7 +100,6 @@ pub(super) enum Response {
 
 impl Machine {
     /// `config` is valid; its name is that of the group.
-    #[inline]
     pub(super) fn new(config: &leader_election::Config, identity: String) -> Self {
         let identity: Arc<str> = identity.into();
         Self {
@@ -126,7 +125,6 @@ impl Machine {
     }
 
     /// The first request of an attempt to renew the own Lease and to read those of the others. `wall` is stored, for people only.
-    #[inline]
     pub(super) fn attempt(&mut self, wall: Timestamp) -> Request {
         match self.own.clone() {
             Some(own) => self.write(own, wall),
@@ -135,14 +133,12 @@ impl Machine {
     }
 
     /// Until when to wait for the response of a request that is sent at `sent`.
-    #[inline]
     pub(super) fn limit(&self, sent: Instant) -> Instant {
         let timeout = sent + self.request_timeout;
         self.deadline().map_or(timeout, |deadline| deadline.min(timeout))
     }
 
     /// The next request, or `None` at the end of the attempt. `sent` is when the request was sent.
-    #[inline]
     pub(super) fn respond(
         &mut self,
         request: Request,
@@ -193,7 +189,6 @@ impl Machine {
     }
 
     /// Notes that `request` failed or was abandoned: a write may have been stored, or may be stored later.
-    #[inline]
     fn abandon(&mut self, request: Request) {
         if matches!(request, Request::Create(_) | Request::Replace(_)) {
             self.own = None;
@@ -201,7 +196,6 @@ impl Machine {
     }
 
     /// Stops everything if the renew deadline has passed. Returns whether it has.
-    #[inline]
     fn expire(&mut self, now: Instant) -> bool {
         let passed = self.deadline().filter(|deadline| *deadline <= now);
         if let Some(deadline) = passed {
@@ -211,7 +205,6 @@ impl Machine {
     }
 
     /// What to assign to the controllers, if that has changed. To be called at the end of an attempt, and at the deadline.
-    #[inline]
     pub(super) fn assign(&mut self, now: Instant) -> Option<Change> {
         self.expire(now);
         let claims = self.claims();
@@ -223,7 +216,6 @@ impl Machine {
     }
 
     /// Notes that no key outside of what was last assigned is being reconciled. Returns whether a view can be published now.
-    #[inline]
     pub(super) fn stopped(&mut self) -> bool {
         self.cancel_at = None;
         self.drained |= self.next_view.is_some() && self.assigned == self.claims();
@@ -231,13 +223,11 @@ impl Machine {
     }
 
     /// Until when this member may reconcile unless it renews.
-    #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
         Some(self.renewed? + self.renew_deadline)
     }
 
     /// What this member may reconcile until its deadline.
-    #[inline]
     fn claims(&self) -> Claims {
         let mut claims = Claims { member: Arc::clone(&self.identity), ..Claims::default() };
         if self.renewed.is_none() || !self.listed || self.leaving {
@@ -253,27 +243,23 @@ impl Machine {
     }
 
     /// The identities that this member counts on.
-    #[inline]
     pub(super) fn members(&self) -> Vec<String> {
         self.view.names().map(|name| name.to_string()).collect()
     }
 
     /// Claims nothing any more. Returns when the reconciles that still run then have to be cancelled.
-    #[inline]
     pub(super) fn stop(&mut self, now: Instant) -> Instant {
         self.leaving = true;
         self.lose(self.deadline().unwrap_or(now))
     }
 
     /// The first request of leaving the group, after everything has stopped: the others need not wait for the expiry.
-    #[inline]
     pub(super) fn leave(&mut self, wall: Timestamp) -> Request {
         self.own = None; // the last write may have been abandoned
         self.attempt(wall)
     }
 
     /// Stops everything. Returns when what still runs then has to be cancelled, after a time to stop that began at `since`.
-    #[inline]
     fn lose(&mut self, since: Instant) -> Instant {
         self.renewed = None;
         self.listed = false;
@@ -285,7 +271,6 @@ impl Machine {
     }
 
     /// Returns the own Lease if it is among `leases`, the response at `now` to a list that was sent at `sent`.
-    #[inline]
     fn observe(&mut self, leases: Vec<Lease>, sent: Instant, now: Instant) -> Option<Lease> {
         let mut own = None;
         let mut seen = BTreeMap::new();
@@ -309,7 +294,6 @@ impl Machine {
     }
 
     /// Decides on the members to count on, by a list that was sent at `sent`: others may have renewed since.
-    #[inline]
     fn plan(&mut self, sent: Instant) {
         for other in self.others.values_mut() {
             other.live = !other.is_released() && other.expires > sent;
@@ -323,7 +307,6 @@ impl Machine {
     }
 
     /// A request that deletes a Lease which its member has left behind.
-    #[inline]
     fn abandoned(&self, now: Instant) -> Option<Request> {
         let limit = self.lease_duration.saturating_mul(DELETE_AFTER);
         let (name, other) = self.others.iter().find(|(_, other)| now.duration_since(other.since) > limit)?;
@@ -332,7 +315,6 @@ impl Machine {
     }
 
     /// Stores the own Lease: with the next view if what it takes away has stopped, with the current one otherwise.
-    #[inline]
     fn write(&self, mut lease: Lease, wall: Timestamp) -> Request {
         // After a loss, the current view may claim keys that others have taken over. It is acted on only after a list.
         let view = match &self.next_view {
@@ -353,7 +335,6 @@ impl Machine {
         }
     }
 
-    #[inline]
     fn written(&mut self, written: &Lease, stored: Lease, sent: Instant) {
         let view = view_of(written);
         if self.renewed.is_none() {
@@ -371,14 +352,12 @@ impl Machine {
         self.renewed = Some(sent);
     }
 
-    #[inline]
     fn new_lease(&self) -> Lease {
         let metadata = ObjectMeta { name: Some(self.lease_name()), ..ObjectMeta::default() };
         Lease { metadata, spec: Some(LeaseSpec::default()) }
     }
 
     /// The identity is part of it, so that members do not share a Lease.
-    #[inline]
     fn lease_name(&self) -> String {
         format!("{}-{}", self.group, self.identity)
     }

@@ -54,7 +54,6 @@ impl Membership {
     /// # Panics
     ///
     /// Outside of a tokio runtime.
-    #[inline]
     pub fn join(client: Client, config: Config) -> Result<Self, InvalidConfig> {
         let identity = config.lease_identity();
         config.validate()?;
@@ -85,26 +84,22 @@ impl Membership {
 
     /// The name of this process in the group: the configured identity if the name of a Lease can end with it. Otherwise every character that a
     /// name cannot have is `-`, a long one is cut, and the hash of the configured one follows.
-    #[inline]
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
     /// The objects of this member, for [`Controller::assigned_by`](crate::Controller::assigned_by) of any number of controllers.
-    #[inline]
     pub fn assignments(&self) -> Assignments {
         self.assignments.clone()
     }
 
     /// The identities of the members that this one counts on, in order. Empty before it has joined.
-    #[inline]
     pub fn members(&self) -> Vec<String> {
         self.members.borrow().clone().unwrap_or_default()
     }
 
     /// Stops all reconciles of this process, and leaves the group. Reconciles that still run shortly before the Lease can expire are
     /// cancelled. Returns when the others may take over, or when the server did not respond for half of the renew deadline.
-    #[inline]
     pub async fn leave(&self) {
         let _stopped_already = self.stop.send(Stop::Leave);
         let mut members = self.members.clone();
@@ -113,7 +108,6 @@ impl Membership {
 
     /// Stops all reconciles of this process, and does not renew its Lease any more: the others take over after its expiry. For work that
     /// could not be stopped and may go on, such as that of a thread. Does not wait. Does nothing after [`leave`](Self::leave).
-    #[inline]
     pub fn let_expire(&self) {
         let _stopped_already = self.stop.send(Stop::LetExpire);
     }
@@ -133,7 +127,6 @@ struct Task {
 }
 
 impl Task {
-    #[inline]
     async fn run(mut self, mut stop: mpsc::UnboundedReceiver<Stop>) {
         let mut stopping: BoxFuture<'static, ()> = pending().boxed();
         let order = loop {
@@ -163,7 +156,6 @@ impl Task {
     }
 
     /// Sends `request`, and the requests that follow from the responses. Ends when the renew deadline has passed.
-    #[inline]
     async fn exchange(&mut self, request: Request) {
         let mut next = Some(request);
         while let Some(request) = next {
@@ -181,7 +173,6 @@ impl Task {
     }
 
     /// Assigns what the machine claims to the controllers, if that has changed. The future completes when the rest has stopped.
-    #[inline]
     fn assign(&mut self) -> Option<BoxFuture<'static, ()>> {
         let change = self.machine.assign(Instant::now());
         self.members.send_if_modified(|members| {
@@ -210,7 +201,6 @@ impl Task {
     }
 
     /// Waits for the next attempt, which is due at once when a view can be published. Stops everything at the renew deadline meanwhile.
-    #[inline]
     async fn wait_until(&mut self, next: Instant, stopping: &mut BoxFuture<'static, ()>) {
         loop {
             let deadline = self.machine.deadline().filter(|deadline| *deadline < next);
@@ -231,7 +221,6 @@ impl Task {
         }
     }
 
-    #[inline]
     async fn send(&self, request: &Request) -> Response {
         let parameters = PostParams::default();
         let name = |lease: &Lease| lease.metadata.name.clone().unwrap_or_default();
@@ -260,7 +249,6 @@ impl Task {
     }
 }
 
-#[inline]
 fn stored(lease: Lease) -> Response {
     Response::Lease(Box::new(lease))
 }

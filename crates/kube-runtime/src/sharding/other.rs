@@ -22,7 +22,6 @@ pub(super) struct Other {
 }
 
 impl Other {
-    #[inline]
     pub(super) fn new(lease: Lease, since: Instant, default_duration: Duration) -> Self {
         let spec = lease.spec.as_ref();
         let seconds =
@@ -38,14 +37,12 @@ impl Other {
         }
     }
 
-    #[inline]
     pub(super) fn is_released(&self) -> bool {
         self.identity.is_empty()
     }
 }
 
 /// The view that `lease` publishes.
-#[inline]
 pub(super) fn view_of(lease: &Lease) -> View {
     let annotation =
         lease.metadata.annotations.as_ref().and_then(|annotations| annotations.get(VIEW_ANNOTATION));

@@ -18,7 +18,6 @@ pub enum PartitionBy {
 
 impl PartitionBy {
     /// All members must compute the same hash, so it is a specified one (XXH64).
-    #[inline]
     pub(super) fn hash(self, namespace: Option<&str>, name: &str) -> u64 {
         match (self, namespace) {
             (Self::Object, Some(namespace)) => mix(hash(namespace), hash(name)),
@@ -28,13 +27,11 @@ impl PartitionBy {
     }
 }
 
-#[inline]
 fn hash(text: &str) -> u64 {
     XxHash64::oneshot(0, text.as_bytes())
 }
 
 /// A hash of both values (the finalizer of MurmurHash3).
-#[inline]
 fn mix(left: u64, right: u64) -> u64 {
     let mut mixed = left.rotate_left(32) ^ right;
     for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
@@ -51,13 +48,11 @@ pub(super) struct View {
 }
 
 impl View {
-    #[inline]
     pub(super) fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.members.iter().map(|(name, _)| name)
     }
 
     /// The owner of a key with this hash; `None` without members.
-    #[inline]
     pub(super) fn owner(&self, key: u64) -> Option<&str> {
         // The first one of the highest score, so that equal scores have one owner as well.
         let first = self.members.iter().rev().max_by_key(|(_, member)| mix(*member, key));

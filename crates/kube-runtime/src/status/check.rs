@@ -19,7 +19,6 @@ pub struct InvalidCondition {
 }
 
 /// Checks the type: `CamelCase`, or a name of any case behind a domain, as in `example.com/ready`.
-#[inline]
 pub(super) fn check_type(type_: &str) -> Result<(), InvalidCondition> {
     let (domain, name) = type_.rsplit_once('/').map_or((None, type_), |(domain, name)| (Some(domain), name));
     let problem = if type_.chars().count() > MAX_TYPE {
@@ -38,7 +37,6 @@ pub(super) fn check_type(type_: &str) -> Result<(), InvalidCondition> {
     Err(InvalidCondition { condition: type_.to_owned(), field: "type", problem })
 }
 
-#[inline]
 pub(super) fn check_reason(type_: &str, reason: &str) -> Result<(), InvalidCondition> {
     let problem = if reason.is_empty() {
         "it is empty; expected one word that says why, as in `MinimumReplicasAvailable`".to_owned()
@@ -54,7 +52,6 @@ pub(super) fn check_reason(type_: &str, reason: &str) -> Result<(), InvalidCondi
     Err(InvalidCondition { condition: type_.to_owned(), field: "reason", problem })
 }
 
-#[inline]
 pub(super) fn check_message(type_: &str, message: &str) -> Result<(), InvalidCondition> {
     let length = message.chars().count();
     if length <= MAX_MESSAGE {
@@ -64,7 +61,6 @@ pub(super) fn check_message(type_: &str, message: &str) -> Result<(), InvalidCon
     Err(InvalidCondition { condition: type_.to_owned(), field: "message", problem })
 }
 
-#[inline]
 pub(super) fn check_generation(type_: &str, generation: Option<i64>) -> Result<(), InvalidCondition> {
     match generation {
         Some(generation) if generation < 0 => Err(InvalidCondition {
@@ -77,7 +73,6 @@ pub(super) fn check_generation(type_: &str, generation: Option<i64>) -> Result<(
 }
 
 /// `^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`
-#[inline]
 pub(super) fn is_reason(reason: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b',' | b':');
     reason.as_bytes().first().is_some_and(u8::is_ascii_alphabetic)
@@ -86,7 +81,6 @@ pub(super) fn is_reason(reason: &str) -> bool {
 }
 
 /// `([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]`
-#[inline]
 fn is_label_name(name: &str) -> bool {
     let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let outer = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
@@ -94,7 +88,6 @@ fn is_label_name(name: &str) -> bool {
 }
 
 /// `[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*`
-#[inline]
 fn is_dns_subdomain(name: &str) -> bool {
     let is_outer = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     name.split('.').all(|label| {
@@ -105,7 +98,6 @@ fn is_dns_subdomain(name: &str) -> bool {
     })
 }
 
-#[inline]
 fn is_camel_case(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric())

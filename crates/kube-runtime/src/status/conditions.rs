@@ -25,7 +25,6 @@ pub enum ConditionStatus {
 impl ConditionStatus {
     /// The text in the API: `True`, `False` or `Unknown`.
     #[must_use]
-    #[inline]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -36,7 +35,6 @@ impl ConditionStatus {
 
     /// The status of a condition of the API. A text that the API does not know is [`Unknown`](Self::Unknown).
     #[must_use]
-    #[inline]
     pub fn of(condition: &Condition) -> Self {
         match condition.status.as_str() {
             "True" => Self::True,
@@ -47,14 +45,12 @@ impl ConditionStatus {
 }
 
 impl From<bool> for ConditionStatus {
-    #[inline]
     fn from(holds: bool) -> Self {
         if holds { Self::True } else { Self::False }
     }
 }
 
 impl From<Option<bool>> for ConditionStatus {
-    #[inline]
     fn from(holds: Option<bool>) -> Self {
         holds.map_or(Self::Unknown, Self::from)
     }
@@ -96,13 +92,11 @@ pub struct Conditions<'a> {
 impl<'a> Conditions<'a> {
     /// Edits `list` at the current time. `generation` is `metadata.generation` of the object that was reconciled; `None` for kinds
     /// without generations.
-    #[inline]
     pub fn new(list: &'a mut Vec<Condition>, generation: Option<i64>) -> Self {
         Self::at(list, generation, Timestamp::now())
     }
 
     /// Like [`new`](Self::new), with the time of the transitions, for tests. It is rounded down to whole seconds, as the API has them.
-    #[inline]
     pub fn at(list: &'a mut Vec<Condition>, generation: Option<i64>, now: Timestamp) -> Self {
         let whole = Timestamp::from_second(now.as_second()).unwrap_or(now);
         Self { list, generation, now: Time(whole) }
@@ -113,7 +107,6 @@ impl<'a> Conditions<'a> {
     /// # Errors
     ///
     /// [`InvalidCondition`] if a server would reject a field, or if type or reason are not CamelCase. Then nothing was changed.
-    #[inline]
     pub fn set(
         &mut self,
         type_: &str,
@@ -157,14 +150,12 @@ impl<'a> Conditions<'a> {
     /// # Errors
     ///
     /// As [`set`](Self::set).
-    #[inline]
     pub fn summarize(&mut self, type_: &str, summary: &Summary) -> Result<bool, InvalidCondition> {
         let (status, reason, message) = summary.of_conditions(type_, self.list, self.generation);
         self.set(type_, status, &reason, &message)
     }
 
     /// Removes the condition of this type. Returns whether there was one.
-    #[inline]
     pub fn remove(&mut self, type_: &str) -> bool {
         let before = self.list.len();
         self.list.retain(|it| it.type_ != type_);
@@ -173,20 +164,17 @@ impl<'a> Conditions<'a> {
 
     /// The condition of this type.
     #[must_use]
-    #[inline]
     pub fn get(&self, type_: &str) -> Option<&Condition> {
         self.list.iter().find(|it| it.type_ == type_)
     }
 
     /// Whether the condition of this type is `True`. False if there is none.
     #[must_use]
-    #[inline]
     pub fn is_true(&self, type_: &str) -> bool {
         self.get(type_).is_some_and(|it| ConditionStatus::of(it) == ConditionStatus::True)
     }
 
     /// Removes conditions of the type behind `at`, which a list with the key `type` must not have. Returns whether there were any.
-    #[inline]
     fn remove_after(&mut self, at: usize, type_: &str) -> bool {
         let (before, mut index) = (self.list.len(), 0);
         self.list.retain(|it| {

@@ -61,7 +61,6 @@ struct Cause<'a> {
 impl Summary {
     /// Conditions of these types are bad when they are true, such as `Degraded` or `Stalled`.
     #[must_use]
-    #[inline]
     pub fn abnormal_if_true(mut self, types: impl IntoIterator<Item: Into<String>>) -> Self {
         self.abnormal_if_true.extend(types.into_iter().map(Into::into));
         self
@@ -69,7 +68,6 @@ impl Summary {
 
     /// Conditions of these types count as unknown while they are missing. All others in the list count too.
     #[must_use]
-    #[inline]
     pub fn requiring(mut self, types: impl IntoIterator<Item: Into<String>>) -> Self {
         self.required.extend(types.into_iter().map(Into::into));
         self
@@ -77,21 +75,18 @@ impl Summary {
 
     /// Like [`requiring`](Self::requiring), and no others count.
     #[must_use]
-    #[inline]
     pub fn requiring_only(self, types: impl IntoIterator<Item: Into<String>>) -> Self {
         Self { only_required: true, ..self.requiring(types) }
     }
 
     /// Conditions of these types do not count, such as another summary, or one that only informs.
     #[must_use]
-    #[inline]
     pub fn ignoring(mut self, types: impl IntoIterator<Item: Into<String>>) -> Self {
         self.ignored.extend(types.into_iter().map(Into::into));
         self
     }
 
     /// Status, reason and message of the summary `type_` of `list`.
-    #[inline]
     pub(super) fn of_conditions(
         &self,
         type_: &str,
@@ -122,12 +117,10 @@ impl Summary {
         }
     }
 
-    #[inline]
     fn counts(&self, type_: &str) -> bool {
         !self.ignored.contains(type_) && (!self.only_required || self.required.iter().any(|it| it == type_))
     }
 
-    #[inline]
     fn health(&self, condition: &Condition, generation: Option<i64>) -> Health {
         if is_outdated(condition, generation) {
             return Health::Unknown;
@@ -141,17 +134,14 @@ impl Summary {
     }
 }
 
-#[inline]
 fn is_outdated(condition: &Condition, generation: Option<i64>) -> bool {
     matches!((condition.observed_generation, generation), (Some(observed), Some(current)) if observed < current)
 }
 
-#[inline]
 fn not_reported(type_: &str) -> Cause<'_> {
     Cause { type_, reason: None, message: "it was not reported yet".to_owned() }
 }
 
-#[inline]
 fn cause(condition: &Condition, generation: Option<i64>) -> Cause<'_> {
     let message = match (condition.observed_generation, generation) {
         (Some(observed), Some(current)) if observed < current => {
@@ -165,7 +155,6 @@ fn cause(condition: &Condition, generation: Option<i64>) -> Cause<'_> {
 }
 
 /// The distinct reasons, separated by commas: the schema allows them within a reason.
-#[inline]
 fn reasons(causes: &[Cause<'_>], fallback: &str) -> String {
     let mut joined = String::new();
     let mut seen = BTreeSet::new();
@@ -180,7 +169,6 @@ fn reasons(causes: &[Cause<'_>], fallback: &str) -> String {
     if usable { joined } else { fallback.to_owned() }
 }
 
-#[inline]
 fn messages(causes: &[Cause<'_>]) -> String {
     let lines: Vec<String> =
         causes.iter().map(|Cause { type_, message, .. }| format!("{type_}: {message}")).collect();
@@ -188,7 +176,6 @@ fn messages(causes: &[Cause<'_>]) -> String {
 }
 
 /// Cuts off what is longer than a message may be.
-#[inline]
 fn limited(message: String) -> String {
     match message.char_indices().nth(MAX_MESSAGE) {
         None => message,

@@ -167,7 +167,6 @@ where
 }
 
 /// Whether `current` shows the status of `patch`. Removes conditions from the patch that other managers own and that do not change.
-#[inline]
 fn is_shown(current: &Value, managed: &[ManagedFieldsEntry], patch: &mut Value, manager: &str) -> bool {
     // Equal to the byte: then nothing is to be removed either.
     if !patch["status"].is_null() && current["status"] == patch["status"] {
@@ -177,7 +176,6 @@ fn is_shown(current: &Value, managed: &[ManagedFieldsEntry], patch: &mut Value, 
     compare(current, managed, patch, manager, Some("status")) == Comparison::Unchanged
 }
 
-#[inline]
 fn leave_foreign_conditions(
     current: &Value,
     managed: &[ManagedFieldsEntry],

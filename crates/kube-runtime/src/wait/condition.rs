@@ -21,7 +21,6 @@ pub trait Condition<K> {
     fn matches_object(&self, obj: Option<&K>) -> bool;
 
     /// Holds when this condition does not.
-    #[inline]
     fn not(self) -> Not<Self>
     where
         Self: Sized,

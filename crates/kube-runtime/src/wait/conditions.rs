@@ -64,7 +64,6 @@ pub fn is_created<K: Resource>() -> impl Condition<K> {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[must_use]
-#[inline]
 pub fn is_crd_established() -> impl Condition<CustomResourceDefinition> {
     |crd: Option<&CustomResourceDefinition>| {
         let conditions = crd.and_then(|crd| crd.status.as_ref()?.conditions.as_ref());
@@ -84,7 +83,6 @@ pub fn is_crd_established() -> impl Condition<CustomResourceDefinition> {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[must_use]
-#[inline]
 pub fn is_pod_running() -> impl Condition<Pod> {
     |pod: Option<&Pod>| {
         let phase = pod.and_then(|pod| pod.status.as_ref()?.phase.as_deref());
@@ -106,7 +104,6 @@ pub fn is_pod_running() -> impl Condition<Pod> {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[must_use]
-#[inline]
 pub fn is_job_completed() -> impl Condition<Job> {
     |job: Option<&Job>| {
         let conditions = job.and_then(|job| job.status.as_ref()?.conditions.as_ref());
@@ -135,7 +132,6 @@ pub fn is_job_completed() -> impl Condition<Job> {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[must_use]
-#[inline]
 pub fn is_deployment_completed() -> impl Condition<Deployment> {
     |deployment: Option<&Deployment>| {
         let Some((deployment, status)) = deployment.and_then(|it| Some((it, it.status.as_ref()?))) else {
@@ -156,14 +152,12 @@ trait StringField {
 }
 
 impl StringField for String {
-    #[inline]
     fn is(&self, value: &str) -> bool {
         self == value
     }
 }
 
 impl StringField for Option<String> {
-    #[inline]
     fn is(&self, value: &str) -> bool {
         self.as_deref() == Some(value)
     }
@@ -184,7 +178,6 @@ impl StringField for Option<String> {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[must_use]
-#[inline]
 pub fn is_service_loadbalancer_provisioned() -> impl Condition<Service> {
     |service: Option<&Service>| {
         let Some(service) = service else { return false };
@@ -212,7 +205,6 @@ pub fn is_service_loadbalancer_provisioned() -> impl Condition<Service> {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[must_use]
-#[inline]
 pub fn is_ingress_provisioned() -> impl Condition<Ingress> {
     |ingress: Option<&Ingress>| {
         let load_balancer = ingress.and_then(|ingress| ingress.status.as_ref()?.load_balancer.as_ref());

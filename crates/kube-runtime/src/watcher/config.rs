@@ -114,7 +114,6 @@ impl Default for Config {
 impl Config {
     /// Watches only objects whose fields match, such as `metadata.name=web`.
     #[must_use]
-    #[inline]
     pub fn fields(mut self, field_selector: &str) -> Self {
         self.field_selector = Some(field_selector.to_owned());
         self
@@ -122,7 +121,6 @@ impl Config {
 
     /// Watches only objects whose labels match, such as `app=web,tier!=cache`.
     #[must_use]
-    #[inline]
     pub fn labels(mut self, label_selector: &str) -> Self {
         self.label_selector = Some(label_selector.to_owned());
         self
@@ -130,14 +128,12 @@ impl Config {
 
     /// Watches only objects whose labels match `selector`.
     #[must_use]
-    #[inline]
     pub fn labels_from(self, selector: &Selector) -> Self {
         self.labels(&selector.to_string())
     }
 
     /// Sets after how many seconds the server ends a watch; it is resumed at once.
     #[must_use]
-    #[inline]
     pub fn timeout(mut self, timeout_secs: u32) -> Self {
         self.timeout = Some(timeout_secs);
         self
@@ -145,7 +141,6 @@ impl Config {
 
     /// Sets how old the result of a list may be.
     #[must_use]
-    #[inline]
     pub fn list_semantic(mut self, semantic: ListSemantic) -> Self {
         self.list_semantic = semantic;
         self
@@ -153,14 +148,12 @@ impl Config {
 
     /// Accepts lists from the server's cache: short for [`ListSemantic::Any`].
     #[must_use]
-    #[inline]
     pub fn any_semantic(self) -> Self {
         self.list_semantic(ListSemantic::Any)
     }
 
     /// Turns bookmarks off.
     #[must_use]
-    #[inline]
     pub fn disable_bookmarks(mut self) -> Self {
         self.bookmarks = false;
         self
@@ -176,7 +169,6 @@ impl Config {
     /// assert!(!Config::default().without_managed_fields().managed_fields);
     /// ```
     #[must_use]
-    #[inline]
     pub fn without_managed_fields(mut self) -> Self {
         self.managed_fields = false;
         self
@@ -184,7 +176,6 @@ impl Config {
 
     /// Sets the number of objects per page of a list.
     #[must_use]
-    #[inline]
     pub fn page_size(mut self, page_size: u32) -> Self {
         self.page_size = Some(page_size);
         self
@@ -192,7 +183,6 @@ impl Config {
 
     /// Reads the existing objects by a watch: short for [`InitialListStrategy::StreamingList`].
     #[must_use]
-    #[inline]
     pub fn streaming_lists(mut self) -> Self {
         self.initial_list_strategy = InitialListStrategy::StreamingList;
         self
@@ -209,7 +199,6 @@ impl Config {
     /// # drop(config);
     /// ```
     #[must_use]
-    #[inline]
     pub fn prune(mut self, prune: Prune) -> Self {
         self.prune = self.prune.and(&prune);
         self

@@ -45,26 +45,22 @@ pub(crate) type ErasedResult<T> = Result<T, ErasedError>;
 pub(super) type RequestError = kube_client::error::ErasedError;
 
 impl From<Error> for ErasedError {
-    #[inline(never)]
     fn from(error: Error) -> Self {
         Self::new(error)
     }
 }
 
 /// The variant of [`Error`] with this cause. Not generic, and so compiled once.
-#[inline(never)]
 pub(super) fn erased(variant: fn(kube_client::Error) -> Error, cause: RequestError) -> ErasedError {
     variant(cause.into_error()).into()
 }
 
 /// A running watch failed without an error of the client.
-#[inline(never)]
 pub(super) fn watch_failed(kind: io::ErrorKind, what: &str) -> ErasedError {
     Error::WatchFailed(kube_client::Error::ReadEvents(io::Error::new(kind, what))).into()
 }
 
 /// Adds the API path of the collection. The variant and the types in it do not change.
-#[inline(never)]
 pub(super) fn in_collection(error: ErasedError, path: &str) -> ErasedError {
     error.into_error().in_collection(path).into()
 }

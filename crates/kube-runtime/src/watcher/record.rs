@@ -89,7 +89,6 @@ impl WatchRegistry {
     }
 
     /// The watches that have not been dropped, in the order in which they were made.
-    #[inline]
     pub(crate) fn watches(&self) -> Vec<Arc<WatchRecord>> {
         self.watches.lock().iter().filter_map(Weak::upgrade).collect()
     }
@@ -107,7 +106,6 @@ pub(crate) struct WatchRecord {
 
 impl WatchRecord {
     /// The facts at this time.
-    #[inline]
     pub(crate) fn facts(&self) -> WatchFacts {
         self.facts.lock().clone()
     }

@@ -36,7 +36,6 @@ impl RetryClass {
 
 impl RetryBackoff {
     /// The built-in backoff, with jitter: up to twice as long as without.
-    #[inline]
     pub(crate) fn built_in() -> Self {
         let [transient, persistent] = Self::builders();
         Self {

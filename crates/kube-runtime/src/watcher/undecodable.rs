@@ -43,7 +43,6 @@ impl fmt::Display for UndecodableObject {
 }
 
 impl From<UndecodableObject> for ErasedError {
-    #[inline(never)]
     fn from(object: UndecodableObject) -> Self {
         Error::from(object).into()
     }

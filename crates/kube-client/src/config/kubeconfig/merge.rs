@@ -23,7 +23,6 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// [`KubeconfigError::KindMismatch`] or [`KubeconfigError::ApiVersionMismatch`] if both have one and they differ.
-    #[inline]
     pub fn merge(mut self, next: Kubeconfig) -> Result<Self, KubeconfigError> {
         self.add(next)?;
         Ok(self)

@@ -58,7 +58,6 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// As [`Kubeconfig::read_from`]; also if none of the listed files exists.
-    #[inline]
     pub fn from_env() -> Result<Option<Self>, KubeconfigError> {
         let files = listed_files()?;
         if files.is_empty() { Ok(None) } else { merge_files(files).map(|(merged, _)| Some(merged)) }
@@ -68,7 +67,6 @@ impl Kubeconfig {
     ///
     /// # Errors
     /// As [`Kubeconfig::read_from`], and [`KubeconfigError::FindPath`] without a home directory.
-    #[inline]
     pub fn read() -> Result<Kubeconfig, KubeconfigError> {
         merge_files(read_files()?).map(|(merged, _)| merged)
     }

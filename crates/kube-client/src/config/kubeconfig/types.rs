@@ -44,7 +44,6 @@ pub struct Kubeconfig {
 }
 
 impl fmt::Debug for Kubeconfig {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Kubeconfig")
             .field("preferences", &self.preferences)
@@ -75,7 +74,6 @@ pub struct Preferences {
 }
 
 impl fmt::Debug for Preferences {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Preferences")
             .field("colors", &self.colors)
@@ -99,7 +97,6 @@ pub struct NamedCluster {
 }
 
 impl fmt::Debug for NamedCluster {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NamedCluster")
             .field("name", &self.name)
@@ -143,7 +140,6 @@ pub struct Cluster {
 
 /// Shows neither passwords in URLs nor the values of unknown keys.
 impl fmt::Debug for Cluster {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Cluster")
             .field("server", &self.server.as_deref().map(Redacted::Text))
@@ -173,7 +169,6 @@ pub struct NamedAuthInfo {
 }
 
 impl fmt::Debug for NamedAuthInfo {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NamedAuthInfo")
             .field("name", &self.name)
@@ -197,7 +192,6 @@ pub struct NamedContext {
 }
 
 impl fmt::Debug for NamedContext {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NamedContext")
             .field("name", &self.name)
@@ -226,7 +220,6 @@ pub struct Context {
 }
 
 impl fmt::Debug for Context {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("cluster", &self.cluster)

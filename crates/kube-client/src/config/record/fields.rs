@@ -29,7 +29,6 @@ impl<'a> Fields<'a> {
 
     /// The value of a key, unless it is missing or null.
     // Called for each key of each record.
-    #[inline(never)]
     pub(crate) fn take<T: FromValue>(&mut self, name: &str) -> Option<T> {
         let mut taken = None;
         self.remove(name, &mut |value| taken = T::take_from(value));

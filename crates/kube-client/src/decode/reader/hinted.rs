@@ -28,13 +28,11 @@ pub(super) struct Hints<'g, 'l> {
 
 impl<'l> Hints<'_, 'l> {
     /// Whether the lengths in this value must be consumed, because more may follow.
-    #[inline]
     fn needed(&self) -> bool {
         !self.whole && !self.lengths.as_slice().is_empty()
     }
 
     /// The hints for a nested value.
-    #[inline]
     fn nested(&mut self, pruned: Option<&'l PrunedFields>) -> Hints<'_, 'l> {
         Hints { lengths: self.lengths, pruned, whole: false }
     }
@@ -49,7 +47,6 @@ pub(super) struct Hinted<'g, 'l, T> {
 /// Methods whose visitors may receive maps or arrays.
 macro_rules! hinted {
     ($($method:ident($($name:ident: $type:ty),*))*) => {$(
-        #[inline]
         fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, D::Error> {
             self.inner.$method($($name,)* Hinted { inner: visitor, hints: self.hints })
         }
@@ -59,7 +56,6 @@ macro_rules! hinted {
 /// Methods whose visitors receive neither.
 macro_rules! forwarded {
     ($($method:ident)*) => {$(
-        #[inline]
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
             self.inner.$method(visitor)
         }
@@ -86,7 +82,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Hinted<'_, '_, D> {
     }
 
     /// Consumes the lengths of ignored arrays. As in serde_json, ignored values may be nested to any depth.
-    #[inline]
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
         if !self.hints.needed() {
             return self.inner.deserialize_ignored_any(visitor);
@@ -96,7 +91,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Hinted<'_, '_, D> {
     }
 
     /// serde_json requests a [`RawValue`] as a newtype struct of a special name, and builds it from a map with one entry.
-    #[inline]
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -131,7 +125,6 @@ const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 macro_rules! scalars {
     ($($method:ident: $type:ty,)*) => {$(
-        #[inline]
         fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
             self.inner.$method(value)
         }
@@ -159,23 +152,19 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Hinted<'_, '_, V> {
         self.inner.visit_unit()
     }
 
-    #[inline]
     fn visit_some<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
         self.inner.visit_some(Hinted { inner, hints: self.hints })
     }
 
-    #[inline]
     fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<V::Value, D::Error> {
         self.inner.visit_newtype_struct(Hinted { inner, hints: self.hints })
     }
 
-    #[inline]
     fn visit_seq<A: SeqAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
         let remaining = self.hints.lengths.next().and_then(|length| usize::try_from(*length).ok());
         self.inner.visit_seq(Elements { inner, hints: self.hints, remaining })
     }
 
-    #[inline]
     fn visit_map<A: MapAccess<'de>>(self, inner: A) -> Result<V::Value, A::Error> {
         self.inner.visit_map(Fields { inner, hints: self.hints, value: None })
     }
@@ -188,7 +177,6 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Hinted<'_, '_, V> {
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Hinted<'_, '_, S> {
     type Value = S::Value;
 
-    #[inline]
     fn deserialize<D: Deserializer<'de>>(self, inner: D) -> Result<S::Value, D::Error> {
         self.inner.deserialize(Hinted { inner, hints: self.hints })
     }
@@ -239,7 +227,6 @@ struct Elements<'g, 'l, A> {
 impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<'_, '_, A> {
     type Error = A::Error;
 
-    #[inline]
     fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         self.remaining = self.remaining.map(|remaining| remaining.saturating_sub(1));
         let pruned = self.hints.pruned;
@@ -262,7 +249,6 @@ struct Fields<'g, 'l, A> {
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, '_, A> {
     type Error = A::Error;
 
-    #[inline]
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
         let Some(pruned) = self.hints.pruned else { return self.inner.next_key_seed(seed) };
         let mut seed = Some(seed);
@@ -279,7 +265,6 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Fields<'_, '_, A> {
         }
     }
 
-    #[inline]
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
         self.inner.next_value_seed(Hinted { inner: seed, hints: self.hints.nested(self.value) })
     }
@@ -293,7 +278,6 @@ struct KeySeed<'n, 'l, S> {
 }
 
 impl<S> KeySeed<'_, '_, S> {
-    #[inline]
     fn take_seed(self, name: &str) -> Option<S> {
         *self.value = match self.pruned.get(name) {
             None => None,
@@ -307,7 +291,6 @@ impl<S> KeySeed<'_, '_, S> {
 impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for KeySeed<'_, '_, S> {
     type Value = Option<S::Value>;
 
-    #[inline]
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_str(self)
     }
@@ -320,12 +303,10 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for KeySeed<'_, '_, S> {
         f.write_str("the name of a field")
     }
 
-    #[inline]
     fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Self::Value, E> {
         self.take_seed(name).map(|seed| seed.deserialize(BorrowedStrDeserializer::new(name))).transpose()
     }
 
-    #[inline]
     fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
         self.take_seed(name).map(|seed| seed.deserialize(StrDeserializer::new(name))).transpose()
     }

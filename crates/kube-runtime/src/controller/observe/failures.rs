@@ -22,7 +22,6 @@ pub(super) struct Failure {
 
 impl Failures {
     /// Remembers the last failure of an object, instead of that of the object that failed longest ago if there are too many.
-    #[inline]
     pub(super) fn failed(&mut self, key: Arc<ObjectKey>, failure: Failure) {
         self.forget(&key);
         if self.0.len() == CAPACITY {
@@ -32,13 +31,11 @@ impl Failures {
     }
 
     /// The object was reconciled, or is gone.
-    #[inline]
     pub(super) fn forget(&mut self, key: &ObjectKey) {
         self.0.retain(|(failed, _)| **failed != *key);
     }
 
     /// All of them, the most recent failure first.
-    #[inline]
     pub(super) fn latest_first(&self) -> Vec<(Arc<ObjectKey>, Failure)> {
         self.0.iter().rev().cloned().collect()
     }

@@ -61,28 +61,24 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    #[inline]
     pub(in crate::controller) fn new(observation: Arc<Observation>) -> Self {
         Self { observation }
     }
 
     /// The name of the controller: see [`Config::name`](crate::Config::name).
     #[must_use]
-    #[inline]
     pub fn name(&self) -> String {
         self.observation.facts.lock().name.to_string()
     }
 
     /// The kind of the objects that it reconciles, such as `ConfigMap`.
     #[must_use]
-    #[inline]
     pub fn kind(&self) -> &str {
         &self.observation.kind
     }
 
     /// What the controller does now. O(number of watches and running reconciles).
     #[must_use]
-    #[inline]
     pub fn snapshot(&self) -> Snapshot {
         Snapshot::of(&self.observation, Instant::now())
     }
@@ -92,7 +88,6 @@ impl Monitor {
     ///
     /// It stays true when a watch fails later, until the controller has ended.
     #[must_use]
-    #[inline]
     pub fn is_synced(&self) -> bool {
         let facts = self.observation.facts.lock();
         let cache = facts.cache.clone();
@@ -109,7 +104,6 @@ impl Monitor {
     /// # Errors
     ///
     /// The first limit that is exceeded, and by what.
-    #[inline]
     pub fn progress(&self, limits: &ProgressLimits) -> Result<(), Stalled> {
         check(&self.observation, limits, Instant::now())
     }

@@ -12,7 +12,6 @@ pub(super) struct UniqueName(Arc<str>);
 
 impl UniqueName {
     /// `wanted`, or else the first of `wanted-2`, `wanted-3` and so on that is free.
-    #[inline]
     pub(super) fn reserve(wanted: &str) -> Self {
         let mut names = NAMES.lock();
         let candidates = (1..).map(|number| match number {
@@ -35,14 +34,12 @@ impl UniqueName {
         Self(free)
     }
 
-    #[inline]
     pub(super) fn get(&self) -> &Arc<str> {
         &self.0
     }
 }
 
 impl Drop for UniqueName {
-    #[inline]
     fn drop(&mut self) {
         NAMES.lock().retain(|name| *name != self.0);
     }

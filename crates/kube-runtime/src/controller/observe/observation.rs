@@ -87,7 +87,6 @@ impl Observation {
 }
 
 impl fmt::Debug for Observation {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let facts = self.facts.lock();
         f.debug_struct("Observation").field("name", &facts.name).field("state", &facts.state).finish()

@@ -42,7 +42,6 @@ pub(in crate::controller) struct Observed {
 
 impl Observer {
     /// Observes a controller of this name that starts to run.
-    #[inline]
     pub(in crate::controller) fn start(
         observation: Arc<Observation>,
         name: &str,
@@ -61,19 +60,16 @@ impl Observer {
     }
 
     /// Where the watches of the controller are registered.
-    #[inline]
     pub(in crate::controller) fn watches(&self) -> Option<Arc<WatchRegistry>> {
         self.0.as_ref().map(|active| Arc::clone(&active.observed.observation.watches))
     }
 
     /// What has gauges that change with time alone.
-    #[inline]
     pub(in crate::controller) fn observed(&self) -> Option<Arc<Observed>> {
         self.0.as_ref().map(|active| Arc::clone(&active.observed))
     }
 
     /// The runner waits for an event: every key that may start has started.
-    #[inline]
     pub(in crate::controller) fn waiting(&self, state: ControllerState, queue: &WorkQueue) {
         let Some(Active { observed, .. }) = &self.0 else { return };
         let numbers = queue.numbers();
@@ -86,7 +82,6 @@ impl Observer {
     }
 
     /// A reconcile starts, after its object was due for `waited`.
-    #[inline]
     pub(in crate::controller) fn started(
         &self,
         key: &Arc<ObjectKey>,
@@ -136,7 +131,6 @@ impl Observer {
     }
 
     /// An object that was to be reconciled does not exist.
-    #[inline]
     pub(in crate::controller) fn gone(&self, key: &ObjectKey) {
         if let Some(Active { observed, .. }) = &self.0 {
             observed.observation.facts.lock().failures.forget(key);
@@ -145,7 +139,6 @@ impl Observer {
 }
 
 impl Refresh for Observed {
-    #[inline]
     fn refresh(&self, now: Instant) {
         let Self { observation, metrics } = self;
         let facts = observation.facts.lock();
@@ -168,14 +161,12 @@ impl Refresh for Observed {
 }
 
 impl fmt::Debug for Observer {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Observer").field(&self.0.as_ref().map(|active| &active.observed.observation)).finish()
     }
 }
 
 impl Drop for Active {
-    #[inline]
     fn drop(&mut self) {
         unregister(&self.observed);
         let mut facts = self.observed.observation.facts.lock();

@@ -45,7 +45,6 @@ impl ReconcileOutcome {
         }
     }
 
-    #[inline]
     pub(in crate::controller) fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -59,12 +58,10 @@ impl ReconcileOutcome {
     }
 
     /// The value of the label `result`, which has fewer values in Go. Revoked reconciles are not counted there.
-    #[inline]
     pub(super) fn result(self) -> &'static str {
         if self.is_failure() { "error" } else { self.as_str() }
     }
 
-    #[inline]
     pub(super) fn is_failure(self) -> bool {
         matches!(self, Self::Error | Self::Panicked | Self::TimedOut)
     }

@@ -26,7 +26,6 @@ pub struct ProgressLimits {
 }
 
 impl Default for ProgressLimits {
-    #[inline]
     fn default() -> Self {
         Self {
             watch: Duration::from_secs(600),
@@ -43,7 +42,6 @@ impl ProgressLimits {
     /// Longer than the [timeout](crate::watcher::Config::timeout) of the watches, 290 s by default, because a server that sends no
     /// bookmarks is silent until then. A watch that fails again and again makes progress: a restart would not help it.
     #[must_use]
-    #[inline]
     pub fn watch(mut self, limit: Duration) -> Self {
         self.watch = limit;
         self
@@ -53,7 +51,6 @@ impl ProgressLimits {
     ///
     /// It is exceeded when the output of the controller is not polled.
     #[must_use]
-    #[inline]
     pub fn queue(mut self, limit: Duration) -> Self {
         self.queue = limit;
         self
@@ -61,7 +58,6 @@ impl ProgressLimits {
 
     /// How long a reconcile may run. Default: 30 minutes.
     #[must_use]
-    #[inline]
     pub fn reconcile(mut self, limit: Duration) -> Self {
         self.reconcile = limit;
         self
@@ -117,7 +113,6 @@ pub enum Stalled {
 }
 
 /// The first thing that stands still. O(number of watches and running reconciles).
-#[inline]
 pub(super) fn check(observation: &Observation, limits: &ProgressLimits, now: Instant) -> Result<(), Stalled> {
     let facts = observation.facts.lock();
     let (controller, state) = (facts.name.to_string(), facts.state);

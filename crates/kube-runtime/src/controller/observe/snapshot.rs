@@ -179,7 +179,6 @@ pub struct Totals {
 }
 
 impl Totals {
-    #[inline]
     pub(super) fn count(&mut self, outcome: ReconcileOutcome, action: &Action) {
         use ReconcileOutcome as O;
         match outcome {
@@ -196,7 +195,6 @@ impl Totals {
 }
 
 /// Whether an outcome queues its object again because it did not succeed, or with backoff.
-#[inline]
 pub(super) fn is_retry(outcome: ReconcileOutcome, action: &Action) -> bool {
     match action.next_run() {
         Requeue::WithBackoff => true,
@@ -206,7 +204,6 @@ pub(super) fn is_retry(outcome: ReconcileOutcome, action: &Action) -> bool {
 }
 
 impl Snapshot {
-    #[inline]
     pub(super) fn of(observation: &Observation, now: Instant) -> Self {
         let watches: Vec<_> =
             observation.watches.watches().iter().map(|watch| WatchSnapshot::of(watch, now)).collect();
@@ -241,7 +238,6 @@ impl Snapshot {
 }
 
 impl QueueSnapshot {
-    #[inline]
     fn of(numbers: QueueNumbers, now: Instant) -> Self {
         let QueueNumbers { changes, background, delayed, oldest_due, .. } = numbers;
         let oldest_due = oldest_due.filter(|due| *due <= now).map(|due| now - due);
@@ -250,7 +246,6 @@ impl QueueSnapshot {
 }
 
 /// The reconciles that have been running longest.
-#[inline]
 fn longest(mut running: Vec<(Arc<ObjectKey>, Arc<Running>)>, now: Instant) -> Vec<RunningObject> {
     let by_start = |(key, running): &(Arc<ObjectKey>, Arc<Running>),
                     (other, later): &(Arc<ObjectKey>, Arc<Running>)| {
@@ -265,7 +260,6 @@ fn longest(mut running: Vec<(Arc<ObjectKey>, Arc<Running>)>, now: Instant) -> Ve
 }
 
 impl RunningObject {
-    #[inline]
     pub(super) fn of(key: &ObjectKey, running: &Running, now: Instant) -> Self {
         Self {
             namespace: key.namespace.as_deref().map(str::to_owned),
@@ -279,7 +273,6 @@ impl RunningObject {
 }
 
 impl FailingObject {
-    #[inline]
     fn of(key: &ObjectKey, failure: Failure, now: Instant) -> Self {
         Self {
             namespace: key.namespace.as_deref().map(str::to_owned),
@@ -293,7 +286,6 @@ impl FailingObject {
 }
 
 impl WatchSnapshot {
-    #[inline]
     fn of(watch: &WatchRecord, now: Instant) -> Self {
         let facts = watch.facts();
         let age = |at: Instant| now.saturating_duration_since(at);

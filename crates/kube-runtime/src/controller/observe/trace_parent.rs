@@ -50,12 +50,10 @@ pub struct InvalidTraceParent {
 
 impl TraceParent {
     /// The `traceparent` in this annotation of the object; `None` if it has none.
-    #[inline]
     pub fn of(object: &impl ResourceExt, annotation: &str) -> Option<Result<Self, InvalidTraceParent>> {
         object.annotations().get(annotation).map(|text| text.parse())
     }
 
-    #[inline]
     fn parse(text: &str) -> Option<Self> {
         let mut fields = text.splitn(5, '-');
         let version = hexadecimal(fields.next()?, 2)?;
@@ -72,7 +70,6 @@ impl TraceParent {
 impl FromStr for TraceParent {
     type Err = InvalidTraceParent;
 
-    #[inline]
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let shown = || text.chars().take(64).collect();
         Self::parse(text).ok_or_else(|| InvalidTraceParent { text: shown() })
@@ -81,14 +78,12 @@ impl FromStr for TraceParent {
 
 /// As a `traceparent` of version 00.
 impl fmt::Display for TraceParent {
-    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { trace_id, span_id, sampled } = self;
         write!(f, "00-{trace_id:032x}-{span_id:016x}-{:02x}", u8::from(*sampled))
     }
 }
 
-#[inline]
 fn hexadecimal(digits: &str, length: usize) -> Option<u128> {
     let lower_case = digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
     if digits.len() != length || !lower_case {

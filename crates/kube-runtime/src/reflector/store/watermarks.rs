@@ -152,27 +152,23 @@ impl Default for HighWatermarks {
 
 impl HighWatermarks {
     /// From now on each namespace is a collection. The namespaces are not known yet.
-    #[inline]
     pub(super) fn split_by_namespace(&mut self) {
         self.by_namespace = true;
         self.namespaces_known = false;
         self.remove_collections(|_, _| true);
     }
 
-    #[inline]
     pub(super) fn add_namespace(&mut self, namespace: &str) {
         self.collections.entry(namespace.into()).or_default().watched = true;
     }
 
     /// All namespaces have been added: waits in other namespaces fail.
-    #[inline]
     pub(super) fn set_namespaces_known(&mut self) {
         self.namespaces_known = true;
         self.remove_collections(|_, collection| !collection.watched);
     }
 
     /// The namespace is no longer watched: waits in it fail.
-    #[inline]
     pub(super) fn remove_namespace(&mut self, namespace: &str) {
         if let Some(collection) = self.collections.remove(namespace) {
             self.ended.abandoned.extend(collection.waiters.into_values());
@@ -317,7 +313,6 @@ impl HighWatermarks {
         Some((self.collections.get_mut(name)?, &mut self.ended))
     }
 
-    #[inline]
     fn remove_collections(&mut self, predicate: impl FnMut(&Box<str>, &mut Collection) -> bool) {
         let removed = self.collections.extract_if(predicate);
         let waiters = removed.flat_map(|(_, collection)| collection.waiters.into_values());

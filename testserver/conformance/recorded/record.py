@@ -5,7 +5,7 @@ unchecked.jsonl, one request a line.
     record.py MODERN_KUBECONFIG CORE_KUBECONFIG
 
 Each line has a topic, a request, and the responses `modern` (1.36) and `core` (1.20): the code and the causes. The
-suite sends the same requests and compares (conformance/src/area/recorded.rs). A new line needs no responses: this
+suite sends the same requests and compares (testserver/conformance/src/area/recorded.rs). A new line needs no responses: this
 script fills them in. Without `core`, both are the same. It needs no package besides Python's own.
 """
 import base64
