@@ -1,7 +1,7 @@
 //! The open watches: what is sent to them, and their end.
 
 use std::convert::Infallible;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use bytes::Bytes;
 use futures::{Stream, stream};
@@ -63,6 +63,6 @@ impl Watches {
     }
 
     fn lines(&self) -> std::sync::MutexGuard<'_, broadcast::Sender<Bytes>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lines.lock()
     }
 }

@@ -2,7 +2,8 @@
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use parking_lot::Mutex;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -61,7 +62,7 @@ impl Seen {
             }
         };
         tokio::time::timeout(LIMIT, waiting).await.context("a change was not reconciled")?;
-        let mut latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut latencies = self.latencies.lock().clone();
         latencies.sort_unstable_by(f64::total_cmp);
         Ok(latencies)
     }
@@ -71,7 +72,7 @@ pub(super) async fn reconcile<K: Resource>(object: Arc<K>, seen: Arc<Seen>) -> R
     let changed_at = object.meta().annotations.as_ref().and_then(|annotations| annotations.get(CHANGED_AT));
     if let Some(changed_at) = changed_at.and_then(|nanos| nanos.parse().ok()) {
         let latency = millis_between(changed_at, unix_nanos());
-        seen.latencies.lock().unwrap_or_else(PoisonError::into_inner).push(latency);
+        seen.latencies.lock().push(latency);
         seen.changed_at.fetch_max(changed_at, Ordering::SeqCst);
     }
     if !seen.work.is_zero() {

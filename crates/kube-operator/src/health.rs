@@ -32,12 +32,9 @@
 //! A liveness check that fails makes the kubelet restart the container: it should state that the process cannot recover by itself. Use a
 //! readiness check for what may pass, such as a peer that is not reachable.
 
-use std::{
-    fmt,
-    panic::AssertUnwindSafe,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use parking_lot::RwLock;
 
 use axum::{
     Router,
@@ -174,12 +171,12 @@ impl Health {
 
     /// Adds a check to all clones. Checks with one name all run; their order is that of addition.
     pub fn add(&self, probe: Probe, check: Check) {
-        self.checks.write().unwrap_or_else(PoisonError::into_inner).push((probe, check));
+        self.checks.write().push((probe, check));
     }
 
     /// Removes all checks of this name and probe from all clones; those that run now still finish.
     pub fn remove(&self, probe: Probe, name: &str) {
-        let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
+        let mut checks = self.checks.write();
         checks.retain(|(kind, check)| *kind != probe || check.name != name);
     }
 
@@ -261,7 +258,7 @@ impl Health {
 
     /// A copy: no check runs under the lock.
     fn of(&self, probe: Probe) -> Vec<Check> {
-        let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
+        let checks = self.checks.read();
         checks.iter().filter(|(kind, _)| *kind == probe).map(|(_, check)| check.clone()).collect()
     }
 }

@@ -27,7 +27,9 @@
 //! | `rest_client_*_size_bytes` | 64 B to 16 MiB |
 //! | all others, such as `controller_runtime_webhook_latency_seconds` | Prometheus' default: 5 ms to 10 s |
 
-use std::{sync::Mutex, time::Duration};
+use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use axum::{Router, response::IntoResponse, routing::get};
 use http::header;
@@ -64,7 +66,7 @@ impl MetricsEndpoint {
     /// # Errors
     /// If the program has installed another recorder: use [`new`](Self::new) then.
     pub fn install() -> Result<Self, InstallError> {
-        let mut installed = INSTALLED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut installed = INSTALLED.lock();
         if let Some(handle) = &*installed {
             return Ok(Self { handle: handle.clone() });
         }

@@ -16,7 +16,6 @@
 // `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `delay`, `task`, `unwind` and `version` are helpers; `measure` records metrics.
 mod backoff;
 mod delay;
-mod locks;
 mod measure;
 mod predicate;
 mod queue;

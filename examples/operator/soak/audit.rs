@@ -3,9 +3,11 @@
 use kube_testserver::RequestRecord;
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Shared by the sockets of the replicas.
 #[derive(Clone, Default)]
@@ -54,7 +56,7 @@ impl Audit {
     }
 
     fn lock(&self) -> MutexGuard<'_, Report> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -59,7 +59,9 @@ fn check_applicable(column: &str, report: &Report) -> Result<(), String> {
     if wrong.is_empty() {
         return Ok(());
     }
-    Err(format!("cases apply to {column} otherwise than testserver/conformance/src/capabilities.rs says: {wrong:?}"))
+    Err(format!(
+        "cases apply to {column} otherwise than testserver/conformance/src/capabilities.rs says: {wrong:?}"
+    ))
 }
 
 fn changed(markdown: &str, change: impl FnOnce(&mut Table)) -> Result<String, String> {

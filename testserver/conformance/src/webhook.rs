@@ -1,10 +1,8 @@
 //! A webhook server for cases: HTTPS on this machine, with scripted responses and a record of its requests. It must be reachable from the server under test, which therefore runs on the same machine.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
@@ -74,18 +72,18 @@ impl TestWebhook {
 
     /// The requests so far on a path.
     pub(crate) fn requests(&self, path: &str) -> Vec<Value> {
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let requests = self.requests.lock();
         requests.iter().filter(|(at, _)| at == path).map(|(_, request)| request.clone()).collect()
     }
 
     /// The paths of all requests so far, in order.
     pub(crate) fn paths(&self) -> Vec<String> {
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let requests = self.requests.lock();
         requests.iter().map(|(path, _)| path.clone()).collect()
     }
 
     pub(crate) fn clear(&self) {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.requests.lock().clear();
     }
 }
 
@@ -118,7 +116,7 @@ async fn respond(
     let review: Value = serde_json::from_slice(&body).unwrap_or_default();
     let review_request = review["request"].clone();
     if !is_from_controller(&review_request) {
-        requests.lock().unwrap_or_else(PoisonError::into_inner).push((path.clone(), review_request.clone()));
+        requests.lock().push((path.clone(), review_request.clone()));
     }
     let whole = |mut response: Value| {
         if response.get("uid").is_none() {

@@ -1,6 +1,7 @@
 //! Which of a user's credentials is used.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use parking_lot::Mutex;
+use std::sync::{Arc, Weak};
 
 use http::HeaderValue;
 use secrecy::ExposeSecret;
@@ -89,7 +90,7 @@ fn shared(
 ) -> Result<Credential, AuthError> {
     static IN_USE: Mutex<Vec<(String, Weak<RefreshingCredential>)>> = Mutex::new(Vec::new());
     // Entries are added as a whole, so the list stays usable after a panic.
-    let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut in_use = IN_USE.lock();
     in_use.retain(|(_, refreshing)| refreshing.strong_count() > 0);
     let existing = in_use.iter().find(|(known, _)| *known == settings);
     if let Some(refreshing) = existing.and_then(|(_, refreshing)| refreshing.upgrade()) {

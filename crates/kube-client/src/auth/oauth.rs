@@ -2,9 +2,10 @@
 
 mod error;
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -57,14 +58,14 @@ impl OAuth {
 
     /// Finds the default credentials at the first use, on a blocking thread since that reads files.
     async fn provider(&self) -> Result<Arc<TokenProviderWrapperInner>, AuthError> {
-        if let Some(known) = self.provider.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+        if let Some(known) = self.provider.lock().clone() {
             return Ok(known);
         }
         let found = tokio::task::spawn_blocking(TokenProviderWrapperInner::get_default_provider).await;
         let found = found.map_err(|err| failed(OAuthError::Unknown(err.to_string())))?;
         let found = found.map_err(|err| failed(OAuthError::InvalidDefaultProviderConfig(err)))?;
         let found = Arc::new(found.ok_or_else(|| failed(OAuthError::NoDefaultProvider))?);
-        *self.provider.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&found));
+        *self.provider.lock() = Some(Arc::clone(&found));
         Ok(found)
     }
 }

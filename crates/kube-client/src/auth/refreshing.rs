@@ -1,7 +1,8 @@
 //! A credential that is fetched from its source when it is due, once for all waiting requests.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt as _;
 use http::HeaderValue;
@@ -85,14 +86,14 @@ impl RefreshingCredential {
             let fetched = Arc::clone(&fetched);
             async move {
                 let result = self.refresh(started_at).await;
-                *fetched.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+                *fetched.lock() = Some(result);
             }
         };
         let failed = |cause: &dyn fmt::Display| {
             AuthError::AuthExec(format!("the task that fetches the credentials failed: {cause}"))
         };
         task::spawn(&Handle::current(), fetching.boxed()).await.map_err(|err| failed(&err))?;
-        let result = fetched.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let result = fetched.lock().take();
         result.unwrap_or_else(|| Err(failed(&"it has no result")))
     }
 
@@ -135,7 +136,7 @@ impl RefreshingCredential {
 
     fn state(&self) -> MutexGuard<'_, CredentialState> {
         // No statement leaves the state inconsistent, so it stays usable after a panic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Decodes texts in their order, several batches of them at the same time.
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::vec;
 
@@ -242,7 +243,7 @@ impl<D: Decode> Decoding<D> {
 }
 
 fn take<T>(batch: &Mutex<Option<Batch<T>>>) -> Option<Batch<T>> {
-    batch.lock().unwrap_or_else(PoisonError::into_inner).take()
+    batch.lock().take()
 }
 
 fn has_threads(runtime: &Handle) -> bool {

@@ -1,8 +1,9 @@
 //! CA certificates in a file, reloaded when it changes.
 
+use parking_lot::RwLock;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use tower::BoxError;
 
@@ -42,7 +43,7 @@ impl<T> CaFile<T> {
     pub(super) fn current(&self) -> Arc<T> {
         let (version, known) = {
             // The value is replaced as a whole, so it stays usable after a panic.
-            let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+            let current = self.current.read();
             (current.0, Arc::clone(&current.1))
         };
         let now = FileVersion::of(&self.path);
@@ -53,7 +54,7 @@ impl<T> CaFile<T> {
             Ok(loaded) => {
                 tracing::debug!(path = %self.path.display(), "CA certificates reloaded");
                 let made = Arc::clone(&loaded.1);
-                *self.current.write().unwrap_or_else(PoisonError::into_inner) = loaded;
+                *self.current.write() = loaded;
                 made
             }
             Err(err) => {

@@ -1,9 +1,10 @@
 //! The client certificate: fixed, in files that may change, or from an exec plugin.
 
+use parking_lot::Mutex;
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
@@ -94,7 +95,7 @@ impl<T> CurrentIdentity<T> {
     /// The certificate to present now.
     pub(super) fn current(&self) -> Option<Arc<T>> {
         // No statement leaves the value inconsistent, so it stays usable after a panic.
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock();
         match &self.source {
             IdentitySource::Fixed(_) => {}
             IdentitySource::Files { user, paths, .. } => {
@@ -191,7 +192,7 @@ impl IdentityEpoch {
     pub(crate) fn current(&self, now: Instant) -> u64 {
         let Some(shared) = &self.0 else { return 0 };
         let (source, state) = &**shared;
-        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = state.lock();
         match source {
             IdentitySource::Fixed(_) => {}
             IdentitySource::Files { paths, .. } => {
@@ -282,14 +283,14 @@ mod tests {
 
     impl IdentityProvider for TestProvider {
         fn identity(&self) -> Option<Arc<ClientIdentityPem>> {
-            self.0.lock().unwrap().clone()
+            self.0.lock().clone()
         }
     }
 
     impl TestProvider {
         fn set(&self, certificate: &str) {
             let pem = ClientIdentityPem { certificate: certificate.into(), key: String::new().into() };
-            *self.0.lock().unwrap() = Some(Arc::new(pem));
+            *self.0.lock() = Some(Arc::new(pem));
         }
     }
 

@@ -1,7 +1,8 @@
 //! The connections to one server, and which of them carries a request.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::FutureExt;
@@ -146,7 +147,7 @@ where
 
     fn state(&self) -> MutexGuard<'_, PoolState<B>> {
         // No update leaves the state inconsistent, so it stays usable after a panic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn open(&self, slots: Arc<StreamSlots>) -> Connecting<B> {

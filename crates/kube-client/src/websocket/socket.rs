@@ -1,6 +1,7 @@
 //! A connection that was upgraded to a websocket.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -139,7 +140,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> ChannelReceiver<T> {
 
 fn update<R>(keepalive: &Mutex<Keepalive>, act: impl FnOnce(&mut Keepalive) -> R) -> R {
     // No update leaves it inconsistent, so it stays usable after a panic.
-    act(&mut keepalive.lock().unwrap_or_else(PoisonError::into_inner))
+    act(&mut keepalive.lock())
 }
 
 fn unresponsive() -> ChannelError {

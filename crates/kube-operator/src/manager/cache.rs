@@ -11,12 +11,9 @@ use kube_runtime::{
     watcher::{self, watcher},
 };
 use serde::de::DeserializeOwned;
-use std::{
-    any::Any,
-    fmt::Debug,
-    hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{any::Any, fmt::Debug, hash::Hash, sync::Arc};
+
+use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 /// The capacity of the queue of a subscriber, at first.
@@ -115,7 +112,7 @@ impl Caches {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Cache>> {
-        self.caches.lock().unwrap_or_else(PoisonError::into_inner)
+        self.caches.lock()
     }
 }
 

@@ -7,12 +7,9 @@ use super::{
 use crate::panic_message::panic_message;
 use futures::{FutureExt, future::BoxFuture};
 use kube_runtime::watcher::DefaultBackoff;
-use std::{
-    collections::BTreeMap,
-    panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use parking_lot::Mutex;
 use tokio::{
     task::{Id, JoinSet},
     time::{Instant, sleep, timeout, timeout_at},
@@ -53,7 +50,7 @@ impl Component {
 
     fn start(&self, stop: CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> {
         // Poisoned by a panic of the component, which may be started again all the same.
-        (self.0.lock().unwrap_or_else(PoisonError::into_inner))(stop)
+        (self.0.lock())(stop)
     }
 }
 

@@ -9,8 +9,10 @@ use kube_runtime::{
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// The state of a manager. Clones are the same.
 #[derive(Clone)]
@@ -26,13 +28,13 @@ impl Status {
     pub(super) fn new(health: &Health) -> Self {
         let readiness = Arc::new(Mutex::new(Err("the start of the manager has not finished")));
         let shown = Arc::clone(&readiness);
-        let ready = move || *shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let ready = move || *shown.lock();
         health.add(Probe::Ready, Check::new("manager", ready));
         Self { monitors: Arc::default(), replica: Arc::default(), readiness }
     }
 
     pub(super) fn set_readiness(&self, readiness: Result<(), &'static str>) {
-        *self.readiness.lock().unwrap_or_else(PoisonError::into_inner) = readiness;
+        *self.readiness.lock() = readiness;
     }
 
     pub(super) fn add(&self, name: &Arc<str>, monitor: &Monitor, health: &Health, limits: &ProgressLimits) {
@@ -55,7 +57,7 @@ impl Status {
     }
 
     fn monitors(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Monitor>> {
-        self.monitors.lock().unwrap_or_else(PoisonError::into_inner)
+        self.monitors.lock()
     }
 
     pub(super) fn snapshots(&self) -> Vec<Snapshot> {

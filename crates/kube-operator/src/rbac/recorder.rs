@@ -9,9 +9,11 @@ use std::{
     collections::BTreeSet,
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
 };
+
+use parking_lot::{Mutex, MutexGuard};
 use tower::{Layer, Service};
 
 /// Records which permissions the requests through it need. Clones record into the same set.
@@ -75,7 +77,7 @@ impl RbacRecorder {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeSet<Access>> {
-        self.accesses.lock().unwrap_or_else(PoisonError::into_inner)
+        self.accesses.lock()
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::{
     convert::Infallible,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
+
+use parking_lot::Mutex;
 
 use futures::future::pending;
 use http::Request;
@@ -34,15 +36,15 @@ pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
 impl Log {
     pub(crate) fn add(&self, entry: impl Into<String>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(entry.into());
+        self.0.lock().push(entry.into());
     }
 
     pub(crate) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap())
+        std::mem::take(&mut self.0.lock())
     }
 
     pub(crate) fn count(&self, entry: &str) -> usize {
-        self.0.lock().unwrap().iter().filter(|known| *known == entry).count()
+        self.0.lock().iter().filter(|known| *known == entry).count()
     }
 }
 
@@ -372,7 +374,7 @@ async fn controllers_share_the_watch_of_a_cache() {
     let counted = Arc::clone(&requests);
     let client = Client::new(
         service_fn(move |request: Request<Body>| {
-            *counted.lock().unwrap() += usize::from(request.uri().path().ends_with("/configmaps"));
+            *counted.lock() += usize::from(request.uri().path().ends_with("/configmaps"));
             server.clone().oneshot(request)
         }),
         "default",
@@ -390,7 +392,7 @@ async fn controllers_share_the_watch_of_a_cache() {
     let mut entries = log.take();
     entries.sort();
     assert_eq!(entries, ["one a", "two a"]);
-    assert_eq!(*requests.lock().unwrap(), 2, "one list, one watch");
+    assert_eq!(*requests.lock(), 2, "one list, one watch");
     stop.cancel();
     running.await.unwrap().unwrap();
 }
@@ -436,7 +438,7 @@ struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
 impl std::io::Write for LogBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
+        self.0.lock().write(bytes)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -460,7 +462,7 @@ async fn errors_of_reconcilers_are_logged_with_object_and_cause() {
     sleep(seconds(1)).await;
     stop.cancel();
     running.await.unwrap().unwrap();
-    let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let lines = String::from_utf8(lines.0.lock().clone()).unwrap();
     let expected = "the bucket cannot be made: the quota is used up";
     let line = lines.lines().find(|line| line.contains(expected)).unwrap_or_else(|| panic!("{lines}"));
     for part in ["WARN", "buckets", "ConfigMap", "a.default"] {

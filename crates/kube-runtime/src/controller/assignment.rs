@@ -1,9 +1,9 @@
 //! Which objects of a kind this replica reconciles, where several replicas share the work.
 
 use crate::delay::until;
-use crate::locks::Mutex;
 use crate::reflector::ObjectKey;
 use futures::{FutureExt, future::BoxFuture};
+use parking_lot::Mutex;
 use std::{fmt, future::pending, sync::Arc, time::Duration};
 use tokio::{
     sync::{oneshot, watch},

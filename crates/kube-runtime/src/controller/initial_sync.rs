@@ -4,13 +4,13 @@
 //! whose output is only counted would do nothing, or miss the changes of related objects, without a hint.
 
 use super::{config::Config, request::Trigger};
-use crate::locks::Mutex;
 use crate::{
     delay::after,
     watcher::{self, CollectionEvent, kind_and_scope},
 };
 use futures::{Stream, StreamExt, stream::BoxStream};
 use kube_core::Resource;
+use parking_lot::Mutex;
 use std::{
     future::Future,
     pin::Pin,

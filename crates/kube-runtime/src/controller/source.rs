@@ -1,7 +1,6 @@
 //! The sources of triggers, and the backoff of each source after failures.
 
 use super::{initial_sync::InitialSync, own_filter::OwnFilter, request::Trigger};
-use crate::locks::Mutex;
 use crate::{
     backoff::{Backoff, DefaultBackoff, RepeatLast},
     reflector::{Lookup, ObjectRef, store::Store},
@@ -14,6 +13,7 @@ use futures::{
 };
 use kube_client::Api;
 use kube_core::Resource;
+use parking_lot::Mutex;
 use std::{borrow::Borrow, hash::Hash, sync::Arc, time::Duration};
 
 /// The triggers of one source.

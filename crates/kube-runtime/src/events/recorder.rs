@@ -4,7 +4,6 @@ use super::{
     event::{Event, Reference, Reporter},
     series::{SeriesCache, SeriesKey},
 };
-use crate::locks::Mutex;
 use k8s_openapi::{
     api::{
         core::v1::ObjectReference,
@@ -18,6 +17,7 @@ use kube_core::{
     ObjectMeta,
     params::{Patch, PatchParams, PostParams},
 };
+use parking_lot::Mutex;
 use serde_json::json;
 use std::sync::Arc;
 use tokio::time::Instant;

@@ -1,8 +1,8 @@
 //! Gauges that change with time alone, such as the age of the last event: set every few seconds, and on request.
 
 use super::Refresh;
-use crate::locks::Mutex;
 use futures::Stream;
+use parking_lot::Mutex;
 use pin_project_lite::pin_project;
 use std::{
     future::Future,

@@ -2,8 +2,8 @@
 //!
 //! `tests/loom.rs` includes this file with loom's locks and tests every interleaving.
 
-use crate::locks::Mutex;
 use hashbrown::{HashMap, hash_map::Entry};
+use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
     hash::Hash,

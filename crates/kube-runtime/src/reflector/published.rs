@@ -3,7 +3,7 @@
 //! `tests/loom.rs` includes this file with loom's locks and tests every interleaving.
 
 use super::{inbox::Inbox, subscribers::Subscribers};
-use crate::locks::RwLock;
+use parking_lot::RwLock;
 use std::{hash::Hash, sync::Arc};
 
 /// A value behind a lock, and the subscribers to its changes, if the value is shared.

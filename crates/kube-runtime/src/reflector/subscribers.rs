@@ -3,7 +3,7 @@
 //! `tests/loom.rs` includes this file with loom's locks and tests every interleaving.
 
 use super::inbox::Inbox;
-use crate::locks::Mutex;
+use parking_lot::Mutex;
 use std::{
     hash::Hash,
     sync::{Arc, Weak},

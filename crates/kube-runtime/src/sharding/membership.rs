@@ -6,7 +6,6 @@ use super::{
     rendezvous::PartitionBy,
 };
 use crate::controller::{Assigner, Assignment, Assignments};
-use crate::locks::Mutex;
 use futures::{
     FutureExt,
     future::{BoxFuture, pending},
@@ -17,6 +16,7 @@ use kube_client::{
     api::{DeleteParams, ListParams, PostParams, Preconditions},
     error::ErrorChain,
 };
+use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, watch},

@@ -8,13 +8,13 @@ use super::{
     machine::{Input, Next, Read, Step},
     retry::RetryBackoff,
 };
-use crate::locks::Mutex;
 use crate::{
     delay::after,
     measure::{WatchMeasurement, WatchMetrics},
 };
 use kube_client::client::ListPart;
 use kube_core::WatchEvent;
+use parking_lot::Mutex;
 use serde::Serialize;
 use std::{
     sync::{Arc, OnceLock, Weak},

@@ -1,7 +1,7 @@
 //! The token in the kubeconfig, where `gcloud` or `kubectl` cached it.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use http::HeaderValue;
 use jiff::Timestamp;
@@ -29,7 +29,7 @@ impl CachedToken {
 
     pub(super) fn take(&self, now: Timestamp, instant: Instant) -> Option<FetchedCredential> {
         // The value is replaced as a whole, so it stays usable after a panic.
-        let header = self.header.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let header = self.header.lock().take()?;
         if self.expiry.is_some_and(|expiry| expiry <= now) {
             return None;
         }

@@ -1,7 +1,7 @@
 //! The choice between the ID token in the kubeconfig and a new one.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
@@ -41,7 +41,7 @@ impl Oidc {
     }
 
     pub(in crate::auth) async fn fetch(&self) -> Result<FetchedCredential, AuthError> {
-        let first = self.first_token.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let first = self.first_token.lock().take();
         let cached = first.map(|token| credential(token.expose_secret()));
         match (cached, &self.refresher) {
             // If the server refuses it, a refresh follows immediately if the settings allow one.

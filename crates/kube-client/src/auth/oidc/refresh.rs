@@ -1,8 +1,8 @@
 //! A new ID token by a refresh token (OpenID Connect Core, 12; RFC 6749, 6).
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
@@ -74,7 +74,7 @@ impl Refresher {
         let tokens: Tokens = serde_json::from_slice(response.body())
             .map_err(|err| failed(RefreshError::InvalidTokenResponse(without_quoted_value(err))))?;
         if let Some(next) = tokens.refresh_token {
-            *self.refresh_token.lock().unwrap_or_else(PoisonError::into_inner) = next;
+            *self.refresh_token.lock() = next;
         }
         tokens.id_token.ok_or_else(|| failed(RefreshError::NoIdTokenReceived))
     }
@@ -95,7 +95,7 @@ impl Refresher {
     }
 
     fn token_request(&self, endpoint: &Uri, in_header: bool) -> Result<Request<Bytes>, AuthError> {
-        let refresh_token = self.refresh_token.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let refresh_token = self.refresh_token.lock().clone();
         let mut form = format!("grant_type=refresh_token&refresh_token={}", escaped(&refresh_token));
         let mut request = Request::post(endpoint)
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")

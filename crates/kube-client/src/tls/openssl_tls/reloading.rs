@@ -1,7 +1,8 @@
 //! A connector that drops its TLS sessions when the client certificate or the CA certificates change.
 
+use parking_lot::Mutex;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::Uri;
@@ -75,7 +76,7 @@ where
 
     fn call(&mut self, target: Uri) -> Self::Future {
         let inputs = self.inputs.current();
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.lock();
         if current.0 != inputs {
             // Files that cannot be used now, perhaps half written, are tried again with the next connection.
             match (self.make)() {

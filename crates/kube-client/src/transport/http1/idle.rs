@@ -1,8 +1,9 @@
 //! Connections without a request, and requests that wait for one.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -98,7 +99,7 @@ impl<B: Send + 'static> IdleConnections<B> {
 
     fn state(&self) -> MutexGuard<'_, State<B>> {
         // No update leaves the state inconsistent, so it stays usable after a panic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -1,6 +1,6 @@
 //! The names of the running controllers of a process.
 
-use crate::locks::Mutex;
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// The names in use.

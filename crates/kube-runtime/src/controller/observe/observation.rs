@@ -4,7 +4,6 @@ use super::{
     failures::Failures,
     snapshot::{ControllerState, Totals},
 };
-use crate::locks::Mutex;
 use crate::{
     controller::request::ReconcileReason,
     queue::QueueNumbers,
@@ -13,6 +12,7 @@ use crate::{
 };
 use hashbrown::HashMap;
 use kube_core::Resource;
+use parking_lot::Mutex;
 use std::{fmt, hash::Hash, sync::Arc, time::Duration};
 use tokio::time::Instant;
 

@@ -1,7 +1,6 @@
 //! Filling a compact cache.
 
 use super::{cache::CompactCache, dictionary::Compressor, object::CompactObject};
-use crate::locks::Mutex;
 use crate::{
     reflector::{
         Index, Lookup, ObjectKey, ObjectRef,
@@ -19,6 +18,7 @@ use kube_client::{
     client::{KnownObjects, Prune},
 };
 use kube_core::Resource;
+use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use std::{borrow::Cow, fmt, future::ready, hash::Hash, sync::Arc};
 

@@ -1,7 +1,6 @@
 //! The state that a writer and its readers share.
 
 use super::watermarks::{Awaited, HighWatermarks, StartedWait, Visible};
-use crate::locks::{Mutex, RwLock};
 use crate::reflector::{
     Lookup, ObjectKey,
     inbox::Inbox,
@@ -12,6 +11,7 @@ use crate::reflector::{
 };
 use hashbrown::{HashMap, HashSet};
 use kube_core::Selector;
+use parking_lot::{Mutex, RwLock};
 use std::{borrow::Borrow, cmp::Ordering, hash::Hash, sync::Arc};
 
 /// The shared state.

@@ -4,7 +4,6 @@ use super::{
     Store, WaitForError, store_shared,
     tests::{filled, object},
 };
-use crate::locks::Mutex;
 use crate::{
     reflector::ReflectHandle,
     watcher::{CollectionEvent, Event},
@@ -12,6 +11,7 @@ use crate::{
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::ResourceExt;
+use parking_lot::Mutex;
 use std::{
     future::Future,
     sync::Arc,

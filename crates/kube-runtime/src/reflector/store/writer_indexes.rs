@@ -1,12 +1,12 @@
 //! The indexes of a writer. It calls index functions, which are user code, without a lock and before the objects are visible.
 
 use super::shared::Shared;
-use crate::locks::Mutex;
 use crate::reflector::{
     Lookup, ObjectKey,
     index::{AnyIndex, IndexKeys},
     indexed_table::{DeclaredIndexes, keys_or_none},
 };
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// An object that an index does not find because its function panicked, and the panic message.
