@@ -24,7 +24,6 @@
 //! ```
 
 mod encode;
-mod fields;
 mod property_name;
 mod resource;
 mod type_meta;
@@ -45,6 +44,8 @@ pub mod kubelet_debug;
 pub mod labels;
 pub mod metadata;
 pub mod object;
+#[doc(hidden)]
+pub mod panic;
 pub mod params;
 pub mod request;
 pub mod response;

@@ -1,9 +1,8 @@
 //! Panics of user code as values.
 
-use std::{
-    any::Any,
-    panic::{AssertUnwindSafe, catch_unwind},
-};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub(crate) use kube_core::panic::panic_message;
 
 /// A user's callback panicked when it was called with this object.
 #[derive(Debug, thiserror::Error)]
@@ -21,14 +20,7 @@ pub(crate) struct ObjectPanic {
 /// Asserting unwind safety is sound here: a callback whose data a panic can leave inconsistent has to guard against that
 /// itself, as it would between threads.
 pub(crate) fn catch_panic<T>(call: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| panic_message(&*payload))
-}
-
-/// The message of a caught panic.
-pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(ToString::to_string);
-    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "(a panic value that is not a string)".to_owned())
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| panic_message(&*payload).to_owned())
 }
 
 #[cfg(test)]

@@ -87,6 +87,23 @@ impl<'a, T: Clone> IntoIterator for &'a mut ObjectList<T> {
     }
 }
 
+/// The fields of an [`ObjectList`] except its items. For the client, which decodes these one by one.
+#[doc(hidden)]
+#[derive(Debug, Deserialize)]
+#[serde(from = "ObjectList<IgnoredAny>")]
+pub struct ListHead {
+    /// As in an `ObjectList`.
+    pub types: TypeMeta,
+    /// As in an `ObjectList`.
+    pub metadata: ListMeta,
+}
+
+impl From<ObjectList<IgnoredAny>> for ListHead {
+    fn from(list: ObjectList<IgnoredAny>) -> Self {
+        Self { types: list.types, metadata: list.metadata }
+    }
+}
+
 impl<'de, T> Deserialize<'de> for ObjectList<T>
 where
     T: Clone + Deserialize<'de>,

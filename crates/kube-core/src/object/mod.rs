@@ -2,12 +2,10 @@
 
 mod defaults;
 mod list;
-mod list_head;
 #[cfg(test)]
 mod tests;
 mod typed;
 
 pub use defaults::*;
 pub use list::*;
-pub use list_head::*;
 pub use typed::*;

@@ -5,7 +5,7 @@ use k8s_openapi::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::{DefaultTypes, HasSpec, HasStatus, NotUsed, Object, ObjectList};
+use super::{DefaultTypes, HasSpec, HasStatus, ListHead, NotUsed, Object, ObjectList};
 use crate::{
     ApiResource, DynamicObject, GroupVersionKind, PartialObjectMeta, ResourceExt,
     error_boundary::DeserializeGuard, type_meta::TypeMeta,
@@ -173,4 +173,28 @@ fn a_typed_object_requires_metadata_and_spec() {
         read(&json!({"metadata": {}, "status": null})).expect("valid");
     assert!(optional.spec.is_none() && optional.status.is_none());
     assert_eq!(serde_json::to_value(&plain).expect("valid")["spec"], json!({}));
+}
+
+#[test]
+fn the_head_of_a_list_is_that_of_the_whole_list() {
+    for input in [
+        json!({}),
+        json!({"items": null}),
+        json!({"items": 5}),
+        json!({"items": {}}),
+        json!({"items": [], "kind": null, "apiVersion": "", "metadata": null}),
+        json!({"items": [{}], "kind": "PodList", "apiVersion": "v2", "metadata": {"continue": "c", "odd": 1}}),
+        json!({"items": [], "kind": 5}),
+        json!({"items": [], "apiVersion": []}),
+        json!({"items": [], "metadata": "x"}),
+        json!({"items": [], "metadata": {"continue": 5}}),
+        json!([]),
+    ] {
+        let list = serde_json::from_value::<ObjectList<Value>>(input.clone());
+        let head = serde_json::from_value::<ListHead>(input.clone());
+        match (list, head) {
+            (Ok(list), Ok(head)) => assert_eq!((list.types, list.metadata), (head.types, head.metadata)),
+            (list, head) => assert!(list.is_err() && head.is_err(), "{input}: {head:?}"),
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! [`Status`]: the response of a server if it is not an object.
 
-mod decode;
 pub mod reason;
 mod status;
+#[cfg(test)]
+mod tests;
 
 pub use status::*;

@@ -35,22 +35,22 @@ use super::reason;
 /// assert!(Status::failure("", "").with_code(422).is_invalid());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Status {
     /// Success or failure; `None` if the server did not send it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<StatusSummary>,
     /// The suggested HTTP status code, 0 if the server sent none.
-    #[serde(skip_serializing_if = "is_zero_u16")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub code: u16,
     /// The human-readable description. Its wording changes between server versions.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// List metadata; some servers return a continue token here if the token of the request has expired.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<ListMeta>,
     /// The machine-readable reason, one of the constants in [`reason`]. It refines the code.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// Details of the reason; `None` if the server sent none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,26 +184,26 @@ pub enum StatusSummary {
 /// assert_eq!(Status::default().with_details(details.clone()).details, status.details);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusDetails {
     /// The name of the object in the request.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// The API group of the resource; empty for the core group too.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group: String,
     /// The kind (`Pod`), in some responses the resource name (`pods`).
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// The uid of the object, if the status is about exactly one.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
     /// The causes: invalid fields, or the managers of the fields in conflict.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub causes: Vec<StatusCause>,
     /// Seconds to wait before a retry, as in the header `Retry-After`; 0 if the server sent none.
-    #[serde(skip_serializing_if = "is_zero_u32")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub retry_after_seconds: u32,
 }
 
@@ -217,27 +217,21 @@ pub struct StatusDetails {
 /// assert_eq!(cause.field, ".spec.replicas");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct StatusCause {
     /// The machine-readable reason, such as `FieldValueInvalid` or `FieldManagerConflict`.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// The human-readable description, usually with the invalid value.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// The path of the field, such as `spec.ports[0].port`; for conflicts of server-side apply with a leading dot: `.spec.ports`.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub field: String,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn is_zero_u16(n: &u16) -> bool {
-    *n == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
-fn is_zero_u32(n: &u32) -> bool {
-    *n == 0
+fn is_zero<T: Default + PartialEq>(n: &T) -> bool {
+    *n == T::default()
 }
 
 #[cfg(test)]

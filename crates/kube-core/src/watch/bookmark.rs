@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{
-    fields::{self, Fields},
-    type_meta::TypeMeta,
-};
+use crate::type_meta::TypeMeta;
 
 /// The progress of a watch: all changes up to this resourceVersion have been sent.
 ///
@@ -24,10 +21,10 @@ use crate::{
 /// assert!(bookmark.metadata.annotations.contains_key("k8s.io/initial-events-end"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Bookmark {
     /// The watched kind; empty if the server omitted it.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "types_or_empty")]
     pub types: TypeMeta,
     /// The metadata, reduced to two fields: a bookmark has no name and no labels.
     pub metadata: BookmarkMeta,
@@ -41,38 +38,25 @@ pub struct Bookmark {
 /// assert!(meta.resource_version == "12746" && meta.annotations.is_empty());
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Serialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BookmarkMeta {
     /// The resourceVersion to resume a watch from: the `ver` of [`Request::watch`](crate::Request::watch).
     pub resource_version: String,
     /// Annotations; `k8s.io/initial-events-end: "true"` marks the end of the initial events.
+    #[serde(default)]
     pub annotations: BTreeMap<String, String>,
 }
 
-impl<'de> Deserialize<'de> for Bookmark {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        fields::decode(deserializer, Self::read)
+/// Unlike [`TypeMeta`], either part may be missing.
+fn types_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TypeMeta, D::Error> {
+    #[derive(Default, Deserialize)]
+    #[serde(default, rename_all = "camelCase")]
+    struct Types {
+        api_version: String,
+        kind: String,
     }
-}
 
-impl<'de> Deserialize<'de> for BookmarkMeta {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        fields::decode(deserializer, Self::read)
-    }
-}
-
-impl Bookmark {
-    fn read(fields: &Fields<'_>) -> Self {
-        fields.require("metadata");
-        let types = TypeMeta { api_version: fields.get("apiVersion"), kind: fields.get("kind") };
-        Self { types, metadata: BookmarkMeta::read(&fields.object("metadata")) }
-    }
-}
-
-impl BookmarkMeta {
-    fn read(fields: &Fields<'_>) -> Self {
-        fields.require("resourceVersion");
-        Self { resource_version: fields.get("resourceVersion"), annotations: fields.get("annotations") }
-    }
+    let Types { api_version, kind } = Types::deserialize(deserializer)?;
+    Ok(TypeMeta { api_version, kind })
 }

@@ -1,8 +1,8 @@
 use k8s_openapi::api::core::v1::Pod;
-use serde::{Deserialize, Deserializer};
-use serde_json::json;
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
-use super::WatchEvent;
+use super::{Bookmark, BookmarkMeta, WatchEvent};
 use crate::{DynamicObject, ResourceExt, error_boundary::DeserializeGuard};
 
 type Event = WatchEvent<DynamicObject>;
@@ -137,4 +137,57 @@ fn deeply_nested_objects_are_an_error_not_a_stack_overflow() {
     assert!(read(&format!(r#"{{"type":"ADDED","object":{}}}"#, deep(100))).is_ok());
     // Skipped values use no stack, at any depth.
     assert!(read(&format!(r#"{{"ignored":{},"type":"ADDED","object":{}}}"#, deep(10_000), deep(1))).is_ok());
+}
+
+/// The value as it is written again, or the error.
+fn rewrite<T: DeserializeOwned + Serialize>(input: &Value) -> Result<Value, String> {
+    let from_text = serde_json::from_str::<T>(&input.to_string());
+    let from_value = serde_json::from_value::<T>(input.clone());
+    assert_eq!(from_text.is_ok(), from_value.is_ok(), "{input}");
+    from_text.map(|read| json!(read)).map_err(|err| err.to_string())
+}
+
+fn accepted<T: DeserializeOwned + Serialize>(input: &Value, written: &Value) {
+    assert_eq!(rewrite::<T>(input).as_ref(), Ok(written), "{input}");
+}
+
+fn rejected<T: DeserializeOwned + Serialize>(input: &Value, why: &str) {
+    let error = rewrite::<T>(input).expect_err(&input.to_string());
+    assert!(error.contains(why), "{input}: {error}");
+}
+
+#[test]
+fn a_bookmark_needs_only_a_version() {
+    let all = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"resourceVersion": "1", "annotations": {"a": "b"}}});
+    accepted::<Bookmark>(&all, &all);
+    let least = json!({"metadata": {"resourceVersion": "", "name": 5}, "spec": {}});
+    accepted::<Bookmark>(
+        &least,
+        &json!({"apiVersion": "", "kind": "", "metadata": {"resourceVersion": "", "annotations": {}}}),
+    );
+    accepted::<BookmarkMeta>(&all["metadata"], &all["metadata"]);
+}
+
+#[test]
+fn other_types_in_a_bookmark_are_errors() {
+    rejected::<Bookmark>(&json!({}), "missing field `metadata`");
+    rejected::<Bookmark>(&json!({"metadata": {}}), "missing field `resourceVersion`");
+    rejected::<BookmarkMeta>(&json!({}), "missing field `resourceVersion`");
+    for value in [json!(null), json!(5), json!("x"), json!([5])] {
+        rejected::<Bookmark>(&json!({ "metadata": value }), "");
+        rejected::<Bookmark>(&value, "expected");
+        rejected::<BookmarkMeta>(&value, "");
+    }
+    for value in [json!(null), json!(5), json!({})] {
+        rejected::<Bookmark>(&json!({"metadata": {"resourceVersion": value}}), "expected a string");
+        let meta = json!({"resourceVersion": "1"});
+        rejected::<Bookmark>(&json!({"kind": value, "metadata": meta}), "expected a string");
+        rejected::<Bookmark>(&json!({"apiVersion": value, "metadata": meta}), "expected a string");
+    }
+    for value in [json!(null), json!(5), json!({"a": 5}), json!({"a": null}), json!(["x"])] {
+        rejected::<Bookmark>(
+            &json!({"metadata": {"resourceVersion": "1", "annotations": value}}),
+            "expected",
+        );
+    }
 }
