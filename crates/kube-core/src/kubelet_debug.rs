@@ -4,7 +4,7 @@ use http::Method;
 
 use crate::{
     encode::Query,
-    request::{Draft, Error, Request},
+    request::{Error, Request, RequestBuilder},
     subresource::{AttachParams, LogParams, check_ports, command},
 };
 
@@ -42,19 +42,19 @@ pub struct KubeletDebugParams<'a> {
 
 impl KubeletDebugParams<'_> {
     /// Starts a request with the path of an endpoint, up to the pod.
-    fn draft(&self, endpoint: &str) -> Result<Draft, Error> {
-        Draft::root(Method::GET)
+    fn builder(&self, endpoint: &str) -> Result<RequestBuilder, Error> {
+        RequestBuilder::root(Method::GET)
             .segment("the endpoint", endpoint)?
             .segment("the namespace", self.namespace)?
             .segment("the pod name", self.name)
     }
 
     /// The same with the uid, if set.
-    fn draft_uid(&self, endpoint: &str) -> Result<Draft, Error> {
-        let draft = self.draft(endpoint)?;
+    fn builder_with_uid(&self, endpoint: &str) -> Result<RequestBuilder, Error> {
+        let builder = self.builder(endpoint)?;
         match self.pod_uid {
-            Some(uid) => draft.segment("the pod uid", uid),
-            None => Ok(draft),
+            Some(uid) => builder.segment("the pod uid", uid),
+            None => Ok(builder),
         }
     }
 }
@@ -71,8 +71,8 @@ impl Request {
         container: &str,
         ap: &AttachParams,
     ) -> Result<http::Request<Vec<u8>>, Error> {
-        let draft = kubelet_debug_params.draft_uid("attach")?.segment("the container", container)?;
-        draft.query(streams(ap)?).empty()
+        let builder = kubelet_debug_params.builder_with_uid("attach")?.segment("the container", container)?;
+        builder.query(streams(ap)?).empty()
     }
 
     /// Runs a command in a container through the kubelet of its node:
@@ -93,7 +93,11 @@ impl Request {
     {
         let mut query = streams(ap)?;
         self::command(command, &mut query)?;
-        kubelet_debug_params.draft_uid("exec")?.segment("the container", container)?.query(query).empty()
+        kubelet_debug_params
+            .builder_with_uid("exec")?
+            .segment("the container", container)?
+            .query(query)
+            .empty()
     }
 
     /// Connects to ports of a pod through the kubelet of its node: `/portForward/{namespace}/{pod}[/{uid}]`.
@@ -107,7 +111,7 @@ impl Request {
     ) -> Result<http::Request<Vec<u8>>, Error> {
         let mut query = Query::default();
         query.push("port", &check_ports(ports)?);
-        kubelet_debug_params.draft_uid("portForward")?.query(query).empty()
+        kubelet_debug_params.builder_with_uid("portForward")?.query(query).empty()
     }
 
     /// Reads the log of a container through the kubelet of its node: `/containerLogs/{namespace}/{pod}/{container}`.
@@ -123,8 +127,8 @@ impl Request {
         lp: &LogParams,
     ) -> Result<http::Request<Vec<u8>>, Error> {
         let query = LogParams { container: None, ..lp.clone() }.query()?;
-        let draft = kubelet_debug_params.draft("containerLogs")?.segment("the container", container)?;
-        draft.query(query).accept("*/*").empty()
+        let builder = kubelet_debug_params.builder("containerLogs")?.segment("the container", container)?;
+        builder.query(query).accept("*/*").empty()
     }
 }
 

@@ -59,17 +59,22 @@ impl Request {
     }
 
     /// Starts a request on the collection.
-    pub(crate) fn on_collection(&self, method: Method) -> Result<Draft, Error> {
-        Ok(Draft { path: collection_path(&self.url_path)?, ..Draft::root(method) })
+    pub(crate) fn on_collection(&self, method: Method) -> Result<RequestBuilder, Error> {
+        Ok(RequestBuilder { path: collection_path(&self.url_path)?, ..RequestBuilder::root(method) })
     }
 
     /// Starts a request on one object.
-    pub(crate) fn on_object(&self, method: Method, name: &str) -> Result<Draft, Error> {
+    pub(crate) fn on_object(&self, method: Method, name: &str) -> Result<RequestBuilder, Error> {
         self.on_collection(method)?.segment("the name", name)
     }
 
     /// Starts a request on a subresource of one object.
-    pub(crate) fn on_subresource(&self, method: Method, name: &str, sub: &str) -> Result<Draft, Error> {
+    pub(crate) fn on_subresource(
+        &self,
+        method: Method,
+        name: &str,
+        sub: &str,
+    ) -> Result<RequestBuilder, Error> {
         self.on_object(method, name)?.segment("the subresource", sub)
     }
 }
@@ -77,14 +82,14 @@ impl Request {
 const JSON: &str = "application/json";
 
 /// A request under construction, without its body.
-pub(crate) struct Draft {
+pub(crate) struct RequestBuilder {
     method: Method,
     path: String,
     query: Option<Query>,
     accept: &'static str,
 }
 
-impl Draft {
+impl RequestBuilder {
     /// Starts at the root path of the server.
     pub(crate) fn root(method: Method) -> Self {
         Self { method, path: String::new(), query: None, accept: JSON }

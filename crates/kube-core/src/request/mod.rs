@@ -7,6 +7,6 @@ pub(crate) mod query;
 mod verbs;
 
 #[cfg(feature = "kubelet-debug")]
-pub(crate) use build::Draft;
+pub(crate) use build::RequestBuilder;
 pub use build::*;
 pub use error::Error;

@@ -4,7 +4,7 @@
 //! unknown fields, apply defaults or merge two applies. JSON schema allows many forms without that property. Three
 //! [transforms](schemars::transform::Transform), applied in this order, convert a derived schema:
 //!
-//! 1. [`StructuralSchemaRewriter`]: one type per node, all fields of all variants outside of the junctors
+//! 1. [`StructuralSchemaRewriter`]: one type per node, all fields of all variants outside of
 //!    `oneOf`/`anyOf`/`allOf`, and only keywords that servers accept.
 //! 2. [`OptionalEnum`]: allows `null` for optional enumerations.
 //! 3. [`OptionalIntOrString`]: allows `null` for optional numbers-or-strings, as far as the schema shows that they are optional.
@@ -46,11 +46,11 @@
 //! it unless `#[schemars(extend(..))]` adds it), and which fields are from a flattened `Option`. The derive macros preserve the latter
 //! with [`flattenable`] and [`flattened_option`].
 
+mod any_of;
 mod combine;
 mod descriptions;
 mod error;
 mod flatten;
-mod junctor;
 mod k8s_types;
 mod keywords;
 mod merge_strategy;

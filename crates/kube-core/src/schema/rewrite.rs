@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{
+    any_of::{hoist, residue},
     combine::intersect,
     descriptions,
-    junctor::{hoist, residue},
     keywords::normalize,
     merge_strategy,
     node::{

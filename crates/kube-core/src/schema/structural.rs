@@ -137,7 +137,7 @@ pub fn object_schema(description: &str, spec: Schema, status: Option<Schema>) ->
     })
 }
 
-/// The structural schema of the type with this name. Separate from the type, so that it is compiled once.
+/// The structural schema of the type with this name.
 fn structural(mut schema: Schema, root: &str) -> Result<JSONSchemaProps, SchemaError> {
     k8s_types::complete_definitions(&mut schema);
     if let Some(Recursion { target, path }) = refs::find_recursion(schema.as_value()) {

@@ -52,10 +52,10 @@ impl Request {
     ///
     /// [`Error::Validation`] for an unsafe name (see [`Request`]) or an invalid field manager.
     pub fn evict(&self, name: &str, ep: &EvictParams) -> Result<http::Request<Vec<u8>>, Error> {
-        let draft =
+        let builder =
             self.on_subresource(Method::POST, name, "eviction")?.query(query::post(&ep.post_options)?);
         let eviction =
             Eviction { metadata: json!({ "name": name }), delete_options: ep.delete_options.as_ref() };
-        draft.json(serde_json::to_vec(&eviction).map_err(Error::SerializeBody)?)
+        builder.json(serde_json::to_vec(&eviction).map_err(Error::SerializeBody)?)
     }
 }

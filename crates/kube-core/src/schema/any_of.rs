@@ -1,4 +1,4 @@
-//! The junctors `anyOf` and `oneOf`: fields and types of every branch move out, value validations stay inside. Recursive, like
+//! The keywords `anyOf` and `oneOf`: fields and types of every branch move out, value validations stay inside. Recursive, like
 //! the schemas.
 
 use serde_json::{Value, json};
