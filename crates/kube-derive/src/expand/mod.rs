@@ -1,6 +1,4 @@
 //! Generates Rust code from the models: one file per generated item.
-//!
-//! Every function is `#[inline]`, so that a crate of types compiles none of them, and a program those that it calls.
 
 mod cel;
 mod default;

@@ -1,8 +1,7 @@
 //! Attributes that are copied to the definition: columns, scale, deprecation.
 
-use std::collections::BTreeMap;
-
 use proc_macro2::Span;
+use serde_json::{Map, Value};
 use syn::{Error, Expr, Meta, MetaNameValue, Result, spanned::Spanned};
 
 use super::{
@@ -12,7 +11,6 @@ use super::{
     },
     errors::{Errors, missing, unknown_field},
     fields::text,
-    json::{self, Value},
     value::{number, string},
 };
 
@@ -43,7 +41,7 @@ impl PrintColumn {
         }
     }
 
-    fn from_json(object: &mut JsonObject<'_>) -> Self {
+    fn from_json(object: &mut JsonObject) -> Self {
         Self {
             name: object.required("name", name),
             type_: object.required("type", column_type),
@@ -76,7 +74,7 @@ impl Scale {
         }
     }
 
-    fn from_json(object: &mut JsonObject<'_>) -> Self {
+    fn from_json(object: &mut JsonObject) -> Self {
         Self {
             spec_replicas_path: object.required("specReplicasPath", spec_path),
             status_replicas_path: object.required("statusReplicasPath", status_path),
@@ -106,7 +104,7 @@ impl Deprecated {
 fn list_or_json<T>(
     item: &Meta,
     from_list: fn(&mut Attributes) -> T,
-    from_json: fn(&mut JsonObject<'_>) -> T,
+    from_json: fn(&mut JsonObject) -> T,
 ) -> Result<T> {
     if let Meta::List(list) = item {
         let mut list = Attributes::of_list(list);
@@ -129,21 +127,21 @@ fn json(item: &Meta) -> Option<(String, &Expr)> {
 }
 
 /// A JSON string instead of a list. Keys are removed one by one and errors are accumulated.
-struct JsonObject<'a> {
-    fields: BTreeMap<String, Value<'a>>,
+struct JsonObject {
+    fields: Map<String, Value>,
     span: Span,
     known: Vec<&'static str>,
     errors: Errors,
 }
 
-impl<'a> JsonObject<'a> {
-    fn parse(json: &'a str, span: Span) -> Result<Self> {
-        let fields = json::object(json)
+impl JsonObject {
+    fn parse(json: &str, span: Span) -> Result<Self> {
+        let fields = serde_json::from_str(json)
             .map_err(|error| Error::new(span, format!("expected a JSON object: {error}")))?;
         Ok(Self { fields, span, known: Vec::new(), errors: Errors::default() })
     }
 
-    fn take(&mut self, key: &'static str) -> Option<Value<'a>> {
+    fn take(&mut self, key: &'static str) -> Option<Value> {
         self.known.push(key);
         self.fields.remove(key)
     }
@@ -153,11 +151,13 @@ impl<'a> JsonObject<'a> {
     }
 
     fn string(&mut self, key: &'static str) -> Option<String> {
-        let Value { source, text } = self.take(key)?;
-        if text.is_none() {
-            self.fail(format!("`{key}` must be a string, found {source}"));
+        match self.take(key)? {
+            Value::String(text) => Some(text),
+            other => {
+                self.fail(format!("`{key}` must be a string, found {other}"));
+                None
+            }
         }
-        text
     }
 
     /// The text of the key; empty if it is missing, which `finish` reports.
@@ -177,11 +177,10 @@ impl<'a> JsonObject<'a> {
     }
 
     fn number(&mut self, key: &'static str) -> Option<i32> {
-        let Value { source, .. } = self.take(key)?;
-        // A string in its quotes does not parse either.
-        let number = source.parse().ok();
+        let value = self.take(key)?;
+        let number = value.as_i64().and_then(|number| number.try_into().ok());
         if number.is_none() {
-            self.fail(format!("`{key}` must be a 32-bit integer, found {source}"));
+            self.fail(format!("`{key}` must be a 32-bit integer, found {value}"));
         }
         number
     }

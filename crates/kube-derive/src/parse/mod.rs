@@ -8,7 +8,6 @@ mod definition;
 mod errors;
 mod fields;
 mod inherit;
-mod json;
 mod kube_schema;
 #[cfg(test)]
 mod tests;
