@@ -59,6 +59,8 @@ pub mod discovery;
 #[cfg(feature = "client")]
 mod layer;
 #[cfg(feature = "client")]
+mod request_kind;
+#[cfg(feature = "client")]
 mod stack;
 
 // Credentials.
@@ -98,7 +100,7 @@ pub mod error;
 #[doc(hidden)]
 pub mod fuzz;
 #[cfg(feature = "client")]
-mod measure;
+mod metrics;
 
 #[cfg(feature = "client")]
 pub use api::Api;

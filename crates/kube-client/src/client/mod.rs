@@ -59,7 +59,7 @@ pub mod middleware {
         ExtraHeaders, ExtraHeadersLayer, Reauth, ReauthLayer, Trace, TraceFuture, TraceLayer,
     };
     #[cfg(feature = "metrics")]
-    pub use crate::layer::{Metrics, MetricsBody, MetricsFuture, MetricsLayer};
+    pub use crate::metrics::{Metrics, MetricsBody, MetricsFuture, MetricsLayer};
 }
 
 /// Retries of refused requests.

@@ -11,7 +11,7 @@ use tower::util::BoxService;
 use tower::{BoxError, Service, ServiceExt};
 
 use crate::body::Body;
-use crate::measure::Waiting;
+use crate::metrics::Waiting;
 
 /// The stack below a client, its types erased.
 #[derive(Clone)]

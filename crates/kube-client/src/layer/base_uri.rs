@@ -8,8 +8,8 @@ use http::{Request, Uri};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::request_kind::PathPrefix;
 use crate::config::without_credentials;
+use crate::request_kind::PathPrefix;
 
 /// Puts a base URL before the path of each request.
 #[derive(Clone, Debug)]

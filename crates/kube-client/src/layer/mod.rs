@@ -9,21 +9,18 @@
 //! 5. `reauth`: repeats after a 401, with a renewed credential
 //! 6. `auth`: the `Authorization` header
 //! 7. `base_uri`: the cluster's URL before the path
-//! 8. `metrics`: counters and histograms
+//! 8. `crate::metrics`: counters and histograms
 //! 9. `deadline`: ends requests whose response does not come
 //!
-//! `request_kind` distinguishes short-running requests, watches, followed logs, proxied requests and upgrades for the layers that treat them
+//! `crate::request_kind` distinguishes short-running requests, watches, followed logs, proxied requests and upgrades for the layers that treat them
 //! differently.
 
 mod auth;
 mod base_uri;
 mod deadline;
 mod headers;
-#[cfg(feature = "metrics")]
-mod metrics;
 mod probe;
 mod reauth;
-mod request_kind;
 mod retry;
 mod trace;
 
@@ -31,9 +28,9 @@ pub use auth::{Auth, AuthLayer};
 pub use base_uri::{BaseUri, BaseUriLayer};
 pub use deadline::{Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer};
 pub use headers::{ExtraHeaders, ExtraHeadersLayer};
-#[cfg(feature = "metrics")]
-pub use metrics::{Metrics, MetricsBody, MetricsFuture, MetricsLayer};
 pub(crate) use probe::ProbeLayer;
 pub use reauth::{Reauth, ReauthLayer};
 pub use retry::RetryPolicy;
 pub use trace::{Trace, TraceFuture, TraceLayer};
+
+use crate::request_kind;

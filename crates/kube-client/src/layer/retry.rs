@@ -13,7 +13,7 @@ use tower::retry::backoff::{
 use tower::util::rng::HasherRng;
 
 use crate::body::{Body, try_clone_request};
-use crate::measure;
+use crate::metrics;
 use crate::transport::NotProcessed;
 
 /// Retries requests after a response of 429, 503 or 504: a policy for tower's `RetryLayer`.
@@ -108,7 +108,7 @@ impl<Res> Policy<Request<Body>, Response<Res>, BoxError> for RetryPolicy {
         tracing::Span::current().record("http.request.resend_count", self.retries);
         let code = result.as_ref().ok().map(Response::status);
         if let Some(code) = code {
-            measure::repeated(request, code);
+            metrics::repeated(request, code);
         }
         tracing::debug!(status = code.map(|code| code.as_u16()), delay = ?(delay.deadline() - Instant::now()), "retrying the request");
         Some(delay)

@@ -7,7 +7,7 @@ use tower_http::decompression::DecompressionLayer;
 
 use crate::config::Config;
 #[cfg(feature = "metrics")]
-use crate::layer::MetricsLayer;
+use crate::metrics::MetricsLayer;
 
 /// Requests gzip and decompresses, unless the request has its own `Accept-Encoding`, as watches have.
 #[cfg(feature = "gzip")]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hyper_util::client::legacy::connect::HttpConnector;
 
-use crate::measure::Resolver;
+use crate::metrics::Resolver;
 
 /// A TCP connector for http and https URLs that measures DNS lookups.
 pub(crate) fn tcp_connector() -> HttpConnector<Resolver> {

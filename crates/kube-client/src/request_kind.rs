@@ -5,7 +5,7 @@ use http::{Method, Request};
 
 /// The kinds of requests that differ in how long their response may be silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RequestKind {
+pub(crate) enum RequestKind {
     /// A short-running request, as opposed to the API server's long-running requests: its response ends by itself.
     Short,
     /// A watch, with its `timeoutSeconds`, if set: the head arrives at once, then events.
@@ -20,11 +20,11 @@ pub(super) enum RequestKind {
 
 /// Extension of a request: how many bytes of its path come from the cluster's URL, as in `https://host/clusters/one`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PathPrefix(pub(super) usize);
+pub(crate) struct PathPrefix(pub(crate) usize);
 
 impl RequestKind {
     /// Parses the path by position, as API servers do: namespaces and objects may be named `watch` or `proxy`.
-    pub(super) fn of<B>(request: &Request<B>) -> Self {
+    pub(crate) fn of<B>(request: &Request<B>) -> Self {
         let prefix = request.extensions().get::<PathPrefix>().map_or(0, |prefix| prefix.0);
         let path = request.uri().path().get(prefix..).unwrap_or_default();
         let query = request.uri().query().unwrap_or_default();

@@ -13,10 +13,10 @@ use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::request_kind::RequestKind;
-use crate::measure::{
+use super::enabled::{
     DURATION, REQUEST_SIZE, REQUESTS, RESPONSE_SIZE, RETRIES, Repeated, WAIT, Waited, describe,
 };
+use crate::request_kind::RequestKind;
 
 /// Records each request through the [`metrics`] facade. The feature `metrics` adds it to the default stack.
 ///
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use crate::client::Client;
     use crate::layer::RetryPolicy;
-    use crate::measure::plugin_called;
+    use crate::metrics::plugin_called;
 
     type OwnBody = crate::body::Body;
 

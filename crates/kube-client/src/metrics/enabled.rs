@@ -7,17 +7,17 @@ use metrics::{Unit, describe_counter, describe_histogram};
 use tokio::time::Instant;
 
 // The names of client-go's metrics.
-pub(crate) const REQUESTS: &str = "rest_client_requests_total";
-pub(crate) const DURATION: &str = "rest_client_request_duration_seconds";
-pub(crate) const REQUEST_SIZE: &str = "rest_client_request_size_bytes";
-pub(crate) const RESPONSE_SIZE: &str = "rest_client_response_size_bytes";
-pub(crate) const RETRIES: &str = "rest_client_request_retries_total";
-pub(crate) const WAIT: &str = "rest_client_rate_limiter_duration_seconds";
+pub(super) const REQUESTS: &str = "rest_client_requests_total";
+pub(super) const DURATION: &str = "rest_client_request_duration_seconds";
+pub(super) const REQUEST_SIZE: &str = "rest_client_request_size_bytes";
+pub(super) const RESPONSE_SIZE: &str = "rest_client_response_size_bytes";
+pub(super) const RETRIES: &str = "rest_client_request_retries_total";
+pub(super) const WAIT: &str = "rest_client_rate_limiter_duration_seconds";
 pub(super) const DNS: &str = "rest_client_dns_resolution_duration_seconds";
 pub(super) const PLUGIN_CALLS: &str = "rest_client_exec_plugin_call_total";
 
 /// Registers the descriptions with the recorder.
-pub(crate) fn describe() {
+pub(super) fn describe() {
     describe_counter!(REQUESTS, "HTTP requests, by code, method and host; code <error> if no response came");
     describe_histogram!(DURATION, Unit::Seconds, "Time until the head of the response, by verb and host");
     describe_histogram!(REQUEST_SIZE, Unit::Bytes, "Size of the request's body, by verb and host");
@@ -34,11 +34,11 @@ pub(crate) fn describe() {
 
 /// How long a request waited for the client's service to become ready.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waited(pub(crate) Duration);
+pub(super) struct Waited(pub(super) Duration);
 
 /// The status code that caused a retry.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Repeated(pub(crate) StatusCode);
+pub(super) struct Repeated(pub(super) StatusCode);
 
 /// Measures the wait of a request.
 pub(crate) struct Waiting(Instant);
