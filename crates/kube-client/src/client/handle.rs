@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::future::BoxFuture;
 use http::{Request, Response};
 use hyper_util::rt::TokioExecutor;
 use jiff::Timestamp;
@@ -133,7 +132,7 @@ impl Client {
     /// # Errors
     /// If there is no configuration, or it cannot be used. No connection is opened yet.
     pub async fn try_default() -> Result<Self, Error> {
-        inferred().await
+        Self::try_from(Config::infer().await.map_err(Error::InferConfig)?)
     }
 
     /// The default namespace of requests.
@@ -207,11 +206,6 @@ impl TryFrom<Kubeconfig> for Client {
     }
 }
 
-/// The future is boxed, so that it is compiled here and not in the program: it contains the decoding of kubeconfigs.
-fn inferred() -> BoxFuture<'static, Result<Client, Error>> {
-    Box::pin(async { Client::try_from(Config::infer().await.map_err(Error::InferConfig)?) })
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -223,6 +217,12 @@ mod tests {
 
     fn request(path: &str) -> Request<Body> {
         Request::get(path).body(Body::empty()).unwrap()
+    }
+
+    #[test]
+    fn the_future_of_try_default_may_be_shared_and_caught() {
+        fn check<T: Send + Sync + std::panic::UnwindSafe>(_: &impl Fn() -> T) {}
+        check(&Client::try_default);
     }
 
     #[tokio::test]

@@ -26,23 +26,17 @@ use crate::error::{DiscoveryError, Error};
 /// # Errors
 /// [`DiscoveryError::MissingApiGroup`] if the server has no such group, [`DiscoveryError::EmptyApiGroup`] if it has no versions, or the
 /// error of the first version that cannot be fetched.
-#[expect(
-    clippy::manual_async_fn,
-    reason = "rustc compiles the body of each public async function, even if it is inline"
-)]
-pub fn group(client: &Client, apigroup: &str) -> impl Future<Output = crate::Result<ApiGroup>> {
-    async move {
-        let listed = match apigroup {
-            ApiGroup::CORE_GROUP => fetch::list_core(client).await?,
-            _ => fetch::find(client, apigroup)
-                .await?
-                .ok_or_else(|| Error::Discovery(DiscoveryError::MissingApiGroup(apigroup.to_owned())))?,
-        };
-        let (group, errors) = fetch::versions(client, listed).await;
-        match errors.into_iter().next() {
-            Some(err) => Err(err),
-            None => group.ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(apigroup.to_owned()))),
-        }
+pub async fn group(client: &Client, apigroup: &str) -> crate::Result<ApiGroup> {
+    let listed = match apigroup {
+        ApiGroup::CORE_GROUP => fetch::list_core(client).await?,
+        _ => fetch::find(client, apigroup)
+            .await?
+            .ok_or_else(|| Error::Discovery(DiscoveryError::MissingApiGroup(apigroup.to_owned())))?,
+    };
+    let (group, errors) = fetch::versions(client, listed).await;
+    match errors.into_iter().next() {
+        Some(err) => Err(err),
+        None => group.ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(apigroup.to_owned()))),
     }
 }
 
@@ -50,16 +44,10 @@ pub fn group(client: &Client, apigroup: &str) -> impl Future<Output = crate::Res
 ///
 /// # Errors
 /// [`Error::Api`] with code 404 if the server has no such version.
-#[expect(
-    clippy::manual_async_fn,
-    reason = "rustc compiles the body of each public async function, even if it is inline"
-)]
-pub fn pinned_group(client: &Client, gv: &GroupVersion) -> impl Future<Output = crate::Result<ApiGroup>> {
-    async move {
-        let version = fetch::version(client, gv.clone()).await?;
-        ApiGroup::new(gv.group.clone(), Some(gv.version.clone()), vec![version])
-            .ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(gv.group.clone())))
-    }
+pub async fn pinned_group(client: &Client, gv: &GroupVersion) -> crate::Result<ApiGroup> {
+    let version = fetch::version(client, gv.clone()).await?;
+    ApiGroup::new(gv.group.clone(), Some(gv.version.clone()), vec![version])
+        .ok_or_else(|| Error::Discovery(DiscoveryError::EmptyApiGroup(gv.group.clone())))
 }
 
 /// Fetches one kind of one version: one request.
@@ -81,19 +69,13 @@ pub fn pinned_group(client: &Client, gv: &GroupVersion) -> impl Future<Output = 
 ///
 /// # Errors
 /// [`DiscoveryError::MissingKind`] if the version has no such kind, [`Error::Api`] with code 404 if there is no such version.
-#[expect(
-    clippy::manual_async_fn,
-    reason = "rustc compiles the body of each public async function, even if it is inline"
-)]
-pub fn pinned_kind(
+pub async fn pinned_kind(
     client: &Client,
     gvk: &GroupVersionKind,
-) -> impl Future<Output = crate::Result<(ApiResource, ApiCapabilities)>> {
-    async move {
-        let group = pinned_group(client, &GroupVersion::gv(&gvk.group, &gvk.version)).await?;
-        group.kind_in_version(&gvk.version, &gvk.kind).ok_or_else(|| {
-            let missing = format!("{}/{}", gvk.api_version(), gvk.kind);
-            Error::Discovery(DiscoveryError::MissingKind(missing))
-        })
-    }
+) -> crate::Result<(ApiResource, ApiCapabilities)> {
+    let group = pinned_group(client, &GroupVersion::gv(&gvk.group, &gvk.version)).await?;
+    group.kind_in_version(&gvk.version, &gvk.kind).ok_or_else(|| {
+        let missing = format!("{}/{}", gvk.api_version(), gvk.kind);
+        Error::Discovery(DiscoveryError::MissingKind(missing))
+    })
 }
