@@ -3,8 +3,6 @@
 #[cfg(feature = "client")]
 mod erased;
 
-use std::fmt;
-
 use thiserror::Error;
 
 #[expect(deprecated, reason = "the old name stays reachable")]
@@ -13,7 +11,7 @@ pub use kube_core::Status;
 
 #[cfg(feature = "client")]
 #[doc(hidden)]
-pub use self::erased::{Erased, ErasedError};
+pub use self::erased::Erased;
 pub use crate::chain::ErrorChain;
 
 #[cfg(feature = "client")]
@@ -30,7 +28,7 @@ use crate::tls::TlsError;
 ///
 /// `{}` prints the causes as well, in one line; they are also in [`source`](std::error::Error::source). To print an error that wraps this
 /// one, use [`ErrorChain`].
-#[derive(Error)]
+#[derive(Debug, Error)]
 pub enum Error {
     /// The server responded with an error: its code, reason and message.
     #[error(transparent)]
@@ -130,47 +128,15 @@ pub enum Error {
     RefResolve(String),
 }
 
-/// As derived. But a derived function is inline, so that each crate that prints errors would compile it again, with those of all causes.
-impl fmt::Debug for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, cause): (&str, &dyn fmt::Debug) = match self {
-            Self::Api(status) => ("Api", status),
-            #[cfg(feature = "client")]
-            Self::HyperError(cause) => ("HyperError", cause),
-            #[cfg(feature = "client")]
-            Self::Service(cause) => ("Service", cause),
-            Self::ProxyProtocolDisabled { proxy_url, protocol_feature } => {
-                let mut fields = f.debug_struct("ProxyProtocolDisabled");
-                return fields
-                    .field("proxy_url", proxy_url)
-                    .field("protocol_feature", protocol_feature)
-                    .finish();
-            }
-            Self::ProxyProtocolUnsupported { proxy_url } => {
-                return f.debug_struct("ProxyProtocolUnsupported").field("proxy_url", proxy_url).finish();
-            }
-            Self::FromUtf8(cause) => ("FromUtf8", cause),
-            Self::LinesCodecMaxLineLengthExceeded => return f.write_str("LinesCodecMaxLineLengthExceeded"),
-            Self::ReadEvents(cause) => ("ReadEvents", cause),
-            Self::HttpError(cause) => ("HttpError", cause),
-            Self::SerdeError(cause) => ("SerdeError", cause),
-            Self::BuildRequest(cause) => ("BuildRequest", cause),
-            Self::InferConfig(cause) => ("InferConfig", cause),
-            Self::Discovery(cause) => ("Discovery", cause),
-            Self::InferKubeconfig(cause) => ("InferKubeconfig", cause),
-            Self::TlsRequired => return f.write_str("TlsRequired"),
-            #[cfg(feature = "rustls-tls")]
-            Self::RustlsTls(cause) => ("RustlsTls", cause),
-            #[cfg(feature = "openssl-tls")]
-            Self::OpensslTls(cause) => ("OpensslTls", cause),
-            #[cfg(feature = "client")]
-            Self::Auth(cause) => ("Auth", cause),
-            #[cfg(feature = "ws")]
-            Self::UpgradeConnection(cause) => ("UpgradeConnection", cause),
-            #[cfg(feature = "unstable-client")]
-            Self::RefResolve(reference) => ("RefResolve", reference),
-        };
-        f.debug_tuple(name).field(cause).finish()
+/// An [`enum@Error`] behind a trait object: see [`Erased`].
+#[cfg(feature = "client")]
+#[doc(hidden)]
+pub type ErasedError = Erased<Error>;
+
+#[cfg(feature = "client")]
+impl From<Error> for ErasedError {
+    fn from(error: Error) -> Self {
+        Self::new(error)
     }
 }
 
@@ -241,28 +207,5 @@ mod tests {
         let err = Error::Api(status.boxed());
         assert_eq!(err.to_string(), "pods \"a\" not found (NotFound, code 404)");
         assert!(std::error::Error::source(&err).is_none());
-    }
-
-    #[test]
-    fn debug_output_is_as_derived() {
-        let uri = || Box::new(http::Uri::from_static("ftp://proxy"));
-        for (err, expected) in [
-            (Error::TlsRequired, "TlsRequired"),
-            (Error::LinesCodecMaxLineLengthExceeded, "LinesCodecMaxLineLengthExceeded"),
-            (Error::Discovery(DiscoveryError::MissingKind("Pod".into())), r#"Discovery(MissingKind("Pod"))"#),
-            (Error::InferKubeconfig(KubeconfigError::KindMismatch), "InferKubeconfig(KindMismatch)"),
-            (
-                Error::ProxyProtocolUnsupported { proxy_url: uri() },
-                "ProxyProtocolUnsupported { proxy_url: ftp://proxy/ }",
-            ),
-            (
-                Error::ProxyProtocolDisabled { proxy_url: uri(), protocol_feature: "socks5" },
-                r#"ProxyProtocolDisabled { proxy_url: ftp://proxy/, protocol_feature: "socks5" }"#,
-            ),
-        ] {
-            assert_eq!(format!("{err:?}"), expected);
-        }
-        let indented = format!("{:#?}", Error::ReadEvents(std::io::ErrorKind::TimedOut.into()));
-        assert_eq!(indented, "ReadEvents(\n    Kind(\n        TimedOut,\n    ),\n)");
     }
 }

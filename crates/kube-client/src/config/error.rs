@@ -139,28 +139,25 @@ pub(super) const TOKEN_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccou
 #[derive(Debug, Error)]
 #[error("no usable cluster configuration: {}", both(.kubeconfig, .in_cluster.as_ref()))]
 pub struct InferConfigError {
-    // Any errors, because the code that drops these enums would be compiled wherever an error of this crate is dropped.
     #[source]
-    kubeconfig: AnyError,
-    in_cluster: Option<AnyError>,
+    kubeconfig: KubeconfigError,
+    in_cluster: Option<InClusterError>,
 }
-
-type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 impl InferConfigError {
     /// The kubeconfig exists but cannot be used; the in-cluster configuration was not tried.
     pub(super) fn invalid(kubeconfig: KubeconfigError) -> Self {
-        Self { kubeconfig: kubeconfig.into(), in_cluster: None }
+        Self { kubeconfig, in_cluster: None }
     }
 
     /// There is no kubeconfig, and the in-cluster configuration cannot be used.
     pub(super) fn not_found(kubeconfig: KubeconfigError, in_cluster: InClusterError) -> Self {
-        Self { kubeconfig: kubeconfig.into(), in_cluster: Some(in_cluster.into()) }
+        Self { kubeconfig, in_cluster: Some(in_cluster) }
     }
 }
 
 /// Both causes: only the first of them can be the `source()`.
-fn both(kubeconfig: &AnyError, in_cluster: Option<&AnyError>) -> String {
+fn both(kubeconfig: &KubeconfigError, in_cluster: Option<&InClusterError>) -> String {
     let second = in_cluster.map(|cause| format!("; {cause}"));
     format!("{kubeconfig}{}", second.unwrap_or_default())
 }

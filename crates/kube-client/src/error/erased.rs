@@ -3,17 +3,12 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use super::Error;
-
-/// An error on its way through generic code, as that of lists and watches. It has the text and the causes of the error itself.
+/// An error on its way through the generic code of lists and watches. It has the text and the causes of the error itself.
 ///
-/// The compiler repeats the code that drops a type in each codegen unit that may drop it. That of [`enum@Error`] is long, because its causes
-/// reach from YAML to TLS, and generic code is compiled in each program. A trait object has it once: where [`Erased::new`] is called. So
-/// each kind of error has one function that does.
+/// That code is compiled in each program, and rustc repeats the code that drops an error in each unit of it; the causes of
+/// [`Error`](enum@super::Error) reach from YAML to TLS. Behind a trait object it is compiled once, in this crate, which makes each rebuild of a
+/// controller faster: `docs/design/erased-errors.md` has the figures.
 pub struct Erased<E>(Box<dyn Inner<E>>);
-
-/// An [`enum@Error`] behind a trait object.
-pub type ErasedError = Erased<Error>;
 
 trait Inner<E>: StdError + Send + Sync {
     fn get(&self) -> &E;
@@ -46,12 +41,6 @@ impl<E> Erased<E> {
     /// The error itself.
     pub fn into_error(self) -> E {
         self.0.into_error()
-    }
-}
-
-impl From<Error> for ErasedError {
-    fn from(error: Error) -> Self {
-        Self::new(error)
     }
 }
 
