@@ -1,9 +1,9 @@
 //! Which of a user's credentials is used.
 
-use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 
 use http::HeaderValue;
+use parking_lot::Mutex;
 use secrecy::ExposeSecret;
 
 use super::AuthError;
@@ -89,7 +89,6 @@ fn shared(
     make_source: &dyn Fn() -> Result<Source, AuthError>,
 ) -> Result<Credential, AuthError> {
     static IN_USE: Mutex<Vec<(String, Weak<RefreshingCredential>)>> = Mutex::new(Vec::new());
-    // Entries are added as a whole, so the list stays usable after a panic.
     let mut in_use = IN_USE.lock();
     in_use.retain(|(_, refreshing)| refreshing.strong_count() > 0);
     let existing = in_use.iter().find(|(known, _)| *known == settings);

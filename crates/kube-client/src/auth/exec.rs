@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Serialize;
-use serde::de::DeserializeSeed as _;
+use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 use tokio::time::Instant;
 
@@ -14,9 +13,9 @@ use super::AuthError;
 use super::cache::{FetchedCredential, refresh_time};
 use super::header::bearer;
 use super::subprocess::{Subprocess, redacted};
-use crate::config::record::{DataType, Field, Fields, Record, RecordType, UnknownKeys};
 use crate::config::{
-    ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, sorted, without_quoted_value,
+    ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, WithPath, sorted,
+    without_quoted_value,
 };
 
 /// An exec plugin of a kubeconfig.
@@ -29,10 +28,12 @@ pub(super) struct ExecPlugin {
 }
 
 /// The plugin's input in `KUBERNETES_EXEC_INFO`, and its output on stdout.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ExecCredential {
+    #[serde(default)]
     api_version: String,
+    #[serde(default)]
     kind: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     spec: Option<ExecCredentialSpec>,
@@ -40,15 +41,16 @@ struct ExecCredential {
     status: Option<ExecCredentialStatus>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ExecCredentialSpec {
+    #[serde(default)]
     interactive: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<ExecAuthCluster>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ExecCredentialStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,65 +71,6 @@ impl std::fmt::Debug for ExecCredentialStatus {
     }
 }
 
-impl Record for ExecCredential {
-    const TYPE: &'static RecordType = &RecordType {
-        name: "ExecCredential",
-        fields: &[
-            Field::new("apiVersion", DataType::Text),
-            Field::new("kind", DataType::Text),
-            Field::optional("spec", &DataType::Record(ExecCredentialSpec::TYPE)),
-            Field::optional("status", &DataType::Record(ExecCredentialStatus::TYPE)),
-        ],
-        unknown: UnknownKeys::Ignored,
-    };
-
-    fn from_fields(fields: &mut Fields) -> Self {
-        Self {
-            api_version: fields.take("apiVersion").unwrap_or_default(),
-            kind: fields.take("kind").unwrap_or_default(),
-            spec: fields.take("spec"),
-            status: fields.take("status"),
-        }
-    }
-}
-
-impl Record for ExecCredentialSpec {
-    const TYPE: &'static RecordType = &RecordType {
-        name: "ExecCredentialSpec",
-        fields: &[
-            Field::new("interactive", DataType::Bool),
-            Field::optional("cluster", &DataType::Record(ExecAuthCluster::TYPE)),
-        ],
-        unknown: UnknownKeys::Ignored,
-    };
-
-    fn from_fields(fields: &mut Fields) -> Self {
-        Self { interactive: fields.take("interactive").unwrap_or_default(), cluster: fields.take("cluster") }
-    }
-}
-
-impl Record for ExecCredentialStatus {
-    const TYPE: &'static RecordType = &RecordType {
-        name: "ExecCredentialStatus",
-        fields: &[
-            Field::text("expirationTimestamp"),
-            Field::text("token"),
-            Field::text("clientCertificateData"),
-            Field::text("clientKeyData"),
-        ],
-        unknown: UnknownKeys::Ignored,
-    };
-
-    fn from_fields(fields: &mut Fields) -> Self {
-        Self {
-            expiration_timestamp: fields.take("expirationTimestamp"),
-            token: fields.take("token"),
-            client_certificate_data: fields.take("clientCertificateData"),
-            client_key_data: fields.take("clientKeyData"),
-        }
-    }
-}
-
 /// A key that is equal for plugins with equal settings.
 pub(super) fn settings_key(config: &ExecConfig, timeout: Option<Duration>) -> Result<String, AuthError> {
     let ExecConfig {
@@ -142,7 +85,6 @@ pub(super) fn settings_key(config: &ExecConfig, timeout: Option<Duration>) -> Re
         cluster,
         other,
     } = config;
-    // `Debug` of texts is smaller code than their JSON. That of the plugin and the cluster leaves out secrets.
     let mut key = format!(
         "exec {timeout:?} {api_version:?} {install_hint:?} {command:?} {args:?} {drop_env:?} {interactive_mode:?} {provide_cluster_info} "
     );
@@ -244,11 +186,9 @@ fn parse(stdout: &[u8]) -> Result<ExecCredential, AuthError> {
         // The snippet of an error could contain the token.
         with_snippet: false,
     };
-    let parsed = serde_saphyr::with_deserializer_from_slice_with_options(stdout, options, |deserializer| {
-        DataType::Record(ExecCredential::TYPE).deserialize(deserializer)
-    });
-    let mut parsed = parsed.map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))?;
-    Ok(ExecCredential::from_fields(&mut Fields::of(&mut parsed)))
+    serde_saphyr::from_slice_with_options(stdout, options)
+        .map(|WithPath(credential)| credential)
+        .map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))
 }
 
 /// The credential, with its refresh time as seen from `now`.

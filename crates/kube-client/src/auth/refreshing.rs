@@ -1,12 +1,9 @@
 //! A credential that is fetched from its source when it is due, once for all waiting requests.
 
-use parking_lot::{Mutex, MutexGuard};
-use std::fmt;
 use std::sync::Arc;
 
-use futures::FutureExt as _;
 use http::HeaderValue;
-use tokio::runtime::Handle;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use super::AuthError;
@@ -18,8 +15,7 @@ use super::oidc::Oidc;
 use super::token_file::TokenFile;
 use crate::chain::ErrorChain;
 use crate::config::ClientIdentityPem;
-use crate::measure::plugin_called;
-use crate::task;
+use crate::metrics::plugin_called;
 use crate::tls::IdentityProvider;
 
 /// Where a credential is fetched from.
@@ -38,7 +34,7 @@ impl Source {
             Self::File(file) => file.read().await,
             Self::Exec(plugin) => {
                 let result = plugin.run().await;
-                record_plugin_call(&result);
+                count_plugin_call(&result);
                 result
             }
             Self::Gcp(gcp) => gcp.fetch().await,
@@ -53,7 +49,7 @@ impl Source {
 pub(crate) struct RefreshingCredential {
     source: Source,
     state: Mutex<CredentialState>,
-    /// Cached during a fetch; the others wait for it and then use its result.
+    /// Locked while the source is asked. Other requests wait for the lock, then use the result.
     fetching: tokio::sync::Mutex<()>,
 }
 
@@ -81,23 +77,13 @@ impl RefreshingCredential {
             return Ok(header);
         }
         let started_at = Instant::now();
-        let fetched = Arc::new(Mutex::new(None));
-        let fetching = {
-            let fetched = Arc::clone(&fetched);
-            async move {
-                let result = self.refresh(started_at).await;
-                *fetched.lock() = Some(result);
-            }
-        };
-        let failed = |cause: &dyn fmt::Display| {
-            AuthError::AuthExec(format!("the task that fetches the credentials failed: {cause}"))
-        };
-        task::spawn(&Handle::current(), fetching.boxed()).await.map_err(|err| failed(&err))?;
-        let result = fetched.lock().take();
-        result.unwrap_or_else(|| Err(failed(&"it has no result")))
+        let fetching = tokio::spawn(async move { self.refresh(started_at).await });
+        fetching.await.unwrap_or_else(|err| {
+            Err(AuthError::AuthExec(format!("the task that fetches the credentials failed: {err}")))
+        })
     }
 
-    /// Records that the server refused `header`. True if a retry may succeed.
+    /// The server refused `header`. True if a retry may succeed.
     pub(crate) fn refused(&self, header: Option<&HeaderValue>) -> bool {
         self.state().cache.refused(header, Instant::now())
     }
@@ -135,13 +121,12 @@ impl RefreshingCredential {
     }
 
     fn state(&self) -> MutexGuard<'_, CredentialState> {
-        // No statement leaves the state inconsistent, so it stays usable after a panic.
         self.state.lock()
     }
 }
 
 /// Counts the run of an exec plugin, with client-go's `call_status`.
-fn record_plugin_call<T>(result: &Result<T, AuthError>) {
+fn count_plugin_call<T>(result: &Result<T, AuthError>) {
     match result {
         Ok(_) => plugin_called(0, "no_error"),
         // A plugin that was ended by a signal has no exit code.

@@ -4,15 +4,13 @@
 //! [`Client`](crate::Client) of it.
 
 // The sources of a configuration.
+mod decode;
 mod incluster;
 mod infer;
 mod ip_range;
 mod kubeconfig;
 mod loader;
 mod proxy;
-
-// How kubeconfigs and the output of exec plugins are decoded.
-pub(crate) mod record;
 
 // The configuration itself.
 mod settings;
@@ -22,6 +20,8 @@ mod error;
 mod error_context;
 mod redact;
 
+#[cfg(feature = "client")]
+pub(crate) use decode::WithPath;
 pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError, NoProxyError};
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls", feature = "oidc"))]
 pub(crate) use kubeconfig::certificates_from_pem;

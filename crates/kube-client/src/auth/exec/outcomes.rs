@@ -1,7 +1,6 @@
 //! What each output of a plugin is: the credential as JSON, or the error. Secrets in the texts are `hush`, which no error may contain.
 
 use super::*;
-use crate::config::record::check_record;
 
 const TEXTS: &[&str] = &[
     // JSON.
@@ -108,11 +107,4 @@ fn each_json_text_is_the_recorded_cluster_or_error() {
         outcomes += &format!("{text}\n    {outcome}\n");
     }
     insta::assert_snapshot!(outcomes);
-}
-
-#[test]
-fn each_field_of_each_table_is_decoded_and_serialized() {
-    check_record::<ExecCredential>(|_| 0);
-    check_record::<ExecCredentialSpec>(|_| 0);
-    check_record::<ExecCredentialStatus>(|_| 0);
 }

@@ -7,23 +7,24 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::values::{NamedExtension, serialize_base64, serialize_secret, sorted};
+use super::types::NamedExtension;
+use super::values::{self, sorted};
 use crate::config::redact::{Keys, Redacted, redacted_args};
 
 /// The credentials of one user. [`ConfigExt::auth_layer`](crate::client::ConfigExt::auth_layer) says which of them is used if there
 /// are several.
 ///
 /// Tokens, passwords and keys do not show in the `Debug` form, nor do the values of unknown keys.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct AuthInfo {
     /// User name for basic authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub username: Option<String>,
     /// Password for basic authentication.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_secret")]
+    #[serde(default, with = "values::secret", skip_serializing_if = "Option::is_none")]
     pub password: Option<SecretString>,
     /// Bearer token.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_secret")]
+    #[serde(default, with = "values::secret", skip_serializing_if = "Option::is_none")]
     pub token: Option<SecretString>,
     /// File with a bearer token, read again when it changes. Wins over `token`.
     #[serde(rename = "tokenFile", skip_serializing_if = "Option::is_none")]
@@ -40,8 +41,9 @@ pub struct AuthInfo {
     /// The same inline, base64 of the PEM text. Wins over the file.
     #[serde(
         rename = "client-key-data",
-        skip_serializing_if = "Option::is_none",
-        serialize_with = "serialize_secret"
+        default,
+        with = "values::secret",
+        skip_serializing_if = "Option::is_none"
     )]
     pub client_key_data: Option<SecretString>,
     /// User to impersonate.
@@ -66,7 +68,7 @@ pub struct AuthInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<NamedExtension>>,
     /// Every other key.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "values::unknown_keys")]
     pub other: BTreeMap<String, Value>,
 }
 
@@ -94,14 +96,15 @@ impl fmt::Debug for AuthInfo {
 }
 
 /// An auth provider and its settings. The settings contain tokens: `Debug` shows only their keys.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct AuthProviderConfig {
     /// The provider, such as `oidc` or `gcp`.
     pub name: String,
     /// The provider's settings.
+    #[serde(default, deserialize_with = "values::or_default")]
     pub config: HashMap<String, String>,
     /// Every other key.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "values::unknown_keys")]
     pub other: BTreeMap<String, Value>,
 }
 
@@ -127,7 +130,7 @@ impl fmt::Debug for SortedKeys<'_> {
 /// An exec plugin: a program that prints credentials, and how to run it.
 ///
 /// `Debug` shows neither the values of `env` nor of arguments that look like secrets by their name (`--client-secret=...`).
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct ExecConfig {
     /// `client.authentication.k8s.io/v1` or `/v1beta1`: the API version of the plugin's input and output.
     #[serde(rename = "apiVersion", skip_serializing_if = "Option::is_none")]
@@ -151,13 +154,13 @@ pub struct ExecConfig {
     #[serde(rename = "interactiveMode", skip_serializing_if = "Option::is_none")]
     pub interactive_mode: Option<ExecInteractiveMode>,
     /// Pass the cluster to the plugin, in the variable `KUBERNETES_EXEC_INFO`.
-    #[serde(rename = "provideClusterInfo")]
+    #[serde(rename = "provideClusterInfo", default, deserialize_with = "values::unquoted_bool_or_false")]
     pub provide_cluster_info: bool,
     /// The cluster that is passed; set when a context is selected.
     #[serde(skip)]
     pub cluster: Option<ExecAuthCluster>,
     /// Every other key.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "values::unknown_keys")]
     pub other: BTreeMap<String, Value>,
 }
 
@@ -192,7 +195,7 @@ pub enum ExecInteractiveMode {
 }
 
 /// The cluster as it is passed to an exec plugin. `Debug` shows no passwords in URLs, and omits `config`.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct ExecAuthCluster {
     /// URL of the API server.
@@ -202,7 +205,7 @@ pub struct ExecAuthCluster {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub insecure_skip_tls_verify: Option<bool>,
     /// CA certificates to trust, PEM; base64 on the wire.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "serialize_base64")]
+    #[serde(default, with = "values::base64_bytes", skip_serializing_if = "Option::is_none")]
     pub certificate_authority_data: Option<Vec<u8>>,
     /// URL of the proxy.
     #[serde(skip_serializing_if = "Option::is_none")]

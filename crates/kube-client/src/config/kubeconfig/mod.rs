@@ -1,8 +1,8 @@
 //! Kubeconfig files, in the order in which they are processed:
 //!
-//! - `types`, `auth_info`, `values`: the document
+//! - `types`, `auth_info`: the document
+//! - `values`: how its single values are read and written
 //! - `named`: its lists
-//! - `tables`: how it is decoded
 //! - `read`: parses text, files and `KUBECONFIG`
 //! - `merge`: merges several documents
 //! - `select`: selects the context to use
@@ -14,7 +14,6 @@ mod merge;
 mod named;
 mod read;
 mod select;
-mod tables;
 mod types;
 mod values;
 
@@ -26,7 +25,8 @@ pub(super) use merge::{MergedFile, merge_files};
 pub(super) use read::read_files;
 pub use select::KubeConfigOptions;
 pub(super) use select::{SelectedEntries, Selection};
-pub use types::{Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, Preferences};
-pub use values::NamedExtension;
+pub use types::{
+    Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
+};
 #[cfg(feature = "client")]
 pub(crate) use values::sorted;

@@ -4,14 +4,13 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use serde::de::{DeserializeSeed as _, Error as _};
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde::de::Error as _;
 
 use super::Kubeconfig;
 use super::merge::merge_files;
+use super::named::{Named, names};
 use crate::config::KubeconfigError;
-use crate::config::record::{DataType, Fields, Record as _};
+use crate::config::decode::WithPath;
 use crate::config::redact::without_quoted_value;
 
 impl Kubeconfig {
@@ -33,12 +32,14 @@ impl Kubeconfig {
     /// [`KubeconfigError::Parse`] if the text is not a kubeconfig, or has two clusters, users or contexts of one name, which kubectl refuses
     /// too. Text that is nested too deeply or expands too far through aliases is refused, so that it cannot exhaust memory.
     pub fn from_yaml(text: &str) -> Result<Kubeconfig, KubeconfigError> {
-        let mut documents: Vec<Document> = serde_saphyr::from_multiple_with_options(text, limits())
+        let documents: Vec<WithPath<Self>> = serde_saphyr::from_multiple_with_options(text, limits())
             .map_err(|err| KubeconfigError::Parse(Box::new(without_quoted_value(err))))?;
-        documents.iter().try_for_each(|document| refuse_duplicate_names(&document.0))?;
         let mut merged = Self::default();
-        for Document(document) in &mut documents {
-            merged.add(Self::from_fields(&mut Fields::of(document)))?;
+        for WithPath(document) in documents {
+            refuse_duplicate_names("clusters", &document.clusters)?;
+            refuse_duplicate_names("users", &document.auth_infos)?;
+            refuse_duplicate_names("contexts", &document.contexts)?;
+            merged.add(document)?;
         }
         Ok(merged)
     }
@@ -69,15 +70,6 @@ impl Kubeconfig {
     /// As [`Kubeconfig::read_from`], and [`KubeconfigError::FindPath`] without a home directory.
     pub fn read() -> Result<Kubeconfig, KubeconfigError> {
         merge_files(read_files()?).map(|(merged, _)| merged)
-    }
-}
-
-/// The decoded values of a document. The parser's code is smaller if it sees no kubeconfig.
-struct Document(Value);
-
-impl<'de> Deserialize<'de> for Document {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        DataType::Record(Kubeconfig::TYPE).deserialize(deserializer).map(Self)
     }
 }
 
@@ -134,17 +126,15 @@ fn read_file(path: &Path) -> Result<Kubeconfig, KubeconfigError> {
 }
 
 /// A name may occur in several files, where the first wins, but only once in a document.
-fn refuse_duplicate_names(document: &Value) -> Result<(), KubeconfigError> {
-    for list in ["clusters", "users", "contexts"] {
-        let mut seen = HashSet::new();
-        let mut names =
-            document[list].as_array().into_iter().flatten().filter_map(|entry| entry["name"].as_str());
-        if let Some(name) = names.find(|name| !seen.insert(*name)) {
+fn refuse_duplicate_names<T: Named>(list: &str, entries: &[T]) -> Result<(), KubeconfigError> {
+    let mut seen = HashSet::new();
+    match names(entries).into_iter().find(|name| !seen.insert(*name)) {
+        Some(name) => {
             let message = format!("`{list}` has the name {name:?} twice: expected each name once");
-            return Err(KubeconfigError::Parse(Box::new(serde_saphyr::Error::custom(message))));
+            Err(KubeconfigError::Parse(Box::new(serde_saphyr::Error::custom(message))))
         }
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Far beyond any real kubeconfig, which has a handful of levels and rarely an alias.

@@ -3,28 +3,30 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::auth_info::AuthInfo;
-use super::values::NamedExtension;
+use super::values;
 use crate::config::redact::{Keys, Redacted};
 
 /// A kubeconfig: clusters, users, and contexts that pair a cluster with a user.
 ///
 /// Unknown keys are kept in `other` at every level, so a file can be read, changed and written back without loss. `Debug` shows the keys
 /// in `other` without their values, which may be secrets.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Kubeconfig {
     /// Client preferences; nothing in this crate reads them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferences: Option<Preferences>,
     /// The clusters, each under a name.
+    #[serde(default, deserialize_with = "values::or_default")]
     pub clusters: Vec<NamedCluster>,
     /// The users with their credentials, each under a name.
-    #[serde(rename = "users")]
+    #[serde(rename = "users", default, deserialize_with = "values::or_default")]
     pub auth_infos: Vec<NamedAuthInfo>,
     /// The contexts, each under a name.
+    #[serde(default, deserialize_with = "values::or_default")]
     pub contexts: Vec<NamedContext>,
     /// Name of the context that is used by default.
     #[serde(rename = "current-context", skip_serializing_if = "Option::is_none")]
@@ -39,7 +41,7 @@ pub struct Kubeconfig {
     #[serde(rename = "apiVersion", skip_serializing_if = "Option::is_none")]
     pub api_version: Option<String>,
     /// Every other key of the document.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "values::unknown_keys")]
     pub other: BTreeMap<String, Value>,
 }
 
@@ -60,16 +62,16 @@ impl fmt::Debug for Kubeconfig {
 }
 
 /// The `preferences` of a kubeconfig.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Preferences {
     /// Whether a command line tool may print colors.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "values::unquoted_bool", skip_serializing_if = "Option::is_none")]
     pub colors: Option<bool>,
     /// Data of other tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<NamedExtension>>,
     /// Every other key.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "values::unknown_keys")]
     pub other: BTreeMap<String, Value>,
 }
 
@@ -84,7 +86,7 @@ impl fmt::Debug for Preferences {
 }
 
 /// A cluster under the name by which contexts refer to it.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct NamedCluster {
     /// The name.
     pub name: String,
@@ -92,7 +94,7 @@ pub struct NamedCluster {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster: Option<Cluster>,
     /// Every other key.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "values::unknown_keys")]
     pub other: BTreeMap<String, Value>,
 }
 
@@ -107,13 +109,18 @@ impl fmt::Debug for NamedCluster {
 }
 
 /// How to connect to a cluster, and how to verify its server.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Cluster {
     /// URL of the API server, such as `https://host:6443`, with or without a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// Accept any server certificate. Insecure: anyone between client and server can read and change the traffic.
-    #[serde(rename = "insecure-skip-tls-verify", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "insecure-skip-tls-verify",
+        default,
+        deserialize_with = "values::unquoted_bool",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub insecure_skip_tls_verify: Option<bool>,
     /// File with the CA certificates to trust, PEM.
     #[serde(rename = "certificate-authority", skip_serializing_if = "Option::is_none")]
@@ -125,7 +132,12 @@ pub struct Cluster {
     #[serde(rename = "proxy-url", skip_serializing_if = "Option::is_none")]
     pub proxy_url: Option<String>,
     /// Do not request compressed responses.
-    #[serde(rename = "disable-compression", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "disable-compression",
+        default,
+        deserialize_with = "values::unquoted_bool",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub disable_compression: Option<bool>,
     /// Name to expect in the server's certificate instead of the URL's host.
     #[serde(rename = "tls-server-name", skip_serializing_if = "Option::is_none")]
@@ -134,7 +146,7 @@ pub struct Cluster {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<NamedExtension>>,
     /// Every other key.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "values::unknown_keys")]
     pub other: BTreeMap<String, Value>,
 }
 
@@ -156,7 +168,7 @@ impl fmt::Debug for Cluster {
 }
 
 /// A user under the name by which contexts refer to it.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct NamedAuthInfo {
     /// The name.
     pub name: String,
@@ -164,7 +176,7 @@ pub struct NamedAuthInfo {
     #[serde(rename = "user", skip_serializing_if = "Option::is_none")]
     pub auth_info: Option<AuthInfo>,
     /// Every other key.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "values::unknown_keys")]
     pub other: BTreeMap<String, Value>,
 }
 
@@ -179,7 +191,7 @@ impl fmt::Debug for NamedAuthInfo {
 }
 
 /// A context under its name.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct NamedContext {
     /// The name.
     pub name: String,
@@ -187,7 +199,7 @@ pub struct NamedContext {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Context>,
     /// Every other key.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "values::unknown_keys")]
     pub other: BTreeMap<String, Value>,
 }
 
@@ -202,7 +214,7 @@ impl fmt::Debug for NamedContext {
 }
 
 /// A cluster, a user, and the default namespace.
-#[derive(Clone, Default, Serialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Context {
     /// Name of the cluster.
     pub cluster: String,
@@ -215,7 +227,7 @@ pub struct Context {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<NamedExtension>>,
     /// Every other key.
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "values::unknown_keys")]
     pub other: BTreeMap<String, Value>,
 }
 
@@ -228,5 +240,20 @@ impl fmt::Debug for Context {
             .field("extensions", &self.extensions)
             .field("other", &Keys(&self.other))
             .finish()
+    }
+}
+
+/// Data of another tool under a name. `Debug` shows only the name, because the data may be secret.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct NamedExtension {
+    /// The tool's name for it.
+    pub name: String,
+    /// The data, of any shape.
+    pub extension: Value,
+}
+
+impl fmt::Debug for NamedExtension {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamedExtension").field("name", &self.name).finish_non_exhaustive()
     }
 }

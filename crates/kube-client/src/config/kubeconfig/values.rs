@@ -1,56 +1,145 @@
-//! Values that appear in several parts of a kubeconfig: extensions, maps of text, secrets and base64 data.
+//! How single values of a kubeconfig are read and written: what may be null, booleans, secrets, base64 data and unknown keys.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use base64::{Engine, engine::general_purpose::STANDARD};
-use secrecy::{ExposeSecret, SecretString};
-use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Visitor};
+use serde_json::{Number, Value};
 
-/// Data of another tool under a name. `Debug` shows only the name, because the data may be secret.
-#[derive(Clone, Serialize)]
-pub struct NamedExtension {
-    /// The tool's name for it.
-    pub name: String,
-    /// The data, of any shape.
-    pub extension: Value,
+/// Null is the default, as for kubectl: its `clusters: null` is an empty list.
+pub(super) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-impl fmt::Debug for NamedExtension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NamedExtension").field("name", &self.name).finish_non_exhaustive()
+/// A boolean or null. In quotes it is an error, as for kubectl: a quoted `"no"` that is read as true could turn off certificate
+/// verification.
+pub(super) fn unquoted_bool<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+    deserializer.deserialize_any(UnquotedBool)
+}
+
+/// The same with false for null.
+pub(super) fn unquoted_bool_or_false<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    unquoted_bool(deserializer).map(Option::unwrap_or_default)
+}
+
+struct UnquotedBool;
+
+impl Visitor<'_> for UnquotedBool {
+    type Value = Option<bool>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true or false without quotes")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Option<bool>, E> {
+        Ok(Some(value))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Option<bool>, E> {
+        Ok(None)
+    }
+}
+
+/// Secret text. It is written only when the whole document is serialized.
+pub(super) mod secret {
+    use secrecy::{ExposeSecret, SecretString};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        secret: &Option<SecretString>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        secret.as_ref().map(ExposeSecret::expose_secret).serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<SecretString>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        Ok(text.map(SecretString::from))
+    }
+}
+
+/// Bytes that are base64 in the document.
+pub(super) mod base64_bytes {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::{Serialize, Serializer};
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        bytes: &Option<Vec<u8>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        bytes.as_ref().map(|bytes| STANDARD.encode(bytes)).serialize(serializer)
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Vec<u8>>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        text.map(|text| STANDARD.decode(text).map_err(D::Error::custom)).transpose()
+    }
+}
+
+/// All keys that a type does not know, for `#[serde(flatten)]`. In their values YAML's numbers and booleans as keys become text, as for
+/// kubectl; a `Value` alone refuses them.
+pub(super) fn unknown_keys<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Value>, D::Error> {
+    let values = BTreeMap::<String, AnyValue>::deserialize(deserializer)?;
+    Ok(values.into_iter().map(|(key, value)| (key, value.into())).collect())
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected keys that are text, numbers or booleans")]
+enum AnyValue {
+    Plain(Value),
+    List(Vec<AnyValue>),
+    Map(BTreeMap<AnyKey, AnyValue>),
+}
+
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(from = "Scalar")]
+struct AnyKey(String);
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Scalar {
+    Text(String),
+    Bool(bool),
+    Number(Number),
+}
+
+impl From<Scalar> for AnyKey {
+    fn from(key: Scalar) -> Self {
+        Self(match key {
+            Scalar::Text(text) => text,
+            Scalar::Bool(value) => value.to_string(),
+            Scalar::Number(number) => number.to_string(),
+        })
+    }
+}
+
+impl From<AnyValue> for Value {
+    fn from(value: AnyValue) -> Self {
+        match value {
+            AnyValue::Plain(value) => value,
+            AnyValue::List(values) => values.into_iter().map(Self::from).collect(),
+            AnyValue::Map(values) => {
+                values.into_iter().map(|(AnyKey(key), value)| (key, Self::from(value))).collect()
+            }
+        }
     }
 }
 
 /// The entries by name: the order of a hash map differs from map to map.
 pub(crate) fn sorted(entries: &HashMap<String, String>) -> Vec<(&str, &str)> {
-    let mut sorted = Vec::<(&str, &str)>::new();
-    for (name, value) in entries {
-        // Few entries, for which `sort` is too much code.
-        let position = sorted.partition_point(|(before, _)| *before < name.as_str());
-        sorted.insert(position, (name, value));
-    }
+    let mut sorted: Vec<_> = entries.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    sorted.sort_unstable();
     sorted
-}
-
-/// Secrets are written only when the whole document is serialized.
-pub(super) fn serialize_secret<S: Serializer>(
-    value: &Option<SecretString>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match value {
-        Some(secret) => serializer.serialize_some(secret.expose_secret()),
-        None => serializer.serialize_none(),
-    }
-}
-
-pub(super) fn serialize_base64<S: Serializer>(
-    value: &Option<Vec<u8>>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match value {
-        Some(bytes) => serializer.serialize_some(&STANDARD.encode(bytes)),
-        None => serializer.serialize_none(),
-    }
 }

@@ -69,7 +69,8 @@ fn booleans_are_those_of_kubectl() {
     }
     for value in ["\"yes\"", "\"true\"", "'y'", "1", "\"\"", "[true]"] {
         let err = insecure(value).unwrap_err();
-        assert!(err.contains("true or false without quotes as `insecure-skip-tls-verify`"), "{value}: {err}");
+        assert!(err.contains("clusters[0].cluster.insecure-skip-tls-verify: "), "{value}: {err}");
+        assert!(err.contains("expected true or false without quotes"), "{value}: {err}");
     }
     let others = "clusters: [{name: c, cluster: {disable-compression: yes}}]
 preferences: {colors: true}
