@@ -9,7 +9,7 @@ use kube_core::params::{DeleteParams, ListParams};
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use crate::error::Error;
+use crate::Result;
 
 impl<K> Api<K>
 where
@@ -35,8 +35,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] with code 404 if it does not exist, 409 if the preconditions do not hold.
-    pub async fn delete(&self, name: &str, dp: &DeleteParams) -> Result<Either<K, Status>, Error> {
+    /// [`Error::Api`](crate::Error::Api) with code 404 if it does not exist, 409 if the preconditions do not hold.
+    pub async fn delete(&self, name: &str, dp: &DeleteParams) -> Result<Either<K, Status>> {
         self.call_for_object_or_status("delete", self.request.delete(name, dp)).await
     }
 
@@ -62,7 +62,7 @@ where
         &self,
         dp: &DeleteParams,
         lp: &ListParams,
-    ) -> Result<Either<ObjectList<K>, Status>, Error> {
+    ) -> Result<Either<ObjectList<K>, Status>> {
         let request = self.request.delete_collection(dp, lp);
         self.call_for_list_or_status("delete_collection", request).await
     }

@@ -40,7 +40,7 @@ impl<K: Resource + Clone + DeserializeOwned + Debug> Api<K> {
     ///
     /// # Errors
     /// As [`Api::get_opt`].
-    pub async fn entry<'a>(&'a self, name: &'a str) -> Result<Entry<'a, K>, CallError> {
+    pub async fn entry<'a>(&'a self, name: &'a str) -> crate::Result<Entry<'a, K>> {
         // Whole, because it may be written back.
         let whole = self.clone().prune(Prune::default());
         Ok(match whole.get_opt(name).await? {

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use super::Api;
 use super::handle::not_found_as_none;
-use crate::error::Error;
+use crate::Result;
 
 impl<K> Api<K>
 where
@@ -28,9 +28,9 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] with code 404 if it does not exist, [`Error::BuildRequest`] for an empty name, others as
+    /// [`Error::Api`](crate::Error::Api) with code 404 if it does not exist, [`Error::BuildRequest`](crate::Error::BuildRequest) for an empty name, others as
     /// [`Client::request`](crate::Client::request).
-    pub async fn get(&self, name: &str) -> Result<K, Error> {
+    pub async fn get(&self, name: &str) -> Result<K> {
         self.get_with(name, &GetParams::default()).await
     }
 
@@ -52,7 +52,7 @@ where
     ///
     /// # Errors
     /// As [`Api::get`].
-    pub async fn get_with(&self, name: &str, gp: &GetParams) -> Result<K, Error> {
+    pub async fn get_with(&self, name: &str, gp: &GetParams) -> Result<K> {
         let request = match self.metadata_only {
             true => self.request.get_metadata(name, gp),
             false => self.request.get(name, gp),
@@ -77,7 +77,7 @@ where
     ///
     /// # Errors
     /// As [`Api::get`], except for an object that does not exist.
-    pub async fn get_opt(&self, name: &str) -> Result<Option<K>, Error> {
+    pub async fn get_opt(&self, name: &str) -> Result<Option<K>> {
         not_found_as_none(self.get(name).await)
     }
 }

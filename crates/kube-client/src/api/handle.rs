@@ -11,6 +11,7 @@ use kube_core::{
 };
 use serde::de::DeserializeOwned;
 
+use crate::Result;
 use crate::client::{BuiltRequest, Client, Prune, with_verb};
 use crate::error::Error;
 
@@ -180,16 +181,12 @@ impl<K> Api<K> {
         &self,
         verb: &'static str,
         request: BuiltRequest,
-    ) -> Result<T, Error> {
+    ) -> Result<T> {
         self.client.request(with_verb(verb, request)?).await
     }
 
     /// A request whose response may be pruned.
-    pub(super) fn read(
-        &self,
-        verb: &'static str,
-        request: BuiltRequest,
-    ) -> Result<http::Request<Vec<u8>>, Error> {
+    pub(super) fn read(&self, verb: &'static str, request: BuiltRequest) -> Result<http::Request<Vec<u8>>> {
         let mut request = with_verb(verb, request)?;
         if self.prune != Prune::default() {
             request.extensions_mut().insert(self.prune.clone());
@@ -201,7 +198,7 @@ impl<K> Api<K> {
         &self,
         verb: &'static str,
         request: BuiltRequest,
-    ) -> Result<Either<K, Status>, Error>
+    ) -> Result<Either<K, Status>>
     where
         K: DeserializeOwned,
     {
@@ -212,7 +209,7 @@ impl<K> Api<K> {
         &self,
         verb: &'static str,
         request: BuiltRequest,
-    ) -> Result<Either<ObjectList<K>, Status>, Error>
+    ) -> Result<Either<ObjectList<K>, Status>>
     where
         K: Clone + DeserializeOwned,
     {
@@ -221,7 +218,7 @@ impl<K> Api<K> {
 }
 
 /// `None` for an object that does not exist (404).
-pub(super) fn not_found_as_none<T>(result: Result<T, Error>) -> Result<Option<T>, Error> {
+pub(super) fn not_found_as_none<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
         Err(Error::Api(status)) if status.is_not_found() => Ok(None),

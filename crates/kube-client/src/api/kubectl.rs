@@ -6,7 +6,7 @@ use kube_core::util::Restart;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use crate::error::Error;
+use crate::Result;
 
 impl<K> Api<K>
 where
@@ -28,7 +28,7 @@ where
     ///
     /// # Errors
     /// As [`Api::patch`].
-    pub async fn restart(&self, name: &str) -> Result<K, Error> {
+    pub async fn restart(&self, name: &str) -> Result<K> {
         self.call("restart", self.request.restart(name)).await
     }
 }
@@ -55,7 +55,7 @@ impl Api<Node> {
     ///
     /// # Errors
     /// As [`Api::patch`].
-    pub async fn cordon(&self, name: &str) -> Result<Node, Error> {
+    pub async fn cordon(&self, name: &str) -> Result<Node> {
         self.call("cordon", self.request.cordon(name)).await
     }
 
@@ -63,7 +63,7 @@ impl Api<Node> {
     ///
     /// # Errors
     /// As [`Api::patch`].
-    pub async fn uncordon(&self, name: &str) -> Result<Node, Error> {
+    pub async fn uncordon(&self, name: &str) -> Result<Node> {
         self.call("uncordon", self.request.uncordon(name)).await
     }
 }

@@ -8,7 +8,7 @@ use kube_core::params::ListParams;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use crate::error::Error;
+use crate::Result;
 
 impl<K> Api<K>
 where
@@ -39,8 +39,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] with code 410 if a continue token has expired, others as [`Client::request`](crate::Client::request).
-    pub async fn list(&self, lp: &ListParams) -> Result<ObjectList<K>, Error> {
+    /// [`Error::Api`](crate::Error::Api) with code 410 if a continue token has expired, others as [`Client::request`](crate::Client::request).
+    pub async fn list(&self, lp: &ListParams) -> Result<ObjectList<K>> {
         self.client.request_list(self.list_request(lp)?).await
     }
 
@@ -64,11 +64,11 @@ where
     ///
     /// # Errors
     /// As [`Api::list`], except for items that cannot be decoded.
-    pub async fn list_guarded(&self, lp: &ListParams) -> Result<ObjectList<DeserializeGuard<K>>, Error> {
+    pub async fn list_guarded(&self, lp: &ListParams) -> Result<ObjectList<DeserializeGuard<K>>> {
         self.client.request_list_guarded(self.list_request(lp)?).await
     }
 
-    fn list_request(&self, lp: &ListParams) -> Result<http::Request<Vec<u8>>, Error> {
+    fn list_request(&self, lp: &ListParams) -> Result<http::Request<Vec<u8>>> {
         let request = match self.metadata_only {
             true => self.request.list_metadata(lp),
             false => self.request.list(lp),

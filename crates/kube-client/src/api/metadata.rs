@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::Api;
 use super::handle::not_found_as_none;
+use crate::Result;
 use crate::error::Error;
 
 impl<K> Api<K>
@@ -33,7 +34,7 @@ where
     ///
     /// # Errors
     /// As [`Api::get`].
-    pub async fn get_metadata(&self, name: &str) -> Result<PartialObjectMeta<K>, Error> {
+    pub async fn get_metadata(&self, name: &str) -> Result<PartialObjectMeta<K>> {
         self.get_metadata_with(name, &GetParams::default()).await
     }
 
@@ -41,7 +42,7 @@ where
     ///
     /// # Errors
     /// As [`Api::get`].
-    pub async fn get_metadata_with(&self, name: &str, gp: &GetParams) -> Result<PartialObjectMeta<K>, Error> {
+    pub async fn get_metadata_with(&self, name: &str, gp: &GetParams) -> Result<PartialObjectMeta<K>> {
         self.client.request(self.read("get_metadata", self.request.get_metadata(name, gp))?).await
     }
 
@@ -49,7 +50,7 @@ where
     ///
     /// # Errors
     /// As [`Api::get_opt`].
-    pub async fn get_metadata_opt(&self, name: &str) -> Result<Option<PartialObjectMeta<K>>, Error> {
+    pub async fn get_metadata_opt(&self, name: &str) -> Result<Option<PartialObjectMeta<K>>> {
         not_found_as_none(self.get_metadata(name).await)
     }
 
@@ -61,7 +62,7 @@ where
         &self,
         name: &str,
         gp: &GetParams,
-    ) -> Result<Option<PartialObjectMeta<K>>, Error> {
+    ) -> Result<Option<PartialObjectMeta<K>>> {
         not_found_as_none(self.get_metadata_with(name, gp).await)
     }
 
@@ -81,7 +82,7 @@ where
     ///
     /// # Errors
     /// As [`Api::list`].
-    pub async fn list_metadata(&self, lp: &ListParams) -> Result<ObjectList<PartialObjectMeta<K>>, Error> {
+    pub async fn list_metadata(&self, lp: &ListParams) -> Result<ObjectList<PartialObjectMeta<K>>> {
         self.client.request_list(self.read("list_metadata", self.request.list_metadata(lp))?).await
     }
 
@@ -109,7 +110,7 @@ where
         name: &str,
         pp: &PatchParams,
         patch: &Patch<P>,
-    ) -> Result<PartialObjectMeta<K>, Error> {
+    ) -> Result<PartialObjectMeta<K>> {
         self.call("patch_metadata", self.request.patch_metadata(name, pp, patch)).await
     }
 
@@ -137,7 +138,7 @@ where
         &self,
         wp: &WatchParams,
         version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<PartialObjectMeta<K>>, Error>> + use<K>, Error> {
+    ) -> Result<impl Stream<Item = Result<WatchEvent<PartialObjectMeta<K>>>> + use<K>, Error> {
         self.client.events(self.read("watch_metadata", self.request.watch_metadata(wp, version))?).await
     }
 }

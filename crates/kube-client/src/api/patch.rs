@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Api;
-use crate::error::Error;
+use crate::Result;
 
 impl<K> Api<K>
 where
@@ -35,14 +35,14 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] with code 409 if another manager owns a field that is applied without force, 404 if the object does not exist,
+    /// [`Error::Api`](crate::Error::Api) with code 409 if another manager owns a field that is applied without force, 404 if the object does not exist,
     /// 422 if it would not be valid.
     pub async fn patch<P: Serialize + Debug>(
         &self,
         name: &str,
         pp: &PatchParams,
         patch: &Patch<P>,
-    ) -> Result<K, Error> {
+    ) -> Result<K> {
         let request = match self.metadata_only {
             true => self.request.patch_metadata(name, pp, patch),
             false => self.request.patch(name, pp, patch),

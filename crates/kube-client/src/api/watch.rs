@@ -9,6 +9,7 @@ use kube_core::watch::WatchEvent;
 use serde::de::DeserializeOwned;
 
 use super::Api;
+use crate::Result;
 use crate::error::Error;
 
 impl<K> Api<K>
@@ -42,7 +43,7 @@ where
         &self,
         wp: &WatchParams,
         version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<K>, Error>> + use<K>, Error> {
+    ) -> Result<impl Stream<Item = Result<WatchEvent<K>, Error>> + use<K>> {
         self.client.events(self.watch_request(wp, version)?).await
     }
 
@@ -72,11 +73,11 @@ where
         &self,
         wp: &WatchParams,
         version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, Error>> + use<K>, Error> {
+    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>>> + use<K>, Error> {
         self.client.request_events_guarded(self.watch_request(wp, version)?).await
     }
 
-    fn watch_request(&self, wp: &WatchParams, version: &str) -> Result<http::Request<Vec<u8>>, Error> {
+    fn watch_request(&self, wp: &WatchParams, version: &str) -> Result<http::Request<Vec<u8>>> {
         let request = match self.metadata_only {
             true => self.request.watch_metadata(wp, version),
             false => self.request.watch(wp, version),

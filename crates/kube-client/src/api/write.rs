@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Api;
+use crate::Result;
 use crate::error::Error;
 
 impl<K> Api<K>
@@ -35,7 +36,7 @@ where
     ///
     /// # Errors
     /// [`Error::Api`] with code 409 (`AlreadyExists`) if an object of that name exists, 422 if the object is not valid.
-    pub async fn create(&self, pp: &PostParams, data: &K) -> Result<K, Error>
+    pub async fn create(&self, pp: &PostParams, data: &K) -> Result<K>
     where
         K: Serialize,
     {
@@ -66,7 +67,7 @@ where
     ///
     /// # Errors
     /// [`Error::Api`] with code 409 (`Conflict`) if the object has changed since, 404 if it does not exist, 422 if it is not valid.
-    pub async fn replace(&self, name: &str, pp: &PostParams, data: &K) -> Result<K, Error>
+    pub async fn replace(&self, name: &str, pp: &PostParams, data: &K) -> Result<K>
     where
         K: Serialize,
     {

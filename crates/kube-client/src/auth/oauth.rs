@@ -2,7 +2,6 @@
 
 mod error;
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::Request;
+use parking_lot::Mutex;
 use tame_oauth::Error;
 use tame_oauth::gcp::{Token, TokenOrRequest, TokenProvider, TokenProviderWrapperInner};
 use tokio::time::Instant;

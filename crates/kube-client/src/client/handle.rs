@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use tower::{BoxError, Service, ServiceExt};
 
 use super::sender::Sender;
+use crate::Result;
 use crate::body::{Body, from_transport};
 use crate::config::{Config, DEFAULT_COLLECT_LIMIT, Kubeconfig};
 use crate::error::Error;
@@ -100,7 +101,7 @@ impl Client {
     /// assert_eq!(CALLS.load(Ordering::Relaxed), 2);
     /// # });
     /// ```
-    pub fn with_transport<S, B>(config: &Config, transport: S) -> Result<Self, Error>
+    pub fn with_transport<S, B>(config: &Config, transport: S) -> Result<Self>
     where
         S: Service<Request<Body>, Response = Response<B>> + Clone + Send + Sync + 'static,
         S::Future: Send + 'static,
@@ -131,7 +132,7 @@ impl Client {
     ///
     /// # Errors
     /// If there is no configuration, or it cannot be used. No connection is opened yet.
-    pub async fn try_default() -> Result<Self, Error> {
+    pub async fn try_default() -> Result<Self> {
         Self::try_from(Config::infer().await.map_err(Error::InferConfig)?)
     }
 
@@ -181,7 +182,7 @@ impl Client {
     ///
     /// # Errors
     /// If there is no response: [`Error::Service`], [`Error::HyperError`] or [`Error::Auth`].
-    pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>, Error> {
+    pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>> {
         let response = self.sender.send(request).await.map_err(from_transport)?;
         Ok(response.map(|body| body.with_collect_limit(self.collect_limit)))
     }
@@ -191,7 +192,7 @@ impl TryFrom<Config> for Client {
     type Error = Error;
 
     /// A client with the default stack for `config`. No connection is opened yet. Has to be called within a tokio runtime.
-    fn try_from(config: Config) -> Result<Self, Error> {
+    fn try_from(config: Config) -> Result<Self> {
         let stack = compose(&config, TokioExecutor::new())?;
         Ok(Self::from_stack(stack, config.default_namespace).with_collect_limit(config.collect_limit))
     }
@@ -201,7 +202,7 @@ impl TryFrom<Kubeconfig> for Client {
     type Error = Error;
 
     /// A client with the default stack for the kubeconfig's current context.
-    fn try_from(kubeconfig: Kubeconfig) -> Result<Self, Error> {
+    fn try_from(kubeconfig: Kubeconfig) -> Result<Self> {
         Self::try_from(Config::try_from(kubeconfig)?)
     }
 }

@@ -8,20 +8,20 @@ use kube_core::kubelet_debug::KubeletDebugParams;
 use kube_core::subresource::{AttachParams, LogParams};
 
 use super::{Client, with_verb};
-use crate::error::Error;
+use crate::Result;
 use crate::websocket::{AttachedProcess, Portforwarder};
 
 impl Client {
     /// Attaches to the main process of a container.
     ///
     /// # Errors
-    /// As [`Client::connect`], and [`Error::BuildRequest`] for invalid parameters.
+    /// As [`Client::connect`], and [`Error::BuildRequest`](crate::Error::BuildRequest) for invalid parameters.
     pub async fn kubelet_node_attach(
         &self,
         kubelet_params: &KubeletDebugParams<'_>,
         container: &str,
         ap: &AttachParams,
-    ) -> Result<AttachedProcess, Error> {
+    ) -> Result<AttachedProcess> {
         let request = Request::kubelet_node_attach(kubelet_params, container, ap);
         self.attach(with_verb("kubelet_node_attach", request)?, ap).await
     }
@@ -36,7 +36,7 @@ impl Client {
         container: &str,
         command: I,
         ap: &AttachParams,
-    ) -> Result<AttachedProcess, Error>
+    ) -> Result<AttachedProcess>
     where
         I: IntoIterator<Item = T> + Debug,
         T: Into<String>,
@@ -53,7 +53,7 @@ impl Client {
         &self,
         kubelet_params: &KubeletDebugParams<'_>,
         ports: &[u16],
-    ) -> Result<Portforwarder, Error> {
+    ) -> Result<Portforwarder> {
         let request = Request::kubelet_node_portforward(kubelet_params, ports);
         self.forward(with_verb("kubelet_node_portforward", request)?, ports).await
     }
@@ -61,13 +61,13 @@ impl Client {
     /// Reads the log of a container as a stream.
     ///
     /// # Errors
-    /// As [`Client::request_stream`], and [`Error::BuildRequest`] for invalid parameters.
+    /// As [`Client::request_stream`], and [`Error::BuildRequest`](crate::Error::BuildRequest) for invalid parameters.
     pub async fn kubelet_node_logs(
         &self,
         kubelet_params: &KubeletDebugParams<'_>,
         container: &str,
         lp: &LogParams,
-    ) -> Result<impl AsyncBufRead + use<>, Error> {
+    ) -> Result<impl AsyncBufRead + use<>> {
         let request = Request::kubelet_node_logs(kubelet_params, container, lp);
         self.request_stream(with_verb("kubelet_node_logs", request)?).await
     }
@@ -81,6 +81,7 @@ mod tests {
 
     use super::*;
     use crate::body::Body;
+    use crate::error::Error;
 
     #[tokio::test]
     async fn requests_use_the_endpoints_of_a_kubelet() {

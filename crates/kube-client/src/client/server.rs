@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::Client;
+use crate::Result;
 use crate::error::Error;
 
 impl Client {
@@ -30,7 +31,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`].
-    pub async fn apiserver_version(&self) -> Result<Info, Error> {
+    pub async fn apiserver_version(&self) -> Result<Info> {
         self.get_path("/version").await
     }
 
@@ -50,7 +51,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`].
-    pub async fn list_api_groups(&self) -> Result<APIGroupList, Error> {
+    pub async fn list_api_groups(&self) -> Result<APIGroupList> {
         self.get_path("/apis").await
     }
 
@@ -70,7 +71,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`].
-    pub async fn list_api_group_resources(&self, apiversion: &str) -> Result<APIResourceList, Error> {
+    pub async fn list_api_group_resources(&self, apiversion: &str) -> Result<APIResourceList> {
         self.get_path(&format!("/apis/{apiversion}")).await
     }
 
@@ -89,7 +90,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`].
-    pub async fn list_core_api_versions(&self) -> Result<APIVersions, Error> {
+    pub async fn list_core_api_versions(&self) -> Result<APIVersions> {
         self.get_path("/api").await
     }
 
@@ -109,7 +110,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`].
-    pub async fn list_core_api_resources(&self, version: &str) -> Result<APIResourceList, Error> {
+    pub async fn list_core_api_resources(&self, version: &str) -> Result<APIResourceList> {
         self.get_path(&format!("/api/{version}")).await
     }
 
@@ -117,7 +118,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`]. [`Error::Api`] with code 406 if the server does not have this form (before Kubernetes 1.26).
-    pub async fn list_api_groups_aggregated(&self) -> Result<APIGroupDiscoveryList, Error> {
+    pub async fn list_api_groups_aggregated(&self) -> Result<APIGroupDiscoveryList> {
         self.get_aggregated("/apis").await
     }
 
@@ -125,11 +126,11 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::list_api_groups_aggregated`].
-    pub async fn list_core_api_versions_aggregated(&self) -> Result<APIGroupDiscoveryList, Error> {
+    pub async fn list_core_api_versions_aggregated(&self) -> Result<APIGroupDiscoveryList> {
         self.get_aggregated("/api").await
     }
 
-    async fn get_aggregated(&self, path: &str) -> Result<APIGroupDiscoveryList, Error> {
+    async fn get_aggregated(&self, path: &str) -> Result<APIGroupDiscoveryList> {
         let (kind, body) = self.get_with_kind(path, ACCEPT_AGGREGATED_DISCOVERY_V2).await?;
         if kind == AGGREGATED {
             return serde_json::from_str(body.get()).map_err(Error::SerdeError);
@@ -139,7 +140,7 @@ impl Client {
     }
 
     /// The groups at `/api` or `/apis`, aggregated if the server supports that.
-    pub(crate) async fn get_groups<P>(&self, path: &str) -> Result<GroupsResponse<P>, Error>
+    pub(crate) async fn get_groups<P>(&self, path: &str) -> Result<GroupsResponse<P>>
     where
         P: DeserializeOwned,
     {
@@ -152,7 +153,7 @@ impl Client {
     }
 
     /// The `kind` of a response, and its whole body.
-    async fn get_with_kind(&self, path: &str, accept: &str) -> Result<(String, Box<RawValue>), Error> {
+    async fn get_with_kind(&self, path: &str, accept: &str) -> Result<(String, Box<RawValue>)> {
         #[derive(Deserialize)]
         struct KindOnly {
             #[serde(default)]
@@ -165,7 +166,7 @@ impl Client {
         Ok((kind, body))
     }
 
-    async fn get_path<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+    async fn get_path<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         self.request(Request::get(path).body(Vec::new()).map_err(Error::HttpError)?).await
     }
 }

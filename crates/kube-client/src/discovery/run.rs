@@ -11,6 +11,7 @@ use kube_core::{DynamicObject, TypeMeta};
 use super::aggregated;
 use super::fetch::{self, Groups, ListedGroup};
 use super::group::ApiGroup;
+use crate::Result;
 use crate::client::Client;
 use crate::error::Error;
 
@@ -98,7 +99,7 @@ impl Discovery {
     ///
     /// # Errors
     /// If the groups cannot be listed, or none of them can be fetched.
-    pub async fn run(mut self) -> Result<Self, Error> {
+    pub async fn run(mut self) -> Result<Self> {
         let client = self.client.clone();
         let (core, others) = join(self.fetch_core(&client), self.fetch_others(&client)).await;
         self.clear();
@@ -125,7 +126,7 @@ impl Discovery {
     /// # Errors
     /// As [`Client::list_api_groups_aggregated`]. Groups that the server itself could not fetch are listed in
     /// [`Discovery::failed_groups`].
-    pub async fn run_aggregated(mut self) -> Result<Self, Error> {
+    pub async fn run_aggregated(mut self) -> Result<Self> {
         let core: APIGroupDiscoveryList = match self.filter.includes(ApiGroup::CORE_GROUP) {
             true => self.client.list_core_api_versions_aggregated().await?,
             false => APIGroupDiscoveryList::default(),
@@ -136,14 +137,14 @@ impl Discovery {
         Ok(self)
     }
 
-    async fn fetch_core(&self, client: &Client) -> Result<Groups, Error> {
+    async fn fetch_core(&self, client: &Client) -> Result<Groups> {
         match self.filter.includes(ApiGroup::CORE_GROUP) {
             true => fetch::core(client).await,
             false => Ok(Groups::Unaggregated(Vec::new())),
         }
     }
 
-    async fn fetch_others(&self, client: &Client) -> Result<Groups, Error> {
+    async fn fetch_others(&self, client: &Client) -> Result<Groups> {
         match self.filter.includes_named_groups() {
             true => fetch::others(client).await,
             false => Ok(Groups::Unaggregated(Vec::new())),

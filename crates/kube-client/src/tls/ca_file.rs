@@ -1,10 +1,10 @@
 //! CA certificates in a file, reloaded when it changes.
 
-use parking_lot::RwLock;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use tower::BoxError;
 
 use super::file_version::FileVersion;
@@ -42,7 +42,6 @@ impl<T> CaFile<T> {
     /// The certificates in the file.
     pub(super) fn current(&self) -> Arc<T> {
         let (version, known) = {
-            // The value is replaced as a whole, so it stays usable after a panic.
             let current = self.current.read();
             (current.0, Arc::clone(&current.1))
         };

@@ -1,12 +1,12 @@
 //! The client certificate: fixed, in files that may change, or from an exec plugin.
 
-use parking_lot::Mutex;
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use secrecy::ExposeSecret;
 use tokio::time::Instant;
 use tower::BoxError;
@@ -94,7 +94,6 @@ impl<T> CurrentIdentity<T> {
 
     /// The certificate to present now.
     pub(super) fn current(&self) -> Option<Arc<T>> {
-        // No statement leaves the value inconsistent, so it stays usable after a panic.
         let mut current = self.current.lock();
         match &self.source {
             IdentitySource::Fixed(_) => {}

@@ -1,6 +1,5 @@
 //! A connection that was upgraded to a websocket.
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use futures::stream::{SplitSink, SplitStream};
 use futures::{SinkExt, StreamExt};
 use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout_at};
 use tokio_tungstenite::WebSocketStream;
@@ -139,7 +139,6 @@ impl<T: AsyncRead + AsyncWrite + Unpin> ChannelReceiver<T> {
 }
 
 fn update<R>(keepalive: &Mutex<Keepalive>, act: impl FnOnce(&mut Keepalive) -> R) -> R {
-    // No update leaves it inconsistent, so it stays usable after a panic.
     act(&mut keepalive.lock())
 }
 

@@ -1,3 +1,5 @@
+//! Admission reviews as servers send them, and the responses to them.
+
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! Conversion reviews as servers send them.
+
 use serde_json::json;
 
 use super::{ConversionRequest, ConversionResponse, ConversionReview};

@@ -1,3 +1,5 @@
+//! Durations against the notation that Go accepts and prints.
+
 use std::time::Duration as Std;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Selectors: what they match, and the text that they are parsed from and printed as.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};

@@ -1,3 +1,5 @@
+//! Objects and lists from the wire and back.
+
 use k8s_openapi::{
     api::core::v1::{ConfigMap, Pod},
     apimachinery::pkg::apis::meta::v1::ObjectMeta,

@@ -1,3 +1,5 @@
+//! Which statuses decode, and which are errors.
+
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! The requests for subresources: paths, queries and bodies.
+
 use serde_json::json;
 
 use super::{EvictParams, LogParams};

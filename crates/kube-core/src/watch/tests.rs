@@ -1,3 +1,5 @@
+//! Events and bookmarks of a watch from the wire.
+
 use k8s_openapi::api::core::v1::Pod;
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};

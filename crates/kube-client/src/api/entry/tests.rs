@@ -1,3 +1,5 @@
+//! Entries against a service that answers with 404, an object or a conflict.
+
 use std::sync::{Arc, Mutex};
 
 use http::{Method, Request, Response};

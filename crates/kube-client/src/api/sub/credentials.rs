@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube_core::params::{Patch, PatchParams, PostParams};
 use serde::Serialize;
 
+use crate::Result;
 use crate::api::Api;
 use crate::error::Error;
 
@@ -37,7 +38,7 @@ impl Api<ServiceAccount> {
         name: &str,
         pp: &PostParams,
         token_request: &TokenRequest,
-    ) -> Result<TokenRequest, Error> {
+    ) -> Result<TokenRequest> {
         let body = serde_json::to_vec(token_request).map_err(Error::SerdeError)?;
         self.call("create_token_request", self.request.create_subresource("token", name, pp, body)).await
     }
@@ -48,7 +49,7 @@ impl Api<CertificateSigningRequest> {
     ///
     /// # Errors
     /// As [`Api::get`].
-    pub async fn get_approval(&self, name: &str) -> Result<CertificateSigningRequest, Error> {
+    pub async fn get_approval(&self, name: &str) -> Result<CertificateSigningRequest> {
         self.call("get_approval", self.request.get_subresource("approval", name)).await
     }
 
@@ -61,7 +62,7 @@ impl Api<CertificateSigningRequest> {
         name: &str,
         pp: &PatchParams,
         patch: &Patch<P>,
-    ) -> Result<CertificateSigningRequest, Error> {
+    ) -> Result<CertificateSigningRequest> {
         self.call("patch_approval", self.request.patch_subresource("approval", name, pp, patch)).await
     }
 }

@@ -6,9 +6,9 @@ use k8s_openapi::api::core::v1::Pod;
 use kube_core::subresource::AttachParams;
 use serde::de::DeserializeOwned;
 
+use crate::Result;
 use crate::api::Api;
 use crate::client::with_verb;
-use crate::error::Error;
 use crate::websocket::{AttachedProcess, Portforwarder};
 
 /// Kinds that can execute commands.
@@ -41,14 +41,9 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::BuildRequest`] for invalid parameters, [`Error::Api`] if the server refuses, [`Error::UpgradeConnection`] if
+    /// [`Error::BuildRequest`](crate::Error::BuildRequest) for invalid parameters, [`Error::Api`](crate::Error::Api) if the server refuses, [`Error::UpgradeConnection`](crate::Error::UpgradeConnection) if
     /// it does not switch to a websocket.
-    pub async fn exec<I, T>(
-        &self,
-        name: &str,
-        command: I,
-        ap: &AttachParams,
-    ) -> Result<AttachedProcess, Error>
+    pub async fn exec<I, T>(&self, name: &str, command: I, ap: &AttachParams) -> Result<AttachedProcess>
     where
         I: IntoIterator<Item = T> + Debug,
         T: Into<String>,
@@ -91,7 +86,7 @@ where
     ///
     /// # Errors
     /// As [`Api::exec`].
-    pub async fn attach(&self, name: &str, ap: &AttachParams) -> Result<AttachedProcess, Error> {
+    pub async fn attach(&self, name: &str, ap: &AttachParams) -> Result<AttachedProcess> {
         let request = with_verb("attach", self.request.attach(name, ap))?;
         self.client.attach(request, ap).await
     }
@@ -131,7 +126,7 @@ where
     ///
     /// # Errors
     /// As [`Api::exec`].
-    pub async fn portforward(&self, name: &str, ports: &[u16]) -> Result<Portforwarder, Error> {
+    pub async fn portforward(&self, name: &str, ports: &[u16]) -> Result<Portforwarder> {
         let request = with_verb("portforward", self.request.portforward(name, ports))?;
         self.client.forward(request, ports).await
     }

@@ -6,6 +6,7 @@ use kube_core::params::{Patch, PatchParams, PostParams};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::Result;
 use crate::api::Api;
 use crate::error::Error;
 
@@ -28,7 +29,7 @@ where
     ///
     /// # Errors
     /// As [`Api::get`].
-    pub async fn get_subresource(&self, subresource_name: &str, name: &str) -> Result<K, Error> {
+    pub async fn get_subresource(&self, subresource_name: &str, name: &str) -> Result<K> {
         self.call("get_subresource", self.request.get_subresource(subresource_name, name)).await
     }
 
@@ -42,7 +43,7 @@ where
         name: &str,
         pp: &PostParams,
         data: &I,
-    ) -> Result<T, Error>
+    ) -> Result<T>
     where
         I: Serialize,
         T: DeserializeOwned,
@@ -62,7 +63,7 @@ where
         name: &str,
         pp: &PatchParams,
         patch: &Patch<P>,
-    ) -> Result<K, Error> {
+    ) -> Result<K> {
         let request = self.request.patch_subresource(subresource_name, name, pp, patch);
         self.call("patch_subresource", request).await
     }
@@ -77,7 +78,7 @@ where
         name: &str,
         pp: &PostParams,
         data: &I,
-    ) -> Result<K, Error>
+    ) -> Result<K>
     where
         I: Serialize,
     {

@@ -5,9 +5,9 @@ use k8s_openapi::api::core::v1::Pod;
 use kube_core::subresource::LogParams;
 use serde::de::DeserializeOwned;
 
+use crate::Result;
 use crate::api::Api;
 use crate::client::with_verb;
-use crate::error::Error;
 
 /// Kinds that have logs.
 pub trait Log {}
@@ -34,8 +34,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`] with code 400 if the container has not started, 404 if the pod does not exist; [`Error::FromUtf8`].
-    pub async fn logs(&self, name: &str, lp: &LogParams) -> Result<String, Error> {
+    /// [`Error::Api`](crate::Error::Api) with code 400 if the container has not started, 404 if the pod does not exist; [`Error::FromUtf8`](crate::Error::FromUtf8).
+    pub async fn logs(&self, name: &str, lp: &LogParams) -> Result<String> {
         self.client.request_text(with_verb("logs", self.request.logs(name, lp))?).await
     }
 
@@ -61,7 +61,7 @@ where
     ///
     /// # Errors
     /// As [`Api::logs`] before the stream starts; later errors are those of the reader.
-    pub async fn log_stream(&self, name: &str, lp: &LogParams) -> Result<impl AsyncBufRead + use<K>, Error> {
+    pub async fn log_stream(&self, name: &str, lp: &LogParams) -> Result<impl AsyncBufRead + use<K>> {
         self.client.request_stream(with_verb("log_stream", self.request.logs(name, lp))?).await
     }
 }

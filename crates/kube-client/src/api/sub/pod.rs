@@ -7,6 +7,7 @@ use kube_core::subresource::EvictParams;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::Result;
 use crate::api::Api;
 use crate::error::Error;
 
@@ -41,7 +42,7 @@ where
     ///
     /// # Errors
     /// [`Error::Api`] with code 429 while a disruption budget does not allow it, 404 if the pod does not exist.
-    pub async fn evict(&self, name: &str, ep: &EvictParams) -> Result<Status, Error> {
+    pub async fn evict(&self, name: &str, ep: &EvictParams) -> Result<Status> {
         self.call("evict", self.request.evict(name, ep)).await
     }
 }
@@ -58,7 +59,7 @@ where
     ///
     /// # Errors
     /// As [`Api::get`].
-    pub async fn get_resize(&self, name: &str) -> Result<K, Error> {
+    pub async fn get_resize(&self, name: &str) -> Result<K> {
         self.call("get_resize", self.request.get_subresource("resize", name)).await
     }
 
@@ -71,7 +72,7 @@ where
         name: &str,
         pp: &PatchParams,
         patch: &Patch<P>,
-    ) -> Result<K, Error> {
+    ) -> Result<K> {
         self.call("patch_resize", self.request.patch_subresource("resize", name, pp, patch)).await
     }
 
@@ -79,7 +80,7 @@ where
     ///
     /// # Errors
     /// As [`Api::replace`].
-    pub async fn replace_resize(&self, name: &str, pp: &PostParams, data: &K) -> Result<K, Error>
+    pub async fn replace_resize(&self, name: &str, pp: &PostParams, data: &K) -> Result<K>
     where
         K: Serialize,
     {
@@ -103,7 +104,7 @@ where
     ///
     /// # Errors
     /// As [`Api::get`].
-    pub async fn get_ephemeral_containers(&self, name: &str) -> Result<K, Error> {
+    pub async fn get_ephemeral_containers(&self, name: &str) -> Result<K> {
         self.call("get_ephemeral_containers", self.request.get_subresource("ephemeralcontainers", name)).await
     }
 
@@ -116,7 +117,7 @@ where
         name: &str,
         pp: &PatchParams,
         patch: &Patch<P>,
-    ) -> Result<K, Error> {
+    ) -> Result<K> {
         self.call(
             "patch_ephemeral_containers",
             self.request.patch_subresource("ephemeralcontainers", name, pp, patch),
@@ -128,12 +129,7 @@ where
     ///
     /// # Errors
     /// As [`Api::replace`].
-    pub async fn replace_ephemeral_containers(
-        &self,
-        name: &str,
-        pp: &PostParams,
-        data: &K,
-    ) -> Result<K, Error>
+    pub async fn replace_ephemeral_containers(&self, name: &str, pp: &PostParams, data: &K) -> Result<K>
     where
         K: Serialize,
     {

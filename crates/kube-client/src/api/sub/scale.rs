@@ -7,6 +7,7 @@ use kube_core::params::{Patch, PatchParams, PostParams};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::Result;
 use crate::api::Api;
 use crate::error::Error;
 
@@ -18,7 +19,7 @@ where
     ///
     /// # Errors
     /// As [`Api::get`]; also code 404 if the kind has no scale.
-    pub async fn get_scale(&self, name: &str) -> Result<Scale, Error> {
+    pub async fn get_scale(&self, name: &str) -> Result<Scale> {
         self.call("get_scale", self.request.get_subresource("scale", name)).await
     }
 
@@ -47,7 +48,7 @@ where
         name: &str,
         pp: &PatchParams,
         patch: &Patch<P>,
-    ) -> Result<Scale, Error> {
+    ) -> Result<Scale> {
         self.call("patch_scale", self.request.patch_subresource("scale", name, pp, patch)).await
     }
 
@@ -55,7 +56,7 @@ where
     ///
     /// # Errors
     /// As [`Api::replace`].
-    pub async fn replace_scale(&self, name: &str, pp: &PostParams, data: &Scale) -> Result<Scale, Error> {
+    pub async fn replace_scale(&self, name: &str, pp: &PostParams, data: &Scale) -> Result<Scale> {
         let body = serde_json::to_vec(data).map_err(Error::SerdeError)?;
         self.call("replace_scale", self.request.replace_subresource("scale", name, pp, body)).await
     }

@@ -6,6 +6,7 @@ use kube_core::params::{Patch, PatchParams, PostParams};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::Result;
 use crate::api::Api;
 use crate::error::Error;
 
@@ -17,7 +18,7 @@ where
     ///
     /// # Errors
     /// As [`Api::get`]; also code 404 if the kind has no status subresource.
-    pub async fn get_status(&self, name: &str) -> Result<K, Error> {
+    pub async fn get_status(&self, name: &str) -> Result<K> {
         self.call("get_status", self.request.get_subresource("status", name)).await
     }
 
@@ -47,7 +48,7 @@ where
         name: &str,
         pp: &PatchParams,
         patch: &Patch<P>,
-    ) -> Result<K, Error> {
+    ) -> Result<K> {
         self.call("patch_status", self.request.patch_subresource("status", name, pp, patch)).await
     }
 
@@ -55,7 +56,7 @@ where
     ///
     /// # Errors
     /// As [`Api::replace`].
-    pub async fn replace_status(&self, name: &str, pp: &PostParams, data: &K) -> Result<K, Error>
+    pub async fn replace_status(&self, name: &str, pp: &PostParams, data: &K) -> Result<K>
     where
         K: Serialize,
     {

@@ -1,3 +1,5 @@
+//! Exec plugins: shell scripts that print credentials, fail, hang or print too much.
+
 use std::collections::HashMap;
 
 use super::*;

@@ -1,10 +1,10 @@
 //! The token in the kubeconfig, where `gcloud` or `kubectl` cached it.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 
 use http::HeaderValue;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::auth::AuthError;
@@ -28,7 +28,6 @@ impl CachedToken {
     }
 
     pub(super) fn take(&self, now: Timestamp, instant: Instant) -> Option<FetchedCredential> {
-        // The value is replaced as a whole, so it stays usable after a panic.
         let header = self.header.lock().take()?;
         if self.expiry.is_some_and(|expiry| expiry <= now) {
             return None;

@@ -1,3 +1,5 @@
+//! Errors of the auth provider `oidc`.
+
 use thiserror::Error as ThisError;
 
 use crate::chain::ErrorChain;

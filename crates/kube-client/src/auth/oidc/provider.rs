@@ -1,9 +1,9 @@
 //! The choice between the ID token in the kubeconfig and a new one.
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 

@@ -1,6 +1,5 @@
 //! A new ID token by a refresh token (OpenID Connect Core, 12; RFC 6749, 6).
 
-use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -8,6 +7,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{Request, Response, StatusCode, Uri};
+use parking_lot::Mutex;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 

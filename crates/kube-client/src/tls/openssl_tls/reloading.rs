@@ -1,11 +1,11 @@
 //! A connector that drops its TLS sessions when the client certificate or the CA certificates change.
 
-use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::Uri;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tower::{BoxError, ServiceExt};
 use tower_service::Service;

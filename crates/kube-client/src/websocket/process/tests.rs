@@ -1,3 +1,5 @@
+//! An attached process against a server of frames.
+
 use std::time::Duration;
 
 use futures::SinkExt;

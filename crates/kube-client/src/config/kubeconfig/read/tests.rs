@@ -1,3 +1,5 @@
+//! Reading kubeconfigs: text, files and the list in `KUBECONFIG`, with the limits against hostile text.
+
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs;
@@ -80,7 +82,7 @@ users: [{name: u, user: {exec: {command: x, provideClusterInfo: true}}}]";
     assert_eq!(config.preferences.unwrap().colors, Some(true));
     assert!(config.auth_infos[0].auth_info.as_ref().unwrap().exec.as_ref().unwrap().provide_cluster_info);
     let quoted = Kubeconfig::from_yaml("users: [{name: u, user: {exec: {provideClusterInfo: 'no'}}}]");
-    assert!(format!("{quoted:?}").contains("`provideClusterInfo`"), "{quoted:?}");
+    assert!(format!("{quoted:?}").contains("users[0].user.exec.provideClusterInfo: "), "{quoted:?}");
 }
 
 #[test]
