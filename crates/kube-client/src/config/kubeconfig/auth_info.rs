@@ -7,7 +7,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::types::NamedExtension;
+use super::extension::NamedExtension;
 use super::values::{self, sorted};
 use crate::config::redact::{Keys, Redacted, redacted_args};
 

@@ -1,6 +1,6 @@
 //! Kubeconfig files, in the order in which they are processed:
 //!
-//! - `types`, `auth_info`: the document
+//! - `types`, `auth_info`, `extension`: the document
 //! - `values`: how its single values are read and written
 //! - `named`: its lists
 //! - `read`: parses text, files and `KUBECONFIG`
@@ -10,6 +10,7 @@
 
 mod auth_info;
 mod data;
+mod extension;
 mod merge;
 mod named;
 mod read;
@@ -21,12 +22,11 @@ pub use auth_info::{AuthInfo, AuthProviderConfig, ExecAuthCluster, ExecConfig, E
 #[cfg(feature = "client")]
 pub(crate) use data::ClientIdentityPem;
 pub(crate) use data::certificates_from_pem;
+pub use extension::NamedExtension;
 pub(super) use merge::{MergedFile, merge_files};
 pub(super) use read::read_files;
 pub use select::KubeConfigOptions;
 pub(super) use select::{SelectedEntries, Selection};
-pub use types::{
-    Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
-};
+pub use types::{Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, Preferences};
 #[cfg(feature = "client")]
 pub(crate) use values::sorted;

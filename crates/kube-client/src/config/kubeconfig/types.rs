@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::auth_info::AuthInfo;
+use super::extension::NamedExtension;
 use super::values;
 use crate::config::redact::{Keys, Redacted};
 
@@ -240,20 +241,5 @@ impl fmt::Debug for Context {
             .field("extensions", &self.extensions)
             .field("other", &Keys(&self.other))
             .finish()
-    }
-}
-
-/// Data of another tool under a name. `Debug` shows only the name, because the data may be secret.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct NamedExtension {
-    /// The tool's name for it.
-    pub name: String,
-    /// The data, of any shape.
-    pub extension: Value,
-}
-
-impl fmt::Debug for NamedExtension {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NamedExtension").field("name", &self.name).finish_non_exhaustive()
     }
 }
