@@ -96,9 +96,19 @@ mod websocket;
 mod chain;
 #[cfg(feature = "config")]
 pub mod error;
+/// Entry points of the targets in `fuzz/`.
 #[cfg(fuzzing)]
 #[doc(hidden)]
-pub mod fuzz;
+pub mod fuzz {
+    #[cfg(feature = "ws")]
+    pub use crate::websocket::fuzz::websocket_frames;
+
+    /// Parses the output of an exec plugin.
+    #[cfg(feature = "client")]
+    pub fn exec_output(output: &[u8]) {
+        let _ = crate::auth::check_output(output);
+    }
+}
 #[cfg(feature = "client")]
 mod metrics;
 

@@ -50,8 +50,8 @@ impl Credential {
         }
         if let Some(exec) = &user.exec {
             let settings = exec::settings_key(exec, config.exec_timeout)?;
-            let source = || ExecPlugin::new(exec, config.exec_timeout).map(|it| Source::Exec(Box::new(it)));
-            return shared(settings, &source).map(Some);
+            let source = || Ok(Source::Exec(Box::new(ExecPlugin::new(exec, config.exec_timeout)?)));
+            return shared(settings, source).map(Some);
         }
         user.auth_provider.as_ref().map(|provider| from_provider(provider, config)).transpose()
     }
@@ -66,17 +66,15 @@ impl Credential {
 }
 
 fn from_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Credential, AuthError> {
-    let source: &dyn Fn() -> Result<Source, AuthError> = match provider.name.as_str() {
-        "oidc" => &|| oidc(provider),
-        "gcp" => &|| Gcp::new(&provider.config, config.exec_timeout).map(|gcp| Source::Gcp(Box::new(gcp))),
-        name => {
-            return Err(AuthError::AuthExec(format!(
-                "the user's auth-provider {name:?} is not supported (oidc and gcp are): use an `exec` plugin instead"
-            )));
-        }
-    };
     let settings = sorted(&provider.config);
-    shared(format!("{} {settings:?} {:?}", provider.name, config.exec_timeout), source)
+    let settings = format!("{} {settings:?} {:?}", provider.name, config.exec_timeout);
+    shared(settings, || match provider.name.as_str() {
+        "oidc" => oidc(provider),
+        "gcp" => Ok(Source::Gcp(Box::new(Gcp::new(&provider.config, config.exec_timeout)?))),
+        name => Err(AuthError::AuthExec(format!(
+            "the user's auth-provider {name:?} is not supported (oidc and gcp are): use an `exec` plugin instead"
+        ))),
+    })
 }
 
 /// The credential with `settings`: the existing one if it is still in use, else a new one.
@@ -86,7 +84,7 @@ fn from_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Crede
 /// certificate that the layer has obtained.
 fn shared(
     settings: String,
-    make_source: &dyn Fn() -> Result<Source, AuthError>,
+    make_source: impl FnOnce() -> Result<Source, AuthError>,
 ) -> Result<Credential, AuthError> {
     static IN_USE: Mutex<Vec<(String, Weak<RefreshingCredential>)>> = Mutex::new(Vec::new());
     let mut in_use = IN_USE.lock();

@@ -110,7 +110,7 @@ impl Discovery {
             // A server without a core group, such as one for custom resources only.
             Err(Error::Api(status)) if status.is_not_found() => {}
             Err(err) => {
-                self.record_failure(ApiGroup::CORE_GROUP, &err);
+                self.add_failed(ApiGroup::CORE_GROUP, &err);
                 first_error = Some(err);
             }
         }
@@ -165,7 +165,7 @@ impl Discovery {
         let mut first_error = None;
         for (name, (group, errors)) in join_all(requests).await {
             for err in errors {
-                self.record_failure(&name, &err);
+                self.add_failed(&name, &err);
                 first_error.get_or_insert(err);
             }
             self.groups.extend(group.map(|group| (name, group)));
@@ -180,9 +180,9 @@ impl Discovery {
                 continue;
             }
             if !converted.stale.is_empty() {
-                self.record_failure(
+                self.add_failed(
                     &converted.name,
-                    &format_args!("stale versions: {}", converted.stale.join(", ")),
+                    format_args!("stale versions: {}", converted.stale.join(", ")),
                 );
             }
             self.groups.extend(converted.group.map(|group| (converted.name, group)));
@@ -194,7 +194,7 @@ impl Discovery {
         self.failed.clear();
     }
 
-    fn record_failure(&mut self, group: &str, reason: &dyn std::fmt::Display) {
+    fn add_failed(&mut self, group: &str, reason: impl std::fmt::Display) {
         tracing::warn!(%group, %reason, "an API group cannot be fetched");
         if !self.failed.iter().any(|name| name == group) {
             self.failed.push(group.to_owned());

@@ -77,7 +77,7 @@ pub(super) struct ChannelSender<T> {
 impl<T: AsyncRead + AsyncWrite + Unpin> ChannelSender<T> {
     /// Sends data to a channel.
     pub(super) async fn send(&mut self, channel: u8, data: &[u8]) -> Result<(), ChannelError> {
-        update(&self.keepalive, Keepalive::input);
+        self.keepalive.lock().input();
         self.push(encode(channel, data)).await
     }
 
@@ -88,7 +88,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> ChannelSender<T> {
 
     /// Sends a ping.
     pub(super) async fn ping(&mut self) -> Result<(), ChannelError> {
-        let payload = update(&self.keepalive, Keepalive::ping);
+        let payload = self.keepalive.lock().ping();
         self.push(Message::Ping(payload)).await
     }
 
@@ -119,9 +119,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> ChannelReceiver<T> {
             self.waiting_since = None;
             match message {
                 Ok(None) => return Ok(None),
-                Ok(Some(Ok(Message::Pong(payload)))) => {
-                    update(&self.keepalive, |keepalive| keepalive.pong(&payload))
-                }
+                Ok(Some(Ok(Message::Pong(payload)))) => self.keepalive.lock().pong(&payload),
                 Ok(Some(Ok(message))) => {
                     if let Some(data) = decode(message) {
                         return Ok(Some(data));
@@ -129,17 +127,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin> ChannelReceiver<T> {
                 }
                 Ok(Some(Err(err))) if is_closed(&err) => return Ok(None),
                 Ok(Some(Err(err))) => return Err(err.into()),
-                Err(_) if update(&self.keepalive, |keepalive| keepalive.must_answer()) => {
-                    return Err(unresponsive());
-                }
+                Err(_) if self.keepalive.lock().must_answer() => return Err(unresponsive()),
                 Err(_) => {}
             }
         }
     }
-}
-
-fn update<R>(keepalive: &Mutex<Keepalive>, act: impl FnOnce(&mut Keepalive) -> R) -> R {
-    act(&mut keepalive.lock())
 }
 
 fn unresponsive() -> ChannelError {
