@@ -1,12 +1,9 @@
 //! A credential that is fetched from its source when it is due, once for all waiting requests.
 
 use parking_lot::{Mutex, MutexGuard};
-use std::fmt;
 use std::sync::Arc;
 
-use futures::FutureExt as _;
 use http::HeaderValue;
-use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use super::AuthError;
@@ -19,7 +16,6 @@ use super::token_file::TokenFile;
 use crate::chain::ErrorChain;
 use crate::config::ClientIdentityPem;
 use crate::measure::plugin_called;
-use crate::task;
 use crate::tls::IdentityProvider;
 
 /// Where a credential is fetched from.
@@ -81,20 +77,10 @@ impl RefreshingCredential {
             return Ok(header);
         }
         let started_at = Instant::now();
-        let fetched = Arc::new(Mutex::new(None));
-        let fetching = {
-            let fetched = Arc::clone(&fetched);
-            async move {
-                let result = self.refresh(started_at).await;
-                *fetched.lock() = Some(result);
-            }
-        };
-        let failed = |cause: &dyn fmt::Display| {
-            AuthError::AuthExec(format!("the task that fetches the credentials failed: {cause}"))
-        };
-        task::spawn(&Handle::current(), fetching.boxed()).await.map_err(|err| failed(&err))?;
-        let result = fetched.lock().take();
-        result.unwrap_or_else(|| Err(failed(&"it has no result")))
+        let fetched = tokio::spawn(async move { self.refresh(started_at).await }).await;
+        fetched.unwrap_or_else(|cause| {
+            Err(AuthError::AuthExec(format!("the task that fetches the credentials failed: {cause}")))
+        })
     }
 
     /// Records that the server refused `header`. True if a retry may succeed.
