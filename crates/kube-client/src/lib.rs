@@ -86,8 +86,6 @@ mod body;
 mod decode;
 #[cfg(feature = "client")]
 mod received_bytes;
-#[cfg(feature = "client")]
-mod task;
 #[cfg(feature = "ws")]
 mod websocket;
 

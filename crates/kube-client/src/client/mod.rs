@@ -42,7 +42,9 @@ pub use crate::auth::oidc_errors;
 pub use crate::body::Body;
 pub use crate::decode::Prune;
 #[doc(hidden)]
-pub use crate::decode::{DecodeBy, KnownObjects, ListItems, ListPart, ReceivedItems, decode_object};
+pub use crate::decode::{
+    DecodeBy, KnownObjects, ListItems, ListPart, ObjectVersion, ReceivedItems, decode_object,
+};
 pub use crate::received_bytes::ReceivedBytes;
 pub use crate::stack::{ConfigExt, DynBody};
 #[cfg(feature = "openssl-tls")]

@@ -9,11 +9,10 @@ use serde::de::DeserializeOwned;
 use super::Client;
 use super::requests::prune_of;
 use crate::body::Body;
-use crate::decode::{AheadStream, DecodeBy, EventStream, KnownObjects, Prune};
+use crate::decode::{DecodeBy, EventStream, KnownObjects, ParallelEvents, Prune};
 use crate::error::{ErasedError, Error};
 
-/// The response to a watch request, whose events have not been read. For the watcher of `kube-runtime`, which opens it where the type of
-/// the objects is not known: that part is compiled once.
+/// The response to a watch request, whose events have not been read. For the watcher of `kube-runtime`.
 ///
 /// # Cancellation
 /// Dropping it, or the stream of one of its methods, cancels the request.
@@ -65,6 +64,6 @@ impl WatchResponse {
     where
         K: DeserializeOwned + Send + 'static,
     {
-        AheadStream::new(self.body, &self.prune, known, by)
+        ParallelEvents::new(self.body, &self.prune, known, by)
     }
 }

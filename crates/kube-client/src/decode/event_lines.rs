@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::Body as _;
 
-use super::lines::LineSplitter;
+use super::split::LineSplitter;
 use crate::body::Body;
 use crate::error::{ErasedError, Error};
 

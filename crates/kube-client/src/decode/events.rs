@@ -4,21 +4,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use futures::Stream;
-use kube_core::error_boundary::InvalidObject;
-use kube_core::{DeserializeGuard, Status, WatchEvent};
-use serde::de::{DeserializeOwned, Error as _};
+use kube_core::{DeserializeGuard, WatchEvent};
+use serde::de::DeserializeOwned;
 
-use super::array_lengths::ArrayLengths;
-use super::catch_panic::catch_panic;
-use super::event::read_event;
 use super::event_lines::{EventLines, Line};
-use super::field::{field, text_field};
-use super::field_path::field_path;
-use super::invalid::{ReadMetadata, invalid_object_at, read_metadata};
-use super::prune::Prune;
-use super::reader::{read_plain, utf8};
+use super::explain::{explain_event, invalid_event};
+use super::read::{Prune, catch_panic, read_event};
+use super::split::ArrayLengths;
 use crate::body::Body;
-use crate::error::{ErasedError, Error};
+use crate::error::ErasedError;
 
 /// The events of a watch. An undecodable event is one error and the stream continues; an error of the connection is the last item.
 #[derive(Debug)]
@@ -59,7 +53,7 @@ impl<K> Stream for EventStream<K> {
 }
 
 fn decode<K: DeserializeOwned>(line: &[u8], prune: &Prune) -> Result<WatchEvent<K>, ErasedError> {
-    read_event(line, &[], prune).map_err(|err| explain(line, &err))
+    read_event(line, &[], prune).map_err(|err| explain_event(line, &err))
 }
 
 /// Decodes in one pass. If that fails, further passes read the object's metadata and find the invalid field.
@@ -71,7 +65,7 @@ pub(super) fn decode_guarded<K: DeserializeOwned>(
     match catch_panic(|| read_event::<K>(line, lengths, prune)) {
         Ok(event) => Ok(with_object(event, |object| DeserializeGuard(Ok(object)))),
         Err(err) => {
-            let event = invalid_event(line, &err, read_metadata)?;
+            let event = invalid_event(line, &err)?;
             Ok(with_object(event, |invalid| DeserializeGuard(Err(invalid))))
         }
     }
@@ -87,58 +81,6 @@ fn with_object<T, U>(event: WatchEvent<T>, convert: impl FnOnce(T) -> U) -> Watc
     }
 }
 
-/// The event of an undecodable object. If something else is invalid, that is the error.
-fn invalid_event(
-    line: &[u8],
-    err: &serde_json::Error,
-    read_metadata: ReadMetadata,
-) -> Result<WatchEvent<InvalidObject>, ErasedError> {
-    let text = utf8(line).unwrap_or_default();
-    let event = match text_field(text, "type").as_deref() {
-        Some("ADDED") => WatchEvent::Added,
-        Some("MODIFIED") => WatchEvent::Modified,
-        Some("DELETED") => WatchEvent::Deleted,
-        _ => return Err(explain(line, err)),
-    };
-    let object = field(text, "object").ok_or_else(|| explain(line, err))?;
-    Ok(event(invalid_object_at(object_field(line, err), object.as_bytes(), err, None, read_metadata)))
-}
-
-/// Adds the object and the field to the error. A bare `Status` in place of an event is [`Error::Api`].
-fn explain(line: &[u8], err: &serde_json::Error) -> ErasedError {
-    let json = utf8(line).unwrap_or_default();
-    let event = text_field(json, "type").unwrap_or_default();
-    if event.is_empty()
-        && text_field(json, "kind").as_deref() == Some("Status")
-        && let Ok(status) = read_plain::<Status>(line)
-    {
-        return Error::Api(status.boxed()).into();
-    }
-    let object = field(json, "object").unwrap_or_default();
-    let kind = text_field(object, "kind").unwrap_or_default();
-    let metadata = field(object, "metadata").unwrap_or_default();
-    let named = match (text_field(metadata, "namespace"), text_field(metadata, "name")) {
-        (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
-        (None, Some(name)) => format!("{kind} {name}"),
-        (_, None) => {
-            let text = String::from_utf8_lossy(line);
-            format!("an object without a name: {}", text.chars().take(MAX_SHOWN).collect::<String>())
-        }
-    };
-    let event = if event.is_empty() { "unknown" } else { &event };
-    let field = object_field(line, err).map(|path| format!("{path}: ")).unwrap_or_default();
-    let text = format!("watch event {event} of {}: {field}{err}", named.trim());
-    Error::SerdeError(serde_json::Error::custom(text)).into()
-}
-
-/// The path of the invalid field in the object of an event.
-fn object_field(line: &[u8], err: &serde_json::Error) -> Option<String> {
-    Some(field_path(line, err)?.strip_prefix("object.")?.to_owned())
-}
-
-/// How many characters of an undecodable line an error contains.
-const MAX_SHOWN: usize = 200;
-
 #[cfg(test)]
 mod tests {
     use std::io;
@@ -152,6 +94,7 @@ mod tests {
     use tower::BoxError;
 
     use super::*;
+    use crate::error::Error;
 
     type Piece = Result<&'static str, BoxError>;
 

@@ -6,10 +6,8 @@ use either::Either;
 use kube_core::Status;
 use serde::de::{DeserializeOwned, Error as _};
 
-use super::field::text_field;
-use super::invalid::{ReadMetadata, invalid_object, read_metadata};
-use super::prune::Prune;
-use super::reader::{read, read_plain, utf8};
+use super::explain::{invalid_object, text_field};
+use super::read::{Prune, read, read_plain, utf8};
 use crate::body::Body;
 use crate::error::Error;
 
@@ -36,19 +34,17 @@ fn is_status(json: &[u8]) -> bool {
 }
 
 fn decode<T: DeserializeOwned>(json: &[u8], prune: &Prune) -> Result<T, Error> {
-    let value = match prune.fields() {
-        None => read_plain(json),
-        Some(_) => read(json, &[], prune, PhantomData),
-    };
-    value.map_err(|err| Error::SerdeError(explain(json, err, read_metadata)))
+    let value =
+        if *prune == Prune::default() { read_plain(json) } else { read(json, &[], prune, PhantomData) };
+    value.map_err(|err| Error::SerdeError(explain(json, err)))
 }
 
 /// Adds the object and the field to an error. Syntax errors stay as they are.
-fn explain(json: &[u8], err: serde_json::Error, read_metadata: ReadMetadata) -> serde_json::Error {
+fn explain(json: &[u8], err: serde_json::Error) -> serde_json::Error {
     if !err.is_data() {
         return err;
     }
-    let invalid = invalid_object(json, &err, None, read_metadata);
+    let invalid = invalid_object(json, &err, None);
     match invalid.metadata.name {
         Some(_) => serde_json::Error::custom(invalid),
         None => serde_json::Error::custom(invalid.error),

@@ -1,21 +1,24 @@
-//! Objects that need not be decoded, because the caller has them.
+//! Objects that need not be decoded, because a cache has them.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::catch_panic::catch_panic;
+use super::read::catch_panic;
+use super::split::ObjectVersion;
 
-/// Finds objects that the caller has already, by their JSON, so that they are not decoded once more. By default none.
+/// Finds the objects that a cache has already, by what identifies them, so that they are not decoded once more. By default none.
+///
+/// An object is taken from the cache if its uid and resourceVersion are the same. This holds within one history of the server's storage:
+/// a watcher that sees the history rewound has to go on without this lookup.
 pub struct KnownObjects<K> {
     find: Option<Arc<Find<K>>>,
 }
 
-type Find<K> = dyn Fn(&[u8]) -> Option<K> + Send + Sync;
+type Find<K> = dyn Fn(&ObjectVersion<'_>) -> Option<K> + Send + Sync;
 
 impl<K> KnownObjects<K> {
-    /// `find` is called, on any thread, with text that begins with the JSON of an object; more may follow. It returns the object if it
-    /// has it in this state. If it panics, the object is decoded.
-    pub fn new(find: impl Fn(&[u8]) -> Option<K> + Send + Sync + 'static) -> Self {
+    /// `find` is called on any thread. It returns the object if the cache has it in this version. If it panics, the object is decoded.
+    pub fn new(find: impl Fn(&ObjectVersion<'_>) -> Option<K> + Send + Sync + 'static) -> Self {
         Self { find: Some(Arc::new(find)) }
     }
 
@@ -25,18 +28,20 @@ impl<K> KnownObjects<K> {
         K: 'static,
     {
         KnownObjects {
-            find: self.find.map(|find| Arc::new(move |json: &[u8]| find(json).map(&convert)) as _),
+            find: self
+                .find
+                .map(|find| Arc::new(move |version: &ObjectVersion<'_>| find(version).map(&convert)) as _),
         }
     }
 
-    pub(super) fn find(&self, json: &[u8]) -> Option<K> {
-        let find = self.find.as_ref()?;
-        catch_panic(|| Ok(find(json))).ok()?
+    /// Whether there is anything to look for.
+    pub(super) fn any(&self) -> bool {
+        self.find.is_some()
     }
 
-    /// The same for the line of a watch event. Only events that begin as servers send them are looked at.
-    pub(super) fn find_added(&self, line: &[u8]) -> Option<K> {
-        self.find(line.strip_prefix(br#"{"type":"ADDED","object":"#)?)
+    pub(super) fn find(&self, version: &ObjectVersion<'_>) -> Option<K> {
+        let find = self.find.as_ref()?;
+        catch_panic(|| Ok(find(version))).ok()?
     }
 }
 
@@ -54,7 +59,7 @@ impl<K> Default for KnownObjects<K> {
 
 impl<K> fmt::Debug for KnownObjects<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KnownObjects").field("any", &self.find.is_some()).finish()
+        f.debug_struct("KnownObjects").field("any", &self.any()).finish()
     }
 }
 
@@ -62,20 +67,20 @@ impl<K> fmt::Debug for KnownObjects<K> {
 mod tests {
     use super::*;
 
+    fn version(name: &str) -> ObjectVersion<'_> {
+        ObjectVersion { namespace: None, name, uid: None, resource_version: "5" }
+    }
+
     #[test]
-    fn objects_are_found_by_their_json_alone_and_in_events() {
-        let known = KnownObjects::new(|json| (json.starts_with(b"{\"a\"")).then_some(1));
-        assert_eq!((known.find(b"{\"a\":1}"), known.find(b"{}")), (Some(1), None));
-        assert_eq!(known.find_added(br#"{"type":"ADDED","object":{"a":1}}"#), Some(1));
-        for other in [r#"{"type":"DELETED","object":{"a":1}}"#, r#"{"object":{"a":1},"type":"ADDED"}"#, ""] {
-            assert_eq!(known.find_added(other.as_bytes()), None, "{other}");
-        }
-        assert_eq!(known.map(|one| one + 1).find(b"{\"a\":1}"), Some(2));
-        assert_eq!(KnownObjects::<u8>::default().find(b"{\"a\":1}"), None);
+    fn objects_are_found_by_their_version() {
+        let known = KnownObjects::new(|version| (version.name == "a").then_some(1));
+        assert_eq!((known.find(&version("a")), known.find(&version("b"))), (Some(1), None));
+        assert_eq!(known.map(|one| one + 1).find(&version("a")), Some(2));
+        assert_eq!(KnownObjects::<u8>::default().find(&version("a")), None);
     }
 
     #[test]
     fn an_object_is_unknown_if_its_lookup_panics() {
-        assert_eq!(KnownObjects::<u8>::new(|_| panic!("of a test")).find(b"{}"), None);
+        assert_eq!(KnownObjects::<u8>::new(|_| panic!("of a test")).find(&version("a")), None);
     }
 }

@@ -6,10 +6,9 @@ use kube_core::DeserializeGuard;
 use kube_core::object::{DefaultTypes, ListHead, ObjectList};
 use serde::de::{DeserializeOwned, Error as _};
 
-use super::item_decoder::ItemDecoder;
-use super::items::{Item, ItemSplitter, NotAList, RawItem};
-use super::prune::Prune;
-use super::reader::read_plain;
+use super::item::ItemDecoder;
+use super::read::{Prune, read_plain};
+use super::split::{Item, ItemSplitter, NotAList, RawItem};
 use crate::body::Body;
 use crate::error::Error;
 

@@ -4,25 +4,24 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use futures::stream::BoxStream;
-use futures::{Stream, StreamExt};
+use futures::Stream;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube_core::DeserializeGuard;
 use serde::de::DeserializeOwned;
 
-use super::batches::{Batches, Decode, DecodeBy, TaskLost, Text};
-use super::item_decoder::ItemDecoder;
-use super::items::RawItem;
+use super::item::ItemDecoder;
 use super::known::KnownObjects;
+use super::ordered_map::{Decode, DecodeBy, OrderedMap};
 use super::received_items::{Received, ReceivedItems};
+use super::split::RawItem;
 use crate::error::{ErasedError, Error};
 
 /// The items of a list in their order, then its metadata. An error is the last part. For the watcher of `kube-runtime`.
 ///
 /// Items are decoded as the caller reads them, ahead of it by a few, by tasks of the runtime and by the caller.
 pub struct ListItems<K: DeserializeOwned + Send + 'static> {
-    items: Batches<KnownItemDecoder<K>>,
-    received: BoxStream<'static, Received>,
+    received: ReceivedItems,
+    decoded: OrderedMap<KnownItemDecoder<K>>,
     end: End,
 }
 
@@ -42,45 +41,18 @@ enum End {
     Returned,
 }
 
-impl Text for RawItem {
-    fn len(&self) -> usize {
-        self.json.len()
-    }
-}
-
-struct KnownItemDecoder<K> {
-    known: KnownObjects<K>,
-    decoder: ItemDecoder,
-}
-
-impl<K: DeserializeOwned + Send + 'static> Decode for KnownItemDecoder<K> {
-    type Text = RawItem;
-    type Value = DeserializeGuard<K>;
-
-    fn another(&self) -> Self {
-        Self { known: self.known.clone(), decoder: self.decoder.another() }
-    }
-
-    fn decode(&mut self, item: &RawItem) -> DeserializeGuard<K> {
-        match self.known.find(&item.json) {
-            Some(object) => DeserializeGuard(Ok(object)),
-            None => self.decoder.decode_guarded(&item.json, &item.lengths),
-        }
-    }
-}
-
 impl<K: DeserializeOwned + Send + 'static> ListItems<K> {
     /// Objects of `known` are not decoded.
-    pub(super) fn new(received: ReceivedItems, known: KnownObjects<K>, by: DecodeBy) -> Self {
-        let items = Batches::new(KnownItemDecoder { known, decoder: received.decoder }, by);
-        Self { items, received: received.parts, end: End::NotReceived }
+    pub fn new(received: ReceivedItems, known: KnownObjects<K>, by: DecodeBy) -> Self {
+        let decoder = KnownItemDecoder { known, decoder: received.decoder.clone() };
+        Self { received, decoded: OrderedMap::new(decoder, by), end: End::NotReceived }
     }
 
-    fn take_received(&mut self, cx: &mut Context<'_>) {
-        while matches!(self.end, End::NotReceived) && self.items.have_room() {
-            match self.received.poll_next_unpin(cx) {
+    fn read_ahead(&mut self, cx: &mut Context<'_>) {
+        while matches!(self.end, End::NotReceived) && self.decoded.has_room() {
+            match self.received.poll_next(cx) {
                 Poll::Pending => return,
-                Poll::Ready(Some(Received::Items(batch))) => self.items.push_batch(batch),
+                Poll::Ready(Some(Received::Items(batch))) => self.decoded.push(batch),
                 Poll::Ready(Some(Received::End(end))) => self.end = End::Received(end),
                 Poll::Ready(None) => self.end = End::Received(Err(task_lost())),
             }
@@ -96,10 +68,10 @@ impl<K: DeserializeOwned + Send + 'static> Stream for ListItems<K> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        this.take_received(cx);
-        match ready!(this.items.poll_batch(cx)) {
+        this.read_ahead(cx);
+        match ready!(this.decoded.poll_next(cx)) {
             Some(Ok(items)) => return Poll::Ready(Some(Ok(ListPart::Items(items)))),
-            Some(Err(TaskLost)) => this.end = End::Received(Err(task_lost())),
+            Some(Err(_)) => this.end = End::Received(Err(task_lost())),
             None => {}
         }
         match std::mem::replace(&mut this.end, End::Returned) {
@@ -116,9 +88,33 @@ impl<K: DeserializeOwned + Send + 'static> Stream for ListItems<K> {
 impl<K: DeserializeOwned + Send + 'static> fmt::Debug for ListItems<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ListItems")
-            .field("items", &self.items)
+            .field("decoded", &self.decoded)
             .field("end", &self.end)
             .finish_non_exhaustive()
+    }
+}
+
+/// Decodes the items that no cache has.
+struct KnownItemDecoder<K> {
+    known: KnownObjects<K>,
+    decoder: ItemDecoder,
+}
+
+impl<K> Clone for KnownItemDecoder<K> {
+    fn clone(&self) -> Self {
+        Self { known: self.known.clone(), decoder: self.decoder.clone() }
+    }
+}
+
+impl<K: DeserializeOwned + Send + 'static> Decode for KnownItemDecoder<K> {
+    type Text = RawItem;
+    type Value = DeserializeGuard<K>;
+
+    fn decode(&mut self, item: &RawItem) -> DeserializeGuard<K> {
+        match item.version().and_then(|version| self.known.find(&version)) {
+            Some(object) => DeserializeGuard(Ok(object)),
+            None => self.decoder.decode_guarded(&item.json, &item.lengths),
+        }
     }
 }
 

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use tokio::runtime::{Builder, Runtime};
 use tower::BoxError;
 
-use super::super::batches::BATCH_BYTES;
 use super::super::list::ListBody;
-use super::super::prune::Prune;
+use super::super::ordered_map::BATCH_BYTES;
+use super::super::read::Prune;
 use super::*;
 use crate::body::Body;
 
@@ -49,7 +49,7 @@ fn shown(DeserializeGuard(item): DeserializeGuard<Odd>) -> String {
 }
 
 fn item(name: usize, size: usize) -> String {
-    format!(r#"{{"metadata":{{"name":"{name}"}},"padding":["{}"]}}"#, "x".repeat(size))
+    format!(r#"{{"metadata":{{"name":"{name}","resourceVersion":"5"}},"padding":["{}"]}}"#, "x".repeat(size))
 }
 
 fn list_of(items: &[String]) -> String {
@@ -63,7 +63,7 @@ async fn parts(
     known: KnownObjects<Odd>,
     by: DecodeBy,
 ) -> (Vec<String>, Result<ListMeta, String>) {
-    let mut items = ReceivedItems::open(body).await.unwrap().decode(known, by);
+    let mut items = ListItems::new(ReceivedItems::open(body).await.unwrap(), known, by);
     let mut shown_items = Vec::new();
     let end = loop {
         match items.next().await.expect("it ends with an `End` or an error") {
@@ -113,9 +113,7 @@ fn known_items_are_not_decoded_and_keep_their_places() {
     let items: Vec<_> = (0..200).map(|number| item(number, BATCH_BYTES / 20)).collect();
     for runtime in runtimes() {
         runtime.block_on(async {
-            let known = KnownObjects::new(|json| {
-                json.starts_with(br#"{"metadata":{"name":"17"}"#).then(|| Odd("known".to_owned()))
-            });
+            let known = KnownObjects::new(|version| (version.name == "17").then(|| Odd("known".to_owned())));
             let (items, end) = parts(list_body([Ok(list_of(&items).into())]), known, DecodeBy::Tasks).await;
             let name = |number: usize| if number == 17 { "known".to_owned() } else { number.to_string() };
             assert_eq!(items, (0..200).map(name).collect::<Vec<_>>());
@@ -161,10 +159,11 @@ fn a_slow_caller_does_not_stop_the_receiving_and_dropping_it_does() {
         });
         let body = ListBody::new(Body::wrap(StreamBody::new(frames)), Prune::default());
         runtime.block_on(async {
-            let mut items = ReceivedItems::open(body)
-                .await
-                .unwrap()
-                .decode(KnownObjects::<Odd>::default(), DecodeBy::Tasks);
+            let mut items = ListItems::new(
+                ReceivedItems::open(body).await.unwrap(),
+                KnownObjects::<Odd>::default(),
+                DecodeBy::Tasks,
+            );
             assert!(matches!(items.next().await, Some(Ok(ListPart::Items(_)))));
             while received.load(Ordering::Relaxed) < 100 {
                 tokio::task::yield_now().await;

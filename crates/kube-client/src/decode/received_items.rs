@@ -1,26 +1,18 @@
-//! The items of a list as a task receives them. Nothing here depends on the type of the objects, so that it is compiled once.
+//! [`ReceivedItems`]: the items of a list as a task receives them.
 
 use std::fmt;
-use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use futures::stream::BoxStream;
-use futures::{FutureExt, Stream, StreamExt};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
-use serde::de::DeserializeOwned;
-use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tracing::Instrument;
 
-use super::batches::{Batch, DecodeBy};
-use super::item_decoder::ItemDecoder;
-use super::items::RawItem;
-use super::known::KnownObjects;
+use super::item::ItemDecoder;
 use super::list::ListBody;
-use super::list_items::ListItems;
+use super::ordered_map::Batch;
+use super::split::RawItem;
 use crate::error::{ErasedError, Error};
-use crate::task;
 
 /// The items of a list, which a task receives at once, so that the server never waits for the caller: what is received and not decoded
 /// is in memory as text, which is a fraction of the memory of its objects. For the watcher of `kube-runtime`.
@@ -28,12 +20,13 @@ use crate::task;
 /// Dropping it aborts the task.
 pub struct ReceivedItems {
     pub(super) decoder: ItemDecoder,
-    pub(super) parts: BoxStream<'static, Received>,
+    received: mpsc::UnboundedReceiver<Received>,
+    task: AbortHandle,
 }
 
 /// What the task sends.
 pub(super) enum Received {
-    /// A full batch, or the last one.
+    /// A batch that is full, or the last one. Never empty.
     Items(Batch<RawItem>),
     End(Result<ListMeta, ErasedError>),
 }
@@ -42,16 +35,14 @@ impl ReceivedItems {
     /// Waits for the head of the list. Call it within a tokio runtime.
     pub(crate) async fn open(mut body: ListBody) -> Result<Self, Error> {
         let decoder = body.decoder().await?;
-        Ok(Self { decoder, parts: Receiving::start(body).boxed() })
+        let (sender, received) = mpsc::unbounded_channel();
+        let task = tokio::spawn(receive(body, sender).in_current_span()).abort_handle();
+        Ok(Self { decoder, received, task })
     }
 
-    /// The items in batches. Objects of `known` are not decoded.
-    pub fn decode<K: DeserializeOwned + Send + 'static>(
-        self,
-        known: KnownObjects<K>,
-        by: DecodeBy,
-    ) -> ListItems<K> {
-        ListItems::new(self, known, by)
+    /// What was received next; `None` if the task ended early.
+    pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Received>> {
+        self.received.poll_recv(cx)
     }
 }
 
@@ -61,29 +52,7 @@ impl fmt::Debug for ReceivedItems {
     }
 }
 
-/// The task and what it has sent.
-struct Receiving {
-    received: mpsc::UnboundedReceiver<Received>,
-    task: AbortHandle,
-}
-
-impl Receiving {
-    fn start(body: ListBody) -> Self {
-        let (sender, received) = mpsc::unbounded_channel();
-        let receiving = receive(body, sender).in_current_span();
-        Self { received, task: task::spawn(&Handle::current(), receiving.boxed()).abort_handle() }
-    }
-}
-
-impl Stream for Receiving {
-    type Item = Received;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Received>> {
-        self.received.poll_recv(cx)
-    }
-}
-
-impl Drop for Receiving {
+impl Drop for ReceivedItems {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -95,7 +64,8 @@ async fn receive(mut body: ListBody, sender: mpsc::UnboundedSender<Received>) {
     let end = loop {
         match body.next_raw().await {
             Ok(Some(item)) => {
-                batch.push(item);
+                let bytes = item.json.len();
+                batch.push(item, bytes);
                 if batch.is_full() && sender.send(Received::Items(std::mem::take(&mut batch))).is_err() {
                     return;
                 }
@@ -105,6 +75,8 @@ async fn receive(mut body: ListBody, sender: mpsc::UnboundedSender<Received>) {
         }
     };
     // Both fail if the reader was dropped.
-    let _ = sender.send(Received::Items(batch));
+    if !batch.is_empty() {
+        let _ = sender.send(Received::Items(batch));
+    }
     let _ = sender.send(Received::End(end.map_err(ErasedError::from)));
 }

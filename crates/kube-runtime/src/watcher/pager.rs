@@ -24,33 +24,33 @@ const PARTS_PER_POLL: u32 = 8;
 /// there when it is needed.
 pub(super) struct Pager<K: Watchable> {
     requests: PageRequests,
-    known: KnownObjects<K>,
     /// The page that is read.
     page: Option<ListItems<K>>,
     parts_read: u32,
 }
 
 impl<K: Watchable> Pager<K> {
-    pub(super) fn new(lister_watcher: Arc<ListerWatcher>, known: KnownObjects<K>) -> Self {
+    pub(super) fn new(lister_watcher: Arc<ListerWatcher>) -> Self {
         let requests = PageRequests { lister_watcher, in_flight: None };
-        Self { requests, known, page: None, parts_read: 0 }
+        Self { requests, page: None, parts_read: 0 }
     }
 
     /// Returns the first part of the page for `params`. If the page was prefetched and its first part was not received, it is requested again
-    /// without an error.
+    /// without an error. Objects of `known` are not decoded.
     pub(super) async fn get(
         &mut self,
         params: &ListParams,
+        known: &KnownObjects<K>,
         by: DecodeBy,
     ) -> Result<ListPart<K>, RequestError> {
         if let Some(prefetched) = self.requests.prefetched(params).await {
-            let part = self.begin(prefetched, by).await;
+            let part = self.begin(prefetched, known, by).await;
             if part.as_ref().err().is_none_or(|error| matches!(error.get(), Error::Api(_))) {
                 return part;
             }
         }
         let first = self.requests.request(params).await;
-        self.begin(first, by).await
+        self.begin(first, known, by).await
     }
 
     /// Returns the next part of the page. An error is the last one.
@@ -78,11 +78,12 @@ impl<K: Watchable> Pager<K> {
     async fn begin(
         &mut self,
         page: Result<ReceivedItems, RequestError>,
+        known: &KnownObjects<K>,
         by: DecodeBy,
     ) -> Result<ListPart<K>, RequestError> {
         match page {
             Ok(items) => {
-                self.page = Some(items.decode(self.known.clone(), by));
+                self.page = Some(ListItems::new(items, known.clone(), by));
                 self.read().await
             }
             Err(error) => {

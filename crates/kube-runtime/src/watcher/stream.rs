@@ -189,7 +189,7 @@ fn run<K: Watchable>(
     let lister_watcher = Arc::new(lister_watcher.pruned(&machine.config.pruned()).read_as::<K>());
     let shell = WatcherShell {
         machine,
-        pager: Pager::new(Arc::clone(&lister_watcher), known.clone()),
+        pager: Pager::new(Arc::clone(&lister_watcher)),
         requests: Requests { lister_watcher, not_before: Instant::now(), record },
         known,
         decode_by: DecodeBy::Tasks,
@@ -209,6 +209,7 @@ type Messages<K> = BoxStream<'static, Result<WatchEvent<DeserializeGuard<K>>, Re
 struct WatcherShell<K: Watchable> {
     machine: Machine,
     requests: Requests,
+    /// What the cache has, which lists do not decode once more.
     known: KnownObjects<K>,
     pager: Pager<K>,
     /// Who decodes the next list.
@@ -260,7 +261,9 @@ impl<K: Watchable> WatcherShell<K> {
             self.pager.cancel();
         }
         match self.requests.send(next).await {
-            Response::List(params) => Input::Listed(self.pager.get(&params, self.decode_by).await),
+            Response::List(params) => {
+                Input::Listed(self.pager.get(&params, &self.known, self.decode_by).await)
+            }
             Response::Version(version) => Input::VersionChecked(version),
             Response::Watch { initial_events, response } => Input::WatchStarted(response.map(|response| {
                 self.messages = Some(match initial_events {

@@ -10,6 +10,7 @@ use crate::reflector::{
     subscribers::Subscribers,
 };
 use hashbrown::{HashMap, HashSet};
+use kube_client::client::ObjectVersion;
 use kube_core::Selector;
 use parking_lot::{Mutex, RwLock};
 use std::{borrow::Borrow, cmp::Ordering, hash::Hash, sync::Arc};
@@ -92,10 +93,11 @@ impl<K: Lookup + 'static> Shared<K> {
         drop(replaced); // without the lock
     }
 
-    /// The visible object, if it has this state.
-    pub(super) fn in_state(&self, state: &ObjectVersion<'_>) -> Option<Arc<K>> {
-        let visible = self.objects.read(|table| table.get(state.namespace, state.name).cloned())?;
-        (state.is_of(&*visible) && !self.is_outdated(state.namespace, state.name)).then_some(visible)
+    /// The visible object, if it has this version.
+    pub(super) fn in_version(&self, version: &ObjectVersion<'_>) -> Option<Arc<K>> {
+        let (namespace, name) = (version.namespace, version.name);
+        let visible = self.objects.read(|table| table.get(namespace, name).cloned())?;
+        (is_in_version(&*visible, version) && !self.is_outdated(namespace, name)).then_some(visible)
     }
 
     /// The visible object, if it has the same state as this one.
@@ -103,7 +105,7 @@ impl<K: Lookup + 'static> Shared<K> {
         let (name, version) = (object.name()?, object.resource_version()?);
         let (namespace, uid) = (object.namespace(), object.uid());
         let (namespace, uid) = (namespace.as_deref(), uid.as_deref());
-        self.in_state(&ObjectVersion { namespace, name: &name, uid, resource_version: &version })
+        self.in_version(&ObjectVersion { namespace, name: &name, uid, resource_version: &version })
     }
 
     pub(super) fn is_outdated(&self, namespace: Option<&str>, name: &str) -> bool {
@@ -129,10 +131,6 @@ impl<K: Lookup + 'static> Shared<K> {
         // Only the writer, which is here, changes it.
         let before = std::mem::replace(&mut *self.outdated.write(), outdated);
         drop(before); // without the lock
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.objects.read(|table| table.len() == 0)
     }
 
     /// All visible objects, in no particular order.
@@ -231,21 +229,11 @@ pub(super) fn keyed<K: Lookup>(object: Arc<K>) -> (ObjectKey, Arc<K>) {
     (ObjectKey::of(&*object), object)
 }
 
-/// Which object it is, and which of its states.
-pub(super) struct ObjectVersion<'a> {
-    pub(super) namespace: Option<&'a str>,
-    pub(super) name: &'a str,
-    pub(super) uid: Option<&'a str>,
-    pub(super) resource_version: &'a str,
-}
-
-impl ObjectVersion<'_> {
-    /// Whether the object, which has this namespace and name, has this state. An empty version identifies no state.
-    fn is_of(&self, object: &impl Lookup) -> bool {
-        !self.resource_version.is_empty()
-            && object.resource_version().as_deref() == Some(self.resource_version)
-            && object.uid().as_deref() == self.uid
-    }
+/// Whether the object, which has the namespace and name of this version, has this version. An empty version identifies no state.
+fn is_in_version(object: &impl Lookup, version: &ObjectVersion<'_>) -> bool {
+    !version.resource_version.is_empty()
+        && object.resource_version().as_deref() == Some(version.resource_version)
+        && object.uid().as_deref() == version.uid
 }
 
 /// Sorts by namespace and name: a hash map's order would not be reproducible in the simulation.

@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use tower::BoxError;
 
 use super::super::EventStream;
-use super::super::batches::{BATCH_BYTES, MAX_BATCHES};
+use super::super::ordered_map::{BATCH_BYTES, MAX_BATCHES};
 use super::*;
 
 type Piece = Result<Bytes, BoxError>;
@@ -27,7 +27,7 @@ fn with_threads() -> Runtime {
 /// An event whose object has this name and as many more bytes.
 fn added(name: usize, size: usize) -> Bytes {
     let padding = "x".repeat(size);
-    format!("{{\"type\":\"ADDED\",\"object\":{{\"metadata\":{{\"name\":\"{name}\"}},\"padding\":\"{padding}\"}}}}\n")
+    format!("{{\"type\":\"ADDED\",\"object\":{{\"metadata\":{{\"name\":\"{name}\",\"resourceVersion\":\"5\"}},\"padding\":\"{padding}\"}}}}\n")
         .into()
 }
 
@@ -103,7 +103,7 @@ fn the_events_are_those_of_a_stream_without_tasks_in_their_order() {
                 let prune = Prune::default();
                 let plain: Vec<_> = EventStream::guarded(body(pieces()), &prune).collect().await;
                 let ahead: Vec<_> =
-                    AheadStream::new(body(pieces()), &prune, KnownObjects::default(), DecodeBy::Tasks)
+                    ParallelEvents::new(body(pieces()), &prune, KnownObjects::default(), DecodeBy::Tasks)
                         .collect()
                         .await;
                 assert!(plain.len() >= 2000);
@@ -140,7 +140,7 @@ impl<'de> Deserialize<'de> for Meets {
 fn many_events_are_decoded_by_several_threads() {
     let burst = (0..20).map(|number| added(number, BATCH_BYTES / 4)).collect::<Vec<_>>().concat();
     with_threads().block_on(async {
-        let events = AheadStream::<Meets>::new(
+        let events = ParallelEvents::<Meets>::new(
             body([Ok(burst.into())]),
             &Prune::default(),
             KnownObjects::default(),
@@ -158,14 +158,42 @@ fn many_events_are_decoded_by_several_threads() {
 fn known_objects_are_not_decoded_and_keep_their_places() {
     with_threads().block_on(async {
         let lines = (0..200).map(|number| Ok(added(number, BATCH_BYTES / 20)));
-        let known = KnownObjects::new(|json| {
-            json.starts_with(br#"{"metadata":{"name":"17"}"#).then(|| Odd("known".to_owned()))
-        });
+        let known = KnownObjects::new(|version| (version.name == "17").then(|| Odd("known".to_owned())));
         let events =
-            AheadStream::new(body(lines.collect::<Vec<_>>()), &Prune::default(), known, DecodeBy::Tasks);
+            ParallelEvents::new(body(lines.collect::<Vec<_>>()), &Prune::default(), known, DecodeBy::Tasks);
         let shown: Vec<_> = events.map(|event| shown(&event)).collect().await;
         let name = |number: usize| if number == 17 { "known".to_owned() } else { number.to_string() };
         assert_eq!(shown, (0..200).map(name).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn additions_are_looked_up_wherever_their_metadata_are() {
+    let metadata = r#""metadata":{"name":"a","resourceVersion":"5"}"#;
+    let padding = format!(r#""padding":"{}""#, "x".repeat(3000));
+    with_threads().block_on(async {
+        for (line, expected) in [
+            (format!(r#"{{"type":"ADDED","object":{{{metadata}}}}}"#), "known"),
+            (format!(r#"{{"type":"ADDED","object":{{{metadata},{padding}}}}}"#), "known"),
+            (format!(r#"{{"type":"ADDED","object":{{{padding},{metadata}}}}}"#), "known"),
+            (r#"{"type":"ADDED","object":{"metadata":{"name":"a","resourceVersion":"6"}}}"#.to_owned(), "a"),
+            (format!(r#"{{"object":{{{metadata}}},"type":"ADDED"}}"#), "a"),
+            (format!(r#"{{"type":"MODIFIED","object":{{{metadata}}}}}"#), "Ok(Modified)"),
+            (format!(r#"{{"type":"DELETED","object":{{{metadata}}}}}"#), "Ok(Deleted)"),
+        ] {
+            let looked_up = Arc::new(AtomicUsize::new(0));
+            let count = Arc::clone(&looked_up);
+            let known = KnownObjects::new(move |version| {
+                count.fetch_add(1, Ordering::Relaxed);
+                (version.resource_version == "5").then(|| Odd("known".to_owned()))
+            });
+            let body = body([Ok(format!("{line}\n").into())]);
+            let events: Vec<_> =
+                ParallelEvents::new(body, &Prune::default(), known, DecodeBy::Tasks).collect().await;
+            assert_eq!(events.iter().map(shown).collect::<Vec<_>>(), [expected], "{line}");
+            let additions = usize::from(line.starts_with(r#"{"type":"ADDED""#));
+            assert_eq!(looked_up.load(Ordering::Relaxed), additions, "{line}");
+        }
     });
 }
 
@@ -175,7 +203,7 @@ fn a_single_event_is_decoded_by_the_reader() {
         let (sender, receiver) = futures::channel::mpsc::unbounded::<Piece>();
         let body = Body::wrap(StreamBody::new(receiver.map(|piece| piece.map(Frame::data))));
         let mut events =
-            AheadStream::<Traced>::new(body, &Prune::default(), KnownObjects::default(), DecodeBy::Tasks);
+            ParallelEvents::<Traced>::new(body, &Prune::default(), KnownObjects::default(), DecodeBy::Tasks);
         for number in 0..5 {
             sender.unbounded_send(Ok(added(number, 100))).unwrap();
             assert_eq!(thread_of(events.next().await), thread::current().id(), "{number}");
@@ -199,7 +227,7 @@ fn the_reader_does_not_wait_for_busy_threads() {
         release
     });
     runtime.block_on(async {
-        let events = AheadStream::<Traced>::new(
+        let events = ParallelEvents::<Traced>::new(
             body([Ok(burst.into())]),
             &Prune::default(),
             KnownObjects::default(),
@@ -225,7 +253,7 @@ fn the_only_thread_of_a_runtime_decodes_one_line_after_the_other() {
             Ok(added(number, BATCH_BYTES))
         });
         runtime.block_on(async {
-            let mut events = AheadStream::<Traced>::new(
+            let mut events = ParallelEvents::<Traced>::new(
                 body(pieces),
                 &Prune::default(),
                 KnownObjects::default(),
@@ -248,7 +276,7 @@ fn a_slow_reader_stops_the_reading() {
         Ok(added(number, BATCH_BYTES / 2))
     });
     with_threads().block_on(async {
-        let mut events = AheadStream::<Traced>::new(
+        let mut events = ParallelEvents::<Traced>::new(
             body(pieces),
             &Prune::default(),
             KnownObjects::default(),
@@ -294,7 +322,7 @@ fn dropping_the_stream_ends_its_tasks() {
     let text = (0..1000).map(|number| added(number, BATCH_BYTES / 100)).collect::<Vec<_>>().concat();
     let runtime = with_threads();
     runtime.block_on(async {
-        let mut events = AheadStream::<Waits>::new(
+        let mut events = ParallelEvents::<Waits>::new(
             body([Ok(text.into())]),
             &Prune::default(),
             KnownObjects::default(),

@@ -5,7 +5,7 @@ use memchr::memchr;
 
 /// Splits chunks into lines. A line within one chunk shares its bytes; only a line that spans several is copied.
 #[derive(Debug, Default)]
-pub(super) struct LineSplitter {
+pub(in crate::decode) struct LineSplitter {
     /// The beginning of an incomplete line.
     partial: Vec<u8>,
     /// The unread part of the last chunk.
@@ -14,20 +14,20 @@ pub(super) struct LineSplitter {
 
 /// A line is longer than [`MAX_LINE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct LineTooLong;
+pub(in crate::decode) struct LineTooLong;
 
 /// Far more than etcd's default limit of 1.5 MiB per object.
 const MAX_LINE: usize = 64 << 20;
 
 impl LineSplitter {
     /// Adds a chunk. All lines of the previous chunk must have been read.
-    pub(super) fn push(&mut self, chunk: Bytes) {
+    pub(in crate::decode) fn push(&mut self, chunk: Bytes) {
         debug_assert!(self.chunk.is_empty(), "the previous chunk still has lines");
         self.chunk = chunk;
     }
 
     /// The next complete line without its line feed, or `None` if another chunk is needed. Skips empty lines.
-    pub(super) fn next_line(&mut self) -> Result<Option<Bytes>, LineTooLong> {
+    pub(in crate::decode) fn next_line(&mut self) -> Result<Option<Bytes>, LineTooLong> {
         while let Some(end) = memchr(b'\n', &self.chunk) {
             let piece = self.chunk.split_to(end + 1).slice(..end);
             let line = if self.partial.is_empty() { piece } else { self.complete(&piece) };
@@ -46,7 +46,7 @@ impl LineSplitter {
     }
 
     /// The text after the last line feed, at the end of the body.
-    pub(super) fn finish(&mut self) -> Option<Bytes> {
+    pub(in crate::decode) fn finish(&mut self) -> Option<Bytes> {
         let line = trim(Bytes::from(std::mem::take(&mut self.partial)));
         (!line.is_empty()).then_some(line)
     }

@@ -1,4 +1,4 @@
-//! One field of an object, for texts that do not decode: the rest of the text is skipped, to any depth.
+//! One field of an object that does not decode. All other fields are skipped, to any depth.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub(super) fn field<'a>(json: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The same, if its value is a string.
-pub(super) fn text_field(json: &str, name: &str) -> Option<String> {
+pub(in crate::decode) fn text_field(json: &str, name: &str) -> Option<String> {
     serde_json::from_str(field(json, name)?).ok()
 }
 

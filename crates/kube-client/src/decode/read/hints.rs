@@ -10,11 +10,10 @@ use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess,
     VariantAccess, Visitor,
 };
-
 use serde_json::value::RawValue;
 
-use crate::decode::array_lengths::arrays_in;
-use crate::decode::prune::{PrunedField, PrunedFields};
+use super::prune::{PrunedField, PrunedFields};
+use crate::decode::split::arrays_in;
 
 /// What is known of a value before it is decoded.
 pub(super) struct Hints<'g, 'l> {

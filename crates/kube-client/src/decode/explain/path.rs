@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::reader::read_plain;
+use crate::decode::read::read_plain;
 
 /// The path of the invalid field, such as `spec.containers[0].image`. `None` if the error is at the whole value, or has no position.
 ///
-/// It is found in the text: decoding once more with a deserializer that keeps track of the path would compile the decoder of every type
-/// twice. For a missing field this is the path of its parent; the error contains the field's name.
+/// It is found in the text, by the position in the error, without decoding the value once more. For a missing field this is the path of its
+/// parent; the error contains the field's name.
 pub(super) fn field_path(json: &[u8], error: &serde_json::Error) -> Option<String> {
     let mut path = String::new();
     for container in open_at(&json[..offset(json, error)?]) {

@@ -1,15 +1,14 @@
 //! Error responses, with and without a `Status`.
 
 use bytes::Bytes;
-use futures::future::BoxFuture;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use kube_core::Status;
 use kube_core::response::{StatusDetails, StatusSummary, reason};
 
-use super::reader::read_plain;
 use crate::body::Body;
+use crate::decode::read::read_plain;
 use crate::error::Error;
 
 /// Returns 2xx responses; others are [`Error::Api`] with code, reason, message and Retry-After.
@@ -17,17 +16,14 @@ pub(crate) async fn expect_success(response: Response<Body>) -> Result<Response<
     if response.status().is_success() { Ok(response) } else { Err(read_error(response).await) }
 }
 
-/// The future is boxed, so that it is compiled here once, and not in each crate that sends requests.
-fn read_error(response: Response<Body>) -> BoxFuture<'static, Error> {
-    Box::pin(async {
-        let (head, body) = response.into_parts();
-        let bytes = match Limited::new(body, MAX_ERROR_BODY).collect().await {
-            Ok(collected) => collected.to_bytes(),
-            // The status code is more useful than the reason why the body failed.
-            Err(_) => Bytes::new(),
-        };
-        Error::Api(read_status(head.status, &head.headers, &bytes).boxed())
-    })
+async fn read_error(response: Response<Body>) -> Error {
+    let (head, body) = response.into_parts();
+    let bytes = match Limited::new(body, MAX_ERROR_BODY).collect().await {
+        Ok(collected) => collected.to_bytes(),
+        // The status code is more useful than the reason why the body failed.
+        Err(_) => Bytes::new(),
+    };
+    Error::Api(read_status(head.status, &head.headers, &bytes).boxed())
 }
 
 /// A `Status` is rarely more than a few kilobytes.

@@ -4,13 +4,15 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::array_lengths::{ArrayLengths, StringState, ValueScanner};
+use super::mask::StringState;
+use super::scan::{ArrayLengths, ValueScanner, ends_with_key};
+use super::version::{ObjectVersion, VersionLocation};
 
 /// Splits the chunks of a list into its items, each the bytes of one JSON value. The rest, the envelope, is kept with empty `items`.
 ///
 /// It checks only the syntax between the items; decoding finds the errors within them.
 #[derive(Debug)]
-pub(super) struct ItemSplitter {
+pub(in crate::decode) struct ItemSplitter {
     chunk: Bytes,
     /// The end of the processed part of the chunk.
     at: usize,
@@ -30,16 +32,24 @@ pub(super) struct ItemSplitter {
 
 /// One item, with the lengths of its arrays.
 #[derive(Debug)]
-pub(super) struct Item<'a> {
-    pub(super) json: &'a [u8],
-    pub(super) lengths: &'a ArrayLengths,
+pub(in crate::decode) struct Item<'a> {
+    pub(in crate::decode) json: &'a [u8],
+    pub(in crate::decode) lengths: &'a ArrayLengths,
 }
 
 /// An item that does not depend on the splitter.
 #[derive(Debug)]
-pub(super) struct RawItem {
-    pub(super) json: Bytes,
-    pub(super) lengths: Box<ArrayLengths>,
+pub(in crate::decode) struct RawItem {
+    pub(in crate::decode) json: Bytes,
+    pub(in crate::decode) lengths: Box<ArrayLengths>,
+    version: VersionLocation,
+}
+
+impl RawItem {
+    /// Which object it is; `None` if its metadata do not say so.
+    pub(in crate::decode) fn version(&self) -> Option<ObjectVersion<'_>> {
+        self.version.of(&self.json)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +76,7 @@ enum ItemLocation {
 
 /// The items are not separated by single commas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NotAList;
+pub(in crate::decode) struct NotAList;
 
 impl Default for ItemSplitter {
     fn default() -> Self {
@@ -87,14 +97,14 @@ impl Default for ItemSplitter {
 
 impl ItemSplitter {
     /// Adds a chunk. All items of the previous chunk must have been read.
-    pub(super) fn push(&mut self, chunk: Bytes) {
+    pub(in crate::decode) fn push(&mut self, chunk: Bytes) {
         debug_assert!(self.at == self.chunk.len(), "the previous chunk still has items");
         self.chunk = chunk;
         self.at = 0;
     }
 
     /// Processes up to the first item. Returns whether it is reached, so that the envelope holds everything before the items.
-    pub(super) fn reach_items(&mut self) -> bool {
+    pub(in crate::decode) fn reach_items(&mut self) -> bool {
         if self.envelope_is_open() {
             self.read_envelope();
         }
@@ -102,13 +112,13 @@ impl ItemSplitter {
     }
 
     /// Processes the next item. Returns whether it is complete; if not, another chunk is needed.
-    pub(super) fn find(&mut self) -> Result<bool, NotAList> {
+    pub(in crate::decode) fn find(&mut self) -> Result<bool, NotAList> {
         self.found = self.next_item()?;
         Ok(self.found.is_some())
     }
 
     /// The item that [`find`](Self::find) completed. An item within one chunk is not copied.
-    pub(super) fn item(&self) -> Option<Item<'_>> {
+    pub(in crate::decode) fn item(&self) -> Option<Item<'_>> {
         let json = match self.found.clone()? {
             ItemLocation::Chunk(range) => &self.chunk[range],
             ItemLocation::Partial => &self.partial,
@@ -117,21 +127,22 @@ impl ItemSplitter {
     }
 
     /// The same item, to be kept. Only an item that spans several chunks was copied.
-    pub(super) fn take_item(&mut self) -> Option<RawItem> {
-        let json = match self.found.take()? {
+    pub(in crate::decode) fn take_item(&mut self) -> Option<RawItem> {
+        let json: Bytes = match self.found.take()? {
             ItemLocation::Chunk(range) => self.chunk.slice(range),
             ItemLocation::Partial => std::mem::take(&mut self.partial).into(),
         };
-        Some(RawItem { json, lengths: self.scan.lengths().into() })
+        let version = self.scan.version_location(&json);
+        Some(RawItem { json, lengths: self.scan.lengths().into(), version })
     }
 
     /// The text around the items. Closing brackets are missing until the end of the body.
-    pub(super) fn envelope(&self) -> &[u8] {
+    pub(in crate::decode) fn envelope(&self) -> &[u8] {
         &self.envelope
     }
 
     /// Whether the items are still to come.
-    pub(super) fn envelope_is_open(&self) -> bool {
+    pub(in crate::decode) fn envelope_is_open(&self) -> bool {
         self.position == Position::Envelope && !self.past_items
     }
 
@@ -175,7 +186,7 @@ impl ItemSplitter {
     fn read_item(&mut self) -> Option<ItemLocation> {
         let rest = &self.chunk[self.at..];
         let end = if self.position == Position::Item {
-            self.scan.end_of_value(rest)
+            self.scan.end_of_value(&self.partial, rest)
         } else {
             self.text.end_of_scalar(rest)
         };
@@ -202,7 +213,7 @@ impl ItemSplitter {
                 continue;
             }
             match byte {
-                b'[' if self.depth == 1 && opens_items(&self.envelope, &rest[..at]) => {
+                b'[' if self.depth == 1 && ends_with_key(&self.envelope, &rest[..at], ITEMS) => {
                     self.envelope.extend_from_slice(&rest[..=at]);
                     self.at += at + 1;
                     self.position = Position::First;
@@ -225,15 +236,8 @@ impl StringState {
     }
 }
 
-/// Whether an array that opens after these bytes is the value of the key `items`.
-fn opens_items(before: &[u8], chunk: &[u8]) -> bool {
-    const KEY: &[u8] = b"\"items\"";
-    let mut back = chunk.iter().rev().chain(before.iter().rev()).filter(|byte| !byte.is_ascii_whitespace());
-    back.next() == Some(&b':')
-        && KEY.iter().rev().all(|byte| back.next() == Some(byte))
-        // Not the end of a longer key with an escaped quotation mark.
-        && back.next() != Some(&b'\\')
-}
+/// The key of the array.
+const ITEMS: &[u8] = b"\"items\"";
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! The metadata of an object that does not decode, and the field that is invalid.
+//! Undecodable objects: their metadata, and which field is invalid.
 
 use std::marker::PhantomData;
 
@@ -6,40 +6,28 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::error_boundary::InvalidObject;
 
 use super::field::{field, text_field};
-use super::field_path::field_path;
-use super::prune::Prune;
-use super::reader::{read, utf8};
+use super::path::field_path;
+use crate::decode::read::{Prune, read, utf8};
 
-/// [`read_metadata`]. The generic callers pass it, so that it is compiled where they are: the decoder of their objects contains its code.
-pub(super) type ReadMetadata = fn(&str) -> Option<ObjectMeta>;
-
-/// Metadata that are valid as a whole.
-pub(super) fn read_metadata(json: &str) -> Option<ObjectMeta> {
-    read(json.as_bytes(), &[], &Prune::default(), PhantomData).ok()
-}
-
-/// Reads as much of the metadata as is valid, and finds the invalid field, in several passes: this is rare. `error` is that of decoding `json`,
-/// `kind` the kind of objects without their own.
-pub(super) fn invalid_object(
+/// The undecodable object in `json`. `error` is the error of decoding it; `kind` is used for objects that do not contain their own kind.
+pub(in crate::decode) fn invalid_object(
     json: &[u8],
     error: &serde_json::Error,
     kind: Option<&str>,
-    read_metadata: ReadMetadata,
 ) -> InvalidObject {
-    invalid_object_at(field_path(json, error), json, error, kind, read_metadata)
+    invalid_object_at(field_path(json, error), json, error, kind)
 }
 
-/// The same where the path of the invalid field is known, because `error` is that of decoding a larger value.
+/// The same with the path of the invalid field, for an `error` of decoding a larger value that contains the object.
 pub(super) fn invalid_object_at(
     field_path: Option<String>,
     json: &[u8],
     error: &serde_json::Error,
     kind: Option<&str>,
-    read_metadata: ReadMetadata,
 ) -> InvalidObject {
     let json = utf8(json).unwrap_or_default();
     let metadata = field(json, "metadata").unwrap_or_default();
-    let metadata = read_metadata(metadata).unwrap_or_else(|| valid_part(metadata));
+    let metadata = read_metadata(metadata).unwrap_or_else(|| read_identity(metadata));
     let own_kind = text_field(json, "kind");
     let context = match (own_kind.as_deref().or(kind), field_path) {
         (Some(kind), Some(path)) => format!("{kind}.{path}: "),
@@ -47,11 +35,18 @@ pub(super) fn invalid_object_at(
         (None, Some(path)) => format!("{path}: "),
         (None, None) => String::new(),
     };
-    InvalidObject { error: format!("{context}{error}"), metadata: without_managed_fields(metadata) }
+    // The managed fields are the largest part of the metadata, and do not help to find the object.
+    let metadata = ObjectMeta { managed_fields: None, ..metadata };
+    InvalidObject { error: format!("{context}{error}"), metadata }
 }
 
-/// What identifies an object, of metadata with other, invalid fields.
-fn valid_part(metadata: &str) -> ObjectMeta {
+/// The metadata, if all of their fields are valid.
+fn read_metadata(json: &str) -> Option<ObjectMeta> {
+    read(json.as_bytes(), &[], &Prune::default(), PhantomData).ok()
+}
+
+/// The fields that identify the object. Each is read on its own, because another field of the metadata is invalid.
+fn read_identity(metadata: &str) -> ObjectMeta {
     ObjectMeta {
         name: text_field(metadata, "name"),
         namespace: text_field(metadata, "namespace"),
@@ -61,11 +56,6 @@ fn valid_part(metadata: &str) -> ObjectMeta {
     }
 }
 
-/// They are the largest part and irrelevant for the error.
-fn without_managed_fields(metadata: ObjectMeta) -> ObjectMeta {
-    ObjectMeta { managed_fields: None, ..metadata }
-}
-
 #[cfg(test)]
 mod tests {
     use serde::de::Error;
@@ -73,7 +63,7 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> InvalidObject {
-        invalid_object(json.as_bytes(), &serde_json::Error::custom("odd"), None, read_metadata)
+        invalid_object(json.as_bytes(), &serde_json::Error::custom("odd"), None)
     }
 
     #[test]

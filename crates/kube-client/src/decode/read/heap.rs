@@ -10,15 +10,15 @@ const TEXT: usize = 128 << 10;
 /// The size of a step: objects need several times the memory of their text.
 const STEP: usize = 2 << 20;
 
-/// Counts the text that is decoded by a thread.
-#[derive(Debug, Default)]
-pub(super) struct HeapRoom {
+/// Reserves heap for the objects that a thread decodes, by the amount of their text.
+#[derive(Clone, Debug, Default)]
+pub(in crate::decode) struct HeapReserve {
     text: usize,
 }
 
-impl HeapRoom {
-    /// Call it before `text` bytes are decoded. The first step is made only after much text, because small responses need none.
-    pub(super) fn before(&mut self, text: usize) {
+impl HeapReserve {
+    /// Call it before a text of this many bytes is decoded. The first step is made only after much text, because small responses need none.
+    pub(in crate::decode) fn reserve_for(&mut self, text: usize) {
         self.text += text;
         if self.text >= TEXT {
             self.text = 0;
@@ -43,11 +43,11 @@ mod tests {
 
     #[test]
     fn a_step_is_made_after_much_text_and_keeps_no_memory() {
-        let mut room = HeapRoom::default();
+        let mut heap = HeapReserve::default();
         for _ in 0..3 {
-            let little = measure(|| (1..TEXT).for_each(|_| room.before(1)));
+            let little = measure(|| (1..TEXT).for_each(|_| heap.reserve_for(1)));
             assert_eq!(little.count_total, 0);
-            let step = measure(|| room.before(1));
+            let step = measure(|| heap.reserve_for(1));
             assert_eq!(step.count_total, u64::from(cfg!(all(target_os = "linux", target_env = "gnu"))));
             assert_eq!(step.count_current, 0);
         }

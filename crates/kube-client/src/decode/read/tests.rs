@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value, json};
 
-use super::super::array_lengths::lengths_of;
 use super::*;
+use crate::decode::split::lengths_of;
 
 fn hinted<T: DeserializeOwned>(json: &str, prune: Prune) -> Result<T, serde_json::Error> {
     read(json.as_bytes(), &lengths_of(json.as_bytes()), &prune, PhantomData)

@@ -85,7 +85,7 @@ impl Prune {
     }
 
     /// The same for the object in a watch event.
-    pub(super) fn within_event(&self) -> Self {
+    pub(in crate::decode) fn within_event(&self) -> Self {
         let fields = self.fields.as_deref().cloned();
         let event = |object| PrunedFields(vec![("object".into(), PrunedField::Within(object))]);
         Self { fields: fields.map(|object| Arc::new(event(object))) }

@@ -6,7 +6,7 @@ use kube_core::panic::panic_message;
 use serde::de::Error as _;
 
 /// Turns a panic of `decode` into an error, so that it affects one object only.
-pub(super) fn catch_panic<T>(
+pub(in crate::decode) fn catch_panic<T>(
     decode: impl FnOnce() -> Result<T, serde_json::Error>,
 ) -> Result<T, serde_json::Error> {
     // Unwind safe: nothing that `decode` changes outlives it.
