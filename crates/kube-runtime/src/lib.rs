@@ -13,10 +13,9 @@
 //! - [`leader_election`]: of several replicas of a program, one is active.
 //! - [`sharding`]: several replicas of a program share the objects among them.
 
-// `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `delay`, `task`, `unwind` and `version` are helpers; `measure` records metrics.
+// `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `delay`, `task`, `unwind` and `version` are helpers.
 mod backoff;
 mod delay;
-mod measure;
 mod predicate;
 mod queue;
 mod stream_ext;
@@ -29,6 +28,8 @@ pub mod controller;
 pub mod events;
 pub mod finalizer;
 pub mod leader_election;
+#[cfg(not(feature = "metrics"))]
+mod metrics;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod reflector;

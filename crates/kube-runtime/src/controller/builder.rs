@@ -1,26 +1,17 @@
-//! The [`Controller`] builder: sources of a controller's own objects, triggers, and shutdown.
+//! The [`Controller`], and its settings apart from the sources: name, cache, monitor, assignment and shutdown.
 
 use super::{
     assignment::Assignments,
     config::Config,
-    guard::CallbackPanic,
     observe::{Monitor, Observation, Observer},
-    own_filter::OwnFilter,
-    request::{ReconcileRequest, Trigger},
     shutdown::Shutdown,
-    source::{MainFactory, Sources, custom_main, still_present},
+    source::{OwnSource, Sources},
 };
 use crate::{
     backoff::Backoff,
-    measure,
-    reflector::{
-        Index, ObjectRef, StoreChange,
-        store::{IndexPanic, Store, Writer},
-    },
-    watcher::{self, CollectionEvent, cached_collection_events},
+    metrics,
+    reflector::{Index, store::Store},
 };
-use futures::{Stream, StreamExt, stream};
-use kube_client::Api;
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
 use std::{
@@ -83,10 +74,9 @@ where
     K: Clone + Resource + Debug + 'static,
     K::DynamicType: Eq + Hash,
 {
-    pub(super) sources: Sources<K>,
-    pub(super) own_filter: OwnFilter<K>,
-    pub(super) dyntype: K::DynamicType,
-    pub(super) reader: Store<K>,
+    pub(super) own: OwnSource<K>,
+    /// All other sources.
+    pub(super) sources: Sources,
     pub(super) config: Config,
     pub(super) shutdown: Shutdown,
     pub(super) assignments: Option<Assignments>,
@@ -99,177 +89,11 @@ where
     K: Clone + Resource + DeserializeOwned + Debug + Send + Sync + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    /// A controller for the objects of `main_api` that `wc` selects.
-    #[must_use]
-    pub fn new(main_api: Api<K>, wc: watcher::Config) -> Self
-    where
-        K::DynamicType: Default,
-    {
-        Self::new_with(main_api, wc, K::DynamicType::default())
-    }
-
-    /// Like [`Controller::new`], for kinds known only at run time.
-    ///
-    /// ```
-    /// use kube_client::{Api, Client};
-    /// use kube_core::{ApiResource, DynamicObject};
-    /// use kube_runtime::{Controller, watcher};
-    /// # use k8s_openapi::api::core::v1::ConfigMap;
-    ///
-    /// fn of_any_kind(client: Client, kind: ApiResource) -> Controller<DynamicObject> {
-    ///     Controller::new_with(Api::all_with(client, &kind), watcher::Config::default(), kind)
-    /// }
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
-    /// # fn main() { first_reconcile(|client| of_any_kind(client, ApiResource::erase::<ConfigMap>(&()))); }
-    /// ```
-    pub fn new_with(main_api: Api<K>, wc: watcher::Config, dyntype: K::DynamicType) -> Self {
-        #[cfg(feature = "compact-cache")]
-        if wc.compact_cache {
-            return Self::compact(main_api, wc, dyntype);
-        }
-        let mut writer = Writer::new(dyntype.clone());
-        let reader = writer.as_reader();
-        let (store, kind) = (reader.clone(), dyntype.clone());
-        let main: MainFactory<K> = Box::new(move |settings, mut filter| {
-            let known = writer.known_objects();
-            let watch = |api, settings| cached_collection_events(api, wc, settings, known);
-            let events = settings.watch(main_api, &K::kind(&kind), watch);
-            let triggers = events.flat_map(move |item| {
-                let event = item
-                    .map(|event| writer.apply_collection_event(event))
-                    .map_or_else(|error| Some(Err(error)), CollectionEvent::into_public);
-                let (event, error) = match event.transpose() {
-                    Ok(event) => (event, None),
-                    Err(error) => (None, Some(Err(error))),
-                };
-                let triggers = event.map(|event| filter.triggers_of_event(event, &store));
-                let panics = writer.take_index_panics().into_iter().map(|panic| index_panicked(panic, &kind));
-                let triggers = panics.collect::<Vec<_>>().into_iter().chain(triggers.into_iter().flatten());
-                stream::iter(triggers.map(Ok).chain(error))
-            });
-            triggers.boxed()
-        });
-        Self::with(main, reader, dyntype)
-    }
-
-    /// A controller for the objects of a custom stream, such as a filtered watcher behind a
-    /// [`reflector`](fn@crate::reflector) whose store is `reader`.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube_client::{Api, Client};
-    /// use kube_runtime::{Controller, WatchStreamExt, predicates, reflector, watcher};
-    ///
-    /// fn on_labels(client: Client) -> Controller<ConfigMap> {
-    ///     let (store, writer) = reflector::store();
-    ///     let changes = watcher(Api::all(client), watcher::Config::default())
-    ///         .default_backoff()
-    ///         .reflect(writer)
-    ///         .applied_objects()
-    ///         .predicate_filter(predicates::labels, Default::default());
-    ///     Controller::for_stream(changes, store)
-    /// }
-    /// ```
-    pub fn for_stream(
-        trigger: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
-        reader: Store<K>,
-    ) -> Self
-    where
-        K::DynamicType: Default,
-    {
-        Self::for_stream_with(trigger, reader, K::DynamicType::default())
-    }
-
-    /// Like [`Controller::for_stream`], for kinds known only at run time.
-    ///
-    /// ```
-    /// use kube_client::{Api, Client};
-    /// use kube_core::{ApiResource, DynamicObject};
-    /// use kube_runtime::{Controller, WatchStreamExt, predicates, reflector, watcher};
-    /// # use k8s_openapi::api::core::v1::ConfigMap;
-    ///
-    /// /// Reconciles when the generation changes, whatever the kind.
-    /// fn on_generations(client: Client, kind: ApiResource) -> Controller<DynamicObject> {
-    ///     let writer = reflector::store::Writer::<DynamicObject>::new(kind.clone());
-    ///     let store = writer.as_reader();
-    ///     let objects = Api::all_with(client, &kind);
-    ///     let cached = watcher(objects, watcher::Config::default()).reflect(writer);
-    ///     let applied = cached.default_backoff().applied_objects();
-    ///     let changes = applied.predicate_filter(predicates::generation, Default::default());
-    ///     Controller::for_stream_with(changes, store, kind)
-    /// }
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
-    /// # fn main() { first_reconcile(|client| on_generations(client, ApiResource::erase::<ConfigMap>(&()))); }
-    /// ```
-    pub fn for_stream_with(
-        trigger: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
-        reader: Store<K>,
-        dyntype: K::DynamicType,
-    ) -> Self {
-        Self::with(custom_main(trigger, reader.clone()), reader, dyntype)
-    }
-
-    /// A controller for the objects of a [subscription](crate::reflector::store::Writer::subscribe) to a shared store, which
-    /// other controllers may subscribe to as well. The stream that fills the store has to be polled elsewhere.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube_client::{Api, Client};
-    /// use kube_runtime::{Controller, WatchStreamExt, reflector, watcher};
-    /// use futures::Stream;
-    ///
-    /// /// Two controllers, and the watch that both share.
-    /// fn pair(client: Client) -> Option<([Controller<ConfigMap>; 2], impl Stream)> {
-    ///     let (store, writer) = reflector::store_shared(256);
-    ///     let controllers = [
-    ///         Controller::for_shared_stream(store.subscribe()?, store.clone()),
-    ///         Controller::for_shared_stream(store.subscribe()?, store.clone()),
-    ///     ];
-    ///     let watch = watcher(Api::all(client), watcher::Config::default()).default_backoff();
-    ///     Some((controllers, watch.reflect_shared(writer)))
-    /// }
-    /// ```
-    pub fn for_shared_stream(trigger: impl Stream<Item = Arc<K>> + Send + 'static, reader: Store<K>) -> Self
-    where
-        K::DynamicType: Default,
-    {
-        Self::for_shared_stream_with(trigger, reader, K::DynamicType::default())
-    }
-
-    /// Like [`Controller::for_shared_stream`], for kinds known only at run time.
-    ///
-    /// ```
-    /// use futures::Stream;
-    /// use kube_client::{Api, Client};
-    /// use kube_core::{ApiResource, DynamicObject};
-    /// use kube_runtime::{Controller, WatchStreamExt, reflector::store::Writer, watcher};
-    /// # use k8s_openapi::api::core::v1::ConfigMap;
-    ///
-    /// /// A controller, and the watch that it may share with others.
-    /// fn sharing(client: Client, kind: ApiResource) -> Option<(Controller<DynamicObject>, impl Stream)> {
-    ///     let writer = Writer::<DynamicObject>::new_shared(256, kind.clone());
-    ///     let controller = Controller::for_shared_stream_with(writer.subscribe()?, writer.as_reader(), kind.clone());
-    ///     let watch = watcher(Api::all_with(client, &kind), watcher::Config::default()).default_backoff();
-    ///     Some((controller, watch.reflect_shared(writer)))
-    /// }
-    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
-    /// # fn main() { first_reconcile(|client| poll_in_task(sharing(client, ApiResource::erase::<ConfigMap>(&())))); }
-    /// ```
-    pub fn for_shared_stream_with(
-        trigger: impl Stream<Item = Arc<K>> + Send + 'static,
-        reader: Store<K>,
-        dyntype: K::DynamicType,
-    ) -> Self {
-        let objects = still_present(trigger, reader.clone(), dyntype.clone());
-        Self::with(custom_main(objects.map(Ok), reader.clone()), reader, dyntype)
-    }
-
-    pub(super) fn with(main: MainFactory<K>, reader: Store<K>, dyntype: K::DynamicType) -> Self {
+    /// A controller of these objects, with the default configuration.
+    pub(super) fn of(own: OwnSource<K>) -> Self {
         Self {
-            sources: Sources::new(main),
-            own_filter: OwnFilter::default(),
-            dyntype,
-            reader,
+            own,
+            sources: Sources::new(),
             config: Config::default(),
             shutdown: Shutdown::default(),
             assignments: None,
@@ -291,7 +115,7 @@ where
         self
     }
 
-    /// Sets the backoff of failing watches. Default: a [`DefaultBackoff`](watcher::DefaultBackoff) for each watch.
+    /// Sets the backoff of failing watches. Default: a [`DefaultBackoff`](crate::watcher::DefaultBackoff) for each watch.
     ///
     /// All watches of the controller share `backoff`, but only a failing watch waits, for at least the delay of `backoff`.
     /// After `backoff` has ended, its last delay repeats. It is reset when a failed watch works again, also for watches that
@@ -327,7 +151,7 @@ where
     /// }
     /// ```
     pub fn store(&self) -> Store<K> {
-        self.reader.clone()
+        self.own.store.clone()
     }
 
     /// Shows what the controller does, before, while and after it runs: for health checks, a debug page, or tests.
@@ -338,17 +162,17 @@ where
     }
 
     fn observation(&self) -> &Arc<Observation> {
-        self.observation.get_or_init(|| Arc::new(Observation::new(&self.name(), self.reader.clone())))
+        self.observation.get_or_init(|| Arc::new(Observation::new(&self.name(), self.own.store.clone())))
     }
 
     fn name(&self) -> String {
-        let kind = || K::kind(&self.dyntype).to_lowercase();
+        let kind = || K::kind(&self.own.dyntype).to_lowercase();
         self.config.name.clone().unwrap_or_else(kind)
     }
 
     /// The observer of the controller that starts to run.
     pub(super) fn observer(&self) -> Observer {
-        if !measure::ENABLED && self.observation.get().is_none() {
+        if !metrics::ENABLED && self.observation.get().is_none() {
             return Observer::default();
         }
         Observer::start(Arc::clone(self.observation()), &self.name(), self.config.concurrency)
@@ -360,46 +184,7 @@ where
     where
         T: Eq + Hash + Send + Sync + 'static,
     {
-        self.reader.add_index(index);
-        self
-    }
-
-    /// Also reconciles the objects from `trigger`.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube_client::{Api, Client};
-    /// use kube_runtime::{Controller, reflector::ObjectRef, watcher};
-    /// use futures::channel::mpsc::{self, UnboundedSender};
-    ///
-    /// fn on_demand(client: Client) -> (Controller<ConfigMap>, UnboundedSender<ObjectRef<ConfigMap>>) {
-    ///     let (sender, requests) = mpsc::unbounded();
-    ///     (Controller::new(Api::all(client), watcher::Config::default()).reconcile_on(requests), sender)
-    /// }
-    /// ```
-    #[must_use]
-    pub fn reconcile_on(mut self, trigger: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
-        self.sources.add(trigger.map(|obj_ref| Ok(ReconcileRequest::from(obj_ref).into())));
-        self
-    }
-
-    /// Also reconciles all objects for each item of `trigger`. O(number of objects) each time.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kube_client::{Api, Client};
-    /// use kube_runtime::{Controller, watcher};
-    /// use futures::channel::mpsc::{self, UnboundedSender};
-    ///
-    /// /// Send `()` after the configuration was reloaded.
-    /// fn reloading(client: Client) -> (Controller<ConfigMap>, UnboundedSender<()>) {
-    ///     let (reloaded, reloads) = mpsc::unbounded();
-    ///     (Controller::new(Api::all(client), watcher::Config::default()).reconcile_all_on(reloads), reloaded)
-    /// }
-    /// ```
-    #[must_use]
-    pub fn reconcile_all_on(mut self, trigger: impl Stream<Item = ()> + Send + 'static) -> Self {
-        self.sources.add(trigger.map(|()| Ok(Trigger::All)));
+        self.own.store.add_index(index);
         self
     }
 
@@ -455,32 +240,4 @@ where
         self.shutdown = self.shutdown.or_on_signal();
         self
     }
-}
-
-/// The triggers of a controller's own objects in several namespaces. `store` has applied the events already.
-pub(super) fn namespace_triggers<K>(
-    items: impl Stream<Item = watcher::ErasedResult<StoreChange<K>>> + Send + 'static,
-    store: Store<K>,
-    mut filter: OwnFilter<K>,
-) -> impl Stream<Item = watcher::ErasedResult<Trigger<K>>> + Send + 'static
-where
-    K: Clone + Resource + Send + Sync + 'static,
-    K::DynamicType: Eq + Hash + Clone,
-{
-    items.flat_map(move |item| {
-        let triggers: Vec<_> = match item {
-            Ok(StoreChange::Event(event)) => filter.triggers_of_event(event, &store).map(Ok).collect(),
-            Ok(StoreChange::IndexPanic(panic)) => vec![Ok(index_panicked(panic, store.dyntype()))],
-            Err(error) => vec![Err(error)],
-        };
-        stream::iter(triggers)
-    })
-}
-
-pub(super) fn index_panicked<K: Resource>((key, message): IndexPanic, dyntype: &K::DynamicType) -> Trigger<K>
-where
-    K::DynamicType: Clone,
-{
-    let object = Box::new(key.into_ref::<K>(dyntype.clone()).erase());
-    Trigger::CallbackPanicked(CallbackPanic { callback: "index", object, message })
 }

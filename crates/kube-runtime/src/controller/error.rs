@@ -1,8 +1,8 @@
 //! The errors in the output of a controller.
 
 use super::{
-    guard::CallbackPanic,
     runner_error::{self, RunnerError},
+    source::CallbackPanic,
 };
 use crate::reflector::ObjectRef;
 use kube_core::DynamicObject;

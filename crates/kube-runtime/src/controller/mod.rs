@@ -1,56 +1,50 @@
 //! Reconciling objects whenever they, or objects related to them, change.
 //!
 //! A [`Controller`] watches objects of one kind and the objects related to them, keeps a queue of the objects to reconcile,
-//! and calls a reconciler for each. See [`Controller`] for its guarantees. A change passes through these modules:
+//! and calls a reconciler for each. See [`Controller`] for its guarantees.
 //!
-//! - `builder`, `namespaces`, `related`, `filtered`, `owned_store`: the [`Controller`] and its sources; `config`: its configuration.
-//! - `source`: merges the sources, and backs off failing ones; `initial_sync`: reports first lists that are missing.
-//! - `compact`: the sources of a controller whose cache is compact.
-//! - `own_filter`: drops changes of own objects that do not matter.
-//! - `trigger`, `request`: from changed objects to reconcile requests and their reasons.
-//! - `related_watch`, `related_sync`, `owner_map`: from changed related objects to reconcile requests.
-//! - `runner`: takes due objects from the queue and starts their reconciles, with `runner_event`; `run` and `applier` start the runner.
-//! - `assignment`: which objects this replica reconciles, where several share the work.
-//! - `pending_writes`: holds an object back until the store shows the last write to it.
-//! - `guard`, `reconcile`, `resolution`: isolate a reconcile, and decide what happens after its outcome.
-//! - `observe`: what the controller does, for people, probes and metrics.
-//! - `action`, `error`, `runner_error`: the items of the output; `shutdown`: when it ends.
+//! # Nouns
+//!
+//! - An *own object* is of the kind that the controller reconciles. A *related object* is of another kind; own objects own it
+//!   ([`owns`](Controller::owns)) or depend on it ([`watches`](Controller::watches)).
+//! - A *source* says where objects come from: watches that the controller makes, a stream of the program, or a subscription to a shared
+//!   [`Store`](crate::reflector::Store). It may have a *filter*, a [predicate](crate::Predicate) that drops changes.
+//! - A *mapper* returns the own objects to reconcile after the change of a related object.
+//! - A *trigger* is what a source emits: the key of an own object, and the [reason](ReconcileReason). In the public API it is a
+//!   [`ReconcileRequest`].
+//! - The *queue* has each key at most once. It delays keys ([debounce](Config::debounce), requeues, retries), and takes changes before
+//!   what runs in the background. An object whose last reconcile wrote it is held back until the store shows that *pending write*.
+//! - An [`Assignment`] says which objects this replica reconciles, where several replicas share the work.
+//! - The *runner* takes keys that are due, finds their objects in the store, and runs the *reconciler*, a function or a [`Reconcile`].
+//! - A reconcile is *guarded*: a panic or a timeout is an error of its object. Its *outcome* leads to an [`Action`], which says when to
+//!   reconcile the object again. An *error policy* chooses the action after an error.
+//! - The *store* is the controller's cache of its own objects. A [`Monitor`] shows what the controller does.
+//!
+//! # From an event to a reconcile
+//!
+//! ```text
+//!  own watch ──► store ──► filter ──┐
+//!                                   ├──► trigger ──► queue ──► runner ──► reconciler ──► result
+//!  related watch ──► mapper ────────┘                  ▲                      │
+//!                                                      └─────── action ◄──────┘
+//! ```
 
-mod action;
-mod applier;
+// `builder`, `source_methods`, `config`: the `Controller`. `source`: from watches to triggers. `run`: queue and runner.
+// `reconcile`: one reconcile. `assignment`: what this replica reconciles. `observe`: what the controller shows of itself.
+// `error`, `runner_error`: the errors of the output. `shutdown`: when it ends.
+
 mod assignment;
 mod builder;
-#[cfg(feature = "compact-cache")]
-mod compact;
 mod config;
 mod error;
-mod filtered;
-mod guard;
-mod initial_sync;
-mod namespaces;
 mod observe;
-mod own_filter;
-mod owned_store;
-mod owner_map;
-mod pending_writes;
 mod reconcile;
-mod related;
-mod related_sync;
-mod related_watch;
-mod request;
-mod resolution;
 mod run;
-mod runner;
 mod runner_error;
-mod runner_event;
-mod running;
 mod shutdown;
 mod source;
-mod trigger;
-mod work_queue;
+mod source_methods;
 
-pub use action::Action;
-pub use applier::applier;
 pub use assignment::{Assigner, Assignment, Assignments};
 pub use builder::*;
 pub use config::*;
@@ -59,9 +53,9 @@ pub use observe::{
     ControllerState, FailingObject, InvalidTraceParent, Monitor, ProgressLimits, QueueSnapshot,
     RunningObject, Snapshot, Stalled, Totals, TraceParent, WatchSnapshot,
 };
-pub use reconcile::{Outcome, Reconcile};
-pub use request::{ReconcileReason, ReconcileRequest};
+pub use reconcile::{Action, Outcome, Reconcile, ReconcileReason, ReconcileRequest};
+pub use run::applier;
 pub use runner_error::RunnerError;
-pub use trigger::{trigger_owners, trigger_self, trigger_with};
+pub use source::{trigger_owners, trigger_self, trigger_with};
 
 pub use crate::watcher::WatchState;

@@ -1,6 +1,6 @@
 //! The errors of running reconcilers, apart from those that they return.
 
-use super::guard::Interruption;
+use super::reconcile::Interruption;
 use crate::reflector::{ObjectRef, store::WriterDropped};
 use kube_core::DynamicObject;
 use std::time::Duration;

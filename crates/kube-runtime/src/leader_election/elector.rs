@@ -4,7 +4,7 @@ use super::{
     config::{Config, InvalidConfig, default_identity, time_to_stop},
     machine::{Machine, Request, Response},
 };
-use crate::{delay::after, measure::ElectionMetrics};
+use crate::{delay::after, metrics::ElectionMetrics};
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
 use kube_client::{Api, Client, Error, api::PostParams};
 use std::{sync::Arc, time::Duration};

@@ -80,6 +80,12 @@ impl fmt::Display for ObjectKey {
     }
 }
 
+impl<K: Lookup> From<ObjectRef<K>> for ObjectKey {
+    fn from(reference: ObjectRef<K>) -> Self {
+        Self { namespace: reference.namespace.map(Into::into), name: reference.name.into() }
+    }
+}
+
 impl<K: Lookup> From<&ObjectRef<K>> for ObjectKey {
     fn from(reference: &ObjectRef<K>) -> Self {
         Self {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     delay::after,
-    measure::{WatchMeasurement, WatchMetrics},
+    metrics::{WatchMeasurement, WatchMetrics},
 };
 use kube_client::client::ListPart;
 use kube_core::WatchEvent;

@@ -30,7 +30,8 @@ static ALONE: Mutex<()> = Mutex::const_new(());
 
 /// The rows of the table: name, type and labels.
 fn documented() -> BTreeSet<(String, String, Vec<String>)> {
-    let rows = include_str!("../../src/metrics.rs").lines().filter_map(|line| line.strip_prefix("//! | `"));
+    let rows =
+        include_str!("../../src/metrics/mod.rs").lines().filter_map(|line| line.strip_prefix("//! | `"));
     let row = |row: &str| {
         let cells: Vec<_> = row.split('|').map(|cell| cell.trim().trim_end_matches('`')).collect();
         let labels = cells[2].split(", ").map(|label| label.trim_matches('`').to_owned()).collect();

@@ -1,28 +1,26 @@
-//! What a controller does, for people, probes and metrics.
+//! What a controller shows of itself: its state, its metrics and its logs.
 //!
-//! - `observer`: what the runner calls; `outcome`: how a reconcile ended.
-//! - `observation`: the state that runner and monitors share; `failures`: objects whose last reconcile failed.
-//! - `name`: the names of the controllers of a process.
-//! - `monitor`, `snapshot`, `progress`: what programs read.
-//! - `trace_parent`: the trace that a change belongs to.
+//! - `observer`: what the runner calls; `outcome`: how a reconcile ended, as all three show it.
+//! - State: `state` is kept by the observer, with `failures` and `name`; programs read it by `monitor`, `snapshot` and `progress`.
+//! - Metrics: the observer writes those of [`crate::metrics`].
+//! - Logs: `log` has the span and the log lines of a reconcile; `trace_parent` reads the trace that a change belongs to.
 
 mod failures;
+pub(super) mod log;
 mod monitor;
 mod name;
-mod observation;
 mod observer;
 mod outcome;
 mod progress;
 mod snapshot;
+mod state;
 mod trace_parent;
 
 pub use monitor::Monitor;
 pub use progress::{ProgressLimits, Stalled};
-pub use snapshot::{
-    ControllerState, FailingObject, QueueSnapshot, RunningObject, Snapshot, Totals, WatchSnapshot,
-};
-
+pub use snapshot::{FailingObject, QueueSnapshot, RunningObject, Snapshot, WatchSnapshot};
+pub use state::{ControllerState, Totals};
 pub use trace_parent::{InvalidTraceParent, TraceParent};
 
-pub(super) use observation::Observation;
 pub(super) use observer::Observer;
+pub(super) use state::Observation;

@@ -1,9 +1,9 @@
 //! The handle by which programs observe a controller.
 
 use super::{
-    observation::Observation,
     progress::{ProgressLimits, Stalled, check},
     snapshot::Snapshot,
+    state::Observation,
 };
 use std::sync::Arc;
 use tokio::time::Instant;

@@ -1,20 +1,18 @@
-//! What the runner calls.
+//! What the runner calls: each call updates the state and the metrics.
 
 use super::{
     failures::Failure,
     name::UniqueName,
-    observation::{Observation, Running},
     outcome::{ReconcileOutcome, message_of},
-    snapshot::{ControllerState, is_retry},
+    state::{ControllerState, Observation, Running},
 };
 use crate::{
     controller::{
-        action::{Action, Requeue},
         error::Error,
-        request::ReconcileReason,
-        work_queue::WorkQueue,
+        reconcile::{Action, ReconcileReason, Requeue},
     },
-    measure::{ControllerMetrics, Finished, Refresh, WatchMetrics, register, unregister},
+    metrics::{ControllerMetrics, Finished, Refresh, WatchMetrics, register, unregister},
+    queue::QueueNumbers,
     reflector::ObjectKey,
     watcher::WatchRegistry,
 };
@@ -70,9 +68,13 @@ impl Observer {
     }
 
     /// The runner waits for an event: every key that may start has started.
-    pub(in crate::controller) fn waiting(&self, state: ControllerState, queue: &WorkQueue) {
+    pub(in crate::controller) fn waiting(
+        &self,
+        state: ControllerState,
+        numbers: impl FnOnce() -> QueueNumbers,
+    ) {
         let Some(Active { observed, .. }) = &self.0 else { return };
-        let numbers = queue.numbers();
+        let numbers = numbers();
         let mut facts = observed.observation.facts.lock();
         facts.state = state;
         let added = numbers.adds - facts.queue.adds;
@@ -123,7 +125,7 @@ impl Observer {
             failed: outcome.is_failure(),
             panicked: outcome == ReconcileOutcome::Panicked,
             timed_out: outcome == ReconcileOutcome::TimedOut,
-            retried: is_retry(outcome, action),
+            retried: outcome.is_retry(action),
             final_: action.next_run() == Requeue::Never,
             elapsed: now - started,
         });

@@ -2,8 +2,8 @@
 
 use crate::{
     controller::{
-        action::{Action, Requeue},
         error::Error,
+        reconcile::{Action, Requeue},
         runner_error,
     },
     unwind::catch_panic,
@@ -45,7 +45,7 @@ impl ReconcileOutcome {
         }
     }
 
-    pub(in crate::controller) fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Success => "success",
             Self::Requeue => "requeue",
@@ -64,6 +64,15 @@ impl ReconcileOutcome {
 
     pub(super) fn is_failure(self) -> bool {
         matches!(self, Self::Error | Self::Panicked | Self::TimedOut)
+    }
+
+    /// Whether its object is queued again because it did not succeed, or with backoff.
+    pub(super) fn is_retry(self, action: &Action) -> bool {
+        match action.next_run() {
+            Requeue::WithBackoff => true,
+            Requeue::After(_) => self.is_failure(),
+            Requeue::Never => false,
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Whether a controller makes progress.
 
 use super::{
-    observation::Observation,
-    snapshot::{ControllerState, RunningObject},
+    snapshot::RunningObject,
+    state::{ControllerState, Observation},
 };
 use std::time::Duration;
 use tokio::time::Instant;

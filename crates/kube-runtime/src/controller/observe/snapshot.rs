@@ -2,11 +2,9 @@
 
 use super::{
     failures::Failure,
-    observation::{Observation, Running},
-    outcome::ReconcileOutcome,
+    state::{ControllerState, Observation, Running, Totals},
 };
 use crate::{
-    controller::action::{Action, Requeue},
     queue::QueueNumbers,
     reflector::ObjectKey,
     watcher::{WatchRecord, WatchState},
@@ -48,25 +46,6 @@ pub struct Snapshot {
     pub watches: Vec<WatchSnapshot>,
     /// Counts since the start.
     pub totals: Totals,
-}
-
-/// What a controller does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ControllerState {
-    /// It was not run, or its output was not polled.
-    NotStarted,
-    /// It waits for its first lists.
-    Syncing,
-    /// Its cache is kept in sync, but no reconcile may start: nothing is assigned to it, such as in a replica that does not lead.
-    Standby,
-    /// It reconciles.
-    Running,
-    /// It shuts down: running reconciles finish.
-    Stopping,
-    /// It has ended, or its output was dropped.
-    Stopped,
 }
 
 /// The objects that wait for a reconcile.
@@ -154,53 +133,6 @@ pub struct WatchSnapshot {
     /// How long ago it was.
     #[serde(rename = "last_error_age_seconds", serialize_with = "optional_seconds")]
     pub last_error_age: Option<Duration>,
-}
-
-/// Counts since the start of a controller.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Totals {
-    /// Reconciles that succeeded and requested nothing else.
-    pub success: u64,
-    /// Reconciles that succeeded and requested a [retry](crate::controller::Action::retry).
-    pub requeue: u64,
-    /// Reconciles that succeeded and requested a [requeue](crate::controller::Action::requeue).
-    pub requeue_after: u64,
-    /// Reconciles that failed, panics and timeouts included.
-    pub error: u64,
-    /// Reconciles that panicked.
-    pub panics: u64,
-    /// Reconciles that exceeded the [timeout](crate::Config::timeout).
-    pub timeouts: u64,
-    /// Reconciles that were cancelled because another replica reconciles their objects.
-    pub revoked: u64,
-    /// Objects that were queued with a backoff, or after a failure.
-    pub retries: u64,
-}
-
-impl Totals {
-    pub(super) fn count(&mut self, outcome: ReconcileOutcome, action: &Action) {
-        use ReconcileOutcome as O;
-        match outcome {
-            O::Success => self.success += 1,
-            O::Requeue => self.requeue += 1,
-            O::RequeueAfter => self.requeue_after += 1,
-            O::Error | O::Panicked | O::TimedOut => self.error += 1,
-            O::Revoked => self.revoked += 1,
-        }
-        self.panics += u64::from(outcome == O::Panicked);
-        self.timeouts += u64::from(outcome == O::TimedOut);
-        self.retries += u64::from(is_retry(outcome, action));
-    }
-}
-
-/// Whether an outcome queues its object again because it did not succeed, or with backoff.
-pub(super) fn is_retry(outcome: ReconcileOutcome, action: &Action) -> bool {
-    match action.next_run() {
-        Requeue::WithBackoff => true,
-        Requeue::After(_) => outcome.is_failure(),
-        Requeue::Never => false,
-    }
 }
 
 impl Snapshot {

@@ -1,32 +1,24 @@
 //! The filter of a controller's own objects: from changed objects to triggers.
 
-use super::{
-    guard::CallbackPanic,
-    request::{ReconcileReason, ReconcileRequest, Trigger, priority_of},
-};
+use super::trigger::{CallbackPanic, Trigger};
 #[cfg(feature = "compact-cache")]
 use crate::reflector::{CompactCache, CompactObject};
 use crate::{
+    controller::reconcile::ReconcileReason,
     predicate::{BoxPredicate, SeenStates, State, state_of},
     queue::Priority,
     reflector::{Lookup, ObjectKey, ObjectRef, store::Store},
-    watcher::{self, Event},
+    watcher::Event,
 };
-use futures::{Stream, StreamExt, stream};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::{PartialObjectMeta, Resource};
-use std::{
-    borrow::{Borrow, Cow},
-    hash::Hash,
-    marker::PhantomData,
-    sync::Arc,
-};
+use std::{borrow::Cow, hash::Hash, marker::PhantomData, sync::Arc};
 
 /// Passes the changes of own objects that matter; without a predicate, all.
 pub(super) struct OwnFilter<K>(Option<(OwnPredicate<K>, SeenStates)>);
 
 /// The predicate of a controller's own objects.
-pub(super) enum OwnPredicate<K> {
+pub(in crate::controller) enum OwnPredicate<K> {
     Object(BoxPredicate<K>),
     Metadata(BoxPredicate<PartialObjectMeta<K>>),
 }
@@ -44,161 +36,157 @@ fn only_metadata<K>(metadata: ObjectMeta) -> PartialObjectMeta<K> {
     PartialObjectMeta { types: None, metadata, _phantom: PhantomData }
 }
 
+/// A cache of own objects, as the filter reads it.
+pub(super) trait OwnCache<K>: Send + 'static {
+    /// An object as the cache keeps it.
+    type Kept: Lookup<DynamicType: Eq + Hash + Clone + Send + Sync> + Clone + Send + Sync + 'static;
+
+    /// Whether readers see exactly this object.
+    fn shows(&self, object: &Arc<Self::Kept>) -> bool;
+
+    /// The state of an object by a predicate, or the message of its panic.
+    fn state(&self, predicate: &OwnPredicate<K>, object: &Self::Kept) -> Result<State, String>;
+}
+
+impl<K> OwnCache<K> for Store<K>
+where
+    K: Clone + Resource<DynamicType: Eq + Hash + Clone> + Send + Sync + 'static,
+{
+    type Kept = K;
+
+    fn shows(&self, object: &Arc<K>) -> bool {
+        self.contains(object)
+    }
+
+    fn state(&self, predicate: &OwnPredicate<K>, object: &K) -> Result<State, String> {
+        predicate.state_of(object)
+    }
+}
+
+#[cfg(feature = "compact-cache")]
+impl<K: Resource + Send + Sync + 'static> OwnCache<K> for CompactCache<K> {
+    type Kept = CompactObject;
+
+    fn shows(&self, object: &Arc<CompactObject>) -> bool {
+        self.contains(object)
+    }
+
+    /// An undecodable object has no state, so that it passes: its reconcile reports the error.
+    fn state(&self, predicate: &OwnPredicate<K>, object: &CompactObject) -> Result<State, String> {
+        match predicate {
+            OwnPredicate::Object(predicate) => {
+                self.decode(object).map_or(Ok(None), |object| state_of(&**predicate, &*object, ()))
+            }
+            OwnPredicate::Metadata(predicate) => self
+                .metadata(object)
+                .map_or(Ok(None), |metadata| state_of(&**predicate, &only_metadata(metadata), ())),
+        }
+    }
+}
+
 impl<K> Default for OwnFilter<K> {
     fn default() -> Self {
         Self(None)
     }
 }
 
+/// The error of a predicate that panicked, and the trigger of an object.
+type Triggers = [Option<Trigger>; 2];
+
 impl<K> OwnFilter<K>
 where
-    K: Clone + Resource + 'static,
-    K::DynamicType: Eq + Hash + Clone,
+    K: Clone + Resource<DynamicType: Eq + Hash + Clone> + 'static,
 {
     pub(super) fn new(predicate: OwnPredicate<K>) -> Self {
         Self(Some((predicate, SeenStates::default())))
     }
 
-    /// The triggers of an event that `store` has applied.
-    pub(super) fn triggers_of_event(
+    /// The triggers of an event that `cache` has applied, which `store` reads.
+    pub(super) fn triggers_of_event<C: OwnCache<K>>(
         &mut self,
-        event: Event<Arc<K>>,
+        event: Event<Arc<C::Kept>>,
+        cache: &C,
         store: &Store<K>,
-    ) -> impl Iterator<Item = Trigger<K>> + use<K> {
-        let visible = |object: &Arc<K>| store.contains(object);
-        let triggers =
-            self.triggers_of_applied(event, store, visible, |predicate, object| predicate.state_of(object));
-        triggers.into_iter().flatten()
-    }
-
-    /// The triggers of an event that `store` has applied, with the objects as its cache keeps them. `visible`: whether readers see exactly this
-    /// object. `state`: its state for a predicate.
-    fn triggers_of_applied<T: Lookup>(
-        &mut self,
-        event: Event<Arc<T>>,
-        store: &Store<K>,
-        visible: impl FnOnce(&Arc<T>) -> bool,
-        state: impl FnOnce(&OwnPredicate<K>, &T) -> Result<State, String>,
-    ) -> [Option<Trigger<K>>; 2] {
+    ) -> Triggers {
         let priority = priority_of(&event);
         if let (Event::Delete(object), Some((_, seen))) = (&event, &mut self.0) {
             seen.forget(&ObjectKey::of(&**object));
         }
         let relisted = store.is_ready() && matches!(event, Event::InitApply(_));
-        let triggers = event.into_applied().map(|object| {
-            // In a relist, an object that the store does not show yet has changed; the others are in the background.
-            let changed = store.is_ready() && !visible(&object);
-            let priority = if changed { Priority::Change } else { priority };
-            let key = ObjectKey::of(&*object);
-            if relisted && !changed && self.has_state_of(&key) {
-                return [None, None]; // without a call of the predicate, which may have to decode it
-            }
-            let mut reference = key.into_ref(store.dyntype().clone());
-            reference.extra.resource_version = object.resource_version().map(Cow::into_owned);
-            reference.extra.uid = object.uid().map(Cow::into_owned);
-            self.triggers_of_state(reference, store, priority, |predicate| state(predicate, &object))
-        });
-        triggers.unwrap_or([None, None])
+        let Some(object) = event.into_applied() else { return [None, None] };
+        // In a relist, an object that the store does not show yet has changed; the others are in the background.
+        let changed = store.is_ready() && !cache.shows(&object);
+        let priority = if changed { Priority::Change } else { priority };
+        if relisted && !changed && self.has_state_of(&*object) {
+            return [None, None]; // without a call of the predicate, which may have to decode it
+        }
+        self.triggers_of_state(&*object, store, priority, |predicate| cache.state(predicate, &object))
     }
 
-    /// The trigger of an object, if it has changed, after the error of a predicate that panicked.
-    fn triggers_of_object(
-        &mut self,
-        object: &K,
-        store: &Store<K>,
-        priority: Priority,
-    ) -> impl Iterator<Item = Trigger<K>> + use<K> {
-        let reference = ObjectRef::from_obj_with(object, store.dyntype().clone());
-        let triggers =
-            self.triggers_of_state(reference, store, priority, |predicate| predicate.state_of(object));
-        triggers.into_iter().flatten()
+    /// The triggers of an object of a custom stream.
+    pub(super) fn triggers_of_object(&mut self, object: &K, store: &Store<K>) -> Triggers {
+        self.triggers_of_state(object, store, Priority::Change, |predicate| predicate.state_of(object))
     }
 
-    /// The trigger of the object with this key, as [`triggers_of_object`](Self::triggers_of_object). `state` is its state for a predicate.
-    fn triggers_of_state(
+    /// The trigger of an object, if it has changed. `state` is its state for a predicate.
+    fn triggers_of_state<T: Lookup>(
         &mut self,
-        obj_ref: ObjectRef<K>,
+        object: &T,
         store: &Store<K>,
         priority: Priority,
         state: impl FnOnce(&OwnPredicate<K>) -> Result<State, String>,
-    ) -> [Option<Trigger<K>>; 2] {
-        let (passes, panic) = self.check(&obj_ref, store, state);
+    ) -> Triggers {
+        let key = ObjectKey::of(object);
+        let (passes, panic) = self.check(&key, store, state);
         let panic = panic.map(|message| {
-            let object = Box::new(obj_ref.clone().erase());
+            let object = Box::new(reference(object, store).erase());
             Trigger::CallbackPanicked(CallbackPanic { callback: "predicate", object, message })
         });
-        let request = ReconcileRequest { obj_ref, reason: ReconcileReason::ObjectUpdated };
-        let trigger = passes.then_some(Trigger::Object { request, priority });
-        [panic, trigger]
+        let reason = ReconcileReason::ObjectUpdated;
+        [panic, passes.then_some(Trigger::Object { key, reason, priority })]
     }
 
     /// Whether the predicate has seen the object, and it had a state.
-    fn has_state_of(&self, key: &ObjectKey) -> bool {
-        self.0.as_ref().is_some_and(|(_, seen)| seen.has(key))
+    fn has_state_of<T: Lookup>(&self, object: &T) -> bool {
+        self.0.as_ref().is_some_and(|(_, seen)| seen.has(&ObjectKey::of(object)))
     }
 
     fn check(
         &mut self,
-        obj_ref: &ObjectRef<K>,
+        key: &ObjectKey,
         store: &Store<K>,
         state: impl FnOnce(&OwnPredicate<K>) -> Result<State, String>,
     ) -> (bool, Option<String>) {
         let Some((predicate, seen)) = &mut self.0 else { return (true, None) };
         // The stream of a custom source need not report deletions.
         seen.sweep(store.len(), |key| store.has(key));
-        let key = ObjectKey::from(obj_ref);
         match state(predicate) {
-            Ok(state) => (seen.observe(&key, state), None),
+            Ok(state) => (seen.observe(key, state), None),
             Err(message) => {
-                seen.forget(&key);
+                seen.forget(key);
                 (true, Some(message)) // the change may matter
             }
         }
     }
+}
 
-    /// The triggers of an event that a compact cache has applied, which `store` reads.
-    #[cfg(feature = "compact-cache")]
-    pub(super) fn triggers_of_compact_event(
-        &mut self,
-        event: Event<Arc<CompactObject>>,
-        cache: &CompactCache<K>,
-        store: &Store<K>,
-    ) -> impl Iterator<Item = Trigger<K>> + use<K> {
-        let visible = |object: &Arc<CompactObject>| cache.contains(object);
-        let triggers = self.triggers_of_applied(event, store, visible, |predicate, object| match predicate {
-            // An undecodable object passes: its reconcile reports the error.
-            OwnPredicate::Object(predicate) => {
-                cache.decode(object).map_or(Ok(None), |object| state_of(&**predicate, &*object, ()))
-            }
-            OwnPredicate::Metadata(predicate) => cache
-                .metadata(object)
-                .map_or(Ok(None), |metadata| state_of(&**predicate, &only_metadata(metadata), ())),
-        });
-        triggers.into_iter().flatten()
+/// Events of a list have the priority of the background.
+fn priority_of<T>(event: &Event<T>) -> Priority {
+    match event {
+        Event::Init | Event::InitApply(_) | Event::InitDone => Priority::Background,
+        Event::Apply(_) | Event::Delete(_) => Priority::Change,
     }
+}
 
-    /// The triggers of a custom stream of objects.
-    pub(super) fn triggers_of_stream<T>(
-        mut self,
-        objects: impl Stream<Item = watcher::ErasedResult<T>> + Send + 'static,
-        store: Store<K>,
-    ) -> impl Stream<Item = watcher::ErasedResult<Trigger<K>>> + Send + 'static
-    where
-        K: Send + Sync,
-        T: Borrow<K> + Send + 'static,
-    {
-        objects.flat_map(move |item| {
-            let triggers = item.map(|object| {
-                let triggers = self.triggers_of_object(object.borrow(), &store, Priority::Change);
-                triggers.collect::<Vec<_>>()
-            });
-            let (triggers, error) = match triggers {
-                Ok(triggers) => (triggers, None),
-                Err(error) => (Vec::new(), Some(Err(error))),
-            };
-            stream::iter(triggers.into_iter().map(Ok).chain(error))
-        })
-    }
+/// The reference of an object as the cache keeps it.
+fn reference<K, T: Lookup>(object: &T, store: &Store<K>) -> ObjectRef<K>
+where
+    K: Clone + Resource<DynamicType: Eq + Hash + Clone> + 'static,
+{
+    let mut reference = ObjectKey::of(object).into_ref(store.dyntype().clone());
+    reference.extra.resource_version = object.resource_version().map(Cow::into_owned);
+    reference.extra.uid = object.uid().map(Cow::into_owned);
+    reference
 }
 
 #[cfg(test)]
@@ -219,12 +207,12 @@ mod tests {
         let (store, mut writer) = store();
         let mut filter = OwnFilter::<ConfigMap>::default();
         let mut priorities = |event| -> Vec<(String, Priority)> {
-            let triggers = filter.triggers_of_event(writer.apply_event(event), &store);
+            let triggers = filter.triggers_of_event(writer.apply_event(event), &store, &store);
             let priority_of = |trigger| match trigger {
-                Trigger::Object { request, priority } => (request.obj_ref.name, priority),
+                Trigger::Object { key, priority, .. } => (key.name.into(), priority),
                 _ => unreachable!("there is no predicate"),
             };
-            triggers.map(priority_of).collect()
+            triggers.into_iter().flatten().map(priority_of).collect()
         };
         let one = |name: &str, priority| vec![(name.to_owned(), priority)];
         assert!(priorities(Event::Init).is_empty());
@@ -261,9 +249,10 @@ mod tests {
             let objects = objects.iter().map(|(name, version)| Event::InitApply(object(name, version)));
             let mut triggered = Vec::new();
             for event in std::iter::once(Event::Init).chain(objects).chain([Event::InitDone]) {
-                for trigger in filter.triggers_of_event(writer.apply_event(event), &store) {
-                    let Trigger::Object { request, .. } = trigger else { unreachable!("it does not panic") };
-                    triggered.push(request.obj_ref.name);
+                let triggers = filter.triggers_of_event(writer.apply_event(event), &store, &store);
+                for trigger in triggers.into_iter().flatten() {
+                    let Trigger::Object { key, .. } = trigger else { unreachable!("it does not panic") };
+                    triggered.push(key.name.into());
                 }
             }
             (triggered, std::mem::take(&mut *calls.lock().unwrap()))
@@ -281,7 +270,9 @@ mod tests {
         let (store, mut writer) = store();
         let version = |map: &ConfigMap| map.metadata.resource_version.as_deref()?.parse().ok();
         let mut filter = OwnFilter::new(OwnPredicate::Object(Box::new(version)));
-        let mut triggers = |event| filter.triggers_of_event(writer.apply_event(event), &store).count();
+        let mut triggers = |event| {
+            filter.triggers_of_event(writer.apply_event(event), &store, &store).iter().flatten().count()
+        };
         for event in [Event::Init, Event::InitApply(object("a", "1")), Event::InitDone, Event::Init] {
             triggers(event);
         }
@@ -313,7 +304,7 @@ mod tests {
                 let Some(Ok(event)) = writer.apply_collection_event(keeper.keep(event)).into_public() else {
                     continue;
                 };
-                for trigger in filter.triggers_of_compact_event(event, &cache, &store) {
+                for trigger in filter.triggers_of_event(event, &cache, &store).into_iter().flatten() {
                     let Trigger::Object { priority, .. } = trigger else {
                         unreachable!("there is no predicate")
                     };

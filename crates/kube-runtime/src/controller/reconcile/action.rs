@@ -27,7 +27,7 @@ pub struct Action {
 
 /// When an action requeues the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Requeue {
+pub(in crate::controller) enum Requeue {
     Never,
     After(Duration),
     WithBackoff,
@@ -50,7 +50,7 @@ impl Action {
 
     /// Reconcile again after a delay that doubles with each retry of the same object, or sooner if something changes.
     ///
-    /// The usual action of an error policy. [`Config::backoff`](super::Config::backoff) sets the delays; any other action
+    /// The usual action of an error policy. [`Config::backoff`](crate::Config::backoff) sets the delays; any other action
     /// resets them.
     #[must_use]
     pub const fn retry() -> Self {
@@ -62,7 +62,7 @@ impl Action {
     /// `written` is the reconciled object as returned by the reconciler's write; after several writes, by the last.
     /// All triggers of the object wait meanwhile, so that no reconcile acts on the state before its predecessor's write, and
     /// for instance creates a child twice. Other objects do not wait. The wait ends after
-    /// [`Config::write_wait`](super::Config::write_wait) even if the store does not show the write by then.
+    /// [`Config::write_wait`](crate::Config::write_wait) even if the store does not show the write by then.
     ///
     /// If the object was deleted and recreated meanwhile, the recreated object that was written is waited for. An object
     /// of another group, kind or name is ignored, with a warning in the log. The kind of a
@@ -99,11 +99,11 @@ impl Action {
         Self { requeue, write: None }
     }
 
-    pub(super) const fn next_run(&self) -> Requeue {
+    pub(in crate::controller) const fn next_run(&self) -> Requeue {
         self.requeue
     }
 
-    pub(super) fn write(&self) -> Option<&WriteVersion> {
+    pub(in crate::controller) fn write(&self) -> Option<&WriteVersion> {
         self.write.as_deref()
     }
 }

@@ -1,11 +1,10 @@
-//! From the events of watches of related objects to triggers.
+//! From the changes of related objects to triggers.
 
 use super::{
-    guard::CallbackPanic,
     owner_map::{OwnerMap, StaleOwners},
     related_sync::{RelatedSync, SyncCompleted},
-    request::{ReconcileRequest, Trigger},
-    trigger::related_request,
+    sources::EventStream,
+    trigger::{CallbackPanic, Trigger, related_trigger},
 };
 use crate::{
     predicate::{BoxPredicate, SeenStates, State, hash, state_of},
@@ -13,29 +12,26 @@ use crate::{
     reflector::{ObjectKey, ObjectRef},
     watcher::{self, CollectionEvent, UndecodableObject},
 };
-use futures::{
-    Stream, StreamExt,
-    stream::{self, BoxStream},
-};
-use kube_core::Resource;
+use futures::{Stream, StreamExt, TryStreamExt, stream};
+use kube_core::{DynamicObject, Resource};
 use std::borrow::Borrow;
 
-/// The result of a mapper.
-pub(super) type MappedRequests<K> = Result<Vec<ReconcileRequest<K>>, CallbackPanic>;
+/// The objects to reconcile after a change of a related object, or the message of the mapper's panic.
+pub(in crate::controller) type Mapped = Result<Vec<ObjectKey>, String>;
 
-/// The triggers of related objects: the requests that the mapper returns for the current state, and one for each object that
-/// it returned for the previous state only.
-pub(super) fn related_triggers<K, O, T>(
-    watches: Vec<BoxStream<'static, watcher::ErasedResult<CollectionEvent<T>>>>,
-    mapper: impl Fn(T) -> MappedRequests<K> + Send + 'static,
+type Triggers = Vec<watcher::ErasedResult<Trigger>>;
+
+/// The triggers of watches of related objects: of the objects that the mapper returns for the current state, and of those that it returned
+/// for the previous state only.
+pub(super) fn triggers_of_watches<O, T>(
+    watches: Vec<EventStream<T>>,
+    mapper: impl Fn(T) -> Mapped + Send + 'static,
     predicate: Option<BoxPredicate<O>>,
-    dyntype: K::DynamicType,
-    related_type: O::DynamicType,
-) -> impl Stream<Item = watcher::ErasedResult<Trigger<K>>> + Send + 'static
+    dyntype: O::DynamicType,
+) -> impl Stream<Item = watcher::ErasedResult<Trigger>> + Send + 'static
 where
-    K: Resource<DynamicType: Clone> + 'static,
     O: Resource<DynamicType: Clone> + 'static,
-    T: Borrow<O> + Send + 'static,
+    T: Borrow<O> + 'static,
 {
     let mut related = Related {
         owners: watches.iter().map(|_| OwnerMap::default()).collect(),
@@ -44,7 +40,6 @@ where
         mapper,
         predicate,
         dyntype,
-        related_type,
     };
     let numbered = watches.into_iter().enumerate();
     let events =
@@ -56,8 +51,29 @@ where
     })
 }
 
+/// The triggers of a stream of changed related objects, which does not report deletions: of what the mapper returns for each.
+pub(super) fn triggers_of_stream<O, T>(
+    objects: impl Stream<Item = watcher::ErasedResult<T>> + Send + 'static,
+    mapper: impl Fn(T) -> Mapped + Send + 'static,
+    dyntype: O::DynamicType,
+) -> impl Stream<Item = watcher::ErasedResult<Trigger>> + Send + 'static
+where
+    O: Resource<DynamicType: Clone> + 'static,
+    T: Borrow<O> + 'static,
+{
+    let triggers = objects.map_ok(move |object| {
+        let related = ObjectRef::from_obj_with(object.borrow(), dyntype.clone()).erase();
+        let triggers: Triggers = match mapper(object) {
+            Ok(keys) => triggers_of(keys, &related, Priority::Change).collect(),
+            Err(message) => vec![Ok(panicked("mapper", related, message))],
+        };
+        stream::iter(triggers)
+    });
+    triggers.try_flatten()
+}
+
 /// The watches of one kind of related objects.
-struct Related<K: Resource, O: Resource, M> {
+struct Related<O: Resource, M> {
     /// One per watch, because a list of one watch says nothing about the objects of another.
     owners: Vec<OwnerMap>,
     /// Also one per watch. Empty without a predicate.
@@ -66,24 +82,20 @@ struct Related<K: Resource, O: Resource, M> {
     mapper: M,
     /// Of the changes that matter; without one, all do.
     predicate: Option<BoxPredicate<O>>,
-    dyntype: K::DynamicType,
-    related_type: O::DynamicType,
+    dyntype: O::DynamicType,
 }
 
-type Triggers<K> = Vec<watcher::ErasedResult<Trigger<K>>>;
-
-impl<K, O, M> Related<K, O, M>
+impl<O, M> Related<O, M>
 where
-    K: Resource<DynamicType: Clone>,
     O: Resource<DynamicType: Clone>,
 {
     fn handle<T: Borrow<O>>(
         &mut self,
         watch: usize,
         item: watcher::ErasedResult<CollectionEvent<T>>,
-        triggers: &mut Triggers<K>,
+        triggers: &mut Triggers,
     ) where
-        M: Fn(T) -> MappedRequests<K>,
+        M: Fn(T) -> Mapped,
     {
         match item {
             Ok(CollectionEvent::Init) => {
@@ -98,8 +110,7 @@ where
                 let stale = self.owners[watch].finish_list();
                 self.seen[watch].finish_list();
                 stale.into_iter().for_each(|stale| self.trigger_owners_of(stale, triggers));
-                let completed = self.sync.finish_list(watch);
-                triggers.extend(completed.map(related_synced));
+                triggers.extend(self.sync.finish_list(watch).map(related_synced));
             }
             Ok(CollectionEvent::Apply(object)) => self.applied(watch, object, Priority::Change, triggers),
             Ok(CollectionEvent::Delete(object)) => self.deleted(watch, object, triggers),
@@ -107,34 +118,29 @@ where
             Ok(CollectionEvent::Undecodable(object)) => self.undecodable(watch, object, triggers),
             Err(error) => {
                 triggers.push(Err(error));
-                let completed = self.sync.failed(watch);
-                triggers.extend(completed.map(related_synced));
+                triggers.extend(self.sync.failed(watch).map(related_synced));
             }
         }
     }
 
-    fn applied<T: Borrow<O>>(
-        &mut self,
-        watch: usize,
-        object: T,
-        priority: Priority,
-        triggers: &mut Triggers<K>,
-    ) where
-        M: Fn(T) -> MappedRequests<K>,
+    fn applied<T: Borrow<O>>(&mut self, watch: usize, object: T, priority: Priority, triggers: &mut Triggers)
+    where
+        M: Fn(T) -> Mapped,
     {
         let key = ObjectKey::of(object.borrow());
+        let related = self.reference(object.borrow());
         let state = self.state(object.borrow(), triggers);
         let stale = match (self.mapper)(object) {
-            Ok(requests) => {
-                let owners = keys(&requests);
+            Ok(owners) => {
                 let passes = self.passes(watch, &key, state, &owners);
-                let stale = self.owners[watch].observe(key, owners);
-                let requested = requests.into_iter().filter(|_| passes);
-                triggers.extend(requested.map(|request| Ok(Trigger::Object { request, priority })));
+                let stale = self.owners[watch].observe(key, &owners);
+                if passes {
+                    triggers.extend(triggers_of(owners, &related, priority));
+                }
                 stale
             }
-            Err(panic) => {
-                triggers.push(Ok(Trigger::CallbackPanicked(panic)));
+            Err(message) => {
+                triggers.push(Ok(panicked("mapper", related, message)));
                 self.seen[watch].forget(&key);
                 let owners = self.owners[watch].observe_unknown(&key);
                 (key, owners)
@@ -143,13 +149,15 @@ where
         self.trigger_owners_of(stale, triggers);
     }
 
+    fn reference(&self, object: &O) -> ObjectRef<DynamicObject> {
+        ObjectRef::from_obj_with(object, self.dyntype.clone()).erase()
+    }
+
     /// The state of an object by the predicate. An error of the predicate is an item of the output.
-    fn state(&self, object: &O, triggers: &mut Triggers<K>) -> State {
+    fn state(&self, object: &O, triggers: &mut Triggers) -> State {
         let predicate = self.predicate.as_ref()?;
         state_of(&**predicate, object, ()).unwrap_or_else(|message| {
-            let object = ObjectRef::from_obj_with(object, self.related_type.clone()).erase();
-            let panic = CallbackPanic { callback: "predicate", object: Box::new(object), message };
-            triggers.push(Ok(Trigger::CallbackPanicked(panic)));
+            triggers.push(Ok(panicked("predicate", self.reference(object), message)));
             None
         })
     }
@@ -166,36 +174,33 @@ where
         self.seen[watch].observe(key, state.map(|state| hash((state, owners))))
     }
 
-    fn deleted<T: Borrow<O>>(&mut self, watch: usize, object: T, triggers: &mut Triggers<K>)
+    fn deleted<T: Borrow<O>>(&mut self, watch: usize, object: T, triggers: &mut Triggers)
     where
-        M: Fn(T) -> MappedRequests<K>,
+        M: Fn(T) -> Mapped,
     {
-        let (key, mapped) = (ObjectKey::of(object.borrow()), (self.mapper)(object));
+        let (key, related) = (ObjectKey::of(object.borrow()), self.reference(object.borrow()));
+        let mapped = (self.mapper)(object);
         self.seen[watch].forget(&key);
-        let (key, mut stale) = self.owners[watch].observe(key, Vec::new());
+        let (key, mut stale) = self.owners[watch].observe(key, &[]);
         match mapped {
-            Ok(requests) => {
-                let current = keys(&requests);
-                stale.retain(|owner| !current.contains(owner));
-                let requested = requests
-                    .into_iter()
-                    .map(|request| Trigger::Object { request, priority: Priority::Change });
-                triggers.extend(requested.map(Ok));
+            Ok(owners) => {
+                stale.retain(|owner| !owners.contains(owner));
+                triggers.extend(triggers_of(owners, &related, Priority::Change));
             }
-            Err(panic) => triggers.push(Ok(Trigger::CallbackPanicked(panic))),
+            Err(message) => triggers.push(Ok(panicked("mapper", related, message))),
         }
         self.trigger_owners_of((key, stale), triggers);
     }
 
     /// Triggers the former owners. An undecodable object keeps them; a deleted one does not.
-    fn undecodable(&mut self, watch: usize, object: UndecodableObject, triggers: &mut Triggers<K>) {
+    fn undecodable(&mut self, watch: usize, object: UndecodableObject, triggers: &mut Triggers) {
         let key = ObjectKey {
             namespace: object.namespace.as_deref().map(Into::into),
             name: object.name.as_str().into(),
         };
         self.seen[watch].forget(&key);
         let former = if object.deleted {
-            self.owners[watch].observe(key, Vec::new())
+            self.owners[watch].observe(key, &[])
         } else {
             let owners = self.owners[watch].observe_unknown(&key);
             (key, owners)
@@ -204,23 +209,29 @@ where
         triggers.push(Err(object.into()));
     }
 
-    fn trigger_owners_of(&self, (related, owners): StaleOwners, triggers: &mut Triggers<K>) {
+    fn trigger_owners_of(&self, (related, owners): StaleOwners, triggers: &mut Triggers) {
         if owners.is_empty() {
             return;
         }
-        let related: ObjectRef<_> = related.into_ref::<O>(self.related_type.clone()).erase();
-        let requests =
-            owners.into_iter().map(|owner| related_request(&related, owner.into_ref(self.dyntype.clone())));
-        triggers.extend(requests.map(|request| Ok(request.into())));
+        let related = related.into_ref::<O>(self.dyntype.clone()).erase();
+        triggers.extend(triggers_of(owners, &related, Priority::Change));
     }
 }
 
-fn related_synced<K: Resource>(SyncCompleted { first }: SyncCompleted) -> watcher::ErasedResult<Trigger<K>> {
-    Ok(Trigger::RelatedSynced { first })
+fn triggers_of(
+    keys: Vec<ObjectKey>,
+    related: &ObjectRef<DynamicObject>,
+    priority: Priority,
+) -> impl Iterator<Item = watcher::ErasedResult<Trigger>> {
+    keys.into_iter().map(move |key| Ok(related_trigger(related, key, priority)))
 }
 
-fn keys<K: Resource>(requests: &[ReconcileRequest<K>]) -> Vec<ObjectKey> {
-    requests.iter().map(|request| ObjectKey::from(&request.obj_ref)).collect()
+fn panicked(callback: &'static str, object: ObjectRef<DynamicObject>, message: String) -> Trigger {
+    Trigger::CallbackPanicked(CallbackPanic { callback, object: Box::new(object), message })
+}
+
+fn related_synced(SyncCompleted { first }: SyncCompleted) -> watcher::ErasedResult<Trigger> {
+    Ok(Trigger::RelatedSynced { first })
 }
 
 #[cfg(test)]
@@ -228,7 +239,7 @@ mod tests {
     use super::*;
     use crate::predicate::predicates;
     use futures::executor::block_on;
-    use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    use k8s_openapi::api::core::v1::Secret;
 
     #[test]
     fn a_child_that_becomes_undecodable_triggers_its_owner() {
@@ -243,21 +254,20 @@ mod tests {
             error: "odd".into(),
         };
         let events = [CollectionEvent::Apply(child), CollectionEvent::Undecodable(undecodable)];
-        let mapper = |_: Secret| Ok(vec![ObjectRef::<ConfigMap>::new("owner").into()]);
-        let triggers = related_triggers::<_, Secret, _>(
-            vec![stream::iter(events).map(Ok).boxed()],
-            mapper,
-            None,
-            (),
-            (),
-        );
-        let to_text = |item: watcher::ErasedResult<Trigger<ConfigMap>>| match item {
-            Ok(Trigger::Object { request, .. }) => request.obj_ref.name,
+        let mapper = |_: Secret| Ok(vec![key("owner")]);
+        let watch = stream::iter(events).map(Ok).boxed();
+        let triggers = triggers_of_watches::<Secret, _>(vec![watch], mapper, None, ());
+        let to_text = |item: watcher::ErasedResult<Trigger>| match item {
+            Ok(Trigger::Object { key, .. }) => key.name.into(),
             Ok(_) => "other".into(),
             Err(_) => "error".into(),
         };
         let texts: Vec<String> = block_on(triggers.map(to_text).collect());
         assert_eq!(texts, ["owner", "owner", "error"]);
+    }
+
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey { namespace: None, name: name.into() }
     }
 
     fn child(name: &str, generation: i64, owner: &str) -> Secret {
@@ -273,17 +283,16 @@ mod tests {
         let mapper = |secret: Secret| {
             let owner =
                 secret.metadata.labels.unwrap_or_default().remove("owner").filter(|it| !it.is_empty());
-            Ok(owner.map(|owner| ObjectRef::<ConfigMap>::new(&owner).into()).into_iter().collect())
+            Ok(owner.map(|owner| key(&owner)).into_iter().collect())
         };
         let predicate = |secret: &Secret| {
             assert_ne!(secret.metadata.generation, Some(0), "cannot read it");
             predicates::generation(secret)
         };
         let watch = stream::iter(events).map(Ok).boxed();
-        let triggers =
-            related_triggers::<_, Secret, _>(vec![watch], mapper, Some(Box::new(predicate)), (), ());
-        let to_text = |item: watcher::ErasedResult<Trigger<ConfigMap>>| match item {
-            Ok(Trigger::Object { request, .. }) => Some(request.obj_ref.name),
+        let triggers = triggers_of_watches::<Secret, _>(vec![watch], mapper, Some(Box::new(predicate)), ());
+        let to_text = |item: watcher::ErasedResult<Trigger>| match item {
+            Ok(Trigger::Object { key, .. }) => Some(String::from(key.name)),
             Ok(Trigger::CallbackPanicked(panic)) => Some(format!("{} panicked", panic.callback)),
             _ => None,
         };

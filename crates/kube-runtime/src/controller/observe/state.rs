@@ -1,11 +1,8 @@
-//! What the runner and the monitors of a controller share.
+//! The state of a controller that the runner keeps up to date and monitors read.
 
-use super::{
-    failures::Failures,
-    snapshot::{ControllerState, Totals},
-};
+use super::{failures::Failures, outcome::ReconcileOutcome};
 use crate::{
-    controller::request::ReconcileReason,
+    controller::reconcile::{Action, ReconcileReason},
     queue::QueueNumbers,
     reflector::{ObjectKey, store::Store},
     watcher::WatchRegistry,
@@ -13,6 +10,7 @@ use crate::{
 use hashbrown::HashMap;
 use kube_core::Resource;
 use parking_lot::Mutex;
+use serde::Serialize;
 use std::{fmt, hash::Hash, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -90,5 +88,62 @@ impl fmt::Debug for Observation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let facts = self.facts.lock();
         f.debug_struct("Observation").field("name", &facts.name).field("state", &facts.state).finish()
+    }
+}
+
+/// What a controller does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ControllerState {
+    /// It was not run, or its output was not polled.
+    NotStarted,
+    /// It waits for its first lists.
+    Syncing,
+    /// Its cache is kept in sync, but no reconcile may start: nothing is assigned to it, such as in a replica that does not lead.
+    Standby,
+    /// It reconciles.
+    Running,
+    /// It shuts down: running reconciles finish.
+    Stopping,
+    /// It has ended, or its output was dropped.
+    Stopped,
+}
+
+/// Counts since the start of a controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Totals {
+    /// Reconciles that succeeded and requested nothing else.
+    pub success: u64,
+    /// Reconciles that succeeded and requested a [retry](crate::controller::Action::retry).
+    pub requeue: u64,
+    /// Reconciles that succeeded and requested a [requeue](crate::controller::Action::requeue).
+    pub requeue_after: u64,
+    /// Reconciles that failed, panics and timeouts included.
+    pub error: u64,
+    /// Reconciles that panicked.
+    pub panics: u64,
+    /// Reconciles that exceeded the [timeout](crate::Config::timeout).
+    pub timeouts: u64,
+    /// Reconciles that were cancelled because another replica reconciles their objects.
+    pub revoked: u64,
+    /// Objects that were queued with a backoff, or after a failure.
+    pub retries: u64,
+}
+
+impl Totals {
+    pub(super) fn count(&mut self, outcome: ReconcileOutcome, action: &Action) {
+        use ReconcileOutcome as O;
+        match outcome {
+            O::Success => self.success += 1,
+            O::Requeue => self.requeue += 1,
+            O::RequeueAfter => self.requeue_after += 1,
+            O::Error | O::Panicked | O::TimedOut => self.error += 1,
+            O::Revoked => self.revoked += 1,
+        }
+        self.panics += u64::from(outcome == O::Panicked);
+        self.timeouts += u64::from(outcome == O::TimedOut);
+        self.retries += u64::from(outcome.is_retry(action));
     }
 }

@@ -1,12 +1,10 @@
 //! Requests for reconciles, and their reasons.
 
-use super::guard::CallbackPanic;
-use crate::{queue::Priority, reflector::ObjectRef, watcher::Event};
+use crate::{queue::Priority, reflector::ObjectRef};
 use kube_core::{DynamicObject, Resource};
 use std::{
     fmt,
     hash::{Hash, Hasher},
-    time::Duration,
 };
 
 /// A request to reconcile an object.
@@ -18,41 +16,6 @@ pub struct ReconcileRequest<K: Resource> {
     /// The reason, for logs and spans. When requests are merged, all reasons but one are lost, so a reconciler must not
     /// depend on it.
     pub reason: ReconcileReason,
-}
-
-/// An item of a source of a controller.
-pub(super) enum Trigger<K: Resource> {
-    /// Reconcile one object.
-    Object { request: ReconcileRequest<K>, priority: Priority },
-    /// Reconcile all objects.
-    All,
-    /// A list of related objects is complete: reconcile all objects again, if any was reconciled before.
-    ///
-    /// A reconcile may have depended on a related object that was created and deleted before the list, or between two lists.
-    /// No event reports such an object.
-    RelatedSynced {
-        /// Whether this is the first complete list of the source.
-        first: bool,
-    },
-    /// A mapper, an index or a predicate panicked: report the error, reconcile nothing.
-    CallbackPanicked(CallbackPanic),
-    /// The initial sync took too long: report the error and end.
-    SyncTimedOut { waited: Duration, waiting: String },
-}
-
-impl<K: Resource> From<ReconcileRequest<K>> for Trigger<K> {
-    fn from(request: ReconcileRequest<K>) -> Self {
-        let priority = request.reason.priority();
-        Self::Object { request, priority }
-    }
-}
-
-/// Events of a list have the priority of the background.
-pub(super) fn priority_of<T>(event: &Event<T>) -> Priority {
-    match event {
-        Event::Init | Event::InitApply(_) | Event::InitDone => Priority::Background,
-        Event::Apply(_) | Event::Delete(_) => Priority::Change,
-    }
 }
 
 /// Why an object is reconciled. When requests are merged, the reason of the one that is due first.
@@ -82,12 +45,12 @@ pub enum ReconcileReason {
 
 impl ReconcileReason {
     /// Whether the request comes from the controller itself. Such a request is dropped silently if the object is deleted.
-    pub(super) fn is_internal(&self) -> bool {
+    pub(in crate::controller) fn is_internal(&self) -> bool {
         matches!(self, Self::ReconcilerRequestedRetry | Self::ErrorPolicyRequestedRetry | Self::BulkReconcile)
     }
 
     /// Internal requests have the priority of the background.
-    pub(super) fn priority(&self) -> Priority {
+    pub(in crate::controller) fn priority(&self) -> Priority {
         if self.is_internal() { Priority::Background } else { Priority::Change }
     }
 }

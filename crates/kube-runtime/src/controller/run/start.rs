@@ -1,16 +1,18 @@
-//! Running a controller.
+//! Starting a controller: the methods `run` and `run_with`.
 
-use super::{
-    action::Action,
-    builder::Controller,
-    guard::{guard_try, until_revoked},
-    initial_sync::SyncWatchdog,
-    reconcile::{Reconcile, reconcile_with},
-    resolution::{Resolution, resolve_with},
-    runner::{ReconcileResult, Runner},
-    shutdown::Shutdown,
+use super::runner::{ReconcileResult, Runner};
+use crate::{
+    controller::{
+        builder::Controller,
+        reconcile::{Action, Reconcile, Resolution, guard_try, reconcile_with, resolve_with, until_revoked},
+        shutdown::Shutdown,
+        source::SyncWatchdog,
+    },
+    metrics,
+    reflector::ObjectKey,
+    task::CancelableJoinHandle,
+    watcher,
 };
-use crate::{measure, reflector::ObjectKey, task::CancelableJoinHandle, watcher};
 use futures::{Stream, StreamExt, TryFuture, TryStreamExt};
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
@@ -27,7 +29,7 @@ where
     ///
     /// Poll the stream for as long as the controller should run: it drives watches, cache and queue. Each reconcile is a
     /// tokio task, in a span with the fields `object.ref` and `object.reason`, `reconcile.attempt` (see
-    /// [`RunningObject::attempt`](super::RunningObject::attempt)) and, once it has ended, `reconcile.outcome`: `success`, `requeue`,
+    /// [`RunningObject::attempt`](crate::controller::RunningObject::attempt)) and, once it has ended, `reconcile.outcome`: `success`, `requeue`,
     /// `requeue_after`, `error`, `panic`, `timeout` or `revoked`.
     ///
     /// `error_policy` decides when an object whose reconcile returned an error is reconciled again. It is not called after
@@ -173,17 +175,18 @@ where
             Some(output) => resolve(object, output),
             None => Resolution::revoked(),
         };
-        let related_sources = self.sources.related_count();
-        let (sync, store) = (self.sources.initial_sync(), self.reader.clone());
-        let triggers = self.sources.merge(observer.watches(), self.own_filter);
-        let triggers = SyncWatchdog::new(triggers, sync, move || store.is_ready(), &self.config);
+        let (own, store) = self.own.into_parts();
+        let (sync, synced_sources) = (self.sources.initial_sync(), self.sources.synced_count());
+        let triggers = self.sources.merge(own, observer.watches());
+        let reader = store.clone();
+        let triggers = SyncWatchdog::new(triggers, sync, move || reader.is_ready(), &self.config);
         let observed = observer.observed();
-        let output = Runner::new(self.reader, triggers, spawn, resolve, graceful, &self.config)
-            .wait_for_related(related_sources)
+        let output = Runner::new(store, triggers, spawn, resolve, graceful, &self.config)
+            .wait_for_related(synced_sources)
             .assigned_by(self.assignments)
             .observed_by(observer)
             .into_stream();
-        measure::ticking(output, observed)
+        metrics::ticking(output, observed)
             .take_until(forceful)
             .map_err(|error| error.map_queue_error(watcher::ErasedError::into_error))
     }

@@ -1,9 +1,8 @@
-//! The running reconciles.
+//! The reconciles that run.
 
 use crate::reflector::ObjectKey;
 use futures::{StreamExt, stream::FuturesUnordered};
 use std::{
-    fmt,
     future::Future,
     pin::Pin,
     sync::Arc,
@@ -18,14 +17,14 @@ use tracing::Span;
 const MAX_UNPOLLED: usize = 64;
 
 /// The running reconciles.
-pub(super) struct RunningReconciles<K, F> {
+pub(in crate::controller) struct RunningReconciles<K, F> {
     futures: FuturesUnordered<RunningReconcile<K, F>>,
     /// An upper bound of those that were never polled.
     unpolled: usize,
 }
 
 /// A poll of the running reconciles.
-pub(super) enum Polled<D> {
+pub(in crate::controller) enum Polled<D> {
     Finished(D),
     /// None has finished. There is room for others, which there was not before.
     Room,
@@ -34,29 +33,32 @@ pub(super) enum Polled<D> {
 }
 
 impl<K, F: Future + Unpin> RunningReconciles<K, F> {
-    pub(super) fn new() -> Self {
+    pub(in crate::controller) fn new() -> Self {
         Self { futures: FuturesUnordered::new(), unpolled: 0 }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::controller) fn is_empty(&self) -> bool {
         self.futures.is_empty()
     }
 
-    pub(super) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
+    pub(in crate::controller) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
         self.futures.iter().map(|reconcile| &*reconcile.key)
     }
 
     /// Whether another reconcile may start before these are polled.
-    pub(super) fn has_room(&self) -> bool {
+    pub(in crate::controller) fn has_room(&self) -> bool {
         self.unpolled < MAX_UNPOLLED
     }
 
-    pub(super) fn push(&mut self, reconcile: RunningReconcile<K, F>) {
+    pub(in crate::controller) fn push(&mut self, reconcile: RunningReconcile<K, F>) {
         self.futures.push(reconcile);
         self.unpolled += 1;
     }
 
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Polled<FinishedReconcile<K, F::Output>> {
+    pub(in crate::controller) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Polled<FinishedReconcile<K, F::Output>> {
         if let Poll::Ready(Some(finished)) = self.futures.poll_next_unpin(cx) {
             self.unpolled = self.unpolled.saturating_sub(1);
             return Polled::Finished(finished);
@@ -67,27 +69,16 @@ impl<K, F: Future + Unpin> RunningReconciles<K, F> {
     }
 }
 
-/// The span of a reconcile. Its outcome is recorded at its end.
-pub(super) fn reconcile_span(object: &dyn fmt::Display, reason: &dyn fmt::Display, attempt: u32) -> Span {
-    tracing::info_span!(
-        "reconciling object",
-        "object.ref" = %object,
-        "object.reason" = %reason,
-        "reconcile.attempt" = attempt,
-        "reconcile.outcome" = tracing::field::Empty,
-    )
-}
-
 /// A running reconcile, as a future.
-pub(super) struct RunningReconcile<K, F> {
-    pub(super) key: Arc<ObjectKey>,
-    pub(super) object: Arc<K>,
-    pub(super) span: Span,
-    pub(super) future: F,
+pub(in crate::controller) struct RunningReconcile<K, F> {
+    pub(in crate::controller) key: Arc<ObjectKey>,
+    pub(in crate::controller) object: Arc<K>,
+    pub(in crate::controller) span: Span,
+    pub(in crate::controller) future: F,
 }
 
 /// A finished reconcile, with its output.
-pub(super) type FinishedReconcile<K, T> = (Arc<ObjectKey>, Arc<K>, Span, T);
+pub(in crate::controller) type FinishedReconcile<K, T> = (Arc<ObjectKey>, Arc<K>, Span, T);
 
 impl<K, F: Future + Unpin> Future for RunningReconcile<K, F> {
     type Output = FinishedReconcile<K, F::Output>;

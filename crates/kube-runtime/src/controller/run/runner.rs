@@ -1,26 +1,27 @@
-//! The async shell around the queue machine: receives triggers, starts reconciles that are due, and emits their results.
+//! The async shell around the queue: receives triggers, starts reconciles that are due, and emits their results.
 
 use super::{
-    action::{Action, Requeue},
-    assignment::{AssignedKeys, Assignments, VALIDITY_CHECK},
-    config::Config,
-    error::Error as ControllerError,
-    guard::guard_call,
-    observe::Observer,
-    pending_writes::{ParkedRequest, PendingWrites},
-    request::{ReconcileReason, Trigger},
-    resolution::{ReconcileFailure, Resolution},
-    runner_error::Error,
-    runner_event::{RunnerEvent, Stage, poll_running, poll_trigger},
-    running::{FinishedReconcile, RunningReconcile, RunningReconciles, reconcile_span},
-    work_queue::WorkQueue,
+    queue::WorkQueue,
+    stage::{RunnerEvent, Stage, poll_running, poll_trigger},
 };
 use crate::{
+    controller::{
+        assignment::{AssignedKeys, Assignments, VALIDITY_CHECK},
+        config::Config,
+        error::Error as ControllerError,
+        observe::{Observer, log},
+        reconcile::{
+            Action, FinishedReconcile, ReconcileFailure, ReconcileReason, Resolution, RunningReconcile,
+            RunningReconciles, guard_call,
+        },
+        runner_error::Error,
+        source::Trigger,
+    },
     delay::{after, until},
     queue::Priority,
     reflector::{
         ObjectKey, ObjectRef,
-        store::{Store, WriterDropped},
+        store::{Store, Undecodable, WriterDropped},
     },
 };
 use futures::{FutureExt, Stream, future::BoxFuture, stream};
@@ -62,9 +63,7 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     pub(super) resolve: Resolve,
     /// Once this completes, no reconcile is started.
     pub(super) shutdown: BoxFuture<'static, ()>,
-    debounce: Duration,
     queue: WorkQueue,
-    pending_writes: PendingWrites,
     running: RunningReconciles<K, F>,
     stage: Stage,
     /// Until the first poll, from which on this is a running controller.
@@ -82,7 +81,7 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
 impl<K, Q, F, E, QErr, Start, Resolve> Runner<K, Q, F, Start, Resolve>
 where
     K: Reconcilable,
-    Q: Stream<Item = Result<Trigger<K>, QErr>>,
+    Q: Stream<Item = Result<Trigger, QErr>>,
     F: Future + Unpin,
     Start: FnMut(Arc<K>) -> F,
     Resolve: Fn(Arc<K>, F::Output) -> Resolution<E>,
@@ -103,9 +102,7 @@ where
             start,
             resolve,
             shutdown,
-            debounce: config.debounce,
             queue: WorkQueue::new(config),
-            pending_writes: PendingWrites::new(config.max_write_wait()),
             running: RunningReconciles::new(),
             stage: Stage::SyncingPrimary,
             assignments: None,
@@ -155,7 +152,8 @@ where
             if self.is_done() {
                 return None;
             }
-            self.observer.waiting(self.stage.state(self.assigned.is_standby()), &self.queue);
+            let state = self.stage.state(self.assigned.is_standby());
+            self.observer.waiting(state, || self.queue.numbers());
             match self.next_event().await {
                 RunnerEvent::Shutdown => self.stage = Stage::Draining,
                 RunnerEvent::StoreReady(Ok(())) => {
@@ -178,24 +176,26 @@ where
                 }
                 RunnerEvent::Trigger(None) => self.triggers_ended(),
                 RunnerEvent::Finished(reconcile) => return Some(self.finish(reconcile)),
-                RunnerEvent::WriteVisible(key, parked) => self.unpark(key, parked),
-                RunnerEvent::Room | RunnerEvent::AssignmentChanged | RunnerEvent::TimerFired => {}
+                RunnerEvent::Released
+                | RunnerEvent::Room
+                | RunnerEvent::AssignmentChanged
+                | RunnerEvent::TimerFired => {}
             }
         }
     }
 
-    async fn next_event(&mut self) -> RunnerEvent<Result<Trigger<K>, QErr>, FinishedReconcile<K, F::Output>> {
+    async fn next_event(&mut self) -> RunnerEvent<Result<Trigger, QErr>, FinishedReconcile<K, F::Output>> {
         let timer = match self.stage {
             Stage::Running if !self.assigned.is_valid() => Some(after(Instant::now(), VALIDITY_CHECK)),
             Stage::Running => self.queue.next_due(),
             Stage::SyncingRelated { until } => Some(until),
             Stage::SyncingPrimary | Stage::Draining => None,
         };
-        let Self { shutdown, store, triggers, running, pending_writes, assigned, .. } = self;
+        let Self { shutdown, store, triggers, running, queue, assigned, .. } = self;
         self.triggers_first = !self.triggers_first;
         let work = poll_fn(|cx| {
-            if let Poll::Ready((key, parked)) = pending_writes.poll_visible(cx) {
-                return Poll::Ready(RunnerEvent::WriteVisible(key, parked));
+            if queue.poll_released(cx).is_ready() {
+                return Poll::Ready(RunnerEvent::Released);
             }
             if self.triggers_first {
                 poll_trigger(triggers, cx).or_else(|| poll_running(running, cx))
@@ -216,15 +216,12 @@ where
 
     fn is_done(&self) -> bool {
         self.running.is_empty()
-            && (self.stage == Stage::Draining
-                || (self.triggers.is_none() && self.queue.is_empty() && !self.pending_writes.has_parked()))
+            && (self.stage == Stage::Draining || (self.triggers.is_none() && self.queue.is_empty()))
     }
 
-    fn handle(&mut self, trigger: Trigger<K>) {
+    fn handle(&mut self, trigger: Trigger) {
         match trigger {
-            Trigger::Object { request, priority } => {
-                self.enqueue(ObjectKey::from(&request.obj_ref), request.reason, priority);
-            }
+            Trigger::Object { key, reason, priority } => self.enqueue(key, reason, priority),
             Trigger::All => self.enqueue_all(),
             Trigger::RelatedSynced { first } => {
                 self.unsynced_related -= usize::from(first);
@@ -258,18 +255,16 @@ where
     }
 
     fn enqueue(&mut self, key: ObjectKey, reason: ReconcileReason, priority: Priority) {
-        let now = Instant::now();
         // Until the initial list is complete, every object is part of it.
         let priority = if self.stage == Stage::SyncingPrimary { Priority::Background } else { priority };
-        self.queue.push(Arc::new(key), reason, after(now, self.debounce), priority, now);
+        self.queue.push(key, reason, priority);
     }
 
     /// The triggers have ended: pending requests are still reconciled, but requeues are dropped, so that the output ends.
     fn triggers_ended(&mut self) {
         self.triggers = None;
         self.unsynced_related = 0;
-        self.queue.drop_requeues();
-        self.pending_writes.retain(|reason| !reason.is_internal());
+        self.queue.close();
     }
 
     fn fail(&mut self, error: WriterDropped) -> ControllerError<E, QErr> {
@@ -293,46 +288,58 @@ where
         while self.running.has_room()
             && let Some((key, reason)) = self.queue.start(now)
         {
-            let Some(reason) = self.pending_writes.park(&key, reason) else {
-                self.queue.finish(&key, now);
-                continue;
-            };
-            let object = match self.store.newest(&key) {
-                Ok(Some(object)) => object,
-                missing => {
-                    self.queue.finish(&key, now);
-                    self.queue.forget(&key);
-                    self.observer.gone(&key);
-                    if reason.is_internal() || !self.assigned.includes(&key) {
-                        continue; // deleted since it was requeued, or another replica reports it
-                    }
-                    let object = Box::new(self.object_ref(&key).erase());
-                    return Some(Err(match missing {
-                        Ok(_) => ControllerError::ObjectNotFound(object),
-                        Err(error) => {
-                            ControllerError::RunnerError(Error::Undecodable { object, error: error.error })
-                        }
-                    }));
-                }
-            };
-            if !key.is_of(&*object) {
-                // A child's reference to a cluster-scoped owner has the child's namespace. Without the canonical key, one
-                // object could be reconciled twice at once.
-                self.queue.finish(&key, now);
-                let priority = reason.priority();
-                self.queue.push(Arc::new(ObjectKey::of(&*object)), reason, now, priority, now);
-                continue;
-            }
-            if !self.assigned.includes(&key) {
-                self.queue.finish(&key, now);
-                self.queue.forget(&key);
-                continue; // enqueued again when it is assigned
-            }
-            if let Some(result) = self.start_one(key, object, &reason) {
+            if let Some(result) = self.start_key(key, reason, now) {
                 return Some(result);
             }
         }
         None
+    }
+
+    /// Starts the reconcile of an object that is due. Returns a result if it yields one without a reconcile.
+    fn start_key(
+        &mut self,
+        key: Arc<ObjectKey>,
+        reason: ReconcileReason,
+        now: Instant,
+    ) -> Option<ReconcileResult<K, E, QErr>> {
+        let object = match self.store.newest(&key) {
+            Ok(Some(object)) => object,
+            Ok(None) => return self.not_found(&key, &reason, now, None),
+            Err(error) => return self.not_found(&key, &reason, now, Some(error)),
+        };
+        if !key.is_of(&*object) {
+            // A child's reference to a cluster-scoped owner has the child's namespace. Without the canonical key, one
+            // object could be reconciled twice at once.
+            self.queue.replace_started(&key, ObjectKey::of(&*object), reason, now);
+            return None;
+        }
+        if !self.assigned.includes(&key) {
+            self.queue.drop_started(&key, now); // enqueued again when it is assigned
+            return None;
+        }
+        self.start_one(key, object, &reason)
+    }
+
+    /// The object of a request does not exist, or is undecodable.
+    fn not_found(
+        &mut self,
+        key: &Arc<ObjectKey>,
+        reason: &ReconcileReason,
+        now: Instant,
+        undecodable: Option<Undecodable>,
+    ) -> Option<ReconcileResult<K, E, QErr>> {
+        self.queue.drop_started(key, now);
+        self.observer.gone(key);
+        if reason.is_internal() || !self.assigned.includes(key) {
+            return None; // deleted since it was requeued, or another replica reports it
+        }
+        let object = Box::new(key.to_ref::<K>(self.store.dyntype().clone()).erase());
+        Some(Err(match undecodable {
+            None => ControllerError::ObjectNotFound(object),
+            Some(Undecodable { error, .. }) => {
+                ControllerError::RunnerError(Error::Undecodable { object, error })
+            }
+        }))
     }
 
     /// Starts a reconcile. Returns a result only if `start` panics.
@@ -343,10 +350,10 @@ where
         reason: &ReconcileReason,
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.any_started = true;
-        let attempt = self.queue.failures(&key).saturating_add(1);
-        let span = reconcile_span(&key.display_as::<K>(self.store.dyntype()), reason, attempt);
+        let attempt = self.queue.attempt(&key);
+        let span = log::reconcile_span(key.display_as::<K>(self.store.dyntype()), reason, attempt);
         self.observer.started(&key, reason, attempt, self.queue.last_wait());
-        tracing::debug!(parent: &span, "reconcile started");
+        log::started(&span);
         match span.in_scope(|| guard_call(|| (self.start)(Arc::clone(&object)))) {
             Ok(future) => {
                 self.running.push(RunningReconcile { key, object, span, future });
@@ -387,17 +394,17 @@ where
             }
             Some(ReconcileFailure::Revoked) => {
                 let error = Error::Revoked { object: Box::new(object_ref.erase()) };
-                tracing::warn!(%error, "a reconcile was cancelled");
+                log::cancelled(&error);
                 (ReconcileReason::BulkReconcile, Err(ControllerError::RunnerError(error)))
             }
             Some(ReconcileFailure::Interrupted(interruption)) => {
                 let error = Error::from_interruption(interruption, Box::new(object_ref.erase()));
-                tracing::error!(%error, "a reconcile panicked or timed out");
+                log::interrupted(&error);
                 (ReconcileReason::ErrorPolicyRequestedRetry, Err(ControllerError::RunnerError(error)))
             }
         };
         let outcome = self.observer.finished(key, &action, result.as_ref().err());
-        tracing::Span::current().record("reconcile.outcome", outcome.as_str());
+        log::outcome(outcome);
         self.apply_action(key, object, &action, reason);
         if revoked && self.assigned.includes(key) {
             // It was assigned again before this runner saw that it was not, so that no new assignment enqueues it.
@@ -408,47 +415,18 @@ where
 
     /// Marks the run of `key` as finished, and requeues it as `action` requires.
     fn apply_action(&mut self, key: &Arc<ObjectKey>, object: &K, action: &Action, reason: ReconcileReason) {
-        let delay = match action.next_run() {
-            Requeue::WithBackoff => Some(self.queue.next_delay(key)),
-            Requeue::After(delay) => Some(delay),
-            Requeue::Never => None,
-        };
-        tracing::debug!(requeue_after = ?delay, "reconcile finished");
-        if action.next_run() != Requeue::WithBackoff {
-            self.queue.forget(key);
-        }
-        let now = Instant::now();
-        self.await_write(key, action, object);
-        if let Some(delay) = delay.filter(|_| self.triggers.is_some()) {
-            let due = after(now, delay.max(self.debounce));
-            let priority = reason.priority();
-            self.queue.push(Arc::clone(key), reason, due, priority, now);
-        }
-        self.queue.finish(key, now);
+        let delay = self.queue.next_delay(key, action.next_run());
+        log::finished(delay);
+        self.hold_until_written(key, action, object);
+        self.queue.finish(key, delay, reason);
     }
 
-    /// Parks requests for `key` until the store shows the write of `action`.
-    fn await_write(&mut self, key: &Arc<ObjectKey>, action: &Action, object: &K) {
-        let Some(write) = action.write().filter(|_| self.pending_writes.is_enabled()) else { return };
+    /// Holds the object back until the store shows the write of `action`.
+    fn hold_until_written(&mut self, key: &Arc<ObjectKey>, action: &Action, object: &K) {
+        let Some(write) = action.write().filter(|_| self.queue.waits_for_writes()) else { return };
         match write.awaited_after(object, self.store.dyntype()) {
-            Some(awaited) => self.pending_writes.add(key, self.store.wait_until((**key).clone(), awaited)),
-            None => {
-                tracing::warn!(
-                    "Action::after_write got an object other than the reconciled one; it is ignored"
-                );
-            }
+            Some(awaited) => self.queue.hold(key, self.store.wait_until((**key).clone(), awaited)),
+            None => log::foreign_write(),
         }
-    }
-
-    /// Queues the parked request for `key` after the wait for its write has ended.
-    fn unpark(&mut self, key: Arc<ObjectKey>, parked: Option<ParkedRequest>) {
-        if let Some(ParkedRequest { reason, priority }) = parked {
-            let now = Instant::now();
-            self.queue.push(key, reason, now, priority, now);
-        }
-    }
-
-    fn object_ref(&self, key: &ObjectKey) -> ObjectRef<K> {
-        key.to_ref(self.store.dyntype().clone())
     }
 }

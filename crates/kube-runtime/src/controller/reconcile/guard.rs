@@ -1,8 +1,7 @@
 //! Isolating user code: a panic or a hang must not stop the controller.
 
-use crate::{reflector::ObjectRef, unwind::catch_panic};
+use crate::unwind::catch_panic;
 use futures::{TryFuture, TryFutureExt};
-use kube_core::DynamicObject;
 use pin_project_lite::pin_project;
 use std::{
     future::Future,
@@ -17,20 +16,11 @@ use tokio::{
 
 /// Why user code did not finish.
 #[derive(Debug)]
-pub(super) enum Interruption {
+pub(in crate::controller) enum Interruption {
     /// With the message of the panic.
     Panicked(String),
     /// After this timeout.
     TimedOut(Duration),
-}
-
-/// A user's callback panicked when it was called with this object.
-#[derive(Debug)]
-pub(super) struct CallbackPanic {
-    /// The kind of callback: `mapper`, `index` or `predicate`.
-    pub(super) callback: &'static str,
-    pub(super) object: Box<ObjectRef<DynamicObject>>,
-    pub(super) message: String,
 }
 
 /// The output of `future`, unless it panics, which includes panics while it is dropped, or takes longer than `timeout`.
@@ -42,7 +32,7 @@ pub(super) fn guard<F: Future>(
 }
 
 /// Like [`guard`], for a future that can fail.
-pub(super) fn guard_try<F: TryFuture>(
+pub(in crate::controller) fn guard_try<F: TryFuture>(
     future: F,
     timeout: Option<Duration>,
 ) -> impl Future<Output = Result<Result<F::Ok, F::Error>, Interruption>> {
@@ -50,12 +40,12 @@ pub(super) fn guard_try<F: TryFuture>(
 }
 
 /// Like [`guard`], for a plain call, which cannot time out.
-pub(super) fn guard_call<T>(call: impl FnOnce() -> T) -> Result<T, Interruption> {
+pub(in crate::controller) fn guard_call<T>(call: impl FnOnce() -> T) -> Result<T, Interruption> {
     catch_panic(call).map_err(Interruption::Panicked)
 }
 
 /// The output of `future`, or `None` if `revoked` completes before it. A panic while `future` is dropped is logged.
-pub(super) async fn until_revoked<F: Future>(
+pub(in crate::controller) async fn until_revoked<F: Future>(
     future: F,
     revoked: impl Future<Output = ()>,
 ) -> Option<F::Output> {
@@ -72,7 +62,7 @@ pub(super) async fn until_revoked<F: Future>(
 }
 
 pin_project! {
-    /// `Unpin` if its future is, unlike tokio's `Timeout`: [`applier`](super::applier) requires that.
+    /// `Unpin` if its future is, unlike tokio's `Timeout`: [`applier`](crate::applier) requires that.
     struct Guarded<F> {
         // `None` once it has finished: it is dropped under the guard, because dropping it can panic.
         #[pin]

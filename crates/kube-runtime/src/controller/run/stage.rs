@@ -1,16 +1,16 @@
-//! What the runner does and waits for.
+//! What the runner does, and the events that it waits for.
 
-use super::{
-    observe::ControllerState,
-    pending_writes::ParkedRequest,
-    running::{FinishedReconcile, Polled, RunningReconciles},
+use crate::{
+    controller::{
+        observe::ControllerState,
+        reconcile::{FinishedReconcile, Polled, RunningReconciles},
+    },
+    reflector::store::WriterDropped,
 };
-use crate::reflector::{ObjectKey, store::WriterDropped};
 use futures::Stream;
 use std::{
     future::Future,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
 };
 use tokio::time::Instant;
@@ -50,7 +50,8 @@ pub(super) enum RunnerEvent<T, D> {
     Finished(D),
     /// More reconciles may start.
     Room,
-    WriteVisible(Arc<ObjectKey>, Option<ParkedRequest>),
+    /// An object is not held back any more.
+    Released,
     AssignmentChanged,
     TimerFired,
 }

@@ -1,9 +1,11 @@
-//! From streams of changed objects to reconcile requests.
+//! The public functions that make reconcile requests of streams of changed objects.
 
-use super::request::{ReconcileReason, ReconcileRequest};
-use crate::reflector::ObjectRef;
+use crate::{
+    controller::reconcile::{ReconcileReason, ReconcileRequest},
+    reflector::ObjectRef,
+};
 use futures::{Stream, TryStream, TryStreamExt, stream};
-use kube_core::{DynamicObject, Resource, ResourceExt};
+use kube_core::{Resource, ResourceExt};
 use std::borrow::Borrow;
 
 /// Requests a reconcile of each object of the stream.
@@ -28,7 +30,10 @@ where
     K: Resource,
     K::DynamicType: Clone,
 {
-    stream.map_ok(move |object| self_request(object.borrow(), dyntype.clone()))
+    stream.map_ok(move |object| ReconcileRequest {
+        obj_ref: ObjectRef::from_obj_with(object.borrow(), dyntype.clone()),
+        reason: ReconcileReason::ObjectUpdated,
+    })
 }
 
 /// Requests reconciles of the objects that `mapper` returns for each item of the stream.
@@ -90,45 +95,28 @@ where
     KOwner: Resource,
     KOwner::DynamicType: Clone,
 {
-    trigger_with(stream, move |child| owner_requests(&child, &owner_type, &child_type))
+    trigger_with(stream, move |child| {
+        let related = Box::new(ObjectRef::from_obj_with(&child, child_type.clone()).erase());
+        let request = |obj_ref| {
+            let reason = ReconcileReason::RelatedObjectUpdated { obj_ref: related.clone() };
+            ReconcileRequest { obj_ref, reason }
+        };
+        owners_of(&child, &owner_type).map(request).collect::<Vec<_>>()
+    })
 }
 
-/// The request for a changed object itself.
-pub(super) fn self_request<K: Resource>(object: &K, dyntype: K::DynamicType) -> ReconcileRequest<K> {
-    ReconcileRequest {
-        obj_ref: ObjectRef::from_obj_with(object, dyntype),
-        reason: ReconcileReason::ObjectUpdated,
-    }
-}
-
-/// The requests for the owners of a changed child.
-pub(super) fn owner_requests<KOwner, Child>(
+/// The owners of kind `KOwner` of an object.
+pub(super) fn owners_of<KOwner, Child>(
     child: &Child,
     owner_type: &KOwner::DynamicType,
-    child_type: &Child::DynamicType,
-) -> Vec<ReconcileRequest<KOwner>>
+) -> impl Iterator<Item = ObjectRef<KOwner>>
 where
-    KOwner: Resource,
-    KOwner::DynamicType: Clone,
+    KOwner: Resource<DynamicType: Clone>,
     Child: Resource,
-    Child::DynamicType: Clone,
 {
     let namespace = child.meta().namespace.as_deref();
     let owners = child.owner_references().iter();
-    let owners = owners.filter_map(|owner| ObjectRef::from_owner_ref(namespace, owner, owner_type.clone()));
-    let related = ObjectRef::from_obj_with(child, child_type.clone()).erase();
-    owners.map(|owner| related_request(&related, owner)).collect()
-}
-
-/// The request for `obj_ref` after a change of the object `related`.
-pub(super) fn related_request<K: Resource>(
-    related: &ObjectRef<DynamicObject>,
-    obj_ref: ObjectRef<K>,
-) -> ReconcileRequest<K> {
-    ReconcileRequest {
-        obj_ref,
-        reason: ReconcileReason::RelatedObjectUpdated { obj_ref: Box::new(related.clone()) },
-    }
+    owners.filter_map(move |owner| ObjectRef::from_owner_ref(namespace, owner, owner_type.clone()))
 }
 
 #[cfg(test)]

@@ -42,11 +42,11 @@ impl OwnerMap {
     }
 
     /// Sets the owners of `related`. An object without owners uses no memory.
-    pub(super) fn observe(&mut self, related: ObjectKey, owners: Vec<ObjectKey>) -> StaleOwners {
+    pub(super) fn observe(&mut self, related: ObjectKey, owners: &[ObjectKey]) -> StaleOwners {
         let former = if owners.is_empty() {
             self.related.remove(&related)
         } else {
-            let entry = Entry { owners: owners.as_slice().into(), list_generation: self.list_generation };
+            let entry = Entry { owners: owners.into(), list_generation: self.list_generation };
             self.related.insert(related.clone(), entry)
         };
         let former = former.map(|entry| entry.owners.into_vec()).unwrap_or_default();
@@ -78,40 +78,40 @@ mod tests {
         let mut owners = OwnerMap::default();
         owners.start_list();
         for (child, owner) in [("stays", "a"), ("goes", "b")] {
-            owners.observe(key(child), vec![key(owner)]);
+            owners.observe(key(child), &[key(owner)]);
         }
-        owners.observe(key("moves"), vec![key("c"), key("d")]);
+        owners.observe(key("moves"), &[key("c"), key("d")]);
         assert_eq!(owners.finish_list(), []);
         owners.start_list();
-        assert_eq!(owners.observe(key("stays"), vec![key("a")]).1, []);
-        assert_eq!(owners.observe(key("moves"), vec![key("d"), key("e")]).1, [key("c")]);
+        assert_eq!(owners.observe(key("stays"), &[key("a")]).1, []);
+        assert_eq!(owners.observe(key("moves"), &[key("d"), key("e")]).1, [key("c")]);
         assert_eq!(owners.finish_list(), [(key("goes"), vec![key("b")])]);
     }
 
     #[test]
     fn an_unfinished_list_does_not_hide_deletions() {
         let mut owners = OwnerMap::default();
-        owners.observe(key("stays"), vec![key("a")]);
+        owners.observe(key("stays"), &[key("a")]);
         owners.start_list();
-        owners.observe(key("goes"), vec![key("c")]);
+        owners.observe(key("goes"), &[key("c")]);
         owners.start_list();
-        owners.observe(key("stays"), vec![key("a")]);
+        owners.observe(key("stays"), &[key("a")]);
         assert_eq!(owners.finish_list(), [(key("goes"), vec![key("c")])]);
     }
 
     #[test]
     fn a_change_returns_the_former_owners() {
         let mut owners = OwnerMap::default();
-        assert_eq!(owners.observe(key("child"), vec![key("a")]), (key("child"), vec![]));
-        assert_eq!(owners.observe(key("child"), vec![key("b")]), (key("child"), vec![key("a")]));
-        assert_eq!(owners.observe(key("child"), vec![]), (key("child"), vec![key("b")]));
+        assert_eq!(owners.observe(key("child"), &[key("a")]), (key("child"), vec![]));
+        assert_eq!(owners.observe(key("child"), &[key("b")]), (key("child"), vec![key("a")]));
+        assert_eq!(owners.observe(key("child"), &[]), (key("child"), vec![key("b")]));
         assert!(owners.related.is_empty());
     }
 
     #[test]
     fn an_object_with_unknown_owners_keeps_the_former_ones() {
         let mut owners = OwnerMap::default();
-        owners.observe(key("child"), vec![key("a")]);
+        owners.observe(key("child"), &[key("a")]);
         owners.start_list();
         assert_eq!(owners.observe_unknown(&key("child")), [key("a")]);
         assert_eq!(owners.observe_unknown(&key("never-seen")), []);
@@ -128,13 +128,13 @@ mod tests {
         let mut owners = OwnerMap::default();
         let memory = allocation_counter::measure(|| {
             for at in 0..OBJECTS {
-                owners.observe(key("child", at), vec![key("owner", at)]);
+                owners.observe(key("child", at), &[key("owner", at)]);
             }
         });
         let each = memory.bytes_current / i64::try_from(OBJECTS).unwrap();
         assert!((100..300).contains(&each), "{each} bytes");
         for at in 0..OBJECTS {
-            owners.observe(key("child", at), vec![]);
+            owners.observe(key("child", at), &[]);
         }
         assert!(owners.related.is_empty(), "an object that maps to nothing costs nothing");
     }

@@ -3,13 +3,13 @@
 use super::{
     action::Action,
     guard::{Interruption, guard},
-    resolution::{ReconcileFailure, Resolution},
+    outcome::{Outcome, ReconcileFailure, Resolution},
 };
 use std::{future::Future, sync::Arc, time::Duration};
 
 /// Reconciles objects of kind `K` and handles failures.
 ///
-/// For [`Controller::run_with`](super::Controller::run_with). The implementing type holds what its reconciles need, such as
+/// For [`Controller::run_with`](crate::Controller::run_with). The implementing type holds what its reconciles need, such as
 /// clients, in fields.
 ///
 /// ```
@@ -36,7 +36,7 @@ pub trait Reconcile<K>: Send + Sync + 'static {
 
     /// Brings the actual state closer to the desired state of `object`. It is called repeatedly, so it has to be idempotent.
     ///
-    /// Its future is dropped at its next `await` when the [timeout](super::Config::timeout) is reached or the
+    /// Its future is dropped at its next `await` when the [timeout](crate::Config::timeout) is reached or the
     /// controller's output is dropped.
     fn reconcile(&self, object: Arc<K>) -> impl Future<Output = Result<Action, Self::Error>> + Send;
 
@@ -50,7 +50,7 @@ pub trait Reconcile<K>: Send + Sync + 'static {
 
     /// Decides what to do after any outcome of a reconcile, including panics and timeouts.
     ///
-    /// Called once after each reconcile, also after one cancelled by the [timeout](super::Config::timeout), but not if the
+    /// Called once after each reconcile, also after one cancelled by the [timeout](crate::Config::timeout), but not if the
     /// controller's output is dropped before. The timeout applies to this call as well. If this call panics or times out,
     /// that is the error in the output, and the object is retried as after [`Action::retry`].
     ///
@@ -98,21 +98,8 @@ pub trait Reconcile<K>: Send + Sync + 'static {
     }
 }
 
-/// How a reconcile ended: see [`Reconcile::on_outcome`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome<'a, E> {
-    /// It returned this action.
-    Succeeded(Action),
-    /// It returned this error.
-    Failed(&'a E),
-    /// It panicked with this message, possibly while its future was dropped.
-    Panicked(&'a str),
-    /// It was cancelled after this [timeout](super::Config::timeout).
-    TimedOut(Duration),
-}
-
 /// Runs one reconcile by `reconciler`, and its `on_outcome`. `timeout` applies to each of the two calls.
-pub(super) async fn reconcile_with<K, R: Reconcile<K>>(
+pub(in crate::controller) async fn reconcile_with<K, R: Reconcile<K>>(
     reconciler: Arc<R>,
     object: Arc<K>,
     timeout: Option<Duration>,

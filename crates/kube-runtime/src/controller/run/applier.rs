@@ -1,20 +1,20 @@
-//! Reconciling from a custom queue.
+//! Reconciling from a queue of the program, without watches.
 
-use super::{
-    action::Action,
-    config::Config,
-    guard::guard_try,
-    request::ReconcileRequest,
-    resolution::resolve_with,
-    runner::{ReconcileResult, Runner},
+use super::runner::{ReconcileResult, Runner};
+use crate::{
+    controller::{
+        config::Config,
+        reconcile::{Action, ReconcileRequest, guard_try, resolve_with},
+        source::Trigger,
+    },
+    reflector::store::Store,
 };
-use crate::reflector::store::Store;
 use futures::{FutureExt, Stream, TryFuture, TryStream, TryStreamExt, future};
 use kube_core::Resource;
 use std::{fmt::Debug, hash::Hash, sync::Arc};
 
 /// Calls `reconciler` for the objects requested by `queue`. This is the inner part of a
-/// [`Controller`](super::Controller), which is easier to use.
+/// [`Controller`](crate::Controller), which is easier to use.
 ///
 /// Objects are taken from `store`; no reconcile starts before it is ready. Reconciles run while the returned stream is
 /// polled. After the end of `queue`, pending requests are still reconciled, and then the stream ends.
@@ -66,7 +66,7 @@ where
     let policy_context = Arc::clone(&context);
     Runner::new(
         store,
-        queue.map_ok(|request| request.into().into()),
+        queue.map_ok(|request| Trigger::from(request.into())),
         move |object| guard_try(reconciler(object, Arc::clone(&context)), timeout),
         resolve_with(move |object, error: &ReconcilerFut::Error| {
             error_policy(object, error, Arc::clone(&policy_context))

@@ -1,20 +1,33 @@
-//! What happens next after the outcome of a reconcile.
+//! How a reconcile ended, and what happens next.
 
 use super::{
     action::Action,
     guard::{Interruption, guard_call},
 };
-use std::{fmt::Debug, sync::Arc};
+use std::{fmt::Debug, sync::Arc, time::Duration};
+
+/// How a reconcile ended: see [`Reconcile::on_outcome`](super::Reconcile::on_outcome).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome<'a, E> {
+    /// It returned this action.
+    Succeeded(Action),
+    /// It returned this error.
+    Failed(&'a E),
+    /// It panicked with this message, possibly while its future was dropped.
+    Panicked(&'a str),
+    /// It was cancelled after this [timeout](crate::Config::timeout).
+    TimedOut(Duration),
+}
 
 /// What to do next with an object, and why its reconcile failed.
-pub(super) struct Resolution<E> {
-    pub(super) action: Action,
-    pub(super) failure: Option<ReconcileFailure<E>>,
+pub(in crate::controller) struct Resolution<E> {
+    pub(in crate::controller) action: Action,
+    pub(in crate::controller) failure: Option<ReconcileFailure<E>>,
 }
 
 /// Why a reconcile failed.
 #[derive(Debug)]
-pub(super) enum ReconcileFailure<E> {
+pub(in crate::controller) enum ReconcileFailure<E> {
     /// It returned an error.
     Failed(E),
     /// It, or the error policy, panicked or timed out.
@@ -25,14 +38,17 @@ pub(super) enum ReconcileFailure<E> {
 
 impl<E> Resolution<E> {
     /// The reconcile was cancelled, because the object is not assigned to this replica any more.
-    pub(super) fn revoked() -> Self {
+    pub(in crate::controller) fn revoked() -> Self {
         Self { action: Action::await_change(), failure: Some(ReconcileFailure::Revoked) }
     }
 }
 
 impl<E: Debug> Resolution<E> {
     /// `action` is the decision of the error policy or `on_outcome`, unless that was interrupted.
-    pub(super) fn new(failure: Option<ReconcileFailure<E>>, action: Result<Action, Interruption>) -> Self {
+    pub(in crate::controller) fn new(
+        failure: Option<ReconcileFailure<E>>,
+        action: Result<Action, Interruption>,
+    ) -> Self {
         match action {
             Ok(action) => Self { action, failure },
             Err(interruption) => {
@@ -46,7 +62,7 @@ impl<E: Debug> Resolution<E> {
 }
 
 /// Resolves the outcome of a reconcile by an error policy. Panics and timeouts are retried without calling it.
-pub(super) fn resolve_with<K, E: Debug>(
+pub(in crate::controller) fn resolve_with<K, E: Debug>(
     error_policy: impl Fn(Arc<K>, &E) -> Action,
 ) -> impl Fn(Arc<K>, Result<Result<Action, E>, Interruption>) -> Resolution<E> {
     move |object, outcome| match outcome {

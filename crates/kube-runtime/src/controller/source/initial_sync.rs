@@ -1,15 +1,15 @@
-//! Reporting what a controller waits for at its start.
+//! Reports what a controller waits for at its start: the first lists that are missing.
 //!
 //! A watch that cannot list, because a permission is missing, say, is retried for ever. Its errors are in the output, but a controller
 //! whose output is only counted would do nothing, or miss the changes of related objects, without a hint.
 
-use super::{config::Config, request::Trigger};
+use super::trigger::Trigger;
 use crate::{
+    controller::config::Config,
     delay::after,
     watcher::{self, CollectionEvent, kind_and_scope},
 };
 use futures::{Stream, StreamExt, stream::BoxStream};
-use kube_core::Resource;
 use parking_lot::Mutex;
 use std::{
     future::Future,
@@ -22,7 +22,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// The first lists of a controller's watches. Clones are the same set.
 #[derive(Clone, Default)]
-pub(super) struct InitialSync(Arc<Mutex<Vec<WatchSync>>>);
+pub(in crate::controller) struct InitialSync(Arc<Mutex<Vec<WatchSync>>>);
 
 struct WatchSync {
     /// Such as `pods in namespace default`.
@@ -85,7 +85,7 @@ impl WatchSync {
 }
 
 /// The triggers of a controller, and the reports while its initial sync is not complete.
-pub(super) struct SyncWatchdog<S, Ready> {
+pub(in crate::controller) struct SyncWatchdog<S, Ready> {
     triggers: S,
     sync: InitialSync,
     store_is_ready: Ready,
@@ -98,13 +98,18 @@ pub(super) struct SyncWatchdog<S, Ready> {
 }
 
 impl<S, Ready> SyncWatchdog<S, Ready> {
-    pub(super) fn new(triggers: S, sync: InitialSync, store_is_ready: Ready, config: &Config) -> Self {
+    pub(in crate::controller) fn new(
+        triggers: S,
+        sync: InitialSync,
+        store_is_ready: Ready,
+        config: &Config,
+    ) -> Self {
         let (limit, ends) = config.initial_sync();
         Self { triggers, sync, store_is_ready, limit, ends, started: None, timer: None }
     }
 
     /// Reports when the timer fires. Returns the trigger that ends the controller.
-    fn poll_timer<K: Resource>(&mut self, cx: &mut Context<'_>) -> Poll<Trigger<K>>
+    fn poll_timer(&mut self, cx: &mut Context<'_>) -> Poll<Trigger>
     where
         Ready: Fn() -> bool,
     {
@@ -133,11 +138,10 @@ impl<S, Ready> SyncWatchdog<S, Ready> {
     }
 }
 
-impl<S, Ready, K> Stream for SyncWatchdog<S, Ready>
+impl<S, Ready> Stream for SyncWatchdog<S, Ready>
 where
-    S: Stream<Item = watcher::ErasedResult<Trigger<K>>> + Unpin,
+    S: Stream<Item = watcher::ErasedResult<Trigger>> + Unpin,
     Ready: Fn() -> bool + Unpin,
-    K: Resource,
 {
     type Item = S::Item;
 

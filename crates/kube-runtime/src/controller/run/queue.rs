@@ -1,0 +1,151 @@
+//! The queue of a controller: which objects to reconcile, and when. It debounces, delays retries, and holds objects back until the store
+//! shows the last write to them.
+
+use crate::{
+    controller::{
+        config::Config,
+        reconcile::{ParkedRequest, PendingWrites, ReconcileReason, Requeue},
+    },
+    delay::after,
+    queue::{KeyBackoff, Priority, Queue, QueueNumbers},
+    reflector::{ObjectKey, store::StoreWait},
+};
+use fastrand::Rng;
+use std::{
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// See [`Queue`], [`KeyBackoff`] and [`PendingWrites`].
+pub(super) struct WorkQueue {
+    queue: Queue<Arc<ObjectKey>, ReconcileReason>,
+    backoff: KeyBackoff<Arc<ObjectKey>>,
+    pending_writes: PendingWrites,
+    debounce: Duration,
+    /// Whether no request comes from outside any more. Then nothing is queued again, so that the queue becomes empty.
+    closed: bool,
+}
+
+impl WorkQueue {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            queue: Queue::new(config.concurrency),
+            backoff: KeyBackoff::new(config.retry_backoff, Rng::new()),
+            pending_writes: PendingWrites::new(config.max_write_wait()),
+            debounce: config.debounce,
+            closed: false,
+        }
+    }
+
+    /// Requests a reconcile after the debounce.
+    pub(super) fn push(&mut self, key: ObjectKey, reason: ReconcileReason, priority: Priority) {
+        let now = Instant::now();
+        self.queue.push(Arc::new(key), reason, after(now, self.debounce), priority, now);
+    }
+
+    /// Takes the next object that is due. It is not taken again before [`finish`](Self::finish) or another method that ends its turn.
+    pub(super) fn start(&mut self, now: Instant) -> Option<(Arc<ObjectKey>, ReconcileReason)> {
+        loop {
+            let (key, reason) = self.queue.start(now)?;
+            if let Some(reason) = self.pending_writes.park(&key, reason) {
+                return Some((key, reason));
+            }
+            self.queue.finish(&key, now);
+        }
+    }
+
+    /// The turn of an object that is not to be reconciled ends, and its failures are forgotten.
+    pub(super) fn drop_started(&mut self, key: &Arc<ObjectKey>, now: Instant) {
+        self.queue.finish(key, now);
+        self.backoff.forget(key);
+    }
+
+    /// The turn of an object ends: its request is one for the object with the key `instead`.
+    pub(super) fn replace_started(
+        &mut self,
+        key: &Arc<ObjectKey>,
+        instead: ObjectKey,
+        reason: ReconcileReason,
+        now: Instant,
+    ) {
+        self.queue.finish(key, now);
+        let priority = reason.priority();
+        self.queue.push(Arc::new(instead), reason, now, priority, now);
+    }
+
+    /// The turn of an object ends with its reconcile. It is queued again after `delay`, if there is one.
+    pub(super) fn finish(&mut self, key: &Arc<ObjectKey>, delay: Option<Duration>, reason: ReconcileReason) {
+        let now = Instant::now();
+        if let Some(delay) = delay.filter(|_| !self.closed) {
+            let due = after(now, delay.max(self.debounce));
+            let priority = reason.priority();
+            self.queue.push(Arc::clone(key), reason, due, priority, now);
+        }
+        self.queue.finish(key, now);
+    }
+
+    /// The delay until the next reconcile that was asked for. Counts or forgets the failures of the object.
+    pub(super) fn next_delay(&mut self, key: &Arc<ObjectKey>, requeue: Requeue) -> Option<Duration> {
+        if requeue == Requeue::WithBackoff {
+            return Some(self.backoff.next_delay(Arc::clone(key)));
+        }
+        self.backoff.forget(key);
+        match requeue {
+            Requeue::After(delay) => Some(delay),
+            Requeue::Never | Requeue::WithBackoff => None,
+        }
+    }
+
+    /// 1, and one more for each failure in a row.
+    pub(super) fn attempt(&self, key: &Arc<ObjectKey>) -> u32 {
+        self.backoff.failures(key).saturating_add(1)
+    }
+
+    /// Whether to wait for writes at all.
+    pub(super) fn waits_for_writes(&self) -> bool {
+        self.pending_writes.is_enabled()
+    }
+
+    /// Holds the object back until `wait` ends.
+    pub(super) fn hold(&mut self, key: &Arc<ObjectKey>, wait: StoreWait) {
+        self.pending_writes.add(key, wait);
+    }
+
+    /// Ready when an object is not held back any more. A request for it, if there was one, is queued.
+    pub(super) fn poll_released(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let (key, parked) = ready!(self.pending_writes.poll_visible(cx));
+        if let Some(ParkedRequest { reason, priority }) = parked {
+            let now = Instant::now();
+            self.queue.push(key, reason, now, priority, now);
+        }
+        Poll::Ready(())
+    }
+
+    /// No request comes from outside any more: pending ones are still reconciled, but requeues are dropped.
+    pub(super) fn close(&mut self) {
+        self.closed = true;
+        // A requeue that is due first keeps its reason when a trigger's request joins it: then only the priority shows the trigger.
+        self.queue.retain_waiting(|reason, priority| !reason.is_internal() || priority == Priority::Change);
+        self.pending_writes.retain(|reason| !reason.is_internal());
+    }
+
+    /// Whether nothing waits or runs, and no request is held back.
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && !self.pending_writes.has_parked()
+    }
+
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        self.queue.next_due()
+    }
+
+    pub(super) fn numbers(&self) -> QueueNumbers {
+        self.queue.numbers()
+    }
+
+    /// How long the object that was started last had been due.
+    pub(super) fn last_wait(&self) -> Duration {
+        self.queue.last_wait()
+    }
+}

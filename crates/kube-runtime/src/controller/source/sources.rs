@@ -1,0 +1,113 @@
+//! All sources of a controller, merged into one stream of triggers.
+
+use super::{
+    backoff::SourceBackoff,
+    initial_sync::InitialSync,
+    trigger::{Trigger, TriggerStream},
+};
+use crate::{
+    backoff::Backoff,
+    watcher::{self, CollectionEvent, WatchRegistry, WatchSettings},
+};
+use futures::{
+    Stream,
+    stream::{self, BoxStream, SelectAll},
+};
+use kube_client::Api;
+use kube_core::Resource;
+use std::sync::Arc;
+
+/// The events of a watch that the controller makes.
+pub(super) type EventStream<T> = BoxStream<'static, watcher::ErasedResult<CollectionEvent<T>>>;
+
+/// Opens a source once the settings of all sources are known: when the controller runs.
+pub(super) type OpenSource = Box<dyn FnOnce(&SourceSettings) -> TriggerStream + Send>;
+
+/// The sources of a controller besides that of its own objects.
+pub(in crate::controller) struct Sources {
+    sources: Vec<OpenSource>,
+    /// The number of sources that emit [`Trigger::RelatedSynced`].
+    synced_count: usize,
+    backoff: SourceBackoff,
+    sync: InitialSync,
+}
+
+impl Sources {
+    pub(in crate::controller) fn new() -> Self {
+        let (backoff, sync) = (SourceBackoff::PerSource, InitialSync::default());
+        Self { sources: Vec::new(), synced_count: 0, backoff, sync }
+    }
+
+    /// The first lists of the watches among the sources.
+    pub(in crate::controller) fn initial_sync(&self) -> InitialSync {
+        self.sync.clone()
+    }
+
+    /// Adds a custom stream.
+    pub(in crate::controller) fn add_stream(
+        &mut self,
+        triggers: impl Stream<Item = watcher::ErasedResult<Trigger>> + Send + 'static,
+    ) {
+        self.sources.push(Box::new(|settings| settings.backoff.apply(triggers)));
+    }
+
+    /// Adds watches of related objects, which wait after failures by themselves and emit [`Trigger::RelatedSynced`].
+    pub(super) fn add_watches(&mut self, open: OpenSource) {
+        self.synced_count += 1;
+        self.sources.push(open);
+    }
+
+    /// How many sources emit [`Trigger::RelatedSynced`].
+    pub(in crate::controller) fn synced_count(&self) -> usize {
+        self.synced_count
+    }
+
+    pub(in crate::controller) fn share_backoff(&mut self, backoff: impl Backoff + 'static) {
+        self.backoff = SourceBackoff::shared(backoff);
+    }
+
+    /// Merges all sources with `own`, that of the controller's own objects. A failing source does not delay the others. Their watches are
+    /// registered in `watches`.
+    pub(in crate::controller) fn merge(
+        self,
+        own: OpenSource,
+        watches: Option<Arc<WatchRegistry>>,
+    ) -> SelectAll<TriggerStream> {
+        let Self { sources, backoff, sync, .. } = self;
+        let settings = SourceSettings { backoff, sync, watches };
+        stream::select_all([own].into_iter().chain(sources).map(|open| open(&settings)))
+    }
+}
+
+/// What all sources of a controller share.
+#[derive(Clone)]
+pub(in crate::controller) struct SourceSettings {
+    pub(super) backoff: SourceBackoff,
+    /// The first lists of the watches.
+    sync: InitialSync,
+    /// Where monitors find the watches. `None` if the controller has no monitor.
+    watches: Option<Arc<WatchRegistry>>,
+}
+
+impl SourceSettings {
+    /// The events of a watch of objects of `kind`, made by the controller.
+    pub(super) fn watch<A, T, S>(
+        &self,
+        api: Api<A>,
+        kind: &str,
+        watch: impl FnOnce(Api<A>, WatchSettings) -> S,
+    ) -> EventStream<T>
+    where
+        A: Resource,
+        T: Send + 'static,
+        S: Stream<Item = watcher::ErasedResult<CollectionEvent<T>>> + Send + 'static,
+    {
+        let path = api.resource_url().to_owned();
+        let retry = self.backoff.for_watch();
+        let settings = match &self.watches {
+            Some(registry) => WatchSettings::registered(retry, Arc::clone(registry), kind.to_owned()),
+            None => retry.into(),
+        };
+        self.sync.track(&path, watch(api, settings))
+    }
+}

@@ -1,0 +1,60 @@
+//! What a source emits: triggers. They name objects by their keys, so that queue and runner do not depend on the kind.
+
+use crate::{
+    controller::reconcile::{ReconcileReason, ReconcileRequest},
+    queue::Priority,
+    reflector::{ObjectKey, ObjectRef},
+    watcher,
+};
+use futures::stream::BoxStream;
+use kube_core::{DynamicObject, Resource};
+use std::time::Duration;
+
+/// The triggers of one source, or of all.
+pub(super) type TriggerStream = BoxStream<'static, watcher::ErasedResult<Trigger>>;
+
+/// An item of a source of a controller.
+pub(in crate::controller) enum Trigger {
+    /// Reconcile one object.
+    Object { key: ObjectKey, reason: ReconcileReason, priority: Priority },
+    /// Reconcile all objects.
+    All,
+    /// A list of related objects is complete: reconcile all objects again, if any was reconciled before.
+    ///
+    /// A reconcile may have depended on a related object that was created and deleted before the list, or between two lists.
+    /// No event reports such an object.
+    RelatedSynced {
+        /// Whether this is the first complete list of the source.
+        first: bool,
+    },
+    /// A mapper, an index or a predicate panicked: report the error, reconcile nothing.
+    CallbackPanicked(CallbackPanic),
+    /// The initial sync took too long: report the error and end.
+    SyncTimedOut { waited: Duration, waiting: String },
+}
+
+impl<K: Resource> From<ReconcileRequest<K>> for Trigger {
+    fn from(ReconcileRequest { obj_ref, reason }: ReconcileRequest<K>) -> Self {
+        let priority = reason.priority();
+        Self::Object { key: obj_ref.into(), reason, priority }
+    }
+}
+
+/// A user's callback panicked when it was called with this object.
+#[derive(Debug)]
+pub(in crate::controller) struct CallbackPanic {
+    /// The kind of callback: `mapper`, `index` or `predicate`.
+    pub(in crate::controller) callback: &'static str,
+    pub(in crate::controller) object: Box<ObjectRef<DynamicObject>>,
+    pub(in crate::controller) message: String,
+}
+
+/// The trigger of an object after a change of the object `related`.
+pub(super) fn related_trigger(
+    related: &ObjectRef<DynamicObject>,
+    key: ObjectKey,
+    priority: Priority,
+) -> Trigger {
+    let reason = ReconcileReason::RelatedObjectUpdated { obj_ref: Box::new(related.clone()) };
+    Trigger::Object { key, reason, priority }
+}
