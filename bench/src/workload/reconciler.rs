@@ -3,9 +3,9 @@
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
-use parking_lot::Mutex;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use anyhow::Context;
 use tokio::sync::Notify;
 

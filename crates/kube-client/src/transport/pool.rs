@@ -1,6 +1,5 @@
 //! The connections to one server, and which of them carries a request.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use http::Request;
 use http_body::Body;
 use hyper_util::client::legacy::connect::Connection as _;
 use hyper_util::rt::TokioIo;
+use parking_lot::{Mutex, MutexGuard};
 use tower::{BoxError, ServiceExt};
 
 use super::deadline::ServerConnector;

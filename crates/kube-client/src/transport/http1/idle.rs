@@ -1,12 +1,12 @@
 //! Connections without a request, and requests that wait for one.
 
-use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::FutureExt;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
