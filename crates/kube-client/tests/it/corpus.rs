@@ -110,27 +110,31 @@ const INVALID: &[(&str, &str)] = &[
     ),
     (
         "clusters-as-map",
-        "not a kubeconfig: DIR/clusters-as-map.yaml: expected sequence start at line 3, column 11",
+        "not a kubeconfig: DIR/clusters-as-map.yaml: clusters: expected sequence start at line 3, column 11",
     ),
-    ("name-missing", "not a kubeconfig: DIR/name-missing.yaml: missing field `name` at line 2, column 3"),
+    (
+        "name-missing",
+        "not a kubeconfig: DIR/name-missing.yaml: clusters[0]: missing field `name` at line 2, column 3",
+    ),
     (
         "tabs",
         "not a kubeconfig: DIR/tabs.yaml: tabs disallowed within this context (block indentation) at line 2, column 2",
     ),
     (
         "quoted-yes",
-        "not a kubeconfig: DIR/quoted-yes.yaml: the text \"yes\", expected true or false without quotes as \
-         `insecure-skip-tls-verify` at line 7, column 31",
+        "not a kubeconfig: DIR/quoted-yes.yaml: clusters[0].cluster.insecure-skip-tls-verify: invalid type: string, expected true or false \
+         without quotes at line 7, column 5",
     ),
     (
         "twins",
         "not a kubeconfig: DIR/twins.yaml: `clusters` has the name \"prod\" twice: expected each name once",
     ),
-    ("cut-off", "not a kubeconfig: DIR/cut-off.yaml: unclosed bracket '{' at line 1, column 31"),
+    ("cut-off", "not a kubeconfig: DIR/cut-off.yaml: clusters: unclosed bracket '{' at line 1, column 31"),
     ("html", "not a kubeconfig: DIR/html.yaml: expected mapping start at line 1, column 1"),
     (
         "exec-mode",
-        "not a kubeconfig: DIR/exec-mode.yaml: unknown variant `Sometimes`, expected one of Never, IfAvailable, Always at line 4, column 49",
+        "not a kubeconfig: DIR/exec-mode.yaml: users[0].user.exec.interactiveMode: unknown variant `Sometimes`, expected one of Never, \
+         IfAvailable, Always at line 4, column 66",
     ),
     ("exec-without-command", "the credentials cannot be used: the user's `exec` has no `command`"),
     (
