@@ -28,13 +28,14 @@ use tokio::runtime::Runtime;
 use tower::ServiceExt;
 
 /// What is counted.
-const OPERATIONS: [&str; 8] = [
+const OPERATIONS: [&str; 9] = [
     "get",
     "list-item",
     "watch-event",
     "dispatch",
     "compact-fill",
     "compact-fill-and-get",
+    "compact-relist",
     "server-create",
     "server-watched-create",
 ];
@@ -81,6 +82,7 @@ async fn run(operation: &str, count: usize, Prepared { client, pods }: Prepared)
         "dispatch" => dispatch(pods).await?,
         "compact-fill" => compact_fill(client, count).await.map(drop)?,
         "compact-fill-and-get" => compact_get(client, count).await?,
+        "compact-relist" => compact_relist(client, count).await?,
         "server-create" => server_creates(count, false).await?,
         "server-watched-create" => server_creates(count, true).await?,
         _ => anyhow::bail!("unknown operation {operation:?}: expected one of {}", OPERATIONS.join(", ")),
@@ -136,6 +138,20 @@ async fn compact_get(client: Client, count: usize) -> anyhow::Result<()> {
         let name = format!("checkout-7c9d8f6b54-{index:05}");
         anyhow::ensure!(store.try_get(&ObjectRef::new(&name).within("default"))?.is_some());
     }
+    Ok(())
+}
+
+/// Objects of a list, written to a compact cache, and the same list again after the watch has expired.
+async fn compact_relist(client: Client, count: usize) -> anyhow::Result<()> {
+    let (store, writer) = reflector::compact_store::<Pod>();
+    let config = watcher::Config::default().labels(server::EXPIRES);
+    let mut events = Box::pin(writer.watch(Api::default_namespaced(client), config));
+    let mut lists = 0;
+    while lists < 2 {
+        // The expiry is an error of the stream.
+        lists += usize::from(matches!(events.next().await, Some(Ok(Event::InitDone))));
+    }
+    anyhow::ensure!(store.len() == count);
     Ok(())
 }
 

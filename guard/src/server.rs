@@ -13,6 +13,9 @@ use std::{convert::Infallible, sync::Arc};
 /// How the bodies of lists and watches arrive.
 const CHUNK: usize = 16 << 10;
 
+/// The label selector of watches that expire at once.
+pub(crate) const EXPIRES: &str = "expires=true";
+
 /// A client of a collection of `count` Pods of 7.7 KB.
 pub(crate) fn client(count: usize) -> Client {
     let pods: Vec<String> = (0..count).map(|index| pod(index).to_string()).collect();
@@ -25,12 +28,15 @@ pub(crate) fn client(count: usize) -> Client {
     }}});
     let events = pods.iter().map(|pod| format!("{{\"type\":\"ADDED\",\"object\":{pod}}}\n"));
     let watch: String = events.chain([format!("{bookmark}\n")]).collect();
+    let expired = r#"{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Expired"}}"#;
     let one = pod(0).to_string();
-    let responses = Arc::new([list, watch, one].map(Bytes::from));
+    let responses = Arc::new([list, watch, format!("{expired}\n"), one].map(Bytes::from));
     let server = tower::service_fn(move |request: Request<Body>| {
-        let [list, watch, one] = &*responses;
+        let [list, watch, expired, one] = &*responses;
         let uri = request.uri();
-        let body = match (uri.path().ends_with("/pods"), uri.query().unwrap_or_default().contains("watch=")) {
+        let query = uri.query().unwrap_or_default();
+        let body = match (uri.path().ends_with("/pods"), query.contains("watch=")) {
+            (true, true) if query.contains("expires") => expired,
             (true, true) => watch,
             (true, false) => list,
             (false, _) => one,

@@ -39,13 +39,10 @@ pub use crate::auth::AuthError;
 pub use crate::auth::OAuthError;
 #[cfg(feature = "oidc")]
 pub use crate::auth::oidc_errors;
-pub use crate::body::Body;
-pub use crate::decode::Prune;
 #[doc(hidden)]
 pub use crate::decode::{
     DecodeBy, KnownObjects, ListItems, ListPart, ObjectVersion, ReceivedItems, decode_object,
 };
-pub use crate::received_bytes::ReceivedBytes;
 pub use crate::stack::{ConfigExt, DynBody};
 #[cfg(feature = "openssl-tls")]
 pub use crate::tls::OpensslTlsError;
@@ -53,6 +50,7 @@ pub use crate::tls::OpensslTlsError;
 pub use crate::tls::RustlsTlsError;
 #[cfg(feature = "ws")]
 pub use crate::websocket::{Connection, UpgradeConnectionError};
+pub use crate::{body::Body, decode::Prune, received_bytes::ReceivedBytes};
 
 /// The layers of the default stack, for use in other stacks.
 pub mod middleware {

@@ -1,15 +1,18 @@
 //! From the bytes of a response to objects.
 //!
 //! ```text
-//!              +-- split::lines --+                                     ,--> the Arc of the cache
-//!              |   (a watch)      |                                    / yes
-//!  body -------+                  +--> OrderedMap --> KnownObjects ---+
-//!              |                  |    (batches of    (does a cache    \ no         ,--> object
-//!              +-- split::items --+     texts, in      have this        `--> read -+
-//!              |   (a list)             order, on      version?)            /       `--> explain --> error of
-//!              |                        tasks)                             /                         one object
-//!              +-- json (one value) --------------------------------------'
+//!          +--> split: lines of a watch --+
+//!          |                              +--> OrderedMap --> KnownObjects ---yes--> object
+//!  body ---+--> split: items of a list ---+                        | no                ^
+//!          |                                                       v                   |
+//!          +--> json: one value ------------------------------->  read -------ok-------+
+//!                                                                  | error
+//!                                                                  v
+//!                                                               explain ----------> error of one object
 //! ```
+//!
+//! [`OrderedMap`](ordered_map::OrderedMap) decodes batches of texts in order, on tasks; streams that decode one object after the other do
+//! without it. [`KnownObjects`] asks a cache whether it has this version of the object.
 //!
 //! Texts of objects share the received bytes, and objects are decoded from them in one pass. An object that does not decode is one error,
 //! which names the object and the field; the objects behind it are not affected.

@@ -46,5 +46,4 @@ fn not_utf8(json: &[u8]) -> serde_json::Error {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;
