@@ -1,20 +1,22 @@
-//! The [`Controller`], and its settings apart from the sources: name, cache, monitor, assignment and shutdown.
+//! The [`Controller`]: how sources are added to it, and its other settings.
 
 use super::{
     assignment::Assignments,
     config::Config,
     observe::{Monitor, Observation, Observer},
     shutdown::Shutdown,
-    source::{OwnSource, Sources},
+    source::{Apis, Mapped, OwnPredicate, OwnSource, RelatedSource, Sources, mapped_by, owners_in},
 };
 use crate::{
     backoff::Backoff,
     metrics,
-    reflector::{Index, store::Store},
+    reflector::{Index, ObjectRef, store::Store},
+    watcher,
 };
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
 use std::{
+    borrow::Borrow,
     fmt::Debug,
     future::Future,
     hash::Hash,
@@ -99,6 +101,60 @@ where
             assignments: None,
             observation: OnceLock::new(),
         }
+    }
+
+    /// Watches that the controller makes of its own objects.
+    pub(super) fn watching(
+        apis: impl Into<Apis<K>>,
+        config: watcher::Config,
+        dyntype: K::DynamicType,
+    ) -> Self {
+        #[cfg(feature = "compact-cache")]
+        if config.compact_cache {
+            return Self::of(OwnSource::compact(apis.into(), config, dyntype));
+        }
+        Self::of(OwnSource::watches(apis.into(), config, dyntype))
+    }
+
+    /// A change of an object reconciles its owners.
+    pub(super) fn owning<T, O>(self, source: RelatedSource<T, O>) -> Self
+    where
+        T: Borrow<O> + 'static,
+        O: Resource<DynamicType: Clone> + 'static,
+    {
+        let owner_type = self.own.dyntype.clone();
+        self.related(source, owners_in::<K, T, O>(owner_type))
+    }
+
+    /// A change of an object reconciles what `mapper` returns for it.
+    pub(super) fn depending<T, O, I>(
+        self,
+        source: RelatedSource<T, O>,
+        mapper: impl Fn(T) -> I + Send + 'static,
+    ) -> Self
+    where
+        T: Borrow<O> + 'static,
+        O: Resource<DynamicType: Clone> + 'static,
+        I: IntoIterator<Item = ObjectRef<K>> + 'static,
+    {
+        self.related(source, mapped_by(mapper))
+    }
+
+    fn related<T, O>(
+        mut self,
+        source: RelatedSource<T, O>,
+        mapper: impl Fn(T) -> Mapped + Send + 'static,
+    ) -> Self
+    where
+        T: Borrow<O> + 'static,
+        O: Resource<DynamicType: Clone> + 'static,
+    {
+        source.add_to(&mut self.sources, mapper);
+        self
+    }
+
+    pub(super) fn filtered(self, predicate: OwnPredicate<K>) -> Self {
+        Self { own: self.own.filtered(predicate), ..self }
     }
 
     /// Sets debounce, concurrency, retries and timeouts.

@@ -29,7 +29,7 @@
 //!                                                      └─────── action ◄──────┘
 //! ```
 
-// `builder`, `source_methods`, `config`: the `Controller`. `source`: from watches to triggers. `run`: queue and runner.
+// `builder`, `config`: the `Controller`. `source_methods`, `source_additions`: its methods that name sources. `source`: from watches to triggers. `run`: queue and runner.
 // `reconcile`: one reconcile. `assignment`: what this replica reconciles. `observe`: what the controller shows of itself.
 // `error`, `runner_error`: the errors of the output. `shutdown`: when it ends.
 
@@ -43,6 +43,7 @@ mod run;
 mod runner_error;
 mod shutdown;
 mod source;
+mod source_additions;
 mod source_methods;
 
 pub use assignment::{Assigner, Assignment, Assignments};

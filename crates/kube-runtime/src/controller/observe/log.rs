@@ -6,11 +6,7 @@ use std::{fmt, time::Duration};
 use tracing::Span;
 
 /// The span of a reconcile. [`outcome`] adds its outcome at its end.
-pub(in crate::controller) fn reconcile_span(
-    object: impl fmt::Display,
-    reason: &ReconcileReason,
-    attempt: u32,
-) -> Span {
+pub(crate) fn reconcile_span(object: impl fmt::Display, reason: &ReconcileReason, attempt: u32) -> Span {
     tracing::info_span!(
         "reconciling object",
         "object.ref" = %object,
@@ -20,28 +16,28 @@ pub(in crate::controller) fn reconcile_span(
     )
 }
 
-pub(in crate::controller) fn started(span: &Span) {
+pub(crate) fn started(span: &Span) {
     tracing::debug!(parent: span, "reconcile started");
 }
 
 /// Adds the outcome of the reconcile to its span, which is the current one.
-pub(in crate::controller) fn outcome(outcome: ReconcileOutcome) {
+pub(crate) fn outcome(outcome: ReconcileOutcome) {
     Span::current().record("reconcile.outcome", outcome.as_str());
 }
 
-pub(in crate::controller) fn finished(requeue_after: Option<Duration>) {
+pub(crate) fn finished(requeue_after: Option<Duration>) {
     tracing::debug!(?requeue_after, "reconcile finished");
 }
 
-pub(in crate::controller) fn cancelled(error: &RunnerError) {
+pub(crate) fn cancelled(error: &RunnerError) {
     tracing::warn!(%error, "a reconcile was cancelled");
 }
 
-pub(in crate::controller) fn interrupted(error: &RunnerError) {
+pub(crate) fn interrupted(error: &RunnerError) {
     tracing::error!(%error, "a reconcile panicked or timed out");
 }
 
 /// The action of a reconcile names a write to another object.
-pub(in crate::controller) fn foreign_write() {
+pub(crate) fn foreign_write() {
     tracing::warn!("Action::after_write got an object other than the reconciled one; it is ignored");
 }

@@ -61,7 +61,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    pub(in crate::controller) fn new(observation: Arc<Observation>) -> Self {
+    pub(crate) fn new(observation: Arc<Observation>) -> Self {
         Self { observation }
     }
 

@@ -24,7 +24,7 @@ use tokio::time::Instant;
 ///
 /// Each call costs one lock that is held for a few assignments, and nothing if the controller is not observed.
 #[derive(Default)]
-pub(in crate::controller) struct Observer(Option<Active>);
+pub(crate) struct Observer(Option<Active>);
 
 struct Active {
     observed: Arc<Observed>,
@@ -33,18 +33,14 @@ struct Active {
 }
 
 /// A running controller.
-pub(in crate::controller) struct Observed {
+pub(crate) struct Observed {
     observation: Arc<Observation>,
     metrics: ControllerMetrics,
 }
 
 impl Observer {
     /// Observes a controller of this name that starts to run.
-    pub(in crate::controller) fn start(
-        observation: Arc<Observation>,
-        name: &str,
-        max_concurrent: u16,
-    ) -> Self {
+    pub(crate) fn start(observation: Arc<Observation>, name: &str, max_concurrent: u16) -> Self {
         let name = UniqueName::reserve(name);
         let mut facts = observation.facts.lock();
         facts.name = Arc::clone(name.get());
@@ -58,21 +54,17 @@ impl Observer {
     }
 
     /// Where the watches of the controller are registered.
-    pub(in crate::controller) fn watches(&self) -> Option<Arc<WatchRegistry>> {
+    pub(crate) fn watches(&self) -> Option<Arc<WatchRegistry>> {
         self.0.as_ref().map(|active| Arc::clone(&active.observed.observation.watches))
     }
 
     /// What has gauges that change with time alone.
-    pub(in crate::controller) fn observed(&self) -> Option<Arc<Observed>> {
+    pub(crate) fn observed(&self) -> Option<Arc<Observed>> {
         self.0.as_ref().map(|active| Arc::clone(&active.observed))
     }
 
     /// The runner waits for an event: every key that may start has started.
-    pub(in crate::controller) fn waiting(
-        &self,
-        state: ControllerState,
-        numbers: impl FnOnce() -> QueueNumbers,
-    ) {
+    pub(crate) fn waiting(&self, state: ControllerState, numbers: impl FnOnce() -> QueueNumbers) {
         let Some(Active { observed, .. }) = &self.0 else { return };
         let numbers = numbers();
         let mut facts = observed.observation.facts.lock();
@@ -84,7 +76,7 @@ impl Observer {
     }
 
     /// A reconcile starts, after its object was due for `waited`.
-    pub(in crate::controller) fn started(
+    pub(crate) fn started(
         &self,
         key: &Arc<ObjectKey>,
         reason: &ReconcileReason,
@@ -98,7 +90,7 @@ impl Observer {
     }
 
     /// A reconcile has ended. Returns how.
-    pub(in crate::controller) fn finished<E: StdError + 'static, Q: StdError + 'static>(
+    pub(crate) fn finished<E: StdError + 'static, Q: StdError + 'static>(
         &self,
         key: &Arc<ObjectKey>,
         action: &Action,
@@ -133,7 +125,7 @@ impl Observer {
     }
 
     /// An object that was to be reconciled does not exist.
-    pub(in crate::controller) fn gone(&self, key: &ObjectKey) {
+    pub(crate) fn gone(&self, key: &ObjectKey) {
         if let Some(Active { observed, .. }) = &self.0 {
             observed.observation.facts.lock().failures.forget(key);
         }

@@ -16,7 +16,7 @@ const MAX_MESSAGE: usize = 2048;
 
 /// How a reconcile ended. The first four are the values of the label `result` of controller-runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::controller) enum ReconcileOutcome {
+pub(crate) enum ReconcileOutcome {
     Success,
     /// Without an error, and to be repeated with backoff.
     Requeue,

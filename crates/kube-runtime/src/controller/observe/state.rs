@@ -15,7 +15,7 @@ use std::{fmt, hash::Hash, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// What is known about a controller.
-pub(in crate::controller) struct Observation {
+pub(crate) struct Observation {
     pub(super) kind: String,
     pub(super) watches: Arc<WatchRegistry>,
     pub(super) facts: Mutex<Facts>,
@@ -65,7 +65,7 @@ where
 }
 
 impl Observation {
-    pub(in crate::controller) fn new<K>(name: &str, store: Store<K>) -> Self
+    pub(crate) fn new<K>(name: &str, store: Store<K>) -> Self
     where
         K: Resource<DynamicType: Eq + Hash + Clone> + Clone + Send + Sync + 'static,
     {

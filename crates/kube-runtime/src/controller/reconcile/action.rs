@@ -27,7 +27,7 @@ pub struct Action {
 
 /// When an action requeues the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::controller) enum Requeue {
+pub(crate) enum Requeue {
     Never,
     After(Duration),
     WithBackoff,
@@ -99,11 +99,11 @@ impl Action {
         Self { requeue, write: None }
     }
 
-    pub(in crate::controller) const fn next_run(&self) -> Requeue {
+    pub(crate) const fn next_run(&self) -> Requeue {
         self.requeue
     }
 
-    pub(in crate::controller) fn write(&self) -> Option<&WriteVersion> {
+    pub(crate) fn write(&self) -> Option<&WriteVersion> {
         self.write.as_deref()
     }
 }

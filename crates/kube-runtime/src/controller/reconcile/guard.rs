@@ -16,7 +16,7 @@ use tokio::{
 
 /// Why user code did not finish.
 #[derive(Debug)]
-pub(in crate::controller) enum Interruption {
+pub(crate) enum Interruption {
     /// With the message of the panic.
     Panicked(String),
     /// After this timeout.
@@ -32,7 +32,7 @@ pub(super) fn guard<F: Future>(
 }
 
 /// Like [`guard`], for a future that can fail.
-pub(in crate::controller) fn guard_try<F: TryFuture>(
+pub(crate) fn guard_try<F: TryFuture>(
     future: F,
     timeout: Option<Duration>,
 ) -> impl Future<Output = Result<Result<F::Ok, F::Error>, Interruption>> {
@@ -40,12 +40,12 @@ pub(in crate::controller) fn guard_try<F: TryFuture>(
 }
 
 /// Like [`guard`], for a plain call, which cannot time out.
-pub(in crate::controller) fn guard_call<T>(call: impl FnOnce() -> T) -> Result<T, Interruption> {
+pub(crate) fn guard_call<T>(call: impl FnOnce() -> T) -> Result<T, Interruption> {
     catch_panic(call).map_err(Interruption::Panicked)
 }
 
 /// The output of `future`, or `None` if `revoked` completes before it. A panic while `future` is dropped is logged.
-pub(in crate::controller) async fn until_revoked<F: Future>(
+pub(crate) async fn until_revoked<F: Future>(
     future: F,
     revoked: impl Future<Output = ()>,
 ) -> Option<F::Output> {

@@ -20,14 +20,14 @@ pub enum Outcome<'a, E> {
 }
 
 /// What to do next with an object, and why its reconcile failed.
-pub(in crate::controller) struct Resolution<E> {
-    pub(in crate::controller) action: Action,
-    pub(in crate::controller) failure: Option<ReconcileFailure<E>>,
+pub(crate) struct Resolution<E> {
+    pub(crate) action: Action,
+    pub(crate) failure: Option<ReconcileFailure<E>>,
 }
 
 /// Why a reconcile failed.
 #[derive(Debug)]
-pub(in crate::controller) enum ReconcileFailure<E> {
+pub(crate) enum ReconcileFailure<E> {
     /// It returned an error.
     Failed(E),
     /// It, or the error policy, panicked or timed out.
@@ -38,17 +38,14 @@ pub(in crate::controller) enum ReconcileFailure<E> {
 
 impl<E> Resolution<E> {
     /// The reconcile was cancelled, because the object is not assigned to this replica any more.
-    pub(in crate::controller) fn revoked() -> Self {
+    pub(crate) fn revoked() -> Self {
         Self { action: Action::await_change(), failure: Some(ReconcileFailure::Revoked) }
     }
 }
 
 impl<E: Debug> Resolution<E> {
     /// `action` is the decision of the error policy or `on_outcome`, unless that was interrupted.
-    pub(in crate::controller) fn new(
-        failure: Option<ReconcileFailure<E>>,
-        action: Result<Action, Interruption>,
-    ) -> Self {
+    pub(crate) fn new(failure: Option<ReconcileFailure<E>>, action: Result<Action, Interruption>) -> Self {
         match action {
             Ok(action) => Self { action, failure },
             Err(interruption) => {
@@ -62,7 +59,7 @@ impl<E: Debug> Resolution<E> {
 }
 
 /// Resolves the outcome of a reconcile by an error policy. Panics and timeouts are retried without calling it.
-pub(in crate::controller) fn resolve_with<K, E: Debug>(
+pub(crate) fn resolve_with<K, E: Debug>(
     error_policy: impl Fn(Arc<K>, &E) -> Action,
 ) -> impl Fn(Arc<K>, Result<Result<Action, E>, Interruption>) -> Resolution<E> {
     move |object, outcome| match outcome {

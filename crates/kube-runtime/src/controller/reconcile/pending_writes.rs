@@ -22,7 +22,7 @@ use tracing::Span;
 
 /// The state of an object as returned by a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::controller) struct WriteVersion {
+pub(crate) struct WriteVersion {
     /// `None` if neither the type nor the object has it.
     kind: Option<GroupKind>,
     namespace: Option<String>,
@@ -55,7 +55,7 @@ impl GroupKind {
 
 impl WriteVersion {
     /// `None` for an object without a resourceVersion, which no server returned.
-    pub(in crate::controller) fn of<K: Resource>(object: &K) -> Option<Self> {
+    pub(crate) fn of<K: Resource>(object: &K) -> Option<Self> {
         let resource_version = object.meta().resource_version.clone()?;
         if is_deleted(object.meta()) {
             return Some(Self::deleted(object)); // older servers return the previous resourceVersion
@@ -64,7 +64,7 @@ impl WriteVersion {
     }
 
     /// The deletion of `object`.
-    pub(in crate::controller) fn deleted<K: Resource>(object: &K) -> Self {
+    pub(crate) fn deleted<K: Resource>(object: &K) -> Self {
         let meta = object.meta();
         Self {
             kind: GroupKind::of(object),
@@ -77,11 +77,7 @@ impl WriteVersion {
 
     /// What the store has to show before `object` is reconciled again. `None` if the write was to an object that is neither
     /// `object` nor recreated in its place.
-    pub(in crate::controller) fn awaited_after<K: Resource>(
-        &self,
-        object: &K,
-        dyntype: &K::DynamicType,
-    ) -> Option<Awaited> {
+    pub(crate) fn awaited_after<K: Resource>(&self, object: &K, dyntype: &K::DynamicType) -> Option<Awaited> {
         let meta = object.meta();
         let same_uid = self.uid.is_some() && self.uid == meta.uid;
         let same_object = match &self.kind {
@@ -111,7 +107,7 @@ fn is_deleted(meta: &ObjectMeta) -> bool {
 /// The objects whose last write the store does not show yet, with the requests for them that arrive meanwhile.
 ///
 /// The store wakes the waits; there is no polling. An object without a pending write uses no memory.
-pub(in crate::controller) struct PendingWrites {
+pub(crate) struct PendingWrites {
     parked: HashMap<Arc<ObjectKey>, Option<ParkedRequest>>,
     waits: FuturesUnordered<BoxFuture<'static, Arc<ObjectKey>>>,
     max_wait: Duration,
@@ -119,24 +115,24 @@ pub(in crate::controller) struct PendingWrites {
 
 /// The merged requests for an object with a pending write.
 #[derive(Debug)]
-pub(in crate::controller) struct ParkedRequest {
-    pub(in crate::controller) reason: ReconcileReason,
-    pub(in crate::controller) priority: Priority,
+pub(crate) struct ParkedRequest {
+    pub(crate) reason: ReconcileReason,
+    pub(crate) priority: Priority,
 }
 
 impl PendingWrites {
     /// Each wait ends after at most `max_wait`.
-    pub(in crate::controller) fn new(max_wait: Duration) -> Self {
+    pub(crate) fn new(max_wait: Duration) -> Self {
         Self { parked: HashMap::new(), waits: FuturesUnordered::new(), max_wait }
     }
 
     /// Whether to wait for writes at all.
-    pub(in crate::controller) fn is_enabled(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         !self.max_wait.is_zero()
     }
 
     /// Parks the requests for `key` until `wait` ends.
-    pub(in crate::controller) fn add(&mut self, key: &Arc<ObjectKey>, wait: StoreWait) {
+    pub(crate) fn add(&mut self, key: &Arc<ObjectKey>, wait: StoreWait) {
         if wait.is_over() {
             return;
         }
@@ -152,11 +148,7 @@ impl PendingWrites {
     }
 
     /// Parks a request if a write to its object is pending. Otherwise returns it.
-    pub(in crate::controller) fn park(
-        &mut self,
-        key: &ObjectKey,
-        reason: ReconcileReason,
-    ) -> Option<ReconcileReason> {
+    pub(crate) fn park(&mut self, key: &ObjectKey, reason: ReconcileReason) -> Option<ReconcileReason> {
         let Some(parked) = self.parked.get_mut(key) else { return Some(reason) };
         let priority = reason.priority();
         match parked {
@@ -172,18 +164,18 @@ impl PendingWrites {
     }
 
     /// Drops the parked requests for which `keep` does not hold. O(n).
-    pub(in crate::controller) fn retain(&mut self, keep: impl Fn(&ReconcileReason) -> bool) {
+    pub(crate) fn retain(&mut self, keep: impl Fn(&ReconcileReason) -> bool) {
         for parked in self.parked.values_mut() {
             *parked = parked.take().filter(|parked| keep(&parked.reason));
         }
     }
 
-    pub(in crate::controller) fn has_parked(&self) -> bool {
+    pub(crate) fn has_parked(&self) -> bool {
         self.parked.values().any(Option::is_some)
     }
 
     /// The next object whose wait has ended, because the store shows the write or the time is over, and its parked request.
-    pub(in crate::controller) fn poll_visible(
+    pub(crate) fn poll_visible(
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<(Arc<ObjectKey>, Option<ParkedRequest>)> {

@@ -99,7 +99,7 @@ pub trait Reconcile<K>: Send + Sync + 'static {
 }
 
 /// Runs one reconcile by `reconciler`, and its `on_outcome`. `timeout` applies to each of the two calls.
-pub(in crate::controller) async fn reconcile_with<K, R: Reconcile<K>>(
+pub(crate) async fn reconcile_with<K, R: Reconcile<K>>(
     reconciler: Arc<R>,
     object: Arc<K>,
     timeout: Option<Duration>,

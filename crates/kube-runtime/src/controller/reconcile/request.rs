@@ -45,12 +45,12 @@ pub enum ReconcileReason {
 
 impl ReconcileReason {
     /// Whether the request comes from the controller itself. Such a request is dropped silently if the object is deleted.
-    pub(in crate::controller) fn is_internal(&self) -> bool {
+    pub(crate) fn is_internal(&self) -> bool {
         matches!(self, Self::ReconcilerRequestedRetry | Self::ErrorPolicyRequestedRetry | Self::BulkReconcile)
     }
 
     /// Internal requests have the priority of the background.
-    pub(in crate::controller) fn priority(&self) -> Priority {
+    pub(crate) fn priority(&self) -> Priority {
         if self.is_internal() { Priority::Background } else { Priority::Change }
     }
 }

@@ -17,14 +17,14 @@ use tracing::Span;
 const MAX_UNPOLLED: usize = 64;
 
 /// The running reconciles.
-pub(in crate::controller) struct RunningReconciles<K, F> {
+pub(crate) struct RunningReconciles<K, F> {
     futures: FuturesUnordered<RunningReconcile<K, F>>,
     /// An upper bound of those that were never polled.
     unpolled: usize,
 }
 
 /// A poll of the running reconciles.
-pub(in crate::controller) enum Polled<D> {
+pub(crate) enum Polled<D> {
     Finished(D),
     /// None has finished. There is room for others, which there was not before.
     Room,
@@ -33,32 +33,29 @@ pub(in crate::controller) enum Polled<D> {
 }
 
 impl<K, F: Future + Unpin> RunningReconciles<K, F> {
-    pub(in crate::controller) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { futures: FuturesUnordered::new(), unpolled: 0 }
     }
 
-    pub(in crate::controller) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.futures.is_empty()
     }
 
-    pub(in crate::controller) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
         self.futures.iter().map(|reconcile| &*reconcile.key)
     }
 
     /// Whether another reconcile may start before these are polled.
-    pub(in crate::controller) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.unpolled < MAX_UNPOLLED
     }
 
-    pub(in crate::controller) fn push(&mut self, reconcile: RunningReconcile<K, F>) {
+    pub(crate) fn push(&mut self, reconcile: RunningReconcile<K, F>) {
         self.futures.push(reconcile);
         self.unpolled += 1;
     }
 
-    pub(in crate::controller) fn poll(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Polled<FinishedReconcile<K, F::Output>> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Polled<FinishedReconcile<K, F::Output>> {
         if let Poll::Ready(Some(finished)) = self.futures.poll_next_unpin(cx) {
             self.unpolled = self.unpolled.saturating_sub(1);
             return Polled::Finished(finished);
@@ -70,15 +67,15 @@ impl<K, F: Future + Unpin> RunningReconciles<K, F> {
 }
 
 /// A running reconcile, as a future.
-pub(in crate::controller) struct RunningReconcile<K, F> {
-    pub(in crate::controller) key: Arc<ObjectKey>,
-    pub(in crate::controller) object: Arc<K>,
-    pub(in crate::controller) span: Span,
-    pub(in crate::controller) future: F,
+pub(crate) struct RunningReconcile<K, F> {
+    pub(crate) key: Arc<ObjectKey>,
+    pub(crate) object: Arc<K>,
+    pub(crate) span: Span,
+    pub(crate) future: F,
 }
 
 /// A finished reconcile, with its output.
-pub(in crate::controller) type FinishedReconcile<K, T> = (Arc<ObjectKey>, Arc<K>, Span, T);
+pub(crate) type FinishedReconcile<K, T> = (Arc<ObjectKey>, Arc<K>, Span, T);
 
 impl<K, F: Future + Unpin> Future for RunningReconcile<K, F> {
     type Output = FinishedReconcile<K, F::Output>;

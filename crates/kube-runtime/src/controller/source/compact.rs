@@ -16,11 +16,7 @@ where
     K: Clone + Resource<DynamicType: Eq + Hash + Clone> + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     /// Like [`watches`](Self::watches), with a compact store.
-    pub(in crate::controller) fn compact(
-        apis: Apis<K>,
-        config: watcher::Config,
-        dyntype: K::DynamicType,
-    ) -> Self {
+    pub(crate) fn compact(apis: Apis<K>, config: watcher::Config, dyntype: K::DynamicType) -> Self {
         let writer = CompactWriter::new(dyntype.clone());
         let (store, kept) = (writer.as_reader(), writer.kept_objects());
         let prune = match &apis {
@@ -43,11 +39,7 @@ where
     O: Clone + Resource<DynamicType: Eq + Hash + Clone> + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     /// A watch of objects, which `writer` puts into its store before they trigger. No object is decoded to find its owners.
-    pub(in crate::controller) fn compact(
-        api: Api<O>,
-        config: watcher::Config,
-        writer: CompactWriter<O>,
-    ) -> Self {
+    pub(crate) fn compact(api: Api<O>, config: watcher::Config, writer: CompactWriter<O>) -> Self {
         let writer = writer.with_index(&Index::owners());
         let dyntype = writer.as_reader().dyntype().clone();
         let open = move |settings: &SourceSettings, kind: &str| {

@@ -18,7 +18,7 @@ use std::{borrow::Cow, hash::Hash, marker::PhantomData, sync::Arc};
 pub(super) struct OwnFilter<K>(Option<(OwnPredicate<K>, SeenStates)>);
 
 /// The predicate of a controller's own objects.
-pub(in crate::controller) enum OwnPredicate<K> {
+pub(crate) enum OwnPredicate<K> {
     Object(BoxPredicate<K>),
     Metadata(BoxPredicate<PartialObjectMeta<K>>),
 }

@@ -22,7 +22,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 /// The first lists of a controller's watches. Clones are the same set.
 #[derive(Clone, Default)]
-pub(in crate::controller) struct InitialSync(Arc<Mutex<Vec<WatchSync>>>);
+pub(crate) struct InitialSync(Arc<Mutex<Vec<WatchSync>>>);
 
 struct WatchSync {
     /// Such as `pods in namespace default`.
@@ -85,7 +85,7 @@ impl WatchSync {
 }
 
 /// The triggers of a controller, and the reports while its initial sync is not complete.
-pub(in crate::controller) struct SyncWatchdog<S, Ready> {
+pub(crate) struct SyncWatchdog<S, Ready> {
     triggers: S,
     sync: InitialSync,
     store_is_ready: Ready,
@@ -98,12 +98,7 @@ pub(in crate::controller) struct SyncWatchdog<S, Ready> {
 }
 
 impl<S, Ready> SyncWatchdog<S, Ready> {
-    pub(in crate::controller) fn new(
-        triggers: S,
-        sync: InitialSync,
-        store_is_ready: Ready,
-        config: &Config,
-    ) -> Self {
+    pub(crate) fn new(triggers: S, sync: InitialSync, store_is_ready: Ready, config: &Config) -> Self {
         let (limit, ends) = config.initial_sync();
         Self { triggers, sync, store_is_ready, limit, ends, started: None, timer: None }
     }

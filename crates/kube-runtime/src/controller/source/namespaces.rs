@@ -4,7 +4,7 @@ use kube_client::Api;
 use std::collections::BTreeMap;
 
 /// The collections that a source watches.
-pub(in crate::controller) enum Apis<A> {
+pub(crate) enum Apis<A> {
     /// Of the whole cluster, or of one namespace.
     One(Api<A>),
     /// One per namespace.
@@ -13,7 +13,7 @@ pub(in crate::controller) enum Apis<A> {
 
 impl<A> Apis<A> {
     /// One collection per namespace. A namespace that is named twice is watched once.
-    pub(in crate::controller) fn in_namespaces(
+    pub(crate) fn in_namespaces(
         namespaces: impl IntoIterator<Item: Into<String>>,
         api: impl Fn(&str) -> Api<A>,
     ) -> Self {

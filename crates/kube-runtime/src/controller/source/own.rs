@@ -20,11 +20,11 @@ use serde::de::DeserializeOwned;
 use std::{borrow::Borrow, fmt::Debug, future::ready, hash::Hash, sync::Arc};
 
 /// Where a controller's own objects come from, which of their changes matter, and the store that has them.
-pub(in crate::controller) struct OwnSource<K: Resource<DynamicType: Eq + Hash> + 'static> {
+pub(crate) struct OwnSource<K: Resource<DynamicType: Eq + Hash> + 'static> {
     open: OpenOwn<K>,
     filter: OwnFilter<K>,
-    pub(in crate::controller) store: Store<K>,
-    pub(in crate::controller) dyntype: K::DynamicType,
+    pub(crate) store: Store<K>,
+    pub(crate) dyntype: K::DynamicType,
 }
 
 /// Opens the source once settings and filter are known.
@@ -36,11 +36,7 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     /// Watches that fill a new store: of one collection, or of one per namespace.
-    pub(in crate::controller) fn watches(
-        apis: Apis<K>,
-        config: watcher::Config,
-        dyntype: K::DynamicType,
-    ) -> Self {
+    pub(crate) fn watches(apis: Apis<K>, config: watcher::Config, dyntype: K::DynamicType) -> Self {
         let writer = Writer::new(dyntype.clone());
         let (store, known) = (writer.as_reader(), writer.known_objects());
         let watch = move |api, settings| {
@@ -75,7 +71,7 @@ where
     }
 
     /// A stream of the program. Its store is filled elsewhere.
-    pub(in crate::controller) fn stream<T: Borrow<K> + Send + 'static>(
+    pub(crate) fn stream<T: Borrow<K> + Send + 'static>(
         objects: impl Stream<Item = watcher::Result<T>> + Send + 'static,
         store: Store<K>,
         dyntype: K::DynamicType,
@@ -90,7 +86,7 @@ where
     }
 
     /// A subscription to a shared store, which is filled elsewhere. Objects that are not in the store any more are dropped.
-    pub(in crate::controller) fn shared(
+    pub(crate) fn shared(
         objects: impl Stream<Item = Arc<K>> + Send + 'static,
         store: Store<K>,
         dyntype: K::DynamicType,
@@ -104,12 +100,12 @@ where
     }
 
     /// Sets the predicate of the changes that matter.
-    pub(in crate::controller) fn filtered(self, predicate: OwnPredicate<K>) -> Self {
+    pub(crate) fn filtered(self, predicate: OwnPredicate<K>) -> Self {
         Self { filter: OwnFilter::new(predicate), ..self }
     }
 
     /// The source without the store, which the runner reads.
-    pub(in crate::controller) fn into_parts(self) -> (OpenSource, Store<K>) {
+    pub(crate) fn into_parts(self) -> (OpenSource, Store<K>) {
         let Self { open, filter, store, .. } = self;
         (Box::new(move |settings| open(settings, filter)), store)
     }

@@ -22,7 +22,7 @@ use std::{borrow::Borrow, fmt::Debug, hash::Hash, sync::Arc};
 /// Where objects of the kind `O` come from, which of their changes matter, and the store that keeps them.
 ///
 /// `T` is how the source hands one to the mapper: as the object, an `Arc` of it, or its metadata.
-pub(in crate::controller) struct RelatedSource<T, O: Resource> {
+pub(crate) struct RelatedSource<T, O: Resource> {
     origin: Origin<T>,
     filter: Option<BoxPredicate<O>>,
     dyntype: O::DynamicType,
@@ -43,7 +43,7 @@ where
     O: Clone + Resource<DynamicType: Clone> + DeserializeOwned + Debug + Send + 'static,
 {
     /// Watches of complete objects.
-    pub(in crate::controller) fn objects(
+    pub(crate) fn objects(
         apis: impl Into<Apis<O>>,
         config: watcher::Config,
         dyntype: O::DynamicType,
@@ -58,7 +58,7 @@ where
     A: Clone + Resource<DynamicType: Clone> + DeserializeOwned + Debug + Send + 'static,
 {
     /// Watches of the metadata of objects only.
-    pub(in crate::controller) fn metadata(
+    pub(crate) fn metadata(
         apis: impl Into<Apis<A>>,
         config: watcher::Config,
         dyntype: A::DynamicType,
@@ -73,7 +73,7 @@ where
     O: Clone + Resource<DynamicType: Eq + Hash + Clone> + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     /// A watch of complete objects, which `writer` puts into its store before they trigger.
-    pub(in crate::controller) fn stored(api: Api<O>, config: watcher::Config, writer: Writer<O>) -> Self {
+    pub(crate) fn stored(api: Api<O>, config: watcher::Config, writer: Writer<O>) -> Self {
         let mut writer = writer.with_index(&Index::owners());
         let dyntype = writer.as_reader().dyntype().clone();
         let open: OpenWatch<Arc<O>> = Box::new(move |settings, kind| {
@@ -96,7 +96,7 @@ where
     O: Resource<DynamicType: Clone> + 'static,
 {
     /// A stream of the program.
-    pub(in crate::controller) fn stream(
+    pub(crate) fn stream(
         objects: impl Stream<Item = watcher::Result<T>> + Send + 'static,
         dyntype: O::DynamicType,
     ) -> Self {
@@ -132,16 +132,12 @@ where
     }
 
     /// Triggers only after changes of the property that `predicate` returns. Streams of the program are not filtered.
-    pub(in crate::controller) fn filtered(self, predicate: impl Predicate<O> + Send + 'static) -> Self {
+    pub(crate) fn filtered(self, predicate: impl Predicate<O> + Send + 'static) -> Self {
         Self { filter: Some(Box::new(predicate)), ..self }
     }
 
     /// Adds the source to `sources`. `mapper` returns the objects to reconcile after a change.
-    pub(in crate::controller) fn add_to(
-        self,
-        sources: &mut Sources,
-        mapper: impl Fn(T) -> Mapped + Send + 'static,
-    ) {
+    pub(crate) fn add_to(self, sources: &mut Sources, mapper: impl Fn(T) -> Mapped + Send + 'static) {
         let Self { origin, filter, dyntype } = self;
         match origin {
             // Otherwise the first reconcile would wait for a list that never completes.
@@ -159,7 +155,7 @@ where
 }
 
 /// The mapper from an object to its owners of the kind `K`.
-pub(in crate::controller) fn owners_in<K, T, O>(owner_type: K::DynamicType) -> impl Fn(T) -> Mapped
+pub(crate) fn owners_in<K, T, O>(owner_type: K::DynamicType) -> impl Fn(T) -> Mapped
 where
     K: Resource<DynamicType: Clone>,
     T: Borrow<O>,
@@ -169,7 +165,7 @@ where
 }
 
 /// The mapper of the program, whose panics are caught.
-pub(in crate::controller) fn mapped_by<K, T, I>(mapper: impl Fn(T) -> I) -> impl Fn(T) -> Mapped
+pub(crate) fn mapped_by<K, T, I>(mapper: impl Fn(T) -> I) -> impl Fn(T) -> Mapped
 where
     K: Resource,
     I: IntoIterator<Item = ObjectRef<K>>,

@@ -17,7 +17,7 @@ use kube_core::{DynamicObject, Resource};
 use std::borrow::Borrow;
 
 /// The objects to reconcile after a change of a related object, or the message of the mapper's panic.
-pub(in crate::controller) type Mapped = Result<Vec<ObjectKey>, String>;
+pub(crate) type Mapped = Result<Vec<ObjectKey>, String>;
 
 type Triggers = Vec<watcher::ErasedResult<Trigger>>;
 

@@ -24,7 +24,7 @@ pub(super) type EventStream<T> = BoxStream<'static, watcher::ErasedResult<Collec
 pub(super) type OpenSource = Box<dyn FnOnce(&SourceSettings) -> TriggerStream + Send>;
 
 /// The sources of a controller besides that of its own objects.
-pub(in crate::controller) struct Sources {
+pub(crate) struct Sources {
     sources: Vec<OpenSource>,
     /// The number of sources that emit [`Trigger::RelatedSynced`].
     synced_count: usize,
@@ -33,18 +33,18 @@ pub(in crate::controller) struct Sources {
 }
 
 impl Sources {
-    pub(in crate::controller) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (backoff, sync) = (SourceBackoff::PerSource, InitialSync::default());
         Self { sources: Vec::new(), synced_count: 0, backoff, sync }
     }
 
     /// The first lists of the watches among the sources.
-    pub(in crate::controller) fn initial_sync(&self) -> InitialSync {
+    pub(crate) fn initial_sync(&self) -> InitialSync {
         self.sync.clone()
     }
 
     /// Adds a custom stream.
-    pub(in crate::controller) fn add_stream(
+    pub(crate) fn add_stream(
         &mut self,
         triggers: impl Stream<Item = watcher::ErasedResult<Trigger>> + Send + 'static,
     ) {
@@ -58,17 +58,17 @@ impl Sources {
     }
 
     /// How many sources emit [`Trigger::RelatedSynced`].
-    pub(in crate::controller) fn synced_count(&self) -> usize {
+    pub(crate) fn synced_count(&self) -> usize {
         self.synced_count
     }
 
-    pub(in crate::controller) fn share_backoff(&mut self, backoff: impl Backoff + 'static) {
+    pub(crate) fn share_backoff(&mut self, backoff: impl Backoff + 'static) {
         self.backoff = SourceBackoff::shared(backoff);
     }
 
     /// Merges all sources with `own`, that of the controller's own objects. A failing source does not delay the others. Their watches are
     /// registered in `watches`.
-    pub(in crate::controller) fn merge(
+    pub(crate) fn merge(
         self,
         own: OpenSource,
         watches: Option<Arc<WatchRegistry>>,
@@ -81,7 +81,7 @@ impl Sources {
 
 /// What all sources of a controller share.
 #[derive(Clone)]
-pub(in crate::controller) struct SourceSettings {
+pub(crate) struct SourceSettings {
     pub(super) backoff: SourceBackoff,
     /// The first lists of the watches.
     sync: InitialSync,

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub(super) type TriggerStream = BoxStream<'static, watcher::ErasedResult<Trigger>>;
 
 /// An item of a source of a controller.
-pub(in crate::controller) enum Trigger {
+pub(crate) enum Trigger {
     /// Reconcile one object.
     Object { key: ObjectKey, reason: ReconcileReason, priority: Priority },
     /// Reconcile all objects.
@@ -42,11 +42,11 @@ impl<K: Resource> From<ReconcileRequest<K>> for Trigger {
 
 /// A user's callback panicked when it was called with this object.
 #[derive(Debug)]
-pub(in crate::controller) struct CallbackPanic {
+pub(crate) struct CallbackPanic {
     /// The kind of callback: `mapper`, `index` or `predicate`.
-    pub(in crate::controller) callback: &'static str,
-    pub(in crate::controller) object: Box<ObjectRef<DynamicObject>>,
-    pub(in crate::controller) message: String,
+    pub(crate) callback: &'static str,
+    pub(crate) object: Box<ObjectRef<DynamicObject>>,
+    pub(crate) message: String,
 }
 
 /// The trigger of an object after a change of the object `related`.
