@@ -1,5 +1,6 @@
 //! A webhook: the server calls it over HTTPS, as a cluster does.
 
+// ANCHOR: all
 use k8s_openapi::api::{
     admissionregistration::v1::ValidatingWebhookConfiguration,
     core::v1::{ConfigMap, Endpoints, Service},
@@ -63,3 +64,4 @@ async fn a_size_that_is_no_number_is_refused() {
     maps.create(&params, &map("5")).await.unwrap();
     serving.abort();
 }
+// ANCHOR_END: all

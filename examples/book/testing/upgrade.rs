@@ -1,5 +1,6 @@
 //! An upgrade: a new version of a CRD, while objects of the old version are stored.
 
+// ANCHOR: all
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Client, CustomResource, CustomResourceExt, ResourceExt, core::crd::merge_crds};
@@ -72,3 +73,4 @@ async fn stored_objects_survive_the_upgrade() {
     crds.patch(&only.name_any(), &PatchParams::apply("shelves").force(), &Patch::Apply(&only)).await.unwrap();
     assert_eq!(new.get("tall").await.unwrap().spec.wood, "pine");
 }
+// ANCHOR_END: all

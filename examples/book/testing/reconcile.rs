@@ -1,5 +1,6 @@
 //! A reconcile: call the reconciler with an object of the server, and look at what it wrote.
 
+// ANCHOR: all
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::{
     Api, Client, Error, ResourceExt,
@@ -51,3 +52,4 @@ async fn a_namespace_gets_its_map_once() {
     reconcile(namespace, context).await.unwrap();
     assert_eq!(maps.get("owner").await.unwrap().resource_version(), map.resource_version());
 }
+// ANCHOR_END: all

@@ -1,5 +1,6 @@
 //! A conflict: the object has changed between read and write.
 
+// ANCHOR: all
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client, Error, ResourceExt, api::PostParams};
 use kube_testserver::{Fault, Match, TestServer};
@@ -33,3 +34,4 @@ async fn a_conflict_loses_no_change() {
     assert_eq!(stale.hits(), 1);
     assert_eq!(maps.get("visits").await.unwrap().data.unwrap()["count"], "2");
 }
+// ANCHOR_END: all

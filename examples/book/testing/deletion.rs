@@ -1,5 +1,6 @@
 //! A deletion with a finalizer: the object stays until its clean-up has succeeded.
 
+// ANCHOR: all
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api, Client, ResourceExt,
@@ -66,3 +67,4 @@ async fn a_map_is_deleted_after_its_disk() {
     assert!(disks.lock().unwrap().names.is_empty());
     assert!(maps.get_opt("data").await.unwrap().is_none());
 }
+// ANCHOR_END: all
