@@ -1,7 +1,7 @@
 //! From JSON text to values: most of the client's CPU time.
 //!
 //! [`Hinted`] wraps serde_json's deserializer. It adds the length of each array, so that each is allocated once, and skips
-//! fields on request. `docs/dependencies.md` has the measurements.
+//! fields on request. `docs/design/serde-json.md` has the measurements.
 
 mod hinted;
 
