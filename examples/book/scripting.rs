@@ -1,6 +1,7 @@
 //! What scripts do with a cluster: list, read logs, run a command.
 
-use kube_testserver::{ApiServer, BuiltInController, TestServer};
+use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube_testserver::{BuiltInController, TestServer};
 use serde_json::json;
 
 // ANCHOR: list
@@ -60,21 +61,23 @@ async fn exec(pods: &Api<Pod>, name: &str, command: &[&str]) -> Result<String, B
 }
 // ANCHOR_END: exec
 
-/// A server with a running pod.
-fn start() -> (ApiServer, Client) {
+/// A server with a running pod. Commands need a socket, because they are websockets.
+async fn start() -> (TestServer, Client) {
     let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web", "labels": { "app": "web" } },
         "spec": { "containers": [{ "name": "web", "image": "web" }] } });
-    let server = TestServer::builder().with(BuiltInController::Kubelet).with_objects(pod).service().unwrap();
-    let client = Client::new(server.clone(), "default");
-    (server, client)
+    let builder = TestServer::builder().with(BuiltInController::Kubelet).with_objects(pod);
+    let server = builder.start().await.unwrap();
+    let config = Kubeconfig::from_yaml(&server.kubeconfig()).unwrap();
+    let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.unwrap();
+    (server, Client::try_from(config).unwrap())
 }
 
 #[tokio::test]
 async fn a_pod_is_listed_read_and_entered() {
-    let (server, client) = start();
+    let (server, client) = start().await;
     assert_eq!(phases(client.clone(), "web").await.unwrap(), ["default/web Running"]);
 
-    server.kubelet().log("default", "web", "web", "one\ntwo\n");
+    server.api().kubelet().log("default", "web", "web", "one\ntwo\n");
     let pods: Api<Pod> = Api::default_namespaced(client);
     assert_eq!(logs(&pods, "web", false).await.unwrap(), ["one", "two"]);
 
