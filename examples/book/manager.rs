@@ -17,12 +17,14 @@ async fn reconcile(map: Arc<ConfigMap>, _client: Arc<Client>) -> Result<Action, 
     Ok(Action::await_change())
 }
 
+// ANCHOR: check
 async fn check(request: AdmissionRequest<ConfigMap>) -> Result<(), Denial> {
     match request.object {
         Some(map) if map.data.is_none() => Err(Denial::invalid("data", "must not be empty")),
         _ => Ok(()),
     }
 }
+// ANCHOR_END: check
 
 fn manager(client: Client, metrics: SocketAddr, webhooks: SocketAddr) -> Manager {
     let (maps, secrets) = (Api::<ConfigMap>::all(client.clone()), Api::<Secret>::all(client.clone()));
