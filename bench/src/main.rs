@@ -1,4 +1,4 @@
-//! Benchmarks of this workspace against kube 5.0.0 (the baseline): the same program compiled against both libraries. See docs/benchmarks.md.
+//! Benchmarks of this workspace against kube 5.0.0 (the baseline): the same program compiled against both libraries. See results/README.md.
 
 mod allocator;
 mod args;

@@ -41,7 +41,7 @@ const EXCLUDED: &[(&str, &str, &str)] = &[
     ("axum + rustls Server", "use axum", "needs another crate"),
 ];
 
-/// Text of the guide that does not compile, and its replacement. `docs/spec-notes.md` gives the reasons.
+/// Text of the guide that does not compile, and its replacement. `docs/design/spec-notes.md` gives the reasons.
 const CORRECTIONS: &[(&str, &str)] = &[
     (
         "#[tokio::main]\nasync fn main() -> anyhow::Result<()> {\n    let client",

@@ -1,5 +1,5 @@
 //! The guide's samples of "Controller Pipeline" (also `spec/controller-pipeline.txt`), with the corrections listed in
-//! `docs/spec-notes.md`. Each test checks what the guide says about its sample, under paused time on the embedded server.
+//! `docs/design/spec-notes.md`. Each test checks what the guide says about its sample, under paused time on the embedded server.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};

@@ -43,10 +43,12 @@ pub fn manager(client: Client, addresses: Addresses) -> Manager {
     let namespace = client.default_namespace().to_owned();
     let certificates =
         SelfSigned::new(client.clone(), &namespace, NAME).validating(NAME).crd(v2::Page::crd_name());
+    // ANCHOR: webhooks
     let webhooks = Webhooks::new()
         .validate(check::<v1::Page>)
         .validate(check::<v2::Page>)
         .convert(Versions::<v2::Page>::new().version::<v1::Page>());
+    // ANCHOR_END: webhooks
     // Only the children, not all ConfigMaps of the cluster.
     let children = Config::default().labels(&format!("app.kubernetes.io/managed-by={NAME}"));
     let pages = Controller::new(Api::<v2::Page>::all(client.clone()), Config::default())

@@ -85,6 +85,7 @@ fn one() -> i32 {
     1
 }
 
+// ANCHOR: conversion
 impl From<v1::Page> for v2::Page {
     fn from(page: v1::Page) -> Self {
         let v1::PageSpec { title, text, replicas } = page.spec;
@@ -107,6 +108,7 @@ impl From<v2::Page> for v1::Page {
         Self { metadata: page.metadata, spec: v1::PageSpec { title, text, replicas }, status: page.status }
     }
 }
+// ANCHOR_END: conversion
 
 /// The validating webhook, for either version. Denials name the fields of v2.
 pub async fn check<P: Resource + Into<v2::Page>>(request: AdmissionRequest<P>) -> Result<(), Denial> {

@@ -34,7 +34,7 @@ pub struct Config {
     ///
     /// Watches over HTTP/2, followed logs and requests through `proxy` may be silent for longer. Over HTTP/1.1, a watch ends after this much
     /// silence (see `Error::is_idle_watch`), and during a silent log or proxied request a probe asks the server whether it is alive. The
-    /// project's `docs/client.md` has the details.
+    /// project's book has the details (`book/src/reference/client.md`).
     pub response_timeout: Option<Duration>,
     /// Longest silence while something is expected from the server, whatever the request. None by default.
     pub read_timeout: Option<Duration>,

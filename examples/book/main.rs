@@ -1,0 +1,19 @@
+//! The samples of the book. Each is a test; the pages in `book/src` include the parts between the `ANCHOR` comments.
+
+// A panic fails the test. Types are public, as in a program, and samples have fields that no test reads.
+#![allow(clippy::unwrap_used, unreachable_pub, dead_code)]
+
+mod apply_yaml;
+mod caches;
+mod crds;
+mod custom_stack;
+mod debugging;
+mod defaults;
+mod errors;
+mod foreign;
+mod manager;
+mod reconciler;
+mod replicas;
+mod roles;
+mod scripting;
+mod testing;
