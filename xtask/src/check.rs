@@ -1,0 +1,19 @@
+//! `cargo xtask check`: the loop of a contributor, from formatting to unit tests.
+
+use anyhow::Result;
+
+use crate::context::Context;
+
+/// Of these crates, or of the whole workspace. `tests`: integration tests as well.
+pub(crate) fn check(cx: &Context, packages: &[String], tests: bool) -> Result<()> {
+    let selected: String = if packages.is_empty() {
+        " --workspace".into()
+    } else {
+        packages.iter().map(|package| format!(" -p {package}")).collect()
+    };
+    let formatted = if packages.is_empty() { " --all" } else { &selected };
+    cx.cargo(&format!("fmt --check{formatted}")).run()?;
+    cx.cargo(&format!("clippy --quiet{selected} --all-targets --locked -- -D warnings")).run()?;
+    let targets = if tests { "" } else { " --lib --bins" };
+    cx.cargo(&format!("test --quiet{selected}{targets} --locked")).env_remove("KUBECONFIG").run()
+}

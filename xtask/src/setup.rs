@@ -1,0 +1,58 @@
+//! Installs what a bare Rust machine lacks.
+
+use anyhow::{Result, bail};
+
+use crate::context::Context;
+use crate::job::no_arguments;
+
+/// Programs, and the Debian packages that have them.
+const PACKAGES: [(&str, &str); 10] = [
+    // ring and aws-lc-rs compile C code, libFuzzer C++.
+    ("cc", "gcc"),
+    ("c++", "g++"),
+    ("git", "git"),
+    ("curl", "curl"),
+    ("kubectl", "kubernetes-client"),
+    ("openssl", "openssl"),
+    ("pkg-config", "pkg-config"),
+    ("python3", "python3"),
+    ("valgrind", "valgrind"),
+    ("xz", "xz-utils"),
+];
+
+pub(crate) fn setup(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    let mut missing: Vec<_> =
+        PACKAGES.iter().filter(|(program, _)| !cx.has(program)).map(|(_, package)| *package).collect();
+    if !cx.has_openssl() {
+        missing.push("libssl-dev");
+    }
+    // Debian's python3 comes without pip.
+    if cx.has("python3") && !cx.command("python3").args(["-c", "import ensurepip"]).succeeds()
+        || missing.contains(&"python3")
+    {
+        missing.push("python3-venv");
+    }
+    if !missing.is_empty() {
+        println!("installing: {}", missing.join(" "));
+        let install =
+            cx.command("apt-get").args(["install", "-y", "-qq", "--no-install-recommends"]).args(&missing);
+        let installed = cx.command("apt-get").args(["update", "-qq"]).succeeds()
+            && install.env("DEBIAN_FRONTEND", "noninteractive").succeeds();
+        if !installed {
+            println!(
+                "could not install {} (no root, or no apt-get): the jobs that need them are skipped",
+                missing.join(" ")
+            );
+        }
+    }
+    if !cx.has("cc") {
+        bail!("no C compiler: install gcc or clang");
+    }
+    for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        if !cx.command("cargo").args([subcommand, "--version"]).succeeds() {
+            cx.command("rustup").args(["component", "add", component]).run()?;
+        }
+    }
+    cx.cargo("--version").run()
+}
