@@ -49,7 +49,22 @@ pub(crate) const JOBS: &[Job] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::Context;
     use crate::pattern::regex;
+
+    /// Commands that are no jobs.
+    const COMMANDS: [&str; 4] = ["ci", "check", "genuine", "bench"];
+
+    #[test]
+    fn pages_name_jobs_that_exist() {
+        let name = regex(r"cargo xtask ([a-z0-9]+(?:-[a-z0-9]+)*)");
+        for page in facts::pages(&Context::new().unwrap()).unwrap() {
+            for found in name.captures_iter(&page.text) {
+                let known = COMMANDS.contains(&&found[1]) || JOBS.iter().any(|job| job.name == &found[1]);
+                assert!(known, "{}: there is no job {}", page.path, &found[1]);
+            }
+        }
+    }
 
     #[test]
     fn every_job_of_the_workflow_exists() {

@@ -1,5 +1,5 @@
 //! Two replicas of the operator as processes on an embedded API server. One of them is killed every 20 s, while pages change all the time:
-//! `.ci/soak`.
+//! `cargo xtask soak`.
 //!
 //! Fails unless every change was reconciled, only the leader ever wrote, and memory stayed flat. Each replica has a socket of its own to
 //! the server, which records in its order of requests who wrote what: a write by a replica that was not the last to write the Lease is

@@ -36,7 +36,7 @@ impl Server {
     /// Starts the server, or uses the one that is running.
     pub(crate) fn up(cx: &Context, name: &str) -> Result<Self> {
         let program = program(cx)?;
-        let output = cx.command(&program).args(["up", name]).output()?;
+        let output = up(cx, &program, name).output()?;
         if output.code == 0 {
             return Ok(Self::started(cx, &program, name, &output.text()));
         }
@@ -53,7 +53,7 @@ impl Server {
     /// Starts the server. One that runs already is an error: it may contain anything.
     pub(crate) fn fresh(cx: &Context, name: &str) -> Result<Self> {
         let program = program(cx)?;
-        let output = cx.command(&program).args(["up", name]).output()?;
+        let output = up(cx, &program, name).output()?;
         ensure!(output.code == 0, "realapi up {name}: {}", output.text());
         Ok(Self::started(cx, &program, name, &output.text()))
     }
@@ -76,6 +76,16 @@ impl Drop for Server {
         if let Some(down) = self.down.take() {
             down.succeeds();
         }
+    }
+}
+
+/// REALAPI_PORT moves every server; each has its own ten ports from there on, so that two run at a time.
+fn up(cx: &Context, program: &std::path::Path, name: &str) -> Command {
+    let command = cx.command(program).args(["up", name]);
+    let first = std::env::var("REALAPI_PORT").ok().and_then(|port| port.parse::<u16>().ok());
+    match first {
+        Some(first) => command.env("REALAPI_PORT", (first + if name == "core" { 10 } else { 0 }).to_string()),
+        None => command,
     }
 }
 
