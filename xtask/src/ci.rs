@@ -5,8 +5,9 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 
 use crate::context::Context;
-use crate::job::{Job, Skipped};
+use crate::job::Job;
 use crate::jobs::JOBS;
+use crate::skip::Skipped;
 
 /// Runs these jobs, or those of every run.
 pub(crate) fn run(cx: &Context, names: &[String]) -> Result<()> {
@@ -78,7 +79,8 @@ fn is_strict() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{When, skip};
+    use crate::job::When;
+    use crate::skip::skip;
 
     const SKIPPED: Job = Job {
         name: "skipped",

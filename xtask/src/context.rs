@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use cargo_metadata::{Metadata, MetadataCommand};
 
 use crate::command::Command;
-use crate::job::skip;
+use crate::skip::skip;
 
 pub(crate) struct Context {
     /// The top of the checkout.

@@ -9,7 +9,8 @@ use walkdir::WalkDir;
 
 use crate::command::pause;
 use crate::context::{Context, scratch};
-use crate::job::{flag, no_arguments, skip};
+use crate::job::{flag, no_arguments};
+use crate::skip::skip;
 use crate::{paths, pattern, tools};
 
 /// Metrics that the running example has to show.

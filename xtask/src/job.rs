@@ -1,4 +1,4 @@
-//! A job: its name, what it checks, whether every run includes it; and the reason why it cannot run on a machine.
+//! A job: its name, what it checks, whether every run includes it, and its arguments.
 
 use anyhow::{Result, bail};
 
@@ -35,23 +35,6 @@ impl When {
     pub(crate) fn is_genuine(self) -> bool {
         matches!(self, Self::Genuine | Self::GenuineByName)
     }
-}
-
-/// Why a job cannot run on this machine.
-#[derive(Debug)]
-pub(crate) struct Skipped(String);
-
-impl std::fmt::Display for Skipped {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Skipped {}
-
-/// Ends the job: it cannot run here.
-pub(crate) fn skip<T>(reason: impl Into<String>) -> Result<T> {
-    Err(Skipped(reason.into()).into())
 }
 
 /// Ends a job that takes no arguments but was given some.

@@ -3,7 +3,8 @@
 use anyhow::Result;
 
 use crate::context::Context;
-use crate::job::{no_arguments, skip};
+use crate::job::no_arguments;
+use crate::skip::skip;
 use crate::{paths, tools};
 
 /// Feature sets of `kube` that no other job builds.

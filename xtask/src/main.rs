@@ -18,6 +18,7 @@ mod packaging;
 mod paths;
 mod pattern;
 mod setup;
+mod skip;
 mod test;
 mod tools;
 
@@ -27,7 +28,7 @@ use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
 
 use crate::context::Context;
-use crate::job::Skipped;
+use crate::skip::Skipped;
 
 /// The checks of this repository.
 #[derive(Parser)]

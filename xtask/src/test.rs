@@ -6,7 +6,8 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::command::Command;
 use crate::context::{Context, scratch};
-use crate::job::{no_arguments, skip};
+use crate::job::no_arguments;
+use crate::skip::skip;
 use crate::{paths, tools};
 
 /// The README's test command. No cluster is touched: `KUBECONFIG` is hidden from the tests.

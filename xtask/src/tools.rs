@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use crate::context::Context;
-use crate::job::skip;
 use crate::paths;
+use crate::skip::skip;
 
 const TYPOS: &str = "1.52.0";
 /// The version in `paths::MDBOOK`.

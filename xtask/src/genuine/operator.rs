@@ -8,7 +8,8 @@ use anyhow::{Result, ensure};
 use super::realapi::{self, Server};
 use crate::command::{Background, Command, pause};
 use crate::context::{Context, scratch};
-use crate::job::{no_arguments, skip};
+use crate::job::no_arguments;
+use crate::skip::skip;
 
 const METRICS: &str = "127.0.0.1:18443";
 /// What the operator and its pages leave on a server that was running before.

@@ -6,8 +6,8 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::command::Command;
 use crate::context::Context;
-use crate::job::skip;
 use crate::paths;
+use crate::skip::skip;
 
 /// Where a contributor finds genuine servers.
 const HOW_TO_GET: &str = "genuine API servers come from the folder `shared/realapi` beside the checkout, or from the script \

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use regex::Regex;
 
 use super::script::{self, Step, Variables};
 use crate::command::{Background, Command, Output, pause};
 use crate::context::Context;
+use crate::pattern::lines;
 
 /// A running test server.
 pub(super) struct Server {
@@ -142,11 +142,6 @@ impl Session {
     }
 }
 
-/// An expression whose `^` and `$` are the ends of a line.
-pub(super) fn lines(pattern: &str) -> Result<Regex> {
-    Ok(Regex::new(&format!("(?m){pattern}"))?)
-}
-
 /// Bytes that no compression shortens and that contain every value; the same in every run (xorshift).
 fn random_bytes(count: usize) -> Vec<u8> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
@@ -167,10 +162,5 @@ mod tests {
     fn random_bytes_have_every_value() {
         let bytes = random_bytes(10_000);
         assert_eq!(bytes.iter().collect::<std::collections::BTreeSet<_>>().len(), 256);
-    }
-
-    #[test]
-    fn patterns_match_single_lines() {
-        assert!(lines("^b$").unwrap().is_match("a\nb\nc"));
     }
 }

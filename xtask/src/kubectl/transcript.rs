@@ -7,10 +7,10 @@ use anyhow::{Result, bail};
 
 use super::normalize::normalize;
 use super::script::{self, Variables};
-use super::session::lines;
 use crate::command::{Background, Command, pause};
 use crate::context::Context;
 use crate::paths;
+use crate::pattern::lines;
 
 /// A command and its normalized output.
 pub(super) struct Entry {

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::command::{Background, pause};
 use crate::context::{Context, scratch};
-use crate::job::skip;
+use crate::skip::skip;
 
 const SERVER: &str = "10.98.0.2:8080";
 

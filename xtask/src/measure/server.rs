@@ -3,7 +3,8 @@
 use anyhow::{Result, bail};
 
 use crate::context::{Context, scratch};
-use crate::job::{no_arguments, skip};
+use crate::job::no_arguments;
+use crate::skip::skip;
 
 /// Start-up, creates and watchers in a debug build; three times the recorded values fail. Processor time, because times of day depend on
 /// what else the machine does. For the release figures: `cargo run --release -p kube-testserver --example measure`.

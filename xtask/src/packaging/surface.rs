@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail, ensure};
 
 use crate::context::Context;
-use crate::job::{flag, skip};
+use crate::job::flag;
 use crate::paths;
+use crate::skip::skip;
 
 /// `--update` rewrites the list; review the difference before you commit it.
 pub(crate) fn surface(cx: &Context, args: &[String]) -> Result<()> {

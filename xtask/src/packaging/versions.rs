@@ -3,7 +3,8 @@
 use anyhow::{Context as _, Result, bail};
 
 use crate::context::Context;
-use crate::job::{no_arguments, skip};
+use crate::job::no_arguments;
+use crate::skip::skip;
 use crate::tools;
 
 /// In every run, `clippy` rejects newer functions of std (clippy.toml), and `facts` dependencies that need a newer Rust.
