@@ -167,12 +167,21 @@ impl Command {
         self.output().is_ok_and(|output| output.code == 0)
     }
 
+    /// As `spawn`, with a standard input that has no end as long as the program is wanted.
+    pub(crate) fn spawn_with_input(self, stdout: &Path, stderr: &Path) -> Result<Background> {
+        let (reader, writer) = std::io::pipe()?;
+        let expression = duct::cmd(&self.program, &self.args).dir(&self.dir).stdin_file(reader);
+        let expression = self.with_variables(expression).stdout_path(stdout).stderr_path(stderr);
+        let handle = expression.unchecked().start().with_context(|| self.to_string())?;
+        Ok(Background { handle, shown: self.to_string(), _stdin: Some(writer) })
+    }
+
     /// Starts the program, with both outputs in files, or with its standard error in the standard output's file if they are the same.
     pub(crate) fn spawn(self, stdout: &Path, stderr: &Path) -> Result<Background> {
         let out = self.expression().stdout_path(stdout);
         let expression = if stdout == stderr { out.stderr_to_stdout() } else { out.stderr_path(stderr) };
         let handle = expression.unchecked().start().with_context(|| self.to_string())?;
-        Ok(Background { handle, shown: self.to_string() })
+        Ok(Background { handle, shown: self.to_string(), _stdin: None })
     }
 
     fn expression(&self) -> Expression {
@@ -182,6 +191,10 @@ impl Command {
         } else {
             expression.stdin_bytes(&*self.stdin)
         };
+        self.with_variables(expression)
+    }
+
+    fn with_variables(&self, mut expression: Expression) -> Expression {
         // duct lets the innermost value of a variable win.
         for (name, value) in self.env.iter().rev() {
             expression = match value {
@@ -221,6 +234,7 @@ impl std::fmt::Display for Command {
 pub(crate) struct Background {
     handle: Handle,
     shown: String,
+    _stdin: Option<std::io::PipeWriter>,
 }
 
 impl Background {

@@ -59,9 +59,10 @@ impl Context {
         std::fs::read_to_string(self.path(path)).with_context(|| format!("cannot read {}", path.display()))
     }
 
-    /// The path of a program that a debug build makes, with the features of the whole workspace, so that no dependency is built twice.
+    /// The path of a program that a debug build makes. Every dependency is the one that `cargo test --workspace` has built: with the features
+    /// of the whole workspace and, because an example is among the targets, of the dependencies of tests.
     pub(crate) fn build(&self, what: &str, name: &str) -> Result<PathBuf> {
-        self.cargo("build --quiet --locked --workspace").args([what, name]).run()?;
+        self.cargo("build --quiet --locked --workspace --example measure").args([what, name]).run()?;
         let folder = if what == "--example" { "debug/examples" } else { "debug" };
         Ok(self.target.join(folder).join(name))
     }

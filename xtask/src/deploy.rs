@@ -76,12 +76,11 @@ fn used_metrics(texts: &str) -> BTreeSet<String> {
 
 /// Runs the example, which has a reconciler that panics, and calls its webhook once.
 fn metrics_of_the_example(cx: &Context) -> Result<String> {
-    cx.cargo("build --quiet --locked -p kube-operator --example serving").run()?;
+    let serving = cx.build("--example", "serving")?;
     let work = scratch()?;
     let (out, log) = (work.path().join("out"), work.path().join("log"));
-    // It ends with its standard input, and so this one has none of its own.
-    let example = cx.command("sh").args(["-c", "sleep 120 | exec \"$EXAMPLE\""]);
-    let example = example.env("EXAMPLE", cx.target.join("debug/examples/serving")).spawn(&out, &log)?;
+    // It ends with its standard input.
+    let example = cx.command(serving).spawn_with_input(&out, &log)?;
     let url = wait_for(&out, 60 * SECOND, |text| {
         text.lines().next().filter(|_| text.contains('\n')).map(str::to_owned)
     })?;
@@ -103,11 +102,10 @@ pub(crate) fn debug_page(cx: &Context, args: &[String]) -> Result<()> {
     let Some(browser) = browsers.into_iter().find(|browser| cx.has(browser)) else {
         return skip("no Chromium");
     };
-    cx.cargo("build --quiet --locked -p operator --bin operator").run()?;
     let work = scratch()?;
     let (out, log) = (work.path().join("out"), work.path().join("log"));
     let operator =
-        cx.command(cx.target.join("debug/operator")).args(["--embedded", "--metrics", "127.0.0.1:18080"]);
+        cx.command(cx.build("--bin", "operator")?).args(["--embedded", "--metrics", "127.0.0.1:18080"]);
     let _operator = operator.args(["--webhooks", "127.0.0.1:19443"]).spawn(&out, &log)?;
     wait_for(&out, 60 * SECOND, |text| text.contains("cleaned up by the finalizer").then_some(()))
         .with_context(|| std::fs::read_to_string(&log).unwrap_or_default())?;

@@ -51,7 +51,8 @@ pub(crate) fn book(cx: &Context, args: &[String]) -> Result<()> {
         bail!("{}", wrong.join("\n"));
     }
     println!("{} pages, every link leads somewhere: {}", pages.len(), html.join("index.html").display());
-    cx.cargo("test --quiet --locked -p").arg(paths::BOOK_SAMPLES).run()
+    // With the features of the whole workspace, so that the job `test` finds them built.
+    cx.cargo("test --quiet --locked --workspace").args(paths::BOOK_SAMPLES).run()
 }
 
 /// Pages that the table of contents does not name: mdBook leaves them out.

@@ -8,8 +8,8 @@ pub(crate) const SOURCE_FOLDERS: [&str; 8] =
 
 pub(crate) const BOOK: &str = "book";
 pub(crate) const BOOK_PAGES: &str = "book/src";
-/// The package with the programs that the book includes.
-pub(crate) const BOOK_SAMPLES: &str = "kube-examples";
+/// The tests of the programs that the book includes.
+pub(crate) const BOOK_SAMPLES: [&str; 4] = ["--test", "book", "--test", "tutorial*"];
 /// The reason for every dependency: the first of these that exists.
 pub(crate) const DEPENDENCY_LISTS: [&str; 2] = ["docs/design/dependencies.md", "docs/dependencies.md"];
 /// Pages that state the minimum Rust version, besides those of the book.

@@ -75,7 +75,6 @@ pub(crate) fn soak(cx: &Context, args: &[String]) -> Result<()> {
     }
     let minutes = args.first().map_or("10", String::as_str);
     minutes.parse::<f64>().with_context(|| format!("{minutes} is no number of minutes"))?;
-    cx.cargo("build --quiet --locked -p operator --bin operator --example soak").run()?;
-    let debug = cx.target.join("debug");
-    cx.command(debug.join("examples/soak")).arg(debug.join("operator")).arg(minutes).run()
+    let operator = cx.build("--bin", "operator")?;
+    cx.command(cx.build("--example", "soak")?).arg(operator).arg(minutes).run()
 }

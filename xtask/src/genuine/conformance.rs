@@ -17,11 +17,10 @@ pub(crate) fn conformance(cx: &Context, args: &[String]) -> Result<()> {
     let folder = scratch()?;
     let table = folder.path().join("table.md");
     std::fs::write(&table, &documented)?;
-    cx.cargo("build --quiet -p conformance").run()?;
+    let program = cx.build("--bin", "conformance")?;
     for name in &servers {
         let server = Server::up(cx, name)?;
-        let suite =
-            cx.command(cx.target.join("debug/conformance")).arg("--kubeconfig").arg(&server.kubeconfig);
+        let suite = cx.command(&program).arg("--kubeconfig").arg(&server.kubeconfig);
         suite.arg("--table").arg(&table).args(["--column", name]).run()?;
     }
     let measured = std::fs::read_to_string(&table)?;

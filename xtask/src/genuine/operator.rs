@@ -22,10 +22,10 @@ pub(crate) fn operator(cx: &Context, args: &[String]) -> Result<()> {
     if !rustix::process::geteuid().is_root() {
         return skip("the webhooks need port 443, and so root");
     }
-    cx.cargo("build --quiet --locked -p operator").run()?;
+    let program = cx.build("--bin", "operator")?;
     let work = scratch()?;
     let server = Server::up(cx, "core")?;
-    let run = Run { cx, server: &server, work: work.path() };
+    let run = Run { cx, server: &server, program: &program, work: work.path() };
     let result = run.scenario();
     if !server.is_own() {
         let delete = run.kubectl("delete --ignore-not-found --wait=false").args(LEFTOVERS.split(' '));
@@ -37,6 +37,7 @@ pub(crate) fn operator(cx: &Context, args: &[String]) -> Result<()> {
 struct Run<'a> {
     cx: &'a Context,
     server: &'a Server,
+    program: &'a Path,
     work: &'a Path,
 }
 
@@ -156,7 +157,7 @@ impl Run<'_> {
     }
 
     fn operator(&self, args: &str) -> Command {
-        self.with_server(self.cx.command(self.cx.target.join("debug/operator"))).args(args.split(' '))
+        self.with_server(self.cx.command(self.program)).args(args.split(' '))
     }
 
     fn with_server(&self, command: Command) -> Command {

@@ -22,8 +22,7 @@ pub(crate) fn packet_loss(cx: &Context, args: &[String]) -> Result<()> {
             if !cx.command("unshare").args(["-n", "true"]).succeeds() {
                 return skip("no permission to create a network namespace");
             }
-            cx.cargo("build --quiet -p kube-client --example silence").run()?;
-            let client = cx.target.join("debug/examples/silence");
+            let client = cx.build("--example", "silence")?;
             cx.command("unshare")
                 .arg("-n")
                 .arg(std::env::current_exe()?)
