@@ -32,7 +32,10 @@ use crate::skip::Skipped;
 
 /// The checks of this repository.
 #[derive(Parser)]
-#[command(bin_name = "cargo xtask")]
+#[command(
+    bin_name = "cargo xtask",
+    after_help = "A job is a command as well: cargo xtask JOB [ARGS...]. All jobs: cargo xtask ci --list"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -35,10 +35,14 @@ pub(crate) fn setup(cx: &Context, args: &[String]) -> Result<()> {
     }
     if !missing.is_empty() {
         println!("installing: {}", missing.join(" "));
-        let install =
-            cx.command("apt-get").args(["install", "-y", "-qq", "--no-install-recommends"]).args(&missing);
-        let installed = cx.command("apt-get").args(["update", "-qq"]).succeeds()
-            && install.env("DEBIAN_FRONTEND", "noninteractive").succeeds();
+        let apt_get = |args: &[&str]| {
+            let root = rustix::process::geteuid().is_root();
+            let command =
+                if root { cx.command("apt-get") } else { cx.command("sudo").args(["-n", "apt-get"]) };
+            command.args(args).env("DEBIAN_FRONTEND", "noninteractive")
+        };
+        let install = apt_get(&["install", "-y", "-qq", "--no-install-recommends"]).args(&missing);
+        let installed = apt_get(&["update", "-qq"]).succeeds() && install.succeeds();
         if !installed {
             println!(
                 "could not install {} (no root, or no apt-get): the jobs that need them are skipped",
