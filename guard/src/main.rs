@@ -1,4 +1,4 @@
-//! Does one operation a number of times, for `.ci/instructions`, which counts its instructions and allocations.
+//! Does one operation a number of times, for `cargo xtask instructions`, which counts its instructions and allocations.
 //!
 //! `guard OPERATION COUNT` prints the number of allocations and their bytes. The difference between two counts is what the operations cost,
 //! without the preparation.
@@ -60,7 +60,7 @@ struct Prepared {
     pods: Vec<Pod>,
 }
 
-/// `.ci/instructions` counts the instructions in this function.
+/// `cargo xtask instructions` counts the instructions in this function.
 #[inline(never)]
 fn measured(runtime: &Runtime, operation: &str, count: usize, prepared: Prepared) -> anyhow::Result<()> {
     runtime.block_on(run(operation, count, prepared))

@@ -1,4 +1,4 @@
-//! Measures how long a watch and a followed log over HTTP/1.1 take to detect that packets are dropped. `.ci/packet-loss` runs it and drops
+//! Measures how long a watch and a followed log over HTTP/1.1 take to detect that packets are dropped. `cargo xtask packet-loss` runs it and drops
 //! packets.
 //!
 //! `cargo run -p kube-client --example silence -- URL` prints `open` when both have started; then the network may be cut. Exit code 1 if

@@ -1,7 +1,7 @@
 //! Health, metrics, the debug page and a webhook on one port, beside a controller on the embedded API server:
 //! `cargo run -p kube-operator --example serving`.
 //!
-//! It prints its address, and ends when its standard input ends. `.ci/promtool` checks its metrics.
+//! It prints its address, and ends when its standard input ends. `cargo xtask promtool` checks its metrics.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

@@ -117,7 +117,7 @@ fn client_go(env: &TestEnv, realapi: &str) -> anyhow::Result<Child> {
     Ok(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).spawn()?)
 }
 
-/// `.ci/e2e-genuine` sets the variable for the server that has a controller manager.
+/// `cargo xtask e2e-genuine` sets the variable for the server that has a controller manager.
 #[test]
 fn a_candidate_of_client_go_and_ours_take_turns() -> anyhow::Result<()> {
     let Ok(realapi) = std::env::var("KUBE_E2E_REALAPI") else { return skip("KUBE_E2E_REALAPI is not set") };

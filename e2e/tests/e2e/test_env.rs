@@ -57,7 +57,7 @@ pub fn run(
 }
 
 /// Ends a scenario that cannot run here. Rust's test runner counts it as passed, so a line is added to the file `KUBE_E2E_SKIPPED`, which
-/// `.ci/e2e-report` prints.
+/// the jobs that run the suite print.
 pub fn skip(reason: &str) -> anyhow::Result<()> {
     let name = std::thread::current().name().unwrap_or("a scenario").to_owned();
     println!("skipped: {name}: {reason}");

@@ -92,7 +92,7 @@ fn every_kind_of_type_is_decoded() {
     assert_eq!((raw[&1].get(), raw[&2].get()), (r#"{"b":2}"#, "[ ]"));
 }
 
-/// Relevant with `serde_json/arbitrary_precision`, which `.ci/test` enables.
+/// Relevant with `serde_json/arbitrary_precision`, which `cargo xtask test` enables.
 #[test]
 fn numbers_keep_the_digits_that_serde_json_keeps() {
     for json in ["1.00", "0.1e1", "-0", "123456789012345678901234567890", "0.10000000000000000555", "1E400"] {

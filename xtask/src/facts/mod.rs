@@ -1,0 +1,27 @@
+//! The job `facts`: statements of the documentation about this repository are true, and rules about its files are kept.
+
+mod files;
+mod manifests;
+mod pages;
+mod words;
+
+use anyhow::{Result, bail};
+pub(crate) use files::pages;
+
+use crate::context::Context;
+use crate::job::no_arguments;
+
+pub(crate) fn facts(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    let sources = files::sources(cx)?;
+    let pages = files::pages(cx)?;
+    let mut wrong = pages::check(cx, &pages, &sources);
+    wrong.extend(files::check(&pages, &sources));
+    wrong.extend(words::check(cx, &pages, &sources)?);
+    wrong.extend(manifests::check(cx, &pages)?);
+    if !wrong.is_empty() {
+        bail!("{}", wrong.join("\n"));
+    }
+    println!("{} pages and {} source files agree with the repository", pages.len(), sources.len());
+    Ok(())
+}

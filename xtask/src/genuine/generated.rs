@@ -1,0 +1,38 @@
+//! The job `generated`: the tables of the test server are what their generators write from genuine API servers.
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::realapi::{self, Server};
+use crate::context::{Context, scratch};
+use crate::job::no_arguments;
+use crate::paths;
+
+/// Runs the generators in a copy of `testserver/`, because they write beside themselves. What tests compare with is recorded by hand
+/// (`record.py`): that takes minutes.
+pub(crate) fn generated(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    realapi::program(cx)?;
+    cx.require(&["python3"])?;
+    let modern = Server::fresh(cx, "modern")?;
+    let core = Server::fresh(cx, "core")?;
+    let metadata = cx.metadata(true)?;
+    let bindings = metadata.packages.iter().find(|package| package.name.as_str() == "k8s-openapi");
+    let bindings =
+        bindings.and_then(|package| package.manifest_path.parent()).context("no package k8s-openapi")?;
+
+    let copy = scratch()?;
+    cx.command("cp").args(["-r", "testserver"]).arg(copy.path()).run()?;
+    let python =
+        |script: &str| cx.command("python3").arg(script).dir(copy.path()).env("PYTHONDONTWRITEBYTECODE", "1");
+    let tables = python(cx.first_of(&paths::TABLES_GENERATORS)?).arg(bindings.join("src/v1_36"));
+    tables.arg(&core.kubeconfig).arg(&modern.kubeconfig).run()?;
+    let apiserver = realapi::home().join("bin/apiextensions-apiserver");
+    python(cx.first_of(&paths::MESSAGES_GENERATORS)?).arg(apiserver).run()?;
+    for written in [paths::TABLES, paths::MESSAGES] {
+        let diff =
+            cx.command("diff").args(["-r", "--exclude=__pycache__", written]).arg(copy.path().join(written));
+        ensure!(diff.output()?.code == 0, "{written} differs from what its generator writes");
+    }
+    println!("the tables of the test server are what their generators write");
+    Ok(())
+}

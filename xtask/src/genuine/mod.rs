@@ -1,0 +1,15 @@
+//! Jobs that run against genuine API servers.
+
+mod conformance;
+mod e2e;
+mod etcd_restore;
+mod generated;
+mod operator;
+mod realapi;
+
+pub(crate) use conformance::conformance;
+pub(crate) use e2e::{e2e, restart};
+pub(crate) use etcd_restore::etcd_restore;
+pub(crate) use generated::generated;
+pub(crate) use operator::operator;
+pub(crate) use realapi::{Server, program};

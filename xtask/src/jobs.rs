@@ -1,0 +1,97 @@
+//! The table of jobs, in the order of a run.
+
+use crate::job::{Job, When};
+use crate::{deploy, docs, facts, genuine, kubectl, lint, long, measure, packaging, setup, test};
+
+/// All jobs.
+#[rustfmt::skip] // one job a line
+pub(crate) const JOBS: &[Job] = &[
+    Job { name: "setup", when: When::Always, summary: "installs what a bare Rust machine lacks: C compiler, kubectl, OpenSSL headers, valgrind, xz", usage: "", run: setup::setup },
+    Job { name: "fmt", when: When::Always, summary: "formatting of the three workspaces", usage: "", run: lint::fmt },
+    Job { name: "typos", when: When::Always, summary: "spelling; exceptions in _typos.toml", usage: "", run: lint::typos },
+    Job { name: "clippy", when: When::Always, summary: "lints with warnings denied, all targets", usage: "", run: lint::clippy },
+    Job { name: "features", when: When::Always, summary: "feature sets that no other job builds; the tests of the test server without its features", usage: "", run: lint::features },
+    Job { name: "docs", when: When::Always, summary: "rustdoc with broken links denied", usage: "", run: docs::docs },
+    Job { name: "book", when: When::Always, summary: "the book builds, its links lead somewhere, its samples run", usage: "--serve", run: docs::book },
+    Job { name: "facts", when: When::Always, summary: "what pages say about the repository is true, source files explain themselves, crates depend in the right direction", usage: "", run: facts::facts },
+    Job { name: "surface", when: When::Always, summary: "no item of the 5.0 surface is missing, only listed signatures differ (needs ../shared)", usage: "--update", run: packaging::surface },
+    Job { name: "install", when: When::Always, summary: "the README's ways to depend on the workspace: path, git, [patch.crates-io]", usage: "", run: packaging::install },
+    Job { name: "budgets", when: When::Always, summary: "at most 400 lines of code in a file, no circles of modules (needs ../shared)", usage: "", run: lint::budgets },
+    Job { name: "test", when: When::Always, summary: "cargo test --workspace: unit, integration, documentation and end-to-end tests on the embedded server", usage: "", run: test::test },
+    Job { name: "cost", when: When::Always, summary: "processor time and memory of the test server, at most three times the recorded values", usage: "", run: measure::cost },
+    Job { name: "openssl", when: When::Always, summary: "TLS tests with OpenSSL beside rustls", usage: "", run: test::openssl },
+    Job { name: "quickstart", when: When::Always, summary: "the README's quickstart ends within 20 s; an unreachable cluster is one line and exit code 1", usage: "", run: test::quickstart },
+    Job { name: "promtool", when: When::Always, summary: "metrics are well-formed, dashboard and alert rules use metrics that exist, alerts fire when they should", usage: "", run: deploy::promtool },
+    Job { name: "kubectl-smoke", when: When::Always, summary: "common kubectl commands against the embedded server", usage: "", run: kubectl::smoke },
+    Job { name: "foreign-pods", when: When::Always, summary: "kubectl and the PyPI client against pods of the embedded server: exec, logs, cp, port-forward, drain", usage: "", run: kubectl::pods },
+    Job { name: "python", when: When::Always, summary: "the fixture and the test of examples/python", usage: "", run: test::python },
+    Job { name: "kubectl-compare", when: When::Genuine, summary: "450 kubectl commands print the same on the embedded server and on genuine ones", usage: "[-v] [core] [modern]", run: kubectl::compare },
+    Job { name: "e2e-genuine", when: When::Genuine, summary: "the end-to-end suite and the quickstart on genuine servers", usage: "[modern] [core]", run: genuine::e2e },
+    Job { name: "operator-genuine", when: When::Genuine, summary: "examples/operator on a server that calls its webhooks (needs root for port 443)", usage: "", run: genuine::operator },
+    Job { name: "generated", when: When::Genuine, summary: "the tables of the test server are what their generators write", usage: "", run: genuine::generated },
+    Job { name: "conformance-genuine", when: When::Genuine, summary: "the conformance suite passes, and its results match their table", usage: "[modern] [core]", run: genuine::conformance },
+    Job { name: "package", when: When::Always, summary: "every crate packs, builds from its packed files, and documents as on docs.rs", usage: "", run: packaging::package },
+    Job { name: "instructions", when: When::Always, summary: "instructions and allocations of single operations, at most 5 % above guard/baseline.txt", usage: "--update", run: measure::instructions },
+    Job { name: "msrv", when: When::ByName, summary: "the crates build with the minimum Rust version (needs that toolchain)", usage: "", run: packaging::msrv },
+    Job { name: "dependencies", when: When::ByName, summary: "no unused dependency, licences and sources as in deny.toml, lowest versions build", usage: "[unused] [deny] [minimal]", run: packaging::dependencies },
+    Job { name: "semver", when: When::ByName, summary: "no incompatible change of a public item since a commit", usage: "[COMMIT]", run: packaging::semver },
+    Job { name: "fuzz", when: When::ByName, summary: "every fuzz target survives a few thousand inputs", usage: "[TARGET...]", run: long::fuzz },
+    Job { name: "mutants", when: When::ByName, summary: "no mutant of decision code survives the tests", usage: "[queue|watcher|store|runner|leases] [OPTIONS]", run: long::mutants },
+    Job { name: "soak", when: When::ByName, summary: "two replicas, one killed every 20 s while pages change, for 10 minutes", usage: "[MINUTES]", run: test::soak },
+    Job { name: "debug-page", when: When::ByName, summary: "the debug page of examples/operator in headless Chromium", usage: "--update", run: deploy::debug_page },
+    Job { name: "packet-loss", when: When::ByName, summary: "idle streams end within 60 s when the network drops every packet (needs root)", usage: "", run: long::packet_loss },
+    Job { name: "e2e-restart", when: When::GenuineByName, summary: "429 and 410 of a genuine server that restarts", usage: "", run: genuine::restart },
+    Job { name: "e2e-etcd-restore", when: When::GenuineByName, summary: "a watcher on a genuine server whose etcd is restored from a backup", usage: "", run: genuine::etcd_restore },
+    Job { name: "testserver-data", when: When::ByName, summary: "100 000 objects, 20 kills under load and a full disk: no acknowledged write is lost", usage: "[OBJECTS KILLS]", run: measure::data },
+    Job { name: "testserver-size", when: When::ByName, summary: "what a test crate with the embedded server costs to build", usage: "[--at COMMIT] [FEATURES...]", run: measure::size },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::Context;
+    use crate::pattern::regex;
+
+    /// Commands that are no jobs.
+    const COMMANDS: [&str; 4] = ["ci", "check", "genuine", "bench"];
+
+    #[test]
+    fn pages_name_jobs_that_exist() {
+        let name = regex(r"cargo xtask ([a-z0-9]+(?:-[a-z0-9]+)*)");
+        for page in facts::pages(&Context::new().unwrap()).unwrap() {
+            for found in name.captures_iter(&page.text) {
+                let known = COMMANDS.contains(&&found[1]) || JOBS.iter().any(|job| job.name == &found[1]);
+                assert!(known, "{}: there is no job {}", page.path, &found[1]);
+            }
+        }
+    }
+
+    #[test]
+    fn every_job_of_the_workflow_exists() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(crate::paths::WORKFLOW);
+        let named = workflow_jobs(&std::fs::read_to_string(file).unwrap());
+        for name in &named {
+            assert!(JOBS.iter().any(|job| job.name == name), "there is no job {name}");
+        }
+        for job in JOBS.iter().filter(|job| job.when == When::Always) {
+            assert!(named.contains(&job.name.to_owned()), "the workflow does not run {}", job.name);
+        }
+    }
+
+    #[test]
+    fn jobs_of_the_workflow_are_those_of_its_matrix_and_commands() {
+        let workflow = "      matrix:\n        include:\n          - jobs: fmt clippy\n          - jobs: test\n\
+                        steps:\n  - run: cargo xtask ci msrv\n  - run: cargo xtask ci ${{ matrix.jobs }}\n";
+        assert_eq!(workflow_jobs(workflow), ["fmt", "clippy", "test", "msrv"]);
+    }
+
+    /// The jobs that the workflow runs: the entries of its matrix, and the arguments of `cargo xtask ci` and `.ci/run`.
+    fn workflow_jobs(workflow: &str) -> Vec<String> {
+        let entries = regex(r"(?m)^ +- ?(?:jobs?: *)(.+)$");
+        let commands = regex(r"(?:cargo xtask ci|\.ci/run) +([a-z0-9 -]+)");
+        let lists = entries.captures_iter(workflow).chain(commands.captures_iter(workflow));
+        let words =
+            lists.flat_map(|found| found[1].split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        words.filter(|word| !word.starts_with("--")).collect()
+    }
+}

@@ -1,0 +1,13 @@
+//! Jobs that run `kubectl` against the embedded server: lists of commands in `testserver/foreign/*.commands`.
+
+mod compare;
+mod normalize;
+mod pods;
+mod script;
+mod session;
+mod smoke;
+mod transcript;
+
+pub(crate) use compare::compare;
+pub(crate) use pods::pods;
+pub(crate) use smoke::smoke;

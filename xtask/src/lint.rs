@@ -1,0 +1,91 @@
+//! Jobs that read the code without running it: formatting, lints, spelling, sizes.
+
+use anyhow::Result;
+
+use crate::context::Context;
+use crate::job::no_arguments;
+use crate::skip::skip;
+use crate::{paths, tools};
+
+/// Feature sets of `kube` that no other job builds.
+const FEATURES: [&str; 5] = [
+    "",
+    "config",
+    "runtime",
+    "openssl-tls,http-proxy,oidc,derive",
+    "rustls-tls,aws-lc-rs,webpki-roots,socks5,ws,oauth",
+];
+
+pub(crate) fn fmt(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    paths::WORKSPACES
+        .iter()
+        .try_for_each(|manifest| cx.cargo("fmt --all --check --manifest-path").arg(manifest).run())
+}
+
+pub(crate) fn typos(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    cx.command(tools::typos(cx)?).args(["--config", "_typos.toml"]).run()
+}
+
+/// All targets with all optional features, then kube-client alone with its default features, as most programs build it.
+pub(crate) fn clippy(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    let openssl = if cx.has_openssl() {
+        "--features kube/openssl-tls,e2e/openssl"
+    } else {
+        println!("no OpenSSL headers: the openssl features are not linted");
+        ""
+    };
+    cx.cargo(&format!("clippy --workspace --all-targets {openssl} --locked -- -D warnings")).run()?;
+    cx.cargo("clippy -p kube-client --locked -- -D warnings").run()
+}
+
+pub(crate) fn features(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    let lint = |what: &str, features: &str| {
+        let command = cx.cargo(&format!("clippy --quiet --locked {what} --features")).arg(features);
+        command.args(["--", "-D", "warnings"]).run()
+    };
+    lint("-p operator --all-targets", "otlp")?;
+    let openssl = cx.has_openssl();
+    for set in FEATURES {
+        if set.contains("openssl") && !openssl {
+            println!("no OpenSSL headers: without {set}");
+        } else {
+            lint("-p kube --no-default-features", set)?;
+        }
+    }
+    // Each feature of the test server alone: none needs another.
+    for feature in server_features(&cx.read(paths::SERVER_MANIFEST)?)? {
+        lint("-p kube-testserver --lib --no-default-features", &feature)?;
+    }
+    lint("-p kube-testserver --all-targets --no-default-features", "")?;
+    cx.cargo("test --quiet -p kube-testserver --lib --test it --no-default-features --locked").run()
+}
+
+/// File sizes and circles of modules.
+pub(crate) fn budgets(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    if !cx.exists(paths::BUDGETS) {
+        return skip(format!("no {}", paths::BUDGETS));
+    }
+    cx.require(&["python3"])?;
+    cx.command("python3").args([paths::BUDGETS, "."]).run()
+}
+
+/// The features that a user of the test server chooses from.
+pub(crate) fn server_features(manifest: &str) -> Result<Vec<String>> {
+    let manifest: toml::Table = manifest.parse()?;
+    let features = manifest.get("features").and_then(toml::Value::as_table);
+    Ok(features.into_iter().flat_map(toml::Table::keys).filter(|name| *name != "default").cloned().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn features_are_those_of_the_manifest_without_the_default() {
+        let manifest = "[features]\ndefault = [\"shell\"]\nshell = []\nspdy = [\"dep:flate2\"]\n[lints]\nworkspace = true\n";
+        assert_eq!(super::server_features(manifest).unwrap(), ["shell", "spdy"]);
+    }
+}

@@ -1,0 +1,13 @@
+//! Jobs about the crates as other projects get them: packed, as a dependency, with their public API and their versions.
+
+mod dependencies;
+mod install;
+mod package;
+mod surface;
+mod versions;
+
+pub(crate) use dependencies::dependencies;
+pub(crate) use install::install;
+pub(crate) use package::package;
+pub(crate) use surface::surface;
+pub(crate) use versions::{msrv, semver};

@@ -1,0 +1,52 @@
+//! Every path of the repository that a job names, in one place.
+
+/// The workspaces, each with a lock file of its own.
+pub(crate) const WORKSPACES: [&str; 3] = ["Cargo.toml", "bench/Cargo.toml", "fuzz/Cargo.toml"];
+/// Folders with Rust code, below which `facts` looks for items and tests.
+pub(crate) const SOURCE_FOLDERS: [&str; 8] =
+    ["crates", "testserver", "e2e", "examples", "bench", "fuzz", "guard", "xtask"];
+
+pub(crate) const BOOK: &str = "book";
+pub(crate) const BOOK_PAGES: &str = "book/src";
+/// The tests of the programs that the book includes.
+pub(crate) const BOOK_SAMPLES: [&str; 4] = ["--test", "book", "--test", "tutorial*"];
+/// The reason for every dependency: the first of these that exists.
+pub(crate) const DEPENDENCY_LISTS: [&str; 2] = ["docs/design/dependencies.md", "docs/dependencies.md"];
+/// Pages that state the minimum Rust version, besides those of the book.
+pub(crate) const RUST_VERSION_PAGES: [&str; 1] = ["README.md"];
+/// The screenshot that `debug-page --update` replaces: the first of these that exists.
+pub(crate) const SCREENSHOTS: [&str; 2] = ["book/src/debug-page.png", "docs/debug-page.png"];
+
+pub(crate) const SURFACE: &str = "xtask/data/surface.txt";
+pub(crate) const WORDS: &str = "xtask/data/words.txt";
+/// Versions and checksums of mdBook, for pip.
+pub(crate) const MDBOOK: &str = "xtask/data/mdbook.txt";
+#[cfg(test)]
+pub(crate) const WORKFLOW: &str = ".github/workflows/ci.yml";
+
+pub(crate) const BASELINE: &str = "guard/baseline.txt";
+pub(crate) const DASHBOARD: &str = "deploy/grafana-dashboard.json";
+pub(crate) const RULES: &str = "deploy/prometheus-rules.yaml";
+pub(crate) const RULES_TEST: &str = "deploy/prometheus-rules-test.yaml";
+
+/// `kubectl` commands and what they print, for kubectl-smoke, foreign-pods and kubectl-compare.
+pub(crate) const COMMANDS: &str = "testserver/foreign";
+pub(crate) const PYPI_CLIENT: &str = "testserver/foreign/client.py";
+pub(crate) const SUPPORT: &str = "testserver/server/support.md";
+pub(crate) const SERVER_MANIFEST: &str = "testserver/server/Cargo.toml";
+pub(crate) const PYTHON_EXAMPLE: &str = "examples/python";
+/// Generated tables of the test server.
+pub(crate) const TABLES: &str = "testserver/server/data";
+/// Generated message types of the test server.
+pub(crate) const MESSAGES: &str = "testserver/server/src/handlers/protobuf";
+/// The generator of the tables: the first of these that exists.
+pub(crate) const TABLES_GENERATORS: [&str; 2] =
+    ["testserver/generators/generate.py", "testserver/server/data/generate.py"];
+/// The generator of the message types: the first of these that exists.
+pub(crate) const MESSAGES_GENERATORS: [&str; 2] =
+    ["testserver/generators/messages.py", "testserver/server/src/handlers/protobuf/messages.py"];
+
+/// Tools and genuine servers that are kept beside the checkout.
+pub(crate) const APIDIFF: &str = "../shared/tools/apidiff/apidiff.py";
+pub(crate) const BUDGETS: &str = "../shared/tools/budgets.py";
+pub(crate) const REALAPI: &str = "../shared/realapi/realapi";

@@ -1,0 +1,80 @@
+//! Jobs that run tests of this workspace on this machine.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::command::Command;
+use crate::context::{Context, scratch};
+use crate::job::no_arguments;
+use crate::skip::skip;
+use crate::{paths, tools};
+
+/// The README's test command. No cluster is touched: `KUBECONFIG` is hidden from the tests.
+pub(crate) fn test(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    end_to_end(cx.cargo("test --workspace").env_remove("KUBECONFIG"))?;
+    // Any crate of a program may turn this on, and then numbers must keep their digits. Features of the build, so a build of its own.
+    cx.cargo("test -p kube-client --lib --features serde_json/arbitrary_precision decode::").run()
+}
+
+/// Runs a command that runs the end-to-end suite, then lists the scenarios that were skipped: Rust's test runner counts them as passed.
+pub(crate) fn end_to_end(command: Command) -> Result<()> {
+    let folder = scratch()?;
+    let report = folder.path().join("skipped");
+    std::fs::write(&report, "")?;
+    command.env("KUBE_E2E_SKIPPED", &report).run()?;
+    let mut skipped: Vec<_> = std::fs::read_to_string(&report)?.lines().map(str::to_owned).collect();
+    skipped.sort();
+    skipped.dedup();
+    println!("\nend-to-end scenarios skipped but counted as passed: {}", skipped.len());
+    skipped.iter().for_each(|scenario| println!("  {scenario}"));
+    Ok(())
+}
+
+/// A separate job, so that `cargo test --workspace` needs no OpenSSL.
+pub(crate) fn openssl(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    if !cx.has_openssl() {
+        return skip("no OpenSSL headers (libssl-dev) or no pkg-config");
+    }
+    cx.cargo("test --workspace --lib --test e2e --features kube/openssl-tls,e2e/openssl -- tls openssl").run()
+}
+
+pub(crate) fn quickstart(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    cx.cargo("build --example quickstart").run()?;
+    let started = Instant::now();
+    cx.cargo("run --example quickstart").limit(Duration::from_secs(20)).run()?;
+    println!("succeeded after {} ms", started.elapsed().as_millis());
+    let unreachable =
+        cx.cargo("run --quiet --example quickstart -- --cluster").env("KUBECONFIG", "/no/such/kubeconfig");
+    let output = unreachable.limit(Duration::from_secs(60)).errors()?;
+    println!("without a cluster: exit code {}: {}", output.code, output.text());
+    let reported = output.code == 1 && output.text().lines().count() == 1;
+    ensure!(reported, "an unreachable cluster has to be reported in one line with exit code 1");
+    Ok(())
+}
+
+/// The README's Python example: a fixture that starts the standalone test server, and a test with the PyPI client.
+pub(crate) fn python(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    let python = tools::python_client(cx)?;
+    let server = cx.build("--bin", "kube-testserver")?;
+    let test = cx.command(python).args(["-m", "unittest", "discover", "-v", paths::PYTHON_EXAMPLE]);
+    test.env("KUBE_TESTSERVER", server)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .limit(Duration::from_secs(120))
+        .run()
+}
+
+/// Two replicas of the example operator, of which one is killed every 20 s.
+pub(crate) fn soak(cx: &Context, args: &[String]) -> Result<()> {
+    if !std::path::Path::new("/proc/self/status").exists() {
+        return skip("memory is read from /proc");
+    }
+    let minutes = args.first().map_or("10", String::as_str);
+    minutes.parse::<f64>().with_context(|| format!("{minutes} is no number of minutes"))?;
+    let operator = cx.build("--bin", "operator")?;
+    cx.command(cx.build("--example", "soak")?).arg(operator).arg(minutes).run()
+}
