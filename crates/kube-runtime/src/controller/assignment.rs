@@ -150,7 +150,7 @@ impl Assigner {
     }
 
     /// Completes when all [`Assignments`] are dropped and no controller with them runs.
-    pub(crate) async fn unused(&self) {
+    pub async fn unused(&self) {
         self.current.closed().await;
     }
 
