@@ -9,7 +9,7 @@ pub(super) struct Claims {
     pub(super) member: Arc<str>,
     /// The member must own a key in each of these. Empty: it may reconcile nothing.
     pub(super) own: Vec<View>,
-    /// The views that other live members have stored, each with these members. A member claims the keys that it owns in its view.
+    /// The views that other live members have published, each with its publishers. A member claims the keys that it owns in its view.
     pub(super) others: Vec<(View, Vec<Arc<str>>)>,
 }
 

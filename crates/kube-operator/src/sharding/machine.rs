@@ -1,14 +1,14 @@
 //! The state machine of one member: which Leases it reads and writes, and which keys it may reconcile. No I/O.
 //!
-//! Each member has a Lease. When it renews the Lease, it also stores its *view* there: the list of the members that it knows. A view assigns
-//! each key to one of its members, the owner (see [`super::rendezvous`]). A member that stores a view *claims* the keys that it owns in it.
+//! Each member has a Lease. When it renews the Lease, it also publishes its *view* there: the list of the members that it knows. A view assigns
+//! each key to one of its members, the owner (see [`super::rendezvous`]). A member that publishes a view *claims* the keys that it owns in it.
 //!
 //! Why two members never reconcile one key at the same time:
 //!
-//! - A member stores its view, then lists the Leases of the group. It reconciles a key only if it claims the key and no view in that list
-//!   claims the key for another live member. If two members claim a key, the one that stored its view later finds the claim of the other in
+//! - A member publishes its view, then lists the Leases of the group. It reconciles a key only if it claims the key and no view in that list
+//!   claims the key for another live member. If two members claim a key, the one that published its view later finds the claim of the other in
 //!   its list, and does not reconcile the key.
-//! - A member that is to lose keys stops their reconciles first, and then stores the view without these keys.
+//! - A member that is to lose keys stops their reconciles first, and then publishes the view without these keys.
 //! - A member that could not renew its Lease within the renew deadline stops all reconciles and joins again. The others keep it in their
 //!   views for a whole lease duration, which is longer, after they saw its last renewal. Each member measures these times with its own
 //!   monotonic clock, as in [`crate::leader_election`].
@@ -20,7 +20,7 @@
 
 use super::{
     claims::Claims,
-    other::{Other, VIEW_ANNOTATION, view_of},
+    other_member::{OtherMember, VIEW_ANNOTATION, view_of},
     rendezvous::View,
 };
 use crate::leader_election::{self, time_to_stop, whole_seconds};
@@ -53,12 +53,12 @@ pub(super) struct Machine {
     view: View,
     /// When the last confirmed write was sent.
     renewed: Option<Instant>,
-    /// Whether a list was received that was sent after this member stored its first view.
+    /// Whether a list was received that was sent after this member published its first view.
     listed: bool,
-    /// The own views that were stored after the last list, without `view`.
+    /// The own views that were published after the last list, without `view`.
     unlisted: Vec<View>,
-    others: BTreeMap<String, Other>,
-    /// The view to store next. It is stored when this member has stopped the reconciles of the keys that it does not own there. It is kept
+    others: BTreeMap<String, OtherMember>,
+    /// The view to publish next. It is published when this member has stopped the reconciles of the keys that it does not own there. It is kept
     /// until a write is confirmed, or until this member stops everything: a write that failed may have reached the server, or reach it later.
     next_view: Option<View>,
     /// Whether the reconciles of keys that `next_view` takes away have stopped.
@@ -290,7 +290,7 @@ impl Machine {
                 .remove(&name)
                 .filter(|known| known.lease.spec == lease.spec && known.view == view_of(&lease));
             let since = known.map_or(now, |known| known.since);
-            seen.insert(name, Other::new(lease, since, self.lease_duration));
+            seen.insert(name, OtherMember::new(lease, since, self.lease_duration));
         }
         // A Lease that was deleted counts until its expiry: its member may not know yet.
         self.others.retain(|_, other| !other.is_released() && other.expires > sent);

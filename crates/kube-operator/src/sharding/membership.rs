@@ -200,7 +200,7 @@ impl Task {
         })
     }
 
-    /// Waits for the next attempt, which is due at once when the next view can be stored. Stops everything at the renew deadline meanwhile.
+    /// Waits for the next attempt, which is due at once when the next view can be published. Stops everything at the renew deadline meanwhile.
     async fn wait_until(&mut self, next: Instant, stopping: &mut BoxFuture<'static, ()>) {
         loop {
             let deadline = self.machine.deadline().filter(|deadline| *deadline < next);

@@ -54,7 +54,7 @@ mod config;
 mod label_shards;
 mod machine;
 mod membership;
-mod other;
+mod other_member;
 mod rendezvous;
 
 pub use config::{Config, InvalidConfig};

@@ -1,4 +1,4 @@
-//! The Lease of another member, and the view that it publishes.
+//! The Lease of another member, and the view that it publishes there.
 
 use super::rendezvous::View;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -10,7 +10,7 @@ pub(super) const VIEW_ANNOTATION: &str = "sharding-view";
 
 /// The Lease of another member as this one last saw it.
 #[derive(Debug)]
-pub(super) struct Other {
+pub(super) struct OtherMember {
     pub(super) lease: Lease,
     pub(super) identity: Arc<str>,
     pub(super) view: View,
@@ -21,7 +21,7 @@ pub(super) struct Other {
     pub(super) live: bool,
 }
 
-impl Other {
+impl OtherMember {
     pub(super) fn new(lease: Lease, since: Instant, default_duration: Duration) -> Self {
         let spec = lease.spec.as_ref();
         let seconds =
