@@ -1,3 +1,5 @@
+//! The endpoints of health checks, request by request.
+
 use axum::body::{Body, to_bytes};
 use http::Request;
 use tokio::time::Instant;

@@ -1,5 +1,14 @@
 //! What an operator needs around its controllers.
 //!
+//! For reconcilers and replicas, always available; `kube` re-exports these modules as `kube::runtime::*` too:
+//!
+//! - [`apply`](mod@apply): creates and updates the children of an object by server-side apply.
+//! - [`status`]: the conditions of an object, and writing its status.
+//! - [`leader_election`]: of several replicas of a program, one is active.
+//! - [`sharding`]: several replicas of a program share the objects among them.
+//!
+//! With the feature `manager`, which is on by default:
+//!
 //! - [`manager`]: all of it, with controllers and replicas, under one start and stop order.
 //! - [`health`]: `/livez`, `/readyz` and `/healthz` with named checks.
 //! - [`metrics`]: `/metrics` for Prometheus.
@@ -7,13 +16,25 @@
 //! - [`webhook`]: typed admission and conversion webhooks over HTTPS, and their certificates.
 //! - [`rbac`]: the roles that a program needs, recorded from its requests.
 //!
-//! `health`, `metrics`, `debug` and `webhook` are axum routers that mount beside the routes of the program. Each part is usable without
+//! `health`, `metrics`, `debug` and `webhook` are axum routers that mount beside the routes of the program. Each module is usable without
 //! the manager.
 
-pub mod debug;
-pub mod health;
-pub mod manager;
-pub mod metrics;
 mod panic_message;
+
+pub mod apply;
+pub mod leader_election;
+pub mod sharding;
+pub mod status;
+
+#[cfg(feature = "manager")]
+pub mod debug;
+#[cfg(feature = "manager")]
+pub mod health;
+#[cfg(feature = "manager")]
+pub mod manager;
+#[cfg(feature = "manager")]
+pub mod metrics;
+#[cfg(feature = "manager")]
 pub mod rbac;
+#[cfg(feature = "manager")]
 pub mod webhook;

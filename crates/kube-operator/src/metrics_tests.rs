@@ -1,3 +1,5 @@
+//! The text of the metrics endpoint.
+
 use std::collections::BTreeMap;
 
 use axum::body::{Body, to_bytes};

@@ -7,11 +7,11 @@
 //! - [`reflector`](mod@reflector): keeps a store, the cache of the objects that a watcher reports.
 //! - [`scheduler`](mod@scheduler): a delaying queue of messages; the [`Controller`] uses the same queue.
 //! - [`controller`]: a [`Controller`] calls a reconciler for each object that changed.
-//! - [`apply`](mod@apply), [`status`], [`finalizer`](mod@finalizer), [`events`], [`wait`]: for use in reconcilers: children, conditions and
-//!   status, cleaning up, publishing events, waiting.
-//! - `metrics`, with the feature of that name: what controllers, watches and leader election record.
-//! - [`leader_election`]: of several replicas of a program, one is active.
-//! - [`sharding`]: several replicas of a program share the objects among them.
+//! - [`finalizer`](mod@finalizer), [`events`], [`wait`]: for use in reconcilers: cleaning up, publishing events, waiting.
+//! - `metrics`, with the feature of that name: the metrics of controllers and watches.
+//!
+//! What surrounds controllers is in the crate `kube-operator`: leader election, sharding, children by server-side apply, the status of
+//! objects, the manager.
 
 // `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `delay`, `task`, `unwind` and `version` are helpers.
 mod backoff;
@@ -23,19 +23,15 @@ mod task;
 mod unwind;
 mod version;
 
-pub mod apply;
 pub mod controller;
 pub mod events;
 pub mod finalizer;
-pub mod leader_election;
 #[cfg(not(feature = "metrics"))]
 mod metrics;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 pub mod reflector;
 pub mod scheduler;
-pub mod sharding;
-pub mod status;
 pub mod wait;
 pub mod watcher;
 

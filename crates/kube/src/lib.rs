@@ -16,7 +16,7 @@
 //! | `proxy` | `http-proxy` and `socks5` | |
 //! | `oidc` | credentials by OpenID Connect with refresh tokens | |
 //! | `oauth` | Google's default credentials | |
-//! | `runtime` | the module `runtime`: watchers, caches, controllers | |
+//! | `runtime` | the module `runtime`: watchers, caches, controllers, leader election, sharding, children, status | |
 //! | `compact-cache` | caches that keep objects compressed (`runtime::reflector::compact_store`); compiles zstd's C library | |
 //! | `derive` | the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
@@ -24,7 +24,7 @@
 //! | `gzip` | compressed responses, where servers support it | |
 //! | `metrics` | metrics of clients, and with `runtime` of controllers, through the `metrics` facade | |
 //! | `jsonpatch` | `api::Patch::Json` | |
-//! | `operator` | `operator`: manager, health, metrics endpoint, webhooks; also `runtime`, `admission`, `metrics` | |
+//! | `operator` | the module `operator`: manager, health, metrics endpoint, webhooks; enables `runtime`, `admission`, `metrics` | |
 //! | `admission` | `core::admission`: admission reviews | |
 //! | `cel` | `core::cel`: evaluates the validation rules of a custom resource without a server | |
 //! | `hyper-util-tracing` | `tracing` events of TCP connections | |
@@ -65,8 +65,24 @@ pub use kube_client::{Config, Error, Result, config, error};
 #[cfg(feature = "client")]
 pub use kube_client::{Api, Client, Discovery, api, client, discovery};
 
+/// Watchers, caches and controllers: all of `kube_runtime`. Beyond kube 5.0, the modules of `kube_operator` for reconcilers and replicas.
 #[cfg(feature = "runtime")]
-pub use kube_runtime as runtime;
+pub mod runtime {
+    pub use kube_operator::{apply, leader_election, sharding, status};
+    pub use kube_runtime::*;
+    pub use wait::conditions;
+
+    /// Waiting for an object to have a condition: all of `kube_runtime::wait`.
+    pub mod wait {
+        pub use kube_runtime::wait::*;
+
+        /// Conditions of well-known kinds to wait for, and the conditions of a status to write.
+        pub mod conditions {
+            pub use kube_operator::status::{ConditionStatus, Conditions, InvalidCondition, Summary};
+            pub use kube_runtime::wait::conditions::*;
+        }
+    }
+}
 
 #[cfg(feature = "operator")]
 pub use kube_operator as operator;

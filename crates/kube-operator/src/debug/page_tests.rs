@@ -1,3 +1,5 @@
+//! The debug page over HTTP, as JSON and as HTML.
+
 use axum::body::{Body, to_bytes};
 use http::Request;
 use tower::ServiceExt;

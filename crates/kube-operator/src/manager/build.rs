@@ -1,31 +1,29 @@
-//! What a manager is to run.
+//! [`Manager`]: what it is to run, collected before it runs.
 
 use super::{
     addresses::Addresses,
     cache::{Cached, Caches},
     components::{Component, Restart},
     controllers::{Managed, ManagedController},
-    error::{BoxError, ManagerError},
+    error::BoxError,
     handle::{Command, ManagerHandle},
-    replicas::Replicas,
-    run,
+    replicas::{Hook, Replicas},
     serve::Webhook,
-    signals::Signals,
     status::Status,
 };
 use crate::{
     health::Health,
+    leader_election, sharding,
     webhook::{Webhooks, certificates::CertificateSource},
 };
 use axum::Router;
-use futures::{FutureExt, TryFuture, future::BoxFuture};
+use futures::{FutureExt, TryFuture};
 use kube_client::{Api, Client};
 use kube_runtime::{
     Controller,
     controller::{Action, ProgressLimits, Reconcile},
-    leader_election,
     reflector::Store,
-    sharding, watcher,
+    watcher,
 };
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, watch};
@@ -51,9 +49,6 @@ pub struct Manager {
     pub(super) commands: (mpsc::UnboundedSender<Command>, mpsc::UnboundedReceiver<Command>),
     pub(super) caches: Caches,
 }
-
-/// Called after each election, before the first reconcile.
-pub(super) type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl Manager {
     /// Runs nothing yet.
@@ -240,40 +235,6 @@ impl Manager {
             addresses: self.addresses.subscribe(),
             caches: self.caches.clone(),
         }
-    }
-
-    /// Runs until SIGINT or SIGTERM, and then stops. A second signal ends the wait for what is still running.
-    ///
-    /// # Errors
-    ///
-    /// What could not start, or the first failure.
-    pub async fn run_until_signal(self) -> Result<(), ManagerError> {
-        let mut signals = Signals::new();
-        let stop = CancellationToken::new();
-        let run = self.run_until(stop.clone().cancelled_owned());
-        tokio::pin!(run);
-        tokio::select! {
-            result = &mut run => return result,
-            () = signals.next() => stop.cancel(),
-        }
-        tokio::select! {
-            result = &mut run => result,
-            () = signals.next() => Ok(()),
-        }
-    }
-
-    /// Runs until `shutdown` completes, and then stops.
-    ///
-    /// # Errors
-    ///
-    /// What could not start, or the first failure.
-    ///
-    /// # Cancellation
-    ///
-    /// Dropping the future aborts everything at once. The Lease is not released but expires, because what was aborted may still run in a
-    /// thread.
-    pub async fn run_until(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ManagerError> {
-        run::run(self, shutdown).await
     }
 }
 

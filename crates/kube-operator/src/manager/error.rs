@@ -1,7 +1,6 @@
 //! Why a manager ended.
 
-use crate::{metrics::InstallError, webhook::WebhookServerError};
-use kube_runtime::leader_election::InvalidConfig;
+use crate::{leader_election::InvalidConfig, metrics::InstallError, webhook::WebhookServerError};
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 /// Why a [`Manager`](super::Manager) could not start, or ended early.

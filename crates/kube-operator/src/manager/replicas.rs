@@ -1,24 +1,29 @@
 //! This process among the replicas: joining them, the hooks before it leads, and leaving.
 
 use super::{
-    build::Hook,
     components::{Component, Restart, supervise},
     error::{BoxError, ManagerError, Panicked},
 };
-use crate::panic_message::panic_message;
-use futures::{FutureExt, future::pending};
-use kube_client::Client;
-use kube_runtime::{
-    controller::Assignments,
+use crate::{
     leader_election::{self, LeaderElector},
+    panic_message::panic_message,
     sharding::{self, Membership},
 };
+use futures::{
+    FutureExt,
+    future::{BoxFuture, pending},
+};
+use kube_client::Client;
+use kube_runtime::controller::Assignments;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use tokio::{
     sync::mpsc,
     time::{Instant, timeout_at},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// Called after each election, before the first reconcile.
+pub(super) type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// How several replicas of the process share the work.
 pub(super) enum Replicas {

@@ -2,15 +2,16 @@
 
 use super::{
     addresses::Addresses,
-    build::{Hook, Manager},
+    build::Manager,
     cache::Caches,
     components::{Component, Group, Restart, supervise},
     controllers::ManagedController,
     error::{Ended, ManagerError},
     grace_period::GracePeriod,
     handle::Command,
-    replicas::{Replica, Replicas, join, while_assigned},
+    replicas::{Hook, Replica, Replicas, join, while_assigned},
     serve::{MetricsServer, Webhook, serve_webhooks},
+    signals::Signals,
     status::Status,
 };
 use crate::health::Health;
@@ -20,9 +21,46 @@ use kube_client::Client;
 use kube_runtime::controller::{Assignments, ProgressLimits};
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+
+impl Manager {
+    /// Runs until SIGINT or SIGTERM, and then stops. A second signal ends the wait for what is still running.
+    ///
+    /// # Errors
+    ///
+    /// What could not start, or the first failure.
+    pub async fn run_until_signal(self) -> Result<(), ManagerError> {
+        let mut signals = Signals::new();
+        let stop = CancellationToken::new();
+        let run = self.run_until(stop.clone().cancelled_owned());
+        tokio::pin!(run);
+        tokio::select! {
+            result = &mut run => return result,
+            () = signals.next() => stop.cancel(),
+        }
+        tokio::select! {
+            result = &mut run => result,
+            () = signals.next() => Ok(()),
+        }
+    }
+
+    /// Runs until `shutdown` completes, and then stops.
+    ///
+    /// # Errors
+    ///
+    /// What could not start, or the first failure.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future aborts everything at once. The Lease is not released but expires, because what was aborted may still run in a
+    /// thread.
+    pub async fn run_until(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ManagerError> {
+        run(self, shutdown).await
+    }
+}
 
 /// A manager that starts, runs or stops.
-pub(super) struct Running<'a> {
+struct Running<'a> {
     servers: Group,
     components: Group,
     controllers: Group,
@@ -65,10 +103,7 @@ struct Work {
 type End = Result<(), ManagerError>;
 
 /// Starts everything, runs until `shutdown` completes or something fails, and stops what has started.
-pub(super) async fn run(
-    manager: Manager,
-    shutdown: impl Future<Output = ()> + Send,
-) -> Result<(), ManagerError> {
+async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Result<(), ManagerError> {
     check_names(&manager)?;
     let Manager { metrics, routes, webhooks, addresses, .. } = manager;
     let servers = Servers { metrics, routes, webhooks, addresses };

@@ -1,11 +1,11 @@
 //! What the debug page and the health checks show.
 
 use super::replicas::Replica;
-use crate::health::{Check, Health, Probe};
-use kube_runtime::{
-    controller::{Monitor, ProgressLimits, Snapshot},
+use crate::{
+    health::{Check, Health, Probe},
     leader_election::State,
 };
+use kube_runtime::controller::{Monitor, ProgressLimits, Snapshot};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,

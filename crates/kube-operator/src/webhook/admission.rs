@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::panic_message::panic_message;
 
 use super::{
-    measure,
+    metrics,
     outcome::{Allowed, Denial, Mutated},
     patch,
 };
@@ -222,7 +222,7 @@ fn bad_request(message: String) -> Denial {
 
 fn panicked(subject: &str, panic: &str) -> Denial {
     tracing::error!(object = subject, panic, "an admission handler panicked");
-    measure::admission_panicked();
+    metrics::admission_panicked();
     Denial::internal(format!("{subject}: the admission handler panicked"))
 }
 

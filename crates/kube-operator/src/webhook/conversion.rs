@@ -14,7 +14,7 @@ use kube_core::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::measure;
+use super::metrics;
 use crate::panic_message::panic_message;
 
 /// Why an object cannot be converted: any error, or a text.
@@ -229,7 +229,7 @@ fn one(converters: &[Box<dyn Convert>], object: Value, to: &str) -> Result<Value
         Err(payload) => {
             let (kind, name) = (&identity.kind, &identity.name);
             tracing::error!(%kind, %name, panic = panic_message(&*payload), "a conversion panicked");
-            measure::conversion_panicked();
+            metrics::conversion_panicked();
             return Err(failed(&"the conversion panicked"));
         }
     };

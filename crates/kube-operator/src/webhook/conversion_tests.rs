@@ -1,3 +1,5 @@
+//! Conversion reviews, and what their handlers return.
+
 use serde_json::json;
 
 use super::*;

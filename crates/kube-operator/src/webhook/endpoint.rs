@@ -23,7 +23,7 @@ use super::{
     admission::{self, Handler},
     body_budget::BodyBudget,
     conversion::{self, Convert},
-    measure,
+    metrics,
 };
 
 /// The `timeoutSeconds` of a webhook configuration that sets none.
@@ -56,7 +56,7 @@ impl fmt::Debug for Endpoint {
 
 impl Endpoint {
     pub(super) async fn respond(&self, request: Request) -> Response {
-        let _in_flight = measure::InFlight::begin(&self.path);
+        let _in_flight = metrics::InFlight::begin(&self.path);
         let begun = Instant::now();
         let response = match self.review(request).await {
             Ok(review) => ([(header::CONTENT_TYPE, "application/json")], review).into_response(),
@@ -66,7 +66,7 @@ impl Endpoint {
                 ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], message).into_response().with(code)
             }
         };
-        measure::responded(&self.path, response.status().as_u16(), begun.elapsed());
+        metrics::responded(&self.path, response.status().as_u16(), begun.elapsed());
         response
     }
 

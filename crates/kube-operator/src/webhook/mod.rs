@@ -67,7 +67,7 @@ mod body_budget;
 pub mod certificates;
 mod conversion;
 mod endpoint;
-mod measure;
+mod metrics;
 mod outcome;
 mod patch;
 mod router;

@@ -9,7 +9,7 @@ use super::{
     body_budget::BodyBudget,
     conversion::Convert,
     endpoint::{Endpoint, Work},
-    measure,
+    metrics,
 };
 
 const MIB: usize = 1024 * 1024;
@@ -188,7 +188,7 @@ impl Webhooks {
             if !paths.insert(path.clone()) {
                 return Err(WebhooksError::DuplicatePath(path));
             }
-            measure::register(&path);
+            metrics::register(&path);
             let endpoint = Arc::new(endpoint);
             let respond = move |request: Request| async move { endpoint.respond(request).await };
             router = router.route(&path, post(respond));

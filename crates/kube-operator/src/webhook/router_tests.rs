@@ -1,3 +1,5 @@
+//! Admission requests over HTTP: responses, limits, panics and metrics.
+
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
@@ -294,7 +296,7 @@ async fn a_panic_is_an_error_of_its_review() {
         panic!("{}", "before the future")
     }
     let recorder = crate::metrics::builder().unwrap().build_recorder();
-    let _guard = metrics::set_default_local_recorder(&recorder);
+    let _guard = ::metrics::set_default_local_recorder(&recorder);
     for (webhooks, path) in
         [(Webhooks::new().validate(panics), VALIDATE), (Webhooks::new().mutate(at_once), MUTATE)]
     {
@@ -310,7 +312,7 @@ async fn a_panic_is_an_error_of_its_review() {
 #[tokio::test(start_paused = true)]
 async fn requests_are_counted_as_in_controller_runtime() {
     let recorder = crate::metrics::builder().unwrap().build_recorder();
-    let _guard = metrics::set_default_local_recorder(&recorder);
+    let _guard = ::metrics::set_default_local_recorder(&recorder);
     async fn stuck(_: AdmissionRequest<ConfigMap>) -> Result<(), Denial> {
         std::future::pending().await
     }

@@ -1,3 +1,5 @@
+//! The webhook server over TLS.
+
 use std::sync::Arc;
 
 use http::Request;

@@ -14,13 +14,15 @@ use kube_core::{
     ApiResource, DynamicObject, Resource,
     params::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
-use kube_operator::webhook::certificates::{CertificateSource, SelfSigned};
+use kube_operator::{
+    apply::{Apply, ApplyError, InvalidChild},
+    leader_election::{Config, LeaderElector},
+    webhook::certificates::{CertificateSource, SelfSigned},
+};
 use kube_runtime::{
     Controller,
-    apply::{Apply, ApplyError, InvalidChild},
     controller::Action,
     events::{Event, EventType, Recorder, Reporter},
-    leader_election::{Config, LeaderElector},
     watcher,
 };
 use kube_testserver::ApiServer;

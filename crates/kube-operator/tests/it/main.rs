@@ -2,9 +2,23 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
+mod apply;
+mod common;
+#[cfg(feature = "manager")]
 mod deploy;
+mod layers;
+mod leader_election;
+#[cfg(feature = "manager")]
 mod manager;
+#[cfg(feature = "manager")]
 mod manager_faults;
+#[cfg(feature = "manager")]
 mod manager_servers;
+#[cfg(feature = "metrics")]
+mod metrics;
+#[cfg(feature = "manager")]
 mod rbac;
+mod sharding;
+mod status;
+#[cfg(feature = "manager")]
 mod webhooks;

@@ -20,8 +20,11 @@ use kube_client::{
     client::Body,
 };
 use kube_core::{CustomResourceExt, ResourceExt};
-use kube_operator::manager::{Manager, ManagerError, Restart};
-use kube_runtime::{Controller, controller::Action, sharding, watcher};
+use kube_operator::{
+    manager::{Manager, ManagerError, Restart},
+    sharding,
+};
+use kube_runtime::{Controller, controller::Action, watcher};
 use kube_testserver::ApiServer;
 use tokio::{
     task::JoinHandle,

@@ -18,14 +18,11 @@ use k8s_openapi::api::{
 use kube_client::{Api, Client};
 use kube_operator::{
     health::Health,
-    manager::{Manager, Restart},
-};
-use kube_runtime::{
-    Config,
-    controller::Action,
     leader_election::{self, LeaderElector},
-    sharding, watcher,
+    manager::{Manager, Restart},
+    sharding,
 };
+use kube_runtime::{Config, controller::Action, watcher};
 use kube_testserver::{Fault, Match};
 use tokio::{
     sync::Notify,

@@ -13,10 +13,12 @@ use kube_core::{
     Resource, ResourceExt,
     params::{DeleteParams, PostParams},
 };
-use kube_operator::rbac::{Permissions, RbacRecorder};
+use kube_operator::{
+    apply::Apply,
+    rbac::{Permissions, RbacRecorder},
+};
 use kube_runtime::{
     Controller,
-    apply::Apply,
     controller::{Action, Error},
     events::{Event, EventType, Recorder, Reporter},
     finalizer::{self, finalizer},

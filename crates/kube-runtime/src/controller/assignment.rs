@@ -150,7 +150,6 @@ impl Assigner {
     }
 
     /// Completes when all [`Assignments`] are dropped and no controller with them runs.
-    #[doc(hidden)]
     pub async fn unused(&self) {
         self.current.closed().await;
     }

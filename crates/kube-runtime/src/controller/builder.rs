@@ -247,7 +247,7 @@ where
     /// Reconciles only the objects that `assignments` assigns to this replica, and all of those whenever they become assigned.
     ///
     /// The watches and the store do not depend on it, so that a replica to which an object is assigned needs no new list. For leader election
-    /// and sharding; see [`LeaderElector::assignments`](crate::leader_election::LeaderElector::assignments).
+    /// and sharding; see `kube_operator::leader_election::LeaderElector::assignments`.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

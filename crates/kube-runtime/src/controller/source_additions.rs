@@ -464,7 +464,7 @@ where
     /// Like [`owns`](Self::owns), and fills the store of `writer` with the owned objects, so that reconciles read them without a request.
     ///
     /// [`Store::owned_by`](crate::reflector::Store::owned_by) returns the children of an object;
-    /// [`Apply::apply_cached`](crate::apply::Apply::apply_cached) saves requests for children that are as wanted. An event is in the
+    /// `kube_operator::apply::Apply::apply_cached` saves requests for children that are as wanted. An event is in the
     /// store before it triggers a reconcile. The store may lag behind a write of the reconciler:
     /// [`Store::wait_for`](crate::reflector::Store::wait_for) waits for it. The first reconciles wait for the first list as with `owns`: up
     /// to five seconds, so check [`Store::is_ready`](crate::reflector::Store::is_ready) where an empty store would do harm.

@@ -36,19 +36,6 @@ impl WatchMetrics {
     pub(crate) fn set_age(&self, _age: Duration) {}
 }
 
-#[derive(Debug)]
-pub(crate) struct ElectionMetrics;
-
-impl ElectionMetrics {
-    pub(crate) fn new(_lease: &str) -> Self {
-        Self
-    }
-
-    pub(crate) fn leads(&self, _leads: bool) {}
-
-    pub(crate) fn slow_path(&self) {}
-}
-
 pub(crate) fn register<R: Refresh + 'static>(_refreshed: &Arc<R>) {}
 
 pub(crate) fn unregister<R: Refresh + 'static>(_refreshed: &Arc<R>) {}

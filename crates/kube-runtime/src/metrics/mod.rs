@@ -1,6 +1,6 @@
-//! The metrics of controllers, watches and leader election, through the [facade `metrics`](::metrics). With the feature `metrics`.
+//! The metrics of controllers and watches, through the [facade `metrics`](::metrics). With the feature `metrics`.
 //!
-//! Names and labels of the first three groups are those of Go's controller-runtime and client-go, so their dashboards and alerts work.
+//! Names and labels of the first two groups are those of Go's controller-runtime and client-go, so their dashboards and alerts work.
 //! `deploy/` in the repository has a dashboard and alert rules.
 //!
 //! | metric | type | labels | |
@@ -20,9 +20,6 @@
 //! | `workqueue_retries_total` | counter | `name`, `controller` | objects that were queued with backoff, or after a failure |
 //! | `workqueue_unfinished_work_seconds` | gauge | `name`, `controller` | sum of the times that the running reconciles have been running |
 //! | `workqueue_longest_running_processor_seconds` | gauge | `name`, `controller` | the longest of these times |
-//! | `leader_election_master_status` | gauge | `name` | 1 if this process leads, else 0; `name` is that of the Lease |
-//! | `leader_election_slowpath_total` | counter | `name` | renewals for which the leader had to read the Lease first |
-//! | `kube_runtime_leader_election_transitions_total` | counter | `name` | how often this process became or ceased to be the leader |
 //! | `kube_runtime_watch_events_total` | counter | `controller`, `kind`, `type` | received events; `type` is `added`, `modified`, `deleted` or `bookmark` |
 //! | `kube_runtime_watch_errors_total` | counter | `controller`, `kind` | failed lists and watches |
 //! | `kube_runtime_watch_restarts_total` | counter | `controller`, `kind` | watch requests after the first one of each watch |
@@ -32,11 +29,11 @@
 //! | `kube_runtime_watch_objects` | gauge | `controller`, `kind` | objects that the server has, as received by the watch |
 //! | `kube_runtime_store_objects` | gauge | `controller`, `kind` | objects in the store of the controller |
 //!
-//! `kube_client::client::middleware::MetricsLayer` lists the `rest_client_*` metrics.
+//! `kube_client::client::middleware::MetricsLayer` lists the `rest_client_*` metrics, `kube_operator::leader_election` those of electors.
 //!
 //! # Rules
 //!
-//! - Install the recorder before the first controller runs and the first elector starts: they look their metrics up then, once.
+//! - Install the recorder before the first controller runs: it looks its metrics up then, once.
 //! - All counters and gauges exist from then on, with the value 0, so that `rate()` sees the first failure.
 //! - `controller`, and `name` of a queue, is the name of the controller: see [`Config::name`](crate::Config::name). Controllers of one
 //!   process have different names, so each time series has one writer. When a controller ends, its gauges become 0.
@@ -71,14 +68,12 @@
 //! # }
 //! ```
 
-// - `controller`, `watch`, `election`: the metrics of one controller, watch and elector, looked up once; `event`: what is recorded.
+// - `controller`, `watch`: the metrics of one controller and watch, looked up once; `event`: what is recorded.
 // - `names`: their names and descriptions. `refresh`: gauges that change with time alone. `export`: what an exporter needs.
 // - `disabled`: without the feature `metrics`, all of these are empty.
 
 #[cfg(feature = "metrics")]
 mod controller;
-#[cfg(feature = "metrics")]
-mod election;
 mod event;
 #[cfg(feature = "metrics")]
 mod export;
@@ -96,7 +91,6 @@ pub(crate) use event::{Finished, Refresh, WatchMeasurement};
 #[cfg(feature = "metrics")]
 pub(crate) use {
     controller::ControllerMetrics,
-    election::ElectionMetrics,
     refresh::{ENABLED, register, ticking, unregister},
     watch::WatchMetrics,
 };

@@ -179,7 +179,7 @@ pub(super) fn pair(key: &str, value: &str) -> String {
 /// The keys of one object, as a type-erased `Vec<T>`. `None` if the index function panicked.
 pub(super) type IndexKeys = Option<Box<dyn Any + Send>>;
 
-/// An [`Index`] without the type of its keys.
+/// An [`Index`] without the type of its keys: the indexes of one store have keys of different types.
 pub(super) trait AnyIndex<K>: Send + Sync {
     /// Calls the index function. It is user code, so the caller must not hold a lock. `Err` is the panic message.
     fn keys(&self, object: &K) -> Result<IndexKeys, String>;

@@ -1,15 +1,10 @@
 //! The key of an object within its kind.
 
 use super::object_ref::{Lookup, ObjectRef, ObjectRefExtra};
-use hashbrown::DefaultHashBuilder;
-use std::{
-    fmt,
-    hash::{BuildHasher, Hash, Hasher},
-    sync::LazyLock,
-};
+use std::fmt;
 
 /// Namespace and name: an [`ObjectRef`] without the kind.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ObjectKey {
     pub(crate) namespace: Option<Box<str>>,
     pub(crate) name: Box<str>,
@@ -56,20 +51,6 @@ impl ObjectKey {
             extra: ObjectRefExtra::default(),
         }
     }
-}
-
-/// Random in each process, so that a client cannot choose names whose hashes are equal.
-static HASHER: LazyLock<DefaultHashBuilder> = LazyLock::new(DefaultHashBuilder::default);
-
-/// A key passes one number to a map's hasher, so that the code that hashes its texts is compiled once, and not in each map of each program.
-impl Hash for ObjectKey {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(hash_of(self));
-    }
-}
-
-fn hash_of(key: &ObjectKey) -> u64 {
-    HASHER.hash_one((&key.namespace, &key.name))
 }
 
 /// As an [`ObjectRef`] is displayed, without the kind.

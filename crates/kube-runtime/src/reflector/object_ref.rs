@@ -328,24 +328,15 @@ impl<K: Lookup> From<ObjectRef<K>> for ObjectReference {
 
 impl<K: Lookup> fmt::Display for ObjectRef<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = [K::kind(&self.dyntype), K::version(&self.dyntype), K::group(&self.dyntype)];
-        write_reference(f, kind.each_ref().map(AsRef::as_ref), &self.name, self.namespace.as_deref())
+        let Self { dyntype, name, namespace, .. } = self;
+        write!(f, "{}.{}", K::kind(dyntype), K::version(dyntype))?;
+        let group = K::group(dyntype);
+        if !group.is_empty() {
+            write!(f, ".{group}")?;
+        }
+        write!(f, "/{name}")?;
+        namespace.as_ref().map_or(Ok(()), |namespace| write!(f, ".{namespace}"))
     }
-}
-
-/// Not generic, so that it is compiled once.
-fn write_reference(
-    f: &mut fmt::Formatter<'_>,
-    [kind, version, group]: [&str; 3],
-    name: &str,
-    namespace: Option<&str>,
-) -> fmt::Result {
-    write!(f, "{kind}.{version}")?;
-    if !group.is_empty() {
-        write!(f, ".{group}")?;
-    }
-    write!(f, "/{name}")?;
-    namespace.map_or(Ok(()), |namespace| write!(f, ".{namespace}"))
 }
 
 impl<K: Lookup + ?Sized> fmt::Debug for ObjectRef<K>

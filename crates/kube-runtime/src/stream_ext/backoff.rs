@@ -1,4 +1,4 @@
-//! Waiting after the errors of a stream.
+//! The adapter [`StreamBackoff`], which waits after each error of a stream.
 
 use crate::backoff::{Backoff, RepeatLast};
 use futures::{Stream, TryStream, ready};

@@ -1,4 +1,4 @@
-//! Turning events into objects.
+//! The adapter [`EventDecode`], which turns events into objects.
 
 use crate::watcher::{Error, Event};
 use futures::{Stream, ready};

@@ -1,4 +1,4 @@
-//! The extension trait with all adapters.
+//! [`WatchStreamExt`]: the extension trait with all adapters.
 
 use super::{EventDecode, EventModify, Reflect, StreamBackoff};
 use crate::{

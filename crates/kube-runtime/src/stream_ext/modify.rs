@@ -1,4 +1,4 @@
-//! Changing the objects of events.
+//! The adapter [`EventModify`], which changes the objects of events.
 
 use crate::watcher::{Error, Event};
 use futures::Stream;

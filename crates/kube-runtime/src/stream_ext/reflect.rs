@@ -1,4 +1,4 @@
-//! Filling a store.
+//! The adapter [`Reflect`](super::WatchStreamExt::reflect), which writes the objects of a stream to a store.
 
 use crate::{
     reflector::{FillStore, store::Writer},

@@ -1,10 +1,8 @@
-//! Waiting for conditions of well-known kinds, and writing the conditions of a status.
+//! Conditions of well-known kinds to wait for.
 //!
-//! The functions here, and [`Condition`] with its combinators, are for [`await_condition`](super::await_condition). A reconciler that
-//! reports conditions uses [`Conditions`] and [`Summary`], and writes them with [`apply_status`](crate::status::apply_status).
+//! The functions here, and [`Condition`] with its combinators, are for [`await_condition`](super::await_condition).
 
 pub use super::condition::*;
-pub use crate::status::{ConditionStatus, Conditions, InvalidCondition, Summary};
 
 use k8s_openapi::{
     api::{

@@ -71,9 +71,7 @@ impl ErrorClass {
 
 /// Whether the storage of the server's watch cache is not ready.
 fn is_initializing(status: &Status) -> bool {
-    // Not `contains`, which compiles a search algorithm for long texts.
-    const MESSAGE: &[u8] = b"storage is (re)initializing";
-    status.message.as_bytes().windows(MESSAGE.len()).any(|window| window == MESSAGE)
+    status.message.contains("storage is (re)initializing")
 }
 
 fn is_version_too_large(status: &Status) -> bool {

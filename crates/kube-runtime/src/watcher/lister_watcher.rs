@@ -1,7 +1,6 @@
 //! List and watch requests for one collection.
 
 use super::error::RequestError;
-use futures::future::BoxFuture;
 use kube_client::{
     Api, Client, Error,
     client::{ListResponse, Prune, ReceivedBytes, WatchResponse},
@@ -19,8 +18,6 @@ pub(crate) trait Watchable: Resource + Clone + DeserializeOwned + Debug + Send +
 impl<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static> Watchable for K {}
 
 /// Sends the requests for one collection of objects on one server.
-///
-/// It does not depend on the type of the objects, and its futures are boxed, so that it is compiled here once and not in each program.
 pub(super) struct ListerWatcher {
     client: Client,
     request: Request,
@@ -68,46 +65,40 @@ impl ListerWatcher {
         self.received.get()
     }
 
-    pub(super) fn list(&self, params: &ListParams) -> BoxFuture<'_, Result<ListResponse, RequestError>> {
+    pub(super) async fn list(&self, params: &ListParams) -> Result<ListResponse, RequestError> {
         let request = match self.metadata_only {
             true => self.request.list_metadata(params),
             false => self.request.list(params),
         };
-        Box::pin(async move {
-            let mut request = request.map_err(Error::BuildRequest)?;
-            request.extensions_mut().insert(self.prune.clone());
-            request.extensions_mut().insert(self.received.clone());
-            Ok(self.client.open_list(request).await?)
-        })
+        let mut request = request.map_err(Error::BuildRequest)?;
+        request.extensions_mut().insert(self.prune.clone());
+        request.extensions_mut().insert(self.received.clone());
+        Ok(self.client.open_list(request).await?)
     }
 
     /// The `resourceVersion` that the server's storage has reached; empty if the server sends none.
     ///
     /// Costs the server the metadata of one object. The request has no selectors: with them the server would have to search.
-    pub(super) fn current_version(&self) -> BoxFuture<'_, Result<String, RequestError>> {
-        Box::pin(async {
-            let one_object = ListParams { limit: Some(1), ..ListParams::default() };
-            let request = self.request.list_metadata(&one_object).map_err(Error::BuildRequest)?;
-            let metadata = self.client.open_list(request).await?.into_metadata().await?;
-            Ok(metadata.resource_version.unwrap_or_default())
-        })
+    pub(super) async fn current_version(&self) -> Result<String, RequestError> {
+        let one_object = ListParams { limit: Some(1), ..ListParams::default() };
+        let request = self.request.list_metadata(&one_object).map_err(Error::BuildRequest)?;
+        let metadata = self.client.open_list(request).await?.into_metadata().await?;
+        Ok(metadata.resource_version.unwrap_or_default())
     }
 
-    pub(super) fn watch(
+    pub(super) async fn watch(
         &self,
         params: &WatchParams,
         version: &str,
-    ) -> BoxFuture<'_, Result<WatchResponse, RequestError>> {
+    ) -> Result<WatchResponse, RequestError> {
         let request = match self.metadata_only {
             true => self.request.watch_metadata(params, version),
             false => self.request.watch(params, version),
         };
-        Box::pin(async move {
-            let mut request = request.map_err(Error::BuildRequest)?;
-            request.extensions_mut().insert(self.prune.clone());
-            request.extensions_mut().insert(self.received.clone());
-            Ok(self.client.open_watch(request).await?)
-        })
+        let mut request = request.map_err(Error::BuildRequest)?;
+        request.extensions_mut().insert(self.prune.clone());
+        request.extensions_mut().insert(self.received.clone());
+        Ok(self.client.open_watch(request).await?)
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     error::{RequestError, erased, watch_failed},
     error_class::ErrorClass,
     machine::{
-        Emit, InitListed, InitPage, ListMethod, Machine, Page, Read, ReceivedItems, Report, State, Transition,
+        Emit, InitListed, InitPage, ListMethod, Machine, Page, Read, ReceivedItems, State, Transition,
     },
     retry::RetryClass,
     undecodable::UndecodableObject,
@@ -45,11 +45,11 @@ impl Machine {
     }
 
     /// The page is complete.
-    pub(super) fn page_received(
+    pub(super) fn page_received<K>(
         &mut self,
         InitPage { page, received }: InitPage,
         list: ListMeta,
-        emit: &mut dyn Report,
+        emit: &mut Emit<K>,
     ) -> Transition {
         let received = received.unwrap_or_else(|| begin_page(&page, emit));
         let list_version = list.resource_version.as_deref().unwrap_or_default();
@@ -63,17 +63,17 @@ impl Machine {
                 (State::InitListed(InitListed { version }), Duration::ZERO)
             }
             None => {
-                emit.report(Err(Error::NoResourceVersion.into()));
+                emit.push(Err(Error::NoResourceVersion.into()));
                 self.relist(RetryClass::Persistent)
             }
         }
     }
 
-    pub(super) fn list_failed(
+    pub(super) fn list_failed<K>(
         &mut self,
         list: InitPage,
         error: RequestError,
-        emit: &mut dyn Report,
+        emit: &mut Emit<K>,
     ) -> Transition {
         let class = ErrorClass::of(error.get());
         if let (Page::Next(_), ErrorClass::Expired | ErrorClass::InvalidRequest) = (&list.page, &class) {
@@ -81,7 +81,7 @@ impl Machine {
             tracing::debug!(%error, "the continue token of a list expired; listing without pages");
             return (State::InitPage(InitPage::request(Page::Whole)), Duration::ZERO);
         }
-        emit.report(Err(erased(Error::InitialListFailed, error)));
+        emit.push(Err(erased(Error::InitialListFailed, error)));
         let wait = self.retry.after(&class);
         if class.invalidates_version() {
             self.freshness = Freshness::MostRecent;
@@ -90,13 +90,13 @@ impl Machine {
         (State::InitPage(InitPage::request(list.page)), wait)
     }
 
-    pub(super) fn streaming_list_refused(
+    pub(super) fn streaming_list_refused<K>(
         &mut self,
         error: RequestError,
-        emit: &mut dyn Report,
+        emit: &mut Emit<K>,
     ) -> Transition {
         let class = ErrorClass::of(error.get());
-        emit.report(Err(erased(Error::WatchStartFailed, error)));
+        emit.push(Err(erased(Error::WatchStartFailed, error)));
         self.retry_streaming_list(class)
     }
 
@@ -162,10 +162,10 @@ impl Machine {
         self.relist_after(wait)
     }
 
-    fn finish_list(&mut self, version: &str, emit: &mut dyn Report) {
+    fn finish_list<K>(&mut self, version: &str, emit: &mut Emit<K>) {
         self.versions.list_completed(version);
         let resource_version = self.versions.collection_version(version);
-        emit.report(Ok(CollectionEvent::Synced { resource_version }));
+        emit.push(Ok(CollectionEvent::Synced { resource_version }));
         if self.list_method == ListMethod::PagedOnce {
             self.list_method = ListMethod::Streamed;
         }
@@ -173,9 +173,9 @@ impl Machine {
 }
 
 /// The first part of this page was received.
-fn begin_page(page: &Page, emit: &mut dyn Report) -> ReceivedItems {
+fn begin_page<K>(page: &Page, emit: &mut Emit<K>) -> ReceivedItems {
     if !matches!(page, Page::Next(_)) {
-        emit.report(Ok(CollectionEvent::Init));
+        emit.push(Ok(CollectionEvent::Init));
     }
     ReceivedItems::default()
 }

@@ -15,7 +15,7 @@ use kube_core::{
     DeserializeGuard, Resource, WatchEvent,
     params::{ListParams, WatchParams},
 };
-use std::{convert::Infallible, time::Duration};
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// The request or read that the machine needs next.
@@ -55,18 +55,6 @@ pub(super) enum Read<K> {
 
 /// The items that a step emits, in this order.
 pub(super) type Emit<K> = Vec<ErasedResult<CollectionEvent<K>>>;
-
-/// Takes what a step emits besides objects. A trait object, so that the transitions that need no more are compiled once, and not for
-/// each type of object.
-pub(super) trait Report {
-    fn report(&mut self, item: ErasedResult<CollectionEvent<Infallible>>);
-}
-
-impl<K> Report for Emit<K> {
-    fn report(&mut self, item: ErasedResult<CollectionEvent<Infallible>>) {
-        self.push(item.map(|event| event.map(|never| match never {})));
-    }
-}
 
 /// The result of [`Machine::step`].
 pub(super) struct Step<K> {

@@ -30,28 +30,29 @@ mod pager;
 mod projection;
 #[cfg(feature = "compact-cache")]
 mod raw_object;
-mod record;
+mod registry;
 mod requests;
 mod retry;
 mod stream;
 mod undecodable;
 mod versions;
+mod watch_status;
 mod watching;
 
 pub use crate::backoff::{DefaultBackoff, ExponentialBackoff};
 pub use config::{Config, InitialListStrategy, ListSemantic};
 pub use error::{Error, Result};
 pub use event::Event;
-pub use record::WatchState;
 #[allow(deprecated)]
 pub use stream::metadata_watcher;
 pub use stream::{watch_object, watcher};
+pub use watch_status::WatchState;
 
 pub(crate) use {
     error::{ErasedError, ErasedResult, kind_and_scope},
     event::CollectionEvent,
     projection::ObjectState,
-    record::{WatchRecord, WatchRegistry, WatchSettings},
+    registry::{RegisteredWatch, WatchRegistry, WatchSettings},
     retry::RetryBackoff,
     stream::{cached_collection_events, collection_events, metadata_collection_events, object_states},
     undecodable::UndecodableObject,

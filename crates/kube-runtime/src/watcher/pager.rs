@@ -1,11 +1,11 @@
-//! Prefetching pages of a list.
+//! Reads a list page by page, and requests the next page meanwhile.
 
 use super::{
     error::RequestError,
     lister_watcher::{ListerWatcher, Watchable},
 };
 use crate::task::CancelableJoinHandle;
-use futures::{FutureExt, StreamExt, future::BoxFuture};
+use futures::StreamExt;
 use kube_client::{
     Error,
     client::{DecodeBy, KnownObjects, ListItems, ListPart, ReceivedItems},
@@ -95,17 +95,17 @@ impl<K: Watchable> Pager<K> {
 }
 
 /// Requests pages, the next one while the caller reads the one before.
-///
-/// It does not depend on the type of the objects, and its futures are boxed, so that it is compiled here once and not in each program.
 struct PageRequests {
     lister_watcher: Arc<ListerWatcher>,
     in_flight: Option<RequestedPage>,
 }
 
-/// A page that a task requests. `None` if the task ended early.
+/// A page that a task requests.
 struct RequestedPage {
     params: ListParams,
-    page: BoxFuture<'static, Option<Result<Page, RequestError>>>,
+    page: oneshot::Receiver<Result<Page, RequestError>>,
+    /// Aborted when this is dropped.
+    _task: CancelableJoinHandle<()>,
 }
 
 struct Page {
@@ -116,29 +116,24 @@ struct Page {
 
 impl PageRequests {
     /// The page for `params`, if it is in flight.
-    fn prefetched(
-        &mut self,
-        params: &ListParams,
-    ) -> BoxFuture<'_, Option<Result<ReceivedItems, RequestError>>> {
-        let requested = self.in_flight.take_if(|requested| requested.params == *params);
-        Box::pin(async { self.receive(requested?).await })
+    async fn prefetched(&mut self, params: &ListParams) -> Option<Result<ReceivedItems, RequestError>> {
+        let requested = self.in_flight.take_if(|requested| requested.params == *params)?;
+        self.receive(requested).await
     }
 
     /// Requests the page for `params`. Cancels another one that is in flight.
-    fn request(&mut self, params: &ListParams) -> BoxFuture<'_, Result<ReceivedItems, RequestError>> {
+    async fn request(&mut self, params: &ListParams) -> Result<ReceivedItems, RequestError> {
         self.in_flight = None;
         let requested = self.start(params.clone());
-        Box::pin(async {
-            self.receive(requested).await.unwrap_or_else(|| {
-                Err(Error::Service("the runtime shut down before it requested a list".into()).into())
-            })
+        self.receive(requested).await.unwrap_or_else(|| {
+            Err(Error::Service("the runtime shut down before it requested a list".into()).into())
         })
     }
 
     /// Waits for a page, and requests the next one. `None` if its task ended early.
     async fn receive(&mut self, requested: RequestedPage) -> Option<Result<ReceivedItems, RequestError>> {
-        let RequestedPage { params, page } = requested;
-        Some(match page.await? {
+        let RequestedPage { params, page, _task } = requested;
+        Some(match page.await.ok()? {
             Ok(Page { items, token }) => {
                 self.in_flight = token.map(|token| self.start(next_page(params, token)));
                 Ok(items)
@@ -154,12 +149,8 @@ impl PageRequests {
             // Fails if the page is not needed any more.
             let _ = sender.send(open_page(&lister_watcher, &requested).await);
         };
-        let task = CancelableJoinHandle::spawn(request.in_current_span().boxed(), &Handle::current());
-        let page = async {
-            let _task = task;
-            page.await.ok()
-        };
-        RequestedPage { params, page: page.boxed() }
+        let task = CancelableJoinHandle::spawn(request.in_current_span(), &Handle::current());
+        RequestedPage { params, page, _task: task }
     }
 }
 

@@ -1,14 +1,13 @@
-//! The requests of a watcher, up to their responses. Nothing here depends on the type of the objects, and the futures are boxed, so that it
-//! is compiled here once and not in each program.
+//! The requests of a watcher, up to their responses.
 
 use super::{
     error::RequestError,
     lister_watcher::ListerWatcher,
     machine::{Next, Step},
-    record::{Received, WatchRecord},
+    registry::RegisteredWatch,
+    watch_status::Received,
 };
 use crate::delay::after;
-use futures::future::BoxFuture;
 use kube_client::client::WatchResponse;
 use kube_core::params::ListParams;
 use std::{io, sync::Arc, time::Duration};
@@ -22,7 +21,7 @@ pub(super) struct Requests {
     /// The earliest time of the next request.
     pub(super) not_before: Instant,
     /// What monitors show.
-    pub(super) record: Option<Arc<WatchRecord>>,
+    pub(super) watch: Option<Arc<RegisteredWatch>>,
 }
 
 /// The response to the request that the machine needs next.
@@ -38,44 +37,42 @@ pub(super) enum Response {
 
 impl Requests {
     /// Waits until the next request may be sent, and sends it.
-    pub(super) fn send(&self, next: Next) -> BoxFuture<'_, Response> {
-        Box::pin(async {
-            if self.not_before > Instant::now() {
-                sleep_until(self.not_before).await;
-            }
-            if let Some(record) = &self.record {
-                record.requesting(&next);
-            }
-            let collection = self.lister_watcher.path();
-            match next {
-                Next::List(params) => {
-                    if params.continue_token.is_none() {
-                        let version = params.resource_version.as_deref();
-                        tracing::debug!(collection, version, "listing");
-                    }
-                    Response::List(params)
+    pub(super) async fn send(&self, next: Next) -> Response {
+        if self.not_before > Instant::now() {
+            sleep_until(self.not_before).await;
+        }
+        if let Some(watch) = &self.watch {
+            watch.requesting(&next);
+        }
+        let collection = self.lister_watcher.path();
+        match next {
+            Next::List(params) => {
+                if params.continue_token.is_none() {
+                    let version = params.resource_version.as_deref();
+                    tracing::debug!(collection, version, "listing");
                 }
-                Next::CheckVersion => {
-                    let version = timeout(START_TIMEOUT, self.lister_watcher.current_version()).await;
-                    Response::Version(version.unwrap_or_else(|_elapsed| Err(start_timeout())))
-                }
-                Next::Watch(params, version) => {
-                    let initial_events = params.send_initial_events;
-                    tracing::debug!(collection, version, initial_events, "watching");
-                    let watch = self.lister_watcher.watch(&params, &version);
-                    let response = timeout(START_TIMEOUT, watch).await;
-                    let response = response.unwrap_or_else(|_elapsed| Err(start_timeout()));
-                    Response::Watch { initial_events, response }
-                }
-                Next::Read { .. } | Next::ReadList => unreachable!("invariant: reads need no request"),
+                Response::List(params)
             }
-        })
+            Next::CheckVersion => {
+                let version = timeout(START_TIMEOUT, self.lister_watcher.current_version()).await;
+                Response::Version(version.unwrap_or_else(|_elapsed| Err(start_timeout())))
+            }
+            Next::Watch(params, version) => {
+                let initial_events = params.send_initial_events;
+                tracing::debug!(collection, version, initial_events, "watching");
+                let watch = self.lister_watcher.watch(&params, &version);
+                let response = timeout(START_TIMEOUT, watch).await;
+                let response = response.unwrap_or_else(|_elapsed| Err(start_timeout()));
+                Response::Watch { initial_events, response }
+            }
+            Next::Read { .. } | Next::ReadList => unreachable!("invariant: reads need no request"),
+        }
     }
 
     /// Notes the outcome of a request or a read, and how long to wait before the next one.
     pub(super) fn stepped<K>(&mut self, received: Received, step: &Step<K>, now: Instant) {
-        if let Some(record) = &self.record {
-            record.stepped(received, step, self.lister_watcher.received_bytes(), now);
+        if let Some(watch) = &self.watch {
+            watch.stepped(received, step, self.lister_watcher.received_bytes(), now);
         }
         self.not_before = after(now, step.wait);
     }

@@ -10,9 +10,10 @@ use super::{
     machine::{Input, Machine, Next, Read},
     pager::Pager,
     projection::{self, ObjectState},
-    record::{Received, WatchRecord, WatchSettings},
+    registry::{RegisteredWatch, WatchSettings},
     requests::{Requests, Response},
     retry::RetryBackoff,
+    watch_status::Received,
 };
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
 #[cfg(feature = "compact-cache")]
@@ -130,8 +131,8 @@ pub(crate) fn collection_events<K: Watchable>(
     config: Config,
     settings: WatchSettings,
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<K>>> + Send {
-    let record = settings.register(api.namespace());
-    run(ListerWatcher::new(api), Machine::new(config, settings.retry), record, KnownObjects::default())
+    let watch = settings.register(api.namespace());
+    run(ListerWatcher::new(api), Machine::new(config, settings.retry), watch, KnownObjects::default())
 }
 
 /// Like [`collection_events`], for a store that has the objects of `known`: a list does not decode these, and returns them as they are.
@@ -141,9 +142,9 @@ pub(crate) fn cached_collection_events<K: Watchable + Sync>(
     settings: WatchSettings,
     known: KnownObjects<Arc<K>>,
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<Arc<K>>>> + Send {
-    let record = settings.register(api.namespace());
+    let watch = settings.register(api.namespace());
     let known = known.map(ArcObject);
-    run(ListerWatcher::new(api), Machine::new(config, settings.retry), record, known)
+    run(ListerWatcher::new(api), Machine::new(config, settings.retry), watch, known)
         .map(|event| event.map(|event| event.map(|ArcObject(object)| object)))
 }
 
@@ -153,8 +154,8 @@ pub(crate) fn metadata_collection_events<K: Watchable>(
     config: Config,
     settings: WatchSettings,
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<PartialObjectMeta<K>>>> + Send {
-    let record = settings.register(api.namespace());
-    run(ListerWatcher::new(api), Machine::new(config, settings.retry), record, KnownObjects::default())
+    let watch = settings.register(api.namespace());
+    run(ListerWatcher::new(api), Machine::new(config, settings.retry), watch, KnownObjects::default())
 }
 
 /// Like [`collection_events`], for objects as received, and those of `known` as they are kept. The fields that `api` and `config` prune
@@ -166,9 +167,9 @@ pub(crate) fn raw_collection_events<K: Resource, T: Clone + Debug + Send + Sync 
     settings: WatchSettings,
     known: KnownObjects<RawObject<T>>,
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<RawObject<T>>>> + Send {
-    let record = settings.register(api.namespace());
+    let watch = settings.register(api.namespace());
     let config = Config { prune: Prune::default(), managed_fields: true, ..config };
-    run(ListerWatcher::raw(api), Machine::new(config, settings.retry), record, known)
+    run(ListerWatcher::raw(api), Machine::new(config, settings.retry), watch, known)
 }
 
 fn public_events<K: Watchable>(
@@ -183,14 +184,14 @@ fn public_events<K: Watchable>(
 fn run<K: Watchable>(
     lister_watcher: ListerWatcher,
     machine: Machine,
-    record: Option<Arc<WatchRecord>>,
+    watch: Option<Arc<RegisteredWatch>>,
     known: KnownObjects<K>,
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<K>>> + Send {
     let lister_watcher = Arc::new(lister_watcher.pruned(&machine.config.pruned()).read_as::<K>());
     let shell = WatcherShell {
         machine,
         pager: Pager::new(Arc::clone(&lister_watcher)),
-        requests: Requests { lister_watcher, not_before: Instant::now(), record },
+        requests: Requests { lister_watcher, not_before: Instant::now(), watch },
         known,
         decode_by: DecodeBy::Tasks,
         messages: None,

@@ -5,7 +5,7 @@ use super::{
     config::Freshness,
     error::{RequestError, erased, watch_failed},
     error_class::ErrorClass,
-    machine::{Emit, InitListed, Machine, Read, Report, State, Transition, Watching},
+    machine::{Emit, InitListed, Machine, Read, State, Transition, Watching},
     retry::RetryClass,
     undecodable::UndecodableObject,
     versions::VersionOrder,
@@ -34,11 +34,11 @@ enum WatchEnd {
 }
 
 impl Machine {
-    pub(super) fn version_checked(
+    pub(super) fn version_checked<K>(
         &mut self,
         listed: InitListed,
         result: Result<String, RequestError>,
-        emit: &mut dyn Report,
+        emit: &mut Emit<K>,
     ) -> Transition {
         let error = match result {
             Ok(version) if regressed(&listed.version, &version) => {
@@ -55,7 +55,7 @@ impl Machine {
             | ErrorClass::ConnectionFailed
             | ErrorClass::IdleTimeout
             | ErrorClass::UnknownKind) => {
-                emit.report(Err(erased(Error::WatchStartFailed, error)));
+                emit.push(Err(erased(Error::WatchStartFailed, error)));
                 self.after_error(&class, listed, |_, listed| State::VerifyingVersion(listed))
             }
             // A starting server refuses all users until it has read their roles. A user who may list only what the
@@ -72,14 +72,14 @@ impl Machine {
         }
     }
 
-    pub(super) fn watch_refused(
+    pub(super) fn watch_refused<K>(
         &mut self,
         listed: InitListed,
         error: RequestError,
-        emit: &mut dyn Report,
+        emit: &mut Emit<K>,
     ) -> Transition {
         let class = ErrorClass::of(error.get());
-        emit.report(Err(erased(Error::WatchStartFailed, error)));
+        emit.push(Err(erased(Error::WatchStartFailed, error)));
         match class {
             ErrorClass::ConnectionFailed | ErrorClass::IdleTimeout => {
                 self.after_error(&class, listed, Self::verify_version)
@@ -154,13 +154,13 @@ impl Machine {
     }
 
     /// Advances the watch to a version, or ends it if the version regressed.
-    fn advance_to(&mut self, watch: &mut Watching, version: &str, emit: &mut dyn Report) -> Option<WatchEnd> {
+    fn advance_to<K>(&mut self, watch: &mut Watching, version: &str, emit: &mut Emit<K>) -> Option<WatchEnd> {
         match self.versions.observe(&watch.version, version) {
             VersionOrder::InOrder => {}
             VersionOrder::Regressed => return Some(WatchEnd::VersionRegressed(version.to_owned())),
             VersionOrder::BecameOpaque => {
                 tracing::warn!("resourceVersions of this API cannot be compared between objects");
-                emit.report(Ok(CollectionEvent::Progress { resource_version: String::new() }));
+                emit.push(Ok(CollectionEvent::Progress { resource_version: String::new() }));
             }
         }
         watch.advance(version);
@@ -183,12 +183,12 @@ impl Machine {
         }
     }
 
-    fn watch_ended(
+    fn watch_ended<K>(
         &mut self,
         watch: Watching,
         end: WatchEnd,
         now: Instant,
-        emit: &mut dyn Report,
+        emit: &mut Emit<K>,
     ) -> Transition {
         let lasted = now.duration_since(watch.since);
         let lasted_long = lasted >= self.config.healthy_after();
@@ -201,7 +201,7 @@ impl Machine {
         if healthy {
             self.reset_failures();
             let resource_version = self.versions.collection_version(&watch.version);
-            emit.report(Ok(CollectionEvent::Progress { resource_version }));
+            emit.push(Ok(CollectionEvent::Progress { resource_version }));
         }
         let Watching { version, received_any, .. } = watch;
         match end {
@@ -211,12 +211,12 @@ impl Machine {
             }
             WatchEnd::Closed => {
                 let what = "the server closed the watch at once";
-                emit.report(Err(watch_failed(io::ErrorKind::UnexpectedEof, what)));
+                emit.push(Err(watch_failed(io::ErrorKind::UnexpectedEof, what)));
                 (self.resume(version, false), self.retry.next(RetryClass::Transient))
             }
             WatchEnd::IdleTimeout => {
                 let what = "the watch was silent for longer than the server should keep it open";
-                emit.report(Err(watch_failed(io::ErrorKind::TimedOut, what)));
+                emit.push(Err(watch_failed(io::ErrorKind::TimedOut, what)));
                 (self.resume(version, false), self.retry.next(RetryClass::Transient))
             }
             WatchEnd::Failed(error) if healthy && ErrorClass::of(error.get()) == ErrorClass::IdleTimeout => {
@@ -226,12 +226,12 @@ impl Machine {
             // An unreadable line included: the server sends its event again when the watch resumes.
             WatchEnd::Failed(error) => {
                 let class = ErrorClass::of(error.get());
-                emit.report(Err(erased(Error::WatchFailed, error)));
+                emit.push(Err(erased(Error::WatchFailed, error)));
                 self.after_error(&class, InitListed { version }, Self::verify_version)
             }
             WatchEnd::ErrorEvent(status) => {
                 let class = ErrorClass::of_status(&status);
-                emit.report(Err(Error::WatchError(status).into()));
+                emit.push(Err(Error::WatchError(status).into()));
                 self.after_error(&class, InitListed { version }, |_, listed| State::InitListed(listed))
             }
             WatchEnd::VersionRegressed(new) => self.version_regressed(&version, &new, emit),
@@ -262,11 +262,11 @@ impl Machine {
     }
 
     /// The server's storage is older than before, as after a restore: relists.
-    fn version_regressed(&mut self, last: &str, new: &str, emit: &mut dyn Report) -> Transition {
+    fn version_regressed<K>(&mut self, last: &str, new: &str, emit: &mut Emit<K>) -> Transition {
         let what =
             format!("resourceVersion went back from {last} to {new}: was the storage restored? Relisting");
         let status = Status::failure(&what, reason::EXPIRED).with_code(410).boxed();
-        emit.report(Err(Error::WatchError(status).into()));
+        emit.push(Err(Error::WatchError(status).into()));
         self.freshness = Freshness::MostRecent;
         self.relist(RetryClass::Transient)
     }

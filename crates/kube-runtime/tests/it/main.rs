@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used)] // a panic fails the test
 
-mod apply;
 mod assignment;
 mod churn;
 mod common;
@@ -18,7 +17,6 @@ mod filters;
 mod finalizer;
 mod initial_sync;
 mod layers;
-mod leader_election;
 mod leaks;
 mod logging;
 mod max_durations;
@@ -37,12 +35,10 @@ mod relists;
 mod restored_storage;
 mod retry;
 mod scripted_server;
-mod sharding;
 mod shutdown;
 mod simulation;
 mod spec_watcher;
 mod starts;
-mod status;
 mod undecodable;
 mod undecodable_in_store;
 mod wait;

@@ -1,4 +1,4 @@
-//! The metrics that a run of a controller and an elector records, compared with the table of `kube_runtime::metrics`.
+//! The metrics that a run of a controller records, compared with the table of `kube_runtime::metrics`.
 
 use crate::common::{
     ApiExt, TestError, config_maps, eventually, expect_next, named, owned, server, spawn_outputs,
@@ -10,7 +10,6 @@ use kube_core::ResourceExt;
 use kube_runtime::{
     Config, Controller,
     controller::{Action, ControllerState},
-    leader_election::{self, LeaderElector},
     metrics::refresh,
     watcher,
 };
@@ -121,8 +120,6 @@ async fn the_table_of_metrics_is_what_a_run_records() {
         |_, _, _| Action::await_change(),
         Arc::new(()),
     );
-    let election = leader_election::Config::new("my-operator", "default");
-    let elector = LeaderElector::start(client.clone(), election).unwrap();
 
     let first = recorded(&snapshotter);
     for (name, value) in &first.values {
@@ -134,7 +131,6 @@ async fn the_table_of_metrics_is_what_a_run_records() {
     for _ in 0..6 {
         expect_next(&mut outputs.items).await;
     }
-    elector.wait_for_leadership().await.unwrap();
     secrets.add(owned("child", &works)).await;
     assert_eq!(expect_next(&mut outputs.items).await, "done: works");
     api.touch("works", "1").await;
@@ -159,9 +155,6 @@ async fn the_table_of_metrics_is_what_a_run_records() {
         ("workqueue_adds_total{controller=table,name=table}", 12.0), // 6 listed, 2 changes, 4 requeues
         ("workqueue_retries_total{controller=table,name=table}", 3.0),
         ("workqueue_depth{controller=table,name=table,priority=0}", 0.0),
-        ("leader_election_master_status{name=my-operator}", 1.0),
-        ("leader_election_slowpath_total{name=my-operator}", 0.0),
-        ("kube_runtime_leader_election_transitions_total{name=my-operator}", 1.0),
         ("kube_runtime_watch_events_total{controller=table,kind=ConfigMap,type=modified}", 1.0),
         ("kube_runtime_watch_events_total{controller=table,kind=Secret,type=added}", 1.0),
         ("kube_runtime_watch_objects{controller=table,kind=ConfigMap}", 6.0),
@@ -177,12 +170,10 @@ async fn the_table_of_metrics_is_what_a_run_records() {
         assert_eq!(value(&metric), bytes as f64, "{metric}");
     }
     drop(outputs);
-    elector.release().await;
     eventually(async || monitor.snapshot().state == ControllerState::Stopped).await;
     let ended = recorded(&snapshotter).values;
     assert_eq!(ended["kube_runtime_watch_objects{controller=table,kind=Secret}"], -1.0, "0 again");
     assert_eq!(ended["kube_runtime_watch_objects{controller=table,kind=ConfigMap}"], -6.0);
-    assert_eq!(ended["kube_runtime_leader_election_transitions_total{name=my-operator}"], 1.0);
 }
 
 #[tokio::test(start_paused = true)]

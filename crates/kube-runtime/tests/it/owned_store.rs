@@ -1,24 +1,18 @@
 //! Children read from the cache that a controller's own watch fills.
 
-use crate::{
-    common::{
-        ApiExt, assert_idle, config_maps, eventually, expect_next, named, owned, server, spawn_outputs,
-        wait_for_change,
-    },
-    layers::counted,
+use crate::common::{
+    ApiExt, assert_idle, config_maps, expect_next, named, owned, server, spawn_outputs, wait_for_change,
 };
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::{Api, Client};
 use kube_core::{ApiResource, DynamicObject, ResourceExt};
 use kube_runtime::{
     Controller,
-    apply::{Apply, Change},
     controller::Action,
     predicates,
     reflector::{self, Store, store::Writer},
     watcher,
 };
-use serde_json::json;
 use std::{
     convert::Infallible,
     sync::{Arc, Mutex},
@@ -101,52 +95,6 @@ async fn a_filter_drops_triggers_but_not_states_of_the_store() {
     assert_idle(&mut outputs.items).await;
     secrets(&client).remove("a").await;
     assert_eq!(expect_next(&mut outputs.items).await, "done: site");
-}
-
-#[tokio::test(start_paused = true)]
-async fn children_as_wanted_cost_no_request_in_a_controller() {
-    let (server, client) = server();
-    config_maps(&client).add(named("site")).await;
-    let (counting, requests) = counted(&server);
-    let (children, writer) = reflector::store::<Secret>();
-    let wanted = || -> Secret {
-        serde_json::from_value(
-            json!({ "metadata": { "name": "child", "labels": { "app": "web" } }, "type": "Opaque" }),
-        )
-        .unwrap()
-    };
-    let changes = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&changes);
-    let (again, requests_to_run) = futures::channel::mpsc::unbounded();
-    let output = Controller::new(config_maps(&client), all())
-        .owns_with_store(secrets(&client), all(), writer)
-        .reconcile_all_on(requests_to_run)
-        .run(
-            move |owner: Arc<ConfigMap>, context: Arc<(Client, Store<Secret>)>| {
-                let log = Arc::clone(&log);
-                async move {
-                    let (client, store) = &*context;
-                    let applied = Apply::owned_by(client.clone(), "sites.example.com", &*owner).unwrap();
-                    let applied = applied.apply_cached(&wanted(), store).await.unwrap();
-                    store.wait_for(&applied.object).await.unwrap();
-                    log.lock().unwrap().push(applied.change);
-                    Ok::<_, Infallible>(Action::await_change())
-                }
-            },
-            wait_for_change,
-            Arc::new((counting, children)),
-        );
-    let mut outputs = spawn_outputs(output);
-    eventually(|| std::future::ready(changes.lock().unwrap().last() == Some(&Change::Unchanged))).await;
-    assert_eq!(changes.lock().unwrap()[0], Change::Created);
-    requests.lock().unwrap().clear();
-    let before = changes.lock().unwrap().len();
-    for _ in 0..5 {
-        again.unbounded_send(()).unwrap();
-        expect_next(&mut outputs.items).await;
-    }
-    eventually(|| std::future::ready(changes.lock().unwrap().len() >= before + 4)).await;
-    assert_eq!(*requests.lock().unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use futures::{FutureExt, future::BoxFuture};
 use kube_serve::listener::TlsSettings;
 use metrics::{counter, describe_counter};
 
-use super::{CertificateError, CertificateSource, Serving};
+use super::source::{CertificateError, CertificateSource, Serving};
 
 const INTERVAL: Duration = Duration::from_secs(10);
 const READS: &str = "certwatcher_read_certificate_total";

@@ -1,3 +1,5 @@
+//! The steps of a rotation, and that every order of them keeps the certificate valid.
+
 use super::*;
 use crate::webhook::certificates::generation::Key;
 

@@ -21,10 +21,10 @@ use kube_serve::listener::TlsSettings;
 use serde_json::Value;
 
 use super::{
-    CertificateError, CertificateSource, Serving,
     generation::{Timestamp, issue},
     inject::{self, Callee},
     rotation::{Step, Stored, issued, names_for, next_step},
+    source::{CertificateError, CertificateSource, Serving},
 };
 
 const VALIDITY: Duration = Duration::from_secs(90 * 24 * 3600);

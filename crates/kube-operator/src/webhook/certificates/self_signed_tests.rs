@@ -1,3 +1,5 @@
+//! A self-signed certificate on an API server: issued, injected, rotated, and shared by replicas.
+
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhook;
 use kube_testserver::ApiServer;
 use rustls::pki_types::{CertificateDer, pem::PemObject};

@@ -93,7 +93,7 @@ impl Monitor {
         let cache = facts.cache.clone();
         drop(facts);
         let watches = self.observation.watches.watches();
-        cache.is_some_and(|cache| cache.is_ready()) && watches.iter().all(|watch| watch.facts().synced)
+        cache.is_some_and(|cache| cache.is_ready()) && watches.iter().all(|watch| watch.status().synced)
     }
 
     /// Whether the controller makes progress: for a liveness probe.

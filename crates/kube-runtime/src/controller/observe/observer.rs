@@ -145,7 +145,7 @@ impl Refresh for Observed {
         let watches = observation.watches.watches();
         let mut ages: HashMap<&str, (Duration, &WatchMetrics)> = HashMap::new();
         for watch in &watches {
-            let facts = watch.facts();
+            let facts = watch.status();
             let age = now.saturating_duration_since(facts.received.unwrap_or(facts.since));
             let longest = ages.entry(&watch.kind).or_insert((age, &watch.metrics));
             longest.0 = longest.0.max(age);

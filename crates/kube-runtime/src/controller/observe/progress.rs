@@ -135,7 +135,7 @@ pub(super) fn check(observation: &Observation, limits: &ProgressLimits, now: Ins
         return Err(Stalled::Queue { controller, waiting, limit: limits.queue });
     }
     for watch in observation.watches.watches() {
-        let idle = now.saturating_duration_since(watch.facts().busy_until());
+        let idle = now.saturating_duration_since(watch.status().busy_until());
         if idle > limits.watch {
             let scope = match &watch.namespace {
                 Some(namespace) => format!("in namespace {namespace}"),

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     queue::QueueNumbers,
     reflector::ObjectKey,
-    watcher::{WatchRecord, WatchState},
+    watcher::{RegisteredWatch, WatchState},
 };
 use serde::{Serialize, Serializer};
 use std::{sync::Arc, time::Duration};
@@ -218,8 +218,8 @@ impl FailingObject {
 }
 
 impl WatchSnapshot {
-    fn of(watch: &WatchRecord, now: Instant) -> Self {
-        let facts = watch.facts();
+    fn of(watch: &RegisteredWatch, now: Instant) -> Self {
+        let facts = watch.status();
         let age = |at: Instant| now.saturating_duration_since(at);
         let (last_error_at, last_error) = facts.last_error.unzip();
         Self {

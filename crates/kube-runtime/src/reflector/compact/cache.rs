@@ -1,4 +1,4 @@
-//! Reading a compact cache.
+//! Reads a compact cache: finds the compressed objects, and decodes those that are returned.
 
 use super::{decoder::Decoder, object::CompactObject};
 use crate::reflector::{

@@ -1,4 +1,4 @@
-//! Compression with a dictionary of objects of the same collection.
+//! Compresses objects with a zstd dictionary that consists of other objects of the same collection.
 
 use std::{cell::RefCell, sync::Arc};
 use zstd_safe::{CCtx, CDict, DCtx, DDict, compress_bound};
@@ -7,18 +7,18 @@ use zstd_safe::{CCtx, CDict, DCtx, DDict, compress_bound};
 const LEVEL: i32 = 1;
 /// The most bytes of objects in a dictionary. With zstd's tables it takes about four times as much.
 const MAX_DICTIONARY: usize = 64 << 10;
-/// Up to here every object is a sample for the next dictionary: several objects show what varies between them.
+/// Until the samples have this size, every object is a sample for the next dictionary: several objects show what they have in common.
 const FIRST_SAMPLES: usize = 32 << 10;
-/// After that, an object is a sample if more than an eighth of it is left.
+/// After that, an object is a sample if its compressed size is more than an eighth of its size.
 const SAMPLE_RATIO: usize = 8;
-/// The text between two dictionaries: at least this, then as much as all text before, and at most [`MAX_INTERVAL`]. So dictionaries take a
-/// small part of the cache even if no dictionary fits its objects.
+/// How much text is compressed between two new dictionaries: at least this, then as much as all text before, and at most [`MAX_INTERVAL`]. So
+/// dictionaries take a small part of the cache, even if no dictionary compresses its objects well.
 const MIN_INTERVAL: usize = 4 << 10;
 const MAX_INTERVAL: usize = 64 << 20;
 /// A new dictionary is made if samples were at least this part of the text since the last one.
 const SAMPLE_SHARE: usize = 4;
 
-/// Objects in whose terms others are compressed: whole objects, one after the other.
+/// Whole objects, one after another, to which compressed objects refer.
 pub(super) struct Dictionary {
     compression: CDict<'static>,
     decompression: DDict<'static>,
@@ -40,11 +40,13 @@ pub(super) struct Compressor {
     dictionary: Option<Arc<Dictionary>>,
     /// The samples in the present dictionary.
     content: Vec<u8>,
-    /// The last samples since.
+    /// The samples since then, as many as a dictionary can have.
     samples: Vec<u8>,
-    /// The bytes of all text, of the text since the present dictionary, and of the samples in that.
+    /// The bytes of all text so far.
     total: usize,
+    /// The bytes of the text since the present dictionary was made.
     recent: usize,
+    /// The bytes of the samples among that.
     sampled: usize,
     /// The compressed bytes of one object.
     output: Vec<u8>,
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn without_likeness_the_dictionaries_are_few() {
+    fn few_dictionaries_are_made_of_objects_that_have_little_in_common() {
         let mut compressor = Compressor::default();
         let mut dictionaries: Vec<Arc<Dictionary>> = Vec::new();
         for number in 0..1000 {
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_compressed_so_is_an_error() {
+    fn bytes_that_compress_did_not_return_are_an_error() {
         let mut compressor = Compressor::default();
         let text = object(1, 1);
         let (compressed, _) = compressor.compress(&text);

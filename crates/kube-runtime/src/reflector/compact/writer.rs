@@ -1,4 +1,4 @@
-//! Filling a compact cache.
+//! [`CompactWriter`]: fills a store that keeps its objects compressed.
 
 use super::{cache::CompactCache, dictionary::Compressor, object::CompactObject};
 use crate::{

@@ -4,11 +4,13 @@
 //! - `writer_indexes`: calls index functions for the writer.
 //! - `known`: the objects that a list need not decode once more.
 //! - `shared`: the state that writer and readers share.
-//! - `watermarks`: which versions are known, and waits for them.
-//! - `reader`: reads objects.
+//! - `watermarks`: which versions are known, and waits for them. `awaited`: what such a wait waits for.
+//! - `reader`: reads objects. `error`: why it cannot.
 //! - `wait`: waits until a write is visible.
 //! - `subscription`: streams changes to subscribers.
 
+mod awaited;
+mod error;
 mod known;
 mod namespace;
 mod reader;
@@ -28,13 +30,14 @@ mod tests;
 #[cfg(test)]
 mod wait_tests;
 
-pub use reader::*;
+pub use error::{Undecodable, WriterDropped};
+pub use reader::Store;
 pub use wait::WaitForError;
 pub use writer::{Writer, store, store_shared};
 
+pub(crate) use awaited::Awaited;
 #[cfg(feature = "compact-cache")]
 pub(super) use shared::Shared;
 pub(crate) use wait::StoreWait;
-pub(crate) use watermarks::Awaited;
 pub(crate) use writer_indexes::IndexPanic;
 pub(super) use {namespace::NamespaceList, watermarks::ListVersion};

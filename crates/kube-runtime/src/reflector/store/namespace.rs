@@ -1,4 +1,4 @@
-//! Filling a store from several collections, one for each namespace.
+//! Applies the events of several watches, one for each namespace, to one store.
 
 use super::{shared::keyed, watermarks::ListVersion, writer::Writer};
 use crate::{

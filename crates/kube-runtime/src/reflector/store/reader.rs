@@ -1,8 +1,11 @@
-//! Reading a store.
+//! [`Store`]: reads the objects of a cache.
 
-use super::shared::Shared;
 #[cfg(test)]
 use super::shared::SharedWatermarks;
+use super::{
+    error::{Undecodable, WriterDropped},
+    shared::Shared,
+};
 #[cfg(feature = "compact-cache")]
 use crate::reflector::compact::CompactCache;
 use crate::reflector::{Index, Lookup, ObjectKey, ObjectRef, indexed_table::IndexedTable};
@@ -55,21 +58,6 @@ pub(super) enum Cache<K: 'static + Lookup> {
     /// Compressed, as received.
     #[cfg(feature = "compact-cache")]
     Compact(CompactCache<K>),
-}
-
-/// The writer of the store was dropped, so the awaited state cannot arrive.
-#[derive(Debug, thiserror::Error)]
-#[error("the writer of the store was dropped before the awaited state was in the store")]
-pub struct WriterDropped(pub(super) ());
-
-/// An object in a compact cache that cannot be decoded. It exists.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{object} is in the store but cannot be decoded: {error}")]
-pub struct Undecodable {
-    /// Namespace and name of the object.
-    pub(crate) object: Box<str>,
-    /// The kind, the field and what was expected.
-    pub(crate) error: Box<str>,
 }
 
 impl<K: 'static + Clone + Lookup> Store<K>
@@ -271,7 +259,8 @@ where
         }
     }
 
-    pub(crate) fn dyntype(&self) -> &K::DynamicType {
+    /// The type of the objects; for kinds known only at run time, that of the writer.
+    pub fn dyntype(&self) -> &K::DynamicType {
         self.cache.dyntype()
     }
 

@@ -1,6 +1,9 @@
 //! The state that a writer and its readers share.
 
-use super::watermarks::{Awaited, HighWatermarks, StartedWait, Visible};
+use super::{
+    awaited::{Awaited, Visible},
+    watermarks::{HighWatermarks, StartedWait},
+};
 use crate::reflector::{
     Lookup, ObjectKey,
     inbox::Inbox,
@@ -13,12 +16,12 @@ use hashbrown::{HashMap, HashSet};
 use kube_client::client::ObjectVersion;
 use kube_core::Selector;
 use parking_lot::{Mutex, RwLock};
-use std::{borrow::Borrow, cmp::Ordering, hash::Hash, sync::Arc};
+use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
 /// The shared state.
 ///
-/// No two locks are held at the same time, except `listed` or `watermarks` while `objects` is locked. No user code runs while a
-/// lock is held.
+/// Each field has a lock of its own. A thread holds one of them at a time, with one exception: while it holds `listed` or `watermarks`, it may
+/// take `objects`. So two threads cannot wait for each other. The code of users, such as that of an index, never runs under a lock.
 pub(in crate::reflector) struct Shared<K: Lookup> {
     pub(super) dyntype: K::DynamicType,
     /// The visible objects.
@@ -237,18 +240,7 @@ fn is_in_version(object: &impl Lookup, version: &ObjectVersion<'_>) -> bool {
 }
 
 /// Sorts by namespace and name: a hash map's order would not be reproducible in the simulation.
-pub(super) fn sort<K: Lookup>(objects: &mut Vec<Arc<K>>) {
-    let compare = |one: usize, other: usize| {
-        let (one, other) = (&objects[one], &objects[other]);
-        (one.namespace(), one.name()).cmp(&(other.namespace(), other.name()))
-    };
-    let order = sorted_indexes(objects.len(), &compare);
-    *objects = order.into_iter().map(|index| Arc::clone(&objects[index])).collect();
-}
-
-/// Not generic, so that the sort is compiled once, and not for each type.
-fn sorted_indexes(len: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
-    let mut indexes: Vec<usize> = (0..len).collect();
-    indexes.sort_unstable_by(|one, other| compare(*one, *other));
-    indexes
+pub(super) fn sort<K: Lookup>(objects: &mut [Arc<K>]) {
+    objects
+        .sort_unstable_by(|one, other| (one.namespace(), one.name()).cmp(&(other.namespace(), other.name())));
 }

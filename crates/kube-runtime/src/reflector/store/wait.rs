@@ -1,9 +1,11 @@
-//! Waiting until a write is visible in a store.
+//! [`Store::wait_for`]: waits until a write is visible in a store.
 
 use super::{
-    reader::{Cache, Store, Undecodable, WriterDropped},
+    awaited::Awaited,
+    error::{Undecodable, WriterDropped},
+    reader::{Cache, Store},
     shared::SharedWatermarks,
-    watermarks::{Awaited, NoWait, WaiterId},
+    watermarks::{NoWait, WaiterId},
 };
 use crate::reflector::{Lookup, ObjectKey};
 use std::{
@@ -133,7 +135,7 @@ where
             Cache::Compact(cache) => cache.shared.wait(key, awaited),
         };
         let state = match wait {
-            Ok((id, done)) => WaitState::Parked(Parked { watermarks, id, done }),
+            Ok((id, done)) => WaitState::Waiting(Waiting { watermarks, id, done }),
             Err(NoWait::AlreadyMet) => WaitState::Over(Ok(())),
             Err(NoWait::Closed) => WaitState::Over(Err(WaitFailure::Closed)),
             Err(NoWait::NotWatched) => WaitState::Over(Err(WaitFailure::NotWatched)),
@@ -159,10 +161,11 @@ pub(crate) struct StoreWait {
 
 enum WaitState {
     Over(Result<(), WaitFailure>),
-    Parked(Parked),
+    Waiting(Waiting),
 }
 
-struct Parked {
+/// It ends by `done`. Dropping it removes the wait from the watermarks.
+struct Waiting {
     watermarks: Arc<SharedWatermarks>,
     id: WaiterId,
     done: oneshot::Receiver<()>,
@@ -187,9 +190,9 @@ impl Future for StoreWait {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let outcome = match &mut self.state {
             WaitState::Over(outcome) => *outcome,
-            WaitState::Parked(parked) => match std::task::ready!(Pin::new(&mut parked.done).poll(cx)) {
+            WaitState::Waiting(waiting) => match std::task::ready!(Pin::new(&mut waiting.done).poll(cx)) {
                 Ok(()) => Ok(()),
-                Err(_dropped) if parked.watermarks.is_closed() => Err(WaitFailure::Closed),
+                Err(_dropped) if waiting.watermarks.is_closed() => Err(WaitFailure::Closed),
                 Err(_dropped) => Err(WaitFailure::NotWatched),
             },
         };
@@ -200,7 +203,7 @@ impl Future for StoreWait {
     }
 }
 
-impl Drop for Parked {
+impl Drop for Waiting {
     fn drop(&mut self) {
         self.watermarks.change(|watermarks| watermarks.remove_waiter(&self.id));
     }

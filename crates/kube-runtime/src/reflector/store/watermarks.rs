@@ -1,5 +1,6 @@
 //! High watermarks of the watched collections, and the waits for them.
 
+use super::awaited::{Awaited, Visible};
 use crate::{reflector::ObjectKey, version::parse};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
@@ -59,27 +60,6 @@ impl ListVersion {
     }
 }
 
-/// What a wait waits for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Awaited {
-    /// This state of the object, or a later one.
-    State {
-        uid: Option<Box<str>>,
-        version: Box<str>,
-        /// Whether the object was visible when the wait began. If so, its absence is a later state.
-        was_visible: bool,
-    },
-    /// The deletion of the objects with these uids.
-    End { uids: Vec<Box<str>> },
-}
-
-/// The state of an object that readers see.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Visible<'a> {
-    pub(super) uid: Option<&'a str>,
-    pub(super) version: Option<&'a str>,
-}
-
 /// Identifies a wait, so that it can be removed.
 #[derive(Debug)]
 pub(super) struct WaiterId {
@@ -130,9 +110,10 @@ struct ListGenerations {
 struct Waiter {
     key: ObjectKey,
     awaited: Awaited,
-    /// The last list that had started when the wait began.
+    /// The number of the last list that had started when the wait began.
     list_at_start: u64,
-    /// The first list that was certainly requested after the wait began, unless the running list is abandoned.
+    /// The number of the first list that was certainly requested after the wait began, so that it shows what is awaited. If the list that ran
+    /// at the beginning is abandoned, this is the number of the list after that one: see [`Collection::start_list`].
     first_later_list: u64,
     done: oneshot::Sender<()>,
 }
@@ -282,8 +263,8 @@ impl HighWatermarks {
             return Err(NoWait::Closed);
         }
         let ListGenerations { started, completed } = collection.lists;
-        // A list that was requested before may still be in flight. If a list is running, that is the one, and the next was
-        // requested later. Otherwise the next list may be the one in flight.
+        // The server may have answered one list before the wait began whose events are still to come. If a list is running, it is that one,
+        // and the next list is a later one. Otherwise it may be the next list.
         let first_later_list = if started > completed { started + 1 } else { started + 2 };
         let (done, is_done) = oneshot::channel();
         collection.index(number, &key, &awaited);
@@ -324,7 +305,7 @@ impl Collection {
     fn start_list(&mut self) {
         let ListGenerations { started, completed } = self.lists;
         if started > completed {
-            // The list that replaces an abandoned one may have been requested before the waits that began meanwhile.
+            // The list before is abandoned. This one replaces it, and may have been requested before waits that began while that one ran.
             for waiter in self.waiters.values_mut().filter(|waiter| waiter.list_at_start == started) {
                 waiter.first_later_list += 1;
             }
@@ -444,32 +425,6 @@ impl Collection {
         match awaited {
             Awaited::State { version, .. } if !self.opaque => parse(version),
             Awaited::State { .. } | Awaited::End { .. } => None,
-        }
-    }
-}
-
-impl Awaited {
-    /// Whether the state that readers see ends the wait.
-    pub(super) fn is_met(&self, visible: Option<Visible<'_>>) -> bool {
-        match (self, visible) {
-            (_, Some(visible)) => self.is_met_by(visible, false),
-            (Self::State { was_visible, .. }, None) => *was_visible,
-            (Self::End { .. }, None) => true,
-        }
-    }
-
-    fn is_met_by(&self, Visible { uid, version }: Visible<'_>, deleted: bool) -> bool {
-        match self {
-            Self::State { uid: expected, version: expected_version, .. } => {
-                let same = expected.is_none() || expected.as_deref() == uid;
-                // Versions of one object can be compared if they are numbers, even where those of different objects cannot.
-                let later = || {
-                    expected.is_some()
-                        && parse(expected_version).is_some_and(|it| version.and_then(parse) >= Some(it))
-                };
-                same && (deleted || version == Some(&**expected_version) || later())
-            }
-            Self::End { uids } => deleted || uid.is_some_and(|uid| uids.iter().all(|ended| **ended != *uid)),
         }
     }
 }

@@ -1,10 +1,11 @@
-//! Filling a store.
+//! [`Writer`]: applies the events of a watch to a store.
 
 use super::{
+    awaited::Visible,
     reader::{Cache, Store},
     shared::{Shared, SharedWatermarks, keyed, sort},
     subscription::ReflectHandle,
-    watermarks::{ListVersion, Visible},
+    watermarks::ListVersion,
     writer_indexes::{IndexPanic, WriterIndexes},
 };
 #[cfg(feature = "compact-cache")]

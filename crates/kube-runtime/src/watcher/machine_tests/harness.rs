@@ -1,4 +1,4 @@
-//! A test harness: the machine, a clock, and a record of its output.
+//! The test harness: a machine, a clock, and a list of its output.
 
 use crate::watcher::{
     CollectionEvent, Config, Error, Event,

@@ -1,0 +1,239 @@
+//! Setting the conditions of a status.
+
+use super::{
+    check::{InvalidCondition, check_generation, check_message, check_reason, check_type},
+    condition_status::ConditionStatus,
+    summary::Summary,
+};
+use k8s_openapi::{
+    apimachinery::pkg::apis::meta::v1::{Condition, Time},
+    jiff::Timestamp,
+};
+
+/// Sets the conditions in a list of `status.conditions`, as the API conventions demand (and as `meta.SetStatusCondition` does in Go):
+///
+/// - One condition per type. A changed one keeps its place in the list, a new one is added at the end, the others are not touched.
+/// - `lastTransitionTime` changes only when `status` does, not with reason, message or generation.
+/// - `observedGeneration` of each condition that is set is the generation that the reconciler has seen.
+///
+/// An unchanged condition is unchanged to the byte, so that a status with it need not be [written](super::apply_status).
+///
+/// ```
+/// use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+/// use kube_operator::status::{Conditions, Summary};
+/// # fn main() -> Result<(), kube_operator::status::InvalidCondition> {
+///
+/// let mut list: Vec<Condition> = Vec::new(); // of the cached object
+/// let generation = Some(3); // its metadata.generation
+/// let mut conditions = Conditions::new(&mut list, generation);
+/// conditions.set("Synced", true, "ObjectsApplied", "3 objects were applied")?;
+/// conditions.set("Available", false, "NoReplicas", "0 of 3 replicas are ready")?;
+/// conditions.summarize("Ready", &Summary::default())?;
+///
+/// assert_eq!(list[2].status, "False");
+/// assert_eq!(list[2].reason, "NoReplicas");
+/// assert_eq!(list[2].message, "Available: 0 of 3 replicas are ready");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Conditions<'a> {
+    list: &'a mut Vec<Condition>,
+    generation: Option<i64>,
+    now: Time,
+}
+
+impl<'a> Conditions<'a> {
+    /// Edits `list` at the current time. `generation` is `metadata.generation` of the object that was reconciled; `None` for kinds
+    /// without generations.
+    pub fn new(list: &'a mut Vec<Condition>, generation: Option<i64>) -> Self {
+        Self::at(list, generation, Timestamp::now())
+    }
+
+    /// Like [`new`](Self::new), with the time of the transitions, for tests. It is rounded down to whole seconds, as the API has them.
+    pub fn at(list: &'a mut Vec<Condition>, generation: Option<i64>, now: Timestamp) -> Self {
+        let whole = Timestamp::from_second(now.as_second()).unwrap_or(now);
+        Self { list, generation, now: Time(whole) }
+    }
+
+    /// Sets the condition of this type. Returns whether anything changed.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidCondition`] if a server would reject a field, or if type or reason are not CamelCase. Then nothing was changed.
+    pub fn set(
+        &mut self,
+        type_: &str,
+        status: impl Into<ConditionStatus>,
+        reason: &str,
+        message: &str,
+    ) -> Result<bool, InvalidCondition> {
+        check_type(type_)?;
+        check_reason(type_, reason)?;
+        check_message(type_, message)?;
+        check_generation(type_, self.generation)?;
+        let status = status.into().as_str();
+        let Some(at) = self.list.iter().position(|it| it.type_ == type_) else {
+            self.list.push(Condition {
+                type_: type_.to_owned(),
+                status: status.to_owned(),
+                reason: reason.to_owned(),
+                message: message.to_owned(),
+                observed_generation: self.generation,
+                last_transition_time: self.now.clone(),
+            });
+            return Ok(true);
+        };
+        let duplicates = self.remove_after(at, type_);
+        let current = &mut self.list[at];
+        let before = current.clone();
+        if current.status != status {
+            status.clone_into(&mut current.status);
+            current.last_transition_time = self.now.clone();
+        }
+        reason.clone_into(&mut current.reason);
+        message.clone_into(&mut current.message);
+        current.observed_generation = self.generation;
+        Ok(duplicates || *current != before)
+    }
+
+    /// Sets the condition `type_`, such as `Ready`, to the summary of the others. Returns whether anything changed.
+    ///
+    /// Call it after all others are set.
+    ///
+    /// # Errors
+    ///
+    /// As [`set`](Self::set).
+    pub fn summarize(&mut self, type_: &str, summary: &Summary) -> Result<bool, InvalidCondition> {
+        let (status, reason, message) = summary.of_conditions(type_, self.list, self.generation);
+        self.set(type_, status, &reason, &message)
+    }
+
+    /// Removes the condition of this type. Returns whether there was one.
+    pub fn remove(&mut self, type_: &str) -> bool {
+        let before = self.list.len();
+        self.list.retain(|it| it.type_ != type_);
+        self.list.len() != before
+    }
+
+    /// The condition of this type.
+    #[must_use]
+    pub fn get(&self, type_: &str) -> Option<&Condition> {
+        self.list.iter().find(|it| it.type_ == type_)
+    }
+
+    /// Whether the condition of this type is `True`. False if there is none.
+    #[must_use]
+    pub fn is_true(&self, type_: &str) -> bool {
+        self.get(type_).is_some_and(|it| ConditionStatus::of(it) == ConditionStatus::True)
+    }
+
+    /// Removes conditions of the type behind `at`, which a list with the key `type` must not have. Returns whether there were any.
+    fn remove_after(&mut self, at: usize, type_: &str) -> bool {
+        let (before, mut index) = (self.list.len(), 0);
+        self.list.retain(|it| {
+            index += 1;
+            index <= at + 1 || it.type_ != type_
+        });
+        self.list.len() != before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::jiff::ToSpan;
+
+    fn start() -> Timestamp {
+        "2030-01-01T00:00:00.75Z".parse().unwrap()
+    }
+
+    fn later(seconds: i64) -> Timestamp {
+        start() + seconds.seconds()
+    }
+
+    fn at(list: &mut Vec<Condition>, generation: i64, seconds: i64) -> Conditions<'_> {
+        Conditions::at(list, Some(generation), later(seconds))
+    }
+
+    fn lines(list: &[Condition]) -> Vec<String> {
+        let line = |it: &Condition| {
+            let Condition { type_, status, reason, message, observed_generation, last_transition_time } = it;
+            let generation = observed_generation.unwrap_or(-1);
+            format!("{type_} {status} {reason} {message:?} @{generation} {}", last_transition_time.0)
+        };
+        list.iter().map(line).collect()
+    }
+
+    #[test]
+    fn the_transition_time_changes_with_the_status_only() {
+        let mut list = Vec::new();
+        assert_eq!(at(&mut list, 1, 0).set("Ready", false, "Starting", "0 of 1"), Ok(true));
+        assert_eq!(lines(&list), ["Ready False Starting \"0 of 1\" @1 2030-01-01T00:00:00Z"]);
+        assert_eq!(at(&mut list, 2, 60).set("Ready", false, "StillStarting", "0 of 2"), Ok(true));
+        assert_eq!(lines(&list), ["Ready False StillStarting \"0 of 2\" @2 2030-01-01T00:00:00Z"]);
+        assert_eq!(at(&mut list, 2, 120).set("Ready", true, "Started", ""), Ok(true));
+        assert_eq!(lines(&list), ["Ready True Started \"\" @2 2030-01-01T00:02:00Z"]);
+    }
+
+    #[test]
+    fn setting_the_same_again_changes_nothing() {
+        let mut list = Vec::new();
+        at(&mut list, 1, 0).set("Ready", None::<bool>, "Starting", "").unwrap();
+        let before = serde_json::to_string(&list).unwrap();
+        assert_eq!(at(&mut list, 1, 60).set("Ready", ConditionStatus::Unknown, "Starting", ""), Ok(false));
+        assert_eq!(serde_json::to_string(&list).unwrap(), before);
+        assert_eq!(
+            at(&mut list, 2, 60).set("Ready", None::<bool>, "Starting", ""),
+            Ok(true),
+            "a new generation"
+        );
+    }
+
+    #[test]
+    fn the_order_of_the_list_and_other_conditions_are_kept() {
+        let mut list = Vec::new();
+        for type_ in ["A", "B", "C"] {
+            at(&mut list, 1, 0).set(type_, true, "Ok", "").unwrap();
+        }
+        let others = [list[0].clone(), list[2].clone()];
+        at(&mut list, 2, 60).set("B", false, "Broken", "").unwrap();
+        at(&mut list, 2, 60).set("D", true, "Ok", "").unwrap();
+        assert_eq!(list.iter().map(|it| &*it.type_).collect::<Vec<_>>(), ["A", "B", "C", "D"]);
+        assert_eq!([list[0].clone(), list[2].clone()], others);
+        let mut conditions = at(&mut list, 2, 60);
+        assert!(conditions.remove("C") && !conditions.remove("C"));
+        assert!(conditions.is_true("A") && !conditions.is_true("B") && !conditions.is_true("C"));
+        assert_eq!(lines(&list).len(), 3);
+    }
+
+    #[test]
+    fn duplicates_of_a_type_are_removed_when_it_is_set() {
+        let mut list = Vec::new();
+        at(&mut list, 1, 0).set("A", true, "Ok", "").unwrap();
+        list.extend([list[0].clone(), Condition { type_: "B".into(), ..list[0].clone() }, list[0].clone()]);
+        assert_eq!(at(&mut list, 1, 0).set("A", true, "Ok", ""), Ok(true), "the list has changed");
+        assert_eq!(list.iter().map(|it| &*it.type_).collect::<Vec<_>>(), ["A", "B"]);
+    }
+
+    #[test]
+    fn an_invalid_condition_changes_nothing() {
+        let mut list = Vec::new();
+        let mut conditions = Conditions::at(&mut list, Some(-1), start());
+        assert_eq!(conditions.set("ready", true, "Ok", "").unwrap_err().field, "type");
+        assert_eq!(conditions.set("Ready", true, "", "").unwrap_err().field, "reason");
+        assert_eq!(conditions.set("Ready", true, "Ok", &"x".repeat(32_769)).unwrap_err().field, "message");
+        assert_eq!(conditions.set("Ready", true, "Ok", "").unwrap_err().field, "observedGeneration");
+        assert!(list.is_empty());
+    }
+
+    #[test]
+    fn a_status_that_the_api_does_not_know_counts_as_unknown() {
+        let mut list = Vec::new();
+        at(&mut list, 1, 0).set("A", true, "Ok", "").unwrap();
+        list[0].status = "Maybe".into();
+        assert_eq!(ConditionStatus::of(&list[0]), ConditionStatus::Unknown);
+        assert_eq!(at(&mut list, 1, 60).set("A", None::<bool>, "Ok", ""), Ok(true));
+        assert_eq!(lines(&list), ["A Unknown Ok \"\" @1 2030-01-01T00:01:00Z"]);
+    }
+}

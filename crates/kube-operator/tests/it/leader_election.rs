@@ -1,0 +1,197 @@
+//! Electors and the controllers of leaders, against slow and hanging servers.
+
+use crate::{
+    common::{ApiExt, assert_idle, config_maps, expect_next, named, server, spawn_outputs, wait_for_change},
+    layers::{counted, gated},
+};
+use futures::{FutureExt, StreamExt, channel::mpsc};
+use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
+use kube_client::{Api, Client};
+use kube_core::ResourceExt;
+use kube_operator::leader_election::{Config, LeaderElector, State};
+use kube_runtime::{Controller, controller::Action, watcher};
+use std::{convert::Infallible, sync::Arc, time::Duration};
+use tokio::time::{Instant, sleep};
+
+/// What an elector may need beyond its durations, because requests and timers take a few polls.
+const TOLERANCE: Duration = Duration::from_millis(50);
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn elector(client: &Client, identity: &str) -> LeaderElector {
+    let config = Config::new("operator", "default").identity(identity);
+    LeaderElector::start(client.clone(), config).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_whose_server_hangs_stops_leading_at_its_renew_deadline() {
+    let (server, _) = server();
+    let (client, gate) = gated(&server, "leases");
+    let elector = elector(&client, "a");
+    elector.wait_for_leadership().await.unwrap();
+    sleep(seconds(60)).await;
+    assert!(elector.is_leader(), "renewals go on");
+    let hangs = Instant::now();
+    gate.send_replace(false);
+    elector.lost_leadership().await;
+    // The last renewal was sent up to a retry period before.
+    let led = hangs.elapsed();
+    assert!(led >= seconds(8) && led <= seconds(10) + TOLERANCE, "{led:?}");
+    assert!(!elector.is_leader());
+    sleep(TOLERANCE).await;
+    assert!(matches!(elector.state(), State::Standby { .. }));
+    gate.send_replace(true);
+    elector.wait_for_leadership().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_during_a_request_that_hangs_takes_half_a_renew_deadline_at_most() {
+    let (server, _) = server();
+    let (client, gate) = gated(&server, "leases");
+    let elector = elector(&client, "a");
+    elector.wait_for_leadership().await.unwrap();
+    gate.send_replace(false);
+    sleep(seconds(3)).await; // a renewal hangs
+    let released = Instant::now();
+    elector.release().await;
+    assert!(released.elapsed() <= seconds(5) + TOLERANCE, "{:?}", released.elapsed());
+    assert_eq!(elector.state(), State::Stopped);
+    assert!(elector.wait_for_leadership().await.is_err());
+    assert!(elector.lost_leadership().now_or_never().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_elector_that_is_dropped_gives_its_lease_up() {
+    let (_server, client) = server();
+    let first = elector(&client, "a");
+    first.wait_for_leadership().await.unwrap();
+    let second = elector(&client, "b");
+    sleep(seconds(60)).await;
+    assert_eq!(second.state(), State::Standby { holder: Some("a".into()) });
+    drop(first);
+    let dropped = Instant::now();
+    second.wait_for_leadership().await.unwrap();
+    assert!(dropped.elapsed() <= seconds(2) + TOLERANCE, "{:?}", dropped.elapsed());
+}
+
+/// A controller of ConfigMaps that runs while its elector leads; the names of the reconciles that it starts.
+fn replica(
+    client: &Client,
+    elector: &LeaderElector,
+    length: Duration,
+) -> (mpsc::UnboundedReceiver<String>, crate::common::Outputs) {
+    let (send, started) = mpsc::unbounded();
+    let prepared = send.clone();
+    let assignments = elector.assignments(move || {
+        let prepared = prepared.clone();
+        async move {
+            sleep(seconds(1)).await;
+            prepared.unbounded_send("prepared".to_owned()).unwrap();
+        }
+    });
+    let output =
+        Controller::new(config_maps(client), watcher::Config::default()).assigned_by(assignments).run(
+            move |object: Arc<ConfigMap>, send: Arc<mpsc::UnboundedSender<String>>| async move {
+                send.unbounded_send(object.name_any()).unwrap();
+                sleep(length).await;
+                Ok::<_, Infallible>(Action::await_change())
+            },
+            wait_for_change,
+            Arc::new(send),
+        );
+    (started, spawn_outputs(output))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_takes_over_with_a_filled_cache_after_its_preparation() {
+    let (server, client) = server();
+    for name in ["a", "b"] {
+        config_maps(&client).add(named(name)).await;
+    }
+    let first = elector(&client, "first");
+    first.wait_for_leadership().await.unwrap();
+    let (mut first_started, mut first_outputs) = replica(&client, &first, Duration::ZERO);
+    for expected in ["prepared", "a", "b"] {
+        assert_eq!(expect_next(&mut first_started).await, expected);
+    }
+    let (requests, sent) = counted(&server);
+    let second = elector(&client, "second");
+    let (mut second_started, _second_outputs) = replica(&requests, &second, Duration::ZERO);
+    assert_idle(&mut second_started).await;
+    config_maps(&client).touch("b", "1").await;
+    assert_eq!(expect_next(&mut first_started).await, "b");
+    assert_idle(&mut second_started).await;
+
+    let before = sent.lock().unwrap().len();
+    first_outputs.task.abort();
+    first.release().await;
+    for expected in ["prepared", "a", "b"] {
+        assert_eq!(expect_next(&mut second_started).await, expected);
+    }
+    assert_eq!(sent.lock().unwrap()[before..], [] as [String; 0], "neither a list nor a watch");
+    assert!(first_outputs.items.next().now_or_never().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_reconciles_of_a_lost_leader_are_cancelled_before_another_leads() {
+    let (server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let (cut_off, gate) = gated(&server, "leases");
+    let first = elector(&cut_off, "first");
+    first.wait_for_leadership().await.unwrap();
+    let (mut started, mut outputs) = replica(&client, &first, seconds(3600));
+    assert_eq!(expect_next(&mut started).await, "prepared");
+    assert_eq!(expect_next(&mut started).await, "a");
+    let second = elector(&client, "second");
+    let led_by_second = second.wait_for_leadership();
+    tokio::pin!(led_by_second);
+    gate.send_replace(false);
+    let cut = Instant::now();
+    tokio::select! {
+        _ = &mut led_by_second => panic!("the first one still reconciles"),
+        error = expect_next(&mut outputs.items) => assert_eq!(error, "running reconcilers failed"),
+    }
+    assert!(cut.elapsed() > seconds(10), "it had time to finish");
+    led_by_second.await.unwrap();
+    // Led again, it goes on.
+    second.release().await;
+    gate.send_replace(true);
+    assert_eq!(expect_next(&mut started).await, "prepared");
+    assert_eq!(expect_next(&mut started).await, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_preparation_ends_with_the_leadership() {
+    let (_server, client) = server();
+    let elector = elector(&client, "a");
+    let held = Arc::new(());
+    let inside = Arc::clone(&held);
+    let assignments = elector.assignments(move || {
+        let inside = Arc::clone(&inside);
+        async move {
+            let _inside = inside;
+            std::future::pending().await
+        }
+    });
+    elector.wait_for_leadership().await.unwrap();
+    sleep(seconds(1)).await;
+    assert_eq!(Arc::strong_count(&held), 3);
+    elector.release().await;
+    sleep(seconds(1)).await;
+    assert_eq!(Arc::strong_count(&held), 1, "the task has ended");
+    drop(assignments);
+}
+
+#[tokio::test(start_paused = true)]
+async fn assignments_that_are_not_used_keep_no_elector() {
+    let (_server, client) = server();
+    let elector = elector(&client, "a");
+    drop(elector.assignments(async || ()));
+    elector.wait_for_leadership().await.unwrap();
+    drop(elector);
+    sleep(seconds(1)).await;
+    let lease = Api::<Lease>::default_namespaced(client).get("operator").await.unwrap();
+    assert_eq!(lease.spec.unwrap().holder_identity, None, "given up by the last handle");
+}

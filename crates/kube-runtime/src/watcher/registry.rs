@@ -1,0 +1,175 @@
+//! The watches of one controller, as its monitors and metrics show them.
+//!
+//! The shell of a watcher updates its [`RegisteredWatch`] after each step; monitors read it at any time. Both hold its lock for a few
+//! assignments.
+
+use super::{
+    CollectionEvent,
+    machine::{Next, Step},
+    retry::RetryBackoff,
+    watch_status::{Received, StepOutcome, WatchState, WatchStatus},
+};
+use crate::metrics::{WatchMeasurement, WatchMetrics};
+use parking_lot::Mutex;
+use std::{
+    sync::{Arc, OnceLock, Weak},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// The watches of one controller.
+#[derive(Debug, Default)]
+pub(crate) struct WatchRegistry {
+    watches: Mutex<Vec<Weak<RegisteredWatch>>>,
+    /// The name of the controller, once it runs.
+    controller: OnceLock<Arc<str>>,
+}
+
+impl WatchRegistry {
+    /// Sets the name of the controller, before its first watch.
+    pub(crate) fn set_controller(&self, name: &Arc<str>) {
+        self.controller.get_or_init(|| Arc::clone(name));
+    }
+
+    fn add(&self, kind: &str, namespace: Option<&str>) -> Arc<RegisteredWatch> {
+        let watch = Arc::new(RegisteredWatch {
+            kind: kind.to_owned(),
+            namespace: namespace.map(str::to_owned),
+            status: Mutex::new(WatchStatus::new(Instant::now())),
+            metrics: WatchMetrics::new(self.controller.get().map_or("", |name| name), kind),
+        });
+        let mut watches = self.watches.lock();
+        watches.retain(|watch| watch.strong_count() > 0);
+        watches.push(Arc::downgrade(&watch));
+        watch
+    }
+
+    /// The watches that have not been dropped, in the order in which they were made.
+    pub(crate) fn watches(&self) -> Vec<Arc<RegisteredWatch>> {
+        self.watches.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+/// One watch.
+#[derive(Debug)]
+pub(crate) struct RegisteredWatch {
+    pub(crate) kind: String,
+    /// `None` for all namespaces, and for cluster-scoped kinds.
+    pub(crate) namespace: Option<String>,
+    status: Mutex<WatchStatus>,
+    pub(crate) metrics: WatchMetrics,
+}
+
+impl RegisteredWatch {
+    /// Its status at this time.
+    pub(crate) fn status(&self) -> WatchStatus {
+        self.status.lock().clone()
+    }
+
+    pub(super) fn requesting(&self, next: &Next) {
+        let state = match next {
+            Next::List(_) => WatchState::Listing,
+            Next::Watch(params, _) if params.send_initial_events => WatchState::Listing,
+            Next::Watch(..) | Next::CheckVersion => WatchState::Connecting,
+            Next::ReadList | Next::Read { .. } => return,
+        };
+        self.status.lock().state = state;
+    }
+
+    /// `bytes`: received by the watch so far.
+    pub(super) fn stepped<K>(&self, received: Received, step: &Step<K>, bytes: u64, now: Instant) {
+        let (first, last) = (step.emit.first(), step.emit.last());
+        let lists = matches!(first, Some(Ok(CollectionEvent::Init)));
+        let synced = matches!(last, Some(Ok(CollectionEvent::Synced { .. })));
+        let error = match last {
+            Some(Err(error)) => Some(error.to_string()),
+            _ => None,
+        };
+        let outcome = StepOutcome { lists, bytes, synced, error, wait: step.wait };
+        let measurement = self.status.lock().step(received, outcome, now);
+        self.metrics.record(measurement);
+    }
+}
+
+impl Drop for RegisteredWatch {
+    fn drop(&mut self) {
+        let gone = WatchMeasurement {
+            objects: self.status.get_mut().objects_delta(0),
+            ..WatchMeasurement::default()
+        };
+        self.metrics.record(gone);
+        // Another watch of the same kind sets it again.
+        self.metrics.set_age(Duration::ZERO);
+    }
+}
+
+/// How a watch retries, and where it is registered.
+pub(crate) struct WatchSettings {
+    pub(super) retry: RetryBackoff,
+    registration: Option<(Arc<WatchRegistry>, String)>,
+}
+
+impl From<RetryBackoff> for WatchSettings {
+    fn from(retry: RetryBackoff) -> Self {
+        Self { retry, registration: None }
+    }
+}
+
+impl WatchSettings {
+    /// Settings of a watch that `registry` shows as one of this kind.
+    pub(crate) fn registered(retry: RetryBackoff, registry: Arc<WatchRegistry>, kind: String) -> Self {
+        Self { retry, registration: Some((registry, kind)) }
+    }
+
+    pub(super) fn register(&self, namespace: Option<&str>) -> Option<Arc<RegisteredWatch>> {
+        let (registry, kind) = self.registration.as_ref()?;
+        Some(registry.add(kind, namespace))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube_core::params::{ListParams, WatchParams};
+
+    #[test]
+    fn a_request_shows_what_it_is_for() {
+        let registered = WatchRegistry::default().add("Pod", None);
+        let watch = |send_initial_events| {
+            Next::Watch(WatchParams { send_initial_events, ..WatchParams::default() }, String::new())
+        };
+        for (next, state) in [
+            (watch(false), WatchState::Connecting),
+            (watch(true), WatchState::Listing),
+            (Next::CheckVersion, WatchState::Connecting),
+            (Next::List(ListParams::default()), WatchState::Listing),
+            (Next::ReadList, WatchState::Listing),
+            (Next::Read { idle_timeout: Duration::ZERO }, WatchState::Listing),
+        ] {
+            registered.requesting(&next);
+            assert_eq!(registered.status().state, state, "{next:?}");
+        }
+    }
+
+    #[test]
+    fn a_dropped_watch_leaves_the_registry() {
+        let registry = Arc::new(WatchRegistry::default());
+        let registered = registry.add("Pod", Some("shop"));
+        assert_eq!(registry.watches()[0].namespace.as_deref(), Some("shop"));
+        drop(registered);
+        assert!(registry.watches().is_empty());
+        let _another = registry.add("Pod", Some("stage"));
+        assert_eq!(registry.watches.lock().len(), 1, "nothing is left of it");
+    }
+
+    #[test]
+    fn an_event_of_a_watch_costs_no_allocation() {
+        let registry = WatchRegistry::default();
+        let (registered, now) = (registry.add("Pod", None), Instant::now());
+        let step = Step::<()> { emit: Vec::new(), wait: Duration::ZERO };
+        let memory = allocation_counter::measure(|| {
+            (0..1000).for_each(|_| registered.stepped(Received::Modified, &step, 0, now));
+        });
+        assert_eq!(memory.count_total, 0);
+    }
+}
