@@ -1,7 +1,7 @@
 //! What is known about one watch, for monitors and metrics: what it does, what it received, and its last error.
 
 use super::machine::{Input, Read};
-use crate::{delay::after, measure::WatchMeasurement};
+use crate::{delay::after, metrics::WatchMeasurement};
 use kube_client::client::ListPart;
 use kube_core::WatchEvent;
 use serde::Serialize;
