@@ -24,7 +24,7 @@
 //!
 //! ```text
 //!  own watch ──► store ──► filter ──┐
-//!                                   ├──► trigger ──► queue ──► runner ──► reconciler ──► result
+//!                                   ├──► trigger ──► queue ──► runner ──► reconciler
 //!  related watch ──► mapper ────────┘                  ▲                      │
 //!                                                      └─────── action ◄──────┘
 //! ```

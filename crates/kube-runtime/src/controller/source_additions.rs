@@ -471,7 +471,7 @@ where
     ///
     /// Complete objects are watched, not only metadata: all that `wc` selects, by any owner. So select by a label that the children
     /// have. The kind may also be known only at run time: it is that of the writer. Make `writer` by
-    /// [`reflector::store`](crate::reflector::store()); it gets an [`Index::owners`].
+    /// [`reflector::store`](crate::reflector::store()); it gets an [`Index::owners`](crate::reflector::Index::owners).
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
