@@ -35,10 +35,10 @@ pub enum Error {
 /// A result of watching, by default with [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// An [`Error`] within the generic streams of this crate, which are compiled in each program.
+/// An [`Error`] within this crate, behind a trait object. `docs/design/erased-errors.md` says why.
 pub(crate) type ErasedError = Erased<Error>;
 
-/// A result within the generic streams of this crate.
+/// The result type of the streams within this crate.
 pub(crate) type ErasedResult<T> = Result<T, ErasedError>;
 
 /// Why a request of the watcher failed.
@@ -50,7 +50,7 @@ impl From<Error> for ErasedError {
     }
 }
 
-/// The variant of [`Error`] with this cause. Not generic, and so compiled once.
+/// The variant of [`Error`] with this cause.
 pub(super) fn erased(variant: fn(kube_client::Error) -> Error, cause: RequestError) -> ErasedError {
     variant(cause.into_error()).into()
 }
