@@ -19,8 +19,6 @@
 //! `health`, `metrics`, `debug` and `webhook` are axum routers that mount beside the routes of the program. Each module is usable without
 //! the manager.
 
-mod panic_message;
-
 pub mod apply;
 pub mod leader_election;
 pub mod sharding;

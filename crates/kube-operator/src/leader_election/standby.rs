@@ -1,8 +1,8 @@
 //! What a controller reconciles while its process leads, or stands by.
 
 use super::elector::LeaderElector;
-use crate::panic_message::panic_message;
 use futures::FutureExt;
+use kube_core::panic::panic_message;
 use kube_runtime::{
     controller::{Assigner, Assignment, Assignments},
     watcher::DefaultBackoff,

@@ -4,8 +4,8 @@ use super::{
     error::{BoxError, Ended, ManagerError, Panicked},
     grace_period::GracePeriod,
 };
-use crate::panic_message::panic_message;
 use futures::{FutureExt, future::BoxFuture};
+use kube_core::panic::panic_message;
 use kube_runtime::watcher::DefaultBackoff;
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 

@@ -6,7 +6,6 @@ use super::{
 };
 use crate::{
     leader_election::{self, LeaderElector},
-    panic_message::panic_message,
     sharding::{self, Membership},
 };
 use futures::{
@@ -14,6 +13,7 @@ use futures::{
     future::{BoxFuture, pending},
 };
 use kube_client::Client;
+use kube_core::panic::panic_message;
 use kube_runtime::controller::Assignments;
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use tokio::{

@@ -8,11 +8,11 @@ use crate::{
     debug::DebugPage,
     health::Health,
     metrics::MetricsEndpoint,
-    panic_message::panic_message,
     webhook::{WebhookServer, WebhookServerError, Webhooks, certificates::CertificateSource},
 };
 use axum::Router;
 use futures::{FutureExt, future::BoxFuture};
+use kube_core::panic::panic_message;
 use kube_serve::listener::Listener;
 use std::{
     net::SocketAddr,

@@ -12,7 +12,7 @@ use kube_core::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::panic_message::panic_message;
+use kube_core::panic::panic_message;
 
 use super::{
     metrics,

@@ -15,7 +15,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::metrics;
-use crate::panic_message::panic_message;
+use kube_core::panic::panic_message;
 
 /// Why an object cannot be converted: any error, or a text.
 pub type ConversionError = Box<dyn std::error::Error + Send + Sync>;
