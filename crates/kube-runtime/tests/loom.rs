@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, unreachable_pub, dead_code)] // a panic in here is a failed test
 
 mod locks {
-    //! loom's locks with the API of `src/locks.rs`.
+    //! loom's locks with the API of parking_lot's.
 
     pub struct Mutex<T>(loom::sync::Mutex<T>);
 
@@ -35,6 +35,10 @@ mod locks {
         }
     }
 }
+
+// The included files import `parking_lot::{Mutex, RwLock}`: in this crate, that is loom's.
+extern crate self as parking_lot;
+pub(crate) use locks::{Mutex, RwLock};
 
 #[path = "../src/reflector/inbox.rs"]
 mod inbox;
