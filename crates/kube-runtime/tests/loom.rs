@@ -38,7 +38,7 @@ mod locks {
 
 // The included files import `parking_lot::{Mutex, RwLock}`: in this crate, that is loom's.
 extern crate self as parking_lot;
-pub use locks::{Mutex, RwLock};
+pub(crate) use locks::{Mutex, RwLock};
 
 #[path = "../src/reflector/inbox.rs"]
 mod inbox;
