@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use super::script::{self, Step, Variables};
 use crate::command::{Background, Command, Output, pause};
@@ -65,7 +65,7 @@ impl Session {
     /// Runs a list and checks every command of it.
     pub(super) fn run(&mut self, list: &str) -> Result<()> {
         for step in script::parse(list)? {
-            self.step(&step)?;
+            self.step(&step).with_context(|| format!("line {}", step.line))?;
         }
         Ok(())
     }
@@ -105,7 +105,7 @@ impl Session {
                 self.variables.insert(name.into(), value);
                 Ok(())
             }
-            _ => bail!("line {}: unknown verb or too few words: {}", step.line, words.join(" ")),
+            _ => bail!("unknown verb or too few words: {}", words.join(" ")),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use super::normalize::normalize;
 use super::script::{self, Variables};
@@ -73,14 +73,14 @@ impl<'a> Recorder<'a> {
         for step in script::parse(&self.cx.read(format!("{}/{list}.commands", paths::COMMANDS))?)? {
             let words = step.words(&self.variables)?;
             let words: Vec<_> = words.iter().map(String::as_str).collect();
-            self.step(&words)?;
+            self.step(&words).with_context(|| format!("{list}.commands, line {}", step.line))?;
         }
         Ok(())
     }
 
     fn step(&mut self, words: &[&str]) -> Result<()> {
         match *words {
-            ["group", _] => {}
+            ["group", ..] => {}
             ["set", name, value] => drop(self.variables.insert(name.into(), value.into())),
             ["same", ref args @ ..] => self.record(args, Expected::Same)?,
             ["unordered", ref args @ ..] => {
