@@ -40,7 +40,7 @@ async fn the_connection_that_negotiated_http1_is_reused() {
     assert_eq!(client.connections(), 1);
 }
 
-/// Responds to all requests; for `/quiet` the body never comes.
+/// Responds to all requests; for `/quiet` the body never comes, for `/late` after a second.
 async fn respond_without_body_to_quiet(mut io: DuplexStream) {
     loop {
         let mut request = Vec::new();
@@ -50,9 +50,13 @@ async fn respond_without_body_to_quiet(mut io: DuplexStream) {
                 Err(_) => return,
             }
         }
-        let rest = if request.starts_with(b"GET /quiet") { "" } else { "!" };
-        let response = format!("HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n{rest}");
-        io.write_all(response.as_bytes()).await.unwrap();
+        io.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n").await.unwrap();
+        if request.starts_with(b"GET /late") {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        if !request.starts_with(b"GET /quiet") {
+            io.write_all(b"!").await.unwrap();
+        }
     }
 }
 
@@ -218,12 +222,9 @@ async fn a_request_does_not_wait_for_a_new_connection_if_another_becomes_idle() 
     let connector = connector(Arc::clone(&attempts));
     let client = TestClient::with_connectors([connector.clone(), connector], attempts);
     whole(&client).await;
-    let busy = client.get("/x").await.unwrap();
+    let busy = client.get("/late").await.unwrap();
     let waiting = async { tokio::time::timeout(Duration::from_secs(9), whole(&client)).await.unwrap() };
-    futures::join!(waiting, async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!(text(busy).await.unwrap(), "!");
-    });
+    futures::join!(waiting, async { assert_eq!(text(busy).await.unwrap(), "!") });
     assert_eq!(client.connections(), 2);
     // The connection that came too late is used by the next requests.
     opens.send_replace(true);
