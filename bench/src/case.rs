@@ -20,9 +20,12 @@ pub(crate) enum Table {
     Jemalloc,
     Floor,
     Build,
+    /// On a genuine API server, which has to be there.
+    Genuine,
 }
 
 impl Table {
+    /// The tables that need nothing but this program.
     pub(crate) const ALL: [Self; 12] = [
         Self::Get,
         Self::List,
@@ -52,6 +55,7 @@ impl Table {
             Self::Jemalloc => "jemalloc",
             Self::Floor => "floor",
             Self::Build => "build",
+            Self::Genuine => "genuine",
         }
     }
 
@@ -143,6 +147,15 @@ impl Table {
                 groups
             }
             Self::Build => vec![config_map(vec![Case::Build])],
+            Self::Genuine => {
+                let get = |in_flight| Genuine::Get { in_flight, requests: GENUINE_REQUESTS };
+                let cases =
+                    [get(1), get(16), get(64), Genuine::List { count }, Genuine::Watch { count: WATCHED }];
+                vec![Group {
+                    objects: Objects { kind: Kind::ConfigMaps, count: WATCHED.max(count) },
+                    cases: cases.map(Case::Genuine).into(),
+                }]
+            }
         }
     }
 }
@@ -166,6 +179,12 @@ const WORK_MS: [u64; 3] = [0, 10, 1000];
 
 /// The requests of `get`.
 const REQUESTS: usize = 20_000;
+
+/// The requests of `get` to a genuine server, which takes longer to respond.
+const GENUINE_REQUESTS: usize = 10_000;
+
+/// The events of a watch of a genuine server.
+const WATCHED: usize = 50_000;
 
 const MOST_PODS: usize = 100_000;
 
@@ -265,6 +284,25 @@ pub(crate) enum Case {
     },
     /// A controller, built from nothing.
     Build,
+    /// Requests to a genuine server.
+    Genuine(Genuine),
+}
+
+/// Requests to a genuine server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum Genuine {
+    Get {
+        in_flight: usize,
+        requests: usize,
+    },
+    /// The ConfigMaps of one namespace, in one response.
+    List {
+        count: usize,
+    },
+    /// The events that begin a watch of all ConfigMaps: one for each that exists.
+    Watch {
+        count: usize,
+    },
 }
 
 /// The work of a smallest program.
@@ -374,6 +412,9 @@ impl Case {
             }
             Self::Growth { count } => format!("controller of {count} ConfigMaps"),
             Self::Build => "controller with a derived type".to_owned(),
+            Self::Genuine(Genuine::Get { in_flight, .. }) => format!("`get`, {in_flight} in flight"),
+            Self::Genuine(Genuine::List { count }) => format!("list of {count} ConfigMaps"),
+            Self::Genuine(Genuine::Watch { count }) => format!("watch, {count} events"),
             Self::Floor { count, floor } => match floor {
                 Floor::Keep => format!("smallest program that keeps {count} ConfigMaps"),
                 Floor::Get { protocol, .. } => {

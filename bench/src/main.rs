@@ -7,6 +7,7 @@ mod build_cost;
 mod case;
 mod config_map;
 mod floor;
+mod genuine;
 mod growth;
 mod load;
 mod measure;
@@ -15,6 +16,7 @@ mod report;
 mod results;
 mod run;
 mod server;
+mod started;
 mod update;
 mod workspace;
 

@@ -1,18 +1,18 @@
 //! Runs servers and measurements as child processes, in alternating rounds.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 use k8s_openapi::jiff::Zoned;
 
 use crate::args::{Library, Options, Rounds};
-use crate::case::{Case, Objects, Table};
+use crate::case::{Case, Table};
 use crate::load::Load;
 use crate::measure::{Metrics, available_memory};
 use crate::results::Measured;
-use crate::{allocator, build_cost, growth, plots, report, update};
+use crate::started::{OwnServer, Server};
+use crate::{allocator, build_cost, genuine, growth, plots, report, update};
 
 /// Runs the tables. Prints the rows of each case when it is done, and writes plots and tables when a table is done.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -39,6 +39,9 @@ fn check(options: &Options) -> anyhow::Result<()> {
     if options.tables.contains(&Table::Jemalloc) {
         allocator::jemalloc()?;
     }
+    if options.tables.contains(&Table::Genuine) {
+        genuine::check()?;
+    }
     let growth = options.tables.contains(&Table::Growth);
     ensure!(growth || options.plots.is_none(), "--plots: expected the table growth, which has the plots");
     let Some(page) = &options.update else { return Ok(()) };
@@ -57,7 +60,10 @@ fn measure_table(table: Table, options: &Options) -> anyhow::Result<Vec<Measured
         |count: &usize| table.groups(*count).into_iter().map(|group| (*count, group)).collect::<Vec<_>>();
     for (count, group) in options.counts(table).iter().flat_map(groups) {
         let rounds = options.rounds(table, count);
-        let server = Server::start(group.objects)?;
+        let server: Box<dyn Server> = match table {
+            Table::Genuine => Box::new(genuine::GenuineServer::start(count, group.objects.count)?),
+            _ => Box::new(OwnServer::start(group.objects)?),
+        };
         for case in group.cases {
             let is_floor = matches!(case, Case::Floor { .. });
             let baseline = if table != Table::Growth {
@@ -69,7 +75,7 @@ fn measure_table(table: Table, options: &Options) -> anyhow::Result<Vec<Measured
             } else {
                 Baseline::Omitted
             };
-            let measured = measure_case(table, case, rounds, baseline, server.kubeconfig.path())?;
+            let measured = measure_case(table, case, rounds, baseline, server.kubeconfig())?;
             print!("{}", report::rows(&measured));
             all.push(measured);
         }
@@ -180,34 +186,4 @@ fn circumstances(table: Table, options: &Options) -> anyhow::Result<String> {
 
 fn read(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
-}
-
-struct Server {
-    process: Child,
-    kubeconfig: tempfile::NamedTempFile,
-}
-
-impl Server {
-    fn start(objects: Objects) -> anyhow::Result<Self> {
-        let kubeconfig = tempfile::NamedTempFile::new()?;
-        let mut process = Command::new(std::env::current_exe()?)
-            .args(["serve", &serde_json::to_string(&objects)?])
-            .arg(kubeconfig.path())
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let stdout = process.stdout.take().context("the server has no output")?;
-        let server = Self { process, kubeconfig };
-        let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line)?;
-        ensure!(line.trim() == "ready", "the server did not start");
-        Ok(server)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Errors mean that the server has already exited.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }

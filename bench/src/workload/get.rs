@@ -11,17 +11,26 @@ use super::control;
 use crate::measure::{Metrics, Stopwatch};
 
 pub(super) async fn measure(client: Client, in_flight: usize, requests: usize) -> anyhow::Result<Metrics> {
-    let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let mut metrics = requests_of(client.clone(), in_flight, requests).await?;
+    metrics.insert("connections".into(), control::connections(&client).await?);
+    Ok(metrics)
+}
+
+/// The time and CPU time of a request.
+pub(super) async fn requests_of(
+    client: Client,
+    in_flight: usize,
+    requests: usize,
+) -> anyhow::Result<Metrics> {
+    let api: Api<ConfigMap> = Api::default_namespaced(client);
     run(&api, in_flight, requests / 10).await?;
     let watch = Stopwatch::start();
     let mut latencies = run(&api, in_flight, requests).await?;
     let (wall, cpu) = watch.stop();
     latencies.sort_unstable();
     let percentile = |percent: usize| latencies[latencies.len() * percent / 100].as_secs_f64() * 1e6;
-    let connections = control::connections(&client).await?;
     let each = 1e3 / requests as f64;
     Ok([
-        ("connections".into(), connections),
         ("µs per request".into(), wall * each),
         ("µs CPU time per request".into(), cpu * each),
         ("µs p50".into(), percentile(50)),

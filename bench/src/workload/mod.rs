@@ -5,6 +5,7 @@ mod cache;
 mod compact;
 mod control;
 mod dispatch;
+mod genuine;
 mod get;
 mod growth;
 mod list;
@@ -45,6 +46,7 @@ pub(crate) fn measure(case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> 
             Case::Relist { count, reconciles } => relist::measure(client, count, reconciles).await,
             Case::Growth { count } => growth::measure(client, count).await,
             Case::Floor { .. } | Case::Build => anyhow::bail!("not a case of a library"),
+            Case::Genuine(request) => genuine::measure(client, request).await,
             Case::Applier { count, work_ms } => applier::measure(count, work_ms).await,
             Case::Dispatch { count, work_ms } => dispatch::measure(client, count, work_ms).await,
         }

@@ -1,13 +1,15 @@
-//! Finds out whether the server is alive while a response over HTTP/1.1 is silent that may be silent for hours.
+//! Checks that the server is alive while a response over HTTP/1.1 is silent, for requests that may be silent for hours.
 //!
-//! HTTP/1.1 has no ping. After a period of silence, a probe request goes to the server over a new connection:
+//! HTTP/1.1 has no ping, so a quiet connection and a dead one look the same. After a period of silence this layer sends a second request,
+//! the probe, over a new connection. What it asks for depends on the silent request:
 //!
-//! - For a followed log: the lines of that log since the last frame. If there are any, they should have arrived.
-//! - For a proxied request: `/version`. Any response shows that the server is alive.
+//! - A followed log: the lines of that log since the last frame. A line in the response should have arrived on the first connection, so that
+//!   connection is dead.
+//! - A proxied request: `/version`. Any response shows that the server is alive.
 //!
-//! A probe that fails because there are no credentials is ignored.
+//! Without credentials the probe cannot be sent, and the silence is no error.
 //!
-//! Not detected: a dead connection to a server that is alive and has nothing to send on it.
+//! This does not detect a dead connection to a server that is alive and has nothing to send on it.
 
 use std::future::Future;
 use std::io;

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::USER_AGENT;
@@ -22,7 +21,7 @@ use crate::connect::server_connector;
 use crate::error::Error;
 use crate::layer::{AuthLayer, ProbeLayer, ReauthLayer, RetryPolicy};
 use crate::tls::{Alpn, Backend, IdentityEpoch, Peer};
-use crate::transport::{BoxConnector, DeadlineConnector, Transport};
+use crate::transport::{BoxConnector, DeadlineConnector, SharedExecutor, Transport};
 
 /// The type-erased body of a response.
 pub type DynBody = dyn http_body::Body<Data = Bytes, Error = BoxError> + Send + Unpin;
@@ -90,7 +89,7 @@ where
     let transport = Transport::new(
         without_credentials(&config.cluster_url),
         connectors.map(|connector| DeadlineConnector::new(config, connector)),
-        Arc::new(move |task| executor.execute(task)),
+        SharedExecutor::new(executor),
         move || epoch.current(Instant::now()),
     );
     above(config, credential, transport)

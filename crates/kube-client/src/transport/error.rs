@@ -1,5 +1,10 @@
 //! Why a request got no response.
 
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+
+use hyper_util::client::legacy;
 use thiserror::Error;
 use tower::BoxError;
 
@@ -7,3 +12,70 @@ use tower::BoxError;
 #[derive(Debug, Error)]
 #[error("the connection to the server failed")]
 pub(super) struct ConnectionFailed(#[source] pub(super) BoxError);
+
+/// The same over HTTP/1.1. The error of hyper-util's client is left out of the sources: "client error (SendRequest)" tells users nothing.
+#[derive(Debug)]
+struct Http1Failed(legacy::Error);
+
+impl fmt::Display for Http1Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the connection to the server failed")
+    }
+}
+
+impl StdError for Http1Failed {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Why there is no connection. Shared by all requests that waited for it.
+#[derive(Clone, Debug)]
+pub(super) struct ConnectFailed(Arc<dyn StdError + Send + Sync>);
+
+impl ConnectFailed {
+    pub(super) fn new(err: BoxError) -> Self {
+        Self(err.into())
+    }
+}
+
+impl fmt::Display for ConnectFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl StdError for ConnectFailed {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Why hyper-util's client could not connect. Its own text, "client error (Connect)", is left out.
+#[derive(Debug)]
+struct Http1ConnectFailed(legacy::Error);
+
+impl fmt::Display for Http1ConnectFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.source() {
+            Some(cause) => fmt::Display::fmt(cause, f),
+            None => fmt::Display::fmt(&self.0, f),
+        }
+    }
+}
+
+impl StdError for Http1ConnectFailed {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source()?.source()
+    }
+}
+
+/// Distinguishes a failed attempt to connect from a connection that failed.
+pub(super) fn http1_error(err: legacy::Error) -> BoxError {
+    // The client counts a connection that ends before its first request as an attempt to connect.
+    let connected = err.source().is_some_and(|cause| cause.is::<hyper::Error>());
+    match err.is_connect() && !connected {
+        true => Http1ConnectFailed(err).into(),
+        false => Http1Failed(err).into(),
+    }
+}

@@ -4,12 +4,12 @@
 mod boxed;
 mod deadline;
 mod tcp;
-// Requests over them, and the tasks that drive them.
+// Requests over them, and the executor of the tasks that drive them.
 mod error;
+mod executor;
 mod extensions;
 mod http1;
 mod http2;
-mod spawn;
 // Which connection a request uses, and the service on top.
 mod pool;
 mod service;
@@ -22,6 +22,7 @@ pub(crate) use boxed::BoxIo;
 pub(crate) use boxed::Connector;
 pub(crate) use boxed::{BoxConnector, boxed};
 pub(crate) use deadline::DeadlineConnector;
+pub(crate) use executor::SharedExecutor;
 pub(crate) use extensions::{FreshConnection, NegotiatedVersion};
 pub(crate) use http2::NotProcessed;
 pub(crate) use service::Transport;

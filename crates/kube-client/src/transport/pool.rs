@@ -1,38 +1,39 @@
 //! The connections to one server, and which of them carries a request.
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
-use http::Request;
+use futures::{FutureExt, TryFutureExt};
+use http::{Request, Response, Uri};
 use http_body::Body;
+use http_body_util::Either;
 use hyper_util::client::legacy::connect::Connection as _;
 use hyper_util::rt::TokioIo;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tower::{BoxError, ServiceExt};
 
 use super::deadline::ServerConnector;
-use super::http1::{Http1Client, Http1Connector};
-use super::http2::{Http2Connection, MAX_STREAMS, ResponseFuture, Slot, StreamSlots};
+use super::error::ConnectFailed;
+use super::executor::SharedExecutor;
+use super::http1::{Http1Body, Http1Client};
+use super::http2::{Http2Body, Http2Connection, MAX_STREAMS, OpenStream, Streams};
 
-/// Sends requests over the first HTTP/2 connection that has a free slot and is not busy, and opens another one when none has any.
+/// Sends requests over the first HTTP/2 connection that has a free stream, and opens another one when none has any.
 ///
 /// An API server allows 100 concurrent streams per connection, and every watch holds one. With a single connection the next request
 /// would wait until a watch ends, which may be never.
-///
-/// Under load it opens a few more connections and balances requests between them: over a single one, client and server would wait for
-/// each other's batches. They fall idle and close when the load ends, because the first connection comes first again.
 ///
 /// The server chooses between HTTP/2 and HTTP/1.1 (ALPN); with HTTP/1.1 each request in flight has a connection of its own.
 ///
 /// When `epoch` returns a new value, new requests use new connections; requests in flight finish on the old ones.
 pub(super) struct Pool<B> {
+    server: Uri,
     /// Offers HTTP/2 and HTTP/1.1.
     connector: ServerConnector,
     /// Offers HTTP/1.1 only: for further connections to a server that chose it.
-    http1: Http1Connector,
+    http1_connector: ServerConnector,
+    executor: SharedExecutor,
     epoch: Box<dyn Fn() -> u64 + Send + Sync>,
     state: Mutex<PoolState<B>>,
 }
@@ -42,31 +43,18 @@ struct PoolState<B> {
     /// Set when the server chose HTTP/1.1, until its connections become suspect: then the protocol is negotiated again.
     http1: Option<Arc<Http1Client<B>>>,
     http2: Vec<PooledConnection<B>>,
-    /// The slots of a new connection, as learned from the previous one.
-    max_streams: u32,
-    /// How many requests in a row found [`BUSY`] connections only.
-    busy: u32,
-    /// After how many such requests another connection is opened.
-    patience: u32,
+    /// The streams of a new connection, as learned from the previous one.
+    max_streams: usize,
 }
-
-/// A connection with as many unanswered requests is busy.
-const BUSY: u32 = 8;
-/// No connection is opened because of load if there are as many.
-const MAX_CONNECTIONS_FOR_LOAD: usize = 4;
-/// A burst is over before it profits from another connection.
-const PATIENCE: u32 = 200;
-/// The patience doubles with each attempt up to this, so that a server that refuses connections is seldom asked.
-const MAX_PATIENCE: u32 = 1 << 16;
 
 impl<B> PoolState<B> {
     fn empty(epoch: u64) -> Self {
-        Self { epoch, http1: None, http2: Vec::new(), max_streams: MAX_STREAMS, busy: 0, patience: PATIENCE }
+        Self { epoch, http1: None, http2: Vec::new(), max_streams: MAX_STREAMS }
     }
 }
 
 struct PooledConnection<B> {
-    slots: Arc<StreamSlots>,
+    streams: Arc<Streams>,
     state: ConnectionState<B>,
 }
 
@@ -92,33 +80,38 @@ impl<B> Clone for Established<B> {
     }
 }
 
+/// The body of a response.
+pub(super) type ResponseBody = Either<Http2Body, Http1Body>;
+
 /// What a request gets from the pool.
 pub(super) enum Checkout<B> {
-    Sent(ResponseFuture),
+    Sent(BoxFuture<'static, Result<Response<ResponseBody>, BoxError>>),
     /// Send it with this client.
     Http1(Arc<Http1Client<B>>, Request<B>),
-    /// Wait for the connection, then check out again. The slot is held until then.
-    Connecting(Connecting<B>, Slot, Request<B>),
+    /// Wait for the connection, then check out again. The stream is held until then.
+    Connecting(Connecting<B>, OpenStream, Request<B>),
 }
 
 impl<B> Pool<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    /// Opens no connection yet.
+    /// Opens no connection yet. `connectors`: one that offers HTTP/2 and HTTP/1.1, one for HTTP/1.1 only.
     pub(super) fn new(
-        connector: ServerConnector,
-        http1: Http1Connector,
+        server: Uri,
+        connectors: [ServerConnector; 2],
+        executor: SharedExecutor,
         epoch: Box<dyn Fn() -> u64 + Send + Sync>,
     ) -> Self {
+        let [connector, http1_connector] = connectors;
         let state = Mutex::new(PoolState::empty(epoch()));
-        Self { connector, http1, epoch, state }
+        Self { server, connector, http1_connector, executor, epoch, state }
     }
 
     /// Sends the request if a connection is open.
     pub(super) fn send(&self, request: Request<B>) -> Checkout<B> {
         let epoch = (self.epoch)();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if epoch != state.epoch {
             *state = PoolState::empty(epoch);
         }
@@ -126,41 +119,35 @@ where
         if let Some(client) = &state.http1 {
             return Checkout::Http1(Arc::clone(client), request);
         }
-        if state.is_overloaded() {
-            let (connecting, _) = self.add_connection(&mut state);
-            (self.http1.spawn)(connecting.map(drop).boxed());
+        if let Some((connection, stream)) = state.open_stream() {
+            let response = connection.send(request, stream);
+            return Checkout::Sent(response.map_ok(|response| response.map(Either::Left)).boxed());
         }
-        if let Some((connection, slot)) = state.least_busy() {
-            return Checkout::Sent(connection.send(request, slot));
-        }
-        let (connecting, slot) = state.connecting().unwrap_or_else(|| self.add_connection(&mut state));
-        Checkout::Connecting(connecting, slot, request)
+        let (connecting, stream) = state.connecting().unwrap_or_else(|| self.add_connection(&mut state));
+        Checkout::Connecting(connecting, stream, request)
     }
 
-    fn add_connection(&self, state: &mut PoolState<B>) -> (Connecting<B>, Slot) {
-        let slots = Arc::new(StreamSlots::new(state.max_streams));
-        let slot = slots.try_acquire().expect("invariant: a new connection has a free slot");
-        let connecting = self.open(Arc::clone(&slots));
-        state.http2.push(PooledConnection { slots, state: ConnectionState::Connecting(connecting.clone()) });
-        (connecting, slot)
+    fn add_connection(&self, state: &mut PoolState<B>) -> (Connecting<B>, OpenStream) {
+        let streams = Arc::new(Streams::new(state.max_streams));
+        let stream = streams.open().expect("invariant: a new connection has a free stream");
+        let connecting = self.connect(Arc::clone(&streams));
+        state
+            .http2
+            .push(PooledConnection { streams, state: ConnectionState::Connecting(connecting.clone()) });
+        (connecting, stream)
     }
 
-    fn state(&self) -> MutexGuard<'_, PoolState<B>> {
-        // No update leaves the state inconsistent, so it stays usable after a panic.
-        self.state.lock()
-    }
-
-    fn open(&self, slots: Arc<StreamSlots>) -> Connecting<B> {
-        let http1 = self.http1.clone();
-        let connecting = self.connector.clone().oneshot(http1.server.clone()).boxed();
+    fn connect(&self, streams: Arc<Streams>) -> Connecting<B> {
+        let (http1_connector, executor) = (self.http1_connector.clone(), self.executor.clone());
+        let connecting = self.connector.clone().oneshot(self.server.clone()).boxed();
         let connecting = async move {
             let io = connecting.await.map_err(ConnectFailed::new)?;
-            let established = if io.connected().is_negotiated_h2() {
-                Http2Connection::open(TokioIo::new(io), slots, &http1.spawn).await.map(Established::Http2)
+            if io.connected().is_negotiated_h2() {
+                let opened = Http2Connection::open(TokioIo::new(io), streams, &executor).await;
+                opened.map(Established::Http2).map_err(ConnectFailed::new)
             } else {
-                Http1Client::open(io, http1).await.map(|client| Established::Http1(Arc::new(client)))
-            };
-            established.map_err(ConnectFailed::new)
+                Ok(Established::Http1(Arc::new(Http1Client::reusing(io, http1_connector, executor))))
+            }
         };
         connecting.boxed().shared()
     }
@@ -170,44 +157,19 @@ impl<B> PoolState<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    /// Counts a request. Returns whether to open a connection because of load.
-    fn is_overloaded(&mut self) -> bool {
-        let open = self.http2.iter().filter(|entry| matches!(entry.state, ConnectionState::Open(_)));
-        match open.map(|entry| entry.slots.unanswered()).min() {
-            Some(BUSY..) => self.busy = self.busy.saturating_add(1),
-            Some(1..) => {}
-            Some(0) | None => self.busy = 0,
-        }
-        let overloaded = self.busy >= self.patience && self.http2.len() < MAX_CONNECTIONS_FOR_LOAD;
-        if overloaded {
-            self.busy = 0;
-            self.patience = (self.patience * 2).min(MAX_PATIENCE);
-        }
-        overloaded
+    /// A stream of the first open connection that has a free one.
+    fn open_stream(&mut self) -> Option<(&Http2Connection, OpenStream)> {
+        self.http2.iter_mut().find_map(|entry| {
+            let ConnectionState::Open(connection) = &mut entry.state else { return None };
+            let stream = entry.streams.open()?;
+            connection.is_ready(&entry.streams).then_some((&*connection, stream))
+        })
     }
 
-    /// A slot of the first open connection that is not busy, else of the one with the fewest unanswered requests.
-    fn least_busy(&mut self) -> Option<(&mut Http2Connection, Slot)> {
-        let mut found: Option<(u32, &mut Http2Connection, Slot)> = None;
-        for entry in &mut self.http2 {
-            let ConnectionState::Open(connection) = &mut entry.state else { continue };
-            let unanswered = entry.slots.unanswered();
-            if found.as_ref().is_some_and(|(least, ..)| *least < BUSY || *least <= unanswered) {
-                continue;
-            }
-            if let Some(slot) = entry.slots.try_acquire()
-                && connection.is_ready(&entry.slots)
-            {
-                found = Some((unanswered, connection, slot));
-            }
-        }
-        found.map(|(_, connection, slot)| (connection, slot))
-    }
-
-    /// A slot of a connection that is being opened.
-    fn connecting(&self) -> Option<(Connecting<B>, Slot)> {
+    /// A stream of a connection that is being opened.
+    fn connecting(&self) -> Option<(Connecting<B>, OpenStream)> {
         self.http2.iter().find_map(|entry| match &entry.state {
-            ConnectionState::Connecting(connecting) => Some((connecting.clone(), entry.slots.try_acquire()?)),
+            ConnectionState::Connecting(connecting) => Some((connecting.clone(), entry.streams.open()?)),
             ConnectionState::Open(_) => None,
         })
     }
@@ -218,11 +180,11 @@ where
         http1.take_if(|client| client.is_suspect());
         http2.retain_mut(|entry| {
             let ConnectionState::Connecting(connecting) = &entry.state else {
-                return !entry.slots.is_closed();
+                return entry.streams.closed().is_none();
             };
             match connecting.peek() {
                 Some(Ok(Established::Http2(connection))) => {
-                    *max_streams = entry.slots.max();
+                    *max_streams = entry.streams.max();
                     entry.state = ConnectionState::Open(connection.clone());
                     true
                 }
@@ -235,27 +197,5 @@ where
                 None => connecting.strong_count().is_some_and(|holders| holders > 1),
             }
         });
-    }
-}
-
-/// Why a connection attempt failed, shared by all requests that waited for it.
-#[derive(Clone, Debug)]
-pub(super) struct ConnectFailed(Arc<dyn std::error::Error + Send + Sync>);
-
-impl ConnectFailed {
-    fn new(err: BoxError) -> Self {
-        Self(err.into())
-    }
-}
-
-impl fmt::Display for ConnectFailed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl std::error::Error for ConnectFailed {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.source()
     }
 }

@@ -1,13 +1,11 @@
 //! The innermost service of every stack: sends requests over connections.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use futures::FutureExt;
 use futures::future::BoxFuture;
-use futures::{FutureExt, TryFutureExt};
 use http::header::UPGRADE;
 use http::{Request, Response, Uri, Version};
 use http_body::Body;
@@ -16,11 +14,11 @@ use tower::BoxError;
 use tower_service::Service;
 
 use super::deadline::ServerConnector;
+use super::executor::SharedExecutor;
 use super::extensions::{FreshConnection, NegotiatedVersion};
-use super::http1::{Http1Body, Http1Connector};
-use super::http2::{self, Http2Body};
-use super::pool::{Checkout, Pool};
-use super::spawn::Spawn;
+use super::http1::Http1Client;
+use super::http2::Closed;
+use super::pool::{Checkout, Pool, ResponseBody};
 
 /// Sends requests to one server: over HTTP/2 if the server negotiates it, else over HTTP/1.1.
 ///
@@ -30,7 +28,7 @@ pub(crate) struct Transport<B>(Arc<Inner<B>>);
 struct Inner<B> {
     pool: Pool<B>,
     /// For requests that do not share a connection.
-    http1: Http1Connector,
+    alone: Http1Client<B>,
 }
 
 impl<B> Clone for Transport<B> {
@@ -43,21 +41,17 @@ impl<B> Transport<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    /// `connector` offers HTTP/2 and HTTP/1.1 by ALPN, `http1_connector` HTTP/1.1 only. See [`Pool`] for `epoch`.
+    /// `connectors`: one that offers HTTP/2 and HTTP/1.1 by ALPN, one for HTTP/1.1 only. See [`Pool`] for `epoch`.
     pub(crate) fn new(
         server: Uri,
-        [connector, http1_connector]: [ServerConnector; 2],
-        spawn: Spawn,
+        connectors: [ServerConnector; 2],
+        executor: SharedExecutor,
         epoch: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Self {
-        let http1 = Http1Connector { server, connector: http1_connector, spawn };
-        let pool = Pool::new(connector, http1.clone(), Box::new(epoch));
-        Self(Arc::new(Inner { pool, http1 }))
+        let alone = Http1Client::connecting_anew(connectors[1].clone(), executor.clone());
+        Self(Arc::new(Inner { pool: Pool::new(server, connectors, executor, Box::new(epoch)), alone }))
     }
 }
-
-/// The body of a response.
-pub(super) type ResponseBody = Either<Http2Body, Http1Body>;
 
 impl<B> Service<Request<B>> for Transport<B>
 where
@@ -65,23 +59,23 @@ where
 {
     type Response = Response<ResponseBody>;
     type Error = BoxError;
-    type Future = TransportFuture;
+    type Future = BoxFuture<'static, Result<Response<ResponseBody>, BoxError>>;
 
     /// Always ready: connections are made on demand.
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, request: Request<B>) -> TransportFuture {
+    fn call(&mut self, request: Request<B>) -> Self::Future {
         let fresh = request.extensions().get::<FreshConnection>().is_some();
         if fresh || request.headers().contains_key(UPGRADE) {
             NegotiatedVersion::record(&request, Version::HTTP_11);
-            let response = self.0.http1.send_alone(request);
-            return TransportFuture::Waiting(response.map_ok(|response| response.map(Either::Right)).boxed());
+            let response = self.0.alone.request(request);
+            return async move { Ok(response.await?.map(Either::Right)) }.boxed();
         }
         match self.0.pool.send(request) {
-            Checkout::Sent(response) => TransportFuture::Sent(response),
-            checkout => TransportFuture::Waiting(finish(Arc::clone(&self.0), checkout).boxed()),
+            Checkout::Sent(response) => response,
+            checkout => finish(Arc::clone(&self.0), checkout).boxed(),
         }
     }
 }
@@ -104,43 +98,24 @@ where
     let mut closed = 0;
     loop {
         checkout = match checkout {
-            Checkout::Sent(response) => return Ok(response.await?.map(Either::Left)),
+            Checkout::Sent(response) => return response.await,
             Checkout::Http1(client, request) => {
                 NegotiatedVersion::record(&request, Version::HTTP_11);
                 return Ok(client.request(request).await?.map(Either::Right));
             }
-            Checkout::Connecting(connecting, slot, request) => {
+            Checkout::Connecting(connecting, stream, request) => {
                 connecting.await?;
-                // Without a free slot the loop still ends: others that waited for the connection got its slots.
-                if slot.is_closed() {
+                // Without a free stream the loop still ends: others that waited for the connection got its streams.
+                if let Some(reason) = stream.connection().closed() {
                     closed += 1;
+                    if closed > MAX_CLOSED_CONNECTIONS {
+                        let failure = if let Closed::Failed(err) = reason { Some(err) } else { None };
+                        return Err(ConnectionsClosed(failure).into());
+                    }
                 }
-                if closed > MAX_CLOSED_CONNECTIONS {
-                    return Err(ConnectionsClosed(slot.failure()).into());
-                }
-                drop(slot);
+                drop(stream);
                 inner.pool.send(request)
             }
         };
-    }
-}
-
-/// The future of [`Transport`].
-pub(crate) enum TransportFuture {
-    Sent(http2::ResponseFuture),
-    Waiting(BoxFuture<'static, Result<Response<ResponseBody>, BoxError>>),
-}
-
-impl Future for TransportFuture {
-    type Output = Result<Response<ResponseBody>, BoxError>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        match self.get_mut() {
-            Self::Sent(response) => {
-                let response = ready!(response.poll_unpin(cx));
-                Poll::Ready(response.map(|response| response.map(Either::Left)))
-            }
-            Self::Waiting(response) => response.poll_unpin(cx),
-        }
     }
 }

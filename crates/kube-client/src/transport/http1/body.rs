@@ -14,30 +14,19 @@ use super::health::InFlight;
 pub(crate) struct Http1Body {
     body: Incoming,
     in_flight: InFlight,
-    /// Holds the connection, and makes it idle when the body has ended.
-    release: Option<Release>,
 }
 
-pub(super) type Release = Box<dyn FnOnce() + Send>;
-
 impl Http1Body {
-    pub(super) fn new(body: Incoming, mut in_flight: InFlight, release: Release) -> Self {
+    pub(super) fn new(body: Incoming, mut in_flight: InFlight) -> Self {
         in_flight.received();
-        let mut this = Self { body, in_flight, release: Some(release) };
+        let mut this = Self { body, in_flight };
         this.check_end();
         this
     }
 
     fn check_end(&mut self) {
         if self.body.is_end_stream() {
-            self.end();
-        }
-    }
-
-    fn end(&mut self) {
-        self.in_flight.complete();
-        if let Some(release) = self.release.take() {
-            release();
+            self.in_flight.complete();
         }
     }
 }
@@ -59,7 +48,7 @@ impl Body for Http1Body {
             }
             None => {
                 self.in_flight.received();
-                self.end();
+                self.in_flight.complete();
             }
         }
         Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))

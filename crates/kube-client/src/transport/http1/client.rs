@@ -1,56 +1,75 @@
-//! Sends requests over connections that are kept for the next request.
+//! Sends requests over HTTP/1.1 by hyper-util's client, which keeps idle connections for the next request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use futures::FutureExt;
-use futures::future::{Either, select};
-use http::{Request, Response};
+use futures::future::{Either, ready};
+use http::{Request, Response, Uri};
 use http_body::Body;
-use hyper::body::Incoming;
-use tower::BoxError;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioTimer;
+use parking_lot::Mutex;
+use tower::util::BoxCloneSyncService;
+use tower::{BoxError, ServiceExt, service_fn};
 
-use super::body::{Http1Body, Release};
-use super::connection::{Http1Connection, Http1Connector, failed, in_origin_form};
+use super::body::Http1Body;
 use super::health::{Health, InFlight};
-use super::idle::IdleConnections;
-use crate::transport::deadline::ServerIo;
+use crate::transport::deadline::{ServerConnector, ServerIo};
+use crate::transport::error::http1_error;
+use crate::transport::executor::SharedExecutor;
+
+/// A connection that was idle for this long is not used again. Servers and load balancers mostly wait longer.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Sends each request over a connection that carries no other one: an idle one if there is any, else a new one.
 pub(in crate::transport) struct Http1Client<B> {
-    connector: Http1Connector,
-    idle: Arc<IdleConnections<B>>,
-    health: Arc<Health>,
+    client: Client<Connect, B>,
+    /// `None` if no connection is used twice.
+    health: Option<Arc<Health>>,
 }
+
+type Connect = BoxCloneSyncService<Uri, ServerIo, BoxError>;
 
 impl<B> Http1Client<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    /// Uses the open connection `first` for the first request.
-    pub(in crate::transport) async fn open(
+    /// Reuses connections, and begins with the open connection `first`.
+    pub(in crate::transport) fn reusing(
         first: ServerIo,
-        connector: Http1Connector,
-    ) -> Result<Self, BoxError> {
-        let first = Http1Connection::open(first, &connector.spawn).await?;
-        let idle = Arc::new(IdleConnections::new(Arc::clone(&connector.spawn)));
-        idle.put(first);
-        Ok(Self { connector, idle, health: Arc::new(Health::new()) })
+        connector: ServerConnector,
+        executor: SharedExecutor,
+    ) -> Self {
+        let client = Client::builder(executor)
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .build(starting_with(first, connector));
+        Self { client, health: Some(Arc::new(Health::new())) }
     }
 
-    pub(in crate::transport) async fn request(
+    /// Uses a new connection for each request. It may be upgraded.
+    pub(in crate::transport) fn connecting_anew(
+        connector: ServerConnector,
+        executor: SharedExecutor,
+    ) -> Self {
+        let connector = BoxCloneSyncService::new(connector);
+        Self { client: Client::builder(executor).pool_max_idle_per_host(0).build(connector), health: None }
+    }
+
+    pub(in crate::transport) fn request(
         &self,
         request: Request<B>,
-    ) -> Result<Response<Http1Body>, BoxError> {
-        let mut in_flight = InFlight::new(Arc::clone(&self.health));
-        match self.send(request).await {
-            Ok((response, connection)) => {
-                let release = self.release(connection);
-                Ok(response.map(|body| Http1Body::new(body, in_flight, release)))
-            }
-            Err(err) => {
-                in_flight.fail();
-                Err(err)
+    ) -> impl Future<Output = Result<Response<Http1Body>, BoxError>> + use<B> {
+        let mut in_flight = InFlight::new(self.health.clone());
+        let response = self.client.request(request);
+        async move {
+            match response.await {
+                Ok(response) => Ok(response.map(|body| Http1Body::new(body, in_flight))),
+                Err(err) => {
+                    in_flight.fail();
+                    Err(http1_error(err))
+                }
             }
         }
     }
@@ -58,67 +77,20 @@ where
     /// Whether a request failed, or was dropped after a time without data, while the other connections received nothing either.
     ///
     /// Its connection may have died, and idle ones with it (a failed node, a lost route). An idle HTTP/1.1 connection shows that only
-    /// with the next request, so none of them is used again.
+    /// with the next request, so the caller drops this client, and its idle connections with it.
     pub(in crate::transport) fn is_suspect(&self) -> bool {
-        self.health.is_suspect()
+        self.health.as_ref().is_some_and(|health| health.is_suspect())
     }
+}
 
-    async fn send(&self, request: Request<B>) -> Result<(Response<Incoming>, Http1Connection<B>), BoxError> {
-        let mut request = in_origin_form(request);
-        loop {
-            let (mut connection, is_new) = match self.idle.take() {
-                Some(connection) => (connection, false),
-                None => self.connect().await?,
-            };
-            let mut err = match connection.send(request).await {
-                Ok(response) => return Ok((response, connection)),
-                Err(err) => err,
-            };
-            // The server may close an idle connection at any time. A request that was not sent is sent over another one.
-            request = match err.take_message() {
-                Some(unsent) if !is_new => unsent,
-                _ => return Err(failed(err)),
-            };
+/// A connector that returns an open connection first.
+fn starting_with(first: ServerIo, connector: ServerConnector) -> Connect {
+    let first = Arc::new(Mutex::new(Some(first)));
+    BoxCloneSyncService::new(service_fn(move |server: Uri| {
+        let first = first.lock().take();
+        match first {
+            Some(io) => Either::Left(ready(Ok(io))),
+            None => Either::Right(connector.clone().oneshot(server)),
         }
-    }
-
-    /// A new connection, or one that becomes idle earlier: then the new one becomes idle. Also returns whether it is new.
-    async fn connect(&self) -> Result<(Http1Connection<B>, bool), BoxError> {
-        match select(self.idle.wait(), self.connector.connect()).await {
-            Either::Left((Ok(connection), connecting)) => {
-                let idle = Arc::clone(&self.idle);
-                let becomes_idle = connecting.map(move |connected| connected.map_or((), |new| idle.put(new)));
-                (self.connector.spawn)(becomes_idle.boxed());
-                Ok((connection, false))
-            }
-            Either::Left((Err(_), connecting)) => Ok((connecting.await?, true)),
-            Either::Right((connected, mut waiting)) => {
-                waiting.close();
-                if let Ok(connection) = waiting.try_recv() {
-                    self.idle.put(connection);
-                }
-                Ok((connected?, true))
-            }
-        }
-    }
-
-    /// Makes the connection idle as soon as it can carry another request.
-    fn release(&self, mut connection: Http1Connection<B>) -> Release {
-        let (idle, spawn) = (Arc::clone(&self.idle), Arc::clone(&self.connector.spawn));
-        Box::new(move || {
-            if connection.is_ready() {
-                idle.put(connection);
-            } else if !connection.is_closed() {
-                // The rest of the request's body is still being sent.
-                spawn(
-                    async move {
-                        if connection.becomes_ready().await {
-                            idle.put(connection);
-                        }
-                    }
-                    .boxed(),
-                );
-            }
-        })
-    }
+    }))
 }

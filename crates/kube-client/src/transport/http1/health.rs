@@ -44,13 +44,9 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    pub(super) fn new(health: Arc<Health>) -> Self {
-        Self { last_received: health.now(), health: Some(health), failed: false }
-    }
-
-    /// A request on a connection of its own, which says nothing about others.
-    pub(super) fn alone() -> Self {
-        Self { health: None, last_received: 0, failed: false }
+    /// Without `health`, the request says nothing about other connections.
+    pub(super) fn new(health: Option<Arc<Health>>) -> Self {
+        Self { last_received: health.as_ref().map_or(0, |health| health.now()), health, failed: false }
     }
 
     pub(super) fn received(&mut self) {

@@ -11,31 +11,30 @@ use http_body::{Body, Frame, SizeHint};
 use tower::BoxError;
 
 use super::error::explain;
-use super::slots::Slot;
+use super::streams::OpenStream;
 use super::upload::{self, Upload};
 
 /// A response body. Dropping it early resets the stream.
 pub(crate) struct Http2Body {
-    stream: RecvStream,
+    data: RecvStream,
     /// The bytes still to come, if the response has a content-length.
     remaining: Option<u64>,
     ended: bool,
     upload: Option<Upload>,
-    slot: Slot,
+    stream: OpenStream,
 }
 
 impl Http2Body {
-    pub(super) fn new(headers: &HeaderMap, stream: RecvStream, upload: Option<Upload>, slot: Slot) -> Self {
+    pub(super) fn new(
+        headers: &HeaderMap,
+        data: RecvStream,
+        upload: Option<Upload>,
+        stream: OpenStream,
+    ) -> Self {
         let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        let ended = stream.is_end_stream();
+        let ended = data.is_end_stream();
         // A response to HEAD has a content-length and no body.
-        Self { stream, remaining: length.filter(|_| !ended), ended, upload, slot }
-    }
-}
-
-impl Drop for Http2Body {
-    fn drop(&mut self) {
-        self.slot.connection().read_ahead().taken(0);
+        Self { data, remaining: length.filter(|_| !ended), ended, upload, stream }
     }
 }
 
@@ -52,32 +51,27 @@ impl Body for Http2Body {
             return Poll::Ready(None);
         }
         upload::poll(&mut this.upload, cx);
-        let Poll::Ready(data) = this.stream.poll_data(cx) else {
-            this.slot.connection().read_ahead().taken(0);
-            return Poll::Pending;
-        };
-        match data {
+        match ready!(this.data.poll_data(cx)) {
             Some(Ok(data)) => {
                 // An error means that the stream has ended, which the next read reports.
-                let _ = this.stream.flow_control().release_capacity(data.len());
-                this.slot.connection().read_ahead().taken(this.stream.flow_control().used_capacity());
+                let _ = this.data.flow_control().release_capacity(data.len());
                 this.remaining = this.remaining.map(|remaining| remaining.saturating_sub(data.len() as u64));
-                this.ended = this.stream.is_end_stream();
+                this.ended = this.data.is_end_stream();
                 return Poll::Ready(Some(Ok(Frame::data(data))));
             }
             Some(Err(err)) => {
                 this.ended = true;
                 // After a complete response, a server that needs no more of the request body resets with NO_ERROR (RFC 9113, 8.1).
                 let whole = err.is_reset() && err.is_remote() && err.reason() == Some(Reason::NO_ERROR);
-                return Poll::Ready((!whole).then(|| Err(explain(err, this.slot.connection()))));
+                return Poll::Ready((!whole).then(|| Err(explain(err, this.stream.connection()))));
             }
             None => {}
         }
-        let trailers = ready!(this.stream.poll_trailers(cx));
+        let trailers = ready!(this.data.poll_trailers(cx));
         this.ended = true;
         Poll::Ready(match trailers {
             Ok(trailers) => trailers.map(|trailers| Ok(Frame::trailers(trailers))),
-            Err(err) => Some(Err(explain(err, this.slot.connection()))),
+            Err(err) => Some(Err(explain(err, this.stream.connection()))),
         })
     }
 

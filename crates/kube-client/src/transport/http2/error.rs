@@ -7,7 +7,7 @@ use thiserror::Error;
 use tower::BoxError;
 
 use super::keepalive::DETECTION_TIME;
-use super::slots::StreamSlots;
+use super::streams::{Closed, Streams};
 use crate::transport::error::ConnectionFailed;
 
 /// The server reports that it has not processed the request, so any request can be sent again (RFC 9113, 8.7).
@@ -32,8 +32,8 @@ pub(super) fn unresponsive() -> BoxError {
 }
 
 /// Classifies an error of one stream.
-pub(super) fn explain(err: h2::Error, slots: &StreamSlots) -> BoxError {
-    if slots.is_unresponsive() {
+pub(super) fn explain(err: h2::Error, streams: &Streams) -> BoxError {
+    if let Some(Closed::Unresponsive) = streams.closed() {
         return unresponsive();
     }
     // h2 reports a GOAWAY only to streams above the last one that the server processes (RFC 9113, 6.8).

@@ -1,14 +1,13 @@
-//! HTTP/2 connections (RFC 9113). Callers write to the h2 connection directly, without a task or channel in between.
+//! HTTP/2 connections (RFC 9113) by h2: callers write to the connection directly, without a task or channel in between.
 
 mod body;
 mod connection;
 mod error;
 mod keepalive;
-mod read_ahead;
-mod slots;
+mod streams;
 mod upload;
 
 pub(super) use body::Http2Body;
-pub(super) use connection::{Http2Connection, ResponseFuture};
+pub(super) use connection::Http2Connection;
 pub(crate) use error::NotProcessed;
-pub(super) use slots::{MAX_STREAMS, Slot, StreamSlots};
+pub(super) use streams::{Closed, MAX_STREAMS, OpenStream, Streams};

@@ -243,17 +243,15 @@ async fn send_much_and_little(mut server: Server) {
     }
 }
 
-/// A connection that is far ahead of one reader pauses, but others wait for milliseconds at most.
 #[tokio::test(start_paused = true)]
-async fn an_unread_response_delays_others_by_milliseconds() {
+async fn an_unread_response_does_not_delay_others() {
     let client =
         TestClient::new(MemoryIo::http2, |_, io| async move { send_much_and_little(accept(io).await).await });
     let start = Instant::now();
     let mut little = client.get("/little").await.unwrap();
     let unread = client.get("/much").await.unwrap();
     little.body_mut().frame().await.unwrap().unwrap();
-    let paused = start.elapsed();
-    assert!(paused > Duration::from_millis(2) && paused < Duration::from_millis(20), "{paused:?}");
+    assert_eq!(start.elapsed(), Duration::from_millis(2), "when it was sent");
     drop(unread);
     assert_eq!(client.connections(), 1);
 }

@@ -14,14 +14,15 @@ use bytes::Bytes;
 use http::{Request, Response, Uri, Version};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
+use hyper_util::rt::TokioExecutor;
 use tokio::io::DuplexStream;
 use tower::util::Oneshot;
 use tower::{BoxError, ServiceExt};
 
 pub(crate) use memory_io::MemoryIo;
 
-use super::service::ResponseBody;
-use super::{DeadlineConnector, NegotiatedVersion, Transport, boxed};
+use super::pool::ResponseBody;
+use super::{DeadlineConnector, NegotiatedVersion, SharedExecutor, Transport, boxed};
 use crate::config::Config;
 
 type TestBody = UnsyncBoxBody<Bytes, std::io::Error>;
@@ -58,7 +59,7 @@ impl TestClient {
         let transport = Transport::new(
             config.cluster_url.clone(),
             connectors.map(|connector| DeadlineConnector::new(&config, connector)),
-            Arc::new(|task| drop(tokio::spawn(task))),
+            SharedExecutor::new(TokioExecutor::new()),
             move || now.load(Ordering::SeqCst),
         );
         Self { transport, connections, epoch }

@@ -1,6 +1,5 @@
 //! Which connection carries a request.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -31,7 +30,7 @@ async fn number(client: &TestClient) -> (usize, Response<super::ResponseBody>) {
 }
 
 #[tokio::test]
-async fn the_first_connection_with_a_free_slot_is_used_and_slots_are_released() {
+async fn the_first_connection_with_a_free_stream_is_used_and_streams_are_released() {
     let client = TestClient::new(MemoryIo::http2, |number, io| never_ending(number, 250, io));
     let mut held = Vec::new();
     for expected in (0..180).map(|index| index / 90) {
@@ -42,7 +41,7 @@ async fn the_first_connection_with_a_free_slot_is_used_and_slots_are_released() 
     held.remove(0);
     assert_eq!(number(&client).await.0, 0);
     drop(held);
-    // A slot that was not released would move the last requests to a third connection.
+    // A stream that was not released would move the last requests to a third connection.
     let mut held = Vec::new();
     for expected in (0..180).map(|index| index / 90) {
         let (number, response) = number(&client).await;
@@ -112,7 +111,7 @@ async fn a_request_that_is_sent_at_the_last_attempt_succeeds() {
 }
 
 #[tokio::test]
-async fn a_dropped_request_releases_its_slot() {
+async fn a_dropped_request_releases_its_stream() {
     let client = TestClient::new(MemoryIo::http2, |_, io| async move {
         let mut server = h2::server::handshake(io).await.unwrap();
         let mut held = Vec::new();
@@ -136,52 +135,8 @@ async fn a_new_epoch_uses_new_connections() {
     }
 }
 
-/// Responds to each request after 1 ms, with the index of the connection.
-async fn slow(number: usize, io: DuplexStream) {
-    let mut server = h2::server::handshake(io).await.unwrap();
-    while let Some(Ok((_, mut respond))) = server.accept().await {
-        tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            let response = Response::builder().header("connection-number", number).body(()).unwrap();
-            respond.send_response(response, true).map(drop)
-        });
-    }
-}
-
-/// Sends `each` requests one after the other, from `in_flight` callers. Returns how many each connection carried.
-async fn load(client: &TestClient, in_flight: usize, each: usize) -> BTreeMap<usize, usize> {
-    let callers = (0..in_flight).map(async |_| {
-        let mut numbers = Vec::new();
-        for _ in 0..each {
-            numbers.push(number(client).await.0);
-        }
-        numbers
-    });
-    let mut carried = BTreeMap::new();
-    for number in futures::future::join_all(callers).await.into_iter().flatten() {
-        *carried.entry(number).or_default() += 1;
-    }
-    carried
-}
-
-#[tokio::test(start_paused = true)]
-async fn load_is_spread_over_four_connections_which_close_after_it() {
-    let client = TestClient::new(MemoryIo::http2, slow);
-    assert_eq!(load(&client, 7, 200).await.len(), 1, "seven at a time are no load");
-    let carried = load(&client, 64, 100).await;
-    assert_eq!(client.connections(), 4);
-    assert_eq!(carried.len(), 4);
-    assert!(carried.values().all(|requests| (500..3000).contains(requests)), "{carried:?}");
-    for _ in 0..30 {
-        assert_eq!(number(&client).await.0, 0, "the first one comes first");
-        tokio::time::sleep(Duration::from_secs(10)).await;
-    }
-    // The others were idle and are closed, so that load needs new ones.
-    assert!(load(&client, 64, 200).await.keys().max() > Some(&3));
-}
-
 #[tokio::test]
-async fn open_responses_and_a_burst_are_no_load() {
+async fn open_responses_and_a_burst_share_a_connection() {
     let client = TestClient::new(MemoryIo::http2, |number, io| never_ending(number, 250, io));
     let mut watches = Vec::new();
     for _ in 0..80 {
@@ -195,33 +150,6 @@ async fn open_responses_and_a_burst_are_no_load() {
     let burst = futures::future::join_all((0..90).map(|_| client.get("/x"))).await;
     assert!(burst.iter().all(Result::is_ok));
     assert_eq!(client.connections(), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn requests_under_load_do_not_need_the_further_connections() {
-    let attempts = Arc::new(AtomicUsize::new(0));
-    let counter = Arc::clone(&attempts);
-    let connector = boxed(tower::service_fn(move |_: Uri| {
-        let number = counter.fetch_add(1, Ordering::SeqCst);
-        async move {
-            match number {
-                0 => {
-                    let (near, far) = tokio::io::duplex(1 << 16);
-                    tokio::spawn(slow(number, far));
-                    Ok::<_, BoxError>(MemoryIo::http2(near))
-                }
-                // Refused at once or never answered.
-                _ if number.is_multiple_of(2) => {
-                    Err(std::io::Error::from(std::io::ErrorKind::ConnectionRefused).into())
-                }
-                _ => std::future::pending().await,
-            }
-        }
-    }));
-    let client = TestClient::with_connectors([connector.clone(), connector], attempts);
-    let carried = load(&client, 64, 200).await;
-    assert_eq!(carried, BTreeMap::from([(0, 12_800)]));
-    assert!((2..=10).contains(&client.connections()), "{} attempts", client.connections());
 }
 
 #[tokio::test(start_paused = true)]
