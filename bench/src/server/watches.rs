@@ -1,7 +1,7 @@
 //! The open watches: what is sent to them, and their end.
 
-use std::convert::Infallible;
 use parking_lot::Mutex;
+use std::convert::Infallible;
 
 use bytes::Bytes;
 use futures::{Stream, stream};
@@ -62,7 +62,7 @@ impl Watches {
         }
     }
 
-    fn lines(&self) -> std::sync::MutexGuard<'_, broadcast::Sender<Bytes>> {
+    fn lines(&self) -> parking_lot::MutexGuard<'_, broadcast::Sender<Bytes>> {
         self.lines.lock()
     }
 }
