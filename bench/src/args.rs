@@ -28,6 +28,9 @@ tables (default: all but genuine)
   build      building a controller from nothing; needs a registry
   genuine    requests, a list and a watch of ConfigMaps on a genuine kube-apiserver 1.37, which `realapi` starts
 
+other measurements (alone on the command line)
+  hello      the hello operator beside kube 5.0.0 and Go's controller-runtime, on a genuine API server (see hello/README.md)
+
   --rounds N        rounds per table, each library once per round; default 5; kube 5.0.0 with 1000000 objects: 1
   --objects N[,N]   numbers of objects for all tables except get; default 20000, relist 4000, growth: see above
   --plots DIR       writes plots of the growth table to DIR as growth-*.svg
@@ -37,6 +40,10 @@ tables (default: all but genuine)
 pub(crate) enum Command {
     Help,
     Run(Options),
+    /// The hello operator.
+    Hello {
+        rounds: usize,
+    },
     /// Internal: keeps the CPUs busy.
     Load,
     /// Internal: runs the server.
@@ -115,6 +122,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> anyhow::Result<Co
             "--objects" => options.objects = numbers(&arg, &value(&arg, args.next(), "a number")?)?,
             "--plots" => options.plots = Some(value(&arg, args.next(), "a folder")?.into()),
             "--update" => options.update = Some(value(&arg, args.next(), "a file")?.into()),
+            "hello" => return hello(args),
             "load" => return Ok(Command::Load),
             "serve" => return serve(args),
             "measure" => return measure(args),
@@ -151,6 +159,15 @@ fn numbers(flag: &str, value: &str) -> anyhow::Result<Vec<usize>> {
     numbers.sort_unstable();
     numbers.dedup();
     Ok(numbers)
+}
+
+fn hello(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
+    let rounds = match args.next().as_deref() {
+        None => 5,
+        Some(flag @ "--rounds") => number(flag, &value(flag, args.next(), "a number")?)?,
+        Some(other) => bail!("hello: expected --rounds N or nothing, got {other:?}"),
+    };
+    Ok(Command::Hello { rounds })
 }
 
 fn serve(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {

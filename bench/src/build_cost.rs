@@ -40,13 +40,7 @@ pub(crate) fn measure(library: Library) -> anyhow::Result<Metrics> {
 }
 
 fn write_workspace(root: &Path, library: Library) -> anyhow::Result<()> {
-    let kube = match library {
-        Library::Workspace => {
-            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/kube").canonicalize()?;
-            format!("path = {:?}", path.display().to_string())
-        }
-        Library::Baseline => "version = \"=5.0.0\"".to_owned(),
-    };
+    let kube = kube_dependency(library)?;
     let workspace = "[workspace]\nmembers = [\"controller\", \"types\"]\nresolver = \"3\"\n\n[profile.release]\nstrip = true\n";
     let dependencies = format!(
         "[dependencies]\n\
@@ -67,6 +61,24 @@ fn write_workspace(root: &Path, library: Library) -> anyhow::Result<()> {
     write(root, "controller/Cargo.toml", &manifest("controller", more))?;
     write(root, "controller/src/main.rs", CONTROLLER)?;
     write(root, "types/Cargo.toml", &manifest("types", ""))
+}
+
+/// Where a manifest finds the library.
+pub(crate) fn kube_dependency(library: Library) -> anyhow::Result<String> {
+    Ok(match library {
+        Library::Workspace => {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/kube").canonicalize()?;
+            format!("path = {:?}", path.display().to_string())
+        }
+        Library::Baseline => "version = \"=5.0.0\"".to_owned(),
+    })
+}
+
+/// Writes a package with one program to `root` and builds it.
+pub(crate) fn build_program(root: &Path, manifest: &str, program: &str) -> anyhow::Result<()> {
+    write(root, "Cargo.toml", manifest)?;
+    write(root, "src/main.rs", program)?;
+    cargo(root, &["build", "--release", "--quiet"]).map(drop)
 }
 
 const CONTROLLER: &str = r#"

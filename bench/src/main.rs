@@ -9,9 +9,11 @@ mod config_map;
 mod floor;
 mod genuine;
 mod growth;
+mod hello;
 mod load;
 mod measure;
 mod plots;
+mod realapi;
 mod report;
 mod results;
 mod run;
@@ -30,6 +32,7 @@ fn main() -> anyhow::Result<()> {
     match args::parse(std::env::args().skip(1))? {
         Command::Help => print!("{}", args::HELP),
         Command::Run(options) => run::run(&options)?,
+        Command::Hello { rounds } => hello::run(rounds)?,
         Command::Load => load::run(),
         Command::Serve { objects, kubeconfig } => server::serve(&objects, &kubeconfig)?,
         Command::Measure { library, case, kubeconfig } => {

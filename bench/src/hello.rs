@@ -1,0 +1,193 @@
+//! The hello operator: one controller of ConfigMaps on this workspace, on kube 5.0.0 and on Go's controller-runtime, on a genuine API server.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Lines};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use futures::{StreamExt, TryStreamExt};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{ObjectMeta, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client, Config};
+
+use crate::args::Library;
+use crate::build_cost::{build_program, kube_dependency};
+use crate::realapi::Cluster;
+
+const OBJECTS: usize = 10_000;
+const DATA_BYTES: usize = 2_048;
+const METRICS: [&str; 5] = [
+    "MiB RSS when idle",
+    "ms from the start to the first reconcile",
+    "ms from the start until 10 000 objects are reconciled",
+    "MiB RSS after that",
+    "MiB of the stripped binary",
+];
+
+/// Builds and measures the three programs in alternating rounds, and prints a table of medians.
+pub(crate) fn run(rounds: usize) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut programs = vec![
+        ("this workspace", rust(folder.path(), Library::Workspace)?),
+        ("kube 5.0.0", rust(folder.path(), Library::Baseline)?),
+    ];
+    match go(folder.path()) {
+        Ok(program) => programs.push(("controller-runtime", program)),
+        Err(error) => eprintln!("the column of controller-runtime is skipped: {error:#}"),
+    }
+    let cluster = Cluster::up(&["--bare"])?;
+    let mut results = vec![vec![Vec::new(); METRICS.len()]; programs.len()];
+    for round in 0..2 * rounds {
+        if round == rounds {
+            fill(cluster.kubeconfig())?;
+        }
+        for turn in 0..programs.len() {
+            let program = (turn + round) % programs.len(); // alternate the order: a later one may profit from warm caches
+            let (_, path) = &programs[program];
+            let values = if round < rounds {
+                idle(path, cluster.kubeconfig())?
+            } else {
+                filled(path, cluster.kubeconfig())?
+            };
+            for (metric, value) in values {
+                results[program][metric].push(value);
+            }
+        }
+    }
+    for ((_, path), results) in programs.iter().zip(&mut results) {
+        results[4].push(mebibytes(std::fs::metadata(path)?.len()));
+    }
+    print_table(&programs, &results);
+    Ok(())
+}
+
+/// The metrics of a program on a cluster with few objects, by their index in [`METRICS`].
+fn idle(program: &Path, kubeconfig: &Path) -> anyhow::Result<[(usize, f64); 2]> {
+    let mut running = Running::start(program, usize::MAX >> 1, kubeconfig)?;
+    let first = running.wait_for("first")?;
+    sleep(Duration::from_secs(3));
+    Ok([(1, first), (0, running.rss()?)])
+}
+
+/// The metrics of a program on the filled cluster.
+fn filled(program: &Path, kubeconfig: &Path) -> anyhow::Result<[(usize, f64); 2]> {
+    let mut running = Running::start(program, OBJECTS, kubeconfig)?;
+    let all = running.wait_for("all")?;
+    sleep(Duration::from_secs(1));
+    Ok([(2, all), (3, running.rss()?)])
+}
+
+fn print_table(programs: &[(&str, PathBuf)], results: &[Vec<Vec<f64>>]) {
+    let names = programs.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" | ");
+    println!("| hello operator | {names} |\n|---|{}", "--:|".repeat(programs.len()));
+    for (metric, name) in METRICS.iter().enumerate() {
+        let values = results.iter().map(|of_program| format!("{:.1}", median(&of_program[metric])));
+        println!("| {name} | {} |", values.collect::<Vec<_>>().join(" | "));
+    }
+}
+
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted[sorted.len() / 2]
+}
+
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+/// A hello operator that runs. It ends with this value.
+struct Running {
+    process: Child,
+    started: Instant,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    fn start(program: &Path, expected: usize, kubeconfig: &Path) -> anyhow::Result<Self> {
+        let started = Instant::now();
+        let mut process = Command::new(program)
+            .arg(expected.to_string())
+            .env("KUBECONFIG", kubeconfig)
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| program.display().to_string())?;
+        let stdout = process.stdout.take().context("the program has no output")?;
+        Ok(Self { process, started, lines: BufReader::new(stdout).lines() })
+    }
+
+    /// Waits until the program prints `line`. Returns the milliseconds since its start.
+    fn wait_for(&mut self, line: &str) -> anyhow::Result<f64> {
+        for printed in &mut self.lines {
+            if printed? == line {
+                return Ok(self.started.elapsed().as_secs_f64() * 1e3);
+            }
+        }
+        anyhow::bail!("the program ended before it printed {line:?}")
+    }
+
+    fn rss(&self) -> anyhow::Result<f64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
+        Ok(mebibytes(kibibytes * 1024))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Errors mean that the program has already exited.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Creates the objects of the filled cluster.
+fn fill(kubeconfig: &Path) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+        let maps = Api::<ConfigMap>::default_namespaced(Client::try_from(config)?);
+        let (maps, params) = (&maps, &PostParams::default());
+        let create = |number| async move {
+            let data = BTreeMap::from([("text".to_owned(), "x".repeat(DATA_BYTES))]);
+            let metadata = ObjectMeta { name: Some(format!("map-{number}")), ..Default::default() };
+            let map = ConfigMap { metadata, data: Some(data), ..Default::default() };
+            maps.create(params, &map).await
+        };
+        let created = futures::stream::iter(0..OBJECTS).map(create).buffer_unordered(32);
+        Ok(created.try_for_each(|_| std::future::ready(Ok(()))).await?)
+    })
+}
+
+/// Builds the program for a Rust library.
+fn rust(folder: &Path, library: Library) -> anyhow::Result<PathBuf> {
+    let root = folder.join(library.name());
+    let manifest = format!(
+        "[package]\nname = \"hello\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[profile.release]\nstrip = true\n\n\
+         [dependencies]\n\
+         kube = {{ {}, features = [\"runtime\"] }}\n\
+         k8s-openapi = {{ version = \"0.29\", features = [\"latest\"] }}\n\
+         futures = \"0.3\"\n\
+         tokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }}\n",
+        kube_dependency(library)?
+    );
+    build_program(&root, &manifest, include_str!("../hello/rust/main.rs"))?;
+    Ok(root.join("target/release/hello"))
+}
+
+/// Builds the program for controller-runtime.
+fn go(folder: &Path) -> anyhow::Result<PathBuf> {
+    let program = folder.join("hello-go");
+    let mut command = Command::new("go");
+    command.args(["build", "-trimpath", "-ldflags", "-s -w", "-o"]).arg(&program).arg(".");
+    command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("hello/go")).env("CGO_ENABLED", "0");
+    let output = command.output().context("cannot run go: install Go 1.26 or newer")?;
+    ensure!(output.status.success(), "go build failed: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(program)
+}
