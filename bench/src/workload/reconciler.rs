@@ -1,12 +1,12 @@
 //! The reconciler of the measured controllers.
 
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use anyhow::Context;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::super::kube::Resource;
