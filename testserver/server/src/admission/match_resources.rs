@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use crate::{scheme::Endpoint, selector::LabelSelector};
+use crate::{object::selector::LabelSelector, scheme::Endpoint};
 
 /// Which writes a webhook or a policy is for.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::{
     schema::FieldError,
     scheme::Resource,
-    store::{Change, Key, Stored},
+    storage::{Change, Key, Stored},
 };
 
 /// The node port range of services.

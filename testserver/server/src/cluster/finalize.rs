@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::{ClusterState, task::Task};
 use crate::{
-    journal::WriteError,
-    meta,
-    scheme::{Resource, crd},
-    store::{Key, TableId},
+    crd,
+    object::meta,
+    scheme::{Resource, TableId},
+    storage::{Key, WriteError},
 };
 
 impl ClusterState {

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::ClusterState;
-use crate::{gc::ObjectId, journal::WriteError};
+use super::{ClusterState, owners::ObjectId};
+use crate::storage::WriteError;
 
 impl ClusterState {
     /// Runs the tasks that are due. Requests, watches and clock changes call this.

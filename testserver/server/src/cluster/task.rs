@@ -1,8 +1,5 @@
-use super::{BuiltInController, workloads::WorkloadTask};
-use crate::{
-    gc::ObjectId,
-    store::{Key, TableId},
-};
+use super::{BuiltInController, owners::ObjectId, workloads::WorkloadTask};
+use crate::{scheme::TableId, storage::Key};
 
 /// A unit of work of a controller. Tasks run in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::Fault;
 use crate::{
-    body::{Body, Lines},
     clock::Clock,
+    response::{Body, Lines},
     status_error::StatusError,
 };
 

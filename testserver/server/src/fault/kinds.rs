@@ -3,7 +3,7 @@ use std::time::Duration;
 use http::Response;
 
 use super::FaultResponse;
-use crate::body::Body;
+use crate::response::Body;
 
 /// A fault to inject into a request.
 ///

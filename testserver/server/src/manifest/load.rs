@@ -5,10 +5,11 @@ use serde_json::Value;
 
 use super::{Manifests, error::LoadError, read::Document};
 use crate::{
-    auth::User,
+    call::{ApiResponse, Call, Content},
     cluster::ClusterState,
-    handlers::{self, ApiResponse, Call, Content},
-    meta,
+    handlers,
+    object::meta,
+    rbac::User,
     route::Query,
     scheme::Endpoint,
     status_error::StatusError,

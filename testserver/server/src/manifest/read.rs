@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::error::LoadError;
-use crate::meta;
+use crate::object::meta;
 
 /// Objects to load into a server, from values or YAML.
 ///

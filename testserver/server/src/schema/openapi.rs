@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::model::{Schema, Source};
-use super::parse::{self, Extent};
-use super::{FieldError, descriptions, structural, types};
+use super::{
+    FieldError, descriptions,
+    model::{Schema, Source},
+    parse::{self, Extent},
+    structural, types,
+};
 
 impl Schema {
     /// Parses the schema of a custom resource.

@@ -5,10 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::model::{
-    Bound, Field, FieldMeta, Link, ListType, Node, PatchStrategy, Pattern, Range, Type, ValueValidation,
+use super::{
+    cel,
+    model::{
+        Bound, Field, FieldMeta, Link, ListType, Node, PatchStrategy, Pattern, Range, Type, ValueValidation,
+    },
+    pattern, types,
 };
-use super::{cel, pattern, types};
 
 /// Whether a schema describes a whole object or a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,10 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
-use super::model::{Field, LazyType, Link, Schema, Source};
-use super::parse;
+use super::{
+    model::{Field, LazyType, Link, Schema, Source},
+    parse,
+};
 
 static TABLE: &str = include_str!("../../data/types.jsonl");
 

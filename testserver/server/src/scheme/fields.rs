@@ -1,4 +1,4 @@
-use crate::selector::FieldSource;
+use crate::object::selector::FieldSource;
 
 /// Paths of the replica counts in an object, such as `.spec.replicas`.
 #[derive(Clone, Debug, PartialEq, Eq)]

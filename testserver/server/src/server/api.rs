@@ -6,15 +6,14 @@ use tokio::sync::watch;
 
 use super::observer::Observer;
 use crate::{
-    auth::User,
     clock::Clock,
     cluster::{ClusterState, Settings},
     fault::{Fault, FaultRule, FaultRules, Match},
-    journal::DataError,
-    kubelet::Kubelet,
     manifest::{self, LoadError, Manifests},
+    pods::{Kubelet, StreamConnections},
+    rbac::User,
     route::RequestInfo,
-    stream::StreamConnections,
+    storage::DataError,
 };
 
 /// An in-process Kubernetes API server.

@@ -3,15 +3,13 @@
 use http::{HeaderValue, Response, StatusCode, header, request::Parts};
 use serde_json::json;
 
-use super::respond;
 use crate::{
-    body::Body,
     cluster::ClusterState,
-    journal::WriteError,
-    render,
+    response::{self as render, Body, respond},
     route::{Query, Route},
     scheme::{discovery, openapi, openapi_v2},
     status_error::StatusError,
+    storage::WriteError,
 };
 
 pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) -> Response<Body> {

@@ -7,11 +7,10 @@ use http::{Response, request::Parts};
 use super::{
     ApiServer,
     dispatch::{self, Stale},
-    respond,
 };
 use crate::{
-    body::Body,
     fault::{Fault, expired_line, inject, reset},
+    response::{Body, respond},
     route::RequestInfo,
     status_error::StatusError,
 };

@@ -15,7 +15,7 @@ use super::{
     ApiServer, dispatch, faults,
     observer::{Observer, RequestRecord},
 };
-use crate::body::Body;
+use crate::response::Body;
 
 impl<B> Service<http::Request<B>> for ApiServer
 where

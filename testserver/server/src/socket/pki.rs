@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use super::StartError;
 use crate::{
     User, ids,
-    journal::{CertificateAuthority, IssuedCredential, KeyFiles},
+    storage::{CertificateAuthority, IssuedCredential, KeyFiles},
 };
 
 /// The CA of one server, and the server certificate it issued.

@@ -12,7 +12,7 @@ use super::{
     kubeconfig::kubeconfig,
     pki::{ClientCredential, ClientIdentity, Pki, is_certificate_name, issue},
 };
-use crate::{ApiServer, DataError, Fault, FaultRule, LoadError, Match, User, journal::KeyFiles};
+use crate::{ApiServer, DataError, Fault, FaultRule, LoadError, Match, User, storage::KeyFiles};
 
 /// How long in-flight requests may take at shutdown. Watches end at once.
 const DRAIN: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
 use super::WebhookCall;
-use crate::{journal::WriteError, status_error::StatusError};
+use crate::{status_error::StatusError, storage::WriteError};
 
 /// Why a handler ended without a response.
 #[derive(Clone, Debug, PartialEq, Eq)]

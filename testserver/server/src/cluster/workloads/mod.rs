@@ -1,4 +1,4 @@
-//! The workload controllers: [`controllers`](crate::controllers) makes the plans, these files carry them out.
+//! The workload controllers: [`controllers`](crate::pods) makes the plans, these files carry them out.
 
 mod enqueue;
 mod reconcile;

@@ -1,9 +1,11 @@
 use serde_json::{Map, Value};
 
 use super::{embedded, lists, numbers, values};
-use crate::schema::FieldError;
-use crate::schema::model::{Field, Node, Schema, Source, Type, ValueValidation};
-use crate::schema::path::Path;
+use crate::schema::{
+    FieldError,
+    model::{Field, Node, Schema, Source, Type, ValueValidation},
+    path::Path,
+};
 
 impl Schema {
     /// All errors of an object.

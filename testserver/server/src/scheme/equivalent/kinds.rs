@@ -7,7 +7,7 @@ use super::{
     wrapped::{self, WrappedElements},
 };
 use crate::{
-    meta,
+    object::meta,
     scheme::builtin::{BuiltInKind, kinds},
 };
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::without;
-use crate::{quantity::Quantity, schema::FieldError};
+use crate::{object::quantity::Quantity, schema::FieldError};
 
 const WHY: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 const SIZE: &str = "spec.resources.requests.storage";

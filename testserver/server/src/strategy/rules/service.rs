@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{Errors, items, text};
-use crate::{names, schema::FieldError};
+use crate::{object::names, schema::FieldError};
 
 pub(super) fn validate(spec: &Value, errors: &mut Errors) {
     let ports = items(spec, "ports").count();
