@@ -1,3 +1,5 @@
+//! A write as webhooks and policies see it.
+
 use serde_json::{Map, Value, json};
 
 use super::{AdmissionContext, Operation, Write};

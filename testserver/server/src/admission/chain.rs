@@ -1,3 +1,5 @@
+//! Runs admission for one write, in the order of a cluster.
+
 use std::collections::BTreeSet;
 
 use base64::{Engine, prelude::BASE64_STANDARD};

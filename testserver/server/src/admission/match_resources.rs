@@ -1,3 +1,5 @@
+//! Which writes a webhook or a policy is for: rules and selectors.
+
 use serde_json::Value;
 
 use crate::{object::selector::LabelSelector, scheme::Endpoint};

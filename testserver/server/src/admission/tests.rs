@@ -1,3 +1,5 @@
+//! Tests of webhook responses and configurations, compared with what a genuine server said.
+
 use serde_json::{Value, json};
 
 use super::{AdmissionResponse, validate_config};

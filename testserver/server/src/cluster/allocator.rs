@@ -1,3 +1,5 @@
+//! Allocates cluster IPs and node ports of services.
+
 use std::collections::HashMap;
 
 use serde_json::{Value, json};

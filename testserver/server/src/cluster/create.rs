@@ -1,3 +1,5 @@
+//! Creates objects on behalf of controllers.
+
 use std::sync::Arc;
 
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! Deletes objects: finalizers, grace periods, propagation.
+
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};

@@ -1,3 +1,5 @@
+//! Empties and finishes terminating namespaces and definitions.
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};

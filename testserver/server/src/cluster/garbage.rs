@@ -1,3 +1,5 @@
+//! Garbage collection: deletes dependents without owners, and finishes foreground deletions.
+
 use serde_json::Value;
 
 use super::{

@@ -1,3 +1,5 @@
+//! Replaces the whole state: restore, rewind, and loading a data directory.
+
 use super::{ClusterState, allocator::ServiceAllocator, task::Task};
 use crate::{
     crd,

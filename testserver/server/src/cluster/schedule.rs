@@ -1,3 +1,5 @@
+//! Runs the tasks that are due.
+
 use std::time::Duration;
 
 use tokio::sync::watch;

@@ -1,3 +1,5 @@
+//! The state of one server: its parts, each change announced to all of them, and the tasks that follow.
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};

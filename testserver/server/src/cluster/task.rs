@@ -1,3 +1,5 @@
+//! The tasks of controllers, in the order in which they run.
+
 use super::{BuiltInController, owners::ObjectId, workloads::WorkloadTask};
 use crate::{scheme::TableId, storage::Key};
 

@@ -1,3 +1,5 @@
+//! The tasks that controllers have to do, now and later.
+
 use std::{collections::BTreeSet, time::Duration};
 
 use tokio::sync::watch;

@@ -1,3 +1,5 @@
+//! Applies a fault to the body of a response, after some of its lines.
+
 use std::io;
 
 use bytes::Bytes;

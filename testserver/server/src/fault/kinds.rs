@@ -1,3 +1,5 @@
+//! The faults that can be injected.
+
 use std::time::Duration;
 
 use http::Response;

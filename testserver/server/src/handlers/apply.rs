@@ -1,3 +1,5 @@
+//! Server-side apply as a request: creates the object, or merges the configuration into it.
+
 use http::StatusCode;
 use serde_json::Value;
 

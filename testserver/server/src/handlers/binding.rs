@@ -1,3 +1,5 @@
+//! Binds a pod to a node, by the subresource or the collection `bindings`.
+
 use http::StatusCode;
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! Decodes the body of a request: JSON, YAML or protobuf, and options.
+
 use bytes::Bytes;
 use serde_json::Value;
 

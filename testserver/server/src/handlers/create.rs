@@ -1,3 +1,5 @@
+//! POST: creates an object; updates and apply patches that create use it too.
+
 use http::StatusCode;
 use serde_json::Value;
 

@@ -1,3 +1,5 @@
+//! DELETE of an object or a collection.
+
 use std::sync::Arc;
 
 use http::StatusCode;

@@ -1,3 +1,5 @@
+//! PATCH: applies a patch in the format of its content type and writes the result.
+
 use serde_json::Value;
 
 use super::{apply, body, update, write};

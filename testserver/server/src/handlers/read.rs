@@ -1,3 +1,5 @@
+//! GET of an object or a list, with pages and earlier revisions.
+
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
 use serde_json::{Map, Value, json};
 

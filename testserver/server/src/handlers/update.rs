@@ -1,3 +1,5 @@
+//! PUT: replaces an object, or the part that a subresource writes.
+
 use http::Method;
 use serde_json::Value;
 

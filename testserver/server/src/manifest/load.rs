@@ -1,3 +1,5 @@
+//! Creates objects in a server as a client would, in an order that works.
+
 use std::sync::Arc;
 
 use http::{Method, StatusCode};

@@ -1,3 +1,5 @@
+//! Reads objects to load: from values, YAML text, files and directories.
+
 use std::{
     fs, io,
     path::{Path, PathBuf},

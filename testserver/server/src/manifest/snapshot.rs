@@ -1,3 +1,5 @@
+//! Saves all objects of a server as YAML, and restores them.
+
 use serde_json::{Value, json};
 
 use super::{LoadError, Manifests};

@@ -1,3 +1,5 @@
+//! Attaches clients to the process of a container.
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
 
 use super::{

@@ -1,3 +1,5 @@
+//! The kubelet: which script runs for which container, and what became of it.
+
 use std::{collections::HashMap, fmt, future::Future, net::SocketAddr, sync::Arc};
 
 use futures::future::{BoxFuture, FutureExt};

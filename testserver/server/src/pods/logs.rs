@@ -1,3 +1,5 @@
+//! The logs of containers, and readers that follow them.
+
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,

@@ -1,3 +1,5 @@
+//! The Node object of the built-in node.
+
 use serde_json::{Value, json};
 
 /// The name of the node that runs pods.

@@ -1,3 +1,5 @@
+//! A process of a container: its streams, its exit, and what a script sees of it.
+
 use tokio::{
     io::{DuplexStream, duplex},
     sync::mpsc,

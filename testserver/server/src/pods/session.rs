@@ -1,3 +1,5 @@
+//! The sessions of `exec` and `attach`, recorded for tests to look at.
+
 use std::{collections::VecDeque, sync::Arc};
 
 use parking_lot::Mutex;

@@ -1,3 +1,5 @@
+//! The authorizer over roles and bindings, and the roles that every cluster starts with.
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;

@@ -1,3 +1,5 @@
+//! Which permissions of a role are missing from those that a user holds.
+
 use super::{AuthorizationAttributes, PolicyRule, User};
 
 /// The permissions in `granted` that are not in `held`, by rule and resource.

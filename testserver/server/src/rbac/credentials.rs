@@ -1,3 +1,5 @@
+//! The tokens and client certificates of users.
+
 use std::{collections::HashMap, sync::Arc};
 
 use http::{HeaderMap, header};

@@ -1,3 +1,5 @@
+//! Reads the impersonation headers of a request.
+
 use std::collections::BTreeMap;
 
 use http::HeaderMap;

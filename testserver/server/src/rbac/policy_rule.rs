@@ -1,3 +1,5 @@
+//! A rule of a role, and what it permits.
+
 use serde::{Deserialize, Serialize};
 
 /// One rule of a Role or ClusterRole.

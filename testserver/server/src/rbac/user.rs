@@ -1,3 +1,5 @@
+//! A user: name, groups, uid and extra attributes.
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};

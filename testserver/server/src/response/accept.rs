@@ -1,3 +1,5 @@
+//! Negotiates from `Accept` how objects are shown.
+
 use super::table;
 use crate::{route::Query, status_error::StatusError};
 

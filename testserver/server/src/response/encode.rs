@@ -1,3 +1,5 @@
+//! Encodes objects whole, as metadata, or as rows of a table.
+
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 

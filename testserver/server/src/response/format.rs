@@ -1,3 +1,5 @@
+//! The text format of JSON documents: compact, indented or YAML.
+
 use http::{HeaderMap, HeaderValue, Response, header, request::Parts};
 use serde_json::Value;
 

@@ -1,3 +1,5 @@
+//! Makes HTTP responses: JSON, text, `Status`, upgrades, and warnings.
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! The options of lists, writes and deletions, parsed from queries and bodies.
+
 use serde_json::Value;
 
 use super::Query;

@@ -8,7 +8,7 @@ use super::{
     FieldError, descriptions,
     model::{Schema, Source},
     parse::{self, Extent},
-    structural, types,
+    structural,
 };
 
 impl Schema {
@@ -29,7 +29,7 @@ impl Schema {
         match &self.source {
             Source::Given(doc) => doc.as_ref().clone(),
             Source::Table { name, text } => {
-                let mut schema = published(types::document(text));
+                let mut schema = published(parse::document(text));
                 descriptions::describe(name, &mut schema);
                 schema
             }

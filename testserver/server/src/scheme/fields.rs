@@ -1,3 +1,5 @@
+//! Fields of built-in kinds that lists can be selected by, and paths of replica counts.
+
 use crate::object::selector::FieldSource;
 
 /// Paths of the replica counts in an object, such as `.spec.replicas`.

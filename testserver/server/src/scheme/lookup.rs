@@ -1,3 +1,5 @@
+//! The served resources, found by path, kind or table.
+
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use kube_core::Version;

@@ -1,3 +1,5 @@
+//! A resource, its versions and subresources, and the endpoint that requests address.
+
 use std::{
     fmt,
     sync::{Arc, OnceLock},

@@ -1,3 +1,5 @@
+//! The handle of a server: faults, clock, snapshots, users.
+
 use std::{fmt, path::Path, sync::Arc, time::Duration};
 
 use http::request::Parts;

@@ -1,3 +1,5 @@
+//! From an HTTP request to its handler, and again after each webhook that the handler needs.
+
 use std::{fmt, pin::pin, sync::Arc};
 
 use bytes::{Bytes, BytesMut};

@@ -1,3 +1,5 @@
+//! Responds to a request as its fault demands.
+
 use std::{fmt, io};
 
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! The tower service: finds the fault of a request, responds, reports to the observer.
+
 use std::{
     fmt,
     future::Future,

@@ -1,3 +1,5 @@
+//! The certificates of a server: its CA, its own certificate, and those of users.
+
 use std::net::IpAddr;
 
 use rcgen::{
@@ -7,7 +9,7 @@ use rcgen::{
 
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 
-use super::StartError;
+use super::start_error::StartError;
 use crate::{
     User, ids,
     storage::{CertificateAuthority, IssuedCredential, KeyFiles},

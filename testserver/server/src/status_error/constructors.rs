@@ -1,3 +1,5 @@
+//! One constructor per kind of error, with the message of the genuine server.
+
 use http::StatusCode;
 
 use super::{Cause, Details, StatusError};

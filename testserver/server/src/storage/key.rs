@@ -1,3 +1,5 @@
+//! The key of an object in its resource.
+
 use std::fmt;
 
 /// The key of an object in its resource: `namespace/name`, or the name of a cluster-scoped object. Ordered as in lists.

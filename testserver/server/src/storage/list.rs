@@ -1,3 +1,5 @@
+//! Pages of lists, at the current and at earlier revisions.
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Key, Store, Stored, TooOld};

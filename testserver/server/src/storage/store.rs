@@ -1,3 +1,5 @@
+//! The tables of objects, their revisions, and the bounded history of changes.
+
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,

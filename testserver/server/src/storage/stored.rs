@@ -1,3 +1,5 @@
+//! An immutable version of an object, as the bytes of its watch line.
+
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
 use bytes::Bytes;

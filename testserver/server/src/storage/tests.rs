@@ -1,3 +1,5 @@
+//! Property tests: the store agrees with a naive model, at every revision of its history.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

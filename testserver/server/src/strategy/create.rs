@@ -1,3 +1,5 @@
+//! Prepares a new object: what the server sets and clears before validation.
+
 use serde_json::Value;
 
 use super::{WritePart, allocate, built_in};

@@ -1,3 +1,5 @@
+//! Validates metadata: names, labels, annotations, finalizers, owners.
+
 use serde_json::Value;
 
 use crate::{

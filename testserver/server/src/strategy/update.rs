@@ -1,3 +1,5 @@
+//! Prepares the new version of an object: what an update cannot change stays.
+
 use serde_json::{Map, Value};
 
 use super::{WritePart, allocate, built_in, part};

@@ -1,3 +1,5 @@
+//! Which events a list or watch shows: namespace and selectors.
+
 use std::sync::Arc;
 
 use crate::{

@@ -1,3 +1,5 @@
+//! The stream of one watch: initial objects, changes, bookmarks, errors.
+
 use std::{sync::Arc, time::Duration, vec};
 
 use bytes::Bytes;

@@ -1,3 +1,5 @@
+//! Why a handler ended without a response: a refusal, or a webhook that has to be called first.
+
 use super::WebhookCall;
 use crate::{status_error::StatusError, storage::WriteError};
 

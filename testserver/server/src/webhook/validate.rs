@@ -1,3 +1,5 @@
+//! Validates the `clientConfig` of a webhook, as admission and conversion have it.
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 

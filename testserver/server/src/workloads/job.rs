@@ -2,11 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    elapsed::seconds_since,
-    replicas::{is_active, is_ready, pod_from_template, remaining_capacity},
-};
-use crate::object::conditions;
+use super::replicas::{is_active, is_ready, pod_from_template, remaining_capacity};
+use crate::object::conditions::{self, seconds_since};
 
 /// The next actions for a Job.
 #[derive(Debug, Default, PartialEq)]

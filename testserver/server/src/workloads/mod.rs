@@ -3,7 +3,6 @@
 //! `rollout` plans Deployments, `replicas` ReplicaSets, `job` Jobs, `budget` PodDisruptionBudgets.
 
 mod budget;
-mod elapsed;
 mod job;
 mod replicas;
 mod rollout;

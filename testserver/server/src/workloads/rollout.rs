@@ -4,8 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value, json};
 
-use super::elapsed::seconds_since;
-use crate::object::conditions;
+use crate::object::conditions::{self, seconds_since};
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const LATE: &str = "ProgressDeadlineExceeded";

@@ -1,3 +1,5 @@
+//! Tests of the plans for Deployments.
+
 use super::*;
 
 fn deployment(replicas: i64, image: &str) -> Value {

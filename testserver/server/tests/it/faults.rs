@@ -1,3 +1,5 @@
+//! Injected faults.
+
 use std::time::Duration;
 
 use http::{HeaderValue, header};

@@ -1,3 +1,5 @@
+//! The admission plugins that can be switched off, by name.
+
 use std::{fmt, str::FromStr};
 
 /// An admission plugin that can be switched off, under its name in `kube-apiserver --disable-admission-plugins`. All are on by default, as on clusters.

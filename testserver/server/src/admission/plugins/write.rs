@@ -1,3 +1,5 @@
+//! A write as built-in plugins see it, and the objects that they read.
+
 use serde_json::Value;
 
 use crate::{

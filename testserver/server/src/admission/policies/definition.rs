@@ -1,3 +1,5 @@
+//! Reads policies and their bindings.
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;

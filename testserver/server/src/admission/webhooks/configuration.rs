@@ -1,3 +1,5 @@
+//! Reads webhook configurations into the list of webhooks.
+
 use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! Property tests of field sets.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

@@ -1,3 +1,5 @@
+//! Which workload controllers have to run after a change.
+
 use super::WorkloadTask;
 use crate::{
     cluster::{owners::ObjectId, work::Work},

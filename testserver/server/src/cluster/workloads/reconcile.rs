@@ -1,3 +1,5 @@
+//! Runs a workload controller: reads, plans, writes.
+
 use std::sync::Arc;
 
 use serde_json::Value;

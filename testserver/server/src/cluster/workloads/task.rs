@@ -1,3 +1,5 @@
+//! The tasks of the workload controllers.
+
 use crate::{cluster::owners::ObjectId, storage::Key};
 
 /// A unit of work of a workload controller. Tasks run in the order of the variants.

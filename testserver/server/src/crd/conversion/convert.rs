@@ -1,3 +1,5 @@
+//! Converts objects between versions, with the response of a conversion webhook.
+
 use std::time::Duration;
 
 use http::StatusCode;

@@ -1,3 +1,5 @@
+//! Converts the objects of a response, calling the conversion webhook when needed.
+
 use std::sync::Arc;
 
 use parking_lot::Mutex;

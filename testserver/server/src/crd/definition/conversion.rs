@@ -1,3 +1,5 @@
+//! Validates `spec.conversion` of a definition.
+
 use serde_json::Value;
 
 use crate::{object::names, schema::FieldError, webhook};

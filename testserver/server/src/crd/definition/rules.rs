@@ -1,3 +1,5 @@
+//! Validates a definition and its changes, part by part.
+
 use serde_json::Value;
 
 use super::{columns, conversion, group, names, selectable, subresources, versions};

@@ -1,3 +1,5 @@
+//! Field selectors: comparisons of fields.
+
 use serde_json::Value;
 
 /// A parsed `fieldSelector`: comparisons of fields, all of which must be true.

@@ -1,3 +1,5 @@
+//! Label selectors, as text and as objects.
+
 use std::collections::BTreeSet;
 
 use serde_json::Value;

@@ -1,3 +1,5 @@
+//! The tokens of the label selector syntax.
+
 /// The tokens of the label selector syntax.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {

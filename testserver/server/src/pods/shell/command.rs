@@ -1,3 +1,5 @@
+//! The commands of the shell.
+
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, copy};

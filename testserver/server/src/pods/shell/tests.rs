@@ -1,3 +1,5 @@
+//! Runs commands in the shell.
+
 use super::*;
 use crate::pods::Container;
 

@@ -1,3 +1,5 @@
+//! Accepts an upgrade request and serves the connection.
+
 use http::{HeaderMap, StatusCode, request::Parts};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;

@@ -1,3 +1,5 @@
+//! The upgraded connections of a server, which end with it.
+
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
     task::TaskTracker,

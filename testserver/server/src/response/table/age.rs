@@ -1,3 +1,5 @@
+//! Ages as `kubectl` prints them.
+
 use std::fmt::Write;
 
 use jiff::Timestamp;

@@ -1,3 +1,5 @@
+//! The subset of JSONPath that printer columns use.
+
 use serde_json::Value;
 
 /// The subset of Kubernetes' JSONPath for printer columns: members, indexes, `[*]` and `[?(@.a=="b")]`.

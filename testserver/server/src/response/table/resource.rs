@@ -1,3 +1,5 @@
+//! The columns of a resource, and the cells of its objects.
+
 use serde_json::{Value, json};
 
 use super::{

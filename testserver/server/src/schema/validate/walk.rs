@@ -1,3 +1,5 @@
+//! Walks an object with its schema and collects the errors of every field.
+
 use serde_json::{Map, Value};
 
 use super::{embedded, lists, numbers, values};

@@ -1,3 +1,5 @@
+//! Which kinds are stored as another kind, and how they convert.
+
 use kube_core::Version;
 use serde_json::Value;
 

@@ -1,3 +1,5 @@
+//! The journal file: opens, appends, rewrites, and survives a full disk.
+
 use std::{
     collections::BTreeMap,
     fmt,

@@ -1,3 +1,5 @@
+//! One line of the journal, with its checksum.
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::without;
+use super::values::without;
 use crate::{object::quantity::Quantity, schema::FieldError};
 
 const WHY: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";

@@ -1,3 +1,5 @@
+//! Validates Services: ports, and names of ports.
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};

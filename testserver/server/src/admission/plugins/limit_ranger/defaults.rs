@@ -1,3 +1,5 @@
+//! Completes the requests and limits of a pod.
+
 use serde_json::{Map, Value, json};
 
 use crate::object::meta;

@@ -1,3 +1,5 @@
+//! The limits of pods and claims, and how an object violates them.
+
 use serde_json::Value;
 
 use crate::{

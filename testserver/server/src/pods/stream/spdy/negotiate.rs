@@ -1,3 +1,5 @@
+//! Agrees with a client on a version of SPDY.
+
 use http::{
     HeaderMap, HeaderName, HeaderValue,
     header::{CONNECTION, UPGRADE},

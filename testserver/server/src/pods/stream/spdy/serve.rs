@@ -1,3 +1,5 @@
+//! Serves one agreed SPDY connection.
+
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::mpsc,

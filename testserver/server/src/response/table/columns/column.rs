@@ -1,3 +1,5 @@
+//! One column of a table, and the columns that most kinds have.
+
 use serde_json::Value;
 
 use crate::response::table::age;
