@@ -9,7 +9,8 @@ import ssl
 import urllib.error
 import urllib.request
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+# The folder of the files that this program writes.
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server/src/patch/recorded")
 run = os.path.expanduser("~/.cache/realapi/core")
 ctx = ssl.create_default_context(cafile=f"{run}/pki/ca.crt")
 ctx.load_cert_chain(f"{run}/pki/admin.crt", f"{run}/pki/admin.key")

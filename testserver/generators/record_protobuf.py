@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes recorded.jsonl: what `kubectl create` sends, and the same object as kubectl prints it.
 
-    record.py CORE_KUBECONFIG
+    record_protobuf.py CORE_KUBECONFIG
 
 Stands between kubectl and a genuine server (for discovery), and keeps every protobuf body that is posted. Nothing is
 created: every post is answered with a failure.
@@ -14,7 +14,8 @@ import subprocess
 import sys
 import threading
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+# The folder of the files that this program writes.
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server/src/handlers/protobuf")
 KUBECONFIG = sys.argv[1]
 COMMANDS = [
     ["create", "deployment", "d", "--image=i", "--port=80", "--replicas=2"],

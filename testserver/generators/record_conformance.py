@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes down how genuine servers judge the requests of this folder: definitions.jsonl, rules.jsonl, values.jsonl and
+"""Writes down how genuine servers judge the requests of conformance/recorded: definitions.jsonl, rules.jsonl, values.jsonl and
 unchecked.jsonl, one request a line.
 
-    record.py MODERN_KUBECONFIG CORE_KUBECONFIG
+    record_conformance.py MODERN_KUBECONFIG CORE_KUBECONFIG
 
 Each line has a topic, a request, and the responses `modern` (1.36) and `core` (1.20): the code and the causes. The
 suite sends the same requests and compares (testserver/conformance/src/area/recorded.rs). A new line needs no responses: this
@@ -21,7 +21,8 @@ import time
 import urllib.error
 import urllib.request
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+# The folder of the files that this program writes.
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../conformance/recorded")
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 GROUP = "recorded.conformance.example"
 

@@ -193,7 +193,7 @@ class Messages:
 def main():
     messages = Messages(Program(sys.argv[1]))
     kinds = [messages.kind(api_version, kind) for api_version, kinds in KINDS.items() for kind in kinds]
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "messages.txt"), "w") as out:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server/src/handlers/protobuf/messages.txt"), "w") as out:
         out.write(HEADER)
         out.writelines(kinds)
         out.write("\n")

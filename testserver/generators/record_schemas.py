@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes down how the genuine server refuses objects and schemas: values.jsonl and schemas.jsonl, one case a line.
 
-Needs ../shared/realapi/realapi up modern, and ../../apply/recorded/things.crd.yaml applied to it.
+Needs ../shared/realapi/realapi up modern, and ../server/src/apply/recorded/things.crd.yaml applied to it.
 """
 import json
 import os
@@ -9,7 +9,8 @@ import ssl
 import urllib.error
 import urllib.request
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+# The folder of the files that this program writes.
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server/src/schema/recorded")
 run = os.path.expanduser("~/.cache/realapi/modern")
 ctx = ssl.create_default_context(cafile=f"{run}/pki/ca.crt")
 ctx.load_cert_chain(f"{run}/pki/admin.crt", f"{run}/pki/admin.key")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the scenarios below on a genuine API server and writes down what it answers, step by step, for apply's tests.
 
-    record.py modern|core      (with ../shared/realapi/realapi up modern|core; things.crd.yaml must be applied first)
+    record_apply.py modern|core      (with ../shared/realapi/realapi up modern|core; things.crd.yaml must be applied first)
 
 One JSON line per scenario: {"name", "kind", "steps": [{"op", ..., "code", "object" | "status"}]}. Times are replaced by
 the number of the step at which they were first seen; volatile metadata is dropped.
@@ -14,7 +14,8 @@ import time
 import urllib.error
 import urllib.request
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+# The folder of the files that this program writes.
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server/src/apply/recorded")
 which = sys.argv[1]
 run = os.path.expanduser(f"~/.cache/realapi/{which}")
 ctx = ssl.create_default_context(cafile=f"{run}/pki/ca.crt")

@@ -2,7 +2,7 @@
 """Writes kinds.jsonl, types.jsonl, descriptions.jsonl and rbac.jsonl: the tables of built-in kinds, their schemas and what those
 say for people, and the roles of a new server. See README.md beside this file.
 
-    generate.py BINDINGS CORE_KUBECONFIG MODERN_KUBECONFIG
+    tables.py BINDINGS CORE_KUBECONFIG MODERN_KUBECONFIG
 
 BINDINGS is the v1_NN module directory of the k8s-openapi crate; the kubeconfigs are those of genuine API servers.
 """
@@ -13,7 +13,8 @@ import re
 import subprocess
 import sys
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+# The folder of the files that this program writes.
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server/data")
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 LIST_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 LIST_HINTS = ["list-type", "list-map-keys", "map-type", "patch-merge-key", "patch-strategy",
