@@ -40,7 +40,8 @@ fn check_table(report: &Report) {
         conformance::with_column(&text, "embedded", report).expect("docs/conformance.md has the table");
     let current = conformance::with_unseen(&current).expect("docs/conformance.md has the table");
     let current = conformance::with_features(&current).expect("docs/conformance.md has the list of features");
-    let current = conformance::with_unchecked(&current).expect("docs/conformance.md has the unchecked fields");
+    let current =
+        conformance::with_unchecked(&current).expect("docs/conformance.md has the unchecked fields");
     if std::env::var_os("UPDATE_TABLE").is_some() {
         std::fs::write(file, current).expect("docs/conformance.md can be written");
         return;

@@ -81,7 +81,7 @@ pub(super) fn normalize(
     }
 }
 
-/// Asks the built-in plugins, then the mutating webhooks, and normalizes what the webhooks return.
+/// Runs the built-in plugins, then the mutating policies and webhooks, and normalizes what the webhooks return.
 pub(super) fn mutate(
     cluster: &ClusterState,
     write: Attributes<'_>,

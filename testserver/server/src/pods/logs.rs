@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(tail.next().await.unwrap(), "two\n");
         book.append(&container(), "three");
         assert_eq!(tail.next().await.unwrap(), "three");
-        assert_eq!(tail.next().await, None, "no more bytes than asked for");
+        assert_eq!(tail.next().await, None, "no more bytes than requested");
 
         let follow = LogQuery { follow: true, ..LogQuery::default() };
         let mut tail = book.tail(&container(), follow.clone());

@@ -101,7 +101,7 @@ impl PolicyScope {
     }
 }
 
-/// Asks RBAC; without it everything is allowed.
+/// Checks with RBAC; without it everything is allowed.
 fn authorize(context: AdmissionContext<'_>, write: &Attributes<'_>) -> Arc<Authorize> {
     let rbac = context.access.enforces_rbac().then(|| context.access.authorizer(context.storage));
     let user = write.call.user.clone();

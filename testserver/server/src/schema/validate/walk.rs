@@ -82,7 +82,7 @@ impl Walk<'_> {
             _ => {}
         }
         if let Some(rules) = &node.rules {
-            junctors(self, rules, value, path);
+            combined_schemas(self, rules, value, path);
         }
     }
 
@@ -171,7 +171,7 @@ impl Walk<'_> {
 }
 
 /// `allOf`, `anyOf`, `oneOf` and `not`, whose subschemas are validated like the value itself.
-fn junctors(walk: &mut Walk<'_>, rules: &ValueValidation, value: &Value, path: &Path<'_>) {
+fn combined_schemas(walk: &mut Walk<'_>, rules: &ValueValidation, value: &Value, path: &Path<'_>) {
     any_of(walk, &rules.any_of, value, path);
     one_of(walk, &rules.one_of, value, path);
     all_of(walk, &rules.all_of, value, path);
