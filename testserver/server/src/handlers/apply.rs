@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{body, create, update, write};
 use crate::{
-    apply::{self, Applied, Apply, ApplyError, Ownership, ownership as managed_fields},
+    apply::{self, Applied, Apply, ApplyError, Ownership, ownership},
     call::{ApiResponse, Call},
     cluster::ClusterState,
     object::meta,
@@ -50,7 +50,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     let applied = apply::apply(Apply {
         schema: call.endpoint.schema(),
         live: live.as_ref(),
-        managers: &live.as_ref().map(managed_fields::entries).unwrap_or_default(),
+        managers: &live.as_ref().map(ownership::entries).unwrap_or_default(),
         config: &config,
         manager,
         api_version: &call.endpoint.api_version(),
@@ -58,7 +58,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
         ignored: fixed_members(call),
         force: options.force.unwrap_or(false),
         now: &cluster.now(),
-        versions: &managed_fields::ResourceVersions::of(cluster.storage(), call),
+        versions: &ownership::ResourceVersions::of(cluster.storage(), call),
     });
     let Applied { mut object, managers } = applied.map_err(refused)?;
     if manager == "kubectl" {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     admission::{self, Attributes, Operation},
-    apply::{Applied, Apply, Ownership, ownership as managed_fields},
+    apply::{Applied, Apply, Ownership, ownership},
     call::{ApiResponse, Call, Content},
     cluster::ClusterState,
     object::meta,
@@ -164,7 +164,7 @@ fn applied(
     let result = crate::apply::apply(Apply {
         schema: call.endpoint.schema(),
         live: Some(live),
-        managers: &managed_fields::entries(live),
+        managers: &ownership::entries(live),
         config: &of_object,
         manager,
         api_version: &call.endpoint.api_version(),
@@ -172,7 +172,7 @@ fn applied(
         ignored: &[],
         force: options.force.unwrap_or(false),
         now: &cluster.now(),
-        versions: &managed_fields::ResourceVersions::of(cluster.storage(), call),
+        versions: &ownership::ResourceVersions::of(cluster.storage(), call),
     });
     let Applied { object, managers } = result.map_err(apply::refused)?;
     let mut wanted = scale.clone();

@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, Response, header, request::Parts};
 use serde_json::Value;
 
 use super::body::Body;
-use crate::{ids, response as render, route::Query};
+use crate::{ids, response, route::Query};
 
 /// The text format of documents, for objects and errors alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) enum OutputFormat {
 impl OutputFormat {
     /// Reads `pretty` in the query; without it, clients for interactive use get indented JSON.
     pub(crate) fn of(parts: &Parts) -> Self {
-        if render::wants_yaml(text(&parts.headers, header::ACCEPT)) {
+        if response::wants_yaml(text(&parts.headers, header::ACCEPT)) {
             return Self::Yaml;
         }
         let query = Query::parse(parts.uri.query().unwrap_or_default());

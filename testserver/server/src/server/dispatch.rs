@@ -15,7 +15,7 @@ use crate::{
     handlers,
     pods::{self, PodServer},
     rbac::{Refusal, User},
-    response::{self as render, Body, Encoder, OutputFormat, View, compress, respond},
+    response::{self, Body, Encoder, OutputFormat, View, compress, respond},
     route::{ListOptions, Query, ResourcePath, Route},
     scheme::Endpoint,
     status_error::StatusError,
@@ -183,7 +183,7 @@ fn handle(
         && call.subresource.is_none()
         && call.query.flag("watch")
     {
-        if render::wants_yaml(accept) {
+        if response::wants_yaml(accept) {
             return Err(StatusError::no_such_stream().into());
         }
         let watch = watch(server, cluster, call, encoder)?;

@@ -116,7 +116,7 @@ fn condition(kind: &str, reason: &str, message: &str, now: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use crate::workloads::job::*;
+    use super::*;
     use crate::workloads::replicas::MAX_PODS;
 
     fn pods(phases: &[&str]) -> Vec<Value> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{
-    scope::{self as policy_scope, PolicyScope},
+    scope::{self, PolicyScope},
     validating::is_bound,
 };
 use crate::{
@@ -105,7 +105,7 @@ fn bound(
                 .map(|request| (endpoint, request)),
         )
     };
-    let params = match policy_scope::params(context, policy, binding, write.namespace()) {
+    let params = match scope::params(context, policy, binding, write.namespace()) {
         Ok(params) => params,
         Err(why) => return Ok(failed(format!("failed to configure binding: {why}"))?),
     };

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::Value;
 
-use super::scope::{self as policy_scope, PolicyScope};
+use super::scope::{self, PolicyScope};
 use crate::{
     admission::{
         AdmissionContext, Attributes, Binding, FailureAction, Policy, Validation,
@@ -79,7 +79,7 @@ fn violations(
     let failed = |message: String| {
         policy.fail_closed.then_some(Violation { message, reason: None }).into_iter().collect::<Vec<_>>()
     };
-    let params = match policy_scope::params(context, policy, binding, write.namespace()) {
+    let params = match scope::params(context, policy, binding, write.namespace()) {
         Ok(params) => params,
         Err(why) => return failed(format!("failed to configure binding: {why}")),
     };
