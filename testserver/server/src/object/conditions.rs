@@ -1,6 +1,5 @@
-//! Status conditions: one per type, with the time of its last transition, and how long ago that was.
+//! Status conditions: one per type, with the time of its last transition.
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// Sets a condition by type. `lastTransitionTime` changes with the status only; an equal condition stays where it is.
@@ -23,10 +22,4 @@ pub(crate) fn set(conditions: &mut Vec<Value>, mut new: Value, now: &str) {
         }
         None => conditions.push(new),
     }
-}
-
-/// Seconds between two timestamps; `None` when one is invalid.
-pub(crate) fn seconds_since(from: &Value, now: &str) -> Option<u64> {
-    let (from, now): (Timestamp, Timestamp) = (from.as_str()?.parse().ok()?, now.parse().ok()?);
-    u64::try_from(now.as_second() - from.as_second()).ok()
 }

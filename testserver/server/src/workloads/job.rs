@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::replicas::{is_active, is_ready, pod_from_template, remaining_capacity};
-use crate::object::conditions::{self, seconds_since};
+use super::rollout::seconds_since;
+use crate::object::conditions;
 
 /// The next actions for a Job.
 #[derive(Debug, Default, PartialEq)]

@@ -2,9 +2,10 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::object::conditions::{self, seconds_since};
+use crate::object::conditions;
 
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const LATE: &str = "ProgressDeadlineExceeded";
@@ -305,6 +306,12 @@ fn hash(template: &Value) -> String {
     })
     .take(10)
     .collect()
+}
+
+/// Seconds between two timestamps; `None` when one is invalid.
+pub(super) fn seconds_since(from: &Value, now: &str) -> Option<u64> {
+    let (from, now): (Timestamp, Timestamp) = (from.as_str()?.parse().ok()?, now.parse().ok()?);
+    u64::try_from(now.as_second() - from.as_second()).ok()
 }
 
 #[cfg(test)]

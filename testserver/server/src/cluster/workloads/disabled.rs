@@ -1,9 +1,9 @@
 //! Without the feature `workloads`, there are no tasks of workload controllers.
 
-use super::{ClusterState, storage::Storage, work::Work};
+use super::{ClusterState, work::Work};
 use crate::{
     scheme::Resource,
-    storage::{Stored, WriteError},
+    storage::{Storage, Stored, WriteError},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
