@@ -1,6 +1,6 @@
-//! What a server has of the requirements of cases, and what the genuine servers have.
+//! What a server has of the requirements of cases.
 
-use crate::{area, subject::Need};
+use crate::subject::Need;
 
 /// What a server has.
 #[derive(Debug, Clone, Copy)]
@@ -11,12 +11,6 @@ pub(crate) struct Capabilities {
     pub(crate) rbac: bool,
     pub(crate) identities: bool,
 }
-
-/// The genuine servers by the names of their columns in the table of results. A run on one of them fails if its cases apply differently.
-const GENUINE: [(&str, Capabilities); 2] = [
-    ("modern", Capabilities { version: (1, 36), core_kinds: false, rbac: false, identities: true }),
-    ("core", Capabilities { version: (1, 20), core_kinds: true, rbac: true, identities: true }),
-];
 
 impl Capabilities {
     /// Why the server does not meet a need; `None` if it does.
@@ -35,21 +29,8 @@ impl Capabilities {
         }
     }
 
-    fn meets(&self, needs: &[Need]) -> bool {
+    /// Whether the server meets all needs.
+    pub(crate) fn meets(&self, needs: &[Need]) -> bool {
         needs.iter().all(|need| self.unmet(*need).is_none())
     }
-}
-
-/// The ids of the cases that do not apply to a genuine server; `None` if the name is not one of theirs.
-pub(crate) fn not_applicable_to(genuine: &str) -> Option<Vec<String>> {
-    let (_, capabilities) = GENUINE.iter().find(|(name, _)| *name == genuine)?;
-    let cases = area::cases().into_iter().filter(|case| !capabilities.meets(&case.needs));
-    Some(cases.map(|case| case.id).collect())
-}
-
-/// The areas of the cases that apply to no genuine server, one entry for each case.
-pub(crate) fn seen_by_no_genuine_server() -> Vec<String> {
-    let unseen = |needs: &[Need]| GENUINE.iter().all(|(_, capabilities)| !capabilities.meets(needs));
-    let cases = area::cases().into_iter().filter(|case| unseen(&case.needs));
-    cases.map(|case| case.area().to_owned()).collect()
 }

@@ -13,6 +13,7 @@ mod check;
 mod client;
 mod context;
 mod features;
+mod genuine;
 mod kinds;
 mod kubeconfig;
 mod report;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    capabilities,
+    genuine,
     report::{Report, Verdict},
 };
 
@@ -39,7 +39,7 @@ pub fn with_column(markdown: &str, column: &str, report: &Report) -> Result<Stri
 ///
 /// When the file has no valid table.
 pub fn with_unseen(markdown: &str) -> Result<String, String> {
-    let areas = capabilities::seen_by_no_genuine_server();
+    let areas = genuine::seen_by_no_genuine_server();
     let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     for area in &areas {
         counts.entry(area.clone()).or_default()[0] += 1;
@@ -50,7 +50,7 @@ pub fn with_unseen(markdown: &str) -> Result<String, String> {
 
 /// Compares the cases that did not apply with those that are expected not to apply to a genuine server.
 fn check_applicable(column: &str, report: &Report) -> Result<(), String> {
-    let Some(expected) = capabilities::not_applicable_to(column) else { return Ok(()) };
+    let Some(expected) = genuine::not_applicable_to(column) else { return Ok(()) };
     let lacking = report.results.iter().filter(|result| matches!(result.verdict, Verdict::NotApplicable(_)));
     let actual: Vec<&str> = lacking.map(|result| result.id.as_str()).collect();
     let differs = |id: &&str| actual.contains(id) != expected.iter().any(|other| other == id);

@@ -34,20 +34,21 @@ async fn embedded_server_conforms_with_access_control() {
 
 /// Checks that the column `embedded`, the list of features and the unchecked fields in the documentation match this run; `UPDATE_TABLE=1` updates them.
 fn check_table(report: &Report) {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/testserver.md");
-    let text = std::fs::read_to_string(file).expect("docs/testserver.md is there");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/conformance.md");
+    let text = std::fs::read_to_string(file).expect("docs/conformance.md is there");
     let current =
-        conformance::with_column(&text, "embedded", report).expect("docs/testserver.md has the table");
-    let current = conformance::with_unseen(&current).expect("docs/testserver.md has the table");
-    let current = conformance::with_features(&current).expect("docs/testserver.md has the list of features");
-    let current = conformance::with_unchecked(&current).expect("docs/testserver.md has the unchecked fields");
+        conformance::with_column(&text, "embedded", report).expect("docs/conformance.md has the table");
+    let current = conformance::with_unseen(&current).expect("docs/conformance.md has the table");
+    let current = conformance::with_features(&current).expect("docs/conformance.md has the list of features");
+    let current =
+        conformance::with_unchecked(&current).expect("docs/conformance.md has the unchecked fields");
     if std::env::var_os("UPDATE_TABLE").is_some() {
-        std::fs::write(file, current).expect("docs/testserver.md can be written");
+        std::fs::write(file, current).expect("docs/conformance.md can be written");
         return;
     }
     assert!(
         text == current,
-        "the table in docs/testserver.md is not current: UPDATE_TABLE=1 cargo test -p conformance --test embedded"
+        "the table in docs/conformance.md is not current: UPDATE_TABLE=1 cargo test -p conformance --test embedded"
     );
 }
 

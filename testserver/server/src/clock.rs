@@ -10,14 +10,14 @@ use tokio::{sync::watch, time::Instant};
 pub(crate) struct Clock {
     wall: Timestamp,
     start: Instant,
-    ahead: Arc<watch::Sender<Duration>>,
+    advanced: Arc<watch::Sender<Duration>>,
 }
 
 impl Clock {
     /// Starts at this time; by default now.
     pub(crate) fn new(start: Option<Timestamp>) -> Self {
         let wall = start.unwrap_or_else(Timestamp::now);
-        Self { wall, start: Instant::now(), ahead: Arc::default() }
+        Self { wall, start: Instant::now(), advanced: Arc::default() }
     }
 
     /// Whether this time can be written as a `metadata` timestamp, whose year has four digits and no sign.
@@ -37,26 +37,26 @@ impl Clock {
 
     /// The time since the server started; monotonic.
     pub(crate) fn elapsed(&self) -> Duration {
-        self.start.elapsed().saturating_add(*self.ahead.borrow())
+        self.start.elapsed().saturating_add(*self.advanced.borrow())
     }
 
     /// Advances the clock and wakes the sleepers that are due.
     pub(crate) fn advance(&self, by: Duration) {
-        self.ahead.send_modify(|ahead| *ahead = ahead.saturating_add(by));
+        self.advanced.send_modify(|advanced| *advanced = advanced.saturating_add(by));
     }
 
     /// Sleeps until this much time has passed since the server started.
     pub(crate) async fn sleep_until(&self, at: Duration) {
-        let mut ahead = self.ahead.subscribe();
+        let mut advanced = self.advanced.subscribe();
         loop {
-            let left = at.saturating_sub(self.start.elapsed().saturating_add(*ahead.borrow_and_update()));
+            let left = at.saturating_sub(self.start.elapsed().saturating_add(*advanced.borrow_and_update()));
             if left.is_zero() {
                 return;
             }
             tokio::select! {
                 () = tokio::time::sleep(left) => {}
                 // Cannot fail: this clock owns the sender.
-                _ = ahead.changed() => {}
+                _ = advanced.changed() => {}
             }
         }
     }

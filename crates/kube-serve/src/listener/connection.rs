@@ -1,3 +1,5 @@
+//! Serves one connection until its end or the drain.
+
 use std::{pin::pin, time::Duration};
 
 use hyper_util::{

@@ -1,3 +1,5 @@
+//! The client certificates of a connection, as a request extension.
+
 use std::{
     sync::Arc,
     task::{Context, Poll},

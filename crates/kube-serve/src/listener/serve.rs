@@ -1,3 +1,5 @@
+//! The listener: accepts connections within limits and drains them at shutdown.
+
 use std::{io, net::SocketAddr, time::Duration};
 
 use hyper::rt::Executor;

@@ -1,3 +1,5 @@
+//! The bounds of a service that a listener serves, written once.
+
 use hyper::body::Incoming;
 use tower_service::Service;
 

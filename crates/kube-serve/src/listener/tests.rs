@@ -1,3 +1,5 @@
+//! Tests of the listener: limits, TLS, reload, drain.
+
 use std::{
     convert::Infallible,
     sync::{Arc, Mutex},

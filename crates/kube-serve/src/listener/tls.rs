@@ -1,3 +1,5 @@
+//! TLS of a listener: certificates, client CAs, reload.
+
 use std::{fmt, sync::Arc};
 
 use rustls::{

@@ -1,6 +1,4 @@
-//! The areas of the suite, in running order.
-
-use crate::case::Case;
+//! The areas of the suite; `order` has them in running order.
 
 mod admission;
 mod apply;
@@ -26,6 +24,7 @@ mod identity;
 mod immutable;
 mod limitrange;
 mod namespaces;
+mod order;
 mod patch;
 mod pods;
 mod policies;
@@ -50,56 +49,4 @@ mod versions;
 mod watch;
 mod watchlist;
 
-/// All cases.
-pub(crate) fn cases() -> Vec<Case> {
-    [
-        verbs::cases(),
-        create::cases(),
-        read::cases(),
-        update::cases(),
-        immutable::cases(),
-        patch::cases(),
-        identity::cases(),
-        apply::cases(),
-        delete::cases(),
-        watch::cases(),
-        watchlist::cases(),
-        selectors::cases(),
-        fields::cases(),
-        representation::cases(),
-        encoding::cases(),
-        columns::cases(),
-        subresource::cases(),
-        scale::cases(),
-        pods::cases(),
-        dryrun::cases(),
-        schema::cases(),
-        cel::cases(),
-        cost::cases(),
-        ratchet::cases(),
-        applylists::cases(),
-        crd::cases(),
-        recorded::cases(),
-        conversion::cases(),
-        versions::cases(),
-        strategic::cases(),
-        defaults::cases(),
-        events::cases(),
-        autoscalers::cases(),
-        namespaces::cases(),
-        gc::cases(),
-        finalizers::cases(),
-        admission::cases(),
-        reviews::cases(),
-        priority::cases(),
-        storageclass::cases(),
-        limitrange::cases(),
-        quota::cases(),
-        policies::cases(),
-        discovery::cases(),
-        auth::cases(),
-        rbac::cases(),
-        unchecked::cases(),
-    ]
-    .concat()
-}
+pub(crate) use order::cases;

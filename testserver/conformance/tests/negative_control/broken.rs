@@ -15,7 +15,7 @@ use tower::ServiceExt;
 
 use crate::{
     identities,
-    message::{Answer, Asked},
+    message::{Answer, SentRequest},
     table::{Breakage, How},
 };
 
@@ -89,16 +89,16 @@ async fn respond(
     let upgrades = parts.headers.contains_key(header::UPGRADE);
     let body =
         if upgrades { Bytes::new() } else { body.collect().await.map_err(io::Error::other)?.to_bytes() };
-    let mut asked = Asked { parts, body };
+    let mut sent = SentRequest { parts, body };
     let how = breakage.map(|breakage| &breakage.how);
     match how {
-        Some(How::Request(change)) => change(&mut asked),
+        Some(How::Request(change)) => change(&mut sent),
         // Compressed responses are not read below.
-        Some(How::Response(_) | How::Event(_)) => drop(asked.parts.headers.remove(header::ACCEPT_ENCODING)),
+        Some(How::Response(_) | How::Event(_)) => drop(sent.parts.headers.remove(header::ACCEPT_ENCODING)),
         None => {}
     }
-    let original = asked.clone();
-    let response = api.oneshot(Request::from_parts(asked.parts, Full::new(asked.body))).await?;
+    let original = sent.clone();
+    let response = api.oneshot(Request::from_parts(sent.parts, Full::new(sent.body))).await?;
     let streamed = original.is_watch() && response.status().is_success();
     let unread = upgrades || original.path().ends_with("/log");
     match how {
@@ -112,14 +112,14 @@ async fn respond(
 
 async fn changed_response(
     response: Response<kube_testserver::Body>,
-    asked: &Asked,
-    change: fn(&Asked, &mut Answer),
+    sent: &SentRequest,
+    change: fn(&SentRequest, &mut Answer),
 ) -> io::Result<Response<Body>> {
     let (mut parts, body) = response.into_parts();
     let bytes = body.collect().await?.to_bytes();
     let before = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
     let mut answer = Answer { status: parts.status, headers: parts.headers, body: before.clone() };
-    change(asked, &mut answer);
+    change(sent, &mut answer);
     // The bytes are kept where possible: indentation and the order of fields are the server's.
     let bytes = if answer.body == before { bytes } else { answer.body.to_string().into() };
     (parts.status, parts.headers) = (answer.status, answer.headers);

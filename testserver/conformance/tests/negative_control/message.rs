@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A request with its whole body.
 #[derive(Clone)]
-pub(crate) struct Asked {
+pub(crate) struct SentRequest {
     pub(crate) parts: Parts,
     pub(crate) body: Bytes,
 }
@@ -18,7 +18,7 @@ pub(crate) struct Answer {
     pub(crate) body: Value,
 }
 
-impl Asked {
+impl SentRequest {
     pub(crate) fn path(&self) -> &str {
         self.parts.uri.path()
     }

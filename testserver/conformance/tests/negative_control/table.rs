@@ -3,7 +3,7 @@
 use http::{Method, header};
 use serde_json::{Value, json};
 
-use crate::message::{Answer, Asked, remove, remove_everywhere};
+use crate::message::{Answer, SentRequest, remove, remove_everywhere};
 
 /// A way in which a server may be wrong.
 pub(crate) struct Breakage {
@@ -18,18 +18,18 @@ pub(crate) struct Breakage {
 /// How the server is broken.
 pub(crate) enum How {
     /// Changes a request before the server sees it.
-    Request(fn(&mut Asked)),
+    Request(fn(&mut SentRequest)),
     /// Changes a response that is not a stream.
-    Response(fn(&Asked, &mut Answer)),
+    Response(fn(&SentRequest, &mut Answer)),
     /// Changes an event of a watch; `false` removes it.
     Event(fn(&mut Value) -> bool),
 }
 
-const fn asks(
+const fn breaks_request(
     name: &'static str,
     what: &'static str,
     areas: &'static [&'static str],
-    change: fn(&mut Asked),
+    change: fn(&mut SentRequest),
 ) -> Breakage {
     Breakage { name, what, areas, how: How::Request(change) }
 }
@@ -38,7 +38,7 @@ const fn answers(
     name: &'static str,
     what: &'static str,
     areas: &'static [&'static str],
-    change: fn(&Asked, &mut Answer),
+    change: fn(&SentRequest, &mut Answer),
 ) -> Breakage {
     Breakage { name, what, areas, how: How::Response(change) }
 }
@@ -58,98 +58,98 @@ const CRDS: &str = "/customresourcedefinitions";
 #[rustfmt::skip]
 pub(crate) const BREAKAGES: &[Breakage] = &[
     // ---- parameters and headers of requests that are ignored
-    asks("dry-run", "dryRun is ignored: the write is stored", &["dryrun", "delete"], |asked| {
-        asked.drop_parameters(&["dryRun"]);
-        asked.drop_fields(&["/dryRun"]);
+    breaks_request("dry-run", "dryRun is ignored: the write is stored", &["dryrun", "delete"], |sent| {
+        sent.drop_parameters(&["dryRun"]);
+        sent.drop_fields(&["/dryRun"]);
     }),
-    asks("field-validation", "fieldValidation is ignored", &["dryrun"], |asked| asked.drop_parameters(&["fieldValidation"])),
-    asks("never-force", "force is ignored: a forced apply conflicts", &["apply"], |asked| asked.drop_parameters(&["force"])),
-    asks("always-force", "every apply is forced: no apply conflicts", &["apply", "scale"], |asked| if asked.patches("application/apply-patch") {
-        asked.add_parameter("force=true");
+    breaks_request("field-validation", "fieldValidation is ignored", &["dryrun"], |sent| sent.drop_parameters(&["fieldValidation"])),
+    breaks_request("never-force", "force is ignored: a forced apply conflicts", &["apply"], |sent| sent.drop_parameters(&["force"])),
+    breaks_request("always-force", "every apply is forced: no apply conflicts", &["apply", "scale"], |sent| if sent.patches("application/apply-patch") {
+        sent.add_parameter("force=true");
     }),
-    asks("field-manager", "fieldManager is ignored", &["apply", "update"], |asked| asked.drop_parameters(&["fieldManager"])),
-    asks("pages", "limit and continue are ignored: every list is whole", &["read"], |asked| asked.drop_parameters(&["limit", "continue"])),
-    asks("label-selector", "labelSelector is ignored", &["selectors", "watch"], |asked| asked.drop_parameters(&["labelSelector"])),
-    asks("field-selector", "fieldSelector is ignored", &["selectors", "fields"], |asked| asked.drop_parameters(&["fieldSelector"])),
-    asks("requested-version", "resourceVersion of a list or watch is ignored", &["read", "watch"], |asked| asked.drop_parameters(&["resourceVersion", "resourceVersionMatch"])),
-    asks("initial-events", "sendInitialEvents is ignored: an ordinary watch", &["watchlist"], |asked| asked.drop_parameters(&["sendInitialEvents", "resourceVersionMatch"])),
-    asks("accept", "Accept is ignored: always the object as JSON", &["representation"], |asked| drop(asked.parts.headers.remove(header::ACCEPT))),
-    asks("compression", "Accept-Encoding is ignored: no response is compressed", &["encoding"], |asked| drop(asked.parts.headers.remove(header::ACCEPT_ENCODING))),
-    asks("impersonation", "an impersonated user keeps the rights of the administrator", &["rbac"], |asked| if asked.header("impersonate-user") != "conformance-nobody" {
-        ["impersonate-user", "impersonate-group"].iter().for_each(|name| drop(asked.parts.headers.remove(*name)));
+    breaks_request("field-manager", "fieldManager is ignored", &["apply", "update"], |sent| sent.drop_parameters(&["fieldManager"])),
+    breaks_request("pages", "limit and continue are ignored: every list is whole", &["read"], |sent| sent.drop_parameters(&["limit", "continue"])),
+    breaks_request("label-selector", "labelSelector is ignored", &["selectors", "watch"], |sent| sent.drop_parameters(&["labelSelector"])),
+    breaks_request("field-selector", "fieldSelector is ignored", &["selectors", "fields"], |sent| sent.drop_parameters(&["fieldSelector"])),
+    breaks_request("requested-version", "resourceVersion of a list or watch is ignored", &["read", "watch"], |sent| sent.drop_parameters(&["resourceVersion", "resourceVersionMatch"])),
+    breaks_request("initial-events", "sendInitialEvents is ignored: an ordinary watch", &["watchlist"], |sent| sent.drop_parameters(&["sendInitialEvents", "resourceVersionMatch"])),
+    breaks_request("accept", "Accept is ignored: always the object as JSON", &["representation"], |sent| drop(sent.parts.headers.remove(header::ACCEPT))),
+    breaks_request("compression", "Accept-Encoding is ignored: no response is compressed", &["encoding"], |sent| drop(sent.parts.headers.remove(header::ACCEPT_ENCODING))),
+    breaks_request("impersonation", "an impersonated user keeps the rights of the administrator", &["rbac"], |sent| if sent.header("impersonate-user") != "conformance-nobody" {
+        ["impersonate-user", "impersonate-group"].iter().for_each(|name| drop(sent.parts.headers.remove(*name)));
     }),
-    asks("any-token", "unknown and unprivileged tokens have the rights of the administrator", &["auth"], |asked| drop(asked.parts.headers.remove(header::AUTHORIZATION))),
-    asks("subresources", "status is the main resource", &["subresource", "scale"], |asked| asked.drop_suffix("/status")),
-    asks("strategic-as-merge", "a strategic merge patch is applied as a merge patch", &["strategic"], |asked| if asked.patches("application/strategic-merge-patch") {
-        asked.set_content_type("application/merge-patch+json");
+    breaks_request("any-token", "unknown and unprivileged tokens have the rights of the administrator", &["auth"], |sent| drop(sent.parts.headers.remove(header::AUTHORIZATION))),
+    breaks_request("subresources", "status is the main resource", &["subresource", "scale"], |sent| sent.drop_suffix("/status")),
+    breaks_request("strategic-as-merge", "a strategic merge patch is applied as a merge patch", &["strategic"], |sent| if sent.patches("application/strategic-merge-patch") {
+        sent.set_content_type("application/merge-patch+json");
     }),
 
     // ---- fields of requests that are ignored
-    asks("optimistic-locking", "resourceVersion of a replaced object is ignored", &["update", "subresource"], |asked| if asked.is(Method::PUT) {
-        asked.drop_fields(&["/metadata/resourceVersion"]);
+    breaks_request("optimistic-locking", "resourceVersion of a replaced object is ignored", &["update", "subresource"], |sent| if sent.is(Method::PUT) {
+        sent.drop_fields(&["/metadata/resourceVersion"]);
     }),
-    asks("body-identity", "the name and namespace in a body are not compared with the path", &["identity"], |asked| if asked.is(Method::PUT) || asked.is(Method::PATCH) {
-        asked.drop_fields(&["/metadata/name", "/metadata/namespace"]);
+    breaks_request("body-identity", "the name and namespace in a body are not compared with the path", &["identity"], |sent| if sent.is(Method::PUT) || sent.is(Method::PATCH) {
+        sent.drop_fields(&["/metadata/name", "/metadata/namespace"]);
     }),
-    asks("preconditions", "preconditions of a DELETE are ignored", &["delete"], |asked| if asked.is(Method::DELETE) {
-        asked.drop_fields(&["/preconditions"]);
+    breaks_request("preconditions", "preconditions of a DELETE are ignored", &["delete"], |sent| if sent.is(Method::DELETE) {
+        sent.drop_fields(&["/preconditions"]);
     }),
-    asks("grace", "the grace period of a DELETE is ignored", &["delete"], |asked| if asked.is(Method::DELETE) {
-        asked.drop_parameters(&["gracePeriodSeconds"]);
-        asked.drop_fields(&["/gracePeriodSeconds"]);
+    breaks_request("grace", "the grace period of a DELETE is ignored", &["delete"], |sent| if sent.is(Method::DELETE) {
+        sent.drop_parameters(&["gracePeriodSeconds"]);
+        sent.drop_fields(&["/gracePeriodSeconds"]);
     }),
-    asks("propagation", "propagationPolicy is ignored: dependents are deleted", &["gc"], |asked| if asked.is(Method::DELETE) {
-        asked.drop_parameters(&["propagationPolicy", "orphanDependents"]);
-        asked.drop_fields(&["/propagationPolicy", "/orphanDependents"]);
+    breaks_request("propagation", "propagationPolicy is ignored: dependents are deleted", &["gc"], |sent| if sent.is(Method::DELETE) {
+        sent.drop_parameters(&["propagationPolicy", "orphanDependents"]);
+        sent.drop_fields(&["/propagationPolicy", "/orphanDependents"]);
     }),
-    asks("owners", "ownerReferences are not stored: nothing is collected", &["gc"], |asked| asked.drop_fields(&["/metadata/ownerReferences"])),
-    asks("finalizers", "finalizers of a new object are not stored", &["delete", "finalizers"], |asked| if asked.is(Method::POST) {
-        asked.drop_fields(&["/metadata/finalizers"]);
+    breaks_request("owners", "ownerReferences are not stored: nothing is collected", &["gc"], |sent| sent.drop_fields(&["/metadata/ownerReferences"])),
+    breaks_request("finalizers", "finalizers of a new object are not stored", &["delete", "finalizers"], |sent| if sent.is(Method::POST) {
+        sent.drop_fields(&["/metadata/finalizers"]);
     }),
-    asks("cel-rules", "CEL rules of CRDs are not evaluated", &["cel", "cost", "rules"], |asked| if asked.path().contains(CRDS) {
-        asked.edit(|crd| remove_everywhere(crd, "x-kubernetes-validations"));
+    breaks_request("cel-rules", "CEL rules of CRDs are not evaluated", &["cel", "cost", "rules"], |sent| if sent.path().contains(CRDS) {
+        sent.edit(|crd| remove_everywhere(crd, "x-kubernetes-validations"));
     }),
-    asks("schema-defaults", "defaults of CRDs are not applied", &["schema"], |asked| if asked.path().contains(CRDS) {
-        asked.edit(|crd| remove_everywhere(crd, "default"));
+    breaks_request("schema-defaults", "defaults of CRDs are not applied", &["schema"], |sent| if sent.path().contains(CRDS) {
+        sent.edit(|crd| remove_everywhere(crd, "default"));
     }),
-    asks("list-types", "list types of CRDs are ignored by apply: lists are atomic", &["applylists"], |asked| if asked.path().contains(CRDS) {
+    breaks_request("list-types", "list types of CRDs are ignored by apply: lists are atomic", &["applylists"], |sent| if sent.path().contains(CRDS) {
         // Rules with oldSelf are refused in lists without keys.
-        asked.edit(|crd| if !crd.to_string().contains("oldSelf") {
+        sent.edit(|crd| if !crd.to_string().contains("oldSelf") {
             ["x-kubernetes-list-type", "x-kubernetes-list-map-keys"].iter().for_each(|key| remove_everywhere(crd, key));
         });
     }),
-    asks("conversion", "conversion webhooks are not called", &["conversion"], |asked| if asked.path().contains(CRDS) {
-        asked.drop_fields(&["/spec/conversion"]);
+    breaks_request("conversion", "conversion webhooks are not called", &["conversion"], |sent| if sent.path().contains(CRDS) {
+        sent.drop_fields(&["/spec/conversion"]);
     }),
-    asks("deprecated-versions", "versions are never deprecated", &["versions"], |asked| if asked.path().contains(CRDS) {
-        asked.edit(|crd| remove_everywhere(crd, "deprecated"));
+    breaks_request("deprecated-versions", "versions are never deprecated", &["versions"], |sent| if sent.path().contains(CRDS) {
+        sent.edit(|crd| remove_everywhere(crd, "deprecated"));
     }),
-    asks("webhook-conditions", "matchConditions of admission webhooks are ignored", &["admission"], |asked| if asked.path().contains("/admissionregistration.k8s.io/") {
-        asked.edit(|hooks| remove_everywhere(hooks, "matchConditions"));
+    breaks_request("webhook-conditions", "matchConditions of admission webhooks are ignored", &["admission"], |sent| if sent.path().contains("/admissionregistration.k8s.io/") {
+        sent.edit(|hooks| remove_everywhere(hooks, "matchConditions"));
     }),
-    asks("autoscaler-behavior", "annotations of autoscaling/v1 are dropped", &["autoscalers"], |asked| if asked.path().contains("/horizontalpodautoscalers") {
-        asked.drop_fields(&["/metadata/annotations"]);
+    breaks_request("autoscaler-behavior", "annotations of autoscaling/v1 are dropped", &["autoscalers"], |sent| if sent.path().contains("/horizontalpodautoscalers") {
+        sent.drop_fields(&["/metadata/annotations"]);
     }),
-    asks("column-types", "the types of printer columns are not checked", &["definitions"], |asked| if asked.path().contains(CRDS) {
-        asked.edit(|crd| remove_everywhere(crd, "additionalPrinterColumns"));
+    breaks_request("column-types", "the types of printer columns are not checked", &["definitions"], |sent| if sent.path().contains(CRDS) {
+        sent.edit(|crd| remove_everywhere(crd, "additionalPrinterColumns"));
     }),
-    asks("multiples", "multipleOf in schemas is ignored", &["values"], |asked| if asked.path().contains(CRDS) {
-        asked.edit(|crd| remove_everywhere(crd, "multipleOf"));
+    breaks_request("multiples", "multipleOf in schemas is ignored", &["values"], |sent| if sent.path().contains(CRDS) {
+        sent.edit(|crd| remove_everywhere(crd, "multipleOf"));
     }),
-    asks("pod-priority", "pods have no priority class", &["priority"], |asked| if asked.path().ends_with("/pods") {
-        asked.drop_fields(&["/spec/priorityClassName"]);
+    breaks_request("pod-priority", "pods have no priority class", &["priority"], |sent| if sent.path().ends_with("/pods") {
+        sent.drop_fields(&["/spec/priorityClassName"]);
     }),
-    asks("default-class", "no StorageClass is the default", &["storageclass"], |asked| if asked.path().ends_with("/storageclasses") {
-        asked.drop_fields(&["/metadata/annotations"]);
+    breaks_request("default-class", "no StorageClass is the default", &["storageclass"], |sent| if sent.path().ends_with("/storageclasses") {
+        sent.drop_fields(&["/metadata/annotations"]);
     }),
-    asks("limits", "LimitRanges limit nothing", &["limitrange"], |asked| if asked.path().contains("/limitranges") {
-        asked.edit(|range| range["spec"]["limits"] = json!([]));
+    breaks_request("limits", "LimitRanges limit nothing", &["limitrange"], |sent| if sent.path().contains("/limitranges") {
+        sent.edit(|range| range["spec"]["limits"] = json!([]));
     }),
-    asks("quotas", "quotas limit nothing", &["quota"], |asked| if asked.path().contains("/resourcequotas") {
-        asked.edit(|quota| quota["spec"]["hard"] = json!({}));
+    breaks_request("quotas", "quotas limit nothing", &["quota"], |sent| if sent.path().contains("/resourcequotas") {
+        sent.edit(|quota| quota["spec"]["hard"] = json!({}));
     }),
-    asks("policy-bindings", "bindings of admission policies bind nothing", &["policies"], |asked| if asked.path().ends_with("policybindings") {
-        asked.edit(|binding| binding["spec"]["policyName"] = json!("none"));
+    breaks_request("policy-bindings", "bindings of admission policies bind nothing", &["policies"], |sent| if sent.path().ends_with("policybindings") {
+        sent.edit(|binding| binding["spec"]["policyName"] = json!("none"));
     }),
 
     // ---- status codes and errors
@@ -196,10 +196,10 @@ pub(crate) const BREAKAGES: &[Breakage] = &[
     answers("accepted-names", "the status of a CRD has no accepted names", &["crd"], |_, answer| {
         answer.for_each_object(|object| remove(object, "/status/acceptedNames"));
     }),
-    answers("short-names", "discovery has no short names", &["discovery"], |asked, answer| if asked.path().starts_with("/api") {
+    answers("short-names", "discovery has no short names", &["discovery"], |sent, answer| if sent.path().starts_with("/api") {
         remove_everywhere(&mut answer.body, "shortNames");
     }),
-    answers("two-kinds-of-events", "the groups of Events do not share their objects", &["events"], |asked, answer| if asked.path().contains("/events.k8s.io/") && answer.body["items"].is_array() {
+    answers("two-kinds-of-events", "the groups of Events do not share their objects", &["events"], |sent, answer| if sent.path().contains("/events.k8s.io/") && answer.body["items"].is_array() {
         answer.body["items"] = json!([]);
     }),
     answers("table-columns", "tables have no columns but the name", &["representation"], |_, answer| if answer.kind() == "Table"

@@ -1,6 +1,8 @@
+//! Which writes a webhook or a policy is for: rules and selectors.
+
 use serde_json::Value;
 
-use crate::{scheme::Endpoint, selector::LabelSelector};
+use crate::{object::selector::LabelSelector, scheme::Endpoint};
 
 /// Which writes a webhook or a policy is for.
 #[derive(Debug)]

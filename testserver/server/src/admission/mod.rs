@@ -1,32 +1,33 @@
-//! Admission: built-in plugins, and the configurations and responses of webhooks. `handlers::admission` runs them for each write.
+//! Admission: what decides about a write besides validation.
+//!
+//! `control` holds what is configured, and `context` is what admission reads. For each write, `attributes` describe it and `chain` runs, in this order: `plugins`, mutating `policies`, mutating `webhooks`; then `plugins`, validating `policies`, validating `webhooks`, and last the quotas, whose sums `usage` keeps. `matching` compares a write with the rules and selectors of `match_resources`. `subresources` admits connections and objects posted to subresources.
 
-mod builtin;
-mod config;
-mod limit_ranger;
+mod attributes;
+mod chain;
+mod context;
+mod control;
 mod match_resources;
-mod plugin;
-mod policy;
-mod priority;
-mod quota;
-mod resources;
-mod response;
-mod storage_class;
-mod webhook;
-mod write;
+mod matching;
+mod plugins;
+mod policies;
+mod subresources;
+mod usage;
+mod webhooks;
 
 #[cfg(test)]
 mod tests;
 
-pub use plugin::{AdmissionPlugin, UnknownPlugin};
+pub use plugins::{AdmissionPlugin, UnknownPlugin};
 
-pub(crate) use builtin::{mutate, validate, validate_usage};
-pub(crate) use config::validate as validate_config;
+pub(crate) use attributes::Attributes;
+pub(crate) use chain::{mutate, validate};
+pub(crate) use context::AdmissionContext;
+pub(crate) use control::AdmissionControl;
 pub(crate) use match_resources::{MatchResources, Matched};
-pub(crate) use policy::{
-    Binding, FailureAction, Mutation, Parameter, Policies, Policy, Validation, validate_policy,
+pub(crate) use plugins::{Objects, Operation, QuotaLedger, Write, system_class};
+pub(crate) use policies::{
+    Binding, FailureAction, MutatingPolicies, Mutation, Parameter, Policies, Policy, Validation,
+    validate_policy,
 };
-pub(crate) use priority::{HIGHEST_USER_PRIORITY, SYSTEM_CLASSES, system_class};
-pub(crate) use quota::QuotaLedger;
-pub(crate) use response::{AdmissionResponse, call_failed};
-pub(crate) use webhook::{Webhook, Webhooks};
-pub(crate) use write::{Objects, Operation, Write};
+pub(crate) use subresources::{admit_connection, admit_posted};
+pub(crate) use webhooks::{AdmissionResponse, Webhook, Webhooks, call_failed, call_webhook, validate_config};

@@ -1,6 +1,8 @@
+//! Tests of webhook responses and configurations, compared with what a genuine server said.
+
 use serde_json::{Value, json};
 
-use super::{AdmissionResponse, config};
+use super::{AdmissionResponse, validate_config};
 
 fn read(review: Value, mutating: bool) -> Result<AdmissionResponse, String> {
     AdmissionResponse::read(&review, &json!("u"), mutating)
@@ -65,7 +67,7 @@ fn errors(change: Value) -> Vec<String> {
     for (field, value) in change.as_object().unwrap() {
         hook[field] = value.clone();
     }
-    config::validate(&json!({"webhooks": [hook]})).iter().map(ToString::to_string).collect()
+    validate_config(&json!({"webhooks": [hook]})).iter().map(ToString::to_string).collect()
 }
 
 /// What `core` answered to each; conditions are younger than it.

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::fields::FieldSet;
-use super::path::{PathElement, Scalar};
-use super::shape::{Keyed, Members, SchemaPosition, Shape};
+use super::{
+    fields::FieldSet,
+    path::{PathElement, Scalar},
+    shape::{Keyed, Members, SchemaPosition, Shape},
+};
 
 /// The difference between two objects. An added or removed container is listed with everything in it.
 #[derive(Debug, Default, PartialEq)]

@@ -2,9 +2,11 @@
 
 use std::fmt;
 
-use super::fields::FieldSet;
-use super::managed::{ManagedFieldsEntry, ManagedFieldsOperation};
-use super::path;
+use super::{
+    fields::FieldSet,
+    managed::{ManagedFieldsEntry, ManagedFieldsOperation},
+    path,
+};
 
 /// A field that another manager owns and the configuration changes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,9 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::fields::FieldSet;
-use super::path::PathElement;
-use super::wire;
+use super::{fields::FieldSet, path::PathElement, wire};
 
 /// The number of managers with operation Update that are kept; older ones are merged into [`ANCIENT_MANAGER`].
 const MAX_UPDATERS: usize = 10;

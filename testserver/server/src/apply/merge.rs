@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::fields::FieldSet;
-use super::path::{PathElement, Scalar};
-use super::shape::{Keyed, Members, SchemaPosition, Shape};
+use super::{
+    fields::FieldSet,
+    path::{PathElement, Scalar},
+    shape::{Keyed, Members, SchemaPosition, Shape},
+};
 
 /// The live value with all fields of `config`. Elements of sets and keyed lists have the order of `config`; live-only elements keep their place before the next shared element.
 pub(super) fn merge(at: SchemaPosition<'_>, live: &Value, config: &Value) -> Value {

@@ -7,6 +7,7 @@ pub(crate) mod conflict;
 pub(crate) mod fields;
 pub(crate) mod managed;
 mod merge;
+pub(crate) mod ownership;
 pub(crate) mod path;
 mod server_side;
 mod shape;
@@ -16,6 +17,7 @@ mod versions;
 pub(crate) mod wire;
 
 pub(crate) use managed::{ManagedFieldsEntry, requested};
+pub(crate) use ownership::Ownership;
 pub(crate) use server_side::{Applied, Apply, ApplyError, apply, merged};
 pub(crate) use update::{Update, update};
 pub(crate) use versions::Versions;

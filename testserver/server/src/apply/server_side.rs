@@ -3,16 +3,17 @@
 use serde_json::Value;
 use thiserror::Error;
 
-use super::conflict::{self, Conflict};
-use super::fields::FieldSet;
-use super::managed::{self, ManagedFieldsEntry, ManagedFieldsOperation};
-use super::merge::merge;
-use super::shape::SchemaPosition;
-use super::typed;
-use super::update::{Update, update};
-use super::versions::{Changed, ChangedFields, Versions, without_given_up};
-use crate::schema::Schema;
-use crate::webhook::Interruption;
+use super::{
+    conflict::{self, Conflict},
+    fields::FieldSet,
+    managed::{self, ManagedFieldsEntry, ManagedFieldsOperation},
+    merge::merge,
+    shape::SchemaPosition,
+    typed,
+    update::{Update, update},
+    versions::{Changed, ChangedFields, Versions, without_given_up},
+};
+use crate::{schema::Schema, webhook::Interruption};
 
 /// The manager of all fields of an object that was never applied before.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";

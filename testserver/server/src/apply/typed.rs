@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::fields::FieldSet;
-use super::path::{self, PathElement, Scalar};
-use super::shape::{Keyed, Members, SchemaPosition, Shape};
-use crate::schema::golang;
-use crate::schema::model::Type;
+use super::{
+    fields::FieldSet,
+    path::{self, PathElement, Scalar},
+    shape::{Keyed, Members, SchemaPosition, Shape},
+};
+use crate::schema::{golang, model::Type};
 
 /// The fields that `config` sets: its leaves, list elements and empty containers.
 ///

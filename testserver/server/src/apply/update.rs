@@ -2,11 +2,17 @@
 
 use serde_json::{Map, Value};
 
-use super::managed::{self, ManagedFieldsEntry, ManagedFieldsOperation};
-use super::versions::{Changed, ChangedFields, Versions};
-use crate::schema::Schema;
-use crate::schema::model::{Field, Type};
-use crate::webhook::Interruption;
+use super::{
+    managed::{self, ManagedFieldsEntry, ManagedFieldsOperation},
+    versions::{Changed, ChangedFields, Versions},
+};
+use crate::{
+    schema::{
+        Schema,
+        model::{Field, Type},
+    },
+    webhook::Interruption,
+};
 
 /// A write other than an apply.
 #[derive(Clone, Copy)]

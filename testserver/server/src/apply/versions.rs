@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::compare::compare;
-use super::fields::FieldSet;
-use super::managed::{self, ManagedFieldsEntry};
-use super::merge::{remove, with_structs};
-use super::shape::SchemaPosition;
-use crate::schema::Schema;
-use crate::webhook::Interruption;
+use super::{
+    compare::compare,
+    fields::FieldSet,
+    managed::{self, ManagedFieldsEntry},
+    merge::{remove, with_structs},
+    shape::SchemaPosition,
+};
+use crate::{schema::Schema, webhook::Interruption};
 
 /// The versions of a resource.
 pub(crate) trait Versions {

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::{Branch, FieldSet};
-use super::path::PathElement;
+use super::{
+    fields::{Branch, FieldSet},
+    path::PathElement,
+};
 
 /// Encodes a set as `fieldsV1`.
 pub(crate) fn write(set: &FieldSet) -> Value {

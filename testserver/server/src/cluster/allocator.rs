@@ -1,3 +1,5 @@
+//! Allocates cluster IPs and node ports of services.
+
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
@@ -5,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     schema::FieldError,
     scheme::Resource,
-    store::{Change, Key, Stored},
+    storage::{Change, Key, Stored},
 };
 
 /// The node port range of services.

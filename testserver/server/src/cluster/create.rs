@@ -1,3 +1,5 @@
+//! Creates objects on behalf of controllers.
+
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -5,9 +7,8 @@ use serde_json::Value;
 use super::ClusterState;
 use crate::{
     admission::{Operation, Write},
-    journal::WriteError,
-    meta,
-    store::{Key, Stored},
+    object::meta,
+    storage::{Key, Stored, WriteError},
     strategy,
 };
 
@@ -50,13 +51,14 @@ impl ClusterState {
             namespace: namespace.as_deref(),
             old: None,
         };
-        if let Err(refusal) = self.mutate_by_plugins(&write, &mut object) {
+        if let Err(refusal) = self.admission_context().mutate_by_plugins(&write, &mut object) {
             return Ok(Created::Refused(refusal.message));
         }
         strategy::prepare_create(&endpoint, &mut object, &self.ids.uid(), &self.now());
         meta::drop_empty(&mut object);
-        let checked = self.validate_by_plugins(&write, &object);
-        if let Err(refusal) = checked.and_then(|()| self.validate_usage(&write, &object)) {
+        let checked = self.admission_context().validate_by_plugins(&write, &object);
+        if let Err(refusal) = checked.and_then(|()| self.admission_context().validate_usage(&write, &object))
+        {
             return Ok(Created::Refused(refusal.message));
         }
         self.put(&endpoint.resource, key, object).map(Created::Stored)

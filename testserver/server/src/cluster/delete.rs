@@ -1,24 +1,21 @@
+//! Deletes objects: finalizers, grace periods, propagation.
+
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
-use super::ClusterState;
-use crate::{
-    gc::{FOREGROUND, ORPHAN, ObjectId},
-    journal::WriteError,
-    meta,
-    scheme::{Resource, crd},
-    store::{Key, Stored},
+use super::{
+    ClusterState,
+    owners::{FOREGROUND, ORPHAN, ObjectId},
 };
-
-/// The propagation policy of a deletion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Propagation {
-    Background,
-    Foreground,
-    Orphan,
-}
+use crate::{
+    crd,
+    object::meta,
+    route::Propagation,
+    scheme::Resource,
+    storage::{Key, Stored, WriteError},
+};
 
 /// What became of a changed object.
 #[derive(Clone, Debug)]

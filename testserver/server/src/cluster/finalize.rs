@@ -1,13 +1,15 @@
+//! Empties and finishes terminating namespaces and definitions.
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::{ClusterState, task::Task};
 use crate::{
-    journal::WriteError,
-    meta,
-    scheme::{Resource, crd},
-    store::{Key, TableId},
+    crd,
+    object::meta,
+    scheme::{Resource, TableId},
+    storage::{Key, WriteError},
 };
 
 impl ClusterState {

@@ -1,11 +1,16 @@
+//! Garbage collection: deletes dependents without owners, and finishes foreground deletions.
+
 use serde_json::Value;
 
-use super::{ClusterState, Propagation};
+use super::{
+    ClusterState,
+    owners::{DependentAction, FOREGROUND, ObjectId, OwnerState, decide},
+};
 use crate::{
-    gc::{DependentAction, FOREGROUND, ObjectId, OwnerState, decide},
-    journal::WriteError,
-    meta::{self, Owner},
-    store::{Key, TableId},
+    object::meta::{self, Owner},
+    route::Propagation,
+    scheme::TableId,
+    storage::{Key, WriteError},
 };
 
 impl ClusterState {

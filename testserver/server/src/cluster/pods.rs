@@ -1,12 +1,10 @@
 //! The node of the kubelet, and its pods.
 
-use super::{ClusterState, create::Created, state::IN_MEMORY};
+use super::{ClusterState, create::Created, owners::ObjectId, state::IN_MEMORY};
 use crate::{
-    controllers::{NODE_NAME, bind, default_state, node_object, run},
-    gc::ObjectId,
-    journal::WriteError,
-    kubelet::Container,
-    meta,
+    object::meta,
+    pods::{Container, NODE_NAME, bind, default_state, node_object, run},
+    storage::WriteError,
 };
 
 impl ClusterState {

@@ -1,9 +1,10 @@
-use super::{
-    ClusterState,
-    allocator::ServiceAllocator,
-    storage::{StateEntry, is_definition},
+//! Replaces the whole state: restore, rewind, and loading a data directory.
+
+use super::{ClusterState, allocator::ServiceAllocator, task::Task};
+use crate::{
+    crd,
+    storage::{StateEntry, TooOld, is_definition},
 };
-use crate::store::TooOld;
 
 impl ClusterState {
     /// All objects at one revision: CRDs first, then by resource and key.
@@ -31,8 +32,12 @@ impl ClusterState {
             contents.into_iter().partition(|entry| is_definition(&entry.group, &entry.plural));
         let (mut restored, mut unresolved) = (Vec::new(), Vec::new());
         for entry in definitions.into_iter().chain(objects) {
+            let defines = is_definition(&entry.group, &entry.plural);
             match self.storage.restore(entry, revision) {
                 Ok((table, stored)) => {
+                    if defines {
+                        crd::serve(&mut self.storage, &stored.value());
+                    }
                     self.work.owners.record(table, None, Some(&stored));
                     restored.push((table, stored));
                 }
@@ -47,7 +52,9 @@ impl ClusterState {
                 self.work.resume(&self.storage, resource, &stored);
             }
         }
-        self.admission.count_quotas(&self.storage, &mut self.work);
+        for quota in self.admission.count_quotas(&self.storage) {
+            self.work.enqueue(Task::QuotaStatus(quota));
+        }
         unresolved
     }
 

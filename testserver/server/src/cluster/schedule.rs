@@ -1,9 +1,11 @@
+//! Runs the tasks that are due.
+
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::ClusterState;
-use crate::{gc::ObjectId, journal::WriteError};
+use super::{ClusterState, owners::ObjectId};
+use crate::storage::WriteError;
 
 impl ClusterState {
     /// Runs the tasks that are due. Requests, watches and clock changes call this.

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::{BuiltInController, ClusterState, task::Task, work::Work};
-use crate::{auth::User, journal::WriteError, scheme::Resource, store::Key};
+use crate::{
+    rbac::User,
+    scheme::Resource,
+    storage::{Key, WriteError},
+};
 
 const ROOT_CA: &str = "kube-root-ca.crt";
 

@@ -1,3 +1,5 @@
+//! The configuration of a server, and the built-in controllers.
+
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;

@@ -1,18 +1,19 @@
+//! The state of one server: its parts, each change announced to all of them, and the tasks that follow.
+
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{
-    AdmissionControl, BuiltInController, Settings, access::Access, allocator::ServiceAllocator,
-    storage::Storage, task::Task, work::Work,
-};
+use super::{BuiltInController, Settings, allocator::ServiceAllocator, task::Task, work::Work};
 use crate::{
+    admission::{AdmissionContext, AdmissionControl},
     clock::Clock,
+    crd,
     ids::Ids,
-    journal::WriteError,
-    kubelet::Kubelet,
+    pods::Kubelet,
+    rbac::Access,
     scheme::{Resource, Scheme},
-    store::{Change, Key, Store, Stored},
+    storage::{Change, Key, Storage, Store, Stored, WriteError},
 };
 
 /// Why a write to a new cluster cannot be refused.
@@ -30,6 +31,12 @@ pub(crate) struct ClusterState {
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) kubelet: Kubelet,
+}
+
+impl AsRef<Storage> for ClusterState {
+    fn as_ref(&self) -> &Storage {
+        &self.storage
+    }
 }
 
 impl ClusterState {
@@ -58,6 +65,15 @@ impl ClusterState {
         // Bootstrap objects are not part of the history.
         cluster.compact();
         cluster
+    }
+
+    pub(crate) fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// What admission reads.
+    pub(crate) fn admission_context(&self) -> AdmissionContext<'_> {
+        AdmissionContext { storage: &self.storage, access: &self.access, control: &self.admission }
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -107,9 +123,11 @@ impl ClusterState {
 
     /// Tells every part about a change.
     fn announce(&mut self, resource: &Resource, change: &Change) {
-        self.storage.observe(resource, change);
+        crd::observe(&mut self.storage, resource, change);
         self.access.observe(resource);
-        self.admission.observe(&self.storage, &mut self.work, resource, change);
+        for quota in self.admission.observe(&self.storage, resource, change) {
+            self.work.enqueue(Task::QuotaStatus(quota));
+        }
         self.services.observe(resource, change);
         self.work.observe(&self.storage, resource, change);
         self.kubelet.observe(resource, change);

@@ -2,12 +2,10 @@
 
 use serde_json::Value;
 
-use super::{ClusterState, storage::Storage, task::Task, work::Work};
+use super::{ClusterState, owners::ObjectId, task::Task, work::Work};
 use crate::{
-    gc::ObjectId,
-    journal::WriteError,
-    meta,
-    store::Key,
+    object::meta,
+    storage::{Key, Storage, WriteError},
     strategy::{CLAIM_IN_USE, VOLUME_IN_USE},
 };
 

@@ -1,8 +1,7 @@
-use super::{BuiltInController, workloads::WorkloadTask};
-use crate::{
-    gc::ObjectId,
-    store::{Key, TableId},
-};
+//! The tasks of controllers, in the order in which they run.
+
+use super::{BuiltInController, owners::ObjectId, workloads::WorkloadTask};
+use crate::{scheme::TableId, storage::Key};
 
 /// A unit of work of a controller. Tasks run in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,3 +1,5 @@
+//! Tasks with a due time.
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,

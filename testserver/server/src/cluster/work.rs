@@ -1,14 +1,22 @@
+//! The tasks that controllers have to do, now and later.
+
 use std::{collections::BTreeSet, time::Duration};
 
 use tokio::sync::watch;
 
-use super::{BuiltInController, access::RBAC, storage::Storage, task::Task, timers::Timers};
+use super::{
+    BuiltInController,
+    owners::{FOREGROUND, ORPHAN, OwnerIndex},
+    task::Task,
+    timers::Timers,
+};
 use crate::{
     clock::Clock,
-    gc::{FOREGROUND, ORPHAN, OwnerIndex},
-    meta,
-    scheme::{Resource, crd},
-    store::{Change, EventType, Stored},
+    crd,
+    object::meta,
+    rbac::RBAC,
+    scheme::Resource,
+    storage::{Change, EventType, Storage, Stored},
 };
 
 /// Time to live of an Event after its last write.

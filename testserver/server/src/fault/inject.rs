@@ -1,3 +1,5 @@
+//! Applies a fault to the body of a response, after some of its lines.
+
 use std::io;
 
 use bytes::Bytes;
@@ -6,8 +8,8 @@ use serde_json::json;
 
 use super::Fault;
 use crate::{
-    body::{Body, Lines},
     clock::Clock,
+    response::{Body, Lines},
     status_error::StatusError,
 };
 

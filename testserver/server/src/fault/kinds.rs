@@ -1,9 +1,11 @@
+//! The faults that can be injected.
+
 use std::time::Duration;
 
 use http::Response;
 
 use super::FaultResponse;
-use crate::body::Body;
+use crate::response::Body;
 
 /// A fault to inject into a request.
 ///

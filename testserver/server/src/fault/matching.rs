@@ -1,3 +1,5 @@
+//! Selects the requests of a fault.
+
 use kube_core::Resource;
 
 use crate::route::RequestInfo;

@@ -1,3 +1,5 @@
+//! A response in place of the server's own, as a fault.
+
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 

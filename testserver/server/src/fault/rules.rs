@@ -1,3 +1,5 @@
+//! The fault rules of a server: which rule a request hits, and how often each was hit.
+
 use std::{fmt, sync::Arc};
 
 use parking_lot::Mutex;

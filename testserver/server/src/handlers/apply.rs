@@ -1,15 +1,14 @@
+//! Server-side apply as a request: creates the object, or merges the configuration into it.
+
 use http::StatusCode;
 use serde_json::Value;
 
-use super::{
-    ApiResponse, Call, body, create,
-    managed_fields::{self, Ownership},
-    update, write,
-};
+use super::{body, create, update, write};
 use crate::{
-    apply::{self, Applied, Apply, ApplyError},
+    apply::{self, Applied, Apply, ApplyError, Ownership, ownership},
+    call::{ApiResponse, Call},
     cluster::ClusterState,
-    meta,
+    object::meta,
     route::{FieldValidation, WriteOptions},
     schema::FieldError,
     status_error::{Cause, Details, StatusError},
@@ -47,11 +46,11 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
             StatusError::conflict(endpoint.group(), endpoint.plural(), call.object_name(), &why).into()
         );
     }
-    let live = stored.as_ref().map(|stored| call.read(cluster, stored)).transpose()?;
+    let live = stored.as_ref().map(|stored| call.read(cluster.storage(), stored)).transpose()?;
     let applied = apply::apply(Apply {
         schema: call.endpoint.schema(),
         live: live.as_ref(),
-        managers: &live.as_ref().map(managed_fields::entries).unwrap_or_default(),
+        managers: &live.as_ref().map(ownership::entries).unwrap_or_default(),
         config: &config,
         manager,
         api_version: &call.endpoint.api_version(),
@@ -59,7 +58,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
         ignored: fixed_members(call),
         force: options.force.unwrap_or(false),
         now: &cluster.now(),
-        versions: &managed_fields::ResourceVersions::of(cluster, call),
+        versions: &ownership::ResourceVersions::of(cluster.storage(), call),
     });
     let Applied { mut object, managers } = applied.map_err(refused)?;
     if manager == "kubectl" {

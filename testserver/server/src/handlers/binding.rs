@@ -1,10 +1,19 @@
+//! Binds a pod to a node, by the subresource or the collection `bindings`.
+
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{ApiResponse, Call, Content, admission, body, write};
+use super::{body, write};
 use crate::{
-    cluster::ClusterState, meta, route::WriteOptions, scheme::Endpoint, status_error::StatusError,
-    store::Key, webhook::Interruption,
+    admission,
+    call::{ApiResponse, Call, Content},
+    cluster::ClusterState,
+    object::meta,
+    route::WriteOptions,
+    scheme::Endpoint,
+    status_error::StatusError,
+    storage::Key,
+    webhook::Interruption,
 };
 
 /// `POST .../pods/{name}/binding`: assigns the pod to a node, once.
@@ -31,7 +40,7 @@ fn bind_pod(
 ) -> Result<ApiResponse, Interruption> {
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let mut warnings = Vec::new();
-    admission::admit_posted(cluster, call, &mut binding, options.dry_run, &mut warnings)?;
+    admission::admit_posted(cluster.admission_context(), call, &mut binding, options.dry_run, &mut warnings)?;
     let node = target(&binding)?;
     let stored = cluster.store().get(pods.resource.table, &key);
     let mut pod = stored.ok_or_else(|| StatusError::not_found("", "pods", key.name()))?.value();

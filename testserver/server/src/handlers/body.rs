@@ -1,8 +1,11 @@
+//! Decodes the body of a request: JSON, YAML or protobuf, and options.
+
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::{Call, protobuf};
+use super::protobuf;
 use crate::{
+    call::Call,
     schema::{self, FieldError},
     scheme::Endpoint,
     status_error::StatusError,
@@ -166,7 +169,7 @@ fn wrong_kind(endpoint: &Endpoint, provided: &str, object: &Value) -> StatusErro
     let kind = endpoint.kind();
     if endpoint.resource.custom {
         let error = FieldError::invalid("kind", format!("{provided:?}"), &format!("must be {kind}"));
-        return StatusError::invalid(endpoint.group(), provided, crate::meta::name(object), &[error]);
+        return StatusError::invalid(endpoint.group(), provided, crate::object::meta::name(object), &[error]);
     }
     let version = &endpoint.version().name;
     StatusError::bad_request(format!("{provided} in version {version:?} cannot be handled as a {kind}"))

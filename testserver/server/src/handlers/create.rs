@@ -1,16 +1,21 @@
+//! POST: creates an object; updates and apply patches that create use it too.
+
 use http::StatusCode;
 use serde_json::Value;
 
-use super::{
-    ApiResponse, Call,
-    admission::{self, Attributes},
-    body,
-    managed_fields::Ownership,
-    write,
-};
+use super::{body, write};
 use crate::{
-    admission::Operation, auth::AuthorizationAttributes, cluster::ClusterState, meta, route::WriteOptions,
-    status_error::StatusError, store::Key, strategy, webhook::Interruption,
+    admission::{self, Attributes, Operation},
+    apply::Ownership,
+    call::{ApiResponse, Call, Content},
+    cluster::ClusterState,
+    object::meta,
+    rbac::AuthorizationAttributes,
+    route::WriteOptions,
+    status_error::StatusError,
+    storage::Key,
+    strategy,
+    webhook::Interruption,
 };
 
 pub(super) fn create(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
@@ -75,12 +80,16 @@ pub(super) fn insert(
     let creation =
         Attributes { operation: Operation::Create, call, object: None, old: None, dry_run: options.dry_run };
     write::mutate(cluster, creation, &ownership, &mut object, &mut warnings)?;
-    call.name_new(cluster, &mut object);
+    call.name_new(&cluster.ids, &mut object);
     let requested = write::requested_service_spec(endpoint, &object);
-    strategy::prepare_create(endpoint, &mut object, call.new_uid(cluster), &cluster.now());
+    strategy::prepare_create(endpoint, &mut object, call.new_uid(&cluster.ids), &cluster.now());
     write::allocate_addresses(cluster, call, requested.as_ref(), &mut object)?;
     warnings.extend(write::finish(cluster, call, None, &mut object, ownership)?);
-    admission::validate(cluster, &Attributes { object: Some(&object), ..creation }, &mut warnings)?;
+    admission::validate(
+        cluster.admission_context(),
+        &Attributes { object: Some(&object), ..creation },
+        &mut warnings,
+    )?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));
     if let Some(taken) = cluster.store().get(endpoint.resource.table, &key) {
         let failure = StatusError::already_exists(endpoint.group(), endpoint.plural(), meta::name(&object));
@@ -90,9 +99,9 @@ pub(super) fn insert(
             failure.into()
         });
     }
-    let object = call.to_storage(cluster, object)?;
+    let object = call.to_storage(cluster.storage(), object)?;
     let stored = write::commit(cluster, endpoint, key, object, options.dry_run)?;
-    Ok(ApiResponse { code: StatusCode::CREATED, content: super::Content::Object(stored), warnings })
+    Ok(ApiResponse { code: StatusCode::CREATED, content: Content::Object(stored), warnings })
 }
 
 /// Refuses to create objects in a missing or terminating namespace.

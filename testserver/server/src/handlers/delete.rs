@@ -1,20 +1,21 @@
+//! DELETE of an object or a collection.
+
 use std::sync::Arc;
 
 use http::StatusCode;
 use serde_json::json;
 
-use super::{
-    ApiResponse, Call, Content,
-    admission::{self, Attributes},
-    body, read,
-};
+use super::{body, read};
 use crate::{
-    admission::{Operation, SYSTEM_CLASSES},
+    admission::{self, Attributes, Operation},
+    call::{ApiResponse, Call, Content},
     cluster::{ClusterState, Deletion},
     route::{DeleteOptions, ListOptions},
     scheme::Endpoint,
     status_error::{Details, StatusError},
-    store::Stored,
+    storage::Stored,
+    strategy::SYSTEM_CLASSES,
+    watch,
     webhook::Interruption,
 };
 
@@ -46,7 +47,7 @@ pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
 /// DELETE on a collection: deletes what the selectors match and responds with the deleted objects.
 pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
-    let filter = read::filter(&call.endpoint, call.namespace.clone(), &ListOptions::parse(&call.query)?)?;
+    let filter = watch::filter(&call.endpoint, call.namespace.clone(), &ListOptions::parse(&call.query)?)?;
     let resource = &call.endpoint.resource;
     let selected: Vec<Arc<Stored>> = cluster
         .store()
@@ -81,10 +82,10 @@ pub(super) fn review(
     if !cluster.admission.reviews_every_request() {
         return Ok(warnings);
     }
-    let old = call.read(cluster, stored)?;
+    let old = call.read(cluster.storage(), stored)?;
     let deletion = Attributes { operation: Operation::Delete, call, object: None, old: Some(&old), dry_run };
-    admission::mutate(cluster, deletion, None, &mut warnings)?;
-    admission::validate(cluster, &deletion, &mut warnings)?;
+    admission::mutate(cluster.admission_context(), deletion, None, &mut warnings)?;
+    admission::validate(cluster.admission_context(), &deletion, &mut warnings)?;
     Ok(warnings)
 }
 

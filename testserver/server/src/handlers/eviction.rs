@@ -3,13 +3,15 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{ApiResponse, Call, Content, admission, body};
+use super::body;
 use crate::{
+    admission,
+    call::{ApiResponse, Call, Content},
     cluster::ClusterState,
+    object::selector::LabelSelector,
     route::DeleteOptions,
-    selector::LabelSelector,
     status_error::{Cause, Details, StatusError},
-    store::Stored,
+    storage::Stored,
     webhook::Interruption,
 };
 
@@ -18,7 +20,13 @@ pub(super) fn evict(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     body::check_posted_name(call, &eviction, "Eviction")?;
     let options = DeleteOptions::parse(&call.query, &eviction["deleteOptions"])?;
     let mut warnings = Vec::new();
-    admission::admit_posted(cluster, call, &mut eviction, options.dry_run, &mut warnings)?;
+    admission::admit_posted(
+        cluster.admission_context(),
+        call,
+        &mut eviction,
+        options.dry_run,
+        &mut warnings,
+    )?;
     let resource = call.endpoint.resource.clone();
     let stored = cluster.store().get(resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
     super::delete::check_preconditions(call, &options, &stored)?;

@@ -1,17 +1,12 @@
 //! One handler per verb and subresource: functions from [`ClusterState`] and a [`Call`] to an [`ApiResponse`], without I/O and with the cluster's clock.
 
-mod admission;
 mod apply;
 mod binding;
 mod body;
-mod call;
 mod create;
 mod delete;
-mod escalation;
 mod eviction;
-mod managed_fields;
 mod patch;
-mod pods;
 mod protobuf;
 mod read;
 mod reviews;
@@ -19,12 +14,12 @@ mod scale;
 mod token;
 mod update;
 mod write;
-
-pub(crate) use call::{ApiResponse, Call, Content};
-pub(crate) use pods::{connect, log};
-pub(crate) use read::{filter, watch_start};
-
-use crate::{cluster::ClusterState, status_error::StatusError, webhook::Interruption};
+use crate::{
+    call::{ApiResponse, Call},
+    cluster::ClusterState,
+    status_error::StatusError,
+    webhook::Interruption,
+};
 
 /// Runs the handler of a call.
 pub(crate) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {

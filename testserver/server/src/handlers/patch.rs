@@ -1,7 +1,11 @@
+//! PATCH: applies a patch in the format of its content type and writes the result.
+
 use serde_json::Value;
 
-use super::{ApiResponse, Call, apply, body, managed_fields::Ownership, update, write};
+use super::{apply, body, update, write};
 use crate::{
+    apply::Ownership,
+    call::{ApiResponse, Call},
     cluster::ClusterState,
     patch::{self, PatchError},
     route::{FieldValidation, WriteOptions},
@@ -40,7 +44,7 @@ pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
         .map_err(|why| StatusError::bad_request(format!("error decoding patch: {why}")))?;
     let stored =
         cluster.store().get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
-    let mut object = call.read(cluster, stored)?;
+    let mut object = call.read(cluster.storage(), stored)?;
     apply(call.endpoint.schema(), &mut object, &changes).map_err(|error| refused(call, error))?;
     if !object.is_object() {
         return Err(refused(call, PatchError::NotApplicable("the result is not an object".into())).into());

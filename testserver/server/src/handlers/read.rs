@@ -1,15 +1,15 @@
+//! GET of an object or a list, with pages and earlier revisions.
+
 use base64::{Engine, prelude::BASE64_STANDARD_NO_PAD};
 use serde_json::{Map, Value, json};
 
-use super::{ApiResponse, Call, Content};
 use crate::{
+    call::{ApiResponse, Call, Content},
     cluster::ClusterState,
     route::{ListOptions, ResourceVersionMatch},
-    scheme::Endpoint,
-    selector::FieldSelector,
     status_error::StatusError,
-    store::{Key, Page, PageRequest},
-    watch::{Filter, Start},
+    storage::{Key, Page, PageRequest},
+    watch,
 };
 
 pub(super) fn get(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
@@ -34,7 +34,7 @@ pub(super) fn get(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, St
 
 pub(super) fn list(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     let options = ListOptions::parse(&call.query)?;
-    let filter = filter(&call.endpoint, call.namespace.clone(), &options)?;
+    let filter = watch::filter(&call.endpoint, call.namespace.clone(), &options)?;
     let (at, start) = position(cluster, call, &options)?;
     let request = PageRequest {
         table: call.endpoint.resource.table,
@@ -49,40 +49,6 @@ pub(super) fn list(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, S
     let more = continuation(cluster, &page, call, selects_all);
     let content = Content::List { objects: page.objects, revision: page.revision, more };
     Ok(ApiResponse::ok(content))
-}
-
-/// Where a watch starts.
-pub(crate) fn watch_start(
-    cluster: &ClusterState,
-    options: &ListOptions,
-    stale: Option<u64>,
-) -> Result<Start, StatusError> {
-    let initial = options.initial_events == Some(true);
-    match options.resource_version {
-        // As on genuine servers, a watch from a future revision waits for it.
-        Some(revision) if revision > 0 && !initial => Ok(Start::After(revision)),
-        Some(revision) if revision > cluster.store().revision() => {
-            Err(StatusError::too_large_resource_version(revision, cluster.store().revision()))
-        }
-        _ if options.initial_events == Some(false) => Ok(Start::After(cluster.store().revision())),
-        _ => Ok(Start::Current { announce_end: initial && options.bookmarks, at: stale }),
-    }
-}
-
-/// The filter of a list or watch.
-pub(crate) fn filter(
-    endpoint: &Endpoint,
-    namespace: Option<String>,
-    options: &ListOptions,
-) -> Result<Filter, StatusError> {
-    let check =
-        |field: &str| if endpoint.selects(field) { Ok(()) } else { Err(endpoint.refuses_field(field)) };
-    let mut fields = FieldSelector::parse(&options.fields, check).map_err(StatusError::bad_request)?;
-    fields = fields.reading(|field| endpoint.field_source(field));
-    if let Some(equivalent) = endpoint.resource.equivalent {
-        fields = fields.renamed(|field| equivalent.stored_path(field));
-    }
-    Ok(Filter { namespace, labels: options.labels.clone(), fields })
 }
 
 /// The revision to list and the first key.

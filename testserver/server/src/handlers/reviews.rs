@@ -3,11 +3,13 @@
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::{ApiResponse, Call, Content, body, managed_fields::Ownership, write};
+use super::{body, write};
 use crate::{
-    auth::{AuthorizationAttributes, PolicyRule, User},
+    apply::Ownership,
+    call::{ApiResponse, Call, Content},
     cluster::ClusterState,
-    meta,
+    object::meta,
+    rbac::{AuthorizationAttributes, PolicyRule, User},
     route::WriteOptions,
     schema::FieldError,
     scheme::Endpoint,

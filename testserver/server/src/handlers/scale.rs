@@ -4,23 +4,22 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{
-    ApiResponse, Call, Content,
-    admission::{self, Attributes},
     apply, body,
-    managed_fields::{self, Ownership},
     patch::{self as patches, Expected},
     update, write,
 };
 use crate::{
-    admission::Operation,
-    apply::{Applied, Apply},
+    admission::{self, Attributes, Operation},
+    apply::{Applied, Apply, Ownership, ownership},
+    call::{ApiResponse, Call, Content},
     cluster::ClusterState,
-    meta, patch,
+    object::meta,
+    patch,
     route::WriteOptions,
     schema::{FieldError, golang},
     scheme::ScalePaths,
     status_error::StatusError,
-    store::Stored,
+    storage::Stored,
     webhook::Interruption,
 };
 
@@ -35,7 +34,7 @@ pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
         .ok_or_else(|| call.not_found())?
         .clone();
     let scale = scale_of(&stored, &paths);
-    let live = call.read(cluster, &stored)?;
+    let live = call.read(cluster.storage(), &stored)?;
     let (mut wanted, options, ownership) = match call.verb() {
         "update" => {
             (replaced(call)?, WriteOptions::parse(&call.query, "UpdateOptions")?, Ownership::FromDiff)
@@ -59,8 +58,12 @@ pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
         dry_run: options.dry_run,
     };
     let mut warnings = Vec::new();
-    admission::mutate(cluster, write, Some(&mut wanted), &mut warnings)?;
-    admission::validate(cluster, &Attributes { object: Some(&wanted), ..write }, &mut warnings)?;
+    admission::mutate(cluster.admission_context(), write, Some(&mut wanted), &mut warnings)?;
+    admission::validate(
+        cluster.admission_context(),
+        &Attributes { object: Some(&wanted), ..write },
+        &mut warnings,
+    )?;
     check_replicas(call, &wanted)?;
     check_version(call, &wanted)?;
     let mut object = live;
@@ -161,7 +164,7 @@ fn applied(
     let result = crate::apply::apply(Apply {
         schema: call.endpoint.schema(),
         live: Some(live),
-        managers: &managed_fields::entries(live),
+        managers: &ownership::entries(live),
         config: &of_object,
         manager,
         api_version: &call.endpoint.api_version(),
@@ -169,7 +172,7 @@ fn applied(
         ignored: &[],
         force: options.force.unwrap_or(false),
         now: &cluster.now(),
-        versions: &managed_fields::ResourceVersions::of(cluster, call),
+        versions: &ownership::ResourceVersions::of(cluster.storage(), call),
     });
     let Applied { object, managers } = result.map_err(apply::refused)?;
     let mut wanted = scale.clone();

@@ -4,10 +4,19 @@ use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{ApiResponse, Call, Content, admission, body};
+use super::body;
 use crate::{
-    auth::ISSUER, cluster::ClusterState, ids, meta, route::WriteOptions, schema::FieldError,
-    status_error::StatusError, store::Key, webhook::Interruption,
+    admission,
+    call::{ApiResponse, Call, Content},
+    cluster::ClusterState,
+    ids,
+    object::meta,
+    rbac::ISSUER,
+    route::WriteOptions,
+    schema::FieldError,
+    status_error::StatusError,
+    storage::Key,
+    webhook::Interruption,
 };
 
 const MIN_SECONDS: i64 = 600;
@@ -17,7 +26,7 @@ pub(super) fn request(cluster: &ClusterState, call: &Call) -> Result<ApiResponse
     let mut request = body::posted(call, "TokenRequest")?;
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let mut warnings = Vec::new();
-    admission::admit_posted(cluster, call, &mut request, options.dry_run, &mut warnings)?;
+    admission::admit_posted(cluster.admission_context(), call, &mut request, options.dry_run, &mut warnings)?;
     let spec = request["spec"].clone();
     if !spec.is_object() && !spec.is_null() {
         let why = "TokenRequest in version \"v1\" cannot be handled as a TokenRequest: json: cannot unmarshal field spec: \

@@ -1,16 +1,20 @@
+//! PUT: replaces an object, or the part that a subresource writes.
+
 use http::Method;
 use serde_json::Value;
 
-use super::{
-    ApiResponse, Call, Content,
-    admission::{self, Attributes},
-    body, create,
-    managed_fields::Ownership,
-    write,
-};
+use super::{body, create, write};
 use crate::{
-    admission::Operation, cluster::ClusterState, meta, route::WriteOptions, schema::FieldError,
-    status_error::StatusError, strategy, webhook::Interruption,
+    admission::{self, Attributes, Operation},
+    apply::Ownership,
+    call::{ApiResponse, Call, Content},
+    cluster::ClusterState,
+    object::meta,
+    route::WriteOptions,
+    schema::FieldError,
+    status_error::StatusError,
+    strategy,
+    webhook::Interruption,
 };
 
 /// PUT: replaces an object, or the part that a subresource writes.
@@ -65,7 +69,7 @@ pub(super) fn change(
     let endpoint = &call.endpoint;
     let key = call.key();
     let stored = cluster.store().get(endpoint.resource.table, &key).ok_or_else(|| call.not_found())?.clone();
-    let old = call.read(cluster, &stored)?;
+    let old = call.read(cluster.storage(), &stored)?;
     check_preconditions(call, &stored, &new)?;
     check_immutable(call, &old, &new)?;
     let mut warnings = write::normalize(endpoint, options, &ownership, &mut new)?;
@@ -92,19 +96,23 @@ pub(super) fn change(
     write::allocate_addresses(cluster, call, requested.as_ref(), &mut new)?;
     warnings.extend(write::finish(cluster, call, Some(&old), &mut new, ownership)?);
     if reviewed {
-        admission::validate(cluster, &Attributes { object: Some(&new), ..update }, &mut warnings)?;
+        admission::validate(
+            cluster.admission_context(),
+            &Attributes { object: Some(&new), ..update },
+            &mut warnings,
+        )?;
     }
     let response = |content| ApiResponse { warnings, ..ApiResponse::ok(content) };
     if unchanged(&old, &new) {
         return Ok(response(Content::Object(stored)));
     }
-    let new = call.to_storage(cluster, new)?;
+    let new = call.to_storage(cluster.storage(), new)?;
     let written = write::commit(cluster, endpoint, key, new, options.dry_run)?;
     Ok(response(Content::Object(written)))
 }
 
 /// Checks the preconditions in the object: resourceVersion and uid.
-fn check_preconditions(call: &Call, stored: &crate::store::Stored, new: &Value) -> Result<(), StatusError> {
+fn check_preconditions(call: &Call, stored: &crate::storage::Stored, new: &Value) -> Result<(), StatusError> {
     let uid = meta::text(new, "uid").filter(|uid| *uid != &*stored.uid);
     if let Some(uid) = uid.filter(|_| call.method == Method::PUT) {
         return Err(wrong_uid(call, uid, &stored.uid));

@@ -4,24 +4,22 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
-use super::{
-    Call,
-    admission::{self, Attributes},
-    escalation,
-    managed_fields::Ownership,
-};
 use crate::{
-    admission::{validate_config, validate_policy},
+    admission::{self, Attributes, validate_config, validate_policy},
+    apply::Ownership,
+    call::Call,
     cluster::{ClusterState, Written},
-    meta,
+    crd::{self, definition},
+    object::meta,
+    rbac::{self, RoleWrite},
     route::{FieldValidation, WriteOptions},
     schema::{
         FieldError, Schema,
         types::{self, OBJECT_META},
     },
-    scheme::{Endpoint, crd, definition},
+    scheme::Endpoint,
     status_error::StatusError,
-    store::{Key, Stored},
+    storage::{Key, Stored},
     strategy::{self, WritePart},
     webhook::Interruption,
 };
@@ -83,7 +81,7 @@ pub(super) fn normalize(
     }
 }
 
-/// Asks the built-in plugins, then the mutating webhooks, and normalizes what the webhooks return.
+/// Runs the built-in plugins, then the mutating policies and webhooks, and normalizes what the webhooks return.
 pub(super) fn mutate(
     cluster: &ClusterState,
     write: Attributes<'_>,
@@ -91,9 +89,12 @@ pub(super) fn mutate(
     object: &mut Value,
     warnings: &mut Vec<String>,
 ) -> Result<(), Interruption> {
-    cluster.mutate_by_plugins(&write.write(), object).map_err(|failure| failure.warning(warnings))?;
+    cluster
+        .admission_context()
+        .mutate_by_plugins(&write.write(), object)
+        .map_err(|failure| failure.warning(warnings))?;
     if !cluster.admission.reviews_every_request()
-        || !admission::mutate(cluster, write, Some(object), warnings)?
+        || !admission::mutate(cluster.admission_context(), write, Some(object), warnings)?
     {
         return Ok(());
     }
@@ -143,7 +144,7 @@ pub(super) fn finish(
     if defines {
         crd::complete(object);
     }
-    ownership.record(cluster, call, old, object)?;
+    ownership.record(cluster.storage(), call, &cluster.now(), old, object)?;
     if endpoint.group() == "admissionregistration.k8s.io" && call.part() == WritePart::Main {
         let mut errors = validate_policy(endpoint.plural(), object);
         if object["webhooks"].is_array() {
@@ -156,7 +157,8 @@ pub(super) fn finish(
         }
     }
     let warnings = check(endpoint, call.part(), object, old)?;
-    escalation::check(cluster, call, object, old)?;
+    let write = RoleWrite { user: &call.user, endpoint, namespace: call.namespace.as_deref(), object, old };
+    write.check(&cluster.access, cluster.storage())?;
     if defines {
         // The CRD is served as soon as it is stored.
         crd::accept(object, cluster.scheme(), &cluster.now());
@@ -197,7 +199,7 @@ fn check(
             errors.extend(strategy::validate_embedded(embedded).into_iter().map(placed));
         }
     }
-    let mut of_kind = strategy::validate_rights(endpoint, object);
+    let mut of_kind = rbac::validate(endpoint, object);
     of_kind.extend(strategy::validate_kind(endpoint, object, old.is_none()));
     // Rules of the kind report the same fields more precisely than the schema.
     errors.retain(|error| !of_kind.iter().any(|better| better.field == error.field));

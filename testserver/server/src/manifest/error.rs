@@ -1,3 +1,5 @@
+//! Why objects could not be loaded.
+
 use std::{io, path::PathBuf};
 
 /// Why objects could not be loaded. The message names the file and document, and the object.

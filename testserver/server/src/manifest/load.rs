@@ -1,3 +1,5 @@
+//! Creates objects in a server as a client would, in an order that works.
+
 use std::sync::Arc;
 
 use http::{Method, StatusCode};
@@ -5,10 +7,11 @@ use serde_json::Value;
 
 use super::{Manifests, error::LoadError, read::Document};
 use crate::{
-    auth::User,
+    call::{ApiResponse, Call, Content},
     cluster::ClusterState,
-    handlers::{self, ApiResponse, Call, Content},
-    meta,
+    handlers,
+    object::meta,
+    rbac::User,
     route::Query,
     scheme::Endpoint,
     status_error::StatusError,

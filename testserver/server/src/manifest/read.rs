@@ -1,3 +1,5 @@
+//! Reads objects to load: from values, YAML text, files and directories.
+
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -7,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::error::LoadError;
-use crate::meta;
+use crate::object::meta;
 
 /// Objects to load into a server, from values or YAML.
 ///

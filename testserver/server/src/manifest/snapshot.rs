@@ -1,10 +1,12 @@
+//! Saves all objects of a server as YAML, and restores them.
+
 use serde_json::{Value, json};
 
 use super::{LoadError, Manifests};
 use crate::{
-    cluster::{ClusterState, StateEntry},
-    meta,
-    store::Key,
+    cluster::ClusterState,
+    object::meta,
+    storage::{Key, StateEntry},
 };
 
 /// All objects of the server as YAML documents. The first is an empty `List` with the resourceVersion of the server, which is newer than its objects after a deletion.

@@ -1,3 +1,5 @@
+//! Why a patch cannot be applied.
+
 use thiserror::Error;
 
 /// Why a patch was refused; each variant has one HTTP response.

@@ -1,7 +1,17 @@
+//! The options of lists, writes and deletions, parsed from queries and bodies.
+
 use serde_json::Value;
 
 use super::Query;
-use crate::{cluster::Propagation, schema::FieldError, selector::LabelSelector, status_error::StatusError};
+use crate::{object::selector::LabelSelector, schema::FieldError, status_error::StatusError};
+
+/// The propagation policy of a deletion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    Background,
+    Foreground,
+    Orphan,
+}
 
 /// `resourceVersionMatch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,3 +1,5 @@
+//! Parses a request path into what it addresses.
+
 use super::query::decode;
 
 /// A parsed path.

@@ -1,3 +1,5 @@
+//! Decoded query parameters.
+
 /// Decoded query parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Query(Vec<(String, String)>);

@@ -1,3 +1,5 @@
+//! Verb and resource of a request, from its method and path.
+
 use http::{Method, request::Parts};
 
 use super::{Query, ResourcePath, Route};

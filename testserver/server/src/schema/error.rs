@@ -1,3 +1,5 @@
+//! The error of one field, as in the causes of a `Status`.
+
 use std::fmt;
 
 /// The error of one field, as in the causes of a `Status`.

@@ -1,3 +1,5 @@
+//! The model of a schema: fields, types, and validations of values.
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::model::{Schema, Source};
-use super::parse::{self, Extent};
-use super::{FieldError, descriptions, structural, types};
+use super::{
+    FieldError, descriptions,
+    model::{Schema, Source},
+    parse::{self, Extent},
+    structural,
+};
 
 impl Schema {
     /// Parses the schema of a custom resource.
@@ -26,7 +29,7 @@ impl Schema {
         match &self.source {
             Source::Given(doc) => doc.as_ref().clone(),
             Source::Table { name, text } => {
-                let mut schema = published(types::document(text));
+                let mut schema = published(parse::document(text));
                 descriptions::describe(name, &mut schema);
                 schema
             }

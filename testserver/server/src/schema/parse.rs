@@ -1,14 +1,41 @@
-//! Parses schema documents (OpenAPI v3) to the model. Total: violations of the structural rules are ignored here and reported by `structural`. `parse` and `types` call each other, because schemas reference named types, whose schemas are parsed lazily.
+//! Parses schema documents (OpenAPI v3) to the model. Total: violations of the structural rules are ignored here and reported by `structural`.
+//!
+//! The table of built-in types is here too: schemas reference types by name, and a type is parsed when it is first used.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
 
-use super::model::{
-    Bound, Field, FieldMeta, Link, ListType, Node, PatchStrategy, Pattern, Range, Type, ValueValidation,
+use super::{
+    cel,
+    model::{
+        Bound, Field, FieldMeta, LazyType, Link, ListType, Node, PatchStrategy, Pattern, Range, Type,
+        ValueValidation,
+    },
+    pattern,
 };
-use super::{cel, pattern, types};
+
+static TABLE: &str = include_str!("../../data/types.jsonl");
+
+/// Name of the type of every object's `metadata`.
+pub(crate) const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+/// A type of the table, parsed when first used.
+pub(super) struct Entry {
+    pub(super) text: &'static str,
+    node: LazyType,
+}
+
+pub(super) static TYPES: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
+    let lines = TABLE.lines().filter_map(|line| line.split_once('\t'));
+    lines
+        .map(|(name, text)| {
+            let node = LazyType::new(Box::new(move || node_of(&document(text), Default::default())));
+            (name, Entry { text, node })
+        })
+        .collect()
+});
 
 /// Whether a schema describes a whole object or a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,11 +49,29 @@ pub(super) enum Extent {
 pub(super) fn field(doc: &Value, extent: Extent) -> Field {
     let meta = meta(doc);
     let mut field = match text(doc, "$ref") {
-        Some(name) => types::reference(name),
+        Some(name) => reference(name),
         None => Field { link: Link::Inline(Arc::new(node_of(doc, extent))), meta: None },
     };
     field.meta = (meta != FieldMeta::default()).then(|| Arc::new(meta));
     field
+}
+
+/// A field of the named type. All references resolve, which a test checks.
+pub(super) fn reference(name: &str) -> Field {
+    match TYPES.get(name) {
+        Some(entry) => named(entry),
+        None => Field { link: Link::Inline(Arc::default()), meta: None },
+    }
+}
+
+/// A field of a type of the table.
+pub(super) fn named(entry: &'static Entry) -> Field {
+    Field { link: Link::Named(&entry.node), meta: None }
+}
+
+/// The parsed text of a line.
+pub(super) fn document(text: &str) -> Value {
+    serde_json::from_str(text).expect("invariant: every line of the type table is JSON, checked by a test")
 }
 
 /// The rules of a type.
@@ -37,7 +82,7 @@ pub(super) fn node_of(doc: &Value, extent: Extent) -> Node {
         .collect();
     let mut rules = rules(doc);
     if resource {
-        rules.metadata = properties.insert("metadata".into(), types::reference(types::OBJECT_META));
+        rules.metadata = properties.insert("metadata".into(), reference(OBJECT_META));
         for name in ["apiVersion", "kind"] {
             properties.entry(name.into()).or_insert_with(string);
         }

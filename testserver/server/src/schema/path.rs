@@ -1,3 +1,5 @@
+//! The path of a value, formatted only when an error names it.
+
 use std::fmt;
 
 /// The path of a value, such as `spec.ports[0].name`; a linked list on the stack, formatted only for errors.

@@ -1,33 +1,11 @@
-//! The table of built-in types: indexed at first use; a type is parsed when first used.
+//! The built-in types by name.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use super::{
+    model::{Schema, Source},
+    parse::{TYPES, named},
+};
 
-use serde_json::Value;
-
-use super::model::{Field, LazyType, Link, Schema, Source};
-use super::parse;
-
-static TABLE: &str = include_str!("../../data/types.jsonl");
-
-/// Name of the type of every object's `metadata`.
-pub(crate) const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
-
-/// A type of the table, parsed when first used.
-struct Entry {
-    text: &'static str,
-    node: LazyType,
-}
-
-static TYPES: LazyLock<HashMap<&'static str, Entry>> = LazyLock::new(|| {
-    let lines = TABLE.lines().filter_map(|line| line.split_once('\t'));
-    lines
-        .map(|(name, text)| {
-            let node = LazyType::new(Box::new(move || parse::node_of(&document(text), Default::default())));
-            (name, Entry { text, node })
-        })
-        .collect()
-});
+pub(crate) use super::parse::OBJECT_META;
 
 /// The schema of a built-in type by its OpenAPI name, such as `io.k8s.api.core.v1.Pod`.
 pub(crate) fn by_name(name: &str) -> Option<Schema> {
@@ -41,27 +19,15 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     TYPES.keys().copied()
 }
 
-/// A field of the named type. All references resolve, which a test checks.
-pub(super) fn reference(name: &str) -> Field {
-    match TYPES.get(name) {
-        Some(entry) => named(entry),
-        None => Field { link: Link::Inline(Arc::default()), meta: None },
-    }
-}
-
-fn named(entry: &'static Entry) -> Field {
-    Field { link: Link::Named(&entry.node), meta: None }
-}
-
-/// The parsed text of a line.
-pub(super) fn document(text: &str) -> Value {
-    serde_json::from_str(text).expect("invariant: every line of the type table is JSON, checked by a test")
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
-    use crate::schema::model::{ListType, Type};
+    use crate::schema::{
+        model::{ListType, Type},
+        parse::document,
+    };
 
     fn references(value: &Value, into: &mut Vec<String>) {
         match value {

@@ -14,7 +14,7 @@ pub(crate) struct PrinterColumn {
 }
 
 /// The declared columns, or the age.
-pub(super) fn declared(version: &Value) -> Vec<PrinterColumn> {
+pub(crate) fn declared(version: &Value) -> Vec<PrinterColumn> {
     let declared = version["additionalPrinterColumns"].as_array().map_or(&[][..], Vec::as_slice);
     if declared.is_empty() {
         return vec![PrinterColumn {

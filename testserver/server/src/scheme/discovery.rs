@@ -5,7 +5,7 @@ use rustls::{SupportedCipherSuite, crypto::ring::cipher_suite::TLS13_AES_128_GCM
 use serde_json::{Map, Value, json};
 
 use super::{Endpoint, Scheme, Subresource};
-use crate::meta;
+use crate::object::meta;
 
 /// `/api`.
 pub(crate) fn core_versions() -> Value {
@@ -170,11 +170,10 @@ fn response_kind(group: &str, version: &str, kind: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
 
     #[test]
     fn legacy_and_aggregated_discovery_agree() {
-        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        let scheme = Scheme::with_built_in();
         let legacy = version(&scheme, "apps", "v1").unwrap();
         let names: Vec<_> =
             legacy["resources"].as_array().unwrap().iter().map(|r| r["name"].as_str().unwrap()).collect();
@@ -192,7 +191,7 @@ mod tests {
 
     #[test]
     fn unknown_groups_and_versions_have_no_document() {
-        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        let scheme = Scheme::with_built_in();
         assert!(version(&scheme, "apps", "v9").is_none() && group(&scheme, "nope").is_none());
         assert!(group(&scheme, "").is_none());
         assert_eq!(group(&scheme, "apps").unwrap()["preferredVersion"]["groupVersion"], "apps/v1");

@@ -1,4 +1,6 @@
-use crate::selector::FieldSource;
+//! Fields of built-in kinds that lists can be selected by, and paths of replica counts.
+
+use crate::object::selector::FieldSource;
 
 /// Paths of the replica counts in an object, such as `.spec.replicas`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,10 @@
+//! The served resources, found by path, kind or table.
+
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use kube_core::Version;
 
-use super::{Endpoint, Resource, RuntimeConfig, builtin};
-use crate::store::{Store, TableId};
+use super::{Endpoint, Resource, RuntimeConfig, TableId, builtin};
 
 /// All served resources, by path, kind and table.
 #[derive(Debug, Default)]
@@ -16,12 +17,13 @@ pub(crate) struct Scheme {
 impl Scheme {
     /// A scheme of the built-in kinds in their stable versions.
     #[cfg(test)]
-    pub(crate) fn with_built_in(store: &mut Store) -> Self {
-        Self::serving(store, &RuntimeConfig::default())
+    pub(crate) fn with_built_in() -> Self {
+        let mut tables = (0..).map(TableId);
+        Self::serving(&RuntimeConfig::default(), || tables.next().unwrap_or_default())
     }
 
     /// A scheme of the built-in kinds that are switched on. Each has its own table, except storage equivalents, which share the table of the stored kind.
-    pub(crate) fn serving(store: &mut Store, runtime_config: &RuntimeConfig) -> Self {
+    pub(crate) fn serving(runtime_config: &RuntimeConfig, mut add_table: impl FnMut() -> TableId) -> Self {
         let mut scheme = Self::default();
         let (equivalents, originals): (Vec<_>, Vec<_>) = builtin::kinds()
             .iter()
@@ -29,7 +31,7 @@ impl Scheme {
             .map(Resource::built_in)
             .partition(|resource| resource.equivalent.is_some());
         for resource in originals {
-            scheme.insert(Arc::new(Resource { table: store.add_table(), ..resource }));
+            scheme.insert(Arc::new(Resource { table: add_table(), ..resource }));
         }
         for resource in equivalents {
             let stored = resource.equivalent.map(|equivalent| equivalent.stored_kind);
@@ -137,7 +139,7 @@ mod tests {
 
     #[test]
     fn built_in_resources_are_found_by_path_and_by_kind() {
-        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        let scheme = Scheme::with_built_in();
         let pods = scheme.find("", "v1", "pods").unwrap();
         assert!(
             pods.allows("watch")

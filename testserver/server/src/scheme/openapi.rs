@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Endpoint, Scheme};
 use crate::{
-    meta,
+    object::meta,
     schema::{
         descriptions,
         types::{self, OBJECT_META},
@@ -181,11 +181,10 @@ fn references(document: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
 
     #[test]
     fn documents_are_complete_and_contain_what_kubectl_reads() {
-        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        let scheme = Scheme::with_built_in();
         let index = index(&scheme, 1);
         for name in index["paths"].as_object().unwrap().keys() {
             let document = document(&scheme, name).unwrap();

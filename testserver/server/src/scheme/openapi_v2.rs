@@ -96,11 +96,10 @@ fn schema_of(schema: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
 
     #[test]
     fn the_document_is_complete_and_valid_v2() {
-        let document = document(&Scheme::with_built_in(&mut Store::new(1)));
+        let document = document(&Scheme::with_built_in());
         let text = document.to_string();
         assert!(!text.contains("#/components/") && !text.contains("requestBody"));
         let pods = &document["paths"]["/api/v1/namespaces/{namespace}/pods"]["post"];

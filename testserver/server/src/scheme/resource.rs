@@ -1,3 +1,5 @@
+//! A resource, its versions and subresources, and the endpoint that requests address.
+
 use std::{
     fmt,
     sync::{Arc, OnceLock},
@@ -10,7 +12,14 @@ use super::{
     equivalent::{self, StorageEquivalent},
     fields::{self, ScalePaths},
 };
-use crate::{meta, schema::Schema, selector::FieldSource, store::TableId};
+use crate::{
+    object::{meta, selector::FieldSource},
+    schema::Schema,
+};
+
+/// Identifies the table of a resource in the [`Store`](crate::storage::Store); not reused after its resource is no longer served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TableId(pub(crate) usize);
 
 /// A resource: a table of objects and the served versions.
 #[derive(Debug)]
@@ -51,9 +60,9 @@ pub(crate) struct Version {
     pub(crate) columns: Vec<super::PrinterColumn>,
     /// Sent with every response of a deprecated version of a CRD.
     pub(crate) warning: Option<String>,
-    pub(super) selectable: Vec<String>,
-    pub(super) schema: OnceLock<Schema>,
-    pub(super) built_in: Option<&'static BuiltInKind>,
+    pub(crate) selectable: Vec<String>,
+    pub(crate) schema: OnceLock<Schema>,
+    pub(crate) built_in: Option<&'static BuiltInKind>,
 }
 
 /// A subresource and its kind.
@@ -70,7 +79,7 @@ pub(crate) struct Subresource {
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     pub(crate) resource: Arc<Resource>,
-    pub(super) version: usize,
+    pub(crate) version: usize,
 }
 
 impl Endpoint {

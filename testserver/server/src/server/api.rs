@@ -1,3 +1,5 @@
+//! The handle of a server: faults, clock, snapshots, users.
+
 use std::{fmt, path::Path, sync::Arc, time::Duration};
 
 use http::request::Parts;
@@ -6,15 +8,14 @@ use tokio::sync::watch;
 
 use super::observer::Observer;
 use crate::{
-    auth::User,
     clock::Clock,
     cluster::{ClusterState, Settings},
     fault::{Fault, FaultRule, FaultRules, Match},
-    journal::DataError,
-    kubelet::Kubelet,
     manifest::{self, LoadError, Manifests},
+    pods::{Kubelet, StreamConnections},
+    rbac::User,
     route::RequestInfo,
-    stream::StreamConnections,
+    storage::DataError,
 };
 
 /// An in-process Kubernetes API server.

@@ -1,3 +1,5 @@
+//! From an HTTP request to its handler, and again after each webhook that the handler needs.
+
 use std::{fmt, pin::pin, sync::Arc};
 
 use bytes::{Bytes, BytesMut};
@@ -5,18 +7,19 @@ use futures::StreamExt;
 use http::{Method, Response, StatusCode, header, request::Parts};
 use http_body_util::BodyExt;
 
-use super::{ApiServer, authorize, compress, documents, format::OutputFormat, pods, respond};
+use super::{ApiServer, documents};
 use crate::{
-    auth::User,
-    body::Body,
+    call::{ApiResponse, Call, Content},
     cluster::ClusterState,
-    conversion,
-    handlers::{self, ApiResponse, Call, Content},
-    render::{self, Encoder, View},
+    crd::conversion,
+    handlers,
+    pods::{self, PodServer},
+    rbac::{Refusal, User},
+    response::{self, Body, Encoder, OutputFormat, View, compress, respond},
     route::{ListOptions, Query, ResourcePath, Route},
     scheme::Endpoint,
     status_error::StatusError,
-    watch::{Start, Watch},
+    watch::{self, Start, Watch},
     webhook::{self, Interruption},
 };
 
@@ -43,9 +46,11 @@ async fn dispatch<B>(server: ApiServer, parts: &Parts, body: B) -> Response<Body
 where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
 {
-    let user = match authorize::authorize(&server, parts) {
+    let authorized = server.cluster().lock().authorize(&server.identity(), parts);
+    let user = match authorized {
         Ok(user) => user,
-        Err(refusal) => return *refusal,
+        Err(Refusal::Status(error)) => return respond::status_error(&error),
+        Err(Refusal::Unreadable(text)) => return respond::text(StatusCode::INTERNAL_SERVER_ERROR, text),
     };
     let path = match Route::parse(parts.uri.path()) {
         Route::Resource(path) => path,
@@ -160,8 +165,14 @@ fn handle(
     call: &Call,
     parts: &Parts,
 ) -> Result<Handled, Interruption> {
-    if let Some(response) = pods::respond(server, cluster, call, parts) {
-        return response.map(Handled::Stream);
+    if let Some(subresource) = pods::node_subresource(call) {
+        let pods = PodServer {
+            context: cluster.admission_context(),
+            kubelet: &cluster.kubelet,
+            connections: server.connections(),
+            cut: server.end_signal(),
+        };
+        return pods.respond(subresource, call, parts).map(Handled::Stream);
     }
     let headers = &parts.headers;
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -172,7 +183,7 @@ fn handle(
         && call.subresource.is_none()
         && call.query.flag("watch")
     {
-        if render::wants_yaml(accept) {
+        if response::wants_yaml(accept) {
             return Err(StatusError::no_such_stream().into());
         }
         let watch = watch(server, cluster, call, encoder)?;
@@ -195,9 +206,9 @@ fn watch(
         return Err(StatusError::method_not_allowed());
     }
     let options = ListOptions::parse(&call.query)?;
-    let filter = handlers::filter(&call.endpoint, call.namespace.clone(), &options)?;
+    let filter = watch::filter(&call.endpoint, call.namespace.clone(), &options)?;
     // Genuine servers begin the stream before they find that the resourceVersion does not come.
-    let (start, refusal) = match handlers::watch_start(cluster, &options, call.stale) {
+    let (start, refusal) = match watch::start(cluster.store(), &options, call.stale) {
         Err(error) if error.code == StatusCode::GATEWAY_TIMEOUT => (Start::After(0), Some(error)),
         start => (start?, None),
     };

@@ -3,15 +3,13 @@
 use http::{HeaderValue, Response, StatusCode, header, request::Parts};
 use serde_json::json;
 
-use super::respond;
 use crate::{
-    body::Body,
     cluster::ClusterState,
-    journal::WriteError,
-    render,
+    response::{self, Body, respond},
     route::{Query, Route},
     scheme::{discovery, openapi, openapi_v2},
     status_error::StatusError,
+    storage::WriteError,
 };
 
 pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) -> Response<Body> {
@@ -29,7 +27,7 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
         ),
         Route::CoreVersions | Route::Groups => {
             let core = *route == Route::CoreVersions;
-            if let Some(form) = render::discovery_form(accept) {
+            if let Some(form) = response::discovery_form(accept) {
                 return aggregated(cluster, core, form);
             }
             Some(if core { discovery::core_versions() } else { discovery::groups(scheme) })
@@ -42,7 +40,9 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
             Some(document) if query.has("hash") => return immutable(&document),
             found => found,
         },
-        Route::OpenApiV2 if !render::wants_json(accept) => return respond::empty(StatusCode::NOT_ACCEPTABLE),
+        Route::OpenApiV2 if !response::wants_json(accept) => {
+            return respond::empty(StatusCode::NOT_ACCEPTABLE);
+        }
         Route::OpenApiV2 => Some(openapi_v2::document(scheme)),
         Route::Health { .. } | Route::Resource(_) | Route::Unknown => None,
     };

@@ -1,3 +1,5 @@
+//! Responds to a request as its fault demands.
+
 use std::{fmt, io};
 
 use bytes::Bytes;
@@ -7,11 +9,10 @@ use http::{Response, request::Parts};
 use super::{
     ApiServer,
     dispatch::{self, Stale},
-    respond,
 };
 use crate::{
-    body::Body,
     fault::{Fault, expired_line, inject, reset},
+    response::{Body, respond},
     route::RequestInfo,
     status_error::StatusError,
 };

@@ -1,16 +1,12 @@
-//! The server as a tower service: `service` applies faults, `authorize` authenticates and authorizes, `dispatch` finds the handler.
+//! The server as a tower service.
+//!
+//! `api` is its handle. A request passes `service` and `observer`, `faults` injects the faults of a test, `dispatch` authorizes it and runs its handler, `documents` serves discovery, OpenAPI and health.
 
 mod api;
-mod authorize;
-mod compress;
 mod dispatch;
 mod documents;
 mod faults;
-mod format;
-mod impersonation;
 mod observer;
-mod pods;
-mod respond;
 mod service;
 
 pub use api::{ApiServer, RewindError};

@@ -1,3 +1,5 @@
+//! Reports each request and its response to a callback, for request logs.
+
 use std::{fmt, sync::Arc, time::Duration};
 
 /// A request and its response, for request logs.

@@ -1,3 +1,5 @@
+//! The tower service: finds the fault of a request, responds, reports to the observer.
+
 use std::{
     fmt,
     future::Future,
@@ -15,7 +17,7 @@ use super::{
     ApiServer, dispatch, faults,
     observer::{Observer, RequestRecord},
 };
-use crate::body::Body;
+use crate::response::Body;
 
 impl<B> Service<http::Request<B>> for ApiServer
 where

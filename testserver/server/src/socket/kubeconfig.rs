@@ -1,3 +1,5 @@
+//! Writes the kubeconfig of a server, with a context per user.
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! The certificates of a server: its CA, its own certificate, and those of users.
+
 use std::net::IpAddr;
 
 use rcgen::{
@@ -7,10 +9,10 @@ use rcgen::{
 
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 
-use super::StartError;
+use super::start_error::StartError;
 use crate::{
     User, ids,
-    journal::{CertificateAuthority, IssuedCredential, KeyFiles},
+    storage::{CertificateAuthority, IssuedCredential, KeyFiles},
 };
 
 /// The CA of one server, and the server certificate it issued.

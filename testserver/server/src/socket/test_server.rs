@@ -1,3 +1,5 @@
+//! A server on a socket: opens the port, serves, and shuts down.
+
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -5,14 +7,15 @@ use std::{
     time::Duration,
 };
 
-use kube_serve::listener::{Listener, TlsError, TlsSettings};
+use kube_serve::listener::{Listener, TlsSettings};
 use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{
     kubeconfig::kubeconfig,
     pki::{ClientCredential, ClientIdentity, Pki, is_certificate_name, issue},
+    start_error::StartError,
 };
-use crate::{ApiServer, DataError, Fault, FaultRule, LoadError, Match, User, journal::KeyFiles};
+use crate::{ApiServer, Fault, FaultRule, Match, User, storage::KeyFiles};
 
 /// How long in-flight requests may take at shutdown. Watches end at once.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -58,65 +61,6 @@ impl Default for Socket {
     fn default() -> Self {
         Self { tls: false, address: Ipv4Addr::LOCALHOST.into(), port: 0, streams: STREAMS, sans: Vec::new() }
     }
-}
-
-/// Why a server could not start.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// The port is in use or not permitted; port 0 selects a free one.
-    #[error("cannot listen on port {port}")]
-    Bind {
-        /// The requested port.
-        port: u16,
-        /// The error of the operating system.
-        #[source]
-        source: io::Error,
-    },
-    /// The address is not one of this machine.
-    #[error("cannot listen on the address {address}: expected an address of this machine")]
-    Address {
-        /// The requested address.
-        address: IpAddr,
-        /// The error of the operating system.
-        #[source]
-        source: io::Error,
-    },
-    /// A name for the server certificate is neither a DNS name nor an IP address.
-    #[error("cannot issue a certificate for {name:?}: expected a DNS name or an IP address")]
-    CertificateName {
-        /// The name, as given.
-        name: String,
-    },
-    /// Generating the certificates failed.
-    #[error("cannot generate the server's certificates")]
-    Certificates(#[source] rcgen::Error),
-    /// The generated certificates cannot be used.
-    #[error("cannot use the server's certificates")]
-    Tls(#[from] TlsError),
-    /// An initial object cannot be read or was rejected.
-    #[error("cannot load the initial objects")]
-    Objects(#[from] LoadError),
-    /// Timestamps of objects have years from 0 to 9999.
-    #[error(
-        "cannot start the clock at {start}: expected a time from 0000-01-01T00:00:00Z to 9999-12-30T22:00:00Z"
-    )]
-    StartTime {
-        /// The time in [`Builder::start_time`](crate::Builder::start_time).
-        start: jiff::Timestamp,
-    },
-    /// An entry of [`Builder::runtime_config`](crate::Builder::runtime_config) is invalid; the text names it and what was expected.
-    #[error("{0}")]
-    RuntimeConfig(String),
-    /// A setting of the state differs from that of the server in [`Builder::api`](crate::Builder::api).
-    #[error("cannot change `{setting}` of an existing server: expected what the server was built with")]
-    ExistingServer {
-        /// The call of the builder.
-        setting: &'static str,
-    },
-    /// The data directory cannot be used.
-    #[error("cannot use the data directory")]
-    Data(#[from] DataError),
 }
 
 impl TestServer {

@@ -1,13 +1,9 @@
+//! One constructor per kind of error, with the message of the genuine server.
+
 use http::StatusCode;
 
 use super::{Cause, Details, StatusError};
-use crate::{journal::WriteError, schema::FieldError};
-
-impl From<WriteError> for StatusError {
-    fn from(error: WriteError) -> Self {
-        Self::internal(error)
-    }
-}
+use crate::schema::FieldError;
 
 /// One function per kind of error, with the message of the genuine server. `group` and `plural` name the resource.
 impl StatusError {

@@ -1,3 +1,5 @@
+//! An error response: status code and the content of the `Status` body.
+
 use std::borrow::Cow;
 
 use http::StatusCode;

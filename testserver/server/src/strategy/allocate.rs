@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
 
-use crate::{meta, scheme::Endpoint};
+use crate::{object::meta, scheme::Endpoint};
 
 /// Finalizers that protect claims and volumes in use.
 pub(crate) const CLAIM_IN_USE: &str = "kubernetes.io/pvc-protection";
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn an_update_without_cluster_ip_keeps_it() {
-        let scheme = crate::scheme::Scheme::with_built_in(&mut crate::store::Store::new(1));
+        let scheme = crate::scheme::Scheme::with_built_in();
         let services = scheme.by_plural("", "services").unwrap();
         let mut old = json!({"metadata": {"uid": "u"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}});
         cluster_ip_and_node_ports(&mut old);

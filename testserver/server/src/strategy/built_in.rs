@@ -3,9 +3,10 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
-use super::{WritePart, rbac};
+use super::WritePart;
 use crate::{
-    meta,
+    object::meta,
+    rbac,
     scheme::{Endpoint, autoscaler},
 };
 

@@ -1,7 +1,9 @@
+//! Prepares a new object: what the server sets and clears before validation.
+
 use serde_json::Value;
 
 use super::{WritePart, allocate, built_in};
-use crate::{meta, scheme::Endpoint};
+use crate::{object::meta, scheme::Endpoint};
 
 /// Sets the fields of a new object that the server owns, and removes those that clients cannot set.
 pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, uid: &str, now: &str) {
@@ -31,10 +33,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{scheme::Scheme, store::Store};
+    use crate::scheme::Scheme;
 
     fn prepared(group: &str, plural: &str, mut object: Value) -> Value {
-        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        let scheme = Scheme::with_built_in();
         prepare(scheme.by_plural(group, plural).unwrap(), &mut object, "u", "2026-01-01T00:00:00Z");
         object
     }

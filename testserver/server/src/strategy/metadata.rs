@@ -1,6 +1,12 @@
+//! Validates metadata: names, labels, annotations, finalizers, owners.
+
 use serde_json::Value;
 
-use crate::{meta, names, schema::FieldError, scheme::Endpoint};
+use crate::{
+    object::{meta, names},
+    schema::FieldError,
+    scheme::Endpoint,
+};
 
 const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 
@@ -176,10 +182,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{scheme::Scheme, store::Store};
+    use crate::scheme::Scheme;
 
     fn fields(plural: &str, object: Value, old: Option<Value>) -> Vec<String> {
-        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        let scheme = Scheme::with_built_in();
         let endpoint = scheme.by_plural("", plural).unwrap();
         validate(endpoint, &object, old.as_ref()).into_iter().map(|e| e.field).collect()
     }

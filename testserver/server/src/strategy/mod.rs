@@ -7,7 +7,6 @@ mod defaults;
 mod immutable;
 mod metadata;
 mod part;
-mod rbac;
 mod rules;
 mod update;
 
@@ -18,6 +17,5 @@ pub(crate) use defaults::default;
 pub(crate) use immutable::validate as validate_immutable;
 pub(crate) use metadata::{finalizer_warnings, validate as validate_metadata, validate_embedded};
 pub(crate) use part::{WritePart, validate as validate_part};
-pub(crate) use rbac::validate as validate_rights;
-pub(crate) use rules::validate as validate_kind;
+pub(crate) use rules::{SYSTEM_CLASSES, validate as validate_kind};
 pub(crate) use update::prepare as prepare_update;

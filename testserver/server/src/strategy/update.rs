@@ -1,7 +1,9 @@
+//! Prepares the new version of an object: what an update cannot change stays.
+
 use serde_json::{Map, Value};
 
 use super::{WritePart, allocate, built_in, part};
-use crate::{meta, scheme::Endpoint};
+use crate::{object::meta, scheme::Endpoint};
 
 /// Restores the fields of `new` that this write cannot change, and increments the generation.
 pub(crate) fn prepare(endpoint: &Endpoint, part: WritePart, old: &Value, new: &mut Value) {
@@ -88,10 +90,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{scheme::Scheme, store::Store};
+    use crate::scheme::Scheme;
 
     fn updated(group: &str, plural: &str, part: WritePart, old: &Value, mut new: Value) -> Value {
-        let scheme = Scheme::with_built_in(&mut Store::new(1));
+        let scheme = Scheme::with_built_in();
         prepare(scheme.by_plural(group, plural).unwrap(), part, old, &mut new);
         new
     }

@@ -1,9 +1,13 @@
+//! Which events a list or watch shows: namespace and selectors.
+
 use std::sync::Arc;
 
 use crate::{
-    meta,
-    selector::{FieldSelector, LabelSelector},
-    store::{Change, EventType, Stored},
+    object::{
+        meta,
+        selector::{FieldSelector, LabelSelector},
+    },
+    storage::{Change, EventType, Stored},
 };
 
 /// The namespace and selectors of a list or watch.
@@ -46,7 +50,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::store::{Key, Store};
+    use crate::storage::{Key, Store};
 
     #[test]
     fn objects_start_and_stop_matching() {

@@ -1,3 +1,5 @@
+//! The stream of one watch: initial objects, changes, bookmarks, errors.
+
 use std::{sync::Arc, time::Duration, vec};
 
 use bytes::Bytes;
@@ -9,10 +11,11 @@ use super::Filter;
 use crate::{
     clock::Clock,
     cluster::ClusterState,
-    conversion,
-    render::Encoder,
+    crd::conversion,
+    response::Encoder,
+    scheme::TableId,
     status_error::StatusError,
-    store::{Change, EventType, PageRequest, Stored, TableId, TooOld},
+    storage::{Change, EventType, PageRequest, Stored, TooOld},
 };
 
 /// Interval of bookmarks, for watchers that request them.

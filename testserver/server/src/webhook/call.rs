@@ -1,3 +1,5 @@
+//! A pending call to a webhook, and the responses that a request has got so far.
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

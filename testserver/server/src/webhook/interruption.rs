@@ -1,5 +1,7 @@
+//! Why a handler ended without a response: a refusal, or a webhook that has to be called first.
+
 use super::WebhookCall;
-use crate::{journal::WriteError, status_error::StatusError};
+use crate::{status_error::StatusError, storage::WriteError};
 
 /// Why a handler ended without a response.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,3 +1,5 @@
+//! Where a webhook is: host, path, and the certificates that verify it.
+
 use std::fmt;
 
 use http::Uri;

@@ -1,7 +1,9 @@
+//! Validates the `clientConfig` of a webhook, as admission and conversion have it.
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
-use crate::{names, schema::FieldError};
+use crate::{object::names, schema::FieldError};
 
 /// Validates the `clientConfig` at a path; messages are those of the genuine server.
 pub(crate) fn validate_client_config(at: &str, client: &Value) -> Vec<FieldError> {

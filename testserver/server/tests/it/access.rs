@@ -1,3 +1,5 @@
+//! Users, RBAC, impersonation and certificates.
+
 use kube_testserver::{ApiServer, User};
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! Custom resources: serving, validation, conversion, deletion.
+
 use serde_json::json;
 
 use crate::client::*;

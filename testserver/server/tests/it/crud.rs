@@ -1,3 +1,5 @@
+//! Create, read, update and delete.
+
 use serde_json::{Value, json};
 
 use crate::client::*;

@@ -1,3 +1,5 @@
+//! Deletion: finalizers, grace periods, preconditions.
+
 use serde_json::json;
 
 use crate::client::*;

@@ -1,3 +1,5 @@
+//! Discovery, OpenAPI and version documents.
+
 use serde_json::json;
 
 use crate::client::*;

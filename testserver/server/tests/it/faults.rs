@@ -1,3 +1,5 @@
+//! Injected faults.
+
 use std::time::Duration;
 
 use http::{HeaderValue, header};
@@ -131,10 +133,10 @@ async fn responses_can_stall_and_be_delayed() {
     assert!(timeout(hour, body.frame()).await.is_err());
 
     api.fault(Match::get::<Namespace>(), Fault::Delay(minute));
-    let (asked, slow) = (tokio::time::Instant::now(), get(&api, "/api/v1/namespaces/default"));
+    let (start, slow) = (tokio::time::Instant::now(), get(&api, "/api/v1/namespaces/default"));
     assert_eq!(slow.await.unwrap().status(), 200);
-    assert_eq!(asked.elapsed().as_secs(), 60);
-    let asked = tokio::time::Instant::now();
+    assert_eq!(start.elapsed().as_secs(), 60);
+    let start = tokio::time::Instant::now();
     let slow = tokio::spawn({
         let api = api.clone();
         async move { get(&api, "/api/v1/namespaces/default").await.unwrap().status() }
@@ -142,7 +144,7 @@ async fn responses_can_stall_and_be_delayed() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     api.advance(minute);
     assert_eq!(slow.await.unwrap(), 200);
-    assert_eq!(asked.elapsed().as_secs(), 1, "the server's clock was put ahead");
+    assert_eq!(start.elapsed().as_secs(), 1, "the server's clock was advanced");
 }
 
 #[tokio::test(start_paused = true)]
@@ -201,8 +203,8 @@ async fn a_rewind_drops_later_changes() {
     // Revisions continue from the backup, and a watch from a future resourceVersion waits.
     let created = client.post(CONFIG_MAPS, config_map("next")).await.ok();
     assert_eq!(created["metadata"]["resourceVersion"], (backup + 1).to_string());
-    let mut ahead = client.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={now}")).await;
-    assert!(ahead.is_quiet().await);
+    let mut future = client.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={now}")).await;
+    assert!(future.is_quiet().await);
     assert_eq!(client.api.rewind(backup - 1).unwrap_err().oldest, backup);
 
     let rule = client.api.fault(Match::list::<ConfigMap>().nth(1), Fault::Rewind(backup));

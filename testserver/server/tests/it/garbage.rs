@@ -1,3 +1,5 @@
+//! Garbage collection by owner references.
+
 use serde_json::{Value, json};
 
 use crate::client::*;

@@ -1,3 +1,5 @@
+//! Initial objects, snapshots and restoring them.
+
 use std::{fs, time::Duration};
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};

@@ -1,3 +1,5 @@
+//! Lists: pages, revisions, selectors.
+
 use serde_json::{Value, json};
 
 use crate::client::*;

@@ -1,3 +1,5 @@
+//! Namespaces: creation in missing ones, and termination.
+
 use serde_json::json;
 
 use crate::client::*;

@@ -1,3 +1,5 @@
+//! Patches and server-side apply over HTTP.
+
 use serde_json::json;
 
 use crate::client::*;

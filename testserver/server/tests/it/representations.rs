@@ -1,3 +1,5 @@
+//! Metadata-only representations.
+
 use serde_json::json;
 
 use crate::client::*;

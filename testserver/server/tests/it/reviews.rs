@@ -1,3 +1,5 @@
+//! Access and token reviews.
+
 use serde_json::json;
 
 use crate::client::*;

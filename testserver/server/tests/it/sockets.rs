@@ -1,3 +1,5 @@
+//! The server on a socket: TLS, HTTP/2, shutdown.
+
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};

@@ -1,3 +1,5 @@
+//! Watches: events, bookmarks, selectors, expired revisions.
+
 use std::time::Duration;
 
 use serde_json::json;

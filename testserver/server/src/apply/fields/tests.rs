@@ -1,11 +1,15 @@
+//! Property tests of field sets.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::FieldSet;
-use crate::apply::path::{PathElement, Scalar};
-use crate::apply::wire;
+use crate::apply::{
+    path::{PathElement, Scalar},
+    wire,
+};
 
 fn step() -> impl Strategy<Value = PathElement> {
     let scalar = || {

@@ -7,11 +7,16 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Apply, ApplyError, apply};
-use crate::apply::managed::{ManagedFieldsEntry, requested};
-use crate::apply::{Update, Versions, update};
-use crate::patch;
-use crate::schema::{Schema, types};
-use crate::webhook::Interruption;
+use crate::{
+    apply::{
+        Update, Versions,
+        managed::{ManagedFieldsEntry, requested},
+        update,
+    },
+    patch,
+    schema::{Schema, types},
+    webhook::Interruption,
+};
 
 #[derive(Deserialize)]
 struct Scenario {

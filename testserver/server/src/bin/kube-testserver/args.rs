@@ -1,3 +1,5 @@
+//! Parses the command line.
+
 use std::{
     ffi::OsString,
     net::{IpAddr, Ipv4Addr, SocketAddr},

@@ -1,7 +1,10 @@
 //! Without the feature `workloads`, there are no tasks of workload controllers.
 
-use super::{ClusterState, storage::Storage, work::Work};
-use crate::{journal::WriteError, scheme::Resource, store::Stored};
+use super::{ClusterState, work::Work};
+use crate::{
+    scheme::Resource,
+    storage::{Storage, Stored, WriteError},
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum WorkloadTask {}

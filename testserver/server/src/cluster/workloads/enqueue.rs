@@ -1,10 +1,11 @@
+//! Which workload controllers have to run after a change.
+
 use super::WorkloadTask;
 use crate::{
-    cluster::{storage::Storage, work::Work},
-    gc::ObjectId,
-    meta,
+    cluster::{owners::ObjectId, work::Work},
+    object::meta,
     scheme::Resource,
-    store::{EventType, Key, Stored},
+    storage::{EventType, Key, Storage, Stored},
 };
 
 impl Work {

@@ -1,4 +1,4 @@
-//! The workload controllers: [`controllers`](crate::controllers) makes the plans, these files carry them out.
+//! Carries out the plans of the workload controllers, which [`workloads`](crate::workloads) makes.
 
 mod enqueue;
 mod reconcile;

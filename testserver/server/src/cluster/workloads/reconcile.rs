@@ -1,20 +1,20 @@
+//! Runs a workload controller: reads, plans, writes.
+
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::WorkloadTask;
 use crate::{
-    cluster::{ClusterState, Propagation, create::Created},
-    controllers::workloads::{
+    cluster::{ClusterState, create::Created, owners::ObjectId},
+    object::{meta, selector::LabelSelector},
+    route::Propagation,
+    scheme::Resource,
+    storage::{Key, Stored, WriteError},
+    workloads::{
         adopt, plan_budget, plan_job, plan_replicas, plan_rollout, pod_from_template, pod_of_job,
         with_failure,
     },
-    gc::ObjectId,
-    journal::WriteError,
-    meta,
-    scheme::Resource,
-    selector::LabelSelector,
-    store::{Key, Stored},
 };
 
 /// The time after which a controller repeats a creation that admission refused.

@@ -1,4 +1,6 @@
-use crate::{gc::ObjectId, store::Key};
+//! The tasks of the workload controllers.
+
+use crate::{cluster::owners::ObjectId, storage::Key};
 
 /// A unit of work of a workload controller. Tasks run in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

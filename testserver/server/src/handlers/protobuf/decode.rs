@@ -1,3 +1,5 @@
+//! Decodes a protobuf body into the JSON of its kind.
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Map, Value, json};
 

@@ -1,3 +1,5 @@
+//! Decodes recorded bodies of `kubectl` and compares them with JSON.
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,3 +1,5 @@
+//! Compares JSON patches with the `json-patch` crate.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::{order, restore};
-use crate::patch::PatchError;
-use crate::schema::golang;
-use crate::schema::model::Field;
+use crate::{
+    patch::PatchError,
+    schema::{golang, model::Field},
+};
 
 const PATCH: &str = "$patch";
 const RETAIN: &str = "$retainKeys";

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::patch::PatchError;
-use crate::schema::golang;
+use crate::{patch::PatchError, schema::golang};
 
 /// Refuses a patch whose elements are not in the order of its `$setElementOrder`.
 pub(super) fn check(named: &[Value], order: &[Value], key: Option<&str>) -> Result<(), PatchError> {

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use crate::patch::PatchError;
-use crate::schema::model::{Field, Type};
+use crate::{
+    patch::PatchError,
+    schema::model::{Field, Type},
+};
 
 /// Refuses a value of the wrong kind, such as a string for a list; nested values are validated with the object.
 pub(super) fn check(field: Option<&Field>, value: &Value) -> Result<(), PatchError> {

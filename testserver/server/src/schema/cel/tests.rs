@@ -1,3 +1,5 @@
+//! Tests of expressions: what compiles, what they cost, and what they evaluate to.
+
 use serde_json::{Value, json};
 
 use crate::schema::Schema;

@@ -1,4 +1,6 @@
-use super::scan::error;
+//! Character classes of a pattern: brackets, ranges, POSIX names.
+
+use super::error::error;
 
 const POSIX: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",

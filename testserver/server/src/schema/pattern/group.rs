@@ -1,4 +1,6 @@
-use super::scan::error;
+//! Groups and flags of a pattern: what starts with `(`.
+
+use super::error::error;
 
 /// What starts with `(`.
 pub(super) struct Opened<'p> {

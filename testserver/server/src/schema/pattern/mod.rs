@@ -2,9 +2,9 @@
 
 mod class;
 mod compile;
+mod error;
 mod group;
 mod repeat;
-mod scan;
 
 #[cfg(test)]
 mod tests;

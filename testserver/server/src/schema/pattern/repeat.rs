@@ -1,4 +1,6 @@
-use super::scan::error;
+//! Repetitions in a pattern, and Go's limit of their product.
+
+use super::error::error;
 
 /// The largest count, of nested repetitions together.
 const MAX: u32 = 1000;

@@ -1,3 +1,5 @@
+//! Compares errors of patterns with those of Go, as recorded.
+
 use super::compile;
 
 /// Responses of a genuine server (1.36) to a schema with the pattern.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::document::flag;
+use super::unsupported::flag;
 use crate::schema::FieldError;
 
 /// Checks the branches of a schema.

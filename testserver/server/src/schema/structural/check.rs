@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    branch,
-    document::{flag, text},
-    list, unsupported,
+    branch, list,
+    unsupported::{self, flag, text},
 };
 use crate::schema::{FieldError, cel, parse, pattern, prune, validate};
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::document::{flag, text};
+use super::unsupported::{flag, text};
 use crate::schema::FieldError;
 
 const LIST: &str = "x-kubernetes-list-type";

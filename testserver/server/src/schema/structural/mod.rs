@@ -2,7 +2,6 @@
 
 mod branch;
 mod check;
-mod document;
 mod list;
 mod unsupported;
 

@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::document::flag;
 use crate::schema::FieldError;
 
 const UNSUPPORTED: [&str; 7] =
@@ -45,4 +44,14 @@ fn below(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
             check(errors, &format!("{at}.{name}[{i}]"), inner);
         }
     }
+}
+
+/// A keyword of a schema document; `false` when it is missing or has another type.
+pub(super) fn flag(doc: &Value, name: &str) -> bool {
+    doc.get(name).and_then(Value::as_bool).unwrap_or(false)
+}
+
+/// A keyword of a schema document; empty when it is missing or has another type.
+pub(super) fn text<'d>(doc: &'d Value, name: &str) -> &'d str {
+    doc.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -2,9 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use crate::schema::FieldError;
-use crate::schema::model::{Field, Schema};
-use crate::schema::path::Path;
+use crate::schema::{
+    FieldError,
+    model::{Field, Schema},
+    path::Path,
+};
 
 impl Schema {
     /// The embedded objects of an object and their paths.

@@ -9,7 +9,7 @@ use base64::{
 };
 use regex::Regex;
 
-use crate::{names, schema::golang};
+use crate::{object::names, schema::golang};
 
 /// The check of a format; `None` for formats of other types and unknown ones.
 pub(super) fn known(format: &str) -> Option<fn(&str) -> bool> {

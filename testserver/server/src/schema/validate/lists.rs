@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::schema::FieldError;
-use crate::schema::model::{ListType, Node};
-use crate::schema::path::Path;
+use crate::schema::{
+    FieldError,
+    model::{ListType, Node},
+    path::Path,
+};
 
 pub(super) fn check(errors: &mut Vec<FieldError>, node: &Node, list: &[Value], path: &Path<'_>) {
     match &node.list {

@@ -3,10 +3,11 @@
 use serde_json::{Number, Value};
 
 use super::{format, numbers};
-use crate::schema::FieldError;
-use crate::schema::golang;
-use crate::schema::model::{Node, Range, Type, ValueValidation};
-use crate::schema::path::Path;
+use crate::schema::{
+    FieldError, golang,
+    model::{Node, Range, Type, ValueValidation},
+    path::Path,
+};
 
 /// Whether the format is a string format.
 pub(super) fn has_string_format(node: &Node) -> bool {

@@ -1,9 +1,13 @@
+//! Walks an object with its schema and collects the errors of every field.
+
 use serde_json::{Map, Value};
 
 use super::{embedded, lists, numbers, values};
-use crate::schema::FieldError;
-use crate::schema::model::{Field, Node, Schema, Source, Type, ValueValidation};
-use crate::schema::path::Path;
+use crate::schema::{
+    FieldError,
+    model::{Field, Node, Schema, Source, Type, ValueValidation},
+    path::Path,
+};
 
 impl Schema {
     /// All errors of an object.
@@ -78,7 +82,7 @@ impl Walk<'_> {
             _ => {}
         }
         if let Some(rules) = &node.rules {
-            junctors(self, rules, value, path);
+            combined_schemas(self, rules, value, path);
         }
     }
 
@@ -167,7 +171,7 @@ impl Walk<'_> {
 }
 
 /// `allOf`, `anyOf`, `oneOf` and `not`, whose subschemas are validated like the value itself.
-fn junctors(walk: &mut Walk<'_>, rules: &ValueValidation, value: &Value, path: &Path<'_>) {
+fn combined_schemas(walk: &mut Walk<'_>, rules: &ValueValidation, value: &Value, path: &Path<'_>) {
     any_of(walk, &rules.any_of, value, path);
     one_of(walk, &rules.one_of, value, path);
     all_of(walk, &rules.all_of, value, path);

@@ -1,3 +1,5 @@
+//! Tests of converting autoscalers.
+
 use super::*;
 
 /// Recorded from a genuine server.

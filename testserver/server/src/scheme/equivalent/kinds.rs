@@ -1,3 +1,5 @@
+//! Which kinds are stored as another kind, and how they convert.
+
 use kube_core::Version;
 use serde_json::Value;
 
@@ -7,7 +9,7 @@ use super::{
     wrapped::{self, WrappedElements},
 };
 use crate::{
-    meta,
+    object::meta,
     scheme::builtin::{BuiltInKind, kinds},
 };
 

@@ -1,3 +1,5 @@
+//! Conversion by renaming members, such as those of Events.
+
 use serde_json::{Map, Value};
 
 /// Members with different names in the stored and the equivalent kind.

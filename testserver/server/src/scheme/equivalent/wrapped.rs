@@ -1,3 +1,5 @@
+//! Conversion of kinds that wrap the fields of the stored kind.
+
 use serde_json::{Map, Value};
 
 /// List elements whose members are nested one level deeper in one of the two kinds.

@@ -1,3 +1,5 @@
+//! Defaults of HorizontalPodAutoscalers.
+
 use serde_json::{Value, json};
 
 use super::fill;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::without;
-use crate::{quantity::Quantity, schema::FieldError};
+use super::values::without;
+use crate::{object::quantity::Quantity, schema::FieldError};
 
 const WHY: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 const SIZE: &str = "spec.resources.requests.storage";

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{IMMUTABLE, shown, without};
+use super::values::{IMMUTABLE, shown, without};
 use crate::schema::FieldError;
 
 /// What a suspended Job that has not started may change in its template (KEP-2926).

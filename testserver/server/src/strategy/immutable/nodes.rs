@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{IMMUTABLE, shown, without};
+use super::values::{IMMUTABLE, shown, without};
 use crate::schema::FieldError;
 
 const FREE: &[&str] = &["unschedulable", "taints"];

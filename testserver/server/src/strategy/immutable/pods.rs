@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{shown, without};
+use super::values::{shown, without};
 use crate::schema::FieldError;
 
 const WHY: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,\

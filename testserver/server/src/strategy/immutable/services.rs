@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::shown;
+use super::values::shown;
 use crate::schema::FieldError;
 
 pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{IMMUTABLE, claims, jobs, nodes, pods, services};
+use super::{claims, jobs, nodes, pods, services, values::IMMUTABLE};
 use crate::schema::FieldError;
 
 /// Finds changes that depend on more than one value.
@@ -27,7 +27,7 @@ pub(super) enum Rule {
     /// A change of a value that is set; the error shows the new value.
     OnceSet(&'static str),
     /// A change of an object with `immutable: true`.
-    WhileSealed(&'static str),
+    WhileImmutable(&'static str),
     /// A change of any member except these.
     Except(&'static [&'static str], &'static str),
     /// What the function refuses.
@@ -48,7 +48,7 @@ const fn named(
     Row { group, plural, path, field, rule }
 }
 
-const SEALED: Rule = Rule::WhileSealed("field is immutable when `immutable` is set");
+const SEALED: Rule = Rule::WhileImmutable("field is immutable when `immutable` is set");
 const FIXED: Rule = Rule::Invalid(IMMUTABLE);
 const ROLE: Rule = Rule::Invalid("cannot change roleRef");
 const RBAC: &str = "rbac.authorization.k8s.io";

@@ -1,3 +1,5 @@
+//! Collects the errors of a kind, with their paths.
+
 use serde_json::Value;
 
 use crate::schema::FieldError;

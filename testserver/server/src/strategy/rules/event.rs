@@ -3,7 +3,11 @@
 use serde_json::Value;
 
 use super::{Errors, text};
-use crate::{meta, names, schema::FieldError, scheme::Endpoint};
+use crate::{
+    object::{meta, names},
+    schema::FieldError,
+    scheme::Endpoint,
+};
 
 /// Errors use the field names of `v1`.
 pub(super) fn validate(endpoint: &Endpoint, object: &Value, created: bool, errors: &mut Errors) {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{Errors, items, text};
-use crate::{quantity::Quantity, schema::FieldError};
+use crate::{object::quantity::Quantity, schema::FieldError};
 
 const TYPES: [&str; 3] = ["Container", "PersistentVolumeClaim", "Pod"];
 const OF_CONTAINERS: [&str; 3] = ["cpu", "ephemeral-storage", "memory"];

@@ -12,6 +12,8 @@ mod workload;
 
 use serde_json::Value;
 
+pub(crate) use priority_class::SYSTEM_CLASSES;
+
 use self::errors::Errors;
 use crate::{schema::FieldError, scheme::Endpoint};
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{Errors, items, text};
-use crate::{quantity::Quantity, schema::FieldError};
+use crate::{object::quantity::Quantity, schema::FieldError};
 
 const SCOPES: [&str; 6] = [
     "BestEffort",

@@ -1,9 +1,11 @@
+//! Validates Services: ports, and names of ports.
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::{Errors, items, text};
-use crate::{names, schema::FieldError};
+use crate::{object::names, schema::FieldError};
 
 pub(super) fn validate(spec: &Value, errors: &mut Errors) {
     let ports = items(spec, "ports").count();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{Errors, items, text};
-use crate::{names, schema::FieldError};
+use crate::{object::names, schema::FieldError};
 
 const VARIABLE: &str = "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', \
     and must not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', regex used for validation is \

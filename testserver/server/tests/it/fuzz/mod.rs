@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use tower::ServiceExt;
 
 /// The timeout of a response, for unoptimized builds on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(debug_assertions) { 30 } else { 5 });
+const RESPONSE_LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 30 } else { 5 });
 
 /// Messages of 500 responses that genuine servers also return.
 const EXCUSED: [&str; 12] = [
@@ -98,11 +98,11 @@ fn watchdog() -> Sender<String> {
     std::thread::spawn(move || {
         let mut last = String::new();
         loop {
-            match told.recv_timeout(PATIENCE) {
+            match told.recv_timeout(RESPONSE_LIMIT) {
                 Ok(request) => last = request,
                 Err(RecvTimeoutError::Disconnected) => return,
                 Err(RecvTimeoutError::Timeout) => {
-                    eprintln!("no answer within {PATIENCE:?} to {last}");
+                    eprintln!("no answer within {RESPONSE_LIMIT:?} to {last}");
                     std::process::exit(1);
                 }
             }
@@ -130,7 +130,7 @@ async fn live(script: u64, bytes: &[u8], watchdog: &Sender<String>, codes: &mut 
         let shown = format!("script {script}: {} {}", request.method(), request.uri());
         let head = request.method() == "HEAD";
         watchdog.send(shown.clone()).unwrap();
-        let answer = timeout(PATIENCE, server.clone().oneshot(request)).await;
+        let answer = timeout(RESPONSE_LIMIT, server.clone().oneshot(request)).await;
         let answer = answer.unwrap_or_else(|_| panic!("{shown}: no answer")).unwrap();
         let (parts, mut body) = answer.into_parts();
         *codes.entry(parts.status.as_u16()).or_default() += 1;

@@ -1,3 +1,5 @@
+//! `exec` and `attach` into scripted processes.
+
 use kube_testserver::{Exit, Process, TerminalSize};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

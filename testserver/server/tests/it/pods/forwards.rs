@@ -1,3 +1,5 @@
+//! `port-forward` to scripts and real sockets.
+
 use kube_testserver::Connection;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},

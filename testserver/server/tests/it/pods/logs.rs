@@ -1,3 +1,5 @@
+//! Logs of pods.
+
 use serde_json::{Value, json};
 
 use super::channels::{PODS, with_pod};

@@ -1,3 +1,5 @@
+//! Collects the errors of an expression and shows them as the genuine server does.
+
 /// The most errors of one expression.
 const MAX: usize = 100;
 

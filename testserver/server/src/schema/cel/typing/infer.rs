@@ -1,3 +1,5 @@
+//! Walks an expression and infers the type of every part.
+
 use std::collections::BTreeMap;
 
 use kube_cel::cel::common::ast::{
@@ -10,6 +12,7 @@ use super::{
     kind::{BOOL, INT, Kind, STRING},
     literals,
     position::Positions,
+    refusal::{Refusal, Wanted},
     signature,
     unify::Known,
 };
@@ -18,34 +21,6 @@ use crate::schema::{
     expression::Returns,
     model::Field,
 };
-
-/// The required type of an expression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::schema::cel) enum Wanted {
-    Bool,
-    String,
-}
-
-impl Wanted {
-    pub(in crate::schema::cel) fn refusal(self) -> &'static str {
-        match self {
-            Self::Bool => "cel expression must evaluate to a bool",
-            Self::String => "messageExpression must evaluate to a string",
-        }
-    }
-}
-
-/// Why an expression is refused.
-pub(in crate::schema::cel) enum Refusal {
-    /// It is not well formed or not well typed.
-    Compilation(String),
-    /// A constant pattern in it is invalid.
-    Instantiation(String),
-    /// It has another type than is wanted.
-    Result,
-    /// Rules are not possible for this schema.
-    Schema,
-}
 
 /// Checks an expression over `self` and `oldSelf`, which are of the type of `field`.
 pub(in crate::schema::cel) fn check(
@@ -352,4 +327,19 @@ fn type_named<'f>(name: &str) -> Option<Kind<'f>> {
         _ => return None,
     };
     Some(Kind::Type(Box::new(kind)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::cel::Scope;
+
+    /// A rule that passes the check must be able to run.
+    #[test]
+    fn every_function_can_be_called() {
+        let operator = |name: &str| name.starts_with(['_', '@', '-', '!']);
+        let missing =
+            signature::names().into_iter().filter(|name| !operator(name) && !Scope::has_function(name));
+        assert_eq!(missing.collect::<Vec<_>>(), [""; 0]);
+    }
 }

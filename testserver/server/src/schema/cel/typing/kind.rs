@@ -1,3 +1,5 @@
+//! The types of the expression language, and the type of a schema's field.
+
 use std::fmt;
 
 use kube_core::cel::{escape_property, is_reserved};

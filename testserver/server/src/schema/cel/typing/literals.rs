@@ -1,6 +1,8 @@
+//! Checks constant arguments of calls: patterns, durations, times, format strings.
+
 use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue};
 
-use super::{failure::Failures, infer::Refusal, position::Positions};
+use super::{failure::Failures, position::Positions, refusal::Refusal};
 use crate::schema::{cel::program::parts, golang, pattern, validate::format::date_time as is_date_time};
 
 /// Checks constant arguments: patterns, durations, times, formats.

@@ -8,11 +8,10 @@ mod infer;
 mod kind;
 mod literals;
 mod position;
+mod refusal;
 mod signature;
 mod token;
 mod unify;
 
-#[cfg(test)]
-mod tests;
-
-pub(super) use infer::{Refusal, Wanted, check, returns};
+pub(super) use infer::{check, returns};
+pub(super) use refusal::{Refusal, Wanted};

@@ -1,3 +1,5 @@
+//! Finds the place in the text of every node of an expression, for error messages.
+
 use std::collections::HashMap;
 
 use kube_cel::cel::common::ast::{

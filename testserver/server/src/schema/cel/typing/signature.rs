@@ -1,3 +1,5 @@
+//! The signatures of functions, read from the table in `functions`.
+
 use std::{collections::HashMap, sync::LazyLock};
 
 use super::{functions::TABLE, kind::Kind, unify::Known};

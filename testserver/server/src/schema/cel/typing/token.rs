@@ -1,3 +1,5 @@
+//! Splits the text of an expression into tokens.
+
 /// A token of an expression: its first byte and its text.
 pub(super) type Token<'t> = (usize, &'t str);
 

@@ -1,3 +1,5 @@
+//! Decides which arguments fit a signature, and what that says about unknown types.
+
 use super::kind::Kind;
 
 /// What is known about the types to be found.

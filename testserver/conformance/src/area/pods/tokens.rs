@@ -1,0 +1,118 @@
+//! Tokens of service accounts.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::setup::{not_allowed, pods};
+use crate::{
+    check::{Failure, Outcome, equal, holds},
+    client::ApiResponse,
+    context::Context,
+    kinds::POD,
+};
+
+/// Creates the account `robot` and requests a token.
+async fn ask(cx: &Context, spec: Value) -> Result<ApiResponse, Failure> {
+    let accounts = format!("/api/v1/namespaces/{}/serviceaccounts", cx.ns);
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}});
+    cx.create_at(&accounts, &account).await?;
+    cx.post(format!("{accounts}/robot/token"), &request(spec)).await
+}
+
+fn request(spec: Value) -> Value {
+    json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
+}
+
+/// The claims of a token.
+fn claims(r: &ApiResponse) -> Result<Value, Failure> {
+    use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+    let token = r.str("/status/token")?;
+    let decoded = token.split('.').nth(1).and_then(|part| BASE64_URL_SAFE_NO_PAD.decode(part).ok());
+    let claims = decoded.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    claims.ok_or_else(|| r.failure("a token with readable claims", &token))
+}
+
+pub(super) async fn token(cx: Context) -> Outcome {
+    let r = ask(&cx, json!({"audiences": ["one", "two"], "expirationSeconds": 1200})).await?;
+    r.is(201)?.eq("/kind", "TokenRequest")?.eq("/spec/audiences", json!(["one", "two"]))?;
+    r.has("/status/expirationTimestamp")?;
+    let claims = claims(&r)?;
+    equal("aud", json!(["one", "two"]), &claims["aud"])?;
+    equal("sub", json!(format!("system:serviceaccount:{}:robot", cx.ns)), &claims["sub"])?;
+    let life = claims["exp"].as_i64().unwrap_or(0) - claims["iat"].as_i64().unwrap_or(0);
+    equal("life in seconds", 1200, life)?;
+    equal("namespace", json!(cx.ns), &claims["kubernetes.io"]["namespace"])
+}
+
+pub(super) async fn token_default(cx: Context) -> Outcome {
+    let r = ask(&cx, json!({})).await?;
+    r.is(201)?.eq("/spec/expirationSeconds", 3600)?;
+    let audiences = r.body["spec"]["audiences"].as_array().map_or(0, Vec::len);
+    holds(audiences > 0, "the audiences of the server", &r.text)
+}
+
+pub(super) async fn token_missing(cx: Context) -> Outcome {
+    let path = format!("/api/v1/namespaces/{}/serviceaccounts/none/token", cx.ns);
+    let r = cx.post(path, &request(json!({}))).await?;
+    r.fails(404, "NotFound")?.says("serviceaccounts \"none\" not found")?;
+    Ok(())
+}
+
+pub(super) async fn token_expiry(cx: Context) -> Outcome {
+    let r = ask(&cx, json!({"expirationSeconds": 599})).await?;
+    r.fails(422, "Invalid")?.cause("FieldValueInvalid", "spec.expirationSeconds")?;
+    r.mentions("Invalid value: 599: may not specify a duration less than 10 minutes")?;
+    let path = format!("/api/v1/namespaces/{}/serviceaccounts/robot/token", cx.ns);
+    let r = cx.post(path, &request(json!({"expirationSeconds": 5_000_000_000_i64}))).await?;
+    r.fails(422, "Invalid")?.mentions("may not specify a duration larger than 2^32 seconds")?;
+    Ok(())
+}
+
+fn bound_to(kind: &str, name: &str) -> Value {
+    json!({"boundObjectRef": {"apiVersion": "v1", "kind": kind, "name": name}})
+}
+
+pub(super) async fn token_bound(cx: Context) -> Outcome {
+    let spec = json!({"serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]});
+    // Without service account admission, the account need not exist.
+    let pod = cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await?;
+    let r = ask(&cx, bound_to("Pod", "a")).await?;
+    let claims = claims(r.is(201)?)?;
+    equal("pod", json!("a"), &claims["kubernetes.io"]["pod"]["name"])?;
+    equal("uid of the pod", &pod.body["metadata"]["uid"], &claims["kubernetes.io"]["pod"]["uid"])
+}
+
+pub(super) async fn token_bound_missing(cx: Context) -> Outcome {
+    ask(&cx, bound_to("Pod", "none")).await?.fails(404, "NotFound")?.says("pods \"none\" not found")?;
+    Ok(())
+}
+
+pub(super) async fn token_bound_kind(cx: Context) -> Outcome {
+    let r = ask(&cx, bound_to("ConfigMap", "none")).await?;
+    r.fails(400, "BadRequest")?.says("cannot bind token to object of type /v1, Kind=ConfigMap")?;
+    Ok(())
+}
+
+pub(super) async fn token_bound_other(cx: Context) -> Outcome {
+    pods(&cx).await?;
+    let r = ask(&cx, bound_to("Pod", "a")).await?;
+    let why =
+        "cannot bind token for serviceaccount \"robot\" to pod running with different serviceaccount name.";
+    r.fails(400, "BadRequest")?.says(why)?;
+    Ok(())
+}
+
+pub(super) async fn token_kind(cx: Context) -> Outcome {
+    ask(&cx, json!({})).await?.is(201)?;
+    let path = format!("/api/v1/namespaces/{}/serviceaccounts/robot/token", cx.ns);
+    let r = cx.post(path, &json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}})).await?;
+    r.fails(400, "BadRequest")?;
+    Ok(())
+}
+
+pub(super) async fn token_verbs(cx: Context) -> Outcome {
+    ask(&cx, json!({})).await?.is(201)?;
+    let path = format!("/api/v1/namespaces/{}/serviceaccounts/robot/token", cx.ns);
+    cx.get(&path).await?.fails(405, "MethodNotAllowed")?;
+    not_allowed(&cx, &path, &[Method::PUT, Method::DELETE]).await
+}

@@ -1,0 +1,35 @@
+//! What admission reads of a server: its objects, its access control, and what is configured.
+
+use serde_json::Value;
+
+use super::{AdmissionControl, Objects, Write, plugins};
+use crate::{rbac::Access, status_error::StatusError, storage::Storage};
+
+/// The parts of the cluster's state that admission reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AdmissionContext<'a> {
+    pub(crate) storage: &'a Storage,
+    pub(crate) access: &'a Access,
+    pub(crate) control: &'a AdmissionControl,
+}
+
+impl<'a> AdmissionContext<'a> {
+    /// Lets the built-in plugins change an object before it is validated.
+    pub(crate) fn mutate_by_plugins(&self, write: &Write<'_>, object: &mut Value) -> Result<(), StatusError> {
+        plugins::mutate(&self.control.disabled_plugins, self.objects(), write, object)
+    }
+
+    /// Lets the built-in plugins check an object before it is stored.
+    pub(crate) fn validate_by_plugins(&self, write: &Write<'_>, object: &Value) -> Result<(), StatusError> {
+        plugins::validate(&self.control.disabled_plugins, self.objects(), write, object)
+    }
+
+    /// Checks what an object uses of the quotas of its namespace.
+    pub(crate) fn validate_usage(&self, write: &Write<'_>, object: &Value) -> Result<(), StatusError> {
+        plugins::validate_usage(&self.control.disabled_plugins, self.objects(), write, object)
+    }
+
+    fn objects(&self) -> Objects<'a> {
+        self.control.objects(self.storage)
+    }
+}

@@ -1,0 +1,45 @@
+//! The group of a CRD. Groups of the Kubernetes community need an approval.
+
+use serde_json::Value;
+
+use crate::{object::names, schema::FieldError};
+
+const APPROVAL: &str = "api-approved.kubernetes.io";
+const RULES: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
+
+pub(super) fn validate(crd: &Value, errors: &mut Vec<FieldError>) {
+    let group = crd["spec"]["group"].as_str().unwrap_or_default();
+    let field = "spec.group";
+    if group.is_empty() {
+        errors.push(FieldError::required(field, ""));
+    } else if let Some(wrong) = names::subdomain(group) {
+        errors.push(FieldError::invalid(field, format!("{group:?}"), &wrong));
+    } else if !group.contains('.') {
+        let detail = "should be a domain with at least one dot";
+        errors.push(FieldError::invalid(field, format!("{group:?}"), detail));
+    }
+    if is_protected(group) {
+        errors.extend(unapproved(crd["metadata"]["annotations"][APPROVAL].as_str().unwrap_or_default()));
+    }
+}
+
+fn is_protected(group: &str) -> bool {
+    ["k8s.io", "kubernetes.io"]
+        .iter()
+        .any(|domain| group.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+}
+
+/// The error for an annotation that is neither a URL nor the reason why there is no approval.
+fn unapproved(annotation: &str) -> Option<FieldError> {
+    let field = format!("metadata.annotations[{APPROVAL}]");
+    let needed = format!("protected groups must have approval annotation {APPROVAL:?}");
+    if annotation.is_empty() {
+        return Some(FieldError::required(field, &format!("{needed}, {RULES}")));
+    }
+    let url = annotation.parse::<http::Uri>().is_ok_and(|uri| uri.scheme().is_some() && uri.host().is_some());
+    if url || annotation.starts_with("unapproved") {
+        return None;
+    }
+    let detail = format!("{needed} with either a URL or a reason starting with \"unapproved\", {RULES}");
+    Some(FieldError::invalid(field, format!("{annotation:?}"), &detail))
+}

@@ -1,0 +1,210 @@
+//! Pod and container status, as a kubelet reports it.
+
+use serde_json::{Value, json};
+
+use super::ContainerState;
+use crate::object::conditions;
+
+/// Assigns a pod to a node, as a scheduler does.
+pub(crate) fn bind(pod: &mut Value, node: &str, now: &str) {
+    pod["spec"]["nodeName"] = node.into();
+    let mut all = list(&pod["status"]["conditions"]);
+    conditions::set(&mut all, json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null}), now);
+    pod["status"]["conditions"] = all.into();
+}
+
+/// The state of a container without a script: running, or terminated with 0 in Jobs; `None` when its command decides.
+pub(crate) fn default_state(pod: &Value, container: &Value) -> Option<ContainerState> {
+    let policy = pod["spec"]["restartPolicy"].as_str().unwrap_or("Always");
+    if policy == "Always" {
+        return Some(ContainerState::Running);
+    }
+    let has_command = container["command"].is_array() || container["args"].is_array();
+    if has_command {
+        return None;
+    }
+    let owners = pod["metadata"]["ownerReferences"].as_array();
+    let in_job = owners.is_some_and(|owners| owners.iter().any(|owner| owner["kind"] == "Job"));
+    Some(if in_job { ContainerState::Terminated(0) } else { ContainerState::Running })
+}
+
+/// Starts all containers of a pod and sets its status. `number` determines the pod IP.
+pub(crate) fn run(pod: &mut Value, states: &[ContainerState], number: u64, now: &str) {
+    let policy = pod["spec"]["restartPolicy"].as_str().unwrap_or("Always").to_owned();
+    let containers = list(&pod["spec"]["containers"]);
+    let statuses: Vec<Value> = containers
+        .iter()
+        .zip(states)
+        .map(|(container, state)| status(container, state, &policy, now))
+        .collect();
+    let ready = statuses.iter().all(|status| status["ready"] == true);
+    let phase = phase(&statuses);
+    let address = format!("10.244.{}.{}", (number >> 8) & 0xff, (number & 0xff).max(1));
+    let initial = list(&pod["spec"]["initContainers"]);
+    let mut all = list(&pod["status"]["conditions"]);
+    for (kind, holds) in [
+        ("PodReadyToStartContainers", true),
+        ("Initialized", true),
+        ("Ready", ready),
+        ("ContainersReady", ready),
+        ("PodScheduled", true),
+    ] {
+        let status = if holds { "True" } else { "False" };
+        let mut condition = json!({"type": kind, "status": status, "lastProbeTime": null});
+        if !holds {
+            let (reason, message) = why_unready(phase, &statuses);
+            condition["reason"] = reason.into();
+            condition["message"] = message.into();
+        }
+        conditions::set(&mut all, condition, now);
+    }
+    let status = &mut pod["status"];
+    status["phase"] = phase.into();
+    status["conditions"] = all.into();
+    status["hostIP"] = "127.0.0.1".into();
+    status["hostIPs"] = json!([{"ip": "127.0.0.1"}]);
+    status["podIP"] = address.as_str().into();
+    status["podIPs"] = json!([{"ip": address}]);
+    status["startTime"] = now.into();
+    status["containerStatuses"] = statuses.into();
+    if !initial.is_empty() {
+        status["initContainerStatuses"] =
+            initial.iter().map(|container| initialized(container, now)).collect();
+    }
+}
+
+fn phase(statuses: &[Value]) -> &'static str {
+    let codes: Option<Vec<i64>> =
+        statuses.iter().map(|status| status["state"]["terminated"]["exitCode"].as_i64()).collect();
+    match codes {
+        Some(codes) if codes.iter().all(|code| *code == 0) => "Succeeded",
+        Some(_) => "Failed",
+        None if statuses
+            .iter()
+            .all(|status| status["state"]["waiting"].is_object() && status["restartCount"] == 0) =>
+        {
+            "Pending"
+        }
+        None => "Running",
+    }
+}
+
+fn why_unready(phase: &str, statuses: &[Value]) -> (&'static str, String) {
+    match phase {
+        "Succeeded" => ("PodCompleted", String::new()),
+        "Failed" => ("PodFailed", String::new()),
+        _ => {
+            let unready = statuses.iter().filter(|status| status["ready"] != true);
+            let names: Vec<&str> = unready.filter_map(|status| status["name"].as_str()).collect();
+            ("ContainersNotReady", format!("containers with unready status: [{}]", names.join(" ")))
+        }
+    }
+}
+
+fn status(container: &Value, state: &ContainerState, policy: &str, now: &str) -> Value {
+    let restarted = match state {
+        ContainerState::Terminated(code) => policy == "Always" || policy == "OnFailure" && *code != 0,
+        ContainerState::Running | ContainerState::Waiting(_) => false,
+    };
+    let (mut current, mut last) = (json!({}), json!({}));
+    match state {
+        ContainerState::Running => current["running"] = json!({"startedAt": now}),
+        ContainerState::Waiting(reason) => current["waiting"] = json!({"reason": reason}),
+        ContainerState::Terminated(code) if restarted => {
+            last["terminated"] = terminated(*code, now);
+            let message = format!("back-off 10s restarting failed container={}", text(&container["name"]));
+            current["waiting"] = json!({"reason": "CrashLoopBackOff", "message": message});
+        }
+        ContainerState::Terminated(code) => current["terminated"] = terminated(*code, now),
+    }
+    let runs = *state == ContainerState::Running;
+    base(container, (current, last), (runs, runs), i32::from(restarted))
+}
+
+fn initialized(container: &Value, now: &str) -> Value {
+    let sidecar = container["restartPolicy"] == "Always";
+    let state = if sidecar {
+        json!({"running": {"startedAt": now}})
+    } else {
+        json!({"terminated": terminated(0, now)})
+    };
+    base(container, (state, json!({})), (true, sidecar), 0)
+}
+
+fn base(
+    container: &Value,
+    (state, last): (Value, Value),
+    (ready, started): (bool, bool),
+    restarts: i32,
+) -> Value {
+    let image = text(&container["image"]);
+    json!({
+        "name": container["name"], "image": image, "imageID": format!("testserver://{image}"),
+        "containerID": format!("testserver://{}", text(&container["name"])),
+        "state": state, "lastState": last, "ready": ready, "started": started, "restartCount": restarts,
+    })
+}
+
+fn terminated(code: i32, now: &str) -> Value {
+    let reason = if code == 0 { "Completed" } else { "Error" };
+    json!({"exitCode": code, "reason": reason, "startedAt": now, "finishedAt": now})
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn list(value: &Value) -> Vec<Value> {
+    value.as_array().cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ran(policy: &str, states: &[ContainerState]) -> Value {
+        let containers: Vec<Value> =
+            (0..states.len()).map(|i| json!({"name": format!("c{i}"), "image": "i"})).collect();
+        let mut pod = json!({"spec": {"restartPolicy": policy, "containers": containers}, "status": {"phase": "Pending"}});
+        bind(&mut pod, "n", "t0");
+        run(&mut pod, states, 7, "t1");
+        pod["status"].take()
+    }
+
+    fn condition(status: &Value, kind: &str) -> Value {
+        status["conditions"].as_array().unwrap().iter().find(|c| c["type"] == kind).unwrap().clone()
+    }
+
+    #[test]
+    fn a_running_pod_is_ready() {
+        let status = ran("Always", &[ContainerState::Running, ContainerState::Running]);
+        assert_eq!((&status["phase"], &status["podIP"]), (&json!("Running"), &json!("10.244.0.7")));
+        assert_eq!(condition(&status, "Ready")["status"], "True");
+        assert_eq!(condition(&status, "PodScheduled")["lastTransitionTime"], "t0", "that did not change");
+        assert_eq!(status["containerStatuses"][1]["state"], json!({"running": {"startedAt": "t1"}}));
+    }
+
+    #[test]
+    fn exit_codes_determine_the_phase_of_the_pod() {
+        assert_eq!(
+            ran("Never", &[ContainerState::Terminated(0), ContainerState::Terminated(0)])["phase"],
+            "Succeeded"
+        );
+        assert_eq!(
+            ran("Never", &[ContainerState::Terminated(0), ContainerState::Terminated(3)])["phase"],
+            "Failed"
+        );
+        assert_eq!(
+            ran("Never", &[ContainerState::Terminated(0), ContainerState::Running])["phase"],
+            "Running"
+        );
+        assert_eq!(ran("OnFailure", &[ContainerState::Terminated(0)])["phase"], "Succeeded");
+        let crashed = ran("Always", &[ContainerState::Terminated(1)]);
+        assert_eq!(crashed["phase"], "Running");
+        assert_eq!(crashed["containerStatuses"][0]["state"]["waiting"]["reason"], "CrashLoopBackOff");
+        assert_eq!(crashed["containerStatuses"][0]["lastState"]["terminated"]["exitCode"], 1);
+        let waiting = ran("Always", &[ContainerState::Waiting("ImagePullBackOff".into())]);
+        assert_eq!(waiting["phase"], "Pending");
+        assert_eq!(condition(&waiting, "Ready")["message"], "containers with unready status: [c0]");
+    }
+}

@@ -1,0 +1,33 @@
+//! Pods: the built-in node that runs scripts instead of containers, and the subresources that a node serves.
+//!
+//! `node` and `containers` write what a kubelet reports. The `kubelet` runs each `process`: the script of a test, or the `shell`; `logs` keeps what it prints, `attach` and `session` connect clients to it. Requests arrive in `respond`: `subresources` checks them, `select` finds the container, and `stream` serves `exec`, `attach` and `port-forward`.
+
+mod attach;
+mod containers;
+mod kubelet;
+mod logs;
+mod node;
+mod process;
+mod respond;
+mod select;
+mod session;
+#[cfg_attr(not(feature = "shell"), path = "shell/disabled.rs")]
+mod shell;
+mod stream;
+mod subresources;
+
+pub use kubelet::Kubelet;
+pub use process::{Connection, Container, ContainerState, Exit, Process, TerminalSize};
+pub use session::Session;
+
+pub(crate) use containers::{bind, default_state, run};
+pub(crate) use node::{NODE_NAME, node_object};
+pub(crate) use respond::{PodServer, node_subresource};
+pub(crate) use stream::StreamConnections;
+
+use logs::{LogQuery, LogTail, Since};
+use process::Streams;
+use select::{container_of, is_running, status_of};
+use session::SessionRecorder;
+use shell::Shell;
+use subresources::{connect, log};

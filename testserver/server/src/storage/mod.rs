@@ -1,0 +1,27 @@
+//! What the server stores: objects with their history, the resources they belong to, and the journal on disk.
+//!
+//! [`Store`] is a revisioned map under each `key`. Objects are `stored` as the bytes of their watch line, serialised once: reads, lists and watchers share them. One revision counter numbers the changes of all resources. Each resource keeps its recent changes; their total is bounded, and the oldest are dropped first. `list` reads pages, at earlier revisions too.
+//!
+//! [`Storage`] (`resources`) is the store with the resources that are served; `persistence` appends every change to the `journal` before anybody sees it.
+
+mod journal;
+mod key;
+mod list;
+mod persistence;
+mod resources;
+mod store;
+mod stored;
+
+#[cfg(test)]
+mod tests;
+
+pub use journal::DataError;
+
+pub(crate) use journal::{
+    CertificateAuthority, IssuedCredential, Journal, JournalLine, KeyFiles, WriteError,
+};
+pub(crate) use key::Key;
+pub(crate) use list::{Page, PageRequest};
+pub(crate) use resources::{StateEntry, Storage, is_definition};
+pub(crate) use store::{Change, Store, TooOld};
+pub(crate) use stored::{EventType, Stored};

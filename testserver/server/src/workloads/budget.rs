@@ -1,0 +1,65 @@
+//! PodDisruptionBudget: counts pods and allowed disruptions.
+
+use serde_json::{Map, Value, json};
+
+use super::replicas::{is_active, is_ready};
+use crate::object::conditions;
+
+/// The status of a budget; `pods` are all pods that it selects.
+pub(crate) fn plan_budget(budget: &Value, pods: &[Value]) -> Value {
+    let spec = &budget["spec"];
+    let expected: Vec<&Value> = pods.iter().filter(|pod| is_active(pod)).collect();
+    let total = i64::try_from(expected.len()).unwrap_or(i64::MAX);
+    let healthy = i64::try_from(expected.iter().filter(|pod| is_ready(pod)).count()).unwrap_or(i64::MAX);
+    // Percentages refer to the existing pods, rounded up.
+    let part = |value: &Value| {
+        let percent = || Some((total * value.as_str()?.strip_suffix('%')?.parse::<i64>().ok()? + 99) / 100);
+        value.as_i64().or_else(percent)
+    };
+    let desired = match (part(&spec["minAvailable"]), part(&spec["maxUnavailable"])) {
+        (Some(least), _) => least,
+        (None, Some(most)) => (total - most).max(0),
+        (None, None) => 1,
+    };
+    let allowed = if total == 0 { 0 } else { (healthy - desired).max(0) };
+    let (condition, reason) =
+        if allowed > 0 { ("True", "SufficientPods") } else { ("False", "InsufficientPods") };
+    let generation = budget["metadata"]["generation"].clone();
+    let mut conditions = budget["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let now = json!({"type": "DisruptionAllowed", "status": condition, "reason": reason, "message": "",
+        "observedGeneration": generation});
+    let created = budget["metadata"]["creationTimestamp"].as_str().unwrap_or_default();
+    conditions::set(&mut conditions, now, created);
+    Value::Object(Map::from_iter([
+        ("conditions".to_owned(), conditions.into()),
+        ("currentHealthy".to_owned(), healthy.into()),
+        ("desiredHealthy".to_owned(), desired.into()),
+        ("disruptionsAllowed".to_owned(), allowed.into()),
+        ("expectedPods".to_owned(), total.into()),
+        ("observedGeneration".to_owned(), generation),
+    ]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn allowed(spec: Value, ready: &[bool]) -> (i64, i64) {
+        let pod = |ready: &bool| {
+            json!({"metadata": {}, "status": {"phase": "Running",
+            "conditions": [{"type": "Ready", "status": if *ready { "True" } else { "False" }}]}})
+        };
+        let pods: Vec<Value> = ready.iter().map(pod).collect();
+        let status = plan_budget(&json!({"metadata": {"generation": 1}, "spec": spec}), &pods);
+        (status["desiredHealthy"].as_i64().unwrap(), status["disruptionsAllowed"].as_i64().unwrap())
+    }
+
+    #[test]
+    fn numbers_and_percentages_refer_to_existing_pods() {
+        assert_eq!(allowed(json!({"minAvailable": 1}), &[true, true]), (1, 1));
+        assert_eq!(allowed(json!({"minAvailable": "50%"}), &[true, true, true]), (2, 1));
+        assert_eq!(allowed(json!({"maxUnavailable": 1}), &[true, true, false]), (2, 0));
+        assert_eq!(allowed(json!({"maxUnavailable": "100%"}), &[true]), (0, 1));
+        assert_eq!(allowed(json!({"minAvailable": 0}), &[]), (0, 0));
+    }
+}
