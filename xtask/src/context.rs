@@ -49,12 +49,6 @@ impl Context {
         self.path(path).exists()
     }
 
-    /// The first of these paths that exists.
-    pub(crate) fn first_of(&self, paths: &[&'static str]) -> Result<&'static str> {
-        let found = paths.iter().find(|path| self.exists(path));
-        found.copied().with_context(|| format!("none of these exists: {}", paths.join(", ")))
-    }
-
     pub(crate) fn read(&self, path: impl AsRef<Path>) -> Result<String> {
         let path = path.as_ref();
         std::fs::read_to_string(self.path(path)).with_context(|| format!("cannot read {}", path.display()))

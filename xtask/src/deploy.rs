@@ -123,7 +123,7 @@ pub(crate) fn debug_page(cx: &Context, args: &[String]) -> Result<()> {
     chrome(&["--window-size=1100,900", &format!("--screenshot={}", screenshot.display())]).read()?;
     ensure!(std::fs::metadata(&screenshot)?.len() > 10_000, "the screenshot is empty");
     if update {
-        std::fs::copy(&screenshot, cx.path(cx.first_of(&paths::SCREENSHOTS)?))?;
+        std::fs::copy(&screenshot, cx.path(paths::SCREENSHOT))?;
     }
     println!("the page shows the controller, its watches and the leader");
     Ok(())

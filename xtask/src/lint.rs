@@ -61,6 +61,8 @@ pub(crate) fn features(cx: &Context, args: &[String]) -> Result<()> {
         lint("-p kube-testserver --lib --no-default-features", &feature)?;
     }
     lint("-p kube-testserver --all-targets --no-default-features", "")?;
+    // Leader election, sharding, apply and status without a manager.
+    lint("-p kube-operator --all-targets --no-default-features", "")?;
     cx.cargo("test --quiet -p kube-testserver --lib --test it --no-default-features --locked").run()
 }
 

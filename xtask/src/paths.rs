@@ -10,12 +10,12 @@ pub(crate) const BOOK: &str = "book";
 pub(crate) const BOOK_PAGES: &str = "book/src";
 /// The tests of the programs that the book includes.
 pub(crate) const BOOK_SAMPLES: [&str; 4] = ["--test", "book", "--test", "tutorial*"];
-/// The reason for every dependency: the first of these that exists.
-pub(crate) const DEPENDENCY_LISTS: [&str; 2] = ["docs/design/dependencies.md", "docs/dependencies.md"];
+/// The reason for every dependency.
+pub(crate) const DEPENDENCY_LIST: &str = "docs/design/dependencies.md";
 /// Pages that state the minimum Rust version, besides those of the book.
 pub(crate) const RUST_VERSION_PAGES: [&str; 1] = ["README.md"];
-/// The screenshot that `debug-page --update` replaces: the first of these that exists.
-pub(crate) const SCREENSHOTS: [&str; 2] = ["book/src/debug-page.png", "docs/debug-page.png"];
+/// The screenshot that `debug-page --update` replaces.
+pub(crate) const SCREENSHOT: &str = "book/src/images/debug-page.png";
 
 pub(crate) const SURFACE: &str = "xtask/data/surface.txt";
 pub(crate) const WORDS: &str = "xtask/data/words.txt";
@@ -39,12 +39,8 @@ pub(crate) const PYTHON_EXAMPLE: &str = "examples/python";
 pub(crate) const TABLES: &str = "testserver/server/data";
 /// Generated message types of the test server.
 pub(crate) const MESSAGES: &str = "testserver/server/src/handlers/protobuf";
-/// The generator of the tables: the first of these that exists.
-pub(crate) const TABLES_GENERATORS: [&str; 2] =
-    ["testserver/generators/generate.py", "testserver/server/data/generate.py"];
-/// The generator of the message types: the first of these that exists.
-pub(crate) const MESSAGES_GENERATORS: [&str; 2] =
-    ["testserver/generators/messages.py", "testserver/server/src/handlers/protobuf/messages.py"];
+pub(crate) const TABLES_GENERATOR: &str = "testserver/generators/tables.py";
+pub(crate) const MESSAGES_GENERATOR: &str = "testserver/generators/messages.py";
 
 /// Tools and genuine servers that are kept beside the checkout.
 pub(crate) const APIDIFF: &str = "../shared/tools/apidiff/apidiff.py";

@@ -48,7 +48,7 @@ fn server_features(cx: &Context) -> Result<Vec<String>> {
 
 /// Every dependency of the workspace has a line.
 fn reasons(cx: &Context, workspace: &toml::Table) -> Result<Vec<String>> {
-    let page = cx.first_of(&paths::DEPENDENCY_LISTS)?;
+    let page = paths::DEPENDENCY_LIST;
     let listed = cx.read(page)?;
     let dependencies = workspace.get("dependencies").and_then(toml::Value::as_table);
     let names = dependencies.into_iter().flat_map(toml::Table::keys);
@@ -58,7 +58,7 @@ fn reasons(cx: &Context, workspace: &toml::Table) -> Result<Vec<String>> {
 
 /// The table of the number of crates, where the page has one.
 fn crate_counts(cx: &Context) -> Result<Vec<String>> {
-    let page = cx.first_of(&paths::DEPENDENCY_LISTS)?;
+    let page = paths::DEPENDENCY_LIST;
     let listed = cx.read(page)?;
     let Some((_, table)) = listed.split_once("## Number of crates") else { return Ok(Vec::new()) };
     let row = regex(r"(?m)^\| ((?:no features|all features|`\w).*?) \| (\d+) \|");

@@ -7,8 +7,8 @@ use crate::context::{Context, scratch};
 use crate::job::no_arguments;
 use crate::paths;
 
-/// Runs the generators in a copy of `testserver/`, because they write beside themselves. What tests compare with is recorded by hand
-/// (`record.py`): that takes minutes.
+/// Runs the generators in a copy of `testserver/`, because they write into it. What tests compare with is recorded by hand
+/// (`record_*.py`): that takes minutes.
 pub(crate) fn generated(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
     realapi::program(cx)?;
@@ -24,10 +24,10 @@ pub(crate) fn generated(cx: &Context, args: &[String]) -> Result<()> {
     cx.command("cp").args(["-r", "testserver"]).arg(copy.path()).run()?;
     let python =
         |script: &str| cx.command("python3").arg(script).dir(copy.path()).env("PYTHONDONTWRITEBYTECODE", "1");
-    let tables = python(cx.first_of(&paths::TABLES_GENERATORS)?).arg(bindings.join("src/v1_36"));
+    let tables = python(paths::TABLES_GENERATOR).arg(bindings.join("src/v1_36"));
     tables.arg(&core.kubeconfig).arg(&modern.kubeconfig).run()?;
     let apiserver = realapi::home().join("bin/apiextensions-apiserver");
-    python(cx.first_of(&paths::MESSAGES_GENERATORS)?).arg(apiserver).run()?;
+    python(paths::MESSAGES_GENERATOR).arg(apiserver).run()?;
     for written in [paths::TABLES, paths::MESSAGES] {
         let diff =
             cx.command("diff").args(["-r", "--exclude=__pycache__", written]).arg(copy.path().join(written));

@@ -36,8 +36,8 @@ const PARTS: [Part; 5] = [
     },
     Part {
         name: "leases",
-        package: "kube-runtime",
-        files: &["sharding/{machine,claims,other,rendezvous}.rs", "leader_election/machine.rs"],
+        package: "kube-operator",
+        files: &["sharding/{machine,claims,other_member,rendezvous}.rs", "leader_election/machine.rs"],
         tests: &["sharding::", "leader_election::"],
     },
 ];
