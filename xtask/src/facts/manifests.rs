@@ -27,7 +27,6 @@ pub(super) fn check(cx: &Context, pages: &[File]) -> Result<Vec<String>> {
         manifest.get("workspace").and_then(toml::Value::as_table).context("Cargo.toml: no workspace")?;
     let mut wrong = server_features(cx)?;
     wrong.extend(reasons(cx, workspace)?);
-    wrong.extend(crate_counts(cx)?);
     wrong.extend(directions(cx)?);
     wrong.extend(rust_versions(cx, workspace, pages)?);
     let tables = cx.read("README.md")? + &cx.read("CONTRIBUTING.md")?;
@@ -56,36 +55,10 @@ fn reasons(cx: &Context, workspace: &toml::Table) -> Result<Vec<String>> {
     Ok(unlisted.map(|name| format!("{page}: {name} is missing")).collect())
 }
 
-/// The table of the number of crates, where the page has one.
-fn crate_counts(cx: &Context) -> Result<Vec<String>> {
-    let page = paths::DEPENDENCY_LIST;
-    let listed = cx.read(page)?;
-    let Some((_, table)) = listed.split_once("## Number of crates") else { return Ok(Vec::new()) };
-    let row = regex(r"(?m)^\| ((?:no features|all features|`\w).*?) \| (\d+) \|");
-    let feature = regex(r"`([\w-]+)`");
-    let mut wrong = Vec::new();
-    for found in row.captures_iter(table) {
-        let mut sets: Vec<_> =
-            feature.captures_iter(&found[1]).map(|name| format!("--features={}", &name[1])).collect();
-        if found[1].contains("all features") {
-            sets = vec!["--all-features".into()];
-        } else if found[1].contains("no features") {
-            sets.push("--no-default-features".into());
-        }
-        for set in sets {
-            let real = tree(cx, "kube-core", Some(&set))?.len() - 1;
-            if found[2] != real.to_string() {
-                wrong.push(format!("{page}: kube-core {set} has {real} crates, not {}", &found[2]));
-            }
-        }
-    }
-    Ok(wrong)
-}
-
 fn directions(cx: &Context) -> Result<Vec<String>> {
     let mut wrong = Vec::new();
     for (package, never) in NEVER {
-        let tree = tree(cx, package, None)?;
+        let tree = tree(cx, package)?;
         let names: BTreeSet<_> = tree.iter().filter_map(|line| line.split(' ').next()).collect();
         let found = never.iter().filter(|name| names.contains(*name));
         wrong.extend(found.map(|name| format!("{package} depends on {name}")));
@@ -94,8 +67,8 @@ fn directions(cx: &Context) -> Result<Vec<String>> {
 }
 
 /// Name and version of every crate that a package is linked with.
-fn tree(cx: &Context, package: &str, features: Option<&str>) -> Result<BTreeSet<String>> {
-    let tree = cx.cargo("tree --locked -e normal --prefix none --no-dedupe -p").arg(package).args(features);
+fn tree(cx: &Context, package: &str) -> Result<BTreeSet<String>> {
+    let tree = cx.cargo("tree --locked -e normal --prefix none --no-dedupe -p").arg(package);
     let text = tree.read()?;
     Ok(text.lines().map(|line| line.split_whitespace().take(2).collect::<Vec<_>>().join(" ")).collect())
 }

@@ -25,7 +25,8 @@ const ROOTS: [&str; 12] = [
     "xtask/",
 ];
 /// Names of files that are meant in general.
-const GENERAL: [&str; 5] = ["docs.rs", "kube.rs", "mod.rs", "lib.rs", "main.rs"];
+const GENERAL: [&str; 8] =
+    ["docs.rs", "kube.rs", "rustup.rs", "FILE.rs", "mod.rs", "lib.rs", "main.rs", "tests.rs"];
 /// Metrics of a client that have no constant.
 const METRICS: &str = "rest_client_";
 
@@ -53,8 +54,8 @@ pub(super) fn check(cx: &Context, pages: &[File], sources: &[File]) -> Vec<Strin
     let word = regex(r"\w+");
     let words: BTreeSet<_> =
         sources.iter().flat_map(|file| word.find_iter(&file.text).map(|found| found.as_str())).collect();
-    let bases = bases(cx);
-    pages.iter().flat_map(|page| check_page(cx, &patterns, page, &words, &bases)).collect()
+    let known = Known { words, bases: bases(cx), sources };
+    pages.iter().flat_map(|page| check_page(cx, &patterns, page, &known)).collect()
 }
 
 /// Folders that a path in prose may start from.
@@ -69,13 +70,7 @@ fn bases(cx: &Context) -> Vec<PathBuf> {
     bases
 }
 
-fn check_page(
-    cx: &Context,
-    patterns: &Patterns,
-    page: &File,
-    words: &BTreeSet<&str>,
-    bases: &[PathBuf],
-) -> Vec<String> {
+fn check_page(cx: &Context, patterns: &Patterns, page: &File, known: &Known<'_>) -> Vec<String> {
     let plain = without_code(&patterns.fence, &page.text);
     let mut wrong = Vec::new();
     for found in patterns.link.captures_iter(&plain) {
@@ -85,7 +80,7 @@ fn check_page(
     let folder = cx.path(&page.path).parent().map(Path::to_owned).unwrap_or_default();
     for found in patterns.path.find_iter(&plain) {
         if is_path_of_the_repository(&plain, found.start(), found.end())
-            && !exists(found.as_str(), &folder, bases)
+            && !known.has_path(found.as_str(), &folder)
         {
             wrong.push(format!("{} does not exist", found.as_str()));
         }
@@ -98,11 +93,11 @@ fn check_page(
     }
     for found in patterns.item.captures_iter(&plain) {
         let name = &found[1];
-        let known = match name.strip_suffix('…') {
-            Some(start) => words.iter().any(|word| word.starts_with(start)),
-            None => words.contains(name),
+        let found = match name.strip_suffix('…') {
+            Some(start) => known.words.iter().any(|word| word.starts_with(start)),
+            None => known.words.contains(name),
         };
-        if !known && !name.starts_with(METRICS) {
+        if !found && !name.starts_with(METRICS) {
             wrong.push(format!("no item or test is named {name}"));
         }
     }
@@ -169,10 +164,24 @@ fn is_path_of_the_repository(text: &str, start: usize, end: usize) -> bool {
     file || ROOTS.iter().any(|root| path.starts_with(root))
 }
 
-fn exists(path: &str, folder: &Path, bases: &[PathBuf]) -> bool {
-    let path = path.replace('…', "*");
-    let path = path.trim_end_matches(['/', '.']);
-    std::iter::once(folder).chain(bases.iter().map(PathBuf::as_path)).any(|base| matches(base, path))
+/// What the repository has.
+struct Known<'a> {
+    /// The words of all sources: names of items and tests are among them.
+    words: BTreeSet<&'a str>,
+    /// Folders that a path in prose may start from.
+    bases: Vec<PathBuf>,
+    sources: &'a [File],
+}
+
+impl Known<'_> {
+    /// Whether a path exists that a page in `folder` names. The end of a source file's path is enough.
+    fn has_path(&self, path: &str, folder: &Path) -> bool {
+        let path = path.replace('…', "*");
+        let path = path.trim_end_matches(['/', '.']);
+        let end = format!("/{path}");
+        std::iter::once(folder).chain(self.bases.iter().map(PathBuf::as_path)).any(|base| matches(base, path))
+            || self.sources.iter().any(|source| source.path.ends_with(&end))
+    }
 }
 
 /// Whether a path, in which names may have `*`, exists below a folder.
