@@ -31,7 +31,7 @@ mod tests;
 mod wait_tests;
 
 pub use error::{Undecodable, WriterDropped};
-pub use reader::Store;
+pub use reader::*;
 pub use wait::WaitForError;
 pub use writer::{Writer, store, store_shared};
 
