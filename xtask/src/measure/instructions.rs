@@ -9,13 +9,14 @@ use crate::context::Context;
 use crate::job::flag;
 use crate::{paths, pattern};
 
-const OPERATIONS: [&str; 8] = [
+const OPERATIONS: [&str; 9] = [
     "get",
     "list-item",
     "watch-event",
     "dispatch",
     "compact-fill",
     "compact-fill-and-get",
+    "compact-relist",
     "server-create",
     "server-watched-create",
 ];

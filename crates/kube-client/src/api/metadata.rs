@@ -13,7 +13,6 @@ use serde::de::DeserializeOwned;
 use super::Api;
 use super::handle::not_found_as_none;
 use crate::Result;
-use crate::error::Error;
 
 impl<K> Api<K>
 where
@@ -138,7 +137,7 @@ where
         &self,
         wp: &WatchParams,
         version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<PartialObjectMeta<K>>>> + use<K>, Error> {
+    ) -> Result<impl Stream<Item = Result<WatchEvent<PartialObjectMeta<K>>>> + use<K>> {
         self.client.events(self.read("watch_metadata", self.request.watch_metadata(wp, version))?).await
     }
 }

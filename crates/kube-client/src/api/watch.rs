@@ -10,7 +10,6 @@ use serde::de::DeserializeOwned;
 
 use super::Api;
 use crate::Result;
-use crate::error::Error;
 
 impl<K> Api<K>
 where
@@ -43,7 +42,7 @@ where
         &self,
         wp: &WatchParams,
         version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<K>, Error>> + use<K>> {
+    ) -> Result<impl Stream<Item = Result<WatchEvent<K>>> + use<K>> {
         self.client.events(self.watch_request(wp, version)?).await
     }
 
@@ -73,7 +72,7 @@ where
         &self,
         wp: &WatchParams,
         version: &str,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>>> + use<K>, Error> {
+    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>>> + use<K>> {
         self.client.request_events_guarded(self.watch_request(wp, version)?).await
     }
 

@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{Client, with_verb};
+use crate::Result;
 use crate::error::Error;
 
 impl Client {
@@ -21,7 +22,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Api::get`](crate::Api::get).
-    pub async fn get<K>(&self, name: &str, scope: &impl ObjectUrl<K>) -> Result<K, Error>
+    pub async fn get<K>(&self, name: &str, scope: &impl ObjectUrl<K>) -> Result<K>
     where
         K: Resource + Serialize + DeserializeOwned + Clone + Debug,
         K::DynamicType: Default,
@@ -33,11 +34,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Api::list`](crate::Api::list).
-    pub async fn list<K>(
-        &self,
-        lp: &ListParams,
-        scope: &impl CollectionUrl<K>,
-    ) -> Result<ObjectList<K>, Error>
+    pub async fn list<K>(&self, lp: &ListParams, scope: &impl CollectionUrl<K>) -> Result<ObjectList<K>>
     where
         K: Resource + Serialize + DeserializeOwned + Clone + Debug,
         K::DynamicType: Default,
@@ -51,7 +48,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::RefResolve`] if a field of the reference is missing, others as [`Api::get`](crate::Api::get).
-    pub async fn fetch<K>(&self, reference: &impl ObjectRef<K>) -> Result<K, Error>
+    pub async fn fetch<K>(&self, reference: &impl ObjectRef<K>) -> Result<K>
     where
         K: Resource + Serialize + DeserializeOwned + Clone + Debug,
     {
@@ -59,7 +56,7 @@ impl Client {
         self.get_at(path, &name).await
     }
 
-    async fn get_at<K: Resource + DeserializeOwned>(&self, path: String, name: &str) -> Result<K, Error> {
+    async fn get_at<K: Resource + DeserializeOwned>(&self, path: String, name: &str) -> Result<K> {
         let (request, gp) = (Request::new(path), GetParams::default());
         let request =
             if K::metadata_api() { request.get_metadata(name, &gp) } else { request.get(name, &gp) };
@@ -180,7 +177,7 @@ pub trait ObjectRef<K> {
     ///
     /// # Errors
     /// [`Error::RefResolve`] if a field of the reference is missing.
-    fn locate(&self) -> Result<(String, String), Error>;
+    fn locate(&self) -> Result<(String, String)>;
 }
 
 /// Scopes of kinds that are cluster-scoped, or may be.
@@ -248,7 +245,7 @@ impl TypedRef {
 }
 
 impl<K: Resource> ObjectRef<K> for TypedRef {
-    fn locate(&self) -> Result<(String, String), Error> {
+    fn locate(&self) -> Result<(String, String)> {
         let kind = required("kind", self.kind.as_deref())?;
         let api_version = required("apiVersion", self.api_version.as_deref())?;
         let name = required("name", self.name.as_deref())?;
@@ -269,7 +266,7 @@ impl<K: Resource> ObjectRef<K> for LocalRef
 where
     K::DynamicType: Default,
 {
-    fn locate(&self) -> Result<(String, String), Error> {
+    fn locate(&self) -> Result<(String, String)> {
         let name = required("name", Some(&self.name))?;
         let namespace = required("namespace", self.namespace.as_deref())?;
         Ok((K::url_path(&K::DynamicType::default(), Some(namespace)), name.to_owned()))
@@ -277,7 +274,7 @@ where
 }
 
 impl<K: Resource> ObjectRef<K> for ObjectReference {
-    fn locate(&self) -> Result<(String, String), Error> {
+    fn locate(&self) -> Result<(String, String)> {
         let typed = TypedRef {
             api_version: self.api_version.clone(),
             kind: self.kind.clone(),
@@ -292,11 +289,11 @@ impl<K: Resource> ObjectRef<K> for OwnerReference
 where
     K::Scope: ClusterScope,
 {
-    fn locate(&self) -> Result<(String, String), Error> {
+    fn locate(&self) -> Result<(String, String)> {
         ObjectRef::<K>::locate(&TypedRef::of_owner(self))
     }
 }
 
-fn required<'a>(field: &str, value: Option<&'a str>) -> Result<&'a str, Error> {
+fn required<'a>(field: &str, value: Option<&'a str>) -> Result<&'a str> {
     value.filter(|value| !value.is_empty()).ok_or_else(|| Error::RefResolve(format!("it has no {field}")))
 }

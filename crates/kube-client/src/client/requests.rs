@@ -9,6 +9,7 @@ use kube_core::{DeserializeGuard, Status, WatchEvent};
 use serde::de::DeserializeOwned;
 
 use super::Client;
+use crate::Result;
 use crate::body::Body;
 use crate::decode::{DecodeBy, KnownObjects, ListBody, Prune, expect_success, from_body, object_or_status};
 use crate::error::{ErasedError, Error};
@@ -33,7 +34,7 @@ impl Client {
     /// # Errors
     /// [`Error::Api`] for a response that is not 2xx, [`Error::SerdeError`] for one that does not decode as `T`, others as
     /// [`Client::send`].
-    pub async fn request<T>(&self, request: Request<Vec<u8>>) -> Result<T, Error>
+    pub async fn request<T>(&self, request: Request<Vec<u8>>) -> Result<T>
     where
         T: DeserializeOwned,
     {
@@ -58,7 +59,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`], and [`Error::FromUtf8`].
-    pub async fn request_text(&self, request: Request<Vec<u8>>) -> Result<String, Error> {
+    pub async fn request_text(&self, request: Request<Vec<u8>>) -> Result<String> {
         let bytes = self.send_for_success(request).await?.collect_bytes().await?;
         String::from_utf8(bytes.into()).map_err(Error::FromUtf8)
     }
@@ -83,10 +84,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`] before the response starts; later errors are those of the reader.
-    pub async fn request_stream(
-        &self,
-        request: Request<Vec<u8>>,
-    ) -> Result<impl AsyncBufRead + use<>, Error> {
+    pub async fn request_stream(&self, request: Request<Vec<u8>>) -> Result<impl AsyncBufRead + use<>> {
         let body = self.send_for_success(request).await?;
         // The pinned box makes the reader `Unpin`.
         Ok(Box::pin(body.into_data_stream().map_err(std::io::Error::other)).into_async_read())
@@ -109,7 +107,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`].
-    pub async fn request_status<T>(&self, request: Request<Vec<u8>>) -> Result<Either<T, Status>, Error>
+    pub async fn request_status<T>(&self, request: Request<Vec<u8>>) -> Result<Either<T, Status>>
     where
         T: DeserializeOwned,
     {
@@ -140,7 +138,7 @@ impl Client {
     pub async fn request_events<T>(
         &self,
         request: Request<Vec<u8>>,
-    ) -> Result<impl TryStream<Item = Result<WatchEvent<T>, Error>> + use<T>, Error>
+    ) -> Result<impl TryStream<Item = Result<WatchEvent<T>>> + use<T>>
     where
         T: Clone + DeserializeOwned,
     {
@@ -164,7 +162,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::request`]. The first item that cannot be decoded fails the list; the error has the item's name.
-    pub async fn request_list<K>(&self, request: Request<Vec<u8>>) -> Result<ObjectList<K>, Error>
+    pub async fn request_list<K>(&self, request: Request<Vec<u8>>) -> Result<ObjectList<K>>
     where
         K: Clone + DeserializeOwned,
     {
@@ -181,7 +179,7 @@ impl Client {
     pub async fn request_list_guarded<K>(
         &self,
         request: Request<Vec<u8>>,
-    ) -> Result<ObjectList<DeserializeGuard<K>>, Error>
+    ) -> Result<ObjectList<DeserializeGuard<K>>>
     where
         K: Clone + DeserializeOwned,
     {
@@ -195,7 +193,7 @@ impl Client {
     pub async fn request_events_guarded<K>(
         &self,
         request: Request<Vec<u8>>,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, Error>> + use<K>, Error>
+    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>>> + use<K>>
     where
         K: DeserializeOwned,
     {
@@ -233,7 +231,7 @@ impl Client {
     pub async fn request_many_events<K>(
         &self,
         request: Request<Vec<u8>>,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, Error>> + use<K>, Error>
+    ) -> Result<impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>>> + use<K>>
     where
         K: DeserializeOwned + Send + 'static,
     {
@@ -245,7 +243,7 @@ impl Client {
     pub(crate) async fn events<T>(
         &self,
         request: Request<Vec<u8>>,
-    ) -> Result<impl Stream<Item = Result<WatchEvent<T>, Error>> + use<T>, Error>
+    ) -> Result<impl Stream<Item = Result<WatchEvent<T>>> + use<T>>
     where
         T: DeserializeOwned,
     {
@@ -253,12 +251,12 @@ impl Client {
     }
 
     /// A list response that has not been read.
-    pub(super) async fn list_body(&self, request: Request<Vec<u8>>) -> Result<ListBody, Error> {
+    pub(super) async fn list_body(&self, request: Request<Vec<u8>>) -> Result<ListBody> {
         let prune = prune_of(&request);
         Ok(ListBody::new(self.send_for_success(request).await?, prune))
     }
 
-    pub(super) async fn send_for_success(&self, request: Request<Vec<u8>>) -> Result<Body, Error> {
+    pub(super) async fn send_for_success(&self, request: Request<Vec<u8>>) -> Result<Body> {
         let received = request.extensions().get().cloned();
         let response = self.send(request.map(Body::from)).await?;
         Ok(expect_success(response).await?.into_body().counted(received))
@@ -274,7 +272,7 @@ pub(super) fn prune_of(request: &Request<Vec<u8>>) -> Prune {
 pub(crate) type BuiltRequest = Result<Request<Vec<u8>>, kube_core::request::Error>;
 
 /// Adds the name of the calling method to a request, as the name of its tracing span.
-pub(crate) fn with_verb(verb: &'static str, request: BuiltRequest) -> Result<Request<Vec<u8>>, Error> {
+pub(crate) fn with_verb(verb: &'static str, request: BuiltRequest) -> Result<Request<Vec<u8>>> {
     let mut request = request.map_err(Error::BuildRequest)?;
     request.extensions_mut().insert(verb);
     Ok(request)

@@ -4,9 +4,10 @@ use http::{Request, StatusCode};
 use kube_core::subresource::AttachParams;
 
 use super::Client;
+use crate::Result;
+use crate::error::Error;
 use crate::body::Body;
 use crate::decode::expect_success;
-use crate::error::Error;
 use crate::websocket::{AttachedProcess, Connection, Handshake, Portforwarder, UpgradeConnectionError};
 
 impl Client {
@@ -16,7 +17,7 @@ impl Client {
     /// # Errors
     /// [`Error::Api`] if the server refuses, [`Error::UpgradeConnection`] if it does not switch to a websocket of an offered protocol, others as
     /// [`Client::send`].
-    pub async fn connect(&self, request: Request<Vec<u8>>) -> Result<Connection, Error> {
+    pub async fn connect(&self, request: Request<Vec<u8>>) -> Result<Connection> {
         let mut request = request.map(Body::from);
         let handshake = Handshake::start(request.headers_mut());
         let mut response = self.send(request).await?;
@@ -36,16 +37,12 @@ impl Client {
         &self,
         request: Request<Vec<u8>>,
         ap: &AttachParams,
-    ) -> Result<AttachedProcess, Error> {
+    ) -> Result<AttachedProcess> {
         Ok(AttachedProcess::start(self.connect(request).await?, ap))
     }
 
     /// Opens a websocket to these ports.
-    pub(crate) async fn forward(
-        &self,
-        request: Request<Vec<u8>>,
-        ports: &[u16],
-    ) -> Result<Portforwarder, Error> {
+    pub(crate) async fn forward(&self, request: Request<Vec<u8>>, ports: &[u16]) -> Result<Portforwarder> {
         Ok(Portforwarder::start(self.connect(request).await?, ports))
     }
 }
