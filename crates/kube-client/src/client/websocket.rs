@@ -5,9 +5,9 @@ use kube_core::subresource::AttachParams;
 
 use super::Client;
 use crate::Result;
-use crate::error::Error;
 use crate::body::Body;
 use crate::decode::expect_success;
+use crate::error::Error;
 use crate::websocket::{AttachedProcess, Connection, Handshake, Portforwarder, UpgradeConnectionError};
 
 impl Client {
