@@ -8,14 +8,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{ObjectMeta, PostParams};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Api, Client, Config};
+use kube::api::ObjectMeta;
 
 use crate::args::Library;
 use crate::build_cost::{build_program, kube_dependency};
+use crate::genuine;
 use crate::realapi::Cluster;
 
 const OBJECTS: usize = 10_000;
@@ -149,19 +147,14 @@ impl Drop for Running {
 /// Creates the objects of the filled cluster.
 fn fill(kubeconfig: &Path) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let object = |number| ConfigMap {
+        metadata: ObjectMeta { name: Some(format!("map-{number}")), ..<_>::default() },
+        data: Some(BTreeMap::from([("text".to_owned(), "x".repeat(DATA_BYTES))])),
+        ..<_>::default()
+    };
     runtime.block_on(async {
-        let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
-        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-        let maps = Api::<ConfigMap>::default_namespaced(Client::try_from(config)?);
-        let (maps, params) = (&maps, &PostParams::default());
-        let create = |number| async move {
-            let data = BTreeMap::from([("text".to_owned(), "x".repeat(DATA_BYTES))]);
-            let metadata = ObjectMeta { name: Some(format!("map-{number}")), ..Default::default() };
-            let map = ConfigMap { metadata, data: Some(data), ..Default::default() };
-            maps.create(params, &map).await
-        };
-        let created = futures::stream::iter(0..OBJECTS).map(create).buffer_unordered(32);
-        Ok(created.try_for_each(|_| std::future::ready(Ok(()))).await?)
+        let client = genuine::client(kubeconfig).await?;
+        genuine::create(&client, "default", OBJECTS, object).await
     })
 }
 

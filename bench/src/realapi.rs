@@ -1,26 +1,45 @@
-//! A genuine API server on loopback, from `../shared/realapi`.
+//! A genuine API server on loopback, by the script `realapi` of the project's shared folder.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-/// A fresh cluster of Kubernetes 1.37. It ends with this value.
+/// What `realapi` calls the cluster: Kubernetes 1.37, TLS and RBAC.
+const CLUSTER: &str = "v1.37";
+
+/// A fresh cluster, which ends when this is dropped.
 pub(crate) struct Cluster {
-    program: PathBuf,
     kubeconfig: PathBuf,
 }
 
+/// Fails if there is no program that starts the server.
+pub(crate) fn check() -> anyhow::Result<()> {
+    let program = realapi();
+    ensure!(
+        program.is_file(),
+        "this needs the script `realapi`, which starts a genuine kube-apiserver {CLUSTER} on loopback, and there is no {}. \
+         It is part of the project's shared folder, beside the repository; the variable REALAPI names another place. \
+         REALAPI_PORT and REALAPI_HOME keep its server apart from others.",
+        program.display()
+    );
+    Ok(())
+}
+
 impl Cluster {
+    /// Starts it with flags of `realapi up`.
     pub(crate) fn up(flags: &[&str]) -> anyhow::Result<Self> {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/realapi/realapi");
-        ensure!(program.exists(), "{} is missing: it starts the genuine API server", program.display());
-        let output =
-            Command::new(&program).args(["up", "v1.37"]).args(flags).stderr(Stdio::inherit()).output()?;
-        ensure!(output.status.success(), "{} up v1.37 failed", program.display());
-        let text = String::from_utf8(output.stdout)?;
-        let kubeconfig = text.lines().last().context("realapi printed no kubeconfig")?.trim().into();
-        Ok(Self { program, kubeconfig })
+        check()?;
+        eprintln!("starting kube-apiserver {CLUSTER}");
+        let output = Command::new(realapi()).args(["up", CLUSTER]).args(flags).output();
+        let output = output.with_context(|| realapi().display().to_string())?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        // A server that was up before has another owner.
+        ensure!(!message.contains("already up"), "{}", message.trim());
+        // From here on the server is ended, also when this function fails.
+        let cluster = Self { kubeconfig: String::from_utf8(output.stdout)?.trim().into() };
+        ensure!(output.status.success(), "`realapi up {CLUSTER}` failed: {}", message.trim());
+        Ok(cluster)
     }
 
     pub(crate) fn kubeconfig(&self) -> &Path {
@@ -30,7 +49,15 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // Best effort: the next `up` starts from nothing.
-        let _ = Command::new(&self.program).args(["down", "v1.37"]).stdout(Stdio::null()).status();
+        let down = Command::new(realapi()).args(["down", CLUSTER]).output();
+        if !down.is_ok_and(|output| output.status.success()) {
+            eprintln!("`{} down {CLUSTER}` failed: the server may still run", realapi().display());
+        }
     }
+}
+
+/// `REALAPI`, or the place beside the repository.
+fn realapi() -> PathBuf {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/realapi/realapi");
+    std::env::var_os("REALAPI").map_or_else(beside, PathBuf::from)
 }

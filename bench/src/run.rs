@@ -12,7 +12,7 @@ use crate::load::Load;
 use crate::measure::{Metrics, available_memory};
 use crate::results::Measured;
 use crate::started::{OwnServer, Server};
-use crate::{allocator, build_cost, genuine, growth, plots, report, update};
+use crate::{allocator, build_cost, genuine, growth, plots, realapi, report, update};
 
 /// Runs the tables. Prints the rows of each case when it is done, and writes plots and tables when a table is done.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -40,7 +40,7 @@ fn check(options: &Options) -> anyhow::Result<()> {
         allocator::jemalloc()?;
     }
     if options.tables.contains(&Table::Genuine) {
-        genuine::check()?;
+        realapi::check()?;
     }
     let growth = options.tables.contains(&Table::Growth);
     ensure!(growth || options.plots.is_none(), "--plots: expected the table growth, which has the plots");
