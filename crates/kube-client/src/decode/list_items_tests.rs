@@ -1,3 +1,5 @@
+//! Items of a list: order, errors and memory of the parallel decoding.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,3 +1,5 @@
+//! Events of a watch that are decoded by tasks: order, errors, panics and read-ahead.
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, mpsc};
 use std::thread::{self, ThreadId};

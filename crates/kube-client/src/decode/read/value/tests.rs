@@ -1,3 +1,5 @@
+//! Decoding with hints gives what serde_json gives, value by value.
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Debug;
 use std::marker::PhantomData;
