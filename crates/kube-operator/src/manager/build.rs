@@ -94,7 +94,7 @@ impl Manager {
 
     /// Calls `hook` after each election, before the first reconcile and before leader-only components start. It is dropped when the
     /// leadership ends meanwhile. Several hooks run one after another. Without leader election, hooks run at the start. A hook that panics
-    /// ends the manager with [`ManagerError::Failed`].
+    /// ends the manager with [`ManagerError::Failed`](super::ManagerError::Failed).
     pub fn before_leading<F>(mut self, hook: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
@@ -114,7 +114,7 @@ impl Manager {
     }
 
     /// Serves these routes beside the metrics; not without [`serve_metrics`](Self::serve_metrics). Routes of several calls are all served.
-    /// Two routes for one path and method, or two fallbacks, are [`ManagerError::Routes`] at the start.
+    /// Two routes for one path and method, or two fallbacks, are [`ManagerError::Routes`](super::ManagerError::Routes) at the start.
     pub fn routes(mut self, routes: Router) -> Self {
         self.routes.push(routes);
         self
