@@ -1,4 +1,14 @@
 //! Authentication: credentials chosen once from the configuration, refreshed when needed, and shared by all requests.
+//!
+//! From the entry of a kubeconfig to the header of a request:
+//!
+//! ```text
+//!  file ──► config::kubeconfig::read ──► select ──► AuthInfo ──► Credential::from_config ──► layer::auth ──► Authorization
+//!           (serde; names the field)     (one user)                   │            ▲
+//!                                                                     ▼            │ header, or an error that names the source
+//!                                                             RefreshingCredential ─┘
+//!                                                             (token file, exec plugin, gcp, oidc, oauth)
+//! ```
 
 // Which credential a user has, and its refresh.
 mod cache;
