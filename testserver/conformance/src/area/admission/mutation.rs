@@ -91,13 +91,13 @@ async fn reinvocation(cx: &Context, policies: [&str; 2], want: &[&str]) -> Outco
         webhook(cx, &hook, "/m", json!({"reinvocationPolicy": policies[0]})),
         webhook(cx, &hook, "/n", json!({"reinvocationPolicy": policies[1]})),
     ];
+    // A name for each pair: a server may still call the closed webhook for a while, and refuse to delete the object.
+    let name = policies.join("-").to_lowercase();
     with(cx, &hook, hooks, Vec::new(), async {
-        create(cx, "a").await?.is(201)?;
+        create(cx, &name).await?.is(201)?;
         equal("asked", want, hook.paths())
     })
-    .await?;
-    cx.delete(cx.one_of(&CONFIG_MAP, "a")).await?;
-    Ok(())
+    .await
 }
 
 pub(super) async fn reinvoked(cx: Context) -> Outcome {
