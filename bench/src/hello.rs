@@ -14,7 +14,9 @@ use kube::api::ObjectMeta;
 use crate::args::Library;
 use crate::build_cost::{build_program, kube_dependency};
 use crate::genuine;
+use crate::measure::mebibytes;
 use crate::realapi::Cluster;
+use crate::results::median_of;
 
 const OBJECTS: usize = 10_000;
 const DATA_BYTES: usize = 2_048;
@@ -57,7 +59,7 @@ pub(crate) fn run(rounds: usize) -> anyhow::Result<()> {
         }
     }
     for ((_, path), results) in programs.iter().zip(&mut results) {
-        results[4].push(mebibytes(std::fs::metadata(path)?.len()));
+        results[4].push(std::fs::metadata(path)?.len() as f64 / f64::from(1 << 20));
     }
     print_table(&programs, &results);
     Ok(())
@@ -83,19 +85,11 @@ fn print_table(programs: &[(&str, PathBuf)], results: &[Vec<Vec<f64>>]) {
     let names = programs.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" | ");
     println!("| hello operator | {names} |\n|---|{}", "--:|".repeat(programs.len()));
     for (metric, name) in METRICS.iter().enumerate() {
-        let values = results.iter().map(|of_program| format!("{:.1}", median(&of_program[metric])));
+        let values = results.iter().map(|of_program| {
+            median_of(of_program[metric].clone()).map_or("not measured".into(), |value| format!("{value:.1}"))
+        });
         println!("| {name} | {} |", values.collect::<Vec<_>>().join(" | "));
     }
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted[sorted.len() / 2]
-}
-
-fn mebibytes(bytes: u64) -> f64 {
-    bytes as f64 / f64::from(1 << 20)
 }
 
 /// A hello operator that runs. It ends with this value.
@@ -129,10 +123,7 @@ impl Running {
     }
 
     fn rss(&self) -> anyhow::Result<f64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
-        let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
-        Ok(mebibytes(kibibytes * 1024))
+        mebibytes(&format!("/proc/{}/status", self.process.id()), "VmRSS:")
     }
 }
 

@@ -77,7 +77,8 @@ pub(crate) fn reset_peak_rss() -> anyhow::Result<()> {
     std::fs::write("/proc/self/clear_refs", "5").context("/proc/self/clear_refs")
 }
 
-fn mebibytes(file: &str, field: &str) -> anyhow::Result<f64> {
+/// A field of a file of `/proc` that is in kB.
+pub(crate) fn mebibytes(file: &str, field: &str) -> anyhow::Result<f64> {
     let text = std::fs::read_to_string(file)?;
     let line = text.lines().find_map(|line| line.strip_prefix(field));
     let line = line.with_context(|| format!("no {field} in {file}"))?;

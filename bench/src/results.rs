@@ -31,7 +31,11 @@ impl Measured {
 }
 
 fn median(rounds: &[Metrics], name: &str) -> Option<f64> {
-    let mut values: Vec<f64> = rounds.iter().filter_map(|metrics| metrics.get(name)).copied().collect();
+    median_of(rounds.iter().filter_map(|metrics| metrics.get(name)).copied().collect())
+}
+
+/// The median; between the two middle values if their number is even.
+pub(crate) fn median_of(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     match values.len() {
         0 => None,
