@@ -68,11 +68,10 @@ impl<'de, K: Deserialize<'de>> Deserialize<'de> for WatchEvent<K> {
     }
 }
 
-/// The type of an event on the wire. For the client, which decodes events as well.
-#[doc(hidden)]
+/// The type of an event on the wire.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum EventType {
+enum EventType {
     /// [`WatchEvent::Added`].
     Added,
     /// [`WatchEvent::Modified`].
@@ -86,10 +85,9 @@ pub enum EventType {
 }
 
 /// A field of an event on the wire.
-#[doc(hidden)]
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum EventField {
+enum EventField {
     /// The [`EventType`].
     Type,
     /// The object, bookmark or status.
