@@ -9,7 +9,6 @@ use http::{Request, Response, Uri};
 use http_body::Body;
 use http_body_util::Either;
 use hyper_util::client::legacy::connect::Connection as _;
-use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use tower::{BoxError, ServiceExt};
 
@@ -17,7 +16,7 @@ use super::deadline::ServerConnector;
 use super::error::ConnectFailed;
 use super::executor::SharedExecutor;
 use super::http1::{Http1Body, Http1Client};
-use super::http2::{Http2Body, Http2Connection, MAX_STREAMS, OpenStream, Streams};
+use super::http2::{Http2Body, Http2Connection, MAX_STREAMS, OpenStream, SendError, Streams};
 
 /// Sends requests over the first HTTP/2 connection that has a free stream, and opens another one when none has any.
 ///
@@ -60,14 +59,14 @@ struct PooledConnection<B> {
 
 enum ConnectionState<B> {
     Connecting(Connecting<B>),
-    Open(Http2Connection),
+    Open(Http2Connection<B>),
 }
 
 /// A connection attempt, polled by all requests that wait for it. It makes no progress once the last of them is dropped.
 pub(super) type Connecting<B> = Shared<BoxFuture<'static, Result<Established<B>, ConnectFailed>>>;
 
 pub(super) enum Established<B> {
-    Http2(Http2Connection),
+    Http2(Http2Connection<B>),
     Http1(Arc<Http1Client<B>>),
 }
 
@@ -85,7 +84,7 @@ pub(super) type ResponseBody = Either<Http2Body, Http1Body>;
 
 /// What a request gets from the pool.
 pub(super) enum Checkout<B> {
-    Sent(BoxFuture<'static, Result<Response<ResponseBody>, BoxError>>),
+    Sent(BoxFuture<'static, Result<Response<ResponseBody>, SendError<B>>>),
     /// Send it with this client.
     Http1(Arc<Http1Client<B>>, Request<B>),
     /// Wait for the connection, then check out again. The stream is held until then.
@@ -143,7 +142,7 @@ where
         let connecting = async move {
             let io = connecting.await.map_err(ConnectFailed::new)?;
             if io.connected().is_negotiated_h2() {
-                let opened = Http2Connection::open(TokioIo::new(io), streams, &executor).await;
+                let opened = Http2Connection::open(io, streams, &executor).await;
                 opened.map(Established::Http2).map_err(ConnectFailed::new)
             } else {
                 Ok(Established::Http1(Arc::new(Http1Client::reusing(io, http1_connector, executor))))
@@ -158,11 +157,10 @@ where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
     /// A stream of the first open connection that has a free one.
-    fn open_stream(&mut self) -> Option<(&Http2Connection, OpenStream)> {
-        self.http2.iter_mut().find_map(|entry| {
-            let ConnectionState::Open(connection) = &mut entry.state else { return None };
-            let stream = entry.streams.open()?;
-            connection.is_ready(&entry.streams).then_some((&*connection, stream))
+    fn open_stream(&self) -> Option<(&Http2Connection<B>, OpenStream)> {
+        self.http2.iter().find_map(|entry| match &entry.state {
+            ConnectionState::Open(connection) => Some((connection, entry.streams.open()?)),
+            ConnectionState::Connecting(_) => None,
         })
     }
 

@@ -17,7 +17,7 @@ use super::deadline::ServerConnector;
 use super::executor::SharedExecutor;
 use super::extensions::{FreshConnection, NegotiatedVersion};
 use super::http1::Http1Client;
-use super::http2::Closed;
+use super::http2::{Closed, SendError};
 use super::pool::{Checkout, Pool, ResponseBody};
 
 /// Sends requests to one server: over HTTP/2 if the server negotiates it, else over HTTP/1.1.
@@ -73,10 +73,8 @@ where
             let response = self.0.alone.request(request);
             return async move { Ok(response.await?.map(Either::Right)) }.boxed();
         }
-        match self.0.pool.send(request) {
-            Checkout::Sent(response) => response,
-            checkout => finish(Arc::clone(&self.0), checkout).boxed(),
-        }
+        let checkout = self.0.pool.send(request);
+        finish(Arc::clone(&self.0), checkout).boxed()
     }
 }
 
@@ -86,7 +84,20 @@ const MAX_CLOSED_CONNECTIONS: usize = 3;
 /// The server closed every connection before the request was sent.
 #[derive(Debug, thiserror::Error)]
 #[error("the server closes each connection before it accepts a request")]
-struct ConnectionsClosed(#[source] Option<Arc<h2::Error>>);
+struct ConnectionsClosed(#[source] Option<Arc<hyper::Error>>);
+
+/// Counts the connections that were closed before the request was sent.
+struct Attempts(usize);
+
+impl Attempts {
+    fn closed(&mut self, reason: Closed) -> Result<(), ConnectionsClosed> {
+        self.0 += 1;
+        if self.0 <= MAX_CLOSED_CONNECTIONS {
+            return Ok(());
+        }
+        Err(ConnectionsClosed(if let Closed::Failed(err) = reason { Some(err) } else { None }))
+    }
+}
 
 async fn finish<B>(
     inner: Arc<Inner<B>>,
@@ -95,10 +106,19 @@ async fn finish<B>(
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    let mut closed = 0;
+    let mut attempts = Attempts(0);
     loop {
         checkout = match checkout {
-            Checkout::Sent(response) => return response.await,
+            Checkout::Sent(response) => match response.await {
+                Ok(response) => return Ok(response),
+                Err(SendError::Failed(err)) => return Err(err),
+                Err(SendError::Unsent(request, stream)) => {
+                    let reason = stream.connection().wait_closed().await;
+                    attempts.closed(reason)?;
+                    drop(stream);
+                    inner.pool.send(request)
+                }
+            },
             Checkout::Http1(client, request) => {
                 NegotiatedVersion::record(&request, Version::HTTP_11);
                 return Ok(client.request(request).await?.map(Either::Right));
@@ -107,11 +127,7 @@ where
                 connecting.await?;
                 // Without a free stream the loop still ends: others that waited for the connection got its streams.
                 if let Some(reason) = stream.connection().closed() {
-                    closed += 1;
-                    if closed > MAX_CLOSED_CONNECTIONS {
-                        let failure = if let Closed::Failed(err) = reason { Some(err) } else { None };
-                        return Err(ConnectionsClosed(failure).into());
-                    }
+                    attempts.closed(reason)?;
                 }
                 drop(stream);
                 inner.pool.send(request)

@@ -203,6 +203,26 @@ async fn a_response_of_a_killed_server_ends_with_unexpected_eof() {
     assert_eq!(io_kind(&*err), Some(io::ErrorKind::UnexpectedEof), "{err:?}");
 }
 
+/// `content-length: 100`, 18 bytes, and then RST_STREAM with NO_ERROR.
+#[tokio::test(start_paused = true)]
+async fn a_body_that_is_shorter_than_its_content_length_is_an_error() {
+    let client = TestClient::new(MemoryIo::http2, |_, io| async move {
+        let mut server = accept(io).await;
+        while let Some(Ok((_, mut respond))) = server.accept().await {
+            let response = Response::builder().header(CONTENT_LENGTH, 100).body(()).unwrap();
+            let mut stream = respond.send_response(response, false).unwrap();
+            stream.send_data(Bytes::from_static(b"{\"kind\":\"PodList\"}"), false).unwrap();
+            tokio::spawn(async move {
+                // The data have been sent by then.
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                stream.send_reset(Reason::NO_ERROR);
+            });
+        }
+    });
+    let err = text(client.get("/x").await.unwrap()).await.unwrap_err();
+    assert_eq!(io_kind(&*err), Some(io::ErrorKind::UnexpectedEof), "{err:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_unresponsive_server_is_a_timeout() {
     let client = TestClient::new(MemoryIo::http2, |_, io| async move {

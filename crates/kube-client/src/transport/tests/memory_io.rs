@@ -22,7 +22,7 @@ impl MemoryIo {
         Self { io: TokioIo::new(io), http2: true, read_error: None }
     }
 
-    pub(super) fn http1(io: DuplexStream) -> Self {
+    pub(crate) fn http1(io: DuplexStream) -> Self {
         Self { io: TokioIo::new(io), http2: false, read_error: None }
     }
 
