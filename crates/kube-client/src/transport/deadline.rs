@@ -102,6 +102,8 @@ pub(crate) struct DeadlineIo<T> {
     read: StallTimer,
     write: StallTimer,
     write_resets_read: bool,
+    /// Something was written since the last read.
+    written: bool,
 }
 
 impl<T> DeadlineIo<T> {
@@ -111,6 +113,7 @@ impl<T> DeadlineIo<T> {
             read: StallTimer::new(timeouts.read),
             write: StallTimer::new(timeouts.write),
             write_resets_read: timeouts.write_resets_read,
+            written: false,
         }
     }
 }
@@ -162,15 +165,20 @@ impl<T: Read + Unpin> Read for DeadlineIo<T> {
         buf: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
         let attempt = Pin::new(&mut self.inner).poll_read(cx, buf);
+        if attempt.is_ready() {
+            self.written = false;
+        }
         self.read.check(cx, attempt, "reading")
     }
 }
 
 impl<T: Write + Unpin> DeadlineIo<T> {
+    /// The first write after a read begins a request: the silence before it is that of an idle connection.
     fn check_write<R>(&mut self, cx: &mut Context<'_>, attempt: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
-        if self.write_resets_read && attempt.is_ready() {
+        if attempt.is_ready() && (self.write_resets_read || !self.written) {
             self.read.restart();
         }
+        self.written |= attempt.is_ready();
         self.write.check(cx, attempt, "writing")
     }
 }
@@ -183,12 +191,12 @@ impl<T: Write + Unpin> Write for DeadlineIo<T> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let attempt = Pin::new(&mut self.inner).poll_flush(cx);
-        self.check_write(cx, attempt)
+        self.write.check(cx, attempt, "writing")
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let attempt = Pin::new(&mut self.inner).poll_shutdown(cx);
-        self.check_write(cx, attempt)
+        self.write.check(cx, attempt, "writing")
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -257,12 +265,30 @@ mod tests {
             let (near, _far) = pair(timeouts);
             let (mut reader, mut writer) = tokio::io::split(near);
             let started = Instant::now();
+            writer.write_all(b"a").await.unwrap();
             let reading = tokio::spawn(async move { reader.read_u8().await });
             tokio::time::sleep(Duration::from_secs(3)).await;
             writer.write_all(b"a").await.unwrap();
             assert!(reading.await.unwrap().is_err());
             assert_eq!(started.elapsed().as_secs(), expected);
         }
+    }
+
+    /// As a connection that is idle until a request is written.
+    #[tokio::test(start_paused = true)]
+    async fn the_time_before_a_request_does_not_count() {
+        let (near, mut far) = pair(Timeouts { read: Some(LIMIT), ..Timeouts::default() });
+        let (mut reader, mut writer) = tokio::io::split(near);
+        let started = Instant::now();
+        let reading = tokio::spawn(async move { reader.read_u8().await });
+        for second in [4, 8] {
+            tokio::time::sleep_until(started + Duration::from_secs(second)).await;
+            writer.write_all(b"a").await.unwrap();
+        }
+        // Nothing was received for 5 s after the first of them, which was sent after 4 s of idleness.
+        assert_eq!(reading.await.unwrap().unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(started.elapsed().as_secs(), 9);
+        far.read_u8().await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
