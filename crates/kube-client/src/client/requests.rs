@@ -64,6 +64,13 @@ impl Client {
         String::from_utf8(bytes.into()).map_err(Error::FromUtf8)
     }
 
+    /// As [`Client::request_text`], with U+FFFD in place of what is not UTF-8.
+    pub(crate) async fn request_text_lossy(&self, request: Request<Vec<u8>>) -> Result<String> {
+        let bytes = self.send_for_success(request).await?.collect_bytes().await?;
+        Ok(String::from_utf8(bytes.into())
+            .unwrap_or_else(|err| String::from_utf8_lossy(err.as_bytes()).into()))
+    }
+
     /// Sends a request and returns a reader of the response, such as a log. Dropping the reader ends the request.
     ///
     /// ```

@@ -17,7 +17,8 @@ impl<K> Api<K>
 where
     K: DeserializeOwned + Log,
 {
-    /// The log up to now, as one string.
+    /// The log up to now, as one string. Bytes that are not UTF-8 become U+FFFD, also those of a character that `limit_bytes` cuts;
+    /// [`Api::log_stream`] returns the bytes themselves.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -34,9 +35,9 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`](crate::Error::Api) with code 400 if the container has not started, 404 if the pod does not exist; [`Error::FromUtf8`](crate::Error::FromUtf8).
+    /// [`Error::Api`](crate::Error::Api) with code 400 if the container has not started, 404 if the pod does not exist.
     pub async fn logs(&self, name: &str, lp: &LogParams) -> Result<String> {
-        self.client.request_text(with_verb("logs", self.request.logs(name, lp))?).await
+        self.client.request_text_lossy(with_verb("logs", self.request.logs(name, lp))?).await
     }
 
     /// Reads the log as a stream: with `follow`, until the container ends or the reader is dropped.
@@ -63,5 +64,24 @@ where
     /// As [`Api::logs`] before the stream starts; later errors are those of the reader.
     pub async fn log_stream(&self, name: &str, lp: &LogParams) -> Result<impl AsyncBufRead + use<K>> {
         self.client.request_stream(with_verb("log_stream", self.request.logs(name, lp))?).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{Request, Response};
+
+    use super::*;
+    use crate::Client;
+    use crate::client::Body;
+
+    #[tokio::test]
+    async fn a_log_that_is_not_utf8_is_not_lost() {
+        // An invalid byte, and the first half of a character.
+        let server = tower::service_fn(async |_: Request<Body>| {
+            Ok::<_, std::io::Error>(Response::new(Body::from(b"one\xff\ntw\xc3".to_vec())))
+        });
+        let pods: Api<Pod> = Api::default_namespaced(Client::new(server, "default"));
+        assert_eq!(pods.logs("web", &LogParams::default()).await.unwrap(), "one\u{fffd}\ntw\u{fffd}");
     }
 }
