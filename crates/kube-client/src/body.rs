@@ -22,7 +22,7 @@ use crate::received_bytes::ReceivedBytes;
 /// ```
 pub struct Body {
     kind: Kind,
-    /// The most bytes that [`Body::collect_bytes`] collects.
+    /// The most bytes that [`Body::collect_bytes`] collects, and of one object of a list or watch.
     limit: usize,
     /// Counts the bytes that are read.
     received: Option<ReceivedBytes>,
@@ -42,6 +42,11 @@ impl Body {
     /// The same body, of which at most `limit` bytes are collected.
     pub(crate) fn with_collect_limit(self, limit: usize) -> Self {
         Self { limit, ..self }
+    }
+
+    /// The most bytes of one object in it.
+    pub(crate) fn collect_limit(&self) -> usize {
+        self.limit
     }
 
     /// The same body, whose bytes are counted.

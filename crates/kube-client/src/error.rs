@@ -64,8 +64,8 @@ pub enum Error {
     #[error("the response is not UTF-8 text: {}", ErrorChain(.0))]
     FromUtf8(#[source] std::string::FromUtf8Error),
 
-    /// A line of a watch is longer than any object can be.
-    #[error("a line of the watch is longer than any object can be")]
+    /// An event of a watch is larger than one object may be: `Config::collect_limit`, 256 MiB by default.
+    #[error("an event of the watch is larger than one object may be (`collect_limit` of the configuration)")]
     LinesCodecMaxLineLengthExceeded,
 
     /// The body of a watch ended with an error.

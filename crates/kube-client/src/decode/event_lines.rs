@@ -38,7 +38,7 @@ pub(super) enum Line {
 
 impl EventLines {
     pub(super) fn new(body: Body) -> Self {
-        Self { body, splitter: LineSplitter::default(), state: State::Reading }
+        Self { splitter: LineSplitter::new(body.collect_limit()), body, state: State::Reading }
     }
 
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Line, ErasedError>>> {

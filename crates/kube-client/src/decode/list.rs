@@ -29,7 +29,9 @@ impl ListBody {
 
     /// The metadata before the first item. Reads no further.
     pub(crate) async fn head(&mut self) -> Result<ListMeta, Error> {
-        while !self.splitter.reach_items() && self.read_chunk().await? {}
+        while !self.splitter.reach_items() && self.read_chunk().await? {
+            self.check_size()?;
+        }
         Ok(self.parse_head()?.metadata)
     }
 
@@ -66,6 +68,11 @@ impl ListBody {
         self.metadata()
     }
 
+    /// The most bytes of one object.
+    pub(super) fn limit(&self) -> usize {
+        self.body.collect_limit()
+    }
+
     /// The next item, to be decoded elsewhere.
     pub(super) async fn next_raw(&mut self) -> Result<Option<RawItem>, Error> {
         Ok(if self.find_item().await? { self.splitter.take_item() } else { None })
@@ -83,11 +90,26 @@ impl ListBody {
     /// Whether there is another item.
     async fn find_item(&mut self) -> Result<bool, Error> {
         while !self.splitter.find().map_err(not_a_list)? {
+            self.check_size()?;
             if !self.read_chunk().await? {
                 return Ok(false);
             }
         }
+        self.check_size()?;
         Ok(true)
+    }
+
+    /// An item that never ends, or the text around the items, must not fill the memory.
+    fn check_size(&self) -> Result<(), Error> {
+        let limit = self.limit();
+        if self.splitter.held_bytes() <= limit {
+            return Ok(());
+        }
+        let object = match self.splitter.item_name() {
+            Some(name) => format!("the object {name} of the list"),
+            None => "an object of the list".to_owned(),
+        };
+        Err(Error::Service(ObjectTooLarge { object, limit }.into()))
     }
 
     /// Reads the next chunk; false at the end of the body.
@@ -133,6 +155,15 @@ impl ListBody {
     fn envelope(&self) -> Result<ListHead, Error> {
         read_plain(self.splitter.envelope()).map_err(Error::SerdeError)
     }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{object} has more than {limit} bytes, the most of one object (`collect_limit` of the configuration)"
+)]
+struct ObjectTooLarge {
+    object: String,
+    limit: usize,
 }
 
 fn not_a_list(NotAList: NotAList) -> Error {
@@ -270,6 +301,33 @@ mod tests {
         assert!(list.items[0].0.is_err() && list.items[1].0.is_ok());
         let deep = format!("{{\"metadata\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
         assert!(list_body(body(&deep)).decode::<serde_json::Value>().await.is_err());
+    }
+
+    #[tokio::test]
+    async fn an_item_that_is_larger_than_one_object_may_be_is_an_error_that_names_it() {
+        let large = format!(
+            r#"{{"kind":"ConfigMapList","metadata":{{}},"items":[{{"metadata":{{"name":"a"}}}},
+                {{"metadata":{{"namespace":"ns","name":"b","resourceVersion":"1"}},"data":{{"x":"{}"}}}}]}}"#,
+            "x".repeat(1000)
+        );
+        // The chunks are of 7 bytes, or one.
+        let whole = || Body::wrap(http_body_util::Full::new(Bytes::from(large.clone())));
+        for text in [body(&large), whole()] {
+            let err = list_body(text.with_collect_limit(500)).decode::<ConfigMap>().await.unwrap_err();
+            let expected = "the object ns/b of the list has more than 500 bytes";
+            assert!(err.to_string().contains(expected), "{err}");
+        }
+        for text in [body(&large), whole()] {
+            let list = list_body(text.with_collect_limit(2000)).decode::<ConfigMap>().await.unwrap();
+            assert_eq!(list.items.len(), 2);
+        }
+    }
+
+    #[tokio::test]
+    async fn text_around_the_items_is_limited_as_an_object_is() {
+        let large = format!(r#"{{"x":"{}","items":[]}}"#, "x".repeat(1000));
+        let err = list_body(body(&large).with_collect_limit(500)).head().await.unwrap_err();
+        assert!(err.to_string().contains("more than 500 bytes"), "{err}");
     }
 
     #[tokio::test]

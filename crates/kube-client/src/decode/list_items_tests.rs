@@ -17,6 +17,7 @@ use super::super::ordered_map::BATCH_BYTES;
 use super::super::read::Prune;
 use super::*;
 use crate::body::Body;
+use crate::received_bytes::ReceivedBytes;
 
 type Piece = Result<Bytes, BoxError>;
 
@@ -76,6 +77,35 @@ async fn parts(
     };
     assert!(items.next().await.is_none());
     (shown_items, end)
+}
+
+#[test]
+fn a_list_that_nobody_reads_is_received_up_to_the_limit() {
+    const LIMIT: usize = 1 << 20;
+    let text = list_of(&(0..5000).map(|number| item(number, 1000)).collect::<Vec<_>>());
+    let pieces = text
+        .as_bytes()
+        .chunks(5_000)
+        .map(|piece| Ok::<_, BoxError>(Frame::data(Bytes::copy_from_slice(piece))));
+    let frames = stream::iter(pieces.collect::<Vec<_>>());
+    let received = ReceivedBytes::default();
+    let body = Body::wrap(StreamBody::new(frames)).counted(Some(received.clone())).with_collect_limit(LIMIT);
+    let [_, one_thread] = runtimes();
+    one_thread.block_on(async {
+        let waiting = ReceivedItems::open(ListBody::new(body, Prune::default())).await.unwrap();
+        // The task runs until it waits.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        let held = usize::try_from(received.get()).unwrap();
+        assert!((LIMIT / 2..=LIMIT + 2 * BATCH_BYTES).contains(&held), "{held} of {}", text.len());
+        let mut items = ListItems::<Odd>::new(waiting, KnownObjects::default(), DecodeBy::Reader);
+        let mut count = 0;
+        while let ListPart::Items(part) = items.next().await.unwrap().unwrap() {
+            count += part.len();
+        }
+        assert_eq!(count, 5000);
+    });
 }
 
 #[test]

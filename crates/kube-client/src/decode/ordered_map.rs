@@ -140,6 +140,10 @@ impl<T> Batch<T> {
         self.texts.is_empty()
     }
 
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.bytes >= BATCH_BYTES || self.texts.len() >= BATCH_TEXTS
     }

@@ -136,6 +136,25 @@ impl ItemSplitter {
         Some(RawItem { json, lengths: self.scan.lengths().into(), version })
     }
 
+    /// How many bytes of the current item have arrived, or of the text around the items.
+    pub(in crate::decode) fn held_bytes(&self) -> usize {
+        match (&self.found, self.position) {
+            (Some(ItemLocation::Chunk(range)), _) => range.len(),
+            (Some(ItemLocation::Partial), _) | (None, Position::Item | Position::Scalar) => {
+                self.partial.len()
+            }
+            (None, _) => self.envelope.len(),
+        }
+    }
+
+    /// The name of the current item, `namespace/name`, once its metadata have arrived.
+    pub(in crate::decode) fn item_name(&self) -> Option<String> {
+        let json = self.item().map_or(&*self.partial, |item| item.json);
+        let version = self.scan.version(json)?;
+        let namespace = version.namespace.map(|namespace| format!("{namespace}/"));
+        Some(namespace.unwrap_or_default() + version.name)
+    }
+
     /// The text around the items. Closing brackets are missing until the end of the body.
     pub(in crate::decode) fn envelope(&self) -> &[u8] {
         &self.envelope

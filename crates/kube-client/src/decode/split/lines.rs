@@ -4,22 +4,25 @@ use bytes::Bytes;
 use memchr::memchr;
 
 /// Splits chunks into lines. A line within one chunk shares its bytes; only a line that spans several is copied.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::decode) struct LineSplitter {
     /// The beginning of an incomplete line.
     partial: Vec<u8>,
     /// The unread part of the last chunk.
     chunk: Bytes,
+    /// The longest line, in bytes.
+    limit: usize,
 }
 
-/// A line is longer than [`MAX_LINE`].
+/// A line is longer than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::decode) struct LineTooLong;
 
-/// Far more than etcd's default limit of 1.5 MiB per object.
-const MAX_LINE: usize = 64 << 20;
-
 impl LineSplitter {
+    pub(in crate::decode) fn new(limit: usize) -> Self {
+        Self { partial: Vec::new(), chunk: Bytes::new(), limit }
+    }
+
     /// Adds a chunk. All lines of the previous chunk must have been read.
     pub(in crate::decode) fn push(&mut self, chunk: Bytes) {
         debug_assert!(self.chunk.is_empty(), "the previous chunk still has lines");
@@ -37,7 +40,7 @@ impl LineSplitter {
             }
         }
         let rest = std::mem::take(&mut self.chunk);
-        if self.partial.len() + rest.len() > MAX_LINE {
+        if rest.len() > self.limit.saturating_sub(self.partial.len()) {
             self.partial = Vec::new();
             return Err(LineTooLong);
         }
@@ -69,8 +72,10 @@ fn trim(line: Bytes) -> Bytes {
 mod tests {
     use super::*;
 
+    const LIMIT: usize = 1 << 20;
+
     fn split(chunks: &[&[u8]]) -> Vec<Bytes> {
-        let mut splitter = LineSplitter::default();
+        let mut splitter = LineSplitter::new(LIMIT);
         let mut lines = Vec::new();
         for chunk in chunks {
             splitter.push(Bytes::copy_from_slice(chunk));
@@ -97,7 +102,7 @@ mod tests {
     #[test]
     fn a_line_within_a_chunk_is_not_copied() {
         let chunk = Bytes::from_static(b"one\ntwo\n");
-        let mut splitter = LineSplitter::default();
+        let mut splitter = LineSplitter::new(LIMIT);
         splitter.push(chunk.clone());
         splitter.next_line().unwrap();
         let line = splitter.next_line().unwrap().unwrap();
@@ -106,8 +111,8 @@ mod tests {
 
     #[test]
     fn an_endless_line_is_an_error_and_its_memory_is_released() {
-        let mut splitter = LineSplitter::default();
-        let chunk = Bytes::from(vec![b'x'; MAX_LINE / 2]);
+        let mut splitter = LineSplitter::new(LIMIT);
+        let chunk = Bytes::from(vec![b'x'; LIMIT / 2]);
         splitter.push(chunk.clone());
         assert_eq!(splitter.next_line(), Ok(None));
         splitter.push(chunk.clone());
