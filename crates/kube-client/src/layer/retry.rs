@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use http::header::RETRY_AFTER;
+use http::header::{RETRY_AFTER, UPGRADE};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use tokio::time::{Instant, Sleep};
 use tower::BoxError;
@@ -14,13 +14,14 @@ use tower::util::rng::HasherRng;
 
 use crate::body::{Body, try_clone_request};
 use crate::metrics;
-use crate::transport::NotProcessed;
+use crate::transport::{NotProcessed, closed_before_response};
 
-/// Retries requests after a response of 429, 503 or 504: a policy for tower's `RetryLayer`.
+/// Retries requests after a response of 429, 503 or 504, or of 500 with `Retry-After`: a policy for tower's `RetryLayer`.
 ///
-/// Only requests that are safe to repeat are retried: all of them where the server refused before it did anything (429, and 503 with
-/// `Retry-After`), otherwise reads. Requests that the server did not process, as a closing HTTP/2 connection reports, are sent again as
-/// well. Other connection errors are not retried: the request may have been processed.
+/// Only requests that are safe to repeat are retried: all of them where the server refused before it did anything (429, and 500 or 503
+/// with `Retry-After`), otherwise reads. Requests that the server did not process, as a closing HTTP/2 connection reports, are sent again as
+/// well, and once at once a GET or HEAD whose connection was closed before the response: mostly an idle connection that the server ended.
+/// Other connection errors are not retried: the request may have been processed.
 ///
 /// # Time
 /// The delay is the server's `Retry-After`, or without one, an exponential backoff. No retry starts later than 45 s after the
@@ -39,6 +40,8 @@ pub struct RetryPolicy {
     retries_left: u32,
     retries: u32,
     only_with_retry_after: bool,
+    /// The connection was closed before the response, and the request was sent again.
+    resent: bool,
     started: Option<Instant>,
 }
 
@@ -60,6 +63,7 @@ impl RetryPolicy {
             retries_left: max_retries,
             retries: 0,
             only_with_retry_after: server_retry,
+            resent: false,
             started: None,
         })
     }
@@ -97,6 +101,10 @@ impl<Res> Policy<Request<Body>, Response<Res>, BoxError> for RetryPolicy {
             // Usually the connection was closing, and another one is available at once.
             Err(err) if err.is::<NotProcessed>() && self.retries == 0 => tokio::time::sleep(Duration::ZERO),
             Err(err) if err.is::<NotProcessed>() => self.backoff.next_backoff(),
+            Err(err) if !self.resent && can_resend(request) && closed_before_response(&**err) => {
+                self.resent = true;
+                tokio::time::sleep(Duration::ZERO)
+            }
             Err(_) => return None,
         };
         let started = *self.started.get_or_insert_with(Instant::now);
@@ -142,21 +150,32 @@ enum Retry {
 
 /// Classifies a response of `status` to a request by `method`.
 ///
-/// With 429, and with 503 that carries `Retry-After`, the server refused before it did anything: any method is safe to repeat. A plain
-/// 503 or a 504 may come from a backend after something was written: only reads are safe.
+/// With 429, and with 500 and 503 that carry `Retry-After`, the server refused before it did anything: any method is safe to repeat (API
+/// servers send 500 with `Retry-After` for the reason `ServerTimeout`). A plain 503 or a 504 may come from a backend after something was
+/// written: only reads are safe. A plain 500 is an error of the server, which the caller should see.
 fn classify(method: &Method, status: StatusCode, headers: &HeaderMap) -> Retry {
     let has_retry_after = headers.contains_key(RETRY_AFTER);
     let unprocessed = match status {
         StatusCode::TOO_MANY_REQUESTS => true,
         StatusCode::SERVICE_UNAVAILABLE => has_retry_after,
+        StatusCode::INTERNAL_SERVER_ERROR if has_retry_after => true,
         StatusCode::GATEWAY_TIMEOUT => false,
         _ => return Retry::Never,
     };
-    if unprocessed || matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS) {
+    if unprocessed || is_read(method) {
         Retry::Allowed { after: retry_after(headers), has_retry_after }
     } else {
         Retry::Never
     }
+}
+
+/// An upgrade runs a command.
+fn can_resend(request: &Request<Body>) -> bool {
+    is_read(request.method()) && !request.headers().contains_key(UPGRADE)
+}
+
+fn is_read(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS)
 }
 
 /// `Retry-After` in seconds, the only form that Kubernetes sends.
@@ -286,6 +305,7 @@ mod tests {
         assert_eq!(classified(Method::POST, 429, Some("3")), allowed(Some(3), true));
         assert_eq!(classified(Method::POST, 429, None), allowed(None, false));
         assert_eq!(classified(Method::POST, 503, Some("1")), allowed(Some(1), true));
+        assert_eq!(classified(Method::POST, 500, Some("1")), allowed(Some(1), true));
     }
 
     #[test]
@@ -298,9 +318,10 @@ mod tests {
 
     #[test]
     fn other_codes_are_not_retried() {
-        for status in [200, 201, 401, 403, 404, 409, 410, 500, 502] {
+        for status in [200, 201, 401, 403, 404, 409, 410, 502] {
             assert_eq!(classified(Method::GET, status, Some("1")), Retry::Never);
         }
+        assert_eq!(classified(Method::GET, 500, None), Retry::Never);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use crate::body::Body;
 use crate::config::{Config, without_credentials};
 use crate::connect::server_connector;
 use crate::error::Error;
-use crate::layer::{AuthLayer, ProbeLayer, ReauthLayer, RetryPolicy};
+use crate::layer::{AuthLayer, ProbeLayer, ReauthLayer, RedirectLayer, RetryPolicy};
 use crate::tls::{Alpn, Backend, IdentityEpoch, Peer};
 use crate::transport::{BoxConnector, DeadlineConnector, SharedExecutor, Transport};
 
@@ -122,6 +122,7 @@ fn above(
         .option_layer(reauth)
         .option_layer(credential.map(AuthLayer::new))
         .layer(config.base_uri_layer())
+        .layer(RedirectLayer)
         .layer(metrics_layer())
         .layer(config.deadline_layer())
         .service(transport);
@@ -137,7 +138,12 @@ fn with_user_agent(mut request: Request<Body>) -> Request<Body> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use http_body_util::BodyExt;
     use hyper_util::rt::TokioExecutor;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
     use super::*;
     use crate::transport::{MemoryIo, boxed};
@@ -159,6 +165,84 @@ mod tests {
         assert!(service.oneshot(request).await.is_err());
         assert!((30..=60).contains(&started.elapsed().as_secs()), "{:?}", started.elapsed());
         assert!(holding.recv().await.is_some());
+    }
+
+    /// Responds to one request, and closes the connection at the second one without a response. Later connections respond to all.
+    fn closing_first_connection(http2: bool) -> BoxConnector {
+        let connections = Arc::new(AtomicUsize::new(0));
+        boxed(tower::service_fn(move |_: http::Uri| {
+            let requests = if connections.fetch_add(1, Ordering::SeqCst) == 0 { 1 } else { usize::MAX };
+            let (near, far) = tokio::io::duplex(1 << 16);
+            tokio::spawn(async move {
+                if http2 { serve_http2(far, requests).await } else { serve_http1(far, requests).await }
+            });
+            async move { Ok::<_, BoxError>(if http2 { MemoryIo::http2(near) } else { MemoryIo::http1(near) }) }
+        }))
+    }
+
+    async fn serve_http2(io: DuplexStream, requests: usize) {
+        let mut server = h2::server::handshake(io).await.unwrap();
+        for number in 0.. {
+            let Some(Ok((_, mut respond))) = server.accept().await else { return };
+            if number == requests {
+                return;
+            }
+            let _: h2::SendStream<Bytes> = respond.send_response(Response::new(()), true).unwrap();
+        }
+    }
+
+    async fn serve_http1(mut io: DuplexStream, requests: usize) {
+        for number in 0.. {
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                let Ok(byte) = io.read_u8().await else { return };
+                request.push(byte);
+            }
+            if number == requests {
+                return;
+            }
+            io.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        }
+    }
+
+    /// Whether a second request succeeds.
+    async fn second_request(http2: bool, second: http::request::Builder) -> bool {
+        let connector = closing_first_connection(http2);
+        let config = Config::new(http::Uri::from_static("http://h"));
+        let stack = layers(&config, None, TokioExecutor::new(), [connector.clone(), connector]).unwrap();
+        let first =
+            stack.clone().oneshot(Request::get("/version").body(Body::empty()).unwrap()).await.unwrap();
+        first.into_body().collect().await.map_err(Into::into).unwrap();
+        stack.oneshot(second.uri("/version").body(Body::empty()).unwrap()).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_read_whose_connection_is_closed_before_the_response_is_sent_again() {
+        for http2 in [true, false] {
+            assert!(second_request(http2, Request::get("/")).await, "HTTP/2: {http2}");
+            assert!(second_request(http2, Request::head("/")).await, "HTTP/2: {http2}");
+            assert!(!second_request(http2, Request::post("/")).await, "HTTP/2: {http2}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_every_connection_refuses_is_sent_twice_at_most() {
+        for http2 in [true, false] {
+            let connections = Arc::new(AtomicUsize::new(0));
+            let counter = Arc::clone(&connections);
+            let connector = boxed(tower::service_fn(move |_: http::Uri| {
+                counter.fetch_add(1, Ordering::SeqCst);
+                let (near, far) = tokio::io::duplex(1 << 16);
+                tokio::spawn(async move {
+                    if http2 { serve_http2(far, 0).await } else { serve_http1(far, 0).await }
+                });
+                async move { Ok::<_, BoxError>(if http2 { MemoryIo::http2(near) } else { MemoryIo::http1(near) }) }
+            }));
+            let config = Config::new(http::Uri::from_static("http://h"));
+            let stack = layers(&config, None, TokioExecutor::new(), [connector.clone(), connector]).unwrap();
+            assert!(stack.oneshot(Request::get("/version").body(Body::empty()).unwrap()).await.is_err());
+            assert_eq!(connections.load(Ordering::SeqCst), 2);
+        }
     }
 
     #[test]

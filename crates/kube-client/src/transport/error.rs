@@ -1,8 +1,8 @@
 //! Why a request got no response.
 
 use std::error::Error as StdError;
-use std::fmt;
 use std::sync::Arc;
+use std::{fmt, io, iter};
 
 use hyper_util::client::legacy;
 use thiserror::Error;
@@ -12,6 +12,21 @@ use tower::BoxError;
 #[derive(Debug, Error)]
 #[error("the connection to the server failed")]
 pub(super) struct ConnectionFailed(#[source] pub(super) BoxError);
+
+/// Whether the server closed the connection before it responded. The request may have been processed, or may never have arrived.
+pub(crate) fn closed_before_response(err: &(dyn StdError + 'static)) -> bool {
+    if !err.is::<ConnectionFailed>() && !err.is::<Http1Failed>() {
+        return false;
+    }
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    let closed = |cause: &(dyn StdError + 'static)| {
+        cause.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_incomplete_message)
+            || cause.downcast_ref::<io::Error>().is_some_and(|io| {
+                matches!(io.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof)
+            })
+    };
+    iter::successors(Some(err), |err| (**err).source()).any(closed)
+}
 
 /// The same over HTTP/1.1. The error of hyper-util's client is left out of the sources: "client error (SendRequest)" tells users nothing.
 #[derive(Debug)]

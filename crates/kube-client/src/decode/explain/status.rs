@@ -1,13 +1,16 @@
 //! Error responses, with and without a `Status`.
 
+use std::fmt;
+
 use bytes::Bytes;
-use http::header::RETRY_AFTER;
-use http::{HeaderMap, Response, StatusCode};
+use http::header::{LOCATION, RETRY_AFTER};
+use http::{HeaderMap, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Limited};
 use kube_core::Status;
 use kube_core::response::{StatusDetails, StatusSummary, reason};
 
 use crate::body::Body;
+use crate::config::write_origin;
 use crate::decode::read::read_plain;
 use crate::error::Error;
 
@@ -36,7 +39,10 @@ fn read_status(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
     let parsed = read_plain::<Status>(body).ok();
     // Any JSON object decodes as an empty Status.
     let parsed = parsed.filter(|status| status.status.is_some() || !status.message.is_empty());
-    let mut status = parsed.unwrap_or_else(|| from_text(code, body));
+    let mut status = match redirect(code, headers) {
+        Some(redirect) => redirect,
+        None => parsed.unwrap_or_else(|| from_text(code, body)),
+    };
     if status.code == 0 {
         status.code = code.as_u16();
     }
@@ -49,6 +55,30 @@ fn read_status(code: StatusCode, headers: &HeaderMap, body: &[u8]) -> Status {
         }
     }
     status
+}
+
+/// A redirect that was not followed. The query of its target may have a secret, and is left out.
+fn redirect(code: StatusCode, headers: &HeaderMap) -> Option<Status> {
+    let location = headers.get(LOCATION).filter(|_| code.is_redirection())?.to_str().ok()?;
+    let shown = match location.parse::<Uri>() {
+        Ok(target) => format!("{}", Location(&target)),
+        Err(_) => format!("{location:?}"),
+    };
+    let message = format!(
+        "the server redirects to {shown}: only GET and HEAD follow a redirect, and only to the same scheme, host and port"
+    );
+    Some(Status::failure(&message, reason_of(code)).with_code(code.as_u16()))
+}
+
+struct Location<'a>(&'a Uri);
+
+impl fmt::Display for Location<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.authority().is_some() {
+            write_origin(self.0, f)?;
+        }
+        f.write_str(self.0.path())
+    }
 }
 
 fn from_text(code: StatusCode, body: &[u8]) -> Status {
@@ -96,6 +126,19 @@ fn no_details() -> StatusDetails {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_redirect_that_is_not_followed_has_its_location_and_no_secret() {
+        let response =
+            Response::builder().status(302).header(LOCATION, "https://u:hush@login.example/in?token=hush");
+        let response = response.body(Body::from(b"<a href=x>Found</a>".to_vec())).unwrap();
+        let text = expect_success(response).await.err().unwrap().to_string();
+        assert!(
+            text.contains("the server redirects to https://login.example/in: only GET and HEAD"),
+            "{text}"
+        );
+        assert!(text.contains("302") && !text.contains("hush"), "{text}");
+    }
 
     async fn status(code: u16, retry_after: Option<&str>, body: impl Into<Vec<u8>>) -> Status {
         let mut response = Response::builder().status(code);
