@@ -56,7 +56,8 @@ pub use crate::{body::Body, decode::Prune, received_bytes::ReceivedBytes};
 pub mod middleware {
     pub use crate::layer::{
         Auth, AuthLayer, BaseUri, BaseUriLayer, Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer,
-        ExtraHeaders, ExtraHeadersLayer, Reauth, ReauthLayer, Trace, TraceFuture, TraceLayer,
+        ExtraHeaders, ExtraHeadersLayer, Reauth, ReauthLayer, Trace, TraceFuture, TraceLayer, WarningFuture,
+        WarningLayer, Warnings,
     };
     #[cfg(feature = "metrics")]
     pub use crate::metrics::{Metrics, MetricsBody, MetricsFuture, MetricsLayer};

@@ -14,6 +14,7 @@ mod proxy;
 
 // The configuration itself.
 mod settings;
+mod warnings;
 
 // Errors, and what they must not print.
 mod error;
@@ -41,3 +42,4 @@ pub(crate) use redact::{
     write_query,
 };
 pub use settings::*;
+pub use warnings::{Warning, WarningHandler};

@@ -8,6 +8,7 @@ use http::{HeaderName, HeaderValue, Uri};
 
 use super::AuthInfo;
 use super::redact::Redacted;
+use super::warnings::WarningHandler;
 
 /// The configuration of a [`Client`](crate::Client).
 ///
@@ -42,8 +43,9 @@ pub struct Config {
     pub write_timeout: Option<Duration>,
     /// Whether a write resets the timer of `read_timeout`. `false` by default.
     pub reset_reader_on_write: bool,
-    /// Most bytes of a response that are collected in memory before it is decoded; a larger response is an error. 256 MiB by default.
-    /// Does not apply to lists, watches and log streams, which are decoded or read as they arrive.
+    /// Most bytes of one object, wherever it comes from: of a response that is collected in memory before it is decoded, of an item of a
+    /// list, and of an event of a watch. A larger one is an error. 256 MiB by default. As many bytes of a list's page may wait as text for
+    /// the watcher that decodes it; then the server has to wait. Log streams have no limit.
     pub collect_limit: usize,
     /// Accept any server certificate. `false` by default. Insecure: anyone between client and server can read and change the traffic.
     pub accept_invalid_certs: bool,
@@ -64,6 +66,8 @@ pub struct Config {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Whether to retry requests that the server refuses with `Retry-After`. `true` by default.
     pub default_retry: bool,
+    /// Receives the warnings that the server sends with its responses: deprecated versions, unknown fields. Logs each once by default.
+    pub warning_handler: WarningHandler,
 }
 
 impl Config {
@@ -98,6 +102,7 @@ impl Config {
             tls_server_name: None,
             headers: Vec::new(),
             default_retry: true,
+            warning_handler: WarningHandler::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! A request passes them in this order, which `stack/compose.rs` sets up:
 //!
 //! 1. `trace`: the tracing span around the request
+//! 2. `warnings`: passes the `Warning` headers of the response to a handler
 //! 3. `retry`: repeats after 429, 503 and 504, and reads whose connection was closed
 //! 4. `headers`: headers of the configuration, impersonation
 //! 5. `probe`: checks that the server is alive, while a response over HTTP/1.1 is silent
@@ -25,6 +26,7 @@ mod reauth;
 mod redirect;
 mod retry;
 mod trace;
+mod warnings;
 
 pub use auth::{Auth, AuthLayer};
 pub use base_uri::{BaseUri, BaseUriLayer};
@@ -35,5 +37,6 @@ pub use reauth::{Reauth, ReauthLayer};
 pub(crate) use redirect::RedirectLayer;
 pub use retry::RetryPolicy;
 pub use trace::{Trace, TraceFuture, TraceLayer};
+pub use warnings::{WarningFuture, WarningLayer, Warnings};
 
 use crate::request_kind;

@@ -114,6 +114,7 @@ fn above(
     let reauth = matches!(credential, Some(Credential::Refreshing(_))).then_some(ReauthLayer);
     let service = ServiceBuilder::new()
         .layer(config.trace_layer())
+        .layer(config.warning_layer())
         .layer(decompression_layer(config))
         .option_layer(retry)
         .layer(config.extra_headers_layer()?)

@@ -12,7 +12,7 @@ use tower_service::Service;
 use crate::auth::Credential;
 use crate::config::Config;
 use crate::error::Error;
-use crate::layer::{AuthLayer, BaseUriLayer, DeadlineLayer, ExtraHeadersLayer, TraceLayer};
+use crate::layer::{AuthLayer, BaseUriLayer, DeadlineLayer, ExtraHeadersLayer, TraceLayer, WarningLayer};
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 use crate::tls;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
@@ -54,6 +54,9 @@ pub trait ConfigExt: sealed::Sealed {
 
     /// Opens a span for each request.
     fn trace_layer(&self) -> TraceLayer;
+
+    /// Passes the warnings of responses to `warning_handler`.
+    fn warning_layer(&self) -> WarningLayer;
 
     /// Limits the time until the response by `response_timeout`.
     fn deadline_layer(&self) -> DeadlineLayer;
@@ -150,6 +153,10 @@ impl ConfigExt for Config {
 
     fn trace_layer(&self) -> TraceLayer {
         TraceLayer::to(self.cluster_url.clone())
+    }
+
+    fn warning_layer(&self) -> WarningLayer {
+        WarningLayer::new(self.warning_handler.clone())
     }
 
     fn deadline_layer(&self) -> DeadlineLayer {
