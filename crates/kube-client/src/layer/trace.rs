@@ -16,7 +16,7 @@ use tracing::field::Empty;
 
 use crate::config::{without_credentials, write_origin, write_query};
 
-/// Opens a span `HTTP` at level debug for each request. The span ends when the response's head has arrived.
+/// Opens a span `HTTP` at level debug for each request. The span ends when the response's head has arrived, which is one event at debug.
 ///
 /// Its fields have the names of OpenTelemetry's conventions for HTTP clients: `http.request.method`, `url.full`, `url.path`,
 /// `server.address`, `server.port`, `http.response.status_code`, `http.request.resend_count`, `error.type`, and for exporters
@@ -157,7 +157,7 @@ where
                     this.span.record("otel.status_code", "ERROR");
                     this.span.record("error.type", status.as_u16());
                 }
-                tracing::trace!(status = status.as_u16(), ?took, "received a response");
+                tracing::debug!(status = status.as_u16(), ?took, "received a response");
             }
             Err(err) => {
                 this.span.record("otel.status_code", "ERROR");
@@ -260,6 +260,7 @@ mod tests {
             "http.response.status_code=404",
             "otel.name=\"list\"",
             "otel.status_code=\"ERROR\"",
+            "received a response status=404 took=",
         ] {
             assert!(text.contains(expected), "{expected} in {text}");
         }
