@@ -30,6 +30,8 @@ tables (default: all but genuine)
 
 other measurements (alone on the command line)
   hello      the hello operator beside kube 5.0.0 and Go's controller-runtime, on a genuine API server (see hello/README.md)
+  chaos      the same three while that server is restarted, killed, suspended or cut off: the time until everything is reconciled
+             again; `chaos --outages N[,N...]` for outages of so many seconds; default 10,20,45,90
 
   --rounds N        rounds per table, each library once per round; default 5; kube 5.0.0 with 1000000 objects: 1
   --objects N[,N]   numbers of objects for all tables except get; default 20000, relist 4000, growth: see above
@@ -43,6 +45,11 @@ pub(crate) enum Command {
     /// The hello operator.
     Hello {
         rounds: usize,
+    },
+    /// The hello operator while the server fails.
+    Chaos {
+        /// Seconds.
+        outages: Vec<usize>,
     },
     /// Internal: keeps the CPUs busy.
     Load,
@@ -123,6 +130,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> anyhow::Result<Co
             "--plots" => options.plots = Some(value(&arg, args.next(), "a folder")?.into()),
             "--update" => options.update = Some(value(&arg, args.next(), "a file")?.into()),
             "hello" => return hello(args),
+            "chaos" => return chaos(args),
             "load" => return Ok(Command::Load),
             "serve" => return serve(args),
             "measure" => return measure(args),
@@ -168,6 +176,15 @@ fn hello(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
         Some(other) => bail!("hello: expected --rounds N or nothing, got {other:?}"),
     };
     Ok(Command::Hello { rounds })
+}
+
+fn chaos(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
+    let outages = match args.next().as_deref() {
+        None => vec![10, 20, 45, 90],
+        Some(flag @ "--outages") => numbers(flag, &value(flag, args.next(), "seconds")?)?,
+        Some(other) => bail!("chaos: expected --outages N[,N...] or nothing, got {other:?}"),
+    };
+    Ok(Command::Chaos { outages })
 }
 
 fn serve(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {

@@ -31,14 +31,7 @@ const METRICS: [&str; 5] = [
 /// Builds and measures the three programs in alternating rounds, and prints a table of medians.
 pub(crate) fn run(rounds: usize) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
-    let mut programs = vec![
-        ("this workspace", rust(folder.path(), Library::Workspace)?),
-        ("kube 5.0.0", rust(folder.path(), Library::Baseline)?),
-    ];
-    match go(folder.path()) {
-        Ok(program) => programs.push(("controller-runtime", program)),
-        Err(error) => eprintln!("the column of controller-runtime is skipped: {error:#}"),
-    }
+    let programs = programs(folder.path())?;
     let cluster = Cluster::up(&["--bare"])?;
     let mut results = vec![vec![Vec::new(); METRICS.len()]; programs.len()];
     for round in 0..2 * rounds {
@@ -63,6 +56,19 @@ pub(crate) fn run(rounds: usize) -> anyhow::Result<()> {
     }
     print_table(&programs, &results);
     Ok(())
+}
+
+/// Builds the programs of all libraries. That of controller-runtime is left out, with the reason, where it cannot be built.
+pub(crate) fn programs(folder: &Path) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
+    let mut programs = vec![
+        ("this workspace", rust(folder, Library::Workspace)?),
+        ("kube 5.0.0", rust(folder, Library::Baseline)?),
+    ];
+    match go(folder) {
+        Ok(program) => programs.push(("controller-runtime", program)),
+        Err(error) => eprintln!("the column of controller-runtime is skipped: {error:#}"),
+    }
+    Ok(programs)
 }
 
 /// The metrics of a program on a cluster with few objects, by their index in [`METRICS`].

@@ -5,6 +5,7 @@ mod args;
 mod baseline;
 mod build_cost;
 mod case;
+mod chaos;
 mod config_map;
 mod floor;
 mod genuine;
@@ -33,6 +34,7 @@ fn main() -> anyhow::Result<()> {
         Command::Help => print!("{}", args::HELP),
         Command::Run(options) => run::run(&options)?,
         Command::Hello { rounds } => hello::run(rounds)?,
+        Command::Chaos { outages } => chaos::run(&outages)?,
         Command::Load => load::run(),
         Command::Serve { objects, kubeconfig } => server::serve(&objects, &kubeconfig)?,
         Command::Measure { library, case, kubeconfig } => {

@@ -42,6 +42,17 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// Starts the API server of a cluster that is up with `--bare` again, with the same storage. Returns when it is ready.
+    pub(crate) fn bounce(&self) -> anyhow::Result<()> {
+        // A flag of `--bare`, which `realapi bounce` does not remember.
+        let flags = ["--disable-admission-plugins=ServiceAccount"];
+        let output = Command::new(realapi()).args(["bounce", CLUSTER]).args(flags).output();
+        let output = output.with_context(|| realapi().display().to_string())?;
+        let message = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "`realapi bounce {CLUSTER}` failed: {}", message.trim());
+        Ok(())
+    }
+
     pub(crate) fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }

@@ -40,6 +40,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "soak", when: When::ByName, summary: "two replicas, one killed every 20 s while pages change, for 10 minutes", usage: "[MINUTES]", run: test::soak },
     Job { name: "debug-page", when: When::ByName, summary: "the debug page of examples/operator in headless Chromium", usage: "--update", run: deploy::debug_page },
     Job { name: "packet-loss", when: When::ByName, summary: "idle streams end within 60 s when the network drops every packet (needs root)", usage: "", run: long::packet_loss },
+    Job { name: "chaos", when: When::GenuineByName, summary: "three libraries on a genuine server that is restarted, killed, suspended, cut off: the time until all is reconciled", usage: "[--outages N,N]", run: long::chaos },
     Job { name: "e2e-restart", when: When::GenuineByName, summary: "429 and 410 of a genuine server that restarts", usage: "", run: genuine::restart },
     Job { name: "e2e-etcd-restore", when: When::GenuineByName, summary: "a watcher on a genuine server whose etcd is restored from a backup", usage: "", run: genuine::etcd_restore },
     Job { name: "testserver-data", when: When::ByName, summary: "100 000 objects, 20 kills under load and a full disk: no acknowledged write is lost", usage: "[OBJECTS KILLS]", run: measure::data },

@@ -18,6 +18,7 @@ import (
 type hello struct {
 	client.Client
 	expected, reconciled int
+	trace                bool // whether to print every reconcile
 }
 
 func (h *hello) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
@@ -31,6 +32,9 @@ func (h *hello) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resul
 	}
 	if h.reconciled == h.expected {
 		fmt.Println("all")
+	}
+	if h.trace {
+		fmt.Println(configMap.Name, configMap.ResourceVersion)
 	}
 	return ctrl.Result{}, nil
 }
@@ -49,7 +53,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	reconciler := &hello{Client: manager.GetClient(), expected: expected}
+	reconciler := &hello{Client: manager.GetClient(), expected: expected, trace: os.Getenv("HELLO_TRACE") != ""}
 	if err := ctrl.NewControllerManagedBy(manager).For(&corev1.ConfigMap{}).Complete(reconciler); err != nil {
 		return err
 	}

@@ -1,9 +1,11 @@
-//! Jobs by name only that take minutes: fuzzing, mutation tests, a network that drops packets.
+//! Jobs by name only that take minutes: fuzzing, mutation tests, a network that drops packets, a server that fails.
 
+mod chaos;
 mod fuzz;
 mod mutants;
 mod packet_loss;
 
+pub(crate) use chaos::chaos;
 pub(crate) use fuzz::fuzz;
 pub(crate) use mutants::mutants;
 pub(crate) use packet_loss::packet_loss;

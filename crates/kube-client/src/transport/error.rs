@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::{fmt, io, iter};
 
 use hyper_util::client::legacy;
-use thiserror::Error;
 use tower::BoxError;
 
+use crate::error::Error;
+
 /// The server may have processed the request.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 #[error("the connection to the server failed")]
 pub(super) struct ConnectionFailed(#[source] pub(super) BoxError);
 
@@ -66,6 +67,11 @@ impl StdError for ConnectFailed {
     }
 }
 
+/// The server closed every connection before the request was sent.
+#[derive(Debug, thiserror::Error)]
+#[error("the server closes each connection before it accepts a request")]
+pub(super) struct ConnectionsClosed(#[source] pub(super) Option<Arc<hyper::Error>>);
+
 /// Why hyper-util's client could not connect. Its own text, "client error (Connect)", is left out.
 #[derive(Debug)]
 struct Http1ConnectFailed(legacy::Error);
@@ -87,10 +93,47 @@ impl StdError for Http1ConnectFailed {
 
 /// Distinguishes a failed attempt to connect from a connection that failed.
 pub(super) fn http1_error(err: legacy::Error) -> BoxError {
-    // The client counts a connection that ends before its first request as an attempt to connect.
-    let connected = err.source().is_some_and(|cause| cause.is::<hyper::Error>());
-    match err.is_connect() && !connected {
+    match never_connected(&err) {
         true => Http1ConnectFailed(err).into(),
         false => Http1Failed(err).into(),
     }
+}
+
+fn never_connected(err: &legacy::Error) -> bool {
+    // The client counts a connection that ends before its first request as an attempt to connect.
+    let connected = err.source().is_some_and(|cause| cause.is::<hyper::Error>());
+    err.is_connect() && !connected
+}
+
+impl Error {
+    /// Whether there was no connection to send the request over, so that the server has not seen it: the connection was refused, its
+    /// TLS or HTTP/2 handshake failed, or connecting took too long.
+    ///
+    /// Nothing answers then, so waiting longer each time spares no server: a second between two attempts is enough, and notices soon when
+    /// it is back. A client makes no more than one attempt a second while they fail, however many requests wait for it.
+    ///
+    /// Known for clients of a [`Config`](crate::Config), and for services made of hyper-util's client; of other services, only a refused
+    /// connection is recognized, as an [`io::Error`](std::io::Error).
+    ///
+    /// ```
+    /// use kube_client::Error;
+    /// use std::io;
+    ///
+    /// let refused = Error::Service(Box::new(io::Error::from(io::ErrorKind::ConnectionRefused)));
+    /// assert!(refused.is_connect());
+    /// assert!(!Error::ReadEvents(io::ErrorKind::ConnectionReset.into()).is_connect());
+    /// ```
+    pub fn is_connect(&self) -> bool {
+        let Self::Service(err) = self else { return false };
+        let first: &(dyn StdError + 'static) = &**err;
+        iter::successors(Some(first), |&err| err.source()).any(is_connect)
+    }
+}
+
+fn is_connect(err: &(dyn StdError + 'static)) -> bool {
+    err.is::<ConnectFailed>()
+        || err.is::<ConnectionsClosed>()
+        || err.is::<Http1ConnectFailed>()
+        || err.downcast_ref().is_some_and(never_connected)
+        || err.downcast_ref().is_some_and(|err: &io::Error| err.kind() == io::ErrorKind::ConnectionRefused)
 }

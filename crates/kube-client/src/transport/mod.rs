@@ -1,8 +1,9 @@
 //! From a connector to responses: connections with timeouts, pooled, over HTTP/1.1 or HTTP/2.
 
-// Connections: TCP, any kind as one type, with timeouts.
+// Connections: TCP, any kind as one type, with timeouts, and their pace while nothing answers.
 mod boxed;
 mod deadline;
+mod gate;
 mod tcp;
 // Requests over them, and the executor of the tasks that drive them.
 mod error;

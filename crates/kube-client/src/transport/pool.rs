@@ -15,6 +15,7 @@ use tower::{BoxError, ServiceExt};
 use super::deadline::ServerConnector;
 use super::error::ConnectFailed;
 use super::executor::SharedExecutor;
+use super::gate::ConnectGate;
 use super::http1::{Http1Body, Http1Client};
 use super::http2::{Http2Body, Http2Connection, MAX_STREAMS, OpenStream, SendError, Streams};
 
@@ -32,6 +33,7 @@ pub(super) struct Pool<B> {
     connector: ServerConnector,
     /// Offers HTTP/1.1 only: for further connections to a server that chose it.
     http1_connector: ServerConnector,
+    gate: Arc<ConnectGate>,
     executor: SharedExecutor,
     epoch: Box<dyn Fn() -> u64 + Send + Sync>,
     state: Mutex<PoolState<B>>,
@@ -99,12 +101,13 @@ where
     pub(super) fn new(
         server: Uri,
         connectors: [ServerConnector; 2],
+        gate: Arc<ConnectGate>,
         executor: SharedExecutor,
         epoch: Box<dyn Fn() -> u64 + Send + Sync>,
     ) -> Self {
         let [connector, http1_connector] = connectors;
         let state = Mutex::new(PoolState::empty(epoch()));
-        Self { server, connector, http1_connector, executor, epoch, state }
+        Self { server, connector, http1_connector, gate, executor, epoch, state }
     }
 
     /// Sends the request if a connection is open.
@@ -139,16 +142,17 @@ where
     fn connect(&self, streams: Arc<Streams>) -> Connecting<B> {
         let (http1_connector, executor) = (self.http1_connector.clone(), self.executor.clone());
         let connecting = self.connector.clone().oneshot(self.server.clone()).boxed();
+        let (gate, http1_gate) = (Arc::clone(&self.gate), Arc::clone(&self.gate));
         let connecting = async move {
-            let io = connecting.await.map_err(ConnectFailed::new)?;
+            let io = connecting.await?;
             if io.connected().is_negotiated_h2() {
-                let opened = Http2Connection::open(io, streams, &executor).await;
-                opened.map(Established::Http2).map_err(ConnectFailed::new)
+                Http2Connection::open(io, streams, &executor).await.map(Established::Http2)
             } else {
-                Ok(Established::Http1(Arc::new(Http1Client::reusing(io, http1_connector, executor))))
+                let client = Http1Client::reusing(io, http1_connector, http1_gate, executor);
+                Ok(Established::Http1(Arc::new(client)))
             }
         };
-        connecting.boxed().shared()
+        async move { gate.attempt(connecting).await }.boxed().shared()
     }
 }
 

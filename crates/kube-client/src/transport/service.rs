@@ -14,8 +14,10 @@ use tower::BoxError;
 use tower_service::Service;
 
 use super::deadline::ServerConnector;
+use super::error::ConnectionsClosed;
 use super::executor::SharedExecutor;
 use super::extensions::{FreshConnection, NegotiatedVersion};
+use super::gate::ConnectGate;
 use super::http1::Http1Client;
 use super::http2::{Closed, SendError};
 use super::pool::{Checkout, Pool, ResponseBody};
@@ -48,8 +50,9 @@ where
         executor: SharedExecutor,
         epoch: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Self {
-        let alone = Http1Client::connecting_anew(connectors[1].clone(), executor.clone());
-        Self(Arc::new(Inner { pool: Pool::new(server, connectors, executor, Box::new(epoch)), alone }))
+        let gate = Arc::new(ConnectGate::default());
+        let alone = Http1Client::connecting_anew(connectors[1].clone(), Arc::clone(&gate), executor.clone());
+        Self(Arc::new(Inner { pool: Pool::new(server, connectors, gate, executor, Box::new(epoch)), alone }))
     }
 }
 
@@ -80,11 +83,6 @@ where
 
 /// How many connections a request retries after the server closed one before the request was sent.
 const MAX_CLOSED_CONNECTIONS: usize = 3;
-
-/// The server closed every connection before the request was sent.
-#[derive(Debug, thiserror::Error)]
-#[error("the server closes each connection before it accepts a request")]
-struct ConnectionsClosed(#[source] Option<Arc<hyper::Error>>);
 
 /// Counts the connections that were closed before the request was sent.
 struct Attempts(usize);

@@ -6,9 +6,8 @@ use futures::StreamExt;
 use kube_client::{Api, Client, client::Prune};
 use kube_core::Resource;
 use kube_runtime::{
-    WatchStreamExt,
     reflector::{Store, store_shared},
-    watcher::{self, watcher},
+    watcher,
 };
 use serde::de::DeserializeOwned;
 use std::{any::Any, fmt::Debug, hash::Hash, sync::Arc};
@@ -131,9 +130,7 @@ fn make<K: Cached>(name: Arc<str>, api: Api<K>, config: watcher::Config) -> (Sto
     let (store, writer) = store_shared::<K>(QUEUE);
     let mut writer = Some(writer);
     let component = Component::new(move |stop| {
-        let events = writer.take();
-        let events = events
-            .map(|writer| watcher(api.clone(), config.clone()).default_backoff().reflect_shared(writer));
+        let events = writer.take().map(|writer| writer.watch(api.clone(), config.clone()));
         fill(Arc::clone(&name), events, stop)
     });
     (store, component)

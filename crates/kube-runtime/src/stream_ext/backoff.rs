@@ -1,6 +1,9 @@
 //! The adapter [`StreamBackoff`], which waits after each error of a stream.
 
-use crate::backoff::{Backoff, RepeatLast};
+use crate::{
+    backoff::{Backoff, RepeatLast},
+    watcher::WatchHealth,
+};
 use futures::{Stream, TryStream, ready};
 use pin_project_lite::pin_project;
 use std::{
@@ -14,7 +17,8 @@ pin_project! {
     /// A stream that is not polled for a while after each error.
     ///
     /// The error is returned at once. The inner stream is polled again only after the next wait of the backoff, which is reset by
-    /// each item that is not an error. A backoff that ends does not end the stream: its last wait repeats.
+    /// each item that is not an error; behind a [`watcher`](fn@crate::watcher), by a change or a watch of 5 s, but not by a list that
+    /// follows a failure. A backoff that ends does not end the stream: its last wait repeats.
     ///
     /// Returned by [`backoff`](super::WatchStreamExt::backoff).
     #[must_use = "streams do nothing unless polled"]
@@ -54,8 +58,13 @@ impl<S: TryStream, B: Backoff> Stream for StreamBackoff<S, B> {
                 this.state.set(State::Polling);
             }
         }
-        let item = ready!(this.stream.try_poll_next(cx));
+        let (polled, health) = WatchHealth::observe(|| this.stream.try_poll_next(cx));
+        if health.proven {
+            this.backoff.reset();
+        }
+        let item = ready!(polled);
         match &item {
+            Some(Ok(_)) if health.only_listed => {}
             Some(Ok(_)) => this.backoff.reset(),
             Some(Err(_)) => this.state.set(State::Waiting { sleep: sleep(this.backoff.next()) }),
             None => {}

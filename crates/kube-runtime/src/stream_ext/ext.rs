@@ -42,7 +42,8 @@ pub trait WatchStreamExt: Stream {
         self.backoff(DefaultBackoff::default())
     }
 
-    /// Waits after each error of the stream. An item that is not an error resets the waits.
+    /// Waits after each error of the stream. An item that is not an error resets the waits; behind a watcher, a list that follows a
+    /// failure does not: the server may list and refuse every watch.
     ///
     /// The error itself is returned at once. A backoff that ends does not end the stream: its last wait repeats, which is logged
     /// once.

@@ -22,8 +22,10 @@ pub(crate) enum ErrorClass {
     Undecodable,
     /// The server failed internally.
     Internal,
-    /// The connection failed.
+    /// The connection failed, maybe after the server has received the request.
     ConnectionFailed,
+    /// There was no connection: nothing answers.
+    Unreachable,
     /// Nothing was received for too long, by the client's limit ([`is_idle_watch`](kube_client::Error::is_idle_watch)) or by TCP's.
     IdleTimeout,
 }
@@ -40,6 +42,7 @@ impl ErrorClass {
             kube_client::Error::ReadEvents(error) if error.kind() == io::ErrorKind::TimedOut => {
                 Self::IdleTimeout
             }
+            error if error.is_connect() => Self::Unreachable,
             _ => Self::ConnectionFailed,
         }
     }

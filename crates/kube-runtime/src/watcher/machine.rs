@@ -7,6 +7,8 @@ use super::{
     CollectionEvent, Config, InitialListStrategy,
     config::Freshness,
     error::{ErasedResult, RequestError},
+    error_class::ErrorClass,
+    health::WatchHealth,
     retry::{RetryBackoff, RetryClass},
     versions::VersionComparability,
 };
@@ -44,6 +46,19 @@ pub(super) enum Input<K> {
     Read(Read<K>),
 }
 
+impl<K> Input<K> {
+    /// Whether a request failed because nothing answers.
+    fn is_unreachable(&self) -> bool {
+        let error = match self {
+            Self::Listed(Err(error)) | Self::VersionChecked(Err(error)) | Self::WatchStarted(Err(error)) => {
+                error
+            }
+            _ => return false,
+        };
+        ErrorClass::of(error.get()) == ErrorClass::Unreachable
+    }
+}
+
 /// What reading from a running watch returned.
 #[expect(clippy::large_enum_variant, reason = "nearly all are messages, and a box for each costs more")]
 pub(super) enum Read<K> {
@@ -61,6 +76,7 @@ pub(super) struct Step<K> {
     pub(super) emit: Emit<K>,
     /// How long to wait, from the time of the input, before doing what [`Machine::next`] returns.
     pub(super) wait: Duration,
+    pub(super) health: WatchHealth,
 }
 
 /// How the next list is made.
@@ -177,6 +193,8 @@ pub(super) struct Machine {
     pub(super) failures: u32,
     /// How many relists there were since the last healthy watch.
     pub(super) relists: u32,
+    /// Whether a healthy watch has ended in this step.
+    was_healthy: bool,
     state: State,
 }
 
@@ -199,6 +217,7 @@ impl Machine {
             versions: VersionComparability::default(),
             failures: 0,
             relists: 0,
+            was_healthy: false,
         }
     }
 
@@ -228,7 +247,7 @@ impl Machine {
     }
 
     /// Relists after a failed watch. Without a healthy watch since the last relist the wait is of the persistent class,
-    /// because lists may be large.
+    /// because lists may be large: a server that breaks down whenever all its clients list has to be spared.
     pub(super) fn relist(&mut self, class: RetryClass) -> Transition {
         let wait = self.retry.next(if self.relists == 0 { class } else { RetryClass::Persistent });
         self.relists = self.relists.saturating_add(1);
@@ -242,6 +261,7 @@ impl Machine {
     /// Resets the backoff and the counters, after a healthy watch.
     pub(super) fn reset_failures(&mut self) {
         self.retry.reset();
+        self.was_healthy = true;
         self.failures = 0;
         self.relists = 0;
     }
@@ -249,6 +269,9 @@ impl Machine {
     /// Processes the outcome of [`next`](Self::next). An input that does not fit the state is dropped.
     pub(super) fn step<K: Resource>(&mut self, input: Input<K>, now: Instant) -> Step<K> {
         let mut emit = Vec::new();
+        let unreachable = input.is_unreachable();
+        let listing = matches!(self.state, State::InitPage(_) | State::InitialWatch | State::InitialEvents);
+        let only_listed = listing && self.retry.is_failing();
         let (state, wait) = match (std::mem::replace(&mut self.state, self.list_method.start()), input) {
             (State::InitPage(list), Input::Listed(Ok(ListPart::Items(items)))) => {
                 Self::items_received(list, items, &mut emit)
@@ -278,6 +301,10 @@ impl Machine {
             (state, _) => (state, self.retry.next(RetryClass::Transient)),
         };
         self.state = state;
-        Step { emit, wait }
+        if unreachable && !self.retry.reports_unreachable(now) {
+            emit.clear();
+        }
+        let health = WatchHealth { proven: std::mem::take(&mut self.was_healthy), only_listed };
+        Step { emit, wait, health }
     }
 }

@@ -7,8 +7,8 @@
 //! # Errors
 //!
 //! Errors are items of the stream and do not end it. The watcher retries by itself. Between retries it waits 0.1 s to 5 s; up to
-//! 30 s if the server does not know or allow the kind; and as long as the server's `Retry-After` says. The waits are
-//! reset after a healthy watch: one that received a change or lasted 5 s. Put
+//! 30 s if the server does not know or allow the kind; 1 s to 2 s if nothing answers; and as long as the server's `Retry-After`
+//! says. The waits are reset after a healthy watch: one that received a change or lasted 5 s. Put
 //! [`WatchStreamExt::default_backoff`](crate::WatchStreamExt::default_backoff) behind it for the longer, jittered waits that a
 //! cluster with many clients needs.
 //!
@@ -21,6 +21,7 @@ mod config;
 mod error;
 mod error_class;
 mod event;
+mod health;
 mod lister_watcher;
 mod listing;
 mod machine;
@@ -51,6 +52,7 @@ pub use watch_status::WatchState;
 pub(crate) use {
     error::{ErasedError, ErasedResult, kind_and_scope},
     event::CollectionEvent,
+    health::WatchHealth,
     projection::ObjectState,
     registry::{RegisteredWatch, WatchRegistry, WatchSettings},
     retry::RetryBackoff,

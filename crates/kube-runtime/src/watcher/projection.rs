@@ -3,6 +3,7 @@
 use super::{
     CollectionEvent, Error, Event, Result,
     error::{ErasedError, ErasedResult},
+    health::WatchHealth,
     undecodable::UndecodableObject,
 };
 use futures::{Stream, StreamExt, ready};
@@ -39,6 +40,7 @@ impl<K: Resource, S: Stream<Item = ErasedResult<CollectionEvent<K>>>> Stream for
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
         if std::mem::take(&mut this.undecodable.init_done_pending) {
+            WatchHealth { only_listed: true, ..WatchHealth::default() }.report();
             return Poll::Ready(Some(Ok(Event::InitDone)));
         }
         loop {

@@ -130,6 +130,7 @@ impl WatchSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watcher::WatchHealth;
     use kube_core::params::{ListParams, WatchParams};
 
     #[test]
@@ -166,7 +167,7 @@ mod tests {
     fn an_event_of_a_watch_costs_no_allocation() {
         let registry = WatchRegistry::default();
         let (registered, now) = (registry.add("Pod", None), Instant::now());
-        let step = Step::<()> { emit: Vec::new(), wait: Duration::ZERO };
+        let step = Step::<()> { emit: Vec::new(), wait: Duration::ZERO, health: WatchHealth::default() };
         let memory = allocation_counter::measure(|| {
             (0..1000).for_each(|_| registered.stepped(Received::Modified, &step, 0, now));
         });

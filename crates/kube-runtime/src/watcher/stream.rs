@@ -6,6 +6,7 @@ use super::{
     CollectionEvent, Config, Event, Result,
     arc_object::ArcObject,
     error::{ErasedResult, RequestError, in_collection},
+    health::WatchHealth,
     lister_watcher::{ListerWatcher, Watchable},
     machine::{Input, Machine, Next, Read},
     pager::Pager,
@@ -196,6 +197,7 @@ fn run<K: Watchable>(
         decode_by: DecodeBy::Tasks,
         messages: None,
         outbox: Vec::new().into_iter(),
+        health: WatchHealth::default(),
     };
     stream::unfold(shell, |mut shell| async move {
         let event = shell.next().await;
@@ -218,12 +220,15 @@ struct WatcherShell<K: Watchable> {
     /// The running watch.
     messages: Option<Messages<K>>,
     outbox: vec::IntoIter<ErasedResult<CollectionEvent<K>>>,
+    /// What the items in `outbox` say about the watch.
+    health: WatchHealth,
 }
 
 impl<K: Watchable> WatcherShell<K> {
     async fn next(&mut self) -> ErasedResult<CollectionEvent<K>> {
         loop {
             if let Some(event) = self.outbox.next() {
+                self.health.report();
                 if self.outbox.len() == 0 {
                     // Frees the memory: a list may have been large, and the next event may be far away.
                     self.outbox = Vec::new().into_iter();
@@ -238,6 +243,7 @@ impl<K: Watchable> WatcherShell<K> {
             if let Some(Ok(CollectionEvent::Synced { .. })) = step.emit.last() {
                 self.decode_by = DecodeBy::Reader; // most objects of a relist are unchanged, and dropped
             }
+            self.health = step.health;
             self.outbox = step.emit.into_iter();
         }
     }

@@ -53,6 +53,7 @@ impl Machine {
             class @ (ErrorClass::Throttled { .. }
             | ErrorClass::Internal
             | ErrorClass::ConnectionFailed
+            | ErrorClass::Unreachable
             | ErrorClass::IdleTimeout
             | ErrorClass::UnknownKind) => {
                 emit.push(Err(erased(Error::WatchStartFailed, error)));
@@ -81,7 +82,7 @@ impl Machine {
         let class = ErrorClass::of(error.get());
         emit.push(Err(erased(Error::WatchStartFailed, error)));
         match class {
-            ErrorClass::ConnectionFailed | ErrorClass::IdleTimeout => {
+            ErrorClass::ConnectionFailed | ErrorClass::Unreachable | ErrorClass::IdleTimeout => {
                 self.after_error(&class, listed, Self::verify_version)
             }
             _ => self.after_error(&class, listed, |_, listed| State::InitListed(listed)),
@@ -268,7 +269,7 @@ impl Machine {
         let status = Status::failure(&what, reason::EXPIRED).with_code(410).boxed();
         emit.push(Err(Error::WatchError(status).into()));
         self.freshness = Freshness::MostRecent;
-        self.relist(RetryClass::Transient)
+        self.relist(RetryClass::Relist)
     }
 
     /// After an error: retries in the state that `retry` returns, or relists.
@@ -285,7 +286,7 @@ impl Machine {
             _ if class.invalidates_version() => Freshness::MostRecent,
             _ => return (retry(self, listed), self.retry.after(class)),
         };
-        self.relist(RetryClass::of(class))
+        self.relist(RetryClass::of_relist(class))
     }
 
     /// Counts a failure of the server to serve a version. Returns whether to relist. Every relist without a healthy watch

@@ -25,6 +25,7 @@ mod metrics;
 mod missed_related_events;
 mod monitor;
 mod namespaces;
+mod outage;
 mod owned_store;
 mod pages;
 mod panics;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt;
 use futures::future::{Either, ready};
 use http::{Request, Response, Uri};
 use http_body::Body;
@@ -18,6 +19,7 @@ use super::health::{Health, InFlight};
 use crate::transport::deadline::{ServerConnector, ServerIo};
 use crate::transport::error::http1_error;
 use crate::transport::executor::SharedExecutor;
+use crate::transport::gate::ConnectGate;
 
 /// A connection that was idle for this long is not used again. Servers and load balancers mostly wait longer.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
@@ -39,22 +41,24 @@ where
     pub(in crate::transport) fn reusing(
         first: ServerIo,
         connector: ServerConnector,
+        gate: Arc<ConnectGate>,
         executor: SharedExecutor,
     ) -> Self {
         let client = Client::builder(executor)
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_TIMEOUT)
-            .build(starting_with(first, connector));
+            .build(starting_with(first, gated(connector, gate)));
         Self { client, health: Some(Arc::new(Health::new())) }
     }
 
     /// Uses a new connection for each request. It may be upgraded.
     pub(in crate::transport) fn connecting_anew(
         connector: ServerConnector,
+        gate: Arc<ConnectGate>,
         executor: SharedExecutor,
     ) -> Self {
-        let connector = BoxCloneSyncService::new(connector);
-        Self { client: Client::builder(executor).pool_max_idle_per_host(0).build(connector), health: None }
+        let client = Client::builder(executor).pool_max_idle_per_host(0).build(gated(connector, gate));
+        Self { client, health: None }
     }
 
     pub(in crate::transport) fn request(
@@ -83,8 +87,15 @@ where
     }
 }
 
+fn gated(connector: ServerConnector, gate: Arc<ConnectGate>) -> Connect {
+    BoxCloneSyncService::new(service_fn(move |server: Uri| {
+        let (connecting, gate) = (connector.clone().oneshot(server).boxed(), Arc::clone(&gate));
+        async move { Ok(gate.attempt(connecting).await?) }
+    }))
+}
+
 /// A connector that returns an open connection first.
-fn starting_with(first: ServerIo, connector: ServerConnector) -> Connect {
+fn starting_with(first: ServerIo, connector: Connect) -> Connect {
     let first = Arc::new(Mutex::new(Some(first)));
     BoxCloneSyncService::new(service_fn(move |server: Uri| {
         let first = first.lock().take();

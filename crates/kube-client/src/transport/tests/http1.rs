@@ -15,7 +15,7 @@ use super::{MemoryIo, TestClient, text};
 use crate::transport::boxed;
 
 /// Responds to this many requests, then closes the connection.
-async fn serve(mut io: DuplexStream, requests: usize) {
+pub(super) async fn serve(mut io: DuplexStream, requests: usize) {
     for _ in 0..requests {
         let mut request = Vec::new();
         while !request.ends_with(b"\r\n\r\n") {

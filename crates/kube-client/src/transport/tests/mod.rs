@@ -1,5 +1,6 @@
 //! Requests over in-memory connections to scripted servers.
 
+mod gate;
 mod http1;
 mod http2;
 mod memory_io;

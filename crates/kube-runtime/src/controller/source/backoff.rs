@@ -30,7 +30,7 @@ impl SourceBackoff {
     /// For a watch that the controller makes, which waits by itself.
     pub(super) fn for_watch(&self) -> RetryBackoff {
         match self {
-            Self::PerSource => RetryBackoff::at_least(DefaultBackoff::default()),
+            Self::PerSource => RetryBackoff::with_default(),
             Self::Shared(backoff) => RetryBackoff::at_least(SharedBackoff::new(backoff)),
         }
     }

@@ -138,7 +138,7 @@ where
         let known = self.kept_objects();
         let (mut writer, keeper) = self.into_parts(api.pruned().clone().and(&config.pruned()));
         let dyntype = keeper.cache.dyntype().clone();
-        let events = raw_collection_events(api, config, RetryBackoff::built_in().into(), known);
+        let events = raw_collection_events(api, config, RetryBackoff::with_default().into(), known);
         events.filter_map(move |item| {
             let event = item.map(|event| writer.apply_collection_event(keeper.keep(event)));
             drop(writer.take_index_panics()); // they were logged

@@ -2,7 +2,7 @@
 //!
 //! - `writer`, `namespace`: apply events, of one collection or of one for each namespace.
 //! - `writer_indexes`: calls index functions for the writer.
-//! - `known`: the objects that a list need not decode once more.
+//! - `watch`: fills the store from a watch. `known`: the objects that a list need not decode once more.
 //! - `shared`: the state that writer and readers share.
 //! - `watermarks`: which versions are known, and waits for them. `awaited`: what such a wait waits for.
 //! - `reader`: reads objects. `error`: why it cannot.
@@ -17,6 +17,7 @@ mod reader;
 mod shared;
 pub(super) mod subscription;
 mod wait;
+mod watch;
 mod watermarks;
 mod writer;
 mod writer_indexes;

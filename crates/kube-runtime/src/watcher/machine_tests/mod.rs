@@ -4,6 +4,7 @@ mod backoff;
 mod harness;
 mod invariants;
 mod listing;
+mod outage;
 mod streaming;
 mod version_check;
 mod versions;

@@ -21,7 +21,7 @@ fn an_older_storage_causes_a_relist() {
     let mut harness = disconnected();
     let emitted = harness.version_checked(Ok("9"));
     assert!(emitted[0].starts_with("WatchError"), "{emitted:?}");
-    assert_eq!(harness.wait, 2 * SHORT_WAIT);
+    assert_eq!(harness.wait, SHORT_WAIT);
     harness.expect_list();
     assert_eq!(harness.page(list("9", "", vec![])), ["Init", "Synced"]);
     assert_eq!(harness.expect_watch(), "9");
