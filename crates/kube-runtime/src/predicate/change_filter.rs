@@ -71,6 +71,11 @@ impl SeenStates {
         self.seen.remove(key);
     }
 
+    /// Forgets all objects, because their storage went back: equal states, such as generations, do not mean equal objects any more.
+    pub(crate) fn forget_all(&mut self) {
+        self.seen = HashMap::new();
+    }
+
     pub(crate) fn start_list(&mut self) {
         self.list_generation = self.list_generation.wrapping_add(1);
     }

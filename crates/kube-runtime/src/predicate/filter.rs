@@ -98,7 +98,17 @@ where
         }
         loop {
             let item = ready!(this.stream.as_mut().poll_next(cx));
-            let Some(Ok(object)) = item else { return Poll::Ready(item) };
+            let object = match item {
+                Some(Ok(object)) => object,
+                Some(Err(error)) => {
+                    if error.is_storage_went_back() {
+                        // Equal properties, such as generations, do not mean equal objects any more.
+                        *this.cache = PropertyCache::new(this.cache.ttl);
+                    }
+                    return Poll::Ready(Some(Err(error)));
+                }
+                None => return Poll::Ready(None),
+            };
             let (property, panic) = match catch_panic(|| this.predicate.hash_property(&object)) {
                 Ok(property) => (property, None),
                 Err(message) => (None, Some(message)),

@@ -41,6 +41,8 @@ struct WatchedNamespace<K> {
     /// The names of its objects in the store.
     names: HashSet<Box<str>>,
     running_list: Option<NamespaceList<K>>,
+    /// Whether the storage went back since its last complete list, as an error of its stream has said.
+    history_lost: bool,
     initial_sync: InitialSync,
     /// The version of its list, until the store is ready.
     list_version: Option<ListVersion>,
@@ -123,6 +125,7 @@ where
             let watched = WatchedNamespace {
                 names: HashSet::new(),
                 running_list: None,
+                history_lost: false,
                 initial_sync: InitialSync::Pending,
                 list_version: None,
             };
@@ -142,6 +145,9 @@ where
         emit: &mut Vec<Event<Arc<K>>>,
     ) -> Option<watcher::ErasedError> {
         let event = match event {
+            NamespaceEvent::Public(Event::InitApply(object)) => {
+                Event::InitApply(self.visible_if_unchanged(namespace, object))
+            }
             NamespaceEvent::Public(event) => event,
             NamespaceEvent::Collection(event) => match event {
                 CollectionEvent::Init => Event::Init,
@@ -193,6 +199,13 @@ where
         }
     }
 
+    /// A public stream decodes what it lists, also if the store has it in this version.
+    fn visible_if_unchanged(&self, namespace: &str, listed: Arc<K>) -> Arc<K> {
+        let history_lost = self.namespaces.get(namespace).is_none_or(|watched| watched.history_lost);
+        let visible = if history_lost { None } else { self.writer.shared().unchanged(&*listed) };
+        visible.unwrap_or(listed)
+    }
+
     fn progress(&mut self, namespace: &str, version: &str) {
         let Some(watched) = self.namespaces.get_mut(namespace) else { return };
         if self.stage == Stage::Synced {
@@ -226,6 +239,11 @@ where
 
     /// The watch of this namespace failed. After a permanent error the initial sync no longer waits for it.
     pub(super) fn failed(&mut self, namespace: &str, error: &watcher::Error, emit: &mut Vec<Event<Arc<K>>>) {
+        if error.is_storage_went_back()
+            && let Some(watched) = self.namespaces.get_mut(namespace)
+        {
+            watched.history_lost = true;
+        }
         let mut is_about_objects = false;
         for object in error.undecodable() {
             is_about_objects = true;
@@ -262,6 +280,7 @@ where
         let highest = list.objects.values().filter_map(|object| version_of(&**object)).max();
         let version = version.unwrap_or(ListVersion::Unknown { highest });
         watched.initial_sync = InitialSync::Complete;
+        watched.history_lost = false;
         let mut names: HashSet<Box<str>> = list.objects.keys().cloned().collect();
         names.extend(list.undecodable.keys().filter(|name| watched.names.contains(*name)).cloned());
         let old = std::mem::replace(&mut watched.names, names);

@@ -22,7 +22,8 @@ use std::{
 /// # Cost
 ///
 /// Each object is cloned once, because both the store and the stream need it. An object that a list repeats unchanged (same
-/// uid and resourceVersion) keeps its `Arc`.
+/// uid and resourceVersion) keeps its `Arc`, unless an error of the stream says that the storage was restored from a backup, which may use
+/// versions again. So put adapters that drop errors behind this one.
 ///
 /// ```
 /// use futures::{StreamExt, executor::block_on, stream};

@@ -6,7 +6,10 @@
 use super::error_class::ErrorClass;
 use crate::unwind::ObjectPanic;
 use kube_client::error::{Erased, ErrorChain};
-use kube_core::Status;
+use kube_core::{
+    Status,
+    response::{StatusCause, StatusDetails, reason},
+};
 use std::{error::Error as StdError, fmt, io};
 
 /// Why a step of a [`watcher`](fn@super::watcher) failed. The watcher retries by itself.
@@ -65,7 +68,39 @@ pub(super) fn in_collection(error: ErasedError, path: &str) -> ErasedError {
     error.into_error().in_collection(path).into()
 }
 
+/// The cause in the status that says that the storage went back.
+const STORAGE_WENT_BACK: &str = "StorageWentBack";
+
 impl Error {
+    /// The storage was at version `last` and is at `new`.
+    pub(crate) fn storage_went_back(last: &str, new: &str) -> Self {
+        let what =
+            format!("resourceVersion went back from {last} to {new}: was the storage restored? Relisting");
+        let cause = StatusCause {
+            reason: STORAGE_WENT_BACK.to_owned(),
+            message: String::new(),
+            field: String::new(),
+        };
+        let details = StatusDetails {
+            name: String::new(),
+            group: String::new(),
+            kind: String::new(),
+            uid: String::new(),
+            causes: vec![cause],
+            retry_after_seconds: 0,
+        };
+        let status = Status::failure(&what, reason::EXPIRED).with_code(410).with_details(details);
+        Self::WatchError(status.boxed())
+    }
+
+    /// Whether the storage went back, as after a restore. It may use versions again: from here on, an object that is known in a version
+    /// may have another state in it.
+    pub(crate) fn is_storage_went_back(&self) -> bool {
+        let Self::WatchError(status) = self else { return false };
+        let causes = status.details.iter().flat_map(|details| &details.causes);
+        causes.into_iter().any(|cause| cause.reason == STORAGE_WENT_BACK)
+    }
+
     /// Whether retrying is useless without a change of configuration, permissions or data, so that a caller who waits for one
     /// object should stop.
     ///

@@ -58,10 +58,10 @@ impl Machine {
             return (State::InitPage(InitPage::request(Page::Next(token))), Duration::ZERO);
         }
         match list.resource_version.filter(|version| !version.is_empty()) {
-            Some(version) => {
-                self.finish_list(&version, emit);
-                (State::InitListed(InitListed { version }), Duration::ZERO)
-            }
+            Some(version) => match self.finish_list(&version, emit) {
+                Ok(()) => (State::InitListed(InitListed { version }), Duration::ZERO),
+                Err(relist) => relist,
+            },
             None => {
                 emit.push(Err(Error::NoResourceVersion.into()));
                 self.relist(RetryClass::Persistent)
@@ -121,8 +121,10 @@ impl Machine {
             Read::Message(WatchEvent::Bookmark(bookmark)) => {
                 if is_initial_events_end(&bookmark) {
                     let version = bookmark.metadata.resource_version;
-                    self.finish_list(&version, emit);
-                    return (InitListed { version }.watch_started(now), Duration::ZERO);
+                    return match self.finish_list(&version, emit) {
+                        Ok(()) => (InitListed { version }.watch_started(now), Duration::ZERO),
+                        Err(relist) => relist,
+                    };
                 }
             }
             Read::Message(WatchEvent::Error(status)) => {
@@ -162,13 +164,17 @@ impl Machine {
         self.relist_after(wait)
     }
 
-    fn finish_list<K>(&mut self, version: &str, emit: &mut Emit<K>) {
-        self.versions.list_completed(version);
+    /// Completes the list, unless the storage turns out to be older than before: then another one has to follow.
+    fn finish_list<K>(&mut self, version: &str, emit: &mut Emit<K>) -> Result<(), Transition> {
+        if let Err(reached) = self.versions.list_completed(version) {
+            return Err(self.version_regressed(&reached, version, emit));
+        }
         let resource_version = self.versions.collection_version(version);
         emit.push(Ok(CollectionEvent::Synced { resource_version }));
         if self.list_method == ListMethod::PagedOnce {
             self.list_method = ListMethod::Streamed;
         }
+        Ok(())
     }
 }
 

@@ -10,7 +10,7 @@ use super::{
     error_class::ErrorClass,
     health::WatchHealth,
     retry::{RetryBackoff, RetryClass},
-    versions::VersionComparability,
+    versions::CollectionVersions,
 };
 use kube_client::client::ListPart;
 use kube_core::{
@@ -188,7 +188,7 @@ pub(super) struct Machine {
     pub(super) list_method: ListMethod,
     /// The oldest state that the next list may show.
     pub(super) freshness: Freshness,
-    pub(super) versions: VersionComparability,
+    pub(super) versions: CollectionVersions,
     /// How often in a row the server failed to serve a version.
     pub(super) failures: u32,
     /// How many relists there were since the last healthy watch.
@@ -214,7 +214,7 @@ impl Machine {
             relist_undecodable_deletions: false,
             list_method,
             freshness: Freshness::Any,
-            versions: VersionComparability::default(),
+            versions: CollectionVersions::default(),
             failures: 0,
             relists: 0,
             was_healthy: false,
@@ -264,6 +264,11 @@ impl Machine {
         self.was_healthy = true;
         self.failures = 0;
         self.relists = 0;
+    }
+
+    /// Whether the next list has to decode every object, because the storage went back and may use known versions again.
+    pub(super) fn history_lost(&self) -> bool {
+        self.versions.history_lost()
     }
 
     /// Processes the outcome of [`next`](Self::next). An input that does not fit the state is dropped.

@@ -9,7 +9,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt::Debug, sync::Arc};
 /// An object and the metadata by which a cache selects it. `T` is what the cache keeps of an object.
 #[derive(Clone, Debug)]
 pub(crate) struct RawObject<T> {
-    /// Name, namespace, uid, resourceVersion, labels and owners. Nothing else; of a kept object, only the first four.
+    /// Name, namespace, uid, resourceVersion, labels and owners. Nothing else; of a [kept](Self::kept) object, only the first four.
     metadata: ObjectMeta,
     content: RawContent<T>,
 }
@@ -25,6 +25,12 @@ impl<T> RawObject<T> {
     /// An object that the cache keeps in this state, with its name, namespace, uid and resourceVersion.
     pub(crate) fn kept(metadata: ObjectMeta, object: Arc<T>) -> Self {
         Self { metadata, content: RawContent::Kept(object) }
+    }
+
+    /// An object that the cache keeps in this state, with the metadata of its JSON.
+    pub(crate) fn kept_as_received(json: &[u8], object: Arc<T>) -> serde_json::Result<Self> {
+        let metadata = serde_json::from_slice::<Head>(json)?.metadata;
+        Ok(Self { metadata: metadata.into(), content: RawContent::Kept(object) })
     }
 
     pub(crate) fn content(&self) -> &RawContent<T> {

@@ -269,15 +269,21 @@ impl<K: Watchable> WatcherShell<K> {
         }
         match self.requests.send(next).await {
             Response::List(params) => {
-                Input::Listed(self.pager.get(&params, &self.known, self.decode_by).await)
+                let known = self.known_objects();
+                Input::Listed(self.pager.get(&params, &known, self.decode_by).await)
             }
             Response::Version(version) => Input::VersionChecked(version),
             Response::Watch { initial_events, response } => Input::WatchStarted(response.map(|response| {
                 self.messages = Some(match initial_events {
-                    true => response.many_events(self.known.clone(), self.decode_by).boxed(),
+                    true => response.many_events(self.known_objects(), self.decode_by).boxed(),
                     false => response.guarded_events().boxed(),
                 });
             })),
         }
+    }
+
+    /// What a list need not decode. Nothing after the storage went back: there, equal versions do not mean equal objects.
+    fn known_objects(&self) -> KnownObjects<K> {
+        if self.machine.history_lost() { KnownObjects::default() } else { self.known.clone() }
     }
 }

@@ -11,9 +11,7 @@ use super::{
     versions::VersionOrder,
 };
 use crate::version::regressed;
-use kube_core::{
-    DeserializeGuard, Resource, Status, WatchEvent, error_boundary::InvalidObject, response::reason,
-};
+use kube_core::{DeserializeGuard, Resource, Status, WatchEvent, error_boundary::InvalidObject};
 use std::{io, time::Duration};
 use tokio::time::Instant;
 
@@ -263,11 +261,9 @@ impl Machine {
     }
 
     /// The server's storage is older than before, as after a restore: relists.
-    fn version_regressed<K>(&mut self, last: &str, new: &str, emit: &mut Emit<K>) -> Transition {
-        let what =
-            format!("resourceVersion went back from {last} to {new}: was the storage restored? Relisting");
-        let status = Status::failure(&what, reason::EXPIRED).with_code(410).boxed();
-        emit.push(Err(Error::WatchError(status).into()));
+    pub(super) fn version_regressed<K>(&mut self, last: &str, new: &str, emit: &mut Emit<K>) -> Transition {
+        emit.push(Err(Error::storage_went_back(last, new).into()));
+        self.versions.regressed(last);
         self.freshness = Freshness::MostRecent;
         self.relist(RetryClass::Relist)
     }

@@ -1,15 +1,26 @@
 //! A server whose storage is restored from a backup while a watcher runs.
 
-use crate::common::{ApiExt, assert_idle, config_maps, eventually, expect_next, named, server};
-use futures::StreamExt;
-use k8s_openapi::api::core::v1::ConfigMap;
+use crate::common::{
+    ApiExt, assert_idle, config_maps, eventually, expect_next, named, server, wait_for_change,
+};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube_client::{Api, Client};
 use kube_core::ResourceExt;
 use kube_runtime::{
-    WatchStreamExt, reflector,
+    Controller, WatchStreamExt,
+    controller::Action,
+    predicates, reflector,
+    reflector::{ObjectRef, Store},
     watcher::{Config, watcher},
 };
 use kube_testserver::{Fault, FaultResponse, Match};
-use std::{pin::pin, time::Duration};
+use std::{
+    convert::Infallible,
+    pin::pin,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use tokio::time::sleep;
 
 /// The objects in the store after the server was restored to a backup with only the object `a`.
@@ -86,4 +97,179 @@ async fn a_restart_without_a_restore_causes_no_relist() {
     assert_idle(&mut events).await;
     api.add(named("b")).await;
     assert_eq!(expect_next(&mut events).await.unwrap(), "Apply(default/b)");
+}
+
+/// A store, and what fills it.
+type Filled<K> = (Store<K>, BoxFuture<'static, ()>);
+
+fn touched<K: ResourceExt>(object: &K) -> Option<String> {
+    object.annotations().get("touched").cloned()
+}
+
+/// The storage goes back, and `a` is written again and gets the version that it had. The watch notices because another object had a
+/// higher version, or because its version has expired.
+async fn shows_what_was_written_again(fill: impl Fn(Client) -> Filled<ConfigMap>) {
+    for expired in [false, true] {
+        let (server, client) = server();
+        let maps = config_maps(&client);
+        maps.add(named("a")).await;
+        maps.add(named("b")).await;
+        let backup = server.resource_version();
+        let before = maps.touch("a", "before").await;
+        maps.touch("b", "1").await;
+        maps.touch("b", "2").await;
+        let (store, filling) = fill(client.clone());
+        let filling = tokio::spawn(filling);
+        store.wait_until_ready().await.unwrap();
+        let shown = || store.get(&ObjectRef::new("a").within("default")).and_then(|map| touched(&*map));
+        eventually(async || shown().as_deref() == Some("before")).await;
+        let fault = expired.then(|| server.fault(Match::watch::<ConfigMap>().times(1), Fault::Expired));
+        server.rewind(backup).unwrap();
+        let again = maps.touch("a", "again").await;
+        assert_eq!((again.resource_version(), again.uid()), (before.resource_version(), before.uid()));
+        eventually(async || shown().as_deref() == Some("again")).await;
+        assert!(fault.is_none_or(|fault| fault.hits() <= 1));
+        filling.abort();
+    }
+}
+
+fn configs() -> [Config; 3] {
+    [Config::default(), Config::default().page_size(1), Config::default().streaming_lists()]
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_shows_what_is_written_again_with_the_same_version() {
+    for config in configs() {
+        shows_what_was_written_again(|client| {
+            let (store, writer) = reflector::store();
+            let events = watcher(config_maps(&client), config.clone()).reflect(writer);
+            (store, events.for_each(|_| async {}).boxed())
+        })
+        .await;
+    }
+    shows_what_was_written_again(|client| {
+        let (store, writer) = reflector::store();
+        let watch =
+            move |namespace: &str| watcher(Api::namespaced(client.clone(), namespace), Config::default());
+        let events = reflector::reflect_namespaces(writer, stream::iter([["default"]]), watch);
+        (store, events.for_each(|_| async {}).boxed())
+    })
+    .await;
+}
+
+#[cfg(feature = "compact-cache")]
+#[tokio::test(start_paused = true)]
+async fn so_does_a_compact_store() {
+    for config in configs() {
+        shows_what_was_written_again(|client| {
+            let (store, writer) = reflector::compact_store();
+            (store, writer.watch(config_maps(&client), config.clone()).for_each(|_| async {}).boxed())
+        })
+        .await;
+    }
+}
+
+/// Runs the controller, and returns its store. Checks in the end that it has reconciled what was written again.
+fn reconciling(controller: Controller<ConfigMap>) -> Filled<ConfigMap> {
+    let (store, seen) = (controller.store(), Arc::new(Mutex::new(Vec::new())));
+    let output = controller.run(
+        async |map: Arc<ConfigMap>, seen: Arc<Mutex<Vec<_>>>| {
+            seen.lock().unwrap().push(touched(&*map).unwrap_or_default());
+            Ok::<_, Infallible>(Action::await_change())
+        },
+        wait_for_change,
+        seen,
+    );
+    (store, output.for_each(|_| async {}).boxed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_store_of_a_controller_shows_it() {
+    for config in configs() {
+        let own = |client: Client| reconciling(Controller::new(config_maps(&client), config.clone()));
+        shows_what_was_written_again(own).await;
+        let in_namespaces =
+            |client| reconciling(Controller::for_namespaces(client, ["default"], config.clone()));
+        shows_what_was_written_again(in_namespaces).await;
+        #[cfg(feature = "compact-cache")]
+        {
+            let config = config.compact_cache();
+            let own = |client: Client| reconciling(Controller::new(config_maps(&client), config.clone()));
+            shows_what_was_written_again(own).await;
+            let in_namespaces =
+                |client| reconciling(Controller::for_namespaces(client, ["default"], config.clone()));
+            shows_what_was_written_again(in_namespaces).await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn so_does_a_store_of_related_objects() {
+    let secrets = |client: &Client| Api::<Secret>::all(client.clone());
+    shows_what_was_written_again(|client| {
+        let (store, writer) = reflector::store::<ConfigMap>();
+        let controller = Controller::new(secrets(&client), Config::default()).owns_with_store(
+            config_maps(&client),
+            Config::default(),
+            writer,
+        );
+        (store, never_reconciling(controller))
+    })
+    .await;
+    #[cfg(feature = "compact-cache")]
+    shows_what_was_written_again(|client| {
+        let (store, writer) = reflector::compact_store::<ConfigMap>();
+        let controller = Controller::new(secrets(&client), Config::default()).owns_with_compact_store(
+            config_maps(&client),
+            Config::default(),
+            writer,
+        );
+        (store, never_reconciling(controller))
+    })
+    .await;
+}
+
+fn never_reconciling(controller: Controller<Secret>) -> BoxFuture<'static, ()> {
+    let reconcile = async |_, _| Ok::<_, Infallible>(Action::await_change());
+    controller.run(reconcile, wait_for_change, Arc::new(())).for_each(|_| async {}).boxed()
+}
+
+/// A filter has seen the same property in the other history.
+#[tokio::test(start_paused = true)]
+async fn a_controller_reconciles_what_is_written_again_with_the_same_property() {
+    const VERSION: fn(&ConfigMap) -> Option<u64> = predicates::resource_version::<ConfigMap>;
+    let controllers: [fn(Client) -> Controller<ConfigMap>; 4] = [
+        |client| Controller::new(config_maps(&client), Config::default()),
+        |client| Controller::new(config_maps(&client), Config::default()).filter(VERSION),
+        |client| Controller::for_namespaces(client, ["default"], Config::default()).filter(VERSION),
+        |client| {
+            let (store, writer) = reflector::store();
+            let events = watcher(config_maps(&client), Config::default()).reflect(writer).applied_objects();
+            Controller::for_stream(events.predicate_filter(VERSION, Default::default()), store)
+        },
+    ];
+    for controller in controllers {
+        let (server, client) = server();
+        let maps = config_maps(&client);
+        maps.add(named("a")).await;
+        let backup = server.resource_version();
+        maps.touch("a", "before").await;
+        maps.add(named("b")).await;
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let output = controller(client).run(
+            async |map: Arc<ConfigMap>, seen: Arc<Mutex<Vec<_>>>| {
+                seen.lock().unwrap().extend(touched(&*map));
+                Ok::<_, Infallible>(Action::await_change())
+            },
+            wait_for_change,
+            Arc::clone(&seen),
+        );
+        let running = tokio::spawn(output.for_each(|_| async {}));
+        let last = || seen.lock().unwrap().last().cloned();
+        eventually(async || last().as_deref() == Some("before")).await;
+        server.rewind(backup).unwrap();
+        maps.touch("a", "again").await;
+        eventually(async || last().as_deref() == Some("again")).await;
+        running.abort();
+    }
 }

@@ -6,7 +6,7 @@ use crate::{
     watcher::{self, raw_collection_events},
 };
 use futures::StreamExt;
-use kube_client::{Api, client::KnownObjects};
+use kube_client::Api;
 use kube_core::{PartialObjectMeta, Resource};
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, hash::Hash, marker::PhantomData};
@@ -43,9 +43,9 @@ where
         let writer = writer.with_index(&Index::owners());
         let dyntype = writer.as_reader().dyntype().clone();
         let open = move |settings: &SourceSettings, kind: &str| {
+            let kept = writer.kept_objects_with_owners();
             let (mut writer, keeper) = writer.into_parts(api.pruned().clone().and(&config.pruned()));
-            // Of kept children the owners are not known.
-            let watch = |api, settings| raw_collection_events(api, config, settings, KnownObjects::default());
+            let watch = |api, settings| raw_collection_events(api, config, settings, kept);
             let stored = settings.watch(api, kind, watch).map(move |item| {
                 let event = item.map(|event| {
                     let metadata = event.object().map(|child| child.meta().clone()).unwrap_or_default();

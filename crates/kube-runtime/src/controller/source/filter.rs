@@ -8,7 +8,7 @@ use crate::{
     predicate::{BoxPredicate, SeenStates, State, state_of},
     queue::Priority,
     reflector::{Lookup, ObjectKey, ObjectRef, store::Store},
-    watcher::Event,
+    watcher::{self, Event},
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::{PartialObjectMeta, Resource};
@@ -123,6 +123,15 @@ where
         self.triggers_of_state(&*object, store, priority, |predicate| cache.state(predicate, &object))
     }
 
+    /// The source failed.
+    pub(super) fn failed(&mut self, error: &watcher::Error) {
+        if let Some((_, seen)) = &mut self.0
+            && error.is_storage_went_back()
+        {
+            seen.forget_all();
+        }
+    }
+
     /// The triggers of an object of a custom stream.
     pub(super) fn triggers_of_object(&mut self, object: &K, store: &Store<K>) -> Triggers {
         self.triggers_of_state(object, store, Priority::Change, |predicate| predicate.state_of(object))
@@ -194,6 +203,7 @@ mod tests {
     use super::*;
     use crate::reflector::store::store;
     use k8s_openapi::api::core::v1::ConfigMap;
+    use kube_client::client::ObjectVersion;
 
     fn object(name: &str, version: &str) -> ConfigMap {
         let (name, version) = (Some(name.into()), Some(version.into()));
@@ -206,7 +216,7 @@ mod tests {
     fn what_a_relist_changes_comes_before_what_it_repeats() {
         let (store, mut writer) = store();
         let mut filter = OwnFilter::<ConfigMap>::default();
-        let mut priorities = |event| -> Vec<(String, Priority)> {
+        let mut priorities = |event: Event<Arc<ConfigMap>>| -> Vec<(String, Priority)> {
             let triggers = filter.triggers_of_event(writer.apply_event(event), &store, &store);
             let priority_of = |trigger| match trigger {
                 Trigger::Object { key, priority, .. } => (key.name.into(), priority),
@@ -215,20 +225,18 @@ mod tests {
             triggers.into_iter().flatten().map(priority_of).collect()
         };
         let one = |name: &str, priority| vec![(name.to_owned(), priority)];
+        let a = Arc::new(object("a", "1")); // a watch returns what is known as it is
+        let object = |name, version| Arc::new(object(name, version));
         assert!(priorities(Event::Init).is_empty());
         assert_eq!(
-            priorities(Event::InitApply(object("a", "1"))),
+            priorities(Event::InitApply(Arc::clone(&a))),
             one("a", Priority::Background),
             "the first list"
         );
         priorities(Event::InitApply(object("b", "1")));
         assert!(priorities(Event::InitDone).is_empty());
         priorities(Event::Init);
-        assert_eq!(
-            priorities(Event::InitApply(object("a", "1"))),
-            one("a", Priority::Background),
-            "unchanged"
-        );
+        assert_eq!(priorities(Event::InitApply(a)), one("a", Priority::Background), "unchanged");
         assert_eq!(priorities(Event::InitApply(object("b", "2"))), one("b", Priority::Change), "changed");
         priorities(Event::InitDone);
         assert_eq!(priorities(Event::Apply(object("b", "3"))), one("b", Priority::Change));
@@ -245,8 +253,13 @@ mod tests {
             metadata.resource_version.filter(|_| metadata.name.as_deref() != Some("stateless"))?.parse().ok()
         };
         let mut filter = OwnFilter::new(OwnPredicate::Object(Box::new(predicate)));
+        let known = writer.find_known();
         let mut list = |objects: &[(&str, &str)]| -> (Vec<String>, Vec<String>) {
-            let objects = objects.iter().map(|(name, version)| Event::InitApply(object(name, version)));
+            let listed = |(name, version): &(&str, &str)| {
+                let key = ObjectVersion { namespace: None, name, uid: Some("u"), resource_version: version };
+                Event::InitApply(known(&key).unwrap_or_else(|| Arc::new(object(name, version))))
+            };
+            let objects = objects.iter().map(listed);
             let mut triggered = Vec::new();
             for event in std::iter::once(Event::Init).chain(objects).chain([Event::InitDone]) {
                 let triggers = filter.triggers_of_event(writer.apply_event(event), &store, &store);
@@ -291,17 +304,18 @@ mod tests {
         let writer = CompactWriter::<ConfigMap>::new(());
         let store = writer.as_reader();
         let (mut writer, keeper) = writer.into_parts(kube_client::client::Prune::default());
-        let cache = keeper.cache.clone();
+        let (cache, known) = (keeper.cache.clone(), writer.find_known());
         let mut filter = OwnFilter::<ConfigMap>::default();
         let mut relist = |version: &str| -> Vec<Priority> {
-            let object =
-                serde_json::json!({ "metadata": { "name": "a", "uid": "u", "resourceVersion": version } });
-            let object = serde_json::from_str(&object.to_string()).unwrap();
+            let object = format!(r#"{{"metadata":{{"name":"a","uid":"u","resourceVersion":"{version}"}}}}"#);
+            let received = keeper.keep(CollectionEvent::InitApply(serde_json::from_str(&object).unwrap()));
+            let key = ObjectVersion { namespace: None, name: "a", uid: Some("u"), resource_version: version };
+            let listed = known(&key).map_or(received, CollectionEvent::InitApply);
             let synced = CollectionEvent::Synced { resource_version: version.to_owned() };
-            let list = [CollectionEvent::Init, CollectionEvent::InitApply(object), synced];
+            let list = [CollectionEvent::Init, listed, synced];
             let mut priorities = Vec::new();
             for event in list {
-                let Some(Ok(event)) = writer.apply_collection_event(keeper.keep(event)).into_public() else {
+                let Some(Ok(event)) = writer.apply_collection_event(event).into_public() else {
                     continue;
                 };
                 for trigger in filter.triggers_of_event(event, &cache, &store).into_iter().flatten() {

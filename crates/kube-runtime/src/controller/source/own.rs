@@ -79,6 +79,7 @@ where
         let (objects, reader) = (objects.map_err(watcher::ErasedError::from), store.clone());
         let open: OpenOwn<K> = Box::new(move |settings, mut filter| {
             settings.backoff.apply(objects.flat_map(move |item| {
+                let item = item.inspect_err(|error| filter.failed(error.get()));
                 items(item.map(|object| filter.triggers_of_object(object.borrow(), &reader)))
             }))
         });
@@ -140,6 +141,7 @@ where
     C: OwnCache<K>,
 {
     changes.flat_map(move |item| {
+        let item = item.inspect_err(|error| filter.failed(error.get()));
         items(item.map(|change| match change {
             StoreChange::Event(event) => filter.triggers_of_event(event, &cache, &store),
             StoreChange::IndexPanic(panic) => [Some(index_panicked(panic, &store)), None],

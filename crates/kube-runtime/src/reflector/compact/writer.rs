@@ -155,6 +155,15 @@ where
         self.writer.known_objects().map(kept_object)
     }
 
+    /// The same, with the labels and owners of each object. Costs its decompression.
+    pub(crate) fn kept_objects_with_owners(&self) -> KnownObjects<RawObject<CompactObject>> {
+        let find = self.writer.find_known();
+        KnownObjects::new(move |version| {
+            let kept = find(version)?;
+            RawObject::kept_as_received(&kept.json()?, kept).ok()
+        })
+    }
+
     /// The writer of the kept objects, and what makes them of the received ones. Fields in `prune` are skipped when objects are decoded.
     pub(crate) fn into_parts(self, prune: Prune) -> (Writer<CompactObject>, Keeper<K>) {
         self.keeper.cache.decoder.prune(prune);
@@ -213,13 +222,13 @@ impl<K: Lookup + 'static> Keeper<K> {
         }
     }
 
-    /// An object that a relist repeats unchanged is not compressed again.
+    /// An object that a relist repeats unchanged is kept already, and not compressed again.
     fn keep_object(&self, object: &RawObject<CompactObject>) -> Arc<CompactObject> {
         match object.content() {
             RawContent::Kept(kept) => Arc::clone(kept),
-            RawContent::Json(json) => self.cache.shared.unchanged(object).unwrap_or_else(|| {
+            RawContent::Json(json) => {
                 Arc::new(CompactObject::new(object, json.get(), &mut self.compressor.lock()))
-            }),
+            }
         }
     }
 }
@@ -237,16 +246,19 @@ mod tests {
         let received = CollectionEvent::Apply(serde_json::from_str(json).unwrap());
         let stored = writer.apply_collection_event(keeper.keep(received));
         let stored = stored.object().unwrap();
-        let again: CollectionEvent<RawObject<_>> =
-            CollectionEvent::InitApply(serde_json::from_str(json).unwrap());
-        let known = CollectionEvent::Apply(kept_object(Arc::clone(stored)));
-        let meta = known.object().unwrap().meta();
-        assert_eq!(
-            [&meta.namespace, &meta.name, &meta.uid, &meta.resource_version].map(Option::as_deref),
-            [Some("ns"), Some("a"), Some("u"), Some("5")]
-        );
-        for event in [again, known] {
-            assert!(Arc::ptr_eq(keeper.keep(event).object().unwrap(), stored));
+        let known = kept_object(Arc::clone(stored));
+        let with_owners = RawObject::kept_as_received(json.as_bytes(), Arc::clone(stored)).unwrap();
+        for known in [known, with_owners] {
+            let meta = known.meta();
+            assert_eq!(
+                [&meta.namespace, &meta.name, &meta.uid, &meta.resource_version].map(Option::as_deref),
+                [Some("ns"), Some("a"), Some("u"), Some("5")]
+            );
+            let kept = keeper.keep(CollectionEvent::InitApply(known));
+            assert!(Arc::ptr_eq(kept.object().unwrap(), stored));
         }
+        // Whether an object is known is decided before it is received.
+        let again = keeper.keep(CollectionEvent::InitApply(serde_json::from_str(json).unwrap()));
+        assert!(!Arc::ptr_eq(again.object().unwrap(), stored));
     }
 }

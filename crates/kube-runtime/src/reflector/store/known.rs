@@ -1,4 +1,7 @@
 //! The objects that a store has already, so that a list does not decode them once more.
+//!
+//! An object is known by its uid and resourceVersion, which tell its state within one history of the storage only. The watch that asks
+//! knows when the history was lost, and stops to ask. So for whoever gets the objects, unchanged means the same `Arc`.
 
 use super::writer::Writer;
 use crate::reflector::Lookup;
@@ -15,7 +18,8 @@ where
         KnownObjects::new(self.find_known())
     }
 
-    fn find_known(&self) -> impl Fn(&ObjectVersion<'_>) -> Option<Arc<K>> + Send + Sync + use<K> {
+    /// Finds a visible object in a version.
+    pub(crate) fn find_known(&self) -> impl Fn(&ObjectVersion<'_>) -> Option<Arc<K>> + Send + Sync + use<K> {
         let shared = Arc::clone(self.shared());
         move |version| shared.in_version(version)
     }

@@ -130,9 +130,8 @@ where
         })
     }
 
-    /// The objects of a list that are new or changed.
+    /// The objects of a list that are new or changed: all but those that readers see already.
     fn changed_by(&self, list: NamespaceList<K>) -> Vec<Arc<K>> {
-        let is_changed = |object: &Arc<K>| self.shared().unchanged(&**object).is_none();
-        list.objects.into_values().filter(is_changed).collect()
+        list.objects.into_values().filter(|object| !self.shared().contains(object)).collect()
     }
 }

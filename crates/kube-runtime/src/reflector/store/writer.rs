@@ -79,6 +79,8 @@ where
     ready: watch::Sender<bool>,
     pub(super) indexes: WriterIndexes<K>,
     running_list: Option<RunningList>,
+    /// Whether the storage went back since the last complete list, as an error of the stream of events has said.
+    history_lost: bool,
 }
 
 #[derive(Default)]
@@ -109,6 +111,7 @@ where
             ready: watch::Sender::new(false),
             indexes: WriterIndexes::default(),
             running_list: None,
+            history_lost: false,
         }
     }
 
@@ -165,24 +168,33 @@ where
     pub fn apply_watcher_event(&mut self, event: &Event<K>) {
         match event {
             Event::Init => self.start_list(),
-            Event::InitApply(object) => drop(self.list(self.intern(object, || Arc::new(object.clone())))),
+            Event::InitApply(object) => drop(self.list(Arc::new(object.clone()))),
             Event::InitDone => self.finish_public_list(),
-            Event::Apply(object) => drop(self.apply(self.intern(object, || Arc::new(object.clone())))),
+            Event::Apply(object) => drop(self.apply(Arc::new(object.clone()))),
             Event::Delete(object) => self.delete(&Arc::new(object.clone())),
         }
         drop(self.indexes.take_panics()); // they were logged
     }
 
-    /// Applies an event and returns it.
+    /// Applies an event of a stream whose errors [`apply_error`](Self::apply_error) gets, and returns it. An object that a list repeats in
+    /// the visible version is not stored once more.
     ///
     /// The cache keeps the received object and the caller gets the clone. The clone is dropped soon, so the allocator can reuse its
     /// memory for the next one, whereas another thread may have allocated the received object.
     pub(crate) fn pass_through(&mut self, event: Event<K>) -> Event<K> {
+        if let Event::InitApply(object) = &event
+            && !self.history_lost
+            && let Some(visible) = self.shared.unchanged(object)
+        {
+            self.list(visible);
+            drop(self.indexes.take_panics()); // they were logged
+            return event;
+        }
         let object = match &event {
             Event::InitApply(object) | Event::Apply(object) | Event::Delete(object) => Some(object),
             Event::Init | Event::InitDone => None,
         };
-        let Some(clone) = object.filter(|object| self.shared.unchanged(*object).is_none()).cloned() else {
+        let Some(clone) = object.cloned() else {
             self.apply_watcher_event(&event);
             return event;
         };
@@ -199,12 +211,12 @@ where
                 self.start_list();
                 Event::Init
             }
-            Event::InitApply(object) => Event::InitApply(self.list(self.intern_received(object))),
+            Event::InitApply(object) => Event::InitApply(self.list(object)),
             Event::InitDone => {
                 self.finish_public_list();
                 Event::InitDone
             }
-            Event::Apply(object) => Event::Apply(self.apply(self.intern_received(object))),
+            Event::Apply(object) => Event::Apply(self.apply(object)),
             Event::Delete(last) => {
                 self.delete(&last);
                 Event::Delete(last)
@@ -222,16 +234,12 @@ where
                 self.start_list();
                 CollectionEvent::Init
             }
-            CollectionEvent::InitApply(object) => {
-                CollectionEvent::InitApply(self.list(self.intern_received(object)))
-            }
+            CollectionEvent::InitApply(object) => CollectionEvent::InitApply(self.list(object)),
             CollectionEvent::Synced { resource_version } => {
                 self.finish_list(ListVersion::of(&resource_version));
                 CollectionEvent::Synced { resource_version }
             }
-            CollectionEvent::Apply(object) => {
-                CollectionEvent::Apply(self.apply(self.intern_received(object)))
-            }
+            CollectionEvent::Apply(object) => CollectionEvent::Apply(self.apply(object)),
             CollectionEvent::Delete(last) => {
                 self.delete(&last);
                 CollectionEvent::Delete(last)
@@ -249,6 +257,7 @@ where
 
     /// Applies an error of a stream of events. Returns the last readable states of the objects whose deletion it proves.
     pub(crate) fn apply_error(&mut self, error: &watcher::Error) -> Vec<Arc<K>> {
+        self.history_lost |= error.is_storage_went_back();
         error.undecodable().filter_map(|object| self.undecodable(object)).collect()
     }
 
@@ -340,6 +349,7 @@ where
     }
 
     fn finish_list(&mut self, version: ListVersion) {
+        self.history_lost = false;
         let shared = self.shared();
         let before = {
             // Under both locks: otherwise a reader could find neither the running list nor its result.
@@ -442,15 +452,6 @@ where
 
     fn publish(&self, object: &Arc<K>) {
         self.shared().objects.publish(std::iter::once(Arc::clone(object)).map(keyed));
-    }
-
-    /// Returns the stored `Arc` if it has the same state, so that an unchanged object is stored once.
-    fn intern(&self, object: &K, new: impl FnOnce() -> Arc<K>) -> Arc<K> {
-        self.shared.unchanged(object).unwrap_or_else(new)
-    }
-
-    fn intern_received(&self, object: Arc<K>) -> Arc<K> {
-        self.intern(&object, || Arc::clone(&object))
     }
 
     /// The visible state of this object is retained although a later state exists.

@@ -78,21 +78,21 @@ fn repeatedly_expired_versions_relist_with_growing_waits() {
 /// Decodable changes in between do not shorten the waits.
 #[test]
 fn repeated_unidentified_deletions_relist_with_growing_waits() {
-    let deleted = || json!({ "type": "DELETED", "object": undecodable("bad", "12") });
+    let deleted = |version: &str| json!({ "type": "DELETED", "object": undecodable("bad", version) });
     let mut harness = listed(Config::default());
     harness.machine.relist_undecodable_deletions = true;
     let mut waits = Vec::new();
-    for _ in 0..7 {
+    for version in ["11", "12", "13", "14", "15", "16", "17"] {
         harness.watch_started();
-        harness.message(added("b", "11"));
-        harness.message(deleted());
+        harness.message(added("b", version));
+        harness.message(deleted(version));
         waits.push(harness.wait.as_millis());
-        harness.page(list("10", "", vec![]));
+        harness.page(list(version, "", vec![]));
     }
     assert_eq!(waits, [100, 1000, 2000, 4000, 8000, 16000, 30000]);
     harness.watch_started();
     harness.advance(60);
-    harness.message(deleted());
+    harness.message(deleted("18"));
     assert_eq!(harness.wait, SHORT_WAIT, "the watch was healthy");
 }
 

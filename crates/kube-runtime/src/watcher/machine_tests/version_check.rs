@@ -23,8 +23,48 @@ fn an_older_storage_causes_a_relist() {
     assert!(emitted[0].starts_with("WatchError"), "{emitted:?}");
     assert_eq!(harness.wait, SHORT_WAIT);
     harness.expect_list();
+    assert!(harness.machine.history_lost());
     assert_eq!(harness.page(list("9", "", vec![])), ["Init", "Synced"]);
+    assert!(!harness.machine.history_lost());
     assert_eq!(harness.expect_watch(), "9");
+}
+
+/// The version of an older storage may have been reached before: what the first list took for known may have another state.
+#[test]
+fn a_list_that_shows_an_older_storage_is_repeated_without_what_is_known() {
+    let mut expired = watching();
+    expired.read(error_event(410, 0));
+    let mut refused = listed(Config::default());
+    refused.watch_refused(api_error(410));
+    for mut harness in [expired, refused] {
+        harness.expect_list();
+        assert!(!harness.machine.history_lost());
+        harness.page(list("9", "more", vec![object("a", "7")]));
+        let emitted = harness.page(list("9", "", vec![object("b", "8")]));
+        assert_eq!(emitted, ["InitApply(ns/b)", "WatchError"]);
+        harness.expect_list();
+        assert!(harness.machine.history_lost());
+        harness.list_error(connection_reset());
+        assert!(harness.machine.history_lost(), "until a list is complete");
+        assert_eq!(harness.page(list("9", "", vec![])), ["Init", "Synced"]);
+        assert!(!harness.machine.history_lost());
+        assert_eq!(harness.expect_watch(), "9");
+    }
+}
+
+#[test]
+fn so_is_a_streaming_list() {
+    let mut harness = streaming();
+    harness.message(bookmark("10", true));
+    harness.read(error_event(410, 0));
+    harness.expect_streaming_list();
+    harness.watch_started();
+    assert_eq!(harness.message(bookmark("9", true)), ["WatchError"]);
+    harness.expect_streaming_list();
+    assert!(harness.machine.history_lost());
+    harness.watch_started();
+    assert_eq!(harness.message(bookmark("9", true)), ["Synced"]);
+    assert!(!harness.machine.history_lost());
 }
 
 #[test]
@@ -73,6 +113,7 @@ fn a_forbidden_version_check_causes_a_relist() {
         assert!(harness.version_checked(Err(api_error(code))).is_empty(), "no error is emitted");
         assert_eq!(harness.wait, 2 * SHORT_WAIT);
         harness.expect_list();
+        harness.page(list("9", "", vec![])); // the storage is older
         assert_eq!(harness.page(list("9", "", vec![])), ["Init", "Synced"]);
         assert_eq!(harness.expect_watch(), "9", "{code}: the version before is discarded");
     }
@@ -83,6 +124,7 @@ fn a_version_check_of_an_unknown_kind_causes_a_relist() {
     let mut harness = disconnected();
     assert_eq!(harness.version_checked(Err(api_error(404))).len(), 1, "emitted like the error of a watch");
     harness.expect_list();
+    harness.page(list("9", "", vec![])); // the storage is older
     assert_eq!(harness.page(list("9", "", vec![])), ["Init", "Synced"]);
     assert_eq!(harness.expect_watch(), "9", "the version before is discarded");
 }
