@@ -52,11 +52,11 @@ pub use config::*;
 pub use error::Error;
 pub use observe::{
     ControllerState, FailingObject, InvalidTraceParent, Monitor, ProgressLimits, QueueSnapshot,
-    RunningObject, Snapshot, Stalled, Totals, TraceParent, WatchSnapshot,
+    RunningObject, Snapshot, Stalled, Totals, TraceParent,
 };
 pub use reconcile::{Action, Outcome, Reconcile, ReconcileReason, ReconcileRequest};
 pub use run::applier;
 pub use runner_error::RunnerError;
 pub use source::{trigger_owners, trigger_self, trigger_with};
 
-pub use crate::watcher::WatchState;
+pub use crate::watcher::{WatchSnapshot, WatchState};

@@ -26,6 +26,7 @@ mod listing;
 mod machine;
 #[cfg(test)]
 mod machine_tests;
+mod monitor;
 mod pager;
 mod projection;
 #[cfg(feature = "compact-cache")]
@@ -33,6 +34,7 @@ mod raw_object;
 mod registry;
 mod requests;
 mod retry;
+mod snapshot;
 mod stream;
 mod undecodable;
 mod versions;
@@ -43,6 +45,8 @@ pub use crate::backoff::{DefaultBackoff, ExponentialBackoff};
 pub use config::{Config, InitialListStrategy, ListSemantic};
 pub use error::{Error, Result};
 pub use event::Event;
+pub use monitor::WatchMonitor;
+pub use snapshot::WatchSnapshot;
 #[allow(deprecated)]
 pub use stream::metadata_watcher;
 pub use stream::{watch_object, watcher};
@@ -52,8 +56,9 @@ pub(crate) use {
     error::{ErasedError, ErasedResult, kind_and_scope},
     event::CollectionEvent,
     projection::ObjectState,
-    registry::{RegisteredWatch, WatchRegistry, WatchSettings},
+    registry::{WatchRegistry, WatchSettings},
     retry::RetryBackoff,
+    snapshot::{optional_seconds, seconds},
     stream::{cached_collection_events, collection_events, metadata_collection_events, object_states},
     undecodable::UndecodableObject,
 };

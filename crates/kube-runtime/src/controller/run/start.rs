@@ -183,6 +183,7 @@ where
         let observed = observer.observed();
         let output = Runner::new(store, triggers, spawn, resolve, graceful, &self.config)
             .wait_for_related(synced_sources)
+            .gated_by(self.gates)
             .assigned_by(self.assignments)
             .observed_by(observer)
             .into_stream();

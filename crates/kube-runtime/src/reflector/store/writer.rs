@@ -79,6 +79,7 @@ where
     ready: watch::Sender<bool>,
     pub(super) indexes: WriterIndexes<K>,
     running_list: Option<RunningList>,
+    keeps_subscriptions: bool,
 }
 
 #[derive(Default)]
@@ -109,7 +110,16 @@ where
             ready: watch::Sender::new(false),
             indexes: WriterIndexes::default(),
             running_list: None,
+            keeps_subscriptions: false,
         }
+    }
+
+    /// Does not end the streams of subscribers when the writer is dropped: a [controller](crate::Controller::for_shared_stream) of them goes
+    /// on with the last state. By default they end.
+    #[must_use]
+    pub fn keep_subscriptions(mut self) -> Self {
+        self.keeps_subscriptions = true;
+        self
     }
 
     /// Declares an index, so that [`Store::by_index`] needs no scan of all objects.
@@ -474,7 +484,9 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn drop(&mut self) {
-        self.shared.objects.close();
+        if !self.keeps_subscriptions {
+            self.shared.objects.close();
+        }
         self.shared.watermarks.change(|watermarks| watermarks.close());
     }
 }
