@@ -30,9 +30,10 @@
 //! ```
 
 // `builder`, `config`: the `Controller`. `source_methods`, `source_additions`: its methods that name sources. `source`: from watches to triggers. `run`: queue and runner.
-// `reconcile`: one reconcile. `assignment`: what this replica reconciles. `observe`: what the controller shows of itself.
+// `reconcile`: one reconcile. `assignment`: what this replica reconciles, `assigned_work`: what runs because of that. `observe`: what the controller shows of itself.
 // `error`, `runner_error`: the errors of the output. `shutdown`: when it ends.
 
+mod assigned_work;
 mod assignment;
 mod builder;
 mod config;

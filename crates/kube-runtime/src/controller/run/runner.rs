@@ -258,14 +258,13 @@ where
         self.enqueue_bulk(self.store.keys());
     }
 
-    /// Takes over a new assignment, and confirms it when what it takes away has stopped.
+    /// Takes over a new assignment.
     fn apply_assignment(&mut self) {
         if let Some(previous) = self.assigned.update() {
             let mut keys = self.store.keys();
             keys.retain(|key| self.assigned.includes(key) && !previous.includes_key(key));
             self.enqueue_bulk(keys);
         }
-        self.assigned.confirm(self.running.keys());
     }
 
     fn enqueue_bulk(&mut self, mut keys: Vec<ObjectKey>) {
