@@ -107,7 +107,7 @@ impl Manager {
     /// which [`ManagerHandle::metrics_address`] returns.
     ///
     /// Ready: everything is started and does not stop, and the caches of all controllers and those of [`cache`](Self::cache) are in sync.
-    /// Alive: every controller makes progress, within [the limits](Self::progress_limits).
+    /// Alive: every controller and cache makes progress, within [the limits](Self::progress_limits).
     pub fn serve_metrics(mut self, address: impl Into<SocketAddr>) -> Self {
         self.metrics = Some(address.into());
         self
@@ -125,8 +125,9 @@ impl Manager {
         &self.health
     }
 
-    /// What `/livez` tolerates of each controller. Set it before the controllers are added.
+    /// What `/livez` tolerates of each controller and cache. Set it before the controllers are added.
     pub fn progress_limits(mut self, limits: ProgressLimits) -> Self {
+        self.caches.set_limits(limits.clone());
         self.limits = limits;
         self
     }
@@ -209,8 +210,12 @@ impl Manager {
     /// A second call for the same client (or a clone), type, URL and selectors returns the same store. For a controller, use
     /// [`Controller::for_shared_stream`] with [`Store::subscribe`].
     ///
-    /// Its component and its readiness check, which succeeds when the first list is in the store, have a name such as
-    /// `cache of /api/v1/pods with labels app=web`; further ones with the same URL and selectors end in ` (2)`, ` (3)`.
+    /// No controller that starts later reconciles before the first list is in the store, with the
+    /// [limit and log line](kube_runtime::Config::initial_sync_timeout) of its own lists: a reconciler never sees a store that is not filled yet.
+    ///
+    /// Its component, its checks in `/readyz` and `/livez`, its row on the debug page and the label `controller` of its metrics
+    /// `kube_runtime_watch_*` are a name such as `cache of /api/v1/pods with labels app=web`; further ones with the same URL and selectors end
+    /// in ` (2)`, ` (3)`.
     pub fn cache<K: Cached>(&mut self, api: Api<K>, config: watcher::Config) -> Store<K> {
         let (store, fill) = self.caches.store(api, config);
         if let Some((name, fill)) = fill {

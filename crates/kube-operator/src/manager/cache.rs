@@ -2,14 +2,19 @@
 
 use super::{components::Component, error::BoxError};
 use crate::health::{Check, Health, Probe};
-use futures::StreamExt;
+use futures::{
+    FutureExt, StreamExt,
+    future::{BoxFuture, Shared},
+};
 use kube_client::{Api, Client, client::Prune};
 use kube_core::Resource;
 use kube_runtime::{
+    controller::ProgressLimits,
     reflector::{Store, store_shared},
-    watcher,
+    watcher::{self, WatchMonitor},
 };
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use std::{any::Any, fmt::Debug, hash::Hash, sync::Arc};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -49,11 +54,12 @@ pub(super) type Fill = (Arc<str>, Component);
 pub(super) struct Caches {
     caches: Arc<Mutex<Vec<Cache>>>,
     health: Health,
+    limits: Arc<Mutex<ProgressLimits>>,
 }
 
 /// The store of one type of one collection, of the cluster that one client knows.
 struct Cache {
-    /// Of its component and its readiness check.
+    /// Of its component, its checks, and its metrics.
     name: Arc<str>,
     client: Client,
     collection: String,
@@ -62,12 +68,69 @@ struct Cache {
     compact: bool,
     /// A `Store`, whose type tells whether the objects have the type in question.
     store: Box<dyn Any + Send + Sync>,
+    sync: CacheSync,
+}
+
+/// The first list of a cache, which controllers wait for. Clones are the same.
+#[derive(Clone)]
+pub(super) struct CacheSync {
+    monitor: WatchMonitor,
+    /// Completes with the first list, or when the cache has been removed.
+    ready: Shared<BoxFuture<'static, ()>>,
+    removed: CancellationToken,
+}
+
+impl CacheSync {
+    fn new<K: Cached>(store: Store<K>, monitor: WatchMonitor) -> Self {
+        let removed = CancellationToken::new();
+        let ended = removed.clone();
+        let ready = async move {
+            tokio::select! {
+                Ok(()) = store.wait_until_ready() => {}
+                () = ended.cancelled() => {}
+            }
+        };
+        Self { monitor, ready: ready.boxed().shared(), removed }
+    }
+
+    /// What is waited for, in words, and its end.
+    pub(super) fn gate(self) -> (impl Fn() -> String + Send + Sync, Shared<BoxFuture<'static, ()>>) {
+        let Self { monitor, ready, .. } = self;
+        (move || describe(&monitor), ready)
+    }
+}
+
+/// Such as `cache of /api/v1/pods (last error: …)`.
+fn describe(monitor: &WatchMonitor) -> String {
+    let error = monitor.snapshot().into_iter().find_map(|watch| watch.last_error);
+    match error {
+        Some(error) => format!("{} (last error: {error})", monitor.name()),
+        None => format!("{} (no complete response yet)", monitor.name()),
+    }
 }
 
 impl Caches {
-    /// With readiness checks in `health`.
+    /// With checks in `health`.
     pub(super) fn new(health: Health) -> Self {
-        Self { caches: Arc::default(), health }
+        Self { caches: Arc::default(), health, limits: Arc::default() }
+    }
+
+    /// What the liveness checks tolerate.
+    pub(super) fn set_limits(&self, limits: ProgressLimits) {
+        *self.limits.lock() = limits;
+    }
+
+    /// What the controllers that start now wait for.
+    pub(super) fn syncs(&self) -> Vec<CacheSync> {
+        self.lock().iter().map(|cache| cache.sync.clone()).collect()
+    }
+
+    /// For the debug page.
+    pub(super) fn snapshots(&self) -> Value {
+        let rows = self.syncs();
+        rows.iter()
+            .map(|sync| json!({ "name": sync.monitor.name(), "watches": sync.monitor.snapshot() }))
+            .collect()
     }
 
     /// The store of this collection, and on the first call the component that fills it, with its name.
@@ -79,10 +142,14 @@ impl Caches {
         let collection = collection(&api, &config);
         let name = free_name(&caches, &collection);
         let (client, prune, compact) = (api.clone().into_client(), prune(&api, &config), is_compact(&config));
-        let (store, fill) = make(Arc::clone(&name), api, config);
-        let filled = store.clone();
+        let monitor = WatchMonitor::new(&name, &K::kind(&K::DynamicType::default()));
+        let (store, fill) = make(monitor.clone(), api, config);
+        let sync = CacheSync::new(store.clone(), monitor.clone());
+        let (filled, limits) = (store.clone(), Arc::clone(&self.limits));
         let ready = move || filled.is_ready().then_some(()).ok_or("the cache is not in sync");
         self.health.add(Probe::Ready, Check::new(&*name, ready));
+        let alive = move || monitor.progress(&limits.lock().clone());
+        self.health.add(Probe::Live, Check::new(&*name, alive));
         let store_of_type = Box::new(store.clone());
         caches.push(Cache {
             name: Arc::clone(&name),
@@ -91,6 +158,7 @@ impl Caches {
             prune,
             compact,
             store: store_of_type,
+            sync,
         });
         (store, Some((name, fill)))
     }
@@ -103,10 +171,10 @@ impl Caches {
     /// Forgets the cache of this name, if there is one: its component has ended.
     pub(super) fn forget(&self, name: &str) {
         let mut caches = self.lock();
-        let known = caches.len();
-        caches.retain(|cache| *cache.name != *name);
-        if caches.len() < known {
-            self.health.remove(Probe::Ready, name);
+        let Some(found) = caches.iter().position(|cache| *cache.name == *name) else { return };
+        caches.remove(found).sync.removed.cancel();
+        for probe in [Probe::Ready, Probe::Live] {
+            self.health.remove(probe, name);
         }
     }
 
@@ -115,23 +183,25 @@ impl Caches {
     }
 }
 
-/// A store, and the component that fills it.
-fn make<K: Cached>(name: Arc<str>, api: Api<K>, config: watcher::Config) -> (Store<K>, Component) {
+/// A store, and the component that fills it. When it ends, the store keeps the last state.
+fn make<K: Cached>(monitor: WatchMonitor, api: Api<K>, config: watcher::Config) -> (Store<K>, Component) {
     #[cfg(feature = "compact-cache")]
     if config.compact_cache {
         let (store, writer) = kube_runtime::reflector::compact_store::<K>();
-        let mut writer = Some(writer);
+        let mut writer = Some(writer.keep_subscriptions());
         let component = Component::new(move |stop| {
-            let events = writer.take().map(|writer| writer.watch(api.clone(), config.clone()));
-            fill(Arc::clone(&name), events, stop)
+            let events = writer.take();
+            let events = events.map(|writer| writer.watch_monitored(api.clone(), config.clone(), &monitor));
+            fill(monitor.clone(), events, stop)
         });
         return (store, component);
     }
     let (store, writer) = store_shared::<K>(QUEUE);
-    let mut writer = Some(writer);
+    let mut writer = Some(writer.keep_subscriptions());
     let component = Component::new(move |stop| {
-        let events = writer.take().map(|writer| writer.watch(api.clone(), config.clone()));
-        fill(Arc::clone(&name), events, stop)
+        let events = writer.take();
+        let events = events.map(|writer| writer.watch_monitored(api.clone(), config.clone(), &monitor));
+        fill(monitor.clone(), events, stop)
     });
     (store, component)
 }
@@ -147,14 +217,14 @@ fn is_compact(config: &watcher::Config) -> bool {
 
 /// Runs the watch of a cache. A component that is started again has no events.
 async fn fill<E>(
-    name: Arc<str>,
+    monitor: WatchMonitor,
     events: Option<impl futures::Stream<Item = Result<E, watcher::Error>>>,
     stop: CancellationToken,
 ) -> Result<(), BoxError> {
     let Some(events) = events else { return Ok(()) };
     let filling = events.for_each(|event| {
         if let Err(error) = event {
-            tracing::warn!(%name, error = %kube_client::error::ErrorChain(&error), "shared cache");
+            tracing::warn!(name = monitor.name(), error = %kube_client::error::ErrorChain(&error), "shared cache");
         }
         std::future::ready(())
     });

@@ -1,6 +1,9 @@
 //! Running controllers.
 
-use super::error::{BoxError, Ended};
+use super::{
+    cache::CacheSync,
+    error::{BoxError, Ended},
+};
 use futures::{Stream, StreamExt, TryFuture, future::BoxFuture};
 use kube_core::Resource;
 use kube_runtime::{
@@ -43,9 +46,14 @@ pub(super) struct ManagedController {
     pub(super) run: RunController,
 }
 
-/// Runs a controller until the token is cancelled.
+/// Runs a controller until the token is cancelled. It starts no reconcile before the caches are in sync.
 type RunController = Box<
-    dyn FnOnce(Option<Assignments>, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send,
+    dyn FnOnce(
+            Option<Assignments>,
+            Vec<CacheSync>,
+            CancellationToken,
+        ) -> BoxFuture<'static, Result<(), BoxError>>
+        + Send,
 >;
 
 impl ManagedController {
@@ -86,8 +94,12 @@ impl ManagedController {
         let monitor = controller.monitor();
         let name: Arc<str> = name.into();
         let logged_name = Arc::clone(&name);
-        let run: RunController = Box::new(move |assignments, stop| {
+        let run: RunController = Box::new(move |assignments, caches, stop| {
             let controller = controller.graceful_shutdown_on(stop.clone().cancelled_owned());
+            let controller = caches.into_iter().fold(controller, |controller, cache| {
+                let (waiting_for, ready) = cache.gate();
+                controller.reconcile_after(waiting_for, ready)
+            });
             let controller = match assignments {
                 Some(assignments) => controller.assigned_by(assignments),
                 None => controller,

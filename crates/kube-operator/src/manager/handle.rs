@@ -124,8 +124,9 @@ impl ManagerHandle {
         store
     }
 
-    /// Stops the watch of a cache, for all that share it: their stores keep the last state. Returns when it has ended, at once if there is
-    /// no such cache. Before that, [`cache`](Self::cache) still returns the old store.
+    /// Stops the watch of a cache, for all that share it: their stores keep the last state, and controllers that share it go on with that.
+    /// Returns when it has ended, at once if there is no such cache. Before that, [`cache`](Self::cache) still returns the old store. A
+    /// controller of the cached objects that still waits for their first list fails, which stops the manager.
     pub async fn remove_cache<K: Cached>(&self, api: &Api<K>, config: &watcher::Config) {
         if let Some(name) = self.caches.name(api, config) {
             self.remove(&name).await;

@@ -172,7 +172,9 @@ impl Running<'_> {
         let Servers { metrics, routes, webhooks, addresses } = servers;
         if let Some(address) = metrics {
             let (health, status) = (self.health.clone(), self.status.clone());
-            let binding = async move { MetricsServer::bind(address, &health, &status, routes).await };
+            let caches = self.caches.clone();
+            let binding =
+                async move { MetricsServer::bind(address, &health, &status, &caches, routes).await };
             let server = self.unless_ended(binding).await?;
             addresses.send_modify(|addresses| addresses.metrics = Some(server.local_addr()));
             self.servers.start("the metrics server".into(), |stop| server.serve(stop));
@@ -263,7 +265,8 @@ impl Running<'_> {
         let ManagedController { name, monitor, run } = controller;
         self.status.add(&name, &monitor, &self.health, &self.limits);
         let assignments = self.assignments.clone();
-        self.controllers.start(name, |stop| run(assignments, stop));
+        let caches = self.caches.syncs();
+        self.controllers.start(name, |stop| run(assignments, caches, stop));
     }
 
     fn start_component(&mut self, name: Arc<str>, component: Component, restart: Restart) {

@@ -1,6 +1,7 @@
 //! The servers of a manager.
 
 use super::{
+    cache::Caches,
     error::{BoxError, ManagerError},
     status::Status,
 };
@@ -53,14 +54,16 @@ impl MetricsServer {
         addr: SocketAddr,
         health: &Health,
         status: &Status,
+        caches: &Caches,
         routes: Vec<Router>,
     ) -> Result<Self, ManagerError> {
         let endpoint = MetricsEndpoint::install()?;
         let listener = Listener::bind(addr).await.map_err(|reason| ManagerError::Bind { addr, reason })?;
-        let (replicas, controllers) = (status.clone(), status.clone());
+        let (replicas, controllers, caches) = (status.clone(), status.clone(), caches.clone());
         let page = DebugPage::new()
             .section("replicas", move || replicas.replicas())
-            .section("controllers", move || controllers.snapshots());
+            .section("controllers", move || controllers.snapshots())
+            .section("caches", move || caches.snapshots());
         let ours = health.router().merge(endpoint.router()).merge(page.router());
         let router = merge(ours, routes)?;
         Ok(Self { listener, router, endpoint })

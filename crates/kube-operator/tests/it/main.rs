@@ -11,6 +11,8 @@ mod leader_election;
 #[cfg(feature = "manager")]
 mod manager;
 #[cfg(feature = "manager")]
+mod manager_caches;
+#[cfg(feature = "manager")]
 mod manager_faults;
 #[cfg(feature = "manager")]
 mod manager_servers;

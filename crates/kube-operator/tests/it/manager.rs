@@ -12,7 +12,8 @@ use futures::future::pending;
 use http::Request;
 use http_body_util::BodyExt;
 use k8s_openapi::{
-    api::core::v1::ConfigMap, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    api::core::v1::{ConfigMap, Secret},
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube_client::{
     Api, Client,
@@ -478,7 +479,10 @@ async fn errors_of_reconcilers_are_logged_with_object_and_cause() {
 async fn metrics_health_and_the_debug_page_show_the_controllers() {
     // Tests of one process share the names of controllers and the metrics: no other test has these names.
     let (_server, client) = server_with(&["a"]).await;
-    let manager = Manager::new(client.clone())
+    let mut manager = Manager::new(client.clone());
+    let _secrets =
+        manager.cache(Api::<Secret>::default_namespaced(client.clone()), watcher::Config::default());
+    let manager = manager
         .serve_metrics(([127, 0, 0, 1], 0))
         .routes(axum::Router::new().route("/version", axum::routing::get(async || "1.2")))
         .routes(axum::Router::new().route("/about", axum::routing::get(async || "an operator")))
@@ -514,6 +518,14 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
     let (_, page) = get("/debug/controllers?format=json").await.unwrap();
     let page: serde_json::Value = serde_json::from_str(&page).unwrap();
     assert_eq!(page["controllers"][0]["name"], "shown");
+    let cache = &page["caches"][0];
+    assert_eq!(cache["name"], "cache of /api/v1/namespaces/default/secrets");
+    assert_eq!(
+        (&cache["watches"][0]["kind"], &cache["watches"][0]["synced"]),
+        (&"Secret".into(), &true.into())
+    );
+    let relists = "kube_runtime_watch_relists_total{controller=\"cache of /api/v1/namespaces/default/secrets\",kind=\"Secret\"} 0";
+    assert!(get("/metrics").await.unwrap().1.contains(relists));
     let replicas = &page["replicas"];
     assert_eq!((&replicas["leads"], &replicas["state"]), (&true.into(), &"leading".into()));
     assert_eq!(replicas["leader"], replicas["identity"]);

@@ -1,9 +1,11 @@
 //! Which objects of a kind this replica reconciles, where several replicas share the work.
 
-use crate::delay::until;
-use crate::reflector::ObjectKey;
+use super::{
+    assigned_work::{AssignedWork, RunningWork},
+    reconcile::until_revoked,
+};
+use crate::{delay::until, reflector::ObjectKey};
 use futures::{FutureExt, future::BoxFuture};
-use parking_lot::Mutex;
 use std::{fmt, future::pending, sync::Arc, time::Duration};
 use tokio::{
     sync::{oneshot, watch},
@@ -27,9 +29,11 @@ pub struct Assignment {
     includes: Arc<Includes>,
     /// Whether it is known to include no object.
     nothing: bool,
-    valid: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    valid: Option<Arc<Check>>,
+    may_run: Option<Arc<Check>>,
 }
 
+type Check = dyn Fn() -> bool + Send + Sync;
 type Includes = dyn Fn(Option<&str>, &str) -> bool + Send + Sync;
 
 impl Assignment {
@@ -48,7 +52,7 @@ impl Assignment {
     /// It is called before each reconcile, and for each cached object when the assignment changes, so it has to be fast. It must always
     /// return the same for the same object: [assign](Assigner::assign) a new assignment instead.
     pub fn matching(includes: impl Fn(Option<&str>, &str) -> bool + Send + Sync + 'static) -> Self {
-        Self { includes: Arc::new(includes), nothing: false, valid: None }
+        Self { includes: Arc::new(includes), nothing: false, valid: None, may_run: None }
     }
 
     /// Starts no reconcile while `valid` returns `false`, and keeps the requests meanwhile.
@@ -57,6 +61,16 @@ impl Assignment {
     #[must_use]
     pub fn valid_while(mut self, valid: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         self.valid = Some(Arc::new(valid));
+        self
+    }
+
+    /// Cancels running work as soon as `may_run` returns `false`: it is asked before each poll of a reconcile, so it has to be fast.
+    ///
+    /// Where [`Assigner::assign_by`] limits the end of the work by a timer, this also holds in a process that did not run for a while: a
+    /// reconcile that is polled before the timer has fired does not go on.
+    #[must_use]
+    pub fn run_while(mut self, may_run: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.may_run = Some(Arc::new(may_run));
         self
     }
 
@@ -97,18 +111,15 @@ impl fmt::Debug for Assignment {
 #[derive(Debug)]
 pub struct Assigner {
     current: watch::Sender<Current>,
-    stopped: Arc<Mutex<Vec<Stopped>>>,
+    work: Arc<AssignedWork>,
 }
 
 /// What an [`Assigner`] assigns, for any number of controllers.
 #[derive(Debug, Clone)]
 pub struct Assignments {
     current: watch::Receiver<Current>,
-    stopped: Arc<Mutex<Vec<Stopped>>>,
+    work: Arc<AssignedWork>,
 }
-
-/// The generation up to which a running controller has stopped what was taken away.
-type Stopped = watch::Receiver<u64>;
 
 #[derive(Debug, Clone)]
 struct Current {
@@ -123,24 +134,26 @@ impl Assigner {
     #[expect(clippy::new_without_default, reason = "it makes a new identity, not a value")]
     pub fn new() -> Self {
         let current = Current { generation: 0, assignment: Assignment::none(), cancel_at: None };
-        Self { current: watch::Sender::new(current), stopped: Arc::default() }
+        Self { current: watch::Sender::new(current), work: Arc::default() }
     }
 
     /// For [`Controller::assigned_by`](super::Controller::assigned_by).
     pub fn assignments(&self) -> Assignments {
-        Assignments { current: self.current.subscribe(), stopped: Arc::clone(&self.stopped) }
+        Assignments { current: self.current.subscribe(), work: Arc::clone(&self.work) }
     }
 
     /// Replaces the assignment. The controllers enqueue the objects that are new in it, with low priority.
     ///
-    /// Returns when no controller reconciles an object that is not part of it: from then on another replica may reconcile those. A
-    /// controller whose output is not polled does not confirm that. The assignment is replaced by the call; the future only waits.
+    /// Returns when no controller reconciles an object that is not part of it: from then on another replica may reconcile those. That does not
+    /// depend on who polls the outputs of the controllers. There is no limit: a reconcile that does not end is logged every 30 s. The
+    /// assignment is replaced by the call; the future only waits.
     pub fn assign(&self, assignment: Assignment) -> impl Future<Output = ()> + Send + use<> {
         self.replace(assignment, None)
     }
 
     /// Like [`assign`](Self::assign), and cancels the reconciles of objects that are not part of it at `cancel_at`. Each cancelled one is a
-    /// [`RunnerError::Revoked`](super::RunnerError) in the output of its controller.
+    /// [`RunnerError::Revoked`](super::RunnerError) in the output of its controller. The future waits until 0.1 s later at most: what then still
+    /// runs blocks its thread, or is work that nobody polls, and is logged.
     pub fn assign_by(
         &self,
         assignment: Assignment,
@@ -159,19 +172,15 @@ impl Assigner {
         assignment: Assignment,
         cancel_at: Option<Instant>,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let mut generation = 0;
+        let kept = assignment.clone();
         self.current.send_modify(|current| {
-            generation = current.generation + 1;
+            let generation = current.generation + 1;
             *current = Current { generation, assignment, cancel_at };
         });
-        let mut stopped = self.stopped.lock();
-        stopped.retain(|stopped| stopped.has_changed().is_ok()); // the others have ended
-        let waits = stopped.clone();
-        async move {
-            for mut stopped in waits {
-                let _ended = stopped.wait_for(|stopped| *stopped >= generation).await;
-            }
-        }
+        // Work that begins from now on looks at the new assignment first.
+        let (work, mut running) = (Arc::clone(&self.work), self.work.snapshot());
+        running.retain(|(_, key)| !kept.includes_key(key));
+        async move { work.wait(running, cancel_at).await }
     }
 }
 
@@ -190,20 +199,13 @@ pub(super) struct AssignedKeys {
 struct Subscription {
     current: watch::Receiver<Current>,
     seen: Current,
-    /// Whether the assigner knows that what `seen` took away has stopped.
-    confirmed: bool,
-    stopped: watch::Sender<u64>,
 }
 
 impl AssignedKeys {
-    /// Counts as a running controller from now on.
     pub(super) fn of(assignments: &Assignments) -> Self {
-        let stopped = watch::Sender::new(0);
-        // Registered before the assignment is read: an assigner that does not see this controller has assigned before.
-        assignments.stopped.lock().push(stopped.subscribe());
         let mut current = assignments.current.clone();
         let seen = current.borrow_and_update().clone();
-        Self { subscription: Some(Subscription { current, seen, confirmed: false, stopped }) }
+        Self { subscription: Some(Subscription { current, seen }) }
     }
 
     /// Whether reconciles may start at all now.
@@ -231,24 +233,14 @@ impl AssignedKeys {
 
     /// Applies the latest assignment. Returns the previous one if there is a new one.
     pub(super) fn update(&mut self) -> Option<Assignment> {
-        let Subscription { current, seen, confirmed, .. } = self.subscription.as_mut()?;
+        let Subscription { current, seen } = self.subscription.as_mut()?;
         // Not `has_changed`, because `changed` has already marked the value as seen.
         let latest = current.borrow_and_update();
         if latest.generation == seen.generation {
             return None;
         }
         let latest = latest.clone();
-        *confirmed = false;
         Some(std::mem::replace(seen, latest).assignment)
-    }
-
-    /// Confirms the assignment to the assigner if none of the `running` keys is outside of it.
-    pub(super) fn confirm<'a>(&mut self, mut running: impl Iterator<Item = &'a ObjectKey>) {
-        let Some(Subscription { seen, confirmed, stopped, .. }) = &mut self.subscription else { return };
-        if !*confirmed && running.all(|key| seen.assignment.includes_key(key)) {
-            *confirmed = true;
-            stopped.send_replace(seen.generation);
-        }
     }
 }
 
@@ -289,7 +281,6 @@ impl Assignments {
         let mut assigned = AssignedKeys::of(self);
         loop {
             assigned.update();
-            assigned.confirm(std::iter::empty());
             if !assigned.includes(&key) {
                 assigned.changed().await;
                 continue;
@@ -298,18 +289,21 @@ impl Assignments {
                 sleep(VALIDITY_CHECK).await;
                 continue;
             }
+            let Some(term) = self.begin(key.clone()) else { continue };
             let (revoke, revoked) = oneshot::channel::<()>();
-            let mut work = Box::pin(work(revoked.map(drop).boxed()));
+            let mut work = Box::pin(term.run(work(revoked.map(drop).boxed())));
             let mut revoke = Some(revoke);
-            let mut cancelled = self.revocation(key.clone());
             loop {
                 tokio::select! {
                     biased;
-                    output = &mut work => if revoke.is_some() { return output } else { break },
-                    () = &mut cancelled => {
-                        tracing::warn!(name, "dropped, because another replica may take over");
-                        break;
-                    }
+                    output = &mut work => match output {
+                        Some(output) if revoke.is_some() => return output,
+                        Some(_) => break,
+                        None => {
+                            tracing::warn!(name, "dropped, because another replica may take over");
+                            break;
+                        }
+                    },
                     () = assigned.changed() => {
                         assigned.update();
                         if !assigned.includes(&key) {
@@ -317,27 +311,53 @@ impl Assignments {
                         }
                     }
                 }
-                assigned.confirm(std::iter::once(&key));
             }
         }
     }
 
-    /// Completes when the reconcile of `key` has to be cancelled.
-    pub(super) fn revocation(&self, key: ObjectKey) -> BoxFuture<'static, ()> {
-        let mut current = self.current.clone();
-        Box::pin(async move {
-            loop {
-                let cancel_at = {
-                    let current = current.borrow_and_update();
-                    current.cancel_at.filter(|_| !current.assignment.includes_key(&key))
-                };
-                tokio::select! {
-                    biased; // a limit that has passed counts, even if it was moved since
-                    () = until(cancel_at) => return,
-                    changed = current.changed() => if changed.is_err() { return pending().await },
-                }
-            }
-        })
+    /// Registers work on the object with this key; `None` if it is not assigned now.
+    pub(super) fn begin(&self, key: ObjectKey) -> Option<AssignedTerm> {
+        let key = Arc::new(key);
+        let running = self.work.begin(Arc::clone(&key));
+        // After the registration: an assigner that does not wait for this work has assigned before.
+        let latest = self.current.borrow().assignment.clone();
+        latest.includes_key(&key).then(|| AssignedTerm { key, current: self.current.clone(), running })
+    }
+}
+
+/// The time in which an object is assigned to this replica and work on it may run.
+pub(super) struct AssignedTerm {
+    key: Arc<ObjectKey>,
+    current: watch::Receiver<Current>,
+    /// Until then, those that take the object away wait.
+    running: RunningWork,
+}
+
+impl AssignedTerm {
+    /// The output of `work`; `None` if it was cancelled.
+    pub(super) async fn run<F: Future>(self, work: F) -> Option<F::Output> {
+        let Self { key, current, running } = self;
+        let latest = current.clone();
+        let may_run = move || {
+            let may_run = latest.borrow().assignment.may_run.clone(); // not called under the lock: it is the code of users
+            may_run.is_none_or(|may_run| may_run())
+        };
+        let output = until_revoked(work, may_run, revocation(key, current)).await;
+        drop(running);
+        output
+    }
+}
+
+/// Completes when work on the object has to be cancelled.
+async fn revocation(key: Arc<ObjectKey>, mut current: watch::Receiver<Current>) {
+    loop {
+        let Current { assignment, cancel_at, .. } = current.borrow_and_update().clone();
+        let cancel_at = cancel_at.filter(|_| !assignment.includes_key(&key));
+        tokio::select! {
+            biased; // a limit that has passed counts, even if it was moved since
+            () = until(cancel_at) => return,
+            changed = current.changed() => if changed.is_err() { return pending().await },
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
     reflector::{Index, ObjectRef, store::Store},
     watcher,
 };
+use futures::future::BoxFuture;
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
 use std::{
@@ -82,6 +83,8 @@ where
     pub(super) config: Config,
     pub(super) shutdown: Shutdown,
     pub(super) assignments: Option<Assignments>,
+    /// What no reconcile starts before.
+    pub(super) gates: Vec<BoxFuture<'static, ()>>,
     /// Set once there is a monitor.
     pub(super) observation: OnceLock<Arc<Observation>>,
 }
@@ -99,6 +102,7 @@ where
             config: Config::default(),
             shutdown: Shutdown::default(),
             assignments: None,
+            gates: Vec::new(),
             observation: OnceLock::new(),
         }
     }
@@ -264,6 +268,33 @@ where
     #[must_use]
     pub fn assigned_by(mut self, assignments: Assignments) -> Self {
         self.assignments = Some(assignments);
+        self
+    }
+
+    /// Starts no reconcile before `ready` completes, besides the lists that it waits for anyway. For what the reconciler needs, such as a cache
+    /// of other objects. The watches run meanwhile. Several calls wait for all.
+    ///
+    /// While it waits, `waiting_for` is part of what the controller logs and may [fail](Config::fail_without_initial_sync) with after the
+    /// [timeout of its initial sync](Config::initial_sync_timeout).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, reflector::Store, watcher};
+    ///
+    /// fn after_the_secrets(client: Client, secrets: Store<Secret>) -> Controller<ConfigMap> {
+    ///     let filled = async move { secrets.wait_until_ready().await.unwrap_or_default() };
+    ///     Controller::new(Api::all(client), watcher::Config::default())
+    ///         .reconcile_after(|| "the cache of secrets".to_owned(), filled)
+    /// }
+    /// ```
+    #[must_use]
+    pub fn reconcile_after(
+        mut self,
+        waiting_for: impl Fn() -> String + Send + Sync + 'static,
+        ready: impl Future<Output = ()> + Send + 'static,
+    ) -> Self {
+        self.gates.push(self.sources.initial_sync().gate(waiting_for, ready));
         self
     }
 

@@ -30,9 +30,10 @@
 //! ```
 
 // `builder`, `config`: the `Controller`. `source_methods`, `source_additions`: its methods that name sources. `source`: from watches to triggers. `run`: queue and runner.
-// `reconcile`: one reconcile. `assignment`: what this replica reconciles. `observe`: what the controller shows of itself.
+// `reconcile`: one reconcile. `assignment`: what this replica reconciles, `assigned_work`: what runs because of that. `observe`: what the controller shows of itself.
 // `error`, `runner_error`: the errors of the output. `shutdown`: when it ends.
 
+mod assigned_work;
 mod assignment;
 mod builder;
 mod config;
@@ -52,11 +53,11 @@ pub use config::*;
 pub use error::Error;
 pub use observe::{
     ControllerState, FailingObject, InvalidTraceParent, Monitor, ProgressLimits, QueueSnapshot,
-    RunningObject, Snapshot, Stalled, Totals, TraceParent, WatchSnapshot,
+    RunningObject, Snapshot, Stalled, Totals, TraceParent,
 };
 pub use reconcile::{Action, Outcome, Reconcile, ReconcileReason, ReconcileRequest};
 pub use run::applier;
 pub use runner_error::RunnerError;
 pub use source::{trigger_owners, trigger_self, trigger_with};
 
-pub use crate::watcher::WatchState;
+pub use crate::watcher::{WatchSnapshot, WatchState};

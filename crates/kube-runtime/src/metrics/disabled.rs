@@ -36,6 +36,8 @@ impl WatchMetrics {
     pub(crate) fn set_age(&self, _age: Duration) {}
 }
 
+pub(crate) fn describe() {}
+
 pub(crate) fn register<R: Refresh + 'static>(_refreshed: &Arc<R>) {}
 
 pub(crate) fn unregister<R: Refresh + 'static>(_refreshed: &Arc<R>) {}

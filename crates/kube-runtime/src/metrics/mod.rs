@@ -39,7 +39,8 @@
 //!   process have different names, so each time series has one writer. When a controller ends, its gauges become 0.
 //! - Gauges of ages and of running times are set every 5 s, and for an idle controller after 1/8 of the time that it is idle. Call
 //!   [`refresh`] before an export for exact values.
-//! - Only what a [`Controller`](crate::Controller) watches by itself has watch metrics, not the streams that a program passes to it.
+//! - What a [`Controller`](crate::Controller) watches by itself has watch metrics, and what a [`WatchMonitor`](crate::watcher::WatchMonitor)
+//!   shows; other streams of a program have none.
 //!
 //! ```
 //! use futures::StreamExt;
@@ -91,6 +92,7 @@ pub(crate) use event::{Finished, Refresh, WatchMeasurement};
 #[cfg(feature = "metrics")]
 pub(crate) use {
     controller::ControllerMetrics,
+    names::describe,
     refresh::{ENABLED, register, ticking, unregister},
     watch::WatchMetrics,
 };

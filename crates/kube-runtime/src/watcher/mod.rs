@@ -27,6 +27,7 @@ mod listing;
 mod machine;
 #[cfg(test)]
 mod machine_tests;
+mod monitor;
 mod pager;
 mod projection;
 #[cfg(feature = "compact-cache")]
@@ -34,6 +35,7 @@ mod raw_object;
 mod registry;
 mod requests;
 mod retry;
+mod snapshot;
 mod stream;
 mod undecodable;
 mod versions;
@@ -44,6 +46,8 @@ pub use crate::backoff::{DefaultBackoff, ExponentialBackoff};
 pub use config::{Config, InitialListStrategy, ListSemantic};
 pub use error::{Error, Result};
 pub use event::Event;
+pub use monitor::WatchMonitor;
+pub use snapshot::WatchSnapshot;
 #[allow(deprecated)]
 pub use stream::metadata_watcher;
 pub use stream::{watch_object, watcher};
@@ -54,8 +58,9 @@ pub(crate) use {
     event::CollectionEvent,
     health::WatchHealth,
     projection::ObjectState,
-    registry::{RegisteredWatch, WatchRegistry, WatchSettings},
+    registry::{WatchRegistry, WatchSettings},
     retry::RetryBackoff,
+    snapshot::{optional_seconds, seconds},
     stream::{cached_collection_events, collection_events, metadata_collection_events, object_states},
     undecodable::UndecodableObject,
 };

@@ -1,4 +1,4 @@
-//! The watches of one controller, as its monitors and metrics show them.
+//! The watches of one controller, or of one `WatchMonitor`, as monitors and metrics show them.
 //!
 //! The shell of a watcher updates its [`RegisteredWatch`] after each step; monitors read it at any time. Both hold its lock for a few
 //! assignments.
@@ -9,7 +9,8 @@ use super::{
     retry::RetryBackoff,
     watch_status::{Received, StepOutcome, WatchState, WatchStatus},
 };
-use crate::metrics::{WatchMeasurement, WatchMetrics};
+use crate::metrics::{Refresh, WatchMeasurement, WatchMetrics};
+use hashbrown::HashMap;
 use parking_lot::Mutex;
 use std::{
     sync::{Arc, OnceLock, Weak},
@@ -47,6 +48,21 @@ impl WatchRegistry {
     /// The watches that have not been dropped, in the order in which they were made.
     pub(crate) fn watches(&self) -> Vec<Arc<RegisteredWatch>> {
         self.watches.lock().iter().filter_map(Weak::upgrade).collect()
+    }
+}
+
+impl Refresh for WatchRegistry {
+    fn refresh(&self, now: Instant) {
+        // The watches of one kind share a time series: that of the longest silent one.
+        let watches = self.watches();
+        let mut ages: HashMap<&str, (Duration, &WatchMetrics)> = HashMap::new();
+        for watch in &watches {
+            let facts = watch.status();
+            let age = now.saturating_duration_since(facts.received.unwrap_or(facts.since));
+            let longest = ages.entry(&watch.kind).or_insert((age, &watch.metrics));
+            longest.0 = longest.0.max(age);
+        }
+        ages.into_values().for_each(|(age, metrics)| metrics.set_age(age));
     }
 }
 

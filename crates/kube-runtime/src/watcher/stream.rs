@@ -59,7 +59,17 @@ pub fn watcher<K: Resource + Clone + DeserializeOwned + Debug + Send + 'static>(
     api: Api<K>,
     watcher_config: Config,
 ) -> impl Stream<Item = Result<Event<K>>> + Send {
-    public_events(ListerWatcher::new(api), watcher_config)
+    public_events(ListerWatcher::new(api), watcher_config, None)
+}
+
+/// Like [`watcher()`], as a watch of this registry.
+pub(super) fn registered_watcher<K: Watchable>(
+    api: Api<K>,
+    config: Config,
+    settings: &WatchSettings,
+) -> impl Stream<Item = Result<Event<K>>> + Send + use<K> {
+    let watch = settings.register(api.namespace());
+    public_events(ListerWatcher::new(api), config, watch)
 }
 
 /// Watches only the metadata of objects: the server sends nothing else.
@@ -75,7 +85,7 @@ fn metadata_events<K: Watchable>(
     api: Api<K>,
     config: Config,
 ) -> impl Stream<Item = Result<Event<PartialObjectMeta<K>>>> + Send {
-    public_events(ListerWatcher::new(api), config)
+    public_events(ListerWatcher::new(api), config, None)
 }
 
 /// Watches one object by name: its current state, then every change; `None` if it does not exist or was deleted.
@@ -176,10 +186,11 @@ pub(crate) fn raw_collection_events<K: Resource, T: Clone + Debug + Send + Sync 
 fn public_events<K: Watchable>(
     lister_watcher: ListerWatcher,
     config: Config,
+    watch: Option<Arc<RegisteredWatch>>,
 ) -> impl Stream<Item = Result<Event<K>>> + Send {
     let machine = Machine::new(config, RetryBackoff::built_in());
     let machine = machine.relisting_undecodable_deletions();
-    projection::PublicEvents::new(run(lister_watcher, machine, None, KnownObjects::default()))
+    projection::PublicEvents::new(run(lister_watcher, machine, watch, KnownObjects::default()))
 }
 
 fn run<K: Watchable>(

@@ -18,7 +18,7 @@ mod trace_parent;
 
 pub use monitor::Monitor;
 pub use progress::{ProgressLimits, Stalled};
-pub use snapshot::{FailingObject, QueueSnapshot, RunningObject, Snapshot, WatchSnapshot};
+pub use snapshot::{FailingObject, QueueSnapshot, RunningObject, Snapshot};
 pub use state::{ControllerState, Totals};
 pub use trace_parent::{InvalidTraceParent, TraceParent};
 

@@ -11,12 +11,11 @@ use crate::{
         error::Error,
         reconcile::{Action, ReconcileReason, Requeue},
     },
-    metrics::{ControllerMetrics, Finished, Refresh, WatchMetrics, register, unregister},
+    metrics::{ControllerMetrics, Finished, Refresh, register, unregister},
     queue::QueueNumbers,
     reflector::ObjectKey,
     watcher::WatchRegistry,
 };
-use hashbrown::HashMap;
 use std::{error::Error as StdError, fmt, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
@@ -141,16 +140,7 @@ impl Refresh for Observed {
         let running: Vec<_> = running.collect();
         drop(facts);
         metrics.refresh(running.into_iter(), cache.map_or(0, |cache| cache.objects()));
-        // The watches of one kind share a time series: that of the longest silent one.
-        let watches = observation.watches.watches();
-        let mut ages: HashMap<&str, (Duration, &WatchMetrics)> = HashMap::new();
-        for watch in &watches {
-            let facts = watch.status();
-            let age = now.saturating_duration_since(facts.received.unwrap_or(facts.since));
-            let longest = ages.entry(&watch.kind).or_insert((age, &watch.metrics));
-            longest.0 = longest.0.max(age);
-        }
-        ages.into_values().for_each(|(age, metrics)| metrics.set_age(age));
+        observation.watches.refresh(now);
     }
 }
 

@@ -4,6 +4,7 @@ use super::{
     snapshot::RunningObject,
     state::{ControllerState, Observation},
 };
+use crate::watcher::WatchMonitor;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -84,6 +85,20 @@ pub enum Stalled {
         /// The configured limit.
         limit: Duration,
     },
+    /// A watch of a [`WatchMonitor`] is stuck, or its stream is not polled.
+    #[error("{monitor}: the watch of {kind} {scope} has done nothing for {idle:.1?}, but may for {limit:?}")]
+    MonitoredWatch {
+        /// The name of the monitor.
+        monitor: String,
+        /// The watched kind.
+        kind: String,
+        /// `in namespace NAME` or `cluster-wide`.
+        scope: String,
+        /// How long it has done nothing.
+        idle: Duration,
+        /// The configured limit.
+        limit: Duration,
+    },
     /// Objects are due, workers are free, and no reconcile is started.
     #[error(
         "an object has been due for {waiting:.1?} in the queue of controller {controller}, but may for {limit:?}: is its output polled?"
@@ -112,6 +127,33 @@ pub enum Stalled {
     },
 }
 
+impl WatchMonitor {
+    /// Whether the watches make progress, within the [limit for watches](ProgressLimits::watch): for a liveness probe.
+    ///
+    /// # Errors
+    ///
+    /// The watch that has done nothing for longest, if that is too long.
+    pub fn progress(&self, limits: &ProgressLimits) -> Result<(), Stalled> {
+        match self.longest_idle() {
+            Some((watch, idle)) if idle > limits.watch => {
+                let scope = scope(watch.namespace.as_deref());
+                Err(Stalled::MonitoredWatch {
+                    monitor: self.name().to_owned(),
+                    kind: watch.kind,
+                    scope,
+                    idle,
+                    limit: limits.watch,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn scope(namespace: Option<&str>) -> String {
+    namespace.map_or("cluster-wide".to_owned(), |namespace| format!("in namespace {namespace}"))
+}
+
 /// The first thing that stands still. O(number of watches and running reconciles).
 pub(super) fn check(observation: &Observation, limits: &ProgressLimits, now: Instant) -> Result<(), Stalled> {
     let facts = observation.facts.lock();
@@ -137,10 +179,7 @@ pub(super) fn check(observation: &Observation, limits: &ProgressLimits, now: Ins
     for watch in observation.watches.watches() {
         let idle = now.saturating_duration_since(watch.status().busy_until());
         if idle > limits.watch {
-            let scope = match &watch.namespace {
-                Some(namespace) => format!("in namespace {namespace}"),
-                None => "cluster-wide".to_owned(),
-            };
+            let scope = scope(watch.namespace.as_deref());
             let kind = watch.kind.clone();
             return Err(Stalled::Watch { controller, kind, scope, idle, limit: limits.watch });
         }

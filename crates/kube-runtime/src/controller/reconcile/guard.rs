@@ -4,7 +4,7 @@ use crate::unwind::catch_panic;
 use futures::{TryFuture, TryFutureExt};
 use pin_project_lite::pin_project;
 use std::{
-    future::Future,
+    future::{Future, poll_fn},
     pin::{Pin, pin},
     task::{Context, Poll, ready},
     time::Duration,
@@ -44,16 +44,24 @@ pub(crate) fn guard_call<T>(call: impl FnOnce() -> T) -> Result<T, Interruption>
     catch_panic(call).map_err(Interruption::Panicked)
 }
 
-/// The output of `future`, or `None` if `revoked` completes before it. A panic while `future` is dropped is logged.
+/// The output of `future`, or `None` if `revoked` completes before it or `may_run` is false. A panic while `future` is dropped is logged.
+///
+/// Both are asked before each poll: in a process that did not run for a while, the future may be woken before any timer.
 pub(crate) async fn until_revoked<F: Future>(
     future: F,
+    may_run: impl Fn() -> bool,
     revoked: impl Future<Output = ()>,
 ) -> Option<F::Output> {
-    let mut future = Box::pin(future);
-    tokio::select! {
-        biased;
-        output = &mut future => return Some(output),
-        () = unconstrained(revoked) => {} // see `Guarded`
+    let (mut future, mut revoked) = (Box::pin(future), pin!(unconstrained(revoked))); // see `Guarded`
+    let output = poll_fn(|cx| {
+        if !may_run() || revoked.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        future.as_mut().poll(cx).map(Some)
+    })
+    .await;
+    if output.is_some() {
+        return output;
     }
     if let Err(panic) = guard_call(move || drop(future)) {
         tracing::error!(?panic, "dropping a revoked reconcile panicked");
@@ -103,10 +111,31 @@ impl<F: Future> Future for Guarded<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{
+        cell::Cell,
+        future::{pending, ready},
+    };
     use tokio::{
         task::{consume_budget, yield_now},
         time::advance,
     };
+
+    #[tokio::test]
+    async fn a_future_is_not_polled_when_it_may_not_run_or_is_revoked_at_the_same_time() {
+        let polled = Cell::new(0);
+        let future = || {
+            poll_fn(|cx| {
+                polled.set(polled.get() + 1);
+                cx.waker().wake_by_ref();
+                Poll::<()>::Pending
+            })
+        };
+        assert_eq!(until_revoked(future(), || polled.get() < 7, pending()).await, None);
+        assert_eq!(polled.replace(0), 7);
+        assert_eq!(until_revoked(future(), || true, ready(())).await, None);
+        assert_eq!(polled.get(), 0);
+        assert_eq!(until_revoked(ready(1), || true, pending()).await, Some(1));
+    }
 
     /// tokio's timer consumes coop budget as well, so without `unconstrained` it would not fire.
     #[tokio::test(start_paused = true)]

@@ -41,6 +41,7 @@ impl<K, F: Future + Unpin> RunningReconciles<K, F> {
         self.futures.is_empty()
     }
 
+    #[cfg(test)]
     pub(crate) fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
         self.futures.iter().map(|reconcile| &*reconcile.key)
     }

@@ -24,7 +24,11 @@ use crate::{
         store::{Store, Undecodable, WriterDropped},
     },
 };
-use futures::{FutureExt, Stream, future::BoxFuture, stream};
+use futures::{
+    FutureExt, Stream,
+    future::{self, BoxFuture},
+    stream,
+};
 use kube_core::Resource;
 use std::{
     fmt::Debug,
@@ -69,6 +73,8 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     /// Until the first poll, from which on this is a running controller.
     assignments: Option<Assignments>,
     assigned: AssignedKeys,
+    /// What no reconcile starts before. `None` once all of it has completed.
+    gates: Option<BoxFuture<'static, ()>>,
     /// The number of related sources whose first list is not complete.
     unsynced_related: usize,
     /// Whether any reconcile was ever started.
@@ -107,6 +113,7 @@ where
             stage: Stage::SyncingPrimary,
             assignments: None,
             assigned: AssignedKeys::default(),
+            gates: None,
             unsynced_related: 0,
             any_started: false,
             triggers_first: true,
@@ -121,6 +128,12 @@ where
     /// Delays the first reconciles until `related_sources` lists are complete, for at most [`RELATED_SYNC_TIMEOUT`].
     pub(super) fn wait_for_related(self, related_sources: usize) -> Self {
         Self { unsynced_related: related_sources, ..self }
+    }
+
+    /// Starts no reconcile before all of these have completed.
+    pub(super) fn gated_by(self, gates: Vec<BoxFuture<'static, ()>>) -> Self {
+        let gates = (!gates.is_empty()).then(|| future::join_all(gates).map(drop).boxed());
+        Self { gates, ..self }
     }
 
     /// Reconciles only what is assigned.
@@ -191,7 +204,15 @@ where
             Stage::SyncingRelated { until } => Some(until),
             Stage::SyncingPrimary | Stage::Draining => None,
         };
-        let Self { shutdown, store, triggers, running, queue, assigned, .. } = self;
+        let Self { shutdown, store, gates, triggers, running, queue, assigned, .. } = self;
+        let ready = async {
+            store.wait_until_ready().await?;
+            if let Some(gate) = gates {
+                gate.await;
+                *gates = None;
+            }
+            Ok(())
+        };
         self.triggers_first = !self.triggers_first;
         let work = poll_fn(|cx| {
             if queue.poll_released(cx).is_ready() {
@@ -207,7 +228,7 @@ where
         tokio::select! {
             biased; // random polling order would make simulations irreproducible
             () = shutdown, if self.stage != Stage::Draining => RunnerEvent::Shutdown,
-            ready = store.wait_until_ready(), if self.stage == Stage::SyncingPrimary => RunnerEvent::StoreReady(ready),
+            ready = ready, if self.stage == Stage::SyncingPrimary => RunnerEvent::StoreReady(ready),
             () = assigned.changed() => RunnerEvent::AssignmentChanged,
             event = work => event,
             () = until(timer) => RunnerEvent::TimerFired,
@@ -237,14 +258,13 @@ where
         self.enqueue_bulk(self.store.keys());
     }
 
-    /// Takes over a new assignment, and confirms it when what it takes away has stopped.
+    /// Takes over a new assignment.
     fn apply_assignment(&mut self) {
         if let Some(previous) = self.assigned.update() {
             let mut keys = self.store.keys();
             keys.retain(|key| self.assigned.includes(key) && !previous.includes_key(key));
             self.enqueue_bulk(keys);
         }
-        self.assigned.confirm(self.running.keys());
     }
 
     fn enqueue_bulk(&mut self, mut keys: Vec<ObjectKey>) {

@@ -4,7 +4,7 @@ use super::runner::{ReconcileResult, Runner};
 use crate::{
     controller::{
         builder::Controller,
-        reconcile::{Action, Reconcile, Resolution, guard_try, reconcile_with, resolve_with, until_revoked},
+        reconcile::{Action, Reconcile, Resolution, guard_try, reconcile_with, resolve_with},
         shutdown::Shutdown,
         source::SyncWatchdog,
     },
@@ -160,13 +160,13 @@ where
         let Shutdown { graceful, forceful } = self.shutdown;
         let assignments = self.assignments.clone();
         let spawn = move |object: Arc<K>| {
-            let revoked =
-                assignments.as_ref().map(|assignments| assignments.revocation(ObjectKey::of(&*object)));
-            let reconcile = start(object);
-            let task = async {
-                match revoked {
-                    Some(revoked) => until_revoked(reconcile, revoked).await,
-                    None => Some(reconcile.await),
+            let term = assignments.as_ref().map(|assignments| assignments.begin(ObjectKey::of(&*object)));
+            // It was taken away since the runner looked: it does not start.
+            let reconcile = (!matches!(term, Some(None))).then(|| start(object));
+            let task = async move {
+                match term.flatten() {
+                    Some(term) => term.run(reconcile?).await,
+                    None => Some(reconcile?.await),
                 }
             };
             CancelableJoinHandle::spawn(task.in_current_span(), &Handle::current())
@@ -183,6 +183,7 @@ where
         let observed = observer.observed();
         let output = Runner::new(store, triggers, spawn, resolve, graceful, &self.config)
             .wait_for_related(synced_sources)
+            .gated_by(self.gates)
             .assigned_by(self.assignments)
             .observed_by(observer)
             .into_stream();

@@ -1,28 +1,41 @@
-//! Reports what a controller waits for at its start: the first lists that are missing.
+//! Reports what a controller waits for at its start: the first lists that are missing, and gates.
 //!
 //! A watch that cannot list, because a permission is missing, say, is retried for ever. Its errors are in the output, but a controller
 //! whose output is only counted would do nothing, or miss the changes of related objects, without a hint.
 
 use super::trigger::Trigger;
 use crate::{
-    controller::config::Config,
+    controller::{config::Config, reconcile::guard_call},
     delay::after,
     watcher::{self, CollectionEvent, kind_and_scope},
 };
-use futures::{Stream, StreamExt, stream::BoxStream};
+use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::BoxStream};
 use parking_lot::Mutex;
 use std::{
     future::Future,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// The first lists of a controller's watches. Clones are the same set.
+/// What a controller waits for at its start: the first lists of its watches, and its gates. Clones are the same set.
 #[derive(Clone, Default)]
-pub(crate) struct InitialSync(Arc<Mutex<Vec<WatchSync>>>);
+pub(crate) struct InitialSync {
+    watches: Arc<Mutex<Vec<WatchSync>>>,
+    gates: Arc<Mutex<Vec<Gate>>>,
+}
+
+/// Something else that the first reconcile waits for.
+#[derive(Clone)]
+struct Gate {
+    waiting_for: Arc<dyn Fn() -> String + Send + Sync>,
+    is_open: Arc<AtomicBool>,
+}
 
 struct WatchSync {
     /// Such as `pods in namespace default`.
@@ -39,11 +52,11 @@ impl InitialSync {
         events: impl Stream<Item = watcher::ErasedResult<CollectionEvent<T>>> + Send + 'static,
     ) -> BoxStream<'static, watcher::ErasedResult<CollectionEvent<T>>> {
         let watch = {
-            let mut watches = self.0.lock();
+            let mut watches = self.watches.lock();
             watches.push(WatchSync { collection: kind_and_scope(path), is_listed: false, last_error: None });
             watches.len() - 1
         };
-        let (watches, mut done) = (Arc::clone(&self.0), false);
+        let (watches, mut done) = (Arc::clone(&self.watches), false);
         let events = events.inspect(move |item| {
             if done {
                 return;
@@ -61,16 +74,41 @@ impl InitialSync {
         events.boxed()
     }
 
-    /// What is not listed yet, and why; `None` if all is.
+    /// A gate that opens when `ready` completes. The future completes then, too.
+    pub(crate) fn gate(
+        &self,
+        waiting_for: impl Fn() -> String + Send + Sync + 'static,
+        ready: impl Future<Output = ()> + Send + 'static,
+    ) -> BoxFuture<'static, ()> {
+        let is_open = Arc::new(AtomicBool::new(false));
+        self.gates.lock().push(Gate { waiting_for: Arc::new(waiting_for), is_open: Arc::clone(&is_open) });
+        async move {
+            ready.await;
+            is_open.store(true, Ordering::Relaxed);
+        }
+        .boxed()
+    }
+
+    /// What is not there yet, and why; `None` if all is.
     fn waiting(&self, store_is_ready: bool) -> Option<String> {
-        let watches = self.0.lock();
-        let waiting: Vec<String> =
+        let watches = self.watches.lock();
+        let mut waiting: Vec<String> =
             watches.iter().filter(|it| !it.is_listed).map(WatchSync::describe).collect();
+        drop(watches);
+        let closed = |gate: &&Gate| !gate.is_open.load(Ordering::Relaxed);
+        let gates: Vec<Gate> = self.gates.lock().iter().filter(closed).cloned().collect();
+        waiting.extend(gates.iter().map(Gate::describe)); // not under the lock: it is the code of users
         match (waiting.is_empty(), store_is_ready) {
             (false, _) => Some(waiting.join("; ")),
             (true, true) => None,
             (true, false) => Some("the store, which a custom stream fills".to_owned()),
         }
+    }
+}
+
+impl Gate {
+    fn describe(&self) -> String {
+        guard_call(|| (self.waiting_for)()).unwrap_or_else(|panic| format!("{panic:?}"))
     }
 }
 

@@ -7,8 +7,8 @@ use crate::{
         store::{Store, Writer, subscription::ReflectHandle},
     },
     watcher::{
-        self, CollectionEvent, Event, RawContent, RawObject, RetryBackoff, UndecodableObject,
-        raw_collection_events,
+        self, CollectionEvent, Event, RawContent, RawObject, RetryBackoff, UndecodableObject, WatchMonitor,
+        WatchSettings, raw_collection_events,
     },
 };
 use futures::{Stream, StreamExt};
@@ -107,6 +107,12 @@ where
         self
     }
 
+    /// Does not end the streams of subscribers when the writer is dropped: see [`Writer::keep_subscriptions`].
+    #[must_use]
+    pub fn keep_subscriptions(self) -> Self {
+        Self { writer: self.writer.keep_subscriptions(), ..self }
+    }
+
     /// A store that reads this cache.
     #[must_use]
     pub fn as_reader(&self) -> Store<K> {
@@ -135,10 +141,37 @@ where
         K: fmt::Debug + Send + Sync,
         K::DynamicType: Send + Sync,
     {
+        self.watch_with(api, config, RetryBackoff::with_default().into())
+    }
+
+    /// Like [`watch`](Self::watch), as a watch that `monitor` shows.
+    pub fn watch_monitored(
+        self,
+        api: Api<K>,
+        config: watcher::Config,
+        monitor: &WatchMonitor,
+    ) -> impl Stream<Item = watcher::Result<Event<ObjectRef<K>>>> + Send + use<K>
+    where
+        K: fmt::Debug + Send + Sync,
+        K::DynamicType: Send + Sync,
+    {
+        self.watch_with(api, config, monitor.settings())
+    }
+
+    fn watch_with(
+        self,
+        api: Api<K>,
+        config: watcher::Config,
+        settings: WatchSettings,
+    ) -> impl Stream<Item = watcher::Result<Event<ObjectRef<K>>>> + Send + use<K>
+    where
+        K: fmt::Debug + Send + Sync,
+        K::DynamicType: Send + Sync,
+    {
         let known = self.kept_objects();
         let (mut writer, keeper) = self.into_parts(api.pruned().clone().and(&config.pruned()));
         let dyntype = keeper.cache.dyntype().clone();
-        let events = raw_collection_events(api, config, RetryBackoff::with_default().into(), known);
+        let events = raw_collection_events(api, config, settings, known);
         events.filter_map(move |item| {
             let event = item.map(|event| writer.apply_collection_event(keeper.keep(event)));
             drop(writer.take_index_panics()); // they were logged

@@ -3,7 +3,9 @@
 use super::Writer;
 use crate::{
     reflector::{Lookup, ObjectKey, ObjectRef},
-    watcher::{self, CollectionEvent, Event, RetryBackoff, cached_collection_events},
+    watcher::{
+        self, CollectionEvent, Event, RetryBackoff, WatchMonitor, WatchSettings, cached_collection_events,
+    },
 };
 use futures::{Stream, StreamExt};
 use kube_client::Api;
@@ -57,12 +59,31 @@ where
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn watch(
-        mut self,
+        self,
         api: Api<K>,
         config: watcher::Config,
     ) -> impl Stream<Item = watcher::Result<Event<ObjectRef<K>>>> + Send {
+        self.watch_with(api, config, RetryBackoff::with_default().into())
+    }
+
+    /// Like [`watch`](Self::watch), as a watch that `monitor` shows.
+    pub fn watch_monitored(
+        self,
+        api: Api<K>,
+        config: watcher::Config,
+        monitor: &WatchMonitor,
+    ) -> impl Stream<Item = watcher::Result<Event<ObjectRef<K>>>> + Send + use<K> {
+        self.watch_with(api, config, monitor.settings())
+    }
+
+    fn watch_with(
+        mut self,
+        api: Api<K>,
+        config: watcher::Config,
+        settings: WatchSettings,
+    ) -> impl Stream<Item = watcher::Result<Event<ObjectRef<K>>>> + Send + use<K> {
         let (known, dyntype) = (self.known_objects(), self.as_reader().dyntype().clone());
-        let events = cached_collection_events(api, config, RetryBackoff::with_default().into(), known);
+        let events = cached_collection_events(api, config, settings, known);
         events.filter_map(move |item| {
             let event = item.map(|event| self.apply_collection_event(event));
             drop(self.take_index_panics()); // they were logged
