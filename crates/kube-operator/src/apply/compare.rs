@@ -119,7 +119,7 @@ fn items_match(children: &[(&str, &Value)], current: &[Value], patch: &[Value]) 
 
 /// Whether a node such as `k:{"type":"Ready"}` or `v:"a"` is about this item. A key field that the item does not have may be a
 /// default of the server.
-fn is_item(node: &str, item: &Value) -> bool {
+pub(crate) fn is_item(node: &str, item: &Value) -> bool {
     if let Some(value) = node.strip_prefix("v:") {
         return serde_json::from_str::<Value>(value).is_ok_and(|value| value == *item);
     }

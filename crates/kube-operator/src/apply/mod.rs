@@ -19,4 +19,4 @@ pub use child::InvalidChild;
 pub use children::{Applied, Apply, ApplyError, Change, OnConflict};
 pub use conflict::{ApplyConflict, FieldConflict};
 
-pub(crate) use compare::{Comparison, compare};
+pub(crate) use compare::{Comparison, compare, is_item};

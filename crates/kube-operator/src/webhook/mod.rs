@@ -34,7 +34,7 @@
 //! let body = axum::body::to_bytes(response.into_body(), 10_000).await?;
 //! let review: serde_json::Value = serde_json::from_slice(&body)?;
 //! assert_eq!(review["response"]["allowed"], false);
-//! assert_eq!(review["response"]["status"]["message"], "data: must not be empty");
+//! assert_eq!(review["response"]["status"]["message"], "ConfigMap \"settings\" is invalid: data: must not be empty");
 //! # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 //!
@@ -45,6 +45,8 @@
 //! | the handler returns `Ok` | allowed, with the patch of a mutation if it changed the object |
 //! | the handler returns `Err` | denied with the status of the [`Denial`] |
 //! | the object does not decode | denied with code 400 and a message that names kind, object and field |
+//! | the old object does not decode | the handler is called with none, so that the object can be repaired and deleted: see [`Validate::validate_undecodable`] |
+//! | a mutation could move or lose a field that the type does not have | denied with code 500 and a message that names the field: see [`Mutate`] |
 //! | the request is for another kind than the handler's | denied with code 400: the rules of the configuration are wrong |
 //! | the handler panics | denied with code 500, whatever the `failurePolicy`: an object that causes a panic must not pass for it |
 //! | the handler takes longer than the API server's `?timeout=`, less a tenth (at most 500 ms), or than 9.5 s without | HTTP 500, so that the `failurePolicy` decides |
@@ -67,13 +69,15 @@ mod body_budget;
 pub mod certificates;
 mod conversion;
 mod endpoint;
+mod list_items;
+mod list_keys;
 mod metrics;
 mod outcome;
 mod patch;
 mod router;
 mod server;
 
-pub use admission::{AdmittedObject, Mutate, Validate};
+pub use admission::{AdmittedObject, Mutate, UndecodableObject, Validate};
 pub use conversion::{ConversionError, Convert, ConvertedObject, Versions};
 pub use outcome::{Allowed, Denial, Mutated};
 pub use router::{Webhooks, WebhooksError, mutate_path, validate_path};

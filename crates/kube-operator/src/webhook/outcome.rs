@@ -62,6 +62,13 @@ impl<K> From<K> for Mutated<K> {
     }
 }
 
+/// The object of a review.
+pub(super) struct Identity {
+    pub(super) group: String,
+    pub(super) kind: String,
+    pub(super) name: String,
+}
+
 /// Denies an operation: the status that the API server passes on to its client.
 ///
 /// A text becomes a denial with code 403 `Forbidden`, so a handler may return `Result<(), String>`. An error of the client becomes
@@ -92,7 +99,8 @@ impl Denial {
     }
 
     /// A field with an invalid value, by its path such as `spec.ports[0].port`: denied with code 422 and reason `Invalid`. The message
-    /// lists all fields; `kubectl` prints it.
+    /// lists all fields; `kubectl` prints it. The response begins with kind and name, as those of API servers do:
+    /// `Page.example.com "home" is invalid: spec.size: must be at least 1`.
     pub fn invalid(field: impl Into<String>, message: impl Into<String>) -> Self {
         let details = StatusDetails {
             name: String::new(),
@@ -135,7 +143,21 @@ impl Denial {
         self
     }
 
-    /// The status in the response.
+    /// An [`invalid`](Self::invalid) denial, with the object that it is about.
+    pub(super) fn about(mut self, object: Identity) -> Self {
+        let Identity { group, kind, name } = object;
+        let unnamed = |details: &&mut StatusDetails| details.kind.is_empty() && !details.causes.is_empty();
+        if self.status.reason == reason::INVALID
+            && let Some(details) = self.status.details.as_mut().filter(unnamed)
+        {
+            let glue = if group.is_empty() { "" } else { "." };
+            self.status.message = format!("{kind}{glue}{group} {name:?} is invalid: {}", self.status.message);
+            (details.group, details.kind, details.name) = (group, kind, name);
+        }
+        self
+    }
+
+    /// The status in the response, without the object that it is about.
     pub fn status(&self) -> &Status {
         &self.status
     }

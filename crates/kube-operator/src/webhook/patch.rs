@@ -1,122 +1,226 @@
 //! The JSON patch of a mutation. Pure.
 
-use serde_json::Value;
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::{
+    list_items::origins,
+    list_keys::{ItemKeys, Owned},
+};
+
+/// The change of the handler cannot be made without moving or losing fields that its type does not have.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct UnsafeChange {
+    /// Where the list is, such as `spec.ports`.
+    path: String,
+    /// The fields of one of its items, such as `[1].appProtocol`.
+    unknown: Vec<String>,
+}
+
+impl fmt::Display for UnsafeChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, unknown } = self;
+        let unknown = unknown.join(", ");
+        write!(
+            f,
+            "the webhook cannot change {path}: its type lacks the fields {unknown}, and it is not certain which of the changed items they \
+             belong to. Add the fields to the type of the webhook, keep the keys of the items, or use DynamicObject"
+        )
+    }
+}
+
+impl UnsafeChange {
+    fn of(path: &str, unknown: Vec<String>) -> Self {
+        Self { path: path.trim_start_matches('.').to_owned(), unknown }
+    }
+}
 
 /// The patch of `received` that makes the change from `before` to `after`.
 ///
 /// `before` and `after` are the encoded object around the handler. They may lack fields of `received` that the type does not have,
 /// and contain defaults that `received` does not: neither is a change.
-pub(super) fn changes(received: &Value, before: &Value, after: &Value) -> json_patch::Patch {
-    json_patch::diff(received, &merged(Some(received), Some(before), after))
+///
+/// # Errors
+/// If the change could give a field that the type does not have to another item of a list, or lose it.
+pub(super) fn changes(
+    received: &Value,
+    before: &Value,
+    after: &Value,
+) -> Result<json_patch::Patch, UnsafeChange> {
+    let merged = merged(received, before, after, &Place { path: String::new(), owned: Owned::of(received) })?;
+    Ok(json_patch::diff(received, &merged))
+}
+
+/// Where in the object a value is.
+struct Place<'a> {
+    path: String,
+    owned: Owned<'a>,
+}
+
+impl Place<'_> {
+    fn field(&self, name: &str) -> Self {
+        Self { path: format!("{}.{name}", self.path), owned: self.owned.field(name) }
+    }
+
+    fn item(&self, at: usize, item: &Value) -> Self {
+        Self { path: format!("{}[{at}]", self.path), owned: self.owned.item(item) }
+    }
 }
 
 /// `received` with the change from `before` to `after`.
-fn merged(received: Option<&Value>, before: Option<&Value>, after: &Value) -> Value {
-    match (received, before) {
-        (Some(received), Some(before)) if before == after => received.clone(),
-        (Some(Value::Object(received)), Some(Value::Object(before))) if after.is_object() => {
-            let mut result = received.clone();
-            result.retain(|key, _| after.get(key).is_some() || !before.contains_key(key));
-            for (key, after) in after.as_object().into_iter().flatten() {
-                let (received, before) = (received.get(key), before.get(key));
-                // A default that the type adds, which the handler left unchanged.
-                if before != Some(after) {
-                    result.insert(key.clone(), merged(received, before, after));
-                }
+fn merged(received: &Value, before: &Value, after: &Value, place: &Place<'_>) -> Result<Value, UnsafeChange> {
+    match (received, before, after) {
+        _ if before == after => Ok(received.clone()),
+        (Value::Object(received), Value::Object(before), Value::Object(after)) => {
+            merged_fields(received, before, after, place).map(Value::Object)
+        }
+        // The type leaves it out where it is empty.
+        (Value::Object(received), Value::Null, Value::Object(after)) => {
+            merged_fields(received, &Map::new(), after, place).map(Value::Object)
+        }
+        (Value::Array(received), Value::Array(before), Value::Array(after)) => {
+            merged_items(received, before, after, place).map(Value::Array)
+        }
+        (Value::Array(received), Value::Null, Value::Array(after)) => {
+            merged_items(received, &[], after, place).map(Value::Array)
+        }
+        // The type has another form of the value, which may hide fields.
+        (Value::Object(_) | Value::Array(_), before, after)
+            if std::mem::discriminant(before) == std::mem::discriminant(after) =>
+        {
+            match unknown_fields(received, before) {
+                unknown if unknown.is_empty() => Ok(after.clone()),
+                unknown => Err(UnsafeChange::of(&place.path, unknown)),
             }
-            Value::Object(result)
         }
-        (Some(Value::Array(received)), Some(Value::Array(before))) if received.len() == before.len() => {
-            let Some(items) = after.as_array() else { return after.clone() };
-            let merged_item = |(at, after): (usize, &Value)| match origin(before, items, at) {
-                Some(origin) => merged(received.get(origin), before.get(origin), after),
-                None => after.clone(),
-            };
-            Value::Array(items.iter().enumerate().map(merged_item).collect())
-        }
-        _ => after.clone(),
+        _ => Ok(after.clone()),
     }
 }
 
-/// The index in `before` of the item that became the one at `at`: unchanged, of the same name, or at the same place in a list of the same
-/// length without names.
-fn origin(before: &[Value], after: &[Value], at: usize) -> Option<usize> {
-    let item = after.get(at)?;
-    if before.get(at) == Some(item) {
-        return Some(at);
+fn merged_fields(
+    received: &Map<String, Value>,
+    before: &Map<String, Value>,
+    after: &Map<String, Value>,
+    place: &Place<'_>,
+) -> Result<Map<String, Value>, UnsafeChange> {
+    let mut result = received.clone();
+    result.retain(|key, _| after.contains_key(key) || !before.contains_key(key));
+    for (key, after) in after {
+        let before = before.get(key).unwrap_or(&Value::Null);
+        let value = match received.get(key) {
+            Some(received) => merged(received, before, after, &place.field(key))?,
+            // A default that the type adds, which the handler left unchanged.
+            None if before == after => continue,
+            None => after.clone(),
+        };
+        result.insert(key.clone(), value);
     }
-    if let Some(name) = item.get("name") {
-        return before.iter().position(|before| before.get("name") == Some(name));
+    Ok(result)
+}
+
+fn merged_items(
+    received: &[Value],
+    before: &[Value],
+    after: &[Value],
+    place: &Place<'_>,
+) -> Result<Vec<Value>, UnsafeChange> {
+    let keys = ItemKeys::of(&place.owned, before, after);
+    if received.len() != before.len() || !is_same_order(received, before, &keys) {
+        return match unknown_anywhere(received, before) {
+            unknown if unknown.is_empty() => Ok(after.to_vec()),
+            unknown => Err(UnsafeChange::of(&place.path, unknown)),
+        };
     }
-    let unchanged = before.iter().position(|before| before == item);
-    unchanged.or((before.len() == after.len()).then_some(at))
+    let origins = origins(before, after, &keys, |a, b| received[a] == received[b]);
+    if origins.contains(&None) {
+        let mut kept = vec![false; before.len()];
+        origins.iter().flatten().for_each(|origin| kept[*origin] = true);
+        for at in (0..before.len()).filter(|at| !kept[*at]) {
+            let unknown = unknown_fields(&received[at], &before[at]);
+            if !unknown.is_empty() {
+                let unknown = unknown.into_iter().map(|field| format!("[{at}]{field}")).collect();
+                return Err(UnsafeChange::of(&place.path, unknown));
+            }
+        }
+    }
+    let merged_item = |(origin, after): (Option<usize>, &Value)| match origin {
+        Some(at) => merged(&received[at], &before[at], after, &place.item(at, &received[at])),
+        None => Ok(after.clone()),
+    };
+    origins.into_iter().zip(after).map(merged_item).collect()
+}
+
+/// Whether the type has kept the order of the items: a sorted set has not.
+fn is_same_order(received: &[Value], before: &[Value], keys: &ItemKeys) -> bool {
+    let agrees = |received: &Value, before: &Value| match keys.in_item(received) {
+        Some(key) => keys.in_item(before) == Some(key),
+        None => agree(before, received),
+    };
+    let others =
+        |at: usize| received.iter().enumerate().filter(move |(other, _)| *other != at).take(MAX_COMPARED);
+    // A value may have another form in the type, such as a time: then it agrees with no other item either.
+    (0..received.len()).all(|at| {
+        agrees(&received[at], &before[at]) || !others(at).any(|(_, received)| agrees(received, &before[at]))
+    })
+}
+
+/// An item that agrees with none at its place is compared with the first ones.
+const MAX_COMPARED: usize = 100;
+
+/// Whether every plain value that both have is the same.
+fn agree(before: &Value, received: &Value) -> bool {
+    match (before, received) {
+        (Value::Object(before), Value::Object(received)) => {
+            let same = |(key, before): (&String, &Value)| {
+                received.get(key).is_none_or(|received| agree(before, received))
+            };
+            before.iter().all(same)
+        }
+        (Value::Array(before), Value::Array(received)) => {
+            before.iter().zip(received).all(|(before, received)| agree(before, received))
+        }
+        (before, received) => before == received,
+    }
+}
+
+/// The first fields of `received` that are not in `before`, as `.spec.a`.
+fn unknown_fields(received: &Value, before: &Value) -> Vec<String> {
+    let below = |at: String, received: &Value, before: Option<&Value>| {
+        let fields = match before {
+            Some(before) => unknown_fields(received, before),
+            None if received.is_null() => Vec::new(),
+            None => vec![String::new()],
+        };
+        fields.into_iter().map(move |field| format!("{at}{field}"))
+    };
+    match received {
+        Value::Object(received) => {
+            let fields =
+                received.iter().flat_map(|(key, value)| below(format!(".{key}"), value, before.get(key)));
+            fields.take(MAX_NAMED).collect()
+        }
+        Value::Array(items) if before.as_array().is_some_and(|before| before.len() == items.len()) => {
+            let fields = items.iter().enumerate();
+            let fields = fields.flat_map(|(at, value)| below(format!("[{at}]"), value, before.get(at)));
+            fields.take(MAX_NAMED).collect()
+        }
+        Value::Array(items) => unknown_anywhere(items, before.as_array().map_or(&[], Vec::as_slice)),
+        _ => Vec::new(),
+    }
+}
+
+/// As many unknown fields as a message names.
+const MAX_NAMED: usize = 3;
+
+/// Items with fields, of a list that the type has in another order or length, unless they are known as they are.
+fn unknown_anywhere(received: &[Value], before: &[Value]) -> Vec<String> {
+    let known: std::collections::HashSet<_> = before.iter().collect();
+    let is_plain = |item: &Value| !item.is_object() && !item.is_array();
+    let unknown = received.iter().enumerate().filter(|(_, item)| !is_plain(item) && !known.contains(item));
+    unknown.map(|(at, _)| format!("[{at}]")).take(MAX_NAMED).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::changes;
-
-    fn applied(mut received: Value, before: &Value, after: &Value) -> Value {
-        let patch = changes(&received, before, after);
-        json_patch::patch(&mut received, &patch).unwrap();
-        received
-    }
-
-    #[test]
-    fn no_change_is_no_patch_whatever_the_type_knows() {
-        let received = json!({"spec": {"a": 1, "unknown": {"x": [1]}}, "null": null});
-        let encoded = json!({"spec": {"a": 1, "default": 5}});
-        assert!(changes(&received, &encoded, &encoded).is_empty());
-    }
-
-    #[test]
-    fn unknown_fields_stay_and_defaults_of_the_type_are_no_change() {
-        let received = json!({"spec": {"a": 1, "unknown": true}, "status": {"u": 1}});
-        let before = json!({"spec": {"a": 1, "size": 1}, "status": {}});
-        let after = json!({"spec": {"a": 2, "size": 1, "title": "t"}, "status": {}});
-        let expected = json!({"spec": {"a": 2, "unknown": true, "title": "t"}, "status": {"u": 1}});
-        assert_eq!(applied(received.clone(), &before, &after), expected);
-        let after = json!({"spec": {"a": 1, "size": 7}, "status": {}});
-        let expected = json!({"spec": {"a": 1, "size": 7, "unknown": true}, "status": {"u": 1}});
-        assert_eq!(applied(received, &before, &after), expected, "a changed default is added");
-    }
-
-    #[test]
-    fn removed_fields_are_removed() {
-        let before = json!({"spec": {"a": 1, "b": {"c": 1}}});
-        assert_eq!(applied(before.clone(), &before, &json!({"spec": {"a": 1}})), json!({"spec": {"a": 1}}));
-        let received = json!({"spec": {}});
-        let before = json!({"spec": {"default": 1}});
-        assert_eq!(applied(received.clone(), &before, &json!({"spec": {}})), received);
-        assert_eq!(
-            applied(json!({"a": {"b": 1}}), &json!({"a": {"b": 1}}), &json!({"a": 5})),
-            json!({"a": 5})
-        );
-    }
-
-    #[test]
-    fn items_of_lists_keep_their_unknown_fields() {
-        let received = json!([{"name": "a", "u": 1}, {"name": "b", "u": 2}]);
-        let before = json!([{"name": "a"}, {"name": "b"}]);
-        let after = json!([{"name": "sidecar"}, {"name": "b", "image": "x"}, {"name": "a"}]);
-        let expected =
-            json!([{"name": "sidecar"}, {"name": "b", "u": 2, "image": "x"}, {"name": "a", "u": 1}]);
-        assert_eq!(applied(received.clone(), &before, &after), expected);
-        assert_eq!(applied(received, &before, &json!([{"name": "b"}])), json!([{"name": "b", "u": 2}]));
-
-        let unnamed = json!([{"port": 1, "u": 1}, {"port": 2, "u": 2}]);
-        let before = json!([{"port": 1}, {"port": 2}]);
-        let expected = json!([{"port": 1, "u": 1}, {"port": 3, "u": 2}]);
-        assert_eq!(applied(unnamed.clone(), &before, &json!([{"port": 1}, {"port": 3}])), expected);
-        assert_eq!(applied(unnamed, &before, &json!([{"port": 2}])), json!([{"port": 2, "u": 2}]));
-    }
-
-    #[test]
-    fn names_with_slashes_and_tildes_are_escaped() {
-        let received = json!({"metadata": {"labels": {"a/b": "1", "c~d": "2"}}});
-        let after = json!({"metadata": {"labels": {"a/b": "3", "e/~f": "4"}}});
-        assert_eq!(applied(received.clone(), &received, &after), after);
-    }
-}
+#[path = "patch_tests.rs"]
+mod tests;

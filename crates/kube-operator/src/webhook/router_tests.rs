@@ -92,8 +92,8 @@ async fn a_validating_handler_sees_the_request_and_decides() {
     let warned = ask(review("CREATE", &blue, &Value::Null)).await;
     assert_eq!((&warned["allowed"], &warned["warnings"]), (&json!(true), &json!(["the colour changes"])));
     let denied = ask(review("UPDATE", &red, &blue)).await;
-    let expected = json!({"status": "Failure", "code": 422, "reason": "Invalid", "message": "data.colour: must not be red",
-        "details": {"causes": [{"reason": "FieldValueInvalid", "field": "data.colour", "message": "must not be red"}]}});
+    let expected = json!({"status": "Failure", "code": 422, "reason": "Invalid", "message": "ConfigMap \"settings\" is invalid: data.colour: must not be red",
+        "details": {"name": "settings", "kind": "ConfigMap", "causes": [{"reason": "FieldValueInvalid", "field": "data.colour", "message": "must not be red"}]}});
     assert_eq!((&denied["allowed"], &denied["status"]), (&json!(false), &expected));
     let kept = ask(review("DELETE", &Value::Null, &blue)).await;
     assert_eq!((&kept["status"]["code"], &kept["warnings"]), (&json!(403), &json!(["no deletions"])));
@@ -159,15 +159,43 @@ async fn an_object_that_does_not_decode_is_denied_by_name_and_field() {
             "ConfigMap \"web/settings\": cannot decode the object at data.colour: invalid type: integer `5`";
         assert!(message.starts_with(expected), "{message}");
     }
-    let denied =
-        post(Webhooks::new().validate(not_red), VALIDATE, &review("DELETE", &Value::Null, &bad)).await;
-    assert!(
-        denied["status"]["message"].as_str().unwrap().contains("cannot decode the old object at data.colour")
-    );
     let none =
         post(Webhooks::new().validate(not_red), VALIDATE, &review("CREATE", &Value::Null, &Value::Null))
             .await;
     assert_eq!(none["status"]["message"], "ConfigMap \"web/settings\": the request holds no object");
+}
+
+#[tokio::test]
+async fn an_old_object_that_does_not_decode_can_be_repaired_and_deleted() {
+    struct Strict;
+    impl Validate<ConfigMap> for Strict {
+        async fn validate(&self, _: AdmissionRequest<ConfigMap>) -> Result<Allowed, Denial> {
+            Ok(().into())
+        }
+
+        async fn validate_undecodable(
+            &self,
+            request: AdmissionRequest<ConfigMap>,
+            old: crate::webhook::UndecodableObject,
+        ) -> Result<Allowed, Denial> {
+            assert!(request.old_object.is_none());
+            Err(format!("{} in {}", old.error, old.json["metadata"]["name"]).into())
+        }
+    }
+    let (bad, good) = (map(json!({"colour": 5})), map(json!({"colour": "blue"})));
+    for (operation, object) in [("UPDATE", &good), ("DELETE", &Value::Null)] {
+        let request = review(operation, object, &bad);
+        let allowed = post(Webhooks::new().validate(not_red), VALIDATE, &request).await;
+        assert_eq!(allowed["allowed"], true, "{allowed}");
+        let allowed = post(Webhooks::new().mutate(colour), MUTATE, &request).await;
+        assert_eq!(allowed["allowed"], true, "{allowed}");
+        let denied = post(Webhooks::new().validate(Strict), VALIDATE, &request).await;
+        let message = denied["status"]["message"].as_str().unwrap();
+        assert!(message.starts_with("data.colour: invalid type: integer `5`"), "{message}");
+        assert!(message.ends_with("in \"settings\""), "{message}");
+    }
+    let denied = post(Webhooks::new().validate(not_red), VALIDATE, &review("UPDATE", &bad, &bad)).await;
+    assert_eq!(denied["status"]["code"], 400, "the new object has to decode");
 }
 
 #[tokio::test]
