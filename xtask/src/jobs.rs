@@ -15,6 +15,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "book", when: When::Always, summary: "the book builds, its links lead somewhere, its samples run", usage: "--serve", run: docs::book },
     Job { name: "facts", when: When::Always, summary: "what pages say about the repository is true, source files explain themselves, crates depend in the right direction", usage: "", run: facts::facts },
     Job { name: "surface", when: When::Always, summary: "no item of the 5.0 surface is missing, only listed signatures differ (needs ../shared)", usage: "--update", run: packaging::surface },
+    Job { name: "shared-features", when: When::Always, summary: "features of other crates that kube 5.0.0 turns on are on, as recorded", usage: "--update", run: packaging::shared_features },
     Job { name: "install", when: When::Always, summary: "the README's ways to depend on the workspace: path, git, [patch.crates-io]", usage: "", run: packaging::install },
     Job { name: "budgets", when: When::Always, summary: "at most 400 lines of code in a file, no circles of modules (needs ../shared)", usage: "", run: lint::budgets },
     Job { name: "test", when: When::Always, summary: "cargo test --workspace: unit, integration, documentation and end-to-end tests on the embedded server", usage: "", run: test::test },

@@ -18,6 +18,7 @@ pub(crate) const RUST_VERSION_PAGES: [&str; 1] = ["README.md"];
 pub(crate) const SCREENSHOT: &str = "book/src/images/debug-page.png";
 
 pub(crate) const SURFACE: &str = "xtask/data/surface.txt";
+pub(crate) const SHARED_FEATURES: &str = "xtask/data/shared-features.txt";
 pub(crate) const WORDS: &str = "xtask/data/words.txt";
 /// Versions and checksums of mdBook, for pip.
 pub(crate) const MDBOOK: &str = "xtask/data/mdbook.txt";

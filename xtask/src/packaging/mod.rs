@@ -1,13 +1,15 @@
-//! Jobs about the crates as other projects get them: packed, as a dependency, with their public API and their versions.
+//! Jobs about the crates as other projects get them: packed, as a dependency, with their features, their public API and their versions.
 
 mod dependencies;
 mod install;
 mod package;
+mod shared_features;
 mod surface;
 mod versions;
 
 pub(crate) use dependencies::dependencies;
 pub(crate) use install::install;
 pub(crate) use package::package;
+pub(crate) use shared_features::shared_features;
 pub(crate) use surface::surface;
 pub(crate) use versions::{msrv, semver};

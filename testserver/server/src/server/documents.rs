@@ -87,6 +87,16 @@ fn aggregated(cluster: &ClusterState, core: bool, form: &'static str) -> Respons
     response
 }
 
+/// With the numbers of this crate's version; not its build metadata, because a version has one `+`.
+const GIT_VERSION: &str = concat!(
+    "v1.36.4+kube-testserver.",
+    env!("CARGO_PKG_VERSION_MAJOR"),
+    ".",
+    env!("CARGO_PKG_VERSION_MINOR"),
+    ".",
+    env!("CARGO_PKG_VERSION_PATCH"),
+);
+
 /// The Kubernetes version that the server implements.
 fn version() -> serde_json::Value {
     json!({
@@ -96,7 +106,7 @@ fn version() -> serde_json::Value {
         "emulationMinor": "36",
         "minCompatibilityMajor": "1",
         "minCompatibilityMinor": "35",
-        "gitVersion": concat!("v1.36.4+kube-testserver.", env!("CARGO_PKG_VERSION")),
+        "gitVersion": GIT_VERSION,
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",
