@@ -15,7 +15,6 @@ pub(super) type Versions = HashMap<String, u64>;
 
 /// Ends the program when it is dropped.
 pub(super) struct Observer {
-    pub(super) name: &'static str,
     process: Child,
     reconciled: Arc<Mutex<Reconciled>>,
 }
@@ -25,7 +24,7 @@ pub(super) struct Observer {
 struct Reconciled(HashMap<String, (u64, Instant)>);
 
 impl Observer {
-    pub(super) fn start(name: &'static str, program: &Path, kubeconfig: &Path) -> anyhow::Result<Self> {
+    pub(super) fn start(program: &Path, kubeconfig: &Path) -> anyhow::Result<Self> {
         let mut process = Command::new(program)
             .arg((usize::MAX >> 1).to_string())
             .env("HELLO_TRACE", "1")
@@ -42,7 +41,7 @@ impl Observer {
                 noted.lock().note(&line, Instant::now());
             }
         });
-        Ok(Self { name, process, reconciled })
+        Ok(Self { process, reconciled })
     }
 
     /// When the last of these versions, or a later one of its object, was reconciled; `None` as long as one is missing.

@@ -65,7 +65,7 @@ pub(crate) fn run(outages: &[usize]) -> anyhow::Result<()> {
 }
 
 fn observe(programs: &[(&'static str, PathBuf)], kubeconfig: &Path) -> anyhow::Result<Vec<Observer>> {
-    programs.iter().map(|(name, program)| Observer::start(name, program, kubeconfig)).collect()
+    programs.iter().map(|(_, program)| Observer::start(program, kubeconfig)).collect()
 }
 
 /// Waits until all programs have reconciled these versions, or for the limit.

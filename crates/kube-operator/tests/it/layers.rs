@@ -1,4 +1,4 @@
-//! Services between a client and the in-process server: they block or count requests.
+//! Services between a client and the in-process server: they block, refuse or count requests.
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -36,6 +36,26 @@ pub(crate) fn gated(server: &ApiServer, part: &'static str) -> (Client, watch::S
         }
     });
     (Client::new(service, "default"), gate)
+}
+
+/// A client of a server that is away while the value is `true`: connections are refused, and watches end.
+pub(crate) fn refusing(server: &ApiServer) -> (Client, watch::Sender<bool>) {
+    let (sender, away) = watch::channel(false);
+    let server = server.clone();
+    let service = service_fn(move |request: Request<Body>| {
+        let (server, mut away) = (server.clone(), away.clone());
+        async move {
+            if *away.borrow() {
+                return Err(io::Error::from(io::ErrorKind::ConnectionRefused));
+            }
+            let (parts, body) = forward(server, request).await?.into_parts();
+            let gone = async move { drop(away.wait_for(|away| *away).await) };
+            let until_gone =
+                body.into_data_stream().take_until(Box::pin(gone)).map(|data| data.map(Frame::data));
+            Ok(Response::from_parts(parts, StreamBody::new(until_gone).boxed_unsync()))
+        }
+    });
+    (Client::new(service, "default"), sender)
 }
 
 /// A client, and the methods of its requests so far.

@@ -18,6 +18,7 @@ mod manager_faults;
 mod manager_servers;
 #[cfg(feature = "metrics")]
 mod metrics;
+mod outage;
 #[cfg(feature = "manager")]
 mod rbac;
 mod sharding;
