@@ -25,7 +25,7 @@ pub(crate) enum Credential {
 }
 
 impl Credential {
-    /// The same order as kubectl: the URL, the token file, the token, user name and password, the exec plugin, the auth provider. `None` if
+    /// The same order as kubectl: the URL, the token file (the token, while the file cannot be read), the token, user name and password, the exec plugin, the auth provider. `None` if
     /// the user has none of these; a client certificate needs no header.
     ///
     /// Exec plugins and auth providers with the same settings are shared by the whole process, so that none runs twice.
@@ -38,7 +38,8 @@ impl Credential {
             return basic(&name, &password).map(Self::Fixed).map(Some);
         }
         if let Some(path) = file {
-            let refreshing = RefreshingCredential::new(Source::File(TokenFile::new(path.into())));
+            let fallback = token.map(bearer).transpose()?;
+            let refreshing = RefreshingCredential::new(Source::File(TokenFile::new(path.into(), fallback)));
             return Ok(Some(Self::Refreshing(Arc::new(refreshing))));
         }
         if let Some(token) = token {

@@ -1,7 +1,7 @@
 //! Kubeconfig files, in the order in which they are processed:
 //!
-//! - `types`, `auth_info`, `extension`: the document
-//! - `values`: how its single values are read and written
+//! - `types`, `auth_info`, `exec_config`, `extension`: the document
+//! - `values`, `last_key`: how its single values and equal keys are read and written
 //! - `named`: its lists
 //! - `read`: parses text, files and `KUBECONFIG`
 //! - `merge`: merges several documents
@@ -10,7 +10,9 @@
 
 mod auth_info;
 mod data;
+mod exec_config;
 mod extension;
+mod last_key;
 mod merge;
 mod named;
 mod read;
@@ -18,15 +20,16 @@ mod select;
 mod types;
 mod values;
 
-pub use auth_info::{AuthInfo, AuthProviderConfig, ExecAuthCluster, ExecConfig, ExecInteractiveMode};
-#[cfg(feature = "client")]
-pub(crate) use data::ClientIdentityPem;
+pub use auth_info::{AuthInfo, AuthProviderConfig};
 pub(crate) use data::certificates_from_pem;
+#[cfg(feature = "client")]
+pub(crate) use data::{ClientIdentityPem, KEY_IS_ENCRYPTED, is_encrypted};
+pub use exec_config::{ExecAuthCluster, ExecConfig, ExecInteractiveMode};
 pub use extension::NamedExtension;
 pub(super) use merge::{MergedFile, merge_files};
 pub(super) use read::read_files;
 pub use select::KubeConfigOptions;
-pub(super) use select::{SelectedEntries, Selection};
+pub(super) use select::Selection;
 pub use types::{Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, Preferences};
 #[cfg(feature = "client")]
 pub(crate) use values::sorted;
