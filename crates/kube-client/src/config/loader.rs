@@ -9,7 +9,7 @@ use super::error_context::{with_location, with_paths};
 use super::kubeconfig::{Selection, certificates_from_pem, merge_files, read_files};
 use super::proxy::proxy_from_env;
 use super::url::{Schemes, parse_url};
-use super::{Cluster, Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use super::{Cluster, Config, KubeConfigOptions, Kubeconfig, KubeconfigError, UserOrigin};
 
 impl Config {
     /// Reads the files listed in `KUBECONFIG`, or `~/.kube/config`, and selects from them by `options`.
@@ -64,6 +64,15 @@ impl Config {
     }
 }
 
+#[cfg(all(test, feature = "oidc"))]
+impl Config {
+    /// As [`Config::from_kubeconfig`] with these files in `KUBECONFIG`.
+    pub(crate) fn of_files(paths: &[PathBuf], options: &KubeConfigOptions) -> Result<Self, KubeconfigError> {
+        let read = paths.iter().map(|path| Ok((path.clone(), Kubeconfig::read_from(path)?)));
+        load_files(read.collect::<Result<_, _>>()?, options)
+    }
+}
+
 impl TryFrom<Kubeconfig> for Config {
     type Error = KubeconfigError;
 
@@ -79,7 +88,12 @@ fn load_files(
 ) -> Result<Config, KubeconfigError> {
     let (mut merged, files) = merge_files(files)?;
     let selection = Selection::new(&mut merged, options).map_err(|err| with_paths(err, &files))?;
-    configure(&selection).map_err(|err| with_location(err, &selection, &files))
+    let mut config = configure(&selection).map_err(|err| with_location(err, &selection, &files))?;
+    config.user_origin = selection.entries.user.and_then(|(index, user)| {
+        let file = files.iter().find(|file| index < file.users)?;
+        Some(UserOrigin { path: file.path.clone(), user })
+    });
+    Ok(config)
 }
 
 fn configure(selection: &Selection) -> Result<Config, KubeconfigError> {

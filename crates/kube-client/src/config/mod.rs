@@ -26,6 +26,7 @@ mod redact;
 #[cfg(feature = "client")]
 pub(crate) use decode::WithPath;
 pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError, NoProxyError};
+pub(crate) use kubeconfig::UserOrigin;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls", feature = "oidc"))]
 pub(crate) use kubeconfig::certificates_from_pem;
 pub use kubeconfig::{

@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, Uri};
 
 use super::AuthInfo;
+use super::UserOrigin;
 use super::contradictions::sendable;
 use super::redact::Redacted;
 use super::url::{Schemes, parse_url};
@@ -71,6 +72,8 @@ pub struct Config {
     pub default_retry: bool,
     /// Receives the warnings that the server sends with its responses: deprecated versions, unknown fields. Logs each once by default.
     pub warning_handler: WarningHandler,
+    /// The file of `auth_info`, where new tokens of an auth provider are saved.
+    pub(crate) user_origin: Option<UserOrigin>,
 }
 
 impl Config {
@@ -106,6 +109,7 @@ impl Config {
             headers: Vec::new(),
             default_retry: true,
             warning_handler: WarningHandler::default(),
+            user_origin: None,
         }
     }
 
@@ -186,6 +190,7 @@ impl fmt::Debug for Config {
             .field("tls_server_name", &self.tls_server_name)
             .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("default_retry", &self.default_retry)
+            .field("user_origin", &self.user_origin)
             .finish()
     }
 }

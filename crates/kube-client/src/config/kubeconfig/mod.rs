@@ -6,6 +6,7 @@
 //! - `read`: parses text, files and `KUBECONFIG`
 //! - `merge`: merges several documents
 //! - `select`: selects the context to use
+//! - `save`: writes new tokens of a user back to the file
 //! - `data`: loads the certificates and keys of its cluster and user
 
 mod auth_info;
@@ -16,6 +17,7 @@ mod last_key;
 mod merge;
 mod named;
 mod read;
+mod save;
 mod select;
 mod types;
 mod values;
@@ -28,6 +30,7 @@ pub use exec_config::{ExecAuthCluster, ExecConfig, ExecInteractiveMode};
 pub use extension::NamedExtension;
 pub(super) use merge::{MergedFile, merge_files};
 pub(super) use read::read_files;
+pub(crate) use save::UserOrigin;
 pub use select::KubeConfigOptions;
 pub(super) use select::Selection;
 pub use types::{Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, Preferences};
