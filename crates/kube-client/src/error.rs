@@ -192,6 +192,8 @@ impl From<ConnectError> for Error {
     fn from(err: ConnectError) -> Self {
         match err {
             ConnectError::Tls(err) => err.into(),
+            ConnectError::ServerUrl(err) => Self::InferKubeconfig(KubeconfigError::ParseClusterUrl(err)),
+            ConnectError::ProxyUrl(err) => Self::InferKubeconfig(KubeconfigError::ParseProxyUrl(err)),
             ConnectError::TlsRequired => Self::TlsRequired,
             ConnectError::ProxyDisabled { proxy_url, protocol_feature } => {
                 Self::ProxyProtocolDisabled { proxy_url: Box::new(proxy_url), protocol_feature }

@@ -9,7 +9,9 @@ use kube_core::params::{DeleteParams, ListParams};
 use serde::de::DeserializeOwned;
 
 use super::Api;
+use super::handle::ApiScope;
 use crate::Result;
+use crate::error::Error;
 
 impl<K> Api<K>
 where
@@ -57,12 +59,17 @@ where
     /// ```
     ///
     /// # Errors
-    /// As [`Client::request`](crate::Client::request).
+    /// As [`Client::request`](crate::Client::request), and [`Error::BuildRequest`] if the namespace is the empty text: to delete in all
+    /// namespaces, start from [`Api::all`].
     pub async fn delete_collection(
         &self,
         dp: &DeleteParams,
         lp: &ListParams,
     ) -> Result<Either<ObjectList<K>, Status>> {
+        if self.scope == ApiScope::EmptyNamespace {
+            let text = "the namespace is empty, which means all namespaces: expected a name, or `Api::all`";
+            return Err(Error::BuildRequest(kube_core::request::Error::Validation(text.to_owned())));
+        }
         let request = self.request.delete_collection(dp, lp);
         self.call_for_list_or_status("delete_collection", request).await
     }

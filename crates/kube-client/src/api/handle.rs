@@ -76,7 +76,8 @@ where
         Self::all_with(client, &K::DynamicType::default())
     }
 
-    /// The objects in namespace `ns`; in all namespaces if it is empty.
+    /// The objects in namespace `ns`. If it is empty, as in client-go, `list` and `watch` read all namespaces, and
+    /// [`Api::delete_collection`] is an error.
     pub fn namespaced(client: Client, ns: &str) -> Self
     where
         K: Resource<Scope = NamespaceResourceScope>,
@@ -100,7 +101,7 @@ impl<K: Resource> Api<K> {
         Self::new(client, dyntype, ApiScope::All)
     }
 
-    /// The objects in namespace `ns` (in all if it is empty), of the kind in `dyntype`.
+    /// The objects in namespace `ns` (if it is empty, as for [`Api::namespaced`]), of the kind in `dyntype`.
     pub fn namespaced_with(client: Client, ns: &str, dyntype: &K::DynamicType) -> Self
     where
         K: Resource<Scope = DynamicResourceScope>,
@@ -231,6 +232,8 @@ pub(super) fn not_found_as_none<T>(result: Result<T>) -> Result<Option<T>> {
 pub(super) enum ApiScope {
     /// All namespaces, or none if the kind is cluster-scoped.
     All,
+    /// All namespaces, because the name of the namespace is empty: perhaps by mistake, so deletes do not use it.
+    EmptyNamespace,
     /// The kind is known to be cluster-scoped: the scope cannot be changed to a namespace.
     ClusterScopedKind,
     Namespace(String),
@@ -239,13 +242,13 @@ pub(super) enum ApiScope {
 impl ApiScope {
     /// This namespace; the empty string means all, as in client-go.
     pub(super) fn in_namespace(ns: &str) -> Self {
-        if ns.is_empty() { Self::All } else { Self::Namespace(ns.to_owned()) }
+        if ns.is_empty() { Self::EmptyNamespace } else { Self::Namespace(ns.to_owned()) }
     }
 
     pub(super) fn namespace(&self) -> Option<&str> {
         match self {
             Self::Namespace(namespace) => Some(namespace),
-            Self::All | Self::ClusterScopedKind => None,
+            Self::All | Self::EmptyNamespace | Self::ClusterScopedKind => None,
         }
     }
 }
@@ -277,7 +280,7 @@ impl<K: Resource> Api<K> {
         Self::new(client, dyntype, api_scope)
     }
 
-    /// The same kind in namespace `ns`; in all namespaces if it is empty.
+    /// The same kind in namespace `ns`; if it is empty, as for [`Api::namespaced`].
     #[must_use]
     pub fn constrain(self, ns: &str) -> Self
     where
@@ -352,18 +355,48 @@ mod tests {
         let server = tower::service_fn(|_: http::Request<crate::client::Body>| async {
             Ok::<_, std::io::Error>(http::Response::new(crate::client::Body::empty()))
         });
-        let client = Client::new(server, "");
+        let client = Client::new(server, "default");
         let all = || Api::<ConfigMap>::all(client.clone());
-        for api in [
-            all().constrain(""),
-            all().constrain_default(),
-            all().constrain("web").constrain(""),
-            Api::namespaced(client.clone(), ""),
-            Api::default_namespaced(client.clone()),
-        ] {
+        for api in
+            [all().constrain(""), all().constrain("web").constrain(""), Api::namespaced(client.clone(), "")]
+        {
             assert_eq!(api.resource_url(), "/api/v1/configmaps");
             assert_eq!(api.namespace(), None);
             assert_eq!(api.constrain("web").resource_url(), "/api/v1/namespaces/web/configmaps");
         }
+    }
+
+    #[test]
+    fn an_empty_default_namespace_is_default() {
+        let server = tower::service_fn(|_: http::Request<crate::client::Body>| async {
+            Ok::<_, std::io::Error>(http::Response::new(crate::client::Body::empty()))
+        });
+        let client = Client::new(server, "");
+        assert_eq!(client.default_namespace(), "default");
+        let all = Api::<ConfigMap>::all(client.clone());
+        for api in [Api::<ConfigMap>::default_namespaced(client), all.constrain_default()] {
+            assert_eq!(api.resource_url(), "/api/v1/namespaces/default/configmaps");
+        }
+    }
+
+    #[tokio::test]
+    async fn objects_of_the_empty_namespace_are_not_deleted_together() {
+        use kube_core::params::{DeleteParams, ListParams};
+
+        let server = tower::service_fn(|_: http::Request<crate::client::Body>| async {
+            Ok::<_, std::io::Error>(http::Response::new(crate::client::Body::from(
+                br#"{"kind":"Status","apiVersion":"v1","status":"Success"}"#.to_vec(),
+            )))
+        });
+        let client = Client::new(server, "default");
+        let all = Api::<ConfigMap>::all(client.clone());
+        let (dp, lp) = (DeleteParams::default(), ListParams::default());
+        for api in [Api::namespaced(client, ""), all.clone().constrain("")] {
+            let err = api.delete_collection(&dp, &lp).await.unwrap_err();
+            assert!(matches!(err, Error::BuildRequest(_)), "{err}");
+            assert!(err.to_string().contains("the namespace is empty"), "{err}");
+        }
+        // Whoever says `all` means it.
+        all.delete_collection(&dp, &lp).await.unwrap();
     }
 }

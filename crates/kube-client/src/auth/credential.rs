@@ -25,7 +25,7 @@ pub(crate) enum Credential {
 }
 
 impl Credential {
-    /// The same order as kubectl: the URL, the token file, the token, user name and password, the exec plugin, the auth provider. `None` if
+    /// The same order as kubectl: the URL, the token file (the token, while the file cannot be read), the token, user name and password, the exec plugin, the auth provider. `None` if
     /// the user has none of these; a client certificate needs no header.
     ///
     /// Exec plugins and auth providers with the same settings are shared by the whole process, so that none runs twice.
@@ -38,7 +38,8 @@ impl Credential {
             return basic(&name, &password).map(Self::Fixed).map(Some);
         }
         if let Some(path) = file {
-            let refreshing = RefreshingCredential::new(Source::File(TokenFile::new(path.into())));
+            let fallback = token.map(bearer).transpose()?;
+            let refreshing = RefreshingCredential::new(Source::File(TokenFile::new(path.into(), fallback)));
             return Ok(Some(Self::Refreshing(Arc::new(refreshing))));
         }
         if let Some(token) = token {
@@ -67,9 +68,10 @@ impl Credential {
 
 fn from_provider(provider: &AuthProviderConfig, config: &Config) -> Result<Credential, AuthError> {
     let settings = sorted(&provider.config);
-    let settings = format!("{} {settings:?} {:?}", provider.name, config.exec_timeout);
+    let settings =
+        format!("{} {settings:?} {:?} {:?}", provider.name, config.exec_timeout, config.user_origin);
     shared(settings, || match provider.name.as_str() {
-        "oidc" => oidc(provider),
+        "oidc" => oidc(provider, config),
         "gcp" => Ok(Source::Gcp(Box::new(Gcp::new(&provider.config, config.exec_timeout)?))),
         name => Err(AuthError::AuthExec(format!(
             "the user's auth-provider {name:?} is not supported (oidc and gcp are): use an `exec` plugin instead"
@@ -99,12 +101,13 @@ fn shared(
 }
 
 #[cfg(feature = "oidc")]
-fn oidc(provider: &AuthProviderConfig) -> Result<Source, AuthError> {
-    super::oidc::Oidc::new(&provider.config).map(|oidc| Source::Oidc(Box::new(oidc)))
+fn oidc(provider: &AuthProviderConfig, config: &Config) -> Result<Source, AuthError> {
+    let oidc = super::oidc::Oidc::new(&provider.config, config.user_origin.clone())?;
+    Ok(Source::Oidc(Box::new(oidc)))
 }
 
 #[cfg(not(feature = "oidc"))]
-fn oidc(_: &AuthProviderConfig) -> Result<Source, AuthError> {
+fn oidc(_: &AuthProviderConfig, _: &Config) -> Result<Source, AuthError> {
     Err(AuthError::needs_feature("oidc", "oidc"))
 }
 

@@ -80,7 +80,7 @@ impl AuthError {
 }
 
 /// The end of `text`, where programs print the reason, in one line.
-fn tail(text: &[u8]) -> String {
+pub(super) fn tail(text: &[u8]) -> String {
     const MAX_CHARS: usize = 2048;
     let text = String::from_utf8_lossy(text);
     let text = one_line(&text);

@@ -14,8 +14,8 @@ use super::cache::{FetchedCredential, refresh_time};
 use super::header::bearer;
 use super::subprocess::{Subprocess, redacted};
 use crate::config::{
-    ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, WithPath, sorted,
-    without_quoted_value,
+    ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, KEY_IS_ENCRYPTED, WithPath,
+    is_encrypted, sorted, without_quoted_value,
 };
 
 /// An exec plugin of a kubeconfig.
@@ -31,10 +31,11 @@ pub(super) struct ExecPlugin {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ExecCredential {
-    #[serde(default)]
-    api_version: String,
-    #[serde(default)]
-    kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_version: Option<String>,
+    /// May be missing or empty in the output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     spec: Option<ExecCredentialSpec>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,8 +45,8 @@ struct ExecCredential {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ExecCredentialSpec {
-    #[serde(default)]
-    interactive: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interactive: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<ExecAuthCluster>,
 }
@@ -112,17 +113,25 @@ impl ExecPlugin {
         Ok(Self { command, config: config.clone(), api_version, timeout })
     }
 
-    /// Runs the plugin once. It is killed after the timeout, or when the future is dropped.
+    /// Runs the plugin once. It is killed when the future is dropped, and after the timeout unless it may talk to the user.
     pub(super) async fn run(&self) -> Result<FetchedCredential, AuthError> {
         let interactive = self.interactive(std::io::stdin().is_terminal())?;
         let command_line = self.command_line();
         let install_hint = self.config.install_hint.as_deref();
-        let program =
-            Subprocess { command_line: &command_line, install_hint, interactive, timeout: self.timeout };
-        let stdout = program.run(self.command(interactive)?).await?;
-        let printed = parse(&stdout)?;
+        let timeout = self.timeout.filter(|_| !interactive);
+        let program = Subprocess { command_line: &command_line, install_hint, interactive, timeout };
+        let printed = program.run(self.command(interactive)?).await?;
+        let read = self.read(&printed.stdout, &command_line);
+        read.map_err(|err| printed.explain(err))
+    }
+
+    /// The credential in the plugin's output.
+    fn read(&self, stdout: &[u8], command_line: &str) -> Result<FetchedCredential, AuthError> {
+        let printed = parse(stdout)?;
+        let kind = printed.kind.filter(|kind| !kind.is_empty()).unwrap_or_else(|| KIND.to_owned());
+        let api_version = printed.api_version.unwrap_or_default();
         for (field, actual, expected) in
-            [("apiVersion", &printed.api_version, self.api_version.as_str()), ("kind", &printed.kind, KIND)]
+            [("apiVersion", api_version, self.api_version.as_str()), ("kind", kind, KIND)]
         {
             if actual != expected {
                 return Err(AuthError::AuthExec(format!(
@@ -149,17 +158,20 @@ impl ExecPlugin {
 
     fn command(&self, interactive: bool) -> Result<Command, AuthError> {
         let info = ExecCredential {
-            api_version: self.api_version.clone(),
-            kind: KIND.to_owned(),
-            spec: Some(ExecCredentialSpec { interactive, cluster: self.config.cluster.clone() }),
+            api_version: Some(self.api_version.clone()),
+            kind: Some(KIND.to_owned()),
+            spec: Some(ExecCredentialSpec {
+                interactive: Some(interactive),
+                cluster: self.config.cluster.clone(),
+            }),
             status: None,
         };
         let info = serde_json::to_string(&info).map_err(AuthError::AuthExecSerialize)?;
         let mut command = Command::new(&self.command);
         command.args(self.config.args.iter().flatten());
         for variable in self.config.env.iter().flatten() {
-            if let (Some(name), Some(value)) = (variable.get("name"), variable.get("value")) {
-                command.env(name, value);
+            if let Some(name) = variable.get("name") {
+                command.env(name, variable.get("value").map_or("", String::as_str));
             }
         }
         for name in self.config.drop_env.iter().flatten() {
@@ -178,15 +190,19 @@ const API_GROUP: &str = "client.authentication.k8s.io";
 const SUPPORTED: [&str; 2] = ["v1", "v1beta1"];
 const KIND: &str = "ExecCredential";
 
-/// The API requires JSON; some plugins print YAML.
-fn parse(stdout: &[u8]) -> Result<ExecCredential, AuthError> {
+/// The API requires JSON; some plugins print YAML. As by kubectl, the last of equal keys is read, and nothing after the first document.
+fn parse(mut stdout: &[u8]) -> Result<ExecCredential, AuthError> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: 32, max_nodes: 10_000, max_aliases: 100, max_anchors: 100 },
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000, max_replay_stack_depth: 8 },
+        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
         // The snippet of an error could contain the token.
         with_snippet: false,
     };
-    serde_saphyr::from_slice_with_options(stdout, options)
+    let empty = || Err(serde::de::Error::custom("the output is empty"));
+    serde_saphyr::read_with_options(&mut stdout, options)
+        .next()
+        .unwrap_or_else(empty)
         .map(|WithPath(credential)| credential)
         .map_err(|err| AuthError::AuthExecParse(Box::new(without_quoted_value(err))))
 }
@@ -200,6 +216,11 @@ fn evaluate(
     let non_empty = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let token = non_empty(&status.token);
     let identity = match (non_empty(&status.client_certificate_data), non_empty(&status.client_key_data)) {
+        (Some(_), Some(key)) if is_encrypted(&key) => {
+            return Err(AuthError::AuthExec(format!(
+                "the exec plugin's client certificate: {KEY_IS_ENCRYPTED}"
+            )));
+        }
         (Some(certificate), Some(key)) => {
             Some(Arc::new(ClientIdentityPem { certificate: certificate.into_bytes(), key: key.into() }))
         }

@@ -31,7 +31,7 @@ pub(super) enum Source {
 impl Source {
     async fn fetch(&self) -> Result<FetchedCredential, AuthError> {
         match self {
-            Self::File(file) => file.read().await,
+            Self::File(file) => file.fetch().await,
             Self::Exec(plugin) => {
                 let result = plugin.run().await;
                 count_plugin_call(&result);
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     fn file(path: &std::path::Path) -> Arc<RefreshingCredential> {
-        Arc::new(RefreshingCredential::new(Source::File(TokenFile::new(path.to_owned()))))
+        Arc::new(RefreshingCredential::new(Source::File(TokenFile::new(path.to_owned(), None))))
     }
 
     async fn header(refreshing: &Arc<RefreshingCredential>) -> Result<String, AuthError> {

@@ -24,19 +24,34 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct TokenFile {
     path: PathBuf,
+    /// The user's `token`, used until the file has been read once.
+    fallback: parking_lot::Mutex<Option<HeaderValue>>,
     /// A blocked read that has timed out. It cannot be cancelled, so no other read starts until it ends.
     overdue: Mutex<Option<JoinHandle<io::Result<String>>>>,
 }
 
 impl TokenFile {
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, overdue: Mutex::default() }
+    pub(super) fn new(path: PathBuf, fallback: Option<HeaderValue>) -> Self {
+        Self { path, fallback: fallback.into(), overdue: Mutex::default() }
+    }
+
+    /// The token in the file, or else the user's other one as long as the file has never been readable.
+    pub(super) async fn fetch(&self) -> Result<FetchedCredential, AuthError> {
+        let read = self.read().await;
+        let fallback = match &read {
+            Ok(_) => self.fallback.lock().take().and(None),
+            Err(_) => self.fallback.lock().clone(),
+        };
+        let (Err(err), Some(fallback)) = (&read, fallback) else { return read };
+        tracing::debug!(%err, "the token file cannot be read, using the user's `token`");
+        let refresh_at = Some(Instant::now() + READ_INTERVAL);
+        Ok(FetchedCredential { refresh_at, ..FetchedCredential::until_refused(Some(fallback)) })
     }
 
     /// Reads the token on a blocking thread: the file may be on a slow volume.
     ///
     /// After [`READ_TIMEOUT`] the read is an error, and later calls are an error immediately until it has ended.
-    pub(super) async fn read(&self) -> Result<FetchedCredential, AuthError> {
+    async fn read(&self) -> Result<FetchedCredential, AuthError> {
         let mut overdue = self.overdue.lock().await;
         let limit = if overdue.is_some() { Duration::ZERO } else { READ_TIMEOUT };
         let reading = overdue.get_or_insert_with(|| {
@@ -80,12 +95,29 @@ mod tests {
     #[tokio::test]
     async fn the_token_is_trimmed_and_the_error_of_an_empty_file_contains_its_path() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let token = TokenFile::new(file.path().to_owned());
+        let token = TokenFile::new(file.path().to_owned(), None);
         let empty = token.read().await.unwrap_err();
         assert!(empty.to_string().contains(file.path().to_str().unwrap()), "{empty}");
         std::fs::write(file.path(), "  abc\n").unwrap();
         assert_eq!(token.read().await.unwrap().header.unwrap(), "Bearer abc");
-        let missing = TokenFile::new("/no/such/token".into());
+        let missing = TokenFile::new("/no/such/token".into(), None);
         assert!(matches!(missing.read().await, Err(AuthError::ReadTokenFile(_, _))));
+    }
+
+    /// As by kubectl.
+    #[tokio::test]
+    async fn the_users_token_is_used_until_the_file_can_be_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let token = TokenFile::new(path.clone(), Some(HeaderValue::from_static("Bearer other")));
+        for _ in 0..2 {
+            let fetched = token.fetch().await.unwrap();
+            assert_eq!(fetched.header.unwrap(), "Bearer other");
+            assert!(fetched.refresh_at.is_some(), "the file may appear");
+        }
+        std::fs::write(&path, "abc").unwrap();
+        assert_eq!(token.fetch().await.unwrap().header.unwrap(), "Bearer abc");
+        std::fs::remove_file(&path).unwrap();
+        assert!(token.fetch().await.is_err(), "the other token may be an old one");
     }
 }

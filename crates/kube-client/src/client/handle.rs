@@ -11,7 +11,7 @@ use tower::{BoxError, Service, ServiceExt};
 use super::sender::Sender;
 use crate::Result;
 use crate::body::{Body, from_transport};
-use crate::config::{Config, DEFAULT_COLLECT_LIMIT, Kubeconfig};
+use crate::config::{Config, DEFAULT_COLLECT_LIMIT, DEFAULT_NAMESPACE, Kubeconfig};
 use crate::error::Error;
 use crate::stack::{Stack, compose, compose_over};
 
@@ -120,9 +120,10 @@ impl Client {
     }
 
     fn with_sender(sender: Sender, default_namespace: impl Into<String>) -> Self {
+        let namespace = default_namespace.into();
         Self {
             sender,
-            default_namespace: default_namespace.into().into(),
+            default_namespace: if namespace.is_empty() { DEFAULT_NAMESPACE.into() } else { namespace.into() },
             valid_until: None,
             collect_limit: DEFAULT_COLLECT_LIMIT,
         }
@@ -136,7 +137,7 @@ impl Client {
         Self::try_from(Config::infer().await.map_err(Error::InferConfig)?)
     }
 
-    /// The default namespace of requests.
+    /// The default namespace of requests. Never empty, which would be all namespaces: `default` instead.
     pub fn default_namespace(&self) -> &str {
         &self.default_namespace
     }

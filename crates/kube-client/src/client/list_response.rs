@@ -12,8 +12,8 @@ use crate::error::Error;
 
 /// The response to a list request, whose items have not been read.
 ///
-/// For lists of several pages: the list's metadata arrive before its items, so the next page can be requested while this one is
-/// decoded.
+/// For lists of several pages: if the list's metadata arrive before its items, the next page can be requested while this one is
+/// decoded. API servers send them first for built-in kinds, and last for custom resources.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -27,9 +27,12 @@ use crate::error::Error;
 ///
 /// let request = Request::get("/api/v1/pods?limit=1").body(Vec::new()).unwrap();
 /// let mut page = client.open_list(request).await.unwrap();
-/// assert_eq!(page.head().await.unwrap().continue_.as_deref(), Some("b"));
+/// let early = page.head().await.unwrap();
+/// assert_eq!(early.unwrap().continue_.as_deref(), Some("b"));
 /// let pods = page.decode::<Pod>().await.unwrap();
 /// assert_eq!(pods.items.len(), 1);
+/// // Known in any case, now that the items are read.
+/// assert_eq!(pods.metadata.continue_.as_deref(), Some("b"));
 /// # });
 /// ```
 ///
@@ -55,13 +58,14 @@ impl Client {
 }
 
 impl ListResponse {
-    /// The metadata of the list, which servers send before the items.
+    /// The metadata of the list. `None`: not known yet, because the server sends them after the items; [`decode`](Self::decode)
+    /// returns them in any case.
     ///
     /// Reads up to the first item, and no further.
     ///
     /// # Errors
     /// If the connection breaks, or the response is not a list: `Error::SerdeError` then has the missing field.
-    pub async fn head(&mut self) -> Result<ListMeta, Error> {
+    pub async fn head(&mut self) -> Result<Option<ListMeta>, Error> {
         self.body.head().await
     }
 

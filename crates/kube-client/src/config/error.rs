@@ -20,10 +20,12 @@ pub enum KubeconfigError {
     /// Merging kubeconfigs of different `apiVersion`s.
     #[error("kubeconfigs of different `apiVersion` cannot be merged: each has to be `v1`")]
     ApiVersionMismatch,
-    /// The context, or its user, is not in the kubeconfig. The message has its name, and the names that exist.
+    /// The context, or its user, is not in the kubeconfig, or the user has settings that contradict each other. The message has its name,
+    /// and the names that exist or the settings.
     #[error("{0}")]
     LoadContext(String),
-    /// The context's cluster is not in the kubeconfig. The message has its name, and the names that exist.
+    /// The context's cluster is not in the kubeconfig, or has settings that contradict each other. The message has its name, and the names
+    /// that exist or the settings.
     #[error("{0}")]
     LoadClusterOfContext(String),
     /// There is no home directory that could have a `.kube/config`.
@@ -42,10 +44,10 @@ pub enum KubeconfigError {
     #[error("the cluster has no `server`: expected a URL such as https://host:6443")]
     MissingClusterUrl,
     /// The cluster's `server` is not a URL.
-    #[error("the cluster's `server` is not a URL: expected one such as https://host:6443: {}", ErrorChain(.0))]
+    #[error("the cluster's `server` is not a URL: expected one such as https://host:6443, with a port up to 65535: {}", ErrorChain(.0))]
     ParseClusterUrl(#[source] http::uri::InvalidUri),
     /// The cluster's `proxy-url`, or else the proxy of the environment, is not a URL.
-    #[error("the proxy (`proxy-url` of the cluster, else HTTPS_PROXY or HTTP_PROXY) is not a URL: expected one such as http://host:3128: {}", ErrorChain(.0))]
+    #[error("the proxy (`proxy-url` of the cluster, else HTTPS_PROXY or HTTP_PROXY) is not a URL: expected one such as http://host:3128, with a port up to 65535: {}", ErrorChain(.0))]
     ParseProxyUrl(#[source] http::uri::InvalidUri),
     /// `NO_PROXY` is invalid.
     #[error("the environment's NO_PROXY cannot be used: {}", ErrorChain(.0))]
@@ -95,7 +97,7 @@ pub enum NoProxyError {
         /// The URL.
         uri: Box<http::Uri>,
     },
-    /// An entry is invalid.
+    /// An entry is invalid. Only logged: such entries are ignored, as by other programs.
     #[error(
         "{input:?} is not a host, address or address range: expected one such as example.com, .example.com, 10.1.2.3, 10.0.0.0/8, fd00::/8 or *; all but ranges may have a port"
     )]
@@ -108,7 +110,7 @@ pub enum NoProxyError {
 /// The process does not run inside a cluster, or the in-cluster configuration is invalid.
 #[derive(Debug, Error)]
 pub enum InClusterError {
-    /// The namespace file could not be read.
+    /// The namespace file exists, but could not be read.
     #[error("cannot read the pod's namespace from {NAMESPACE_FILE}: {}", ErrorChain(.0))]
     ReadDefaultNamespace(#[source] std::io::Error),
     /// `KUBERNETES_SERVICE_HOST` or `KUBERNETES_SERVICE_PORT` is not set.

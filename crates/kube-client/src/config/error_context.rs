@@ -2,14 +2,14 @@
 
 use std::io;
 
-use super::kubeconfig::{MergedFile, SelectedEntries};
+use super::kubeconfig::{MergedFile, Selection};
 use super::redact::Redacted;
 use super::{Cluster, KubeconfigError};
 use crate::chain::ErrorChain;
 
 /// A value of a cluster or user that cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{location}: {}", ErrorChain(.cause))]
+#[error("{location}{}", ErrorChain(.cause))]
 struct LocatedError {
     location: String,
     #[source]
@@ -30,11 +30,19 @@ pub(super) fn with_paths(err: KubeconfigError, files: &[MergedFile]) -> Kubeconf
 /// Adds the file, the cluster or user, and the value, if the error concerns one.
 pub(super) fn with_location(
     cause: KubeconfigError,
-    cluster: &Cluster,
-    entries: &SelectedEntries,
+    selection: &Selection,
     files: &[MergedFile],
 ) -> KubeconfigError {
+    let Selection { cluster, entries, .. } = selection;
     let (file, location) = match &cause {
+        // The message has the entry already.
+        KubeconfigError::LoadContext(_) => {
+            let Some((index, _)) = &entries.user else { return cause };
+            (files.iter().find(|file| *index < file.users), String::new())
+        }
+        KubeconfigError::LoadClusterOfContext(_) => {
+            (files.iter().find(|file| entries.cluster.0 < file.clusters), String::new())
+        }
         KubeconfigError::LoadClientCertificate(_) | KubeconfigError::LoadClientKey(_) => {
             let Some((index, name)) = &entries.user else { return cause };
             (files.iter().find(|file| *index < file.users), format!("user {name:?}"))
@@ -56,6 +64,8 @@ pub(super) fn with_location(
     };
     match file {
         Some(file) => {
+            let separator = if location.is_empty() { "" } else { ": " };
+            let location = format!("{location}{separator}");
             let located = io::Error::new(io::ErrorKind::InvalidData, LocatedError { location, cause });
             KubeconfigError::ReadConfig(located, file.path.clone())
         }
@@ -78,7 +88,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::config::kubeconfig::{Selection, merge_files};
+    use crate::config::kubeconfig::merge_files;
     use crate::config::{KubeConfigOptions, Kubeconfig, LoadDataError};
 
     fn files() -> (Kubeconfig, Vec<MergedFile>) {
@@ -94,7 +104,7 @@ mod tests {
         let options =
             KubeConfigOptions { context: None, cluster: Some("prod".into()), user: Some("jane".into()) };
         let selection = Selection::new(&mut merged, &options).unwrap();
-        with_location(cause, &selection.cluster, &selection.entries, &files)
+        with_location(cause, &selection, &files)
     }
 
     fn message(cause: KubeconfigError) -> String {
@@ -107,7 +117,7 @@ mod tests {
         assert_eq!(
             message(KubeconfigError::ParseClusterUrl(bad_url())),
             "the kubeconfig /home/x/config cannot be used: cluster \"prod\", `server` \"https://a b\": the cluster's `server` is not a \
-             URL: expected one such as https://host:6443: invalid uri character"
+             URL: expected one such as https://host:6443, with a port up to 65535: invalid uri character"
         );
         assert!(
             message(KubeconfigError::ParseProxyUrl(bad_url()))
@@ -122,6 +132,15 @@ mod tests {
             message(key).contains(
                 "/home/x/config cannot be used: user \"jane\": cannot load the user's `client-key`: "
             )
+        );
+        // Those whose text has the entry.
+        assert_eq!(
+            message(KubeconfigError::LoadContext("user \"jane\" has x".into())),
+            "the kubeconfig /home/x/config cannot be used: user \"jane\" has x"
+        );
+        assert_eq!(
+            message(KubeconfigError::LoadClusterOfContext("cluster \"prod\" has x".into())),
+            "the kubeconfig /home/x/config cannot be used: cluster \"prod\" has x"
         );
         let absent =
             with_paths(KubeconfigError::LoadContext("no context named \"x\"".into()), &files().1).to_string();

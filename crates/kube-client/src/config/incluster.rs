@@ -1,12 +1,14 @@
 //! The in-cluster configuration: environment variables and service account files of a pod.
 
 use std::env::VarError;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use http::Uri;
 
 use super::error::{CA_FILE, NAMESPACE_FILE, TOKEN_FILE};
 use super::kubeconfig::certificates_from_pem;
+use super::url::{Schemes, parse_url};
 use super::{Config, InClusterError};
 
 impl Config {
@@ -21,7 +23,7 @@ impl Config {
     /// The in-cluster configuration, with the API server's address from `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`.
     ///
     /// The token and the CA certificates are files that the cluster replaces from time to time; both are read again when they
-    /// change. Proxies of the environment are not used: set [`Config::proxy_url`] if the server is behind one.
+    /// change. The default namespace is the pod's, or `default` if its file is missing or empty. Proxies of the environment are not used: set [`Config::proxy_url`] if the server is behind one.
     ///
     /// # Errors
     /// As [`Config::incluster`].
@@ -55,12 +57,17 @@ impl Default for ServiceAccountFiles {
 impl ServiceAccountFiles {
     fn config(self, url: Uri) -> Result<Config, InClusterError> {
         let ca_pem = std::fs::read(&self.ca).map_err(InClusterError::ReadCertificateBundle)?;
-        let namespace =
-            std::fs::read_to_string(&self.namespace).map_err(InClusterError::ReadDefaultNamespace)?;
+        let namespace = match std::fs::read_to_string(&self.namespace) {
+            Err(err) if err.kind() == ErrorKind::NotFound => String::new(),
+            read => read.map_err(InClusterError::ReadDefaultNamespace)?,
+        };
         let mut config = Config::new(url);
         config.root_cert = Some(certificates_from_pem(&ca_pem).map_err(InClusterError::ParseCertificates)?);
         config.root_cert_file = Some(self.ca);
-        config.default_namespace = namespace.trim().to_owned();
+        // An empty namespace would be all namespaces. It stays `default`, as for kubectl.
+        if !namespace.trim().is_empty() {
+            config.default_namespace = namespace.trim().to_owned();
+        }
         config.auth_info.token_file = Some(self.token.to_string_lossy().into_owned());
         Ok(config)
     }
@@ -76,7 +83,7 @@ fn url_from_env(variable: impl Fn(&str) -> Result<String, VarError>) -> Result<U
     let port = get("KUBERNETES_SERVICE_PORT")?;
     let port: u16 = port.parse().map_err(InClusterError::ParseClusterPort)?;
     let host = if host.contains(':') && !host.starts_with('[') { format!("[{host}]") } else { host };
-    format!("https://{host}:{port}/").parse().map_err(InClusterError::ParseClusterUrl)
+    parse_url(&format!("https://{host}:{port}/"), Schemes::Http).map_err(InClusterError::ParseClusterUrl)
 }
 
 #[cfg(test)]
@@ -115,9 +122,8 @@ mod tests {
         };
         let uri = || Uri::from_static("https://host/");
         assert!(matches!(files().config(uri()), Err(InClusterError::ReadCertificateBundle(_))));
-        std::fs::write(directory.path().join("ca.crt"), "no pem").unwrap();
-        assert!(matches!(files().config(uri()), Err(InClusterError::ReadDefaultNamespace(_))));
         std::fs::write(directory.path().join("namespace"), "apps\n").unwrap();
+        std::fs::write(directory.path().join("ca.crt"), "no pem").unwrap();
         assert!(matches!(files().config(uri()), Err(InClusterError::ParseCertificates(_))));
         let ca = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
         std::fs::write(directory.path().join("ca.crt"), ca.cert.pem()).unwrap();
@@ -125,6 +131,25 @@ mod tests {
         assert_eq!(config.default_namespace, "apps");
         assert_eq!(config.root_cert.unwrap(), [ca.cert.der().to_vec()]);
         assert!(config.auth_info.token_file.unwrap().ends_with("token"));
+    }
+
+    #[test]
+    fn without_a_namespace_file_or_with_an_empty_one_the_namespace_is_default() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str| directory.path().join(name);
+        let config = || {
+            ServiceAccountFiles { ca: file("ca.crt"), token: file("token"), namespace: file("namespace") }
+                .config(Uri::from_static("https://host/"))
+        };
+        let ca = rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
+        std::fs::write(file("ca.crt"), ca.cert.pem()).unwrap();
+        assert_eq!(config().unwrap().default_namespace, "default");
+        for content in ["", "\n", "  "] {
+            std::fs::write(file("namespace"), content).unwrap();
+            assert_eq!(config().unwrap().default_namespace, "default", "{content:?}");
+        }
+        std::fs::write(file("namespace"), [0xFF]).unwrap();
+        assert!(matches!(config(), Err(InClusterError::ReadDefaultNamespace(_))));
     }
 
     /// In a separate process, whose environment differs from that of the other tests.

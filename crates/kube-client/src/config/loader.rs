@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use http::Uri;
 
+use super::contradictions::{check_cluster, check_user, sendable};
 use super::error_context::{with_location, with_paths};
 use super::kubeconfig::{Selection, certificates_from_pem, merge_files, read_files};
 use super::proxy::proxy_from_env;
-use super::{AuthInfo, Cluster, Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use super::url::{Schemes, parse_url};
+use super::{Cluster, Config, KubeConfigOptions, Kubeconfig, KubeconfigError, UserOrigin};
 
 impl Config {
     /// Reads the files listed in `KUBECONFIG`, or `~/.kube/config`, and selects from them by `options`.
@@ -26,6 +28,8 @@ impl Config {
     /// If the cluster has no `proxy-url`, the proxy comes from the environment, as for kubectl: `HTTPS_PROXY` (for an https URL) or
     /// `HTTP_PROXY`, in upper or lower case, unless `NO_PROXY` matches the server or the server is on this machine. A `proxy-url` is
     /// used regardless of `NO_PROXY`.
+    ///
+    /// If the server's URL is `http://` and its host is not this machine, no credential of the user is taken, with a warning, as by kubectl.
     ///
     /// ```
     /// use kube_client::Config;
@@ -56,8 +60,16 @@ impl Config {
         mut kubeconfig: Kubeconfig,
         options: &KubeConfigOptions,
     ) -> Result<Self, KubeconfigError> {
-        let Selection { cluster, auth_info, namespace, .. } = Selection::new(&mut kubeconfig, options)?;
-        configure(&cluster, auth_info, namespace)
+        configure(&Selection::new(&mut kubeconfig, options)?)
+    }
+}
+
+#[cfg(all(test, feature = "oidc"))]
+impl Config {
+    /// As [`Config::from_kubeconfig`] with these files in `KUBECONFIG`.
+    pub(crate) fn of_files(paths: &[PathBuf], options: &KubeConfigOptions) -> Result<Self, KubeconfigError> {
+        let read = paths.iter().map(|path| Ok((path.clone(), Kubeconfig::read_from(path)?)));
+        load_files(read.collect::<Result<_, _>>()?, options)
     }
 }
 
@@ -65,8 +77,7 @@ impl TryFrom<Kubeconfig> for Config {
     type Error = KubeconfigError;
 
     fn try_from(mut kubeconfig: Kubeconfig) -> Result<Self, KubeconfigError> {
-        let selection = Selection::new(&mut kubeconfig, &KubeConfigOptions::default())?;
-        configure(&selection.cluster, selection.auth_info, selection.namespace)
+        configure(&Selection::new(&mut kubeconfig, &KubeConfigOptions::default())?)
     }
 }
 
@@ -77,23 +88,28 @@ fn load_files(
 ) -> Result<Config, KubeconfigError> {
     let (mut merged, files) = merge_files(files)?;
     let selection = Selection::new(&mut merged, options).map_err(|err| with_paths(err, &files))?;
-    let Selection { cluster, auth_info, namespace, entries } = selection;
-    configure(&cluster, auth_info, namespace).map_err(|err| with_location(err, &cluster, &entries, &files))
+    let mut config = configure(&selection).map_err(|err| with_location(err, &selection, &files))?;
+    config.user_origin = selection.entries.user.and_then(|(index, user)| {
+        let file = files.iter().find(|file| index < file.users)?;
+        Some(UserOrigin { path: file.path.clone(), user })
+    });
+    Ok(config)
 }
 
-fn configure(
-    cluster: &Cluster,
-    auth_info: AuthInfo,
-    namespace: Option<String>,
-) -> Result<Config, KubeconfigError> {
+fn configure(selection: &Selection) -> Result<Config, KubeconfigError> {
+    let Selection { cluster, auth_info, namespace, entries } = selection;
+    check_cluster(&entries.cluster.1, cluster)?;
+    check_user(entries.user.as_ref().map_or("", |(_, name)| name), auth_info)?;
     let ca_pem = cluster.load_certificate_authority()?;
     let identity = auth_info.load_client_identity()?;
     let insecure = cluster.insecure_skip_tls_verify.unwrap_or(false);
     let uses_tls = insecure || ca_pem.is_some() || identity.is_some();
 
-    let mut config = Config::with_user(server_url(cluster, uses_tls)?, auth_info);
+    let url = server_url(cluster, uses_tls)?;
+    let auth_info = sendable(auth_info.clone(), &url);
+    let mut config = Config::with_user(url, auth_info);
     if let Some(namespace) = namespace {
-        config.default_namespace = namespace;
+        config.default_namespace.clone_from(namespace);
     }
     config.root_cert = ca_pem
         .map(|pem| certificates_from_pem(&pem).map_err(KubeconfigError::ParseCertificates))
@@ -101,7 +117,7 @@ fn configure(
     config.root_cert_file = ca_file(cluster);
     config.accept_invalid_certs = insecure;
     config.proxy_url = match cluster.proxy_url.as_deref().filter(|url| !url.is_empty()) {
-        Some(url) => Some(url.parse().map_err(KubeconfigError::ParseProxyUrl)?),
+        Some(url) => Some(parse_url(url, Schemes::Proxy).map_err(KubeconfigError::ParseProxyUrl)?),
         None => proxy_from_env(&config.cluster_url)?,
     };
     config.disable_compression = cluster.disable_compression.unwrap_or(false);
@@ -116,10 +132,10 @@ fn server_url(cluster: &Cluster, uses_tls: bool) -> Result<Uri, KubeconfigError>
         return Err(KubeconfigError::MissingClusterUrl);
     }
     let url = if server.contains("://") {
-        server.parse()
+        parse_url(server, Schemes::Http)
     } else {
         let scheme = if uses_tls { "https" } else { "http" };
-        format!("{scheme}://{server}").parse()
+        parse_url(&format!("{scheme}://{server}"), Schemes::Http)
     };
     url.map_err(KubeconfigError::ParseClusterUrl)
 }
@@ -182,6 +198,81 @@ mod tests {
         assert!(matches!(garbage, Err(KubeconfigError::ParseCertificates(_))));
         let not_base64 = yaml("server: 'https://a', certificate-authority-data: '%%'", "");
         assert!(matches!(not_base64, Err(KubeconfigError::LoadCertificateAuthority(_))));
+    }
+
+    #[test]
+    fn a_port_that_is_no_number_is_an_error() {
+        for server in [
+            "https://h:180990",
+            "https://h:65536",
+            "https://h:8080x",
+            "h:99999",
+            "https://me:hush@h:6443x",
+            "https://me:hush#x@h",
+            "https://me:hush?x@h",
+            "https://h:-1",
+            "https://h:+80",
+            "https://:6443",
+            "https://",
+            "ftp://h",
+            "//h",
+        ] {
+            let err = yaml(&format!("server: '{server}'"), "token: t").unwrap_err();
+            assert!(matches!(err, KubeconfigError::ParseClusterUrl(_)), "{server}: {err}");
+            let err = yaml(&format!("server: 'https://h', proxy-url: '{server}'"), "token: t").unwrap_err();
+            assert!(matches!(err, KubeconfigError::ParseProxyUrl(_)), "{server}: {err}");
+        }
+        for (server, url) in [
+            ("https://h:", "https://h:/"),
+            ("https://h:08443/x?y#z", "https://h:08443/x?y"),
+            ("HTTPS://[::1]:6443", "https://[::1]:6443/"),
+            ("https://me:p%40@h:65535", "https://me:p%40@h:65535/"),
+        ] {
+            assert_eq!(yaml(&format!("server: '{server}'"), "").unwrap().cluster_url, url);
+        }
+        let socks = yaml("server: 'https://h', proxy-url: 'SOCKS5://p'", "").unwrap();
+        assert_eq!(socks.proxy_url.unwrap(), "socks5://p/");
+    }
+
+    #[test]
+    fn credentials_are_not_sent_over_http_to_another_host() {
+        let user = "token: t, tokenFile: /t, username: n, password: p, exec: {command: x}, \
+                    auth-provider: {name: oidc}, client-certificate-data: YQ==, client-key-data: YQ==, as: jane";
+        for server in ["http://10.0.0.1:8080", "HTTP://example.com", "http://localhost.example.com"] {
+            let kept = yaml(&format!("server: '{server}'"), user).unwrap().auth_info;
+            assert!(kept.token.is_none() && kept.token_file.is_none(), "{server}");
+            assert!(kept.username.is_none() && kept.password.is_none());
+            assert!(kept.exec.is_none() && kept.auth_provider.is_none());
+            assert!(kept.client_certificate_data.is_none() && kept.client_key_data.is_none());
+            assert_eq!(kept.impersonate.as_deref(), Some("jane"));
+        }
+        for server in ["http://127.0.0.9:8001", "http://[::1]:8001", "http://localhost", "https://10.0.0.1"] {
+            let kept = yaml(&format!("server: '{server}'"), user).unwrap().auth_info;
+            assert!(kept.token.is_some() && kept.exec.is_some(), "{server}");
+        }
+        // What the URL itself has is sent, as by kubectl.
+        let url = yaml("server: 'http://me:pw@10.0.0.1'", user).unwrap().cluster_url;
+        assert_eq!(url, "http://me:pw@10.0.0.1/");
+    }
+
+    #[test]
+    fn settings_that_contradict_each_other_are_errors() {
+        let refused = |cluster: &str, user: &str, text: &str| {
+            let err = yaml(cluster, user).unwrap_err().to_string();
+            assert!(err.contains(text), "{err}");
+        };
+        let insecure = "server: 'https://h', insecure-skip-tls-verify: true";
+        for ca in ["certificate-authority: /no/such/file", "certificate-authority-data: YQ=="] {
+            refused(&format!("{insecure}, {ca}"), "", "cluster \"c\"");
+            refused(&format!("{insecure}, {ca}"), "", "insecure-skip-tls-verify");
+        }
+        let empty = "certificate-authority: '', certificate-authority-data: ''";
+        assert!(yaml(&format!("{insecure}, {empty}"), "").unwrap().accept_invalid_certs);
+        for user in ["as-groups: [g]", "as-uid: '5'", "as-user-extra: {k: [v]}", "as: '', as-groups: [g]"] {
+            refused(insecure, user, "user \"u\"");
+            refused(insecure, user, "without `as`");
+        }
+        assert!(yaml(insecure, "as-groups: [], as-user-extra: {}, as-uid: ''").is_ok());
     }
 
     #[test]

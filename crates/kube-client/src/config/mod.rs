@@ -4,6 +4,7 @@
 //! [`Client`](crate::Client) of it.
 
 // The sources of a configuration.
+mod contradictions;
 mod decode;
 mod incluster;
 mod infer;
@@ -11,6 +12,7 @@ mod ip_range;
 mod kubeconfig;
 mod loader;
 mod proxy;
+mod url;
 
 // The configuration itself.
 mod settings;
@@ -24,6 +26,7 @@ mod redact;
 #[cfg(feature = "client")]
 pub(crate) use decode::WithPath;
 pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError, NoProxyError};
+pub(crate) use kubeconfig::UserOrigin;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls", feature = "oidc"))]
 pub(crate) use kubeconfig::certificates_from_pem;
 pub use kubeconfig::{
@@ -31,15 +34,19 @@ pub use kubeconfig::{
     KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
 };
 #[cfg(feature = "client")]
-pub(crate) use kubeconfig::{ClientIdentityPem, sorted};
+pub(crate) use kubeconfig::{ClientIdentityPem, KEY_IS_ENCRYPTED, is_encrypted, sorted};
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 pub(crate) use proxy::proxy_from_env;
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 pub(crate) use redact::{Redacted, without_user};
 #[cfg(feature = "client")]
 pub(crate) use redact::{
-    credentials_of, host_of, redacted_args, without_credentials, without_quoted_value, write_origin,
-    write_query,
+    credentials_of, host_of, origin_of, redacted_args, without_credentials, without_quoted_value,
+    write_origin, write_query,
 };
 pub use settings::*;
+#[cfg(any(feature = "oidc", feature = "oauth"))]
+pub(crate) use url::parse_url;
+#[cfg(feature = "client")]
+pub(crate) use url::{Schemes, check_url};
 pub use warnings::{Warning, WarningHandler};

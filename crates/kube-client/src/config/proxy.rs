@@ -6,6 +6,7 @@ use http::Uri;
 
 use super::ip_range::IpRange;
 use super::redact::without_credentials;
+use super::url::{Schemes, is_loopback, parse_url, without_brackets};
 use super::{KubeconfigError, NoProxyError};
 
 /// The proxy of the environment for `target`, by the rules of Go programs such as kubectl.
@@ -26,16 +27,16 @@ fn select_proxy(
     };
     let Some(proxy) = proxy else { return Ok(None) };
     let destination = Destination::of(target).map_err(KubeconfigError::ParseNoProxy)?;
-    if destination.is_local() {
+    if is_loopback(&destination.host) {
         return Ok(None);
     }
     let exceptions = either("NO_PROXY", "no_proxy").unwrap_or_default();
-    if destination.matches_any(&exceptions).map_err(KubeconfigError::ParseNoProxy)? {
+    if destination.matches_any(&exceptions) {
         return Ok(None);
     }
     let proxy = proxy.trim();
     let with_scheme = if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") };
-    with_scheme.parse().map(Some).map_err(KubeconfigError::ParseProxyUrl)
+    parse_url(&with_scheme, Schemes::Proxy).map(Some).map_err(KubeconfigError::ParseProxyUrl)
 }
 
 /// The server of a connection.
@@ -55,14 +56,16 @@ impl Destination {
         Ok(Self { address: host.parse().ok(), host, port: url.port_u16().unwrap_or(default) })
     }
 
-    fn is_local(&self) -> bool {
-        self.host == "localhost" || self.address.is_some_and(|address| address.is_loopback())
-    }
-
-    /// Parses every entry, so that a mistake in the list is an error for every server.
-    fn matches_any(&self, list: &str) -> Result<bool, NoProxyError> {
+    /// Whether an entry of the list matches. Entries that can match nothing are ignored with a warning, as one list serves many programs.
+    fn matches_any(&self, list: &str) -> bool {
         let entries = list.split(',').map(str::trim).filter(|entry| !entry.is_empty());
-        entries.map(|entry| self.matches(entry)).try_fold(false, |found, matches| Ok(found | matches?))
+        entries.map(|entry| self.matches(entry)).fold(false, |found, matches| {
+            let matches = matches.unwrap_or_else(|err| {
+                tracing::warn!(%err, "an entry of NO_PROXY is ignored");
+                false
+            });
+            found || matches
+        })
     }
 
     fn matches(&self, entry: &str) -> Result<bool, NoProxyError> {
@@ -87,20 +90,16 @@ impl Destination {
         if let Ok(address) = without_brackets(host).parse::<IpAddr>() {
             return Ok(self.address == Some(address));
         }
-        let host = host.strip_prefix('*').unwrap_or(host).to_ascii_lowercase();
+        let host = if host.starts_with("*.") { &host[1..] } else { host }.to_ascii_lowercase();
         if host.is_empty() || host.contains(|c: char| c.is_whitespace() || c == '*') {
             return Err(invalid());
         }
-        // `.example.com` matches subdomains only, `example.com` the domain as well.
+        // `.example.com` and `*.example.com` match subdomains only, `example.com` the domain as well.
         Ok(match host.strip_prefix('.') {
             Some(_) => self.host.ends_with(&host),
             None => self.host == host || self.host.ends_with(&format!(".{host}")),
         })
     }
-}
-
-fn without_brackets(host: &str) -> &str {
-    host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
 }
 
 #[cfg(test)]
@@ -143,7 +142,6 @@ mod tests {
         }
     }
 
-    /// As above, but an invalid range is an error here, where kubectl ignores it.
     #[test]
     fn no_proxy_matches_hosts_domains_addresses_and_ranges() {
         let (name, address, six) = ("https://api.foo.com:6443", "https://10.1.2.3:6443", "https://[fd00::7]");
@@ -218,7 +216,7 @@ mod tests {
         ];
         for (host, list, expected) in table {
             let destination = Destination { host: host.to_owned(), address: host.parse().ok(), port: 443 };
-            assert_eq!(destination.matches_any(list).unwrap(), expected, "{host} {list}");
+            assert_eq!(destination.matches_any(list), expected, "{host} {list}");
         }
     }
 
@@ -275,27 +273,46 @@ mod tests {
             "10.0.0.0/4294967304",
             "foo.com/8",
         ] {
-            match destination.matches_any(entry) {
+            match destination.matches(entry) {
                 Err(NoProxyError::ParseMatcher { input }) => assert_eq!(input, entry),
                 other => panic!("{entry}: {other:?}"),
             }
         }
     }
 
+    /// The behaviour of kubectl 1.37, with a proxy that cannot be connected to.
     #[test]
-    fn errors_have_the_invalid_entry() {
-        for entry in ["10.0.0.0/99", "foo.com/8", "a b", "host:many", "*"] {
-            let environment = [("HTTPS_PROXY", "http://p:1"), ("NO_PROXY", &format!("x.org,{entry}"))];
-            match selected("https://h", &environment) {
-                Err(KubeconfigError::ParseNoProxy(NoProxyError::ParseMatcher { input })) => {
-                    assert_eq!(input, entry);
-                }
-                other => assert!(entry == "*" && matches!(other, Ok(None)), "{entry}: {other:?}"),
-            }
+    fn entries_that_mean_nothing_are_ignored_and_the_others_are_used() {
+        let nothing = [
+            "10.*",
+            "192.168.*",
+            "foo.com/8",
+            "http://foo.com",
+            "a b",
+            "*foo.com",
+            "api.*.com",
+            "foo.com:many",
+            "10.0.0.0/99",
+            ":6443",
+            "[",
+        ];
+        for entry in nothing {
+            let excepted = |list: String| {
+                let environment = [("HTTPS_PROXY", "http://p:1"), ("NO_PROXY", &list)];
+                selected("https://api.foo.com:6443", &environment).unwrap().is_none()
+            };
+            assert!(!excepted(entry.to_owned()), "{entry}");
+            assert!(excepted(format!("{entry},foo.com")) && excepted(format!("foo.com,{entry}")), "{entry}");
         }
+    }
+
+    #[test]
+    fn a_proxy_or_target_that_is_no_url_is_an_error() {
         let hostless = selected("/path", &[("HTTP_PROXY", "http://p:1")]);
         assert!(matches!(hostless, Err(KubeconfigError::ParseNoProxy(NoProxyError::NoHost { .. }))));
-        let invalid = selected("https://h", &[("HTTPS_PROXY", "http://a b")]);
-        assert!(matches!(invalid, Err(KubeconfigError::ParseProxyUrl(_))));
+        for proxy in ["http://a b", "p:180990", "http://p:80x", "ftp://p"] {
+            let invalid = selected("https://h", &[("HTTPS_PROXY", proxy)]);
+            assert!(matches!(invalid, Err(KubeconfigError::ParseProxyUrl(_))), "{proxy}");
+        }
     }
 }

@@ -20,14 +20,14 @@ pub(crate) enum Redacted<'a> {
 impl fmt::Display for Redacted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Url(url) => {
-                write_origin(url, f)?;
-                f.write_str(url.path())?;
-                write_query(url, f)
-            }
+            Self::Url(url) => Redacted::Text(&url.to_string()).fmt(f),
             Self::Text(text) => match text.parse::<Uri>() {
-                Ok(url) if !url.path().contains('@') => Redacted::Url(&url).fmt(f),
-                // Where a password ends that makes the URL invalid is unknown: all up to the last @ is removed, and the query.
+                Ok(url) if is_in_authority(text.rfind('@'), &url, text) => {
+                    write_origin(&url, f)?;
+                    f.write_str(url.path())?;
+                    write_query(&url, f)
+                }
+                // Where a password with `/`, `?` or `#` ends is unknown: all up to the last @ is removed, and the query.
                 _ => {
                     let (scheme, rest) = text.split_once("://").unwrap_or(("", text));
                     let separator = if scheme.is_empty() { "" } else { "://" };
@@ -45,17 +45,20 @@ impl fmt::Debug for Redacted<'_> {
     }
 }
 
-/// Writes scheme, host and port of a URL, as far as it has them.
+/// Whether the last @ of `text`, if it has one, ends user and password of `url`, which was parsed from it.
+fn is_in_authority(last_at: Option<usize>, url: &Uri, text: &str) -> bool {
+    let Some(last_at) = last_at else { return true };
+    let start = text.find("://").map_or(0, |at| at + 3);
+    url.authority().is_some_and(|authority| last_at < start + authority.as_str().len())
+}
+
+/// Writes scheme, host and port of a URL as they are, as far as it has them.
 pub(crate) fn write_origin(url: &Uri, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if let (Some(scheme), Some(host)) = (url.scheme_str(), url.host()) {
-        write!(f, "{scheme}://{host}")?;
-    } else if let Some(host) = url.host() {
-        f.write_str(host)?;
+    if let (Some(scheme), Some(_)) = (url.scheme_str(), url.authority()) {
+        write!(f, "{scheme}://")?;
     }
-    match url.port_u16() {
-        Some(port) => write!(f, ":{port}"),
-        None => Ok(()),
-    }
+    let authority = url.authority().map_or("", uri::Authority::as_str);
+    f.write_str(authority.rsplit('@').next().unwrap_or_default())
 }
 
 /// Writes the query of a URL with its question mark, without values that may be secrets. The command of an exec may contain passwords.
@@ -90,6 +93,14 @@ pub(crate) fn without_credentials(url: &Uri) -> Uri {
     if url.query().is_some() {
         parts.path_and_query = url.path().parse().ok();
     }
+    Uri::from_parts(parts).unwrap_or_default()
+}
+
+/// The scheme, host and port of a URL, which are all that a connection to it needs.
+#[cfg(feature = "client")]
+pub(crate) fn origin_of(url: &Uri) -> Uri {
+    let mut parts = without_user(url).into_parts();
+    parts.path_and_query = parts.scheme.as_ref().map(|_| uri::PathAndQuery::from_static("/"));
     Uri::from_parts(parts).unwrap_or_default()
 }
 
@@ -203,6 +214,13 @@ mod tests {
         }
         assert_eq!(Redacted::Text("https://me:a b/hush@h x?hush").to_string(), "https://h x");
         assert_eq!(Redacted::Text("https://me:1/hush@h/x").to_string(), "https://h/x");
+        for url in
+            ["https://me:1?hush@h/x", "https://me:1#hush@h/x", "https://me:hush#hush@h/x", "me:hush?hush@h/x"]
+        {
+            let shown = Redacted::Text(url).to_string();
+            assert!(shown.ends_with("h/x") && !shown.contains("hush"), "{shown}");
+        }
+        assert_eq!(Redacted::Text("https://h:180990/x").to_string(), "https://h:180990/x");
         assert_eq!(Redacted::Text("").to_string(), "");
         assert_eq!(format!("{:?}", Redacted::Text("http://a:b@h")), "\"http://h/\"");
     }
@@ -216,6 +234,9 @@ mod tests {
         let without = |url: &str| without_credentials(&url.parse().unwrap()).to_string();
         assert_eq!(without("http://me:hush@h:1/x?token=hush"), "http://h:1/x");
         assert_eq!(without("socks5://h"), "socks5://h/");
+        let origin = |url: &str| origin_of(&url.parse().unwrap()).to_string();
+        assert_eq!(origin("http://me:1/hush@h?x"), "http://me:1/");
+        assert_eq!((origin("socks5://a:b@h:2"), origin("h:1")), ("socks5://h:2/".into(), "h:1".into()));
         assert_eq!(host_of(&"https://a:b@[::1]:1/x".parse().unwrap()), "[::1]:1");
     }
 

@@ -7,7 +7,10 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, Uri};
 
 use super::AuthInfo;
+use super::UserOrigin;
+use super::contradictions::sendable;
 use super::redact::Redacted;
+use super::url::{Schemes, parse_url};
 use super::warnings::WarningHandler;
 
 /// The configuration of a [`Client`](crate::Client).
@@ -51,7 +54,8 @@ pub struct Config {
     pub accept_invalid_certs: bool,
     /// The credentials.
     pub auth_info: AuthInfo,
-    /// Longest time that an exec plugin may run. 60 s by default; `None` is unlimited.
+    /// Longest time that an exec plugin may run if it cannot talk to the user: with `interactiveMode: Never`, or without a terminal. 60 s by
+    /// default; `None` is unlimited.
     pub exec_timeout: Option<Duration>,
     /// Whether to request responses without compression. `false` by default.
     pub disable_compression: bool,
@@ -68,6 +72,8 @@ pub struct Config {
     pub default_retry: bool,
     /// Receives the warnings that the server sends with its responses: deprecated versions, unknown fields. Logs each once by default.
     pub warning_handler: WarningHandler,
+    /// The file of `auth_info`, where new tokens of an auth provider are saved.
+    pub(crate) user_origin: Option<UserOrigin>,
 }
 
 impl Config {
@@ -103,13 +109,15 @@ impl Config {
             headers: Vec::new(),
             default_retry: true,
             warning_handler: WarningHandler::default(),
+            user_origin: None,
         }
     }
 
     /// Applies the debugging overrides of the environment: `KUBE_RS_DEBUG_IMPERSONATE_USER`,
     /// `KUBE_RS_DEBUG_IMPERSONATE_GROUP` and `KUBE_RS_DEBUG_OVERRIDE_URL`.
     ///
-    /// No constructor calls this: a program opts in. A URL that does not parse is logged and ignored.
+    /// No constructor calls this: a program opts in. A URL that does not parse is logged and ignored, and so is a group without a user to
+    /// impersonate. To a URL with `http://` and another host than this machine, no credential is sent.
     pub fn apply_debug_overrides(&mut self) {
         self.apply_overrides(|name| std::env::var(name).ok());
     }
@@ -119,11 +127,21 @@ impl Config {
             self.auth_info.impersonate = Some(user);
         }
         if let Some(group) = variable("KUBE_RS_DEBUG_IMPERSONATE_GROUP") {
-            self.auth_info.impersonate_groups = Some(vec![group]);
+            match self.auth_info.impersonate {
+                Some(_) => self.auth_info.impersonate_groups = Some(vec![group]),
+                None => {
+                    tracing::warn!(
+                        "KUBE_RS_DEBUG_IMPERSONATE_GROUP is ignored: there is no user to impersonate"
+                    );
+                }
+            }
         }
         if let Some(url) = variable("KUBE_RS_DEBUG_OVERRIDE_URL") {
-            match url.parse() {
-                Ok(url) => self.cluster_url = url,
+            match parse_url(&url, Schemes::Http) {
+                Ok(url) => {
+                    self.auth_info = sendable(std::mem::take(&mut self.auth_info), &url);
+                    self.cluster_url = url;
+                }
                 Err(err) => {
                     tracing::warn!(url = %Redacted::Text(&url), error = %err, "KUBE_RS_DEBUG_OVERRIDE_URL is not a URL and is ignored");
                 }
@@ -137,7 +155,7 @@ impl Config {
 pub(crate) const MAX_DELAY: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// The default namespace if the context has none.
-const DEFAULT_NAMESPACE: &str = "default";
+pub(crate) const DEFAULT_NAMESPACE: &str = "default";
 
 /// Larger than any object, discovery document or log that a program would collect; stops a response that never ends.
 pub(crate) const DEFAULT_COLLECT_LIMIT: usize = 256 << 20;
@@ -147,7 +165,7 @@ const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 /// API servers end a call after 60 s themselves; a caller should learn of a silent server within a minute.
 const DEFAULT_RESPONSE_TIMEOUT: Duration = Duration::from_secs(55);
 
-/// Enough for a user to type a password.
+/// Enough for a request or two over a slow network.
 const DEFAULT_EXEC_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Shows no credentials.
@@ -172,6 +190,7 @@ impl fmt::Debug for Config {
             .field("tls_server_name", &self.tls_server_name)
             .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("default_retry", &self.default_retry)
+            .field("user_origin", &self.user_origin)
             .finish()
     }
 }
@@ -199,7 +218,31 @@ mod tests {
         assert_eq!(config.auth_info.impersonate.as_deref(), Some("jane"));
         assert_eq!(config.auth_info.impersonate_groups, Some(vec!["ops".to_owned()]));
         assert_eq!(config.cluster_url, "https://a/");
+        config.apply_overrides(|name| name.ends_with("URL").then(|| "https://b:80x".into()));
+        assert_eq!(config.cluster_url, "https://a/");
         config.apply_overrides(|name| name.ends_with("URL").then(|| "http://b:1".into()));
         assert_eq!(config.cluster_url, "http://b:1/");
+    }
+
+    #[test]
+    fn an_override_neither_sends_credentials_over_http_nor_impersonates_a_group_alone() {
+        let token = || AuthInfo { token: Some("t".to_owned().into()), ..AuthInfo::default() };
+        let mut config = Config::with_user("https://a".parse().unwrap(), token());
+        config.apply_overrides(|name| name.ends_with("URL").then(|| "http://127.0.0.1:1".into()));
+        assert!(config.auth_info.token.is_some());
+        config.apply_overrides(|name| name.ends_with("URL").then(|| "http://b:1".into()));
+        assert!(config.auth_info.token.is_none());
+        config.apply_overrides(|name| name.ends_with("GROUP").then(|| "ops".into()));
+        assert_eq!(config.auth_info.impersonate_groups, None);
+    }
+
+    #[test]
+    fn debug_output_has_every_part_of_a_port_and_no_password() {
+        let shown = |url: &str| format!("{:?}", Config::new(url.parse().unwrap()));
+        assert!(shown("https://h:180990").contains("\"https://h:180990/\""));
+        assert!(shown("https://me:hush@h:80x").contains("\"https://h:80x/\""));
+        for url in ["https://me:1/hush@h", "https://me:1?hush@h", "https://me:hush?hush@h"] {
+            assert!(!shown(url).contains("hush"), "{}", shown(url));
+        }
     }
 }

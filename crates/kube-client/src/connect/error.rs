@@ -1,6 +1,7 @@
 //! Errors of the connection settings.
 
 use http::Uri;
+use http::uri::InvalidUri;
 use thiserror::Error;
 
 use crate::tls::TlsError;
@@ -10,6 +11,10 @@ use crate::tls::TlsError;
 pub(crate) enum ConnectError {
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error("the URL of the server is not valid: {0}")]
+    ServerUrl(#[source] InvalidUri),
+    #[error("the URL of the proxy is not valid: {0}")]
+    ProxyUrl(#[source] InvalidUri),
     #[error("there is no TLS in this build")]
     TlsRequired,
     #[cfg_attr(

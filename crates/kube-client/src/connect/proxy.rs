@@ -3,7 +3,7 @@
 use http::Uri;
 
 use super::ConnectError;
-use crate::config::{Config, without_credentials};
+use crate::config::{Config, Schemes, check_url, origin_of};
 use crate::tls::Backend;
 use crate::transport::BoxConnector;
 
@@ -13,11 +13,15 @@ pub(super) fn proxy_connector(
     backend: Option<Backend>,
     config: &Config,
 ) -> Result<BoxConnector, ConnectError> {
-    let proxy_url = without_credentials(proxy);
-    match proxy.scheme_str() {
-        Some("http" | "https") => http_connect::connector(proxy, proxy_url, backend, config),
-        Some("socks5" | "socks5h") => socks5::connector(proxy, proxy_url),
-        _ => Err(ConnectError::ProxyUnsupported { proxy_url }),
+    let proxy_url = origin_of(proxy);
+    let scheme = proxy.scheme_str().unwrap_or_default().to_ascii_lowercase();
+    if !matches!(scheme.as_str(), "http" | "https" | "socks5" | "socks5h") {
+        return Err(ConnectError::ProxyUnsupported { proxy_url });
+    }
+    check_url(proxy, Schemes::Proxy).map_err(ConnectError::ProxyUrl)?;
+    match scheme.as_str() {
+        "http" | "https" => http_connect::connector(proxy, proxy_url, backend, config),
+        _ => socks5::connector(proxy, proxy_url),
     }
 }
 

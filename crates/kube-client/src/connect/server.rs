@@ -3,7 +3,7 @@
 use super::ConnectError;
 use super::endpoint::is_https;
 use super::proxy::proxy_connector;
-use crate::config::Config;
+use crate::config::{Config, Schemes, check_url};
 use crate::tls::{Alpn, Backend, Peer, with_tls};
 use crate::transport::{BoxConnector, boxed, tcp_connector};
 
@@ -14,6 +14,7 @@ pub(crate) fn server_connector(
     peer: &Peer,
     alpn: Alpn,
 ) -> Result<BoxConnector, ConnectError> {
+    check_url(&config.cluster_url, Schemes::Http).map_err(ConnectError::ServerUrl)?;
     let server_tls = match is_https(&config.cluster_url) {
         true => Some(backend.ok_or(ConnectError::TlsRequired)?),
         false => None,
@@ -25,5 +26,37 @@ pub(crate) fn server_connector(
     match server_tls {
         None => Ok(connector),
         Some(tls) => Ok(with_tls(tls, config, connector, peer, alpn)?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::client::ConfigExt;
+    use crate::config::KubeconfigError;
+    use crate::{Client, Config, Error};
+
+    /// A `Uri` may have such ports. A connection would go to the default port, and the token on it.
+    #[tokio::test]
+    async fn a_config_made_by_hand_with_a_port_that_is_no_number_is_refused() {
+        for url in ["https://h:180990", "http://127.0.0.1:80x", "ftp://h", "/path"] {
+            let mut config = Config::new(url.parse().unwrap());
+            config.auth_info.token = Some("t".to_owned().into());
+            let err = config.auth_layer().unwrap_err();
+            assert!(
+                matches!(err, Error::InferKubeconfig(KubeconfigError::ParseClusterUrl(_))),
+                "{url}: {err}"
+            );
+            let err = Client::try_from(config).unwrap_err();
+            assert!(
+                matches!(err, Error::InferKubeconfig(KubeconfigError::ParseClusterUrl(_))),
+                "{url}: {err}"
+            );
+        }
+        for url in ["http://p:180990", "https://p:80x", "socks5://p:99999"] {
+            let mut config = Config::new("https://h".parse().unwrap());
+            config.proxy_url = Some(url.parse().unwrap());
+            let err = Client::try_from(config).unwrap_err();
+            assert!(matches!(err, Error::InferKubeconfig(KubeconfigError::ParseProxyUrl(_))), "{url}: {err}");
+        }
     }
 }

@@ -4,7 +4,8 @@ use http_body_util::BodyExt;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use kube_core::DeserializeGuard;
 use kube_core::object::{DefaultTypes, ListHead, ObjectList};
-use serde::de::{DeserializeOwned, Error as _};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
 use super::item::ItemDecoder;
 use super::read::{Prune, read_plain};
@@ -27,12 +28,25 @@ impl ListBody {
         Self { body, ended: false, splitter: ItemSplitter::default(), prune }
     }
 
-    /// The metadata before the first item. Reads no further.
-    pub(crate) async fn head(&mut self) -> Result<ListMeta, Error> {
+    /// The metadata, if they precede the first item. Reads no further.
+    pub(crate) async fn head(&mut self) -> Result<Option<ListMeta>, Error> {
         while !self.splitter.reach_items() && self.read_chunk().await? {
             self.check_size()?;
         }
-        Ok(self.parse_head()?.metadata)
+        let metadata = self.parse_head()?.metadata;
+        // Without an array of items, all of the list has been read.
+        let are_known = self.splitter.envelope_is_open() || self.has_metadata();
+        Ok(are_known.then_some(metadata))
+    }
+
+    /// Whether the fields before the items have the metadata.
+    fn has_metadata(&self) -> bool {
+        #[derive(Deserialize)]
+        struct Head {
+            metadata: Option<IgnoredAny>,
+        }
+        let head = read_plain::<Head>(&[self.splitter.envelope(), b"]}"].concat());
+        head.is_ok_and(|head| head.metadata.is_some())
     }
 
     /// Decodes the items. The first undecodable item is an error that names it.
@@ -238,10 +252,23 @@ mod tests {
         // Reading further would wait for ever.
         let beginning = body(LIST).into_data_stream().take(17).map(|data| data.map(Frame::data));
         let beginning = beginning.chain(futures::stream::pending());
-        let head = list_body(Body::wrap(StreamBody::new(beginning))).head().await.unwrap();
+        let head = list_body(Body::wrap(StreamBody::new(beginning))).head().await.unwrap().unwrap();
         assert_eq!(head.continue_.as_deref(), Some("c"));
-        for text in [r#"{"items":[],"metadata":{"continue":"c"}}"#, r#"{"items":null}"#] {
-            assert_eq!(list_body(body(text)).head().await.unwrap(), ListMeta::default(), "{text}");
+        let without_items = list_body(body(r#"{"items":null}"#)).head().await.unwrap();
+        assert_eq!(without_items, Some(ListMeta::default()));
+    }
+
+    /// As servers send the lists of custom resources.
+    #[tokio::test]
+    async fn metadata_after_the_items_are_not_known_before_these_are_read() {
+        for text in [
+            r#"{"apiVersion":"a/v1","items":[{"metadata":{"name":"a"}}],"kind":"AList","metadata":{"continue":"c"}}"#,
+            r#"{"items":[],"metadata":{"continue":"c"}}"#,
+        ] {
+            let mut list = list_body(body(text));
+            assert_eq!(list.head().await.unwrap(), None, "{text}");
+            let read = list.decode_guarded::<ConfigMap>().await.unwrap();
+            assert_eq!(read.metadata.continue_.as_deref(), Some("c"), "{text}");
         }
     }
 

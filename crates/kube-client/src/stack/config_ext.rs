@@ -10,7 +10,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use tower_service::Service;
 
 use crate::auth::Credential;
-use crate::config::Config;
+use crate::config::{Config, KubeconfigError, Schemes, check_url};
 use crate::error::Error;
 use crate::layer::{AuthLayer, BaseUriLayer, DeadlineLayer, ExtraHeadersLayer, TraceLayer, WarningLayer};
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
@@ -43,7 +43,7 @@ pub trait ConfigExt: sealed::Sealed {
     /// plugin. The error of the inner service must be `tower::BoxError`, since refreshing a credential can fail as well.
     ///
     /// # Errors
-    /// [`Error::Auth`] if the credentials are not valid.
+    /// [`Error::Auth`] if the credentials are not valid, [`Error::InferKubeconfig`] if the cluster's URL is not.
     fn auth_layer(&self) -> crate::Result<Option<AuthLayer>>;
 
     /// Adds the configuration's headers and those of impersonation.
@@ -143,6 +143,9 @@ impl ConfigExt for Config {
     }
 
     fn auth_layer(&self) -> crate::Result<Option<AuthLayer>> {
+        // A connector of the program's own would send the credentials to the default port.
+        check_url(&self.cluster_url, Schemes::Http)
+            .map_err(|err| Error::InferKubeconfig(KubeconfigError::ParseClusterUrl(err)))?;
         let credential = Credential::from_config(self).map_err(Error::Auth)?;
         Ok(credential.map(AuthLayer::new))
     }

@@ -25,6 +25,9 @@ pub(crate) enum Backend {
 impl Backend {
     /// rustls if both are enabled, so that another crate that enables OpenSSL changes nothing.
     pub(crate) fn preferred() -> Option<Self> {
+        // Also for http: programs expect a provider once they made a client. A missing one is an error where TLS is needed.
+        #[cfg(feature = "rustls-tls")]
+        let _ = rustls_tls::crypto_provider();
         #[cfg(feature = "rustls-tls")]
         return Some(Self::Rustls(rustls_tls::crypto_provider));
         #[cfg(all(feature = "openssl-tls", not(feature = "rustls-tls")))]

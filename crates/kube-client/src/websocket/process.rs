@@ -7,12 +7,13 @@ use futures::channel::mpsc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use kube_core::subresource::AttachParams;
 use serde::{Deserialize, Serialize};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, SimplexStream, WriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, DuplexStream, ReadHalf, SimplexStream, WriteHalf};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::WebSocketStream;
 
-use super::pipe::PipeWriter;
+use super::pipe::{PipeWriter, forward};
 use super::process_channels::{CLOSE, ProcessChannels, ProcessEvent, RESIZE, STDIN};
 use super::socket::{ChannelReceiver, ChannelSender, split};
 use super::{ChannelError, Connection};
@@ -29,8 +30,13 @@ pub struct TerminalSize {
 
 /// The streams of a process in a container. Dropping this closes the connection, which ends all streams.
 ///
-/// Each stream can be taken once. Close stdin by `shutdown`: dropping it does not close it. The process sees the end of its input only
-/// with version 5 of the channel protocol (Kubernetes 1.30 and later).
+/// Each stream can be taken once. The process sees the end of its input only with version 5 of the channel protocol (Kubernetes 1.30 and
+/// later).
+///
+/// # Input
+/// Take [`AttachedProcess::stdin_pipe`]: dropping it closes the input, and writes after the process has ended, or after this was dropped
+/// or aborted, are errors (`BrokenPipe`). [`AttachedProcess::stdin`] is of a type that can report neither: close it by `shutdown`; what is
+/// written after the end is discarded.
 ///
 /// # Unread output
 /// Up to `max_stdout_buf_size` and `max_stderr_buf_size` bytes of output are buffered, 1 MiB each unless set. When a buffer is full, the
@@ -58,7 +64,10 @@ pub struct TerminalSize {
 /// ```
 #[derive(Debug)]
 pub struct AttachedProcess {
-    stdin: Option<WriteHalf<SimplexStream>>,
+    stdin: Option<DuplexStream>,
+    /// In bytes.
+    stdin_buffer: usize,
+    runtime: Handle,
     stdout: Option<ReadHalf<SimplexStream>>,
     stderr: Option<ReadHalf<SimplexStream>>,
     status: Option<oneshot::Receiver<Status>>,
@@ -76,7 +85,8 @@ impl AttachedProcess {
     /// Spawns the task behind the streams.
     pub(crate) fn start(connection: Connection, ap: &AttachParams) -> Self {
         let pipe = |wanted: bool, size: usize| wanted.then(|| tokio::io::simplex(size.max(1))).unzip();
-        let (stdin_reader, stdin) = pipe(ap.stdin, ap.max_stdin_buf_size.unwrap_or(INPUT_BUFFER));
+        let stdin_buffer = ap.max_stdin_buf_size.unwrap_or(INPUT_BUFFER).max(1);
+        let (stdin, stdin_reader) = ap.stdin.then(|| tokio::io::duplex(stdin_buffer)).unzip();
         let (stdout, stdout_writer) = pipe(ap.stdout, ap.max_stdout_buf_size.unwrap_or(OUTPUT_BUFFER));
         let (stderr, stderr_writer) = pipe(ap.stderr, ap.max_stderr_buf_size.unwrap_or(OUTPUT_BUFFER));
         let (terminal_size, sizes) = ap.tty.then(|| mpsc::channel(4)).unzip();
@@ -90,12 +100,27 @@ impl AttachedProcess {
         };
         let closes_streams = connection.supports_stream_close();
         let task = tokio::spawn(run(connection.into_stream(), closes_streams, ends));
-        Self { stdin, stdout, stderr, status: Some(status), terminal_size, task }
+        let runtime = Handle::current();
+        Self { stdin, stdin_buffer, runtime, stdout, stderr, status: Some(status), terminal_size, task }
     }
 
     /// The input of the process. `None` if it was not requested, or is taken.
-    pub fn stdin(&mut self) -> Option<WriteHalf<SimplexStream>> {
+    ///
+    /// Dropping it closes the input. A write is an error (`BrokenPipe`) once the process has ended, and once this was dropped or aborted, as
+    /// is a write that waits at that time.
+    pub fn stdin_pipe(&mut self) -> Option<impl AsyncWrite + Send + Unpin + use<>> {
         self.stdin.take()
+    }
+
+    /// The input of the process, of a type that cannot report the end of the process. `None` if it was not requested, or is taken.
+    ///
+    /// Close it by `shutdown`: dropping it does not. What is written after the end of the process is discarded; after a minute without a write
+    /// nothing is read any more. Prefer [`AttachedProcess::stdin_pipe`].
+    pub fn stdin(&mut self) -> Option<WriteHalf<SimplexStream>> {
+        let pipe = self.stdin.take()?;
+        let (reader, writer) = tokio::io::simplex(self.stdin_buffer);
+        self.runtime.spawn(forward(reader, pipe));
+        Some(writer)
     }
 
     /// The output of the process. `None` if it was not requested, or is taken.
@@ -131,10 +156,7 @@ impl AttachedProcess {
     /// If the connection ended before the status of the process arrived; the output may be incomplete then. A failure of the process itself
     /// is not an error here, but the status of [`AttachedProcess::take_status`].
     pub async fn join(mut self) -> Result<(), ChannelError> {
-        if let Some(mut stdin) = self.stdin.take() {
-            // In memory, shutting down neither waits nor fails.
-            let _ = stdin.shutdown().await;
-        }
+        drop(self.stdin.take());
         let (stdout, stderr) = (self.stdout.take(), self.stderr.take());
         let ((), (), ended) = tokio::join!(discard(stdout), discard(stderr), &mut self.task);
         ended.unwrap_or_else(|err| {
@@ -157,7 +179,7 @@ async fn discard(reader: Option<ReadHalf<SimplexStream>>) {
 
 /// The task's ends of the streams.
 pub(super) struct TaskEnds {
-    pub(super) stdin: Option<ReadHalf<SimplexStream>>,
+    pub(super) stdin: Option<DuplexStream>,
     pub(super) stdout: Option<PipeWriter>,
     pub(super) stderr: Option<PipeWriter>,
     pub(super) status: Option<oneshot::Sender<Status>>,
@@ -223,7 +245,7 @@ async fn deliver(writer: &mut Option<PipeWriter>, data: &[u8]) {
 /// Returns only errors.
 async fn send<T>(
     mut sender: ChannelSender<T>,
-    mut stdin: Option<ReadHalf<SimplexStream>>,
+    mut stdin: Option<DuplexStream>,
     mut sizes: Option<mpsc::Receiver<TerminalSize>>,
     closes_streams: bool,
 ) -> Result<(), ChannelError>
@@ -255,7 +277,7 @@ where
 }
 
 /// The next input; 0 bytes at its end. Never returns without stdin.
-async fn read(stdin: &mut Option<ReadHalf<SimplexStream>>, buffer: &mut [u8]) -> usize {
+async fn read(stdin: &mut Option<DuplexStream>, buffer: &mut [u8]) -> usize {
     match stdin {
         Some(stdin) => stdin.read(buffer).await.unwrap_or(0),
         None => std::future::pending().await,

@@ -81,12 +81,13 @@ const INVALID: &[(&str, &str)] = &[
     ("no-server", "the cluster has no `server`: expected a URL such as https://host:6443"),
     (
         "server-with-spaces",
-        "the cluster's `server` is not a URL: expected one such as https://host:6443: invalid uri character",
+        "the cluster's `server` is not a URL: expected one such as https://host:6443, with a port up to \
+         65535: invalid uri character",
     ),
     (
         "proxy-with-spaces",
-        "the proxy (`proxy-url` of the cluster, else HTTPS_PROXY or HTTP_PROXY) is not a URL: expected one such as http://host:3128: \
-         invalid uri character",
+        "the proxy (`proxy-url` of the cluster, else HTTPS_PROXY or HTTP_PROXY) is not a URL: expected one such as http://host:3128, with \
+         a port up to 65535: invalid uri character",
     ),
     (
         "authority-not-base64",
@@ -114,7 +115,7 @@ const INVALID: &[(&str, &str)] = &[
     ),
     (
         "name-missing",
-        "not a kubeconfig: DIR/name-missing.yaml: clusters[0]: missing field `name` at line 2, column 3",
+        "the kubeconfig has no `current-context`: set one (`kubectl config use-context NAME`) or select a context",
     ),
     (
         "tabs",
@@ -129,12 +130,11 @@ const INVALID: &[(&str, &str)] = &[
         "twins",
         "not a kubeconfig: DIR/twins.yaml: `clusters` has the name \"prod\" twice: expected each name once",
     ),
-    ("cut-off", "not a kubeconfig: DIR/cut-off.yaml: clusters: unclosed bracket '{' at line 1, column 31"),
+    ("cut-off", "not a kubeconfig: DIR/cut-off.yaml: unclosed bracket '{' at line 1, column 31"),
     ("html", "not a kubeconfig: DIR/html.yaml: expected mapping start at line 1, column 1"),
     (
         "exec-mode",
-        "not a kubeconfig: DIR/exec-mode.yaml: users[0].user.exec.interactiveMode: unknown variant `Sometimes`, expected one of Never, \
-         IfAvailable, Always at line 4, column 66",
+        "user \"u\" has `exec.interactiveMode` \"Sometimes\": expected \"Never\", \"IfAvailable\" or \"Always\"",
     ),
     ("exec-without-command", "the credentials cannot be used: the user's `exec` has no `command`"),
     (

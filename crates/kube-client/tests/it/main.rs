@@ -19,6 +19,8 @@ mod errors;
 mod exec_plugin;
 #[cfg(feature = "gzip")]
 mod gzip;
+#[cfg(unix)]
+mod kubeconfigs;
 #[cfg(feature = "kubelet-debug")]
 mod kubelet;
 mod lifetime;

@@ -154,10 +154,12 @@ impl PageRequests {
     }
 }
 
-/// Requests a page and reads the list's metadata, which precede the items.
+/// Requests a page and reads the list's metadata, if they precede the items. If not (custom resources), the next page is requested when
+/// this one has been read.
 async fn open_page(lister_watcher: &ListerWatcher, params: &ListParams) -> Result<Page, RequestError> {
     let mut response = lister_watcher.list(params).await?;
-    let token = response.head().await?.continue_.filter(|token| !token.is_empty());
+    let metadata = response.head().await?;
+    let token = metadata.and_then(|metadata| metadata.continue_).filter(|token| !token.is_empty());
     Ok(Page { items: response.receive().await?, token })
 }
 

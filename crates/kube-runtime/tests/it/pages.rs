@@ -109,6 +109,29 @@ fn everything() -> Vec<String> {
     (0..10).map(|number| number.to_string()).collect()
 }
 
+/// The lists of custom resources, whose fields genuine servers sort by name.
+#[tokio::test(start_paused = true)]
+async fn pages_whose_metadata_come_last_are_all_read() {
+    let log = Log::default();
+    let requests = Arc::clone(&log);
+    let service = service_fn(move |request: Request<Body>| {
+        let query = request.uri().query().unwrap_or_default();
+        let page = query.split('&').find_map(|pair| pair.strip_prefix("continue="));
+        let page: usize = page.map_or(1, |token| token.parse().unwrap());
+        requests.lock().unwrap().push(page);
+        let next = if page < 3 { (page + 1).to_string() } else { String::new() };
+        // serde_json sorts the keys, as genuine servers do.
+        let list = json!({ "apiVersion": "v1", "items": [{ "metadata": { "name": page.to_string() } }], "kind": "ConfigMapList",
+            "metadata": { "continue": next, "resourceVersion": "9" } });
+        async move { Ok::<_, Infallible>(Response::new(Body::from(list.to_string().into_bytes()))) }
+    });
+    let mut events = pin!(events(Client::new(service, "default"), Config::default().page_size(1)));
+    for expected in ["Init", "InitApply(1)", "InitApply(2)", "InitApply(3)", "InitDone"] {
+        assert_eq!(expect_next(&mut events).await.unwrap().to_string(), expected);
+    }
+    assert_eq!(*log.lock().unwrap(), [1, 2, 3]);
+}
+
 /// Runs all other tasks until they are idle.
 async fn run_other_tasks() {
     for _ in 0..100 {

@@ -74,9 +74,9 @@ where
     ///
     /// let pods: Api<Pod> = Api::default_namespaced(client);
     /// let mut process = pods.attach("web", &AttachParams::default().stdin(true).stderr(false)).await?;
-    /// let mut stdin = process.stdin().expect("requested");
+    /// let mut stdin = process.stdin_pipe().expect("requested");
     /// stdin.write_all(b"echo").await?;
-    /// stdin.shutdown().await?;
+    /// drop(stdin); // the end of the input
     /// let mut text = String::new();
     /// process.stdout().expect("requested").read_to_string(&mut text).await?;
     /// assert_eq!(text, "echo");

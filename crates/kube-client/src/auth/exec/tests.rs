@@ -93,16 +93,107 @@ async fn invalid_outputs_are_errors() {
     assert!(half.to_string().contains("without its key"), "{half}");
     let other = r#"echo '{"apiVersion":"client.authentication.k8s.io/v2","kind":"ExecCredential","status":{"token":"x"}}'"#;
     assert!(run(&shell(other)).await.unwrap_err().to_string().contains("v2"));
-    let kindless = r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"x"}}'"#;
+    let foreign =
+        r#"echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"Foo","status":{"token":"x"}}'"#;
     assert!(
-        run(&shell(kindless))
+        run(&shell(foreign))
             .await
             .unwrap_err()
             .to_string()
-            .contains(r#"kind "": expected "ExecCredential""#)
+            .contains(r#"kind "Foo": expected "ExecCredential""#)
     );
     let expiry = credential(r#"{"token":"x","expirationTimestamp":"tomorrow"}"#);
     assert!(matches!(run(&shell(&expiry)).await, Err(AuthError::MalformedTokenExpirationDate(_))));
+}
+
+/// Each is accepted by kubectl 1.37.
+#[test]
+fn odd_outputs_are_read_as_by_kubectl() {
+    let plugin = ExecPlugin::new(&shell(""), LIMIT).unwrap();
+    for rest in [
+        r#""status":{"token":"x"}}"#,
+        r#""kind":"","status":{"token":"x"}}"#,
+        r#""kind":null,"spec":null,"status":{"token":"x","expirationTimestamp":null}}"#,
+        r#""kind":"ExecCredential","kind":"ExecCredential","spec":{"interactive":null},"status":{"token":"y","token":"x"}}"#,
+        r#""spec":{"cluster":{"certificate-authority-data":null,"insecure-skip-tls-verify":null}},"status":{"token":"x"}}"#,
+        "\"status\":{\"token\":\"x\"}}\n---\n[",
+    ] {
+        let output = format!(r#"{{"apiVersion":"client.authentication.k8s.io/v1",{rest}"#);
+        let credential = plugin.read(output.as_bytes(), "plugin").unwrap();
+        assert_eq!(credential.header.unwrap(), "Bearer x", "{output}");
+    }
+    for output in [r#"{"kind":"ExecCredential","status":{"token":"x"}}"#, r#"{"status":{"token":"x"}}"#, ""] {
+        assert!(plugin.read(output.as_bytes(), "plugin").is_err(), "{output}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_contains_stderr_also_if_the_plugin_succeeded() {
+    for output in ["true", "echo '{'", &credential("{}"), "echo '{\"kind\":\"Foo\"}'"] {
+        let err = run(&shell(&format!("echo 'log in at the portal' >&2; {output}"))).await.unwrap_err();
+        assert!(err.to_string().contains("log in at the portal"), "{output}: {err}");
+    }
+}
+
+/// A background process of the plugin, such as a daemon that caches logins, which keeps the given descriptors until this is dropped.
+struct Background(tempfile::TempDir);
+
+impl Background {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let made = std::process::Command::new("mkfifo").arg(folder.path().join("fifo")).status().unwrap();
+        assert!(made.success());
+        Self(folder)
+    }
+
+    fn script(&self, descriptors: &str) -> String {
+        format!("cat {} {descriptors} &", self.0.path().join("fifo").display())
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // Open for both, so that opening does not wait. The readers end when it is closed.
+        let _ = std::fs::OpenOptions::new().read(true).write(true).open(self.0.path().join("fifo"));
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_has_ended_though_its_background_process_has_not() {
+    let background = Background::new();
+    let status = r#"{"token":"abc"}"#;
+    for descriptors in [">/dev/null", "2>/dev/null", ""] {
+        let script = format!("{} {}; echo done >&2", background.script(descriptors), credential(status));
+        assert_eq!(run(&shell(&script)).await.unwrap().header.unwrap(), "Bearer abc", "{descriptors}");
+    }
+    let failed = run(&shell(&format!("{} echo why >&2; exit 1", background.script("")))).await.unwrap_err();
+    assert!(failed.to_string().ends_with("why"), "{failed}");
+}
+
+/// The process of this test runs itself, in order to see its stderr while the plugin waits for the user.
+#[tokio::test]
+async fn stderr_is_shown_while_the_plugin_runs() {
+    const FIFO: &str = "KUBE_CLIENT_TEST_FIFO";
+    if let Some(fifo) = std::env::var_os(FIFO) {
+        let script = format!("echo 'the code is ABCD' >&2; cat '{}'", fifo.display());
+        let script = format!("{script}; {}", credential(r#"{"token":"abc"}"#));
+        assert_eq!(run(&shell(&script)).await.unwrap().header.unwrap(), "Bearer abc");
+        return;
+    }
+    let user = Background::new();
+    let name = "auth::exec::tests::stderr_is_shown_while_the_plugin_runs";
+    let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(FIFO, user.0.path().join("fifo"))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap()));
+    assert!(lines.any(|line| line.unwrap().contains("the code is ABCD")));
+    // The user enters the code. Waits until the plugin has opened it.
+    drop(std::fs::OpenOptions::new().write(true).open(user.0.path().join("fifo")).unwrap());
+    assert!(child.wait().unwrap().success());
 }
 
 #[tokio::test]

@@ -53,9 +53,10 @@ impl GcpCommand {
         let mut command = Command::new(&self.command);
         command.args(&self.args);
         let printed = program.run(command).await?;
-        let printed: Value =
-            serde_json::from_str(&String::from_utf8_lossy(&printed)).map_err(AuthError::ParseTokenKey)?;
-        self.read(&printed, Timestamp::now(), Instant::now())
+        let read = serde_json::from_str(&String::from_utf8_lossy(&printed.stdout))
+            .map_err(AuthError::ParseTokenKey)
+            .and_then(|value| self.read(&value, Timestamp::now(), Instant::now()));
+        read.map_err(|err| printed.explain(err))
     }
 
     fn read(
@@ -135,6 +136,9 @@ mod tests {
             |text| GcpCommand::new(&settings(&[("cmd-path", "echo"), ("cmd-args", text)]), None).unwrap();
         assert!(matches!(print("text").run().await, Err(AuthError::ParseTokenKey(_))));
         assert!(print("{}").run().await.unwrap_err().to_string().contains("/access_token"));
+        let settings = settings(&[("cmd-path", "sh"), ("cmd-args", "-c log_in_first_is_no_command;true")]);
+        let empty = GcpCommand::new(&settings, None).unwrap().run().await.unwrap_err();
+        assert!(empty.to_string().contains("log_in_first_is_no_command"), "{empty}");
         let late = print(r#"{"access_token":"a","token_expiry":"soon"}"#).run().await;
         assert!(matches!(late, Err(AuthError::MalformedTokenExpirationDate(_))));
     }

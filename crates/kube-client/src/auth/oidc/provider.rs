@@ -13,10 +13,12 @@ use super::refresh::Refresher;
 use crate::auth::AuthError;
 use crate::auth::cache::{FetchedCredential, refresh_time};
 use crate::auth::header::bearer;
+use crate::config::UserOrigin;
 
 /// The settings of the auth provider, and its current tokens.
 ///
-/// New tokens are only kept in memory: the kubeconfig is not written.
+/// New tokens are saved to the kubeconfig that the user came from, if it came from one: an issuer that replaces refresh tokens accepts each
+/// one once, and the next program would have the old one.
 #[derive(Debug)]
 pub(in crate::auth) struct Oidc {
     /// Taken by the first fetch; a later fetch needs a new token.
@@ -26,10 +28,13 @@ pub(in crate::auth) struct Oidc {
 
 impl Oidc {
     /// Fails if the settings can never lead to a token.
-    pub(in crate::auth) fn new(settings: &HashMap<String, String>) -> Result<Self, AuthError> {
+    pub(in crate::auth) fn new(
+        settings: &HashMap<String, String>,
+        origin: Option<UserOrigin>,
+    ) -> Result<Self, AuthError> {
         let first_token = settings.get("id-token").filter(|token| !token.is_empty());
         let first_token = first_token.map(|token| SecretString::from(token.as_str()));
-        let refresher = Refresher::new(settings);
+        let refresher = Refresher::new(settings, origin);
         if first_token.is_none()
             && let Err(err) = &refresher
         {

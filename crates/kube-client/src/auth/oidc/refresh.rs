@@ -14,7 +14,10 @@ use serde::Deserialize;
 use super::errors::{Error, RefreshError, RefreshInitError};
 use crate::auth::AuthError;
 use crate::auth::token_request::{TokenRequestError, send_token_request};
-use crate::config::{Config, Redacted, certificates_from_pem, proxy_from_env, without_quoted_value};
+use crate::config::{
+    Config, Redacted, Schemes, UserOrigin, certificates_from_pem, parse_url, proxy_from_env,
+    without_quoted_value,
+};
 
 /// Fetches new ID tokens.
 pub(super) struct Refresher {
@@ -25,10 +28,17 @@ pub(super) struct Refresher {
     refresh_token: Mutex<String>,
     /// The issuer's CA certificates; `None` for the public ones.
     ca_certificates: Option<Vec<Vec<u8>>>,
+    /// Where new tokens are saved.
+    origin: Option<UserOrigin>,
+    /// The refresh token that the file is known to have: not the current one, if that could not be saved.
+    saved_token: Mutex<String>,
 }
 
 impl Refresher {
-    pub(super) fn new(settings: &HashMap<String, String>) -> Result<Self, RefreshInitError> {
+    pub(super) fn new(
+        settings: &HashMap<String, String>,
+        origin: Option<UserOrigin>,
+    ) -> Result<Self, RefreshInitError> {
         let setting = |key: &str| settings.get(key).filter(|value| !value.is_empty()).cloned();
         let required = |key: &'static str| setting(key).ok_or(RefreshInitError::MissingField(key));
         let ca_certificates =
@@ -41,6 +51,8 @@ impl Refresher {
         let ca_certificates = if pem.is_empty() { None } else { Some(certificates_from_pem(&pem)) };
         Ok(Self {
             refresh_token: Mutex::new(required("refresh-token")?),
+            saved_token: Mutex::new(required("refresh-token")?),
+            origin,
             issuer: required("idp-issuer-url")?,
             client_id: required("client-id")?,
             client_secret: setting("client-secret"),
@@ -51,6 +63,7 @@ impl Refresher {
     }
 
     pub(super) async fn refresh(&self) -> Result<String, AuthError> {
+        self.read_saved().await;
         let endpoint = self.token_endpoint().await?;
         let mut response = None;
         // Issuers accept client authentication as a header, in the body, or both; RFC 6749 recommends the header.
@@ -76,13 +89,45 @@ impl Refresher {
         if let Some(next) = tokens.refresh_token {
             *self.refresh_token.lock() = next;
         }
+        self.save(tokens.id_token.clone()).await;
         tokens.id_token.ok_or_else(|| failed(RefreshError::NoIdTokenReceived))
+    }
+
+    /// Takes the refresh token of the kubeconfig if it has changed: kubectl has replaced the one that is known here.
+    async fn read_saved(&self) {
+        let Some(origin) = self.origin.clone() else { return };
+        let read = tokio::task::spawn_blocking(move || origin.provider_settings()).await;
+        let settings = read.unwrap_or_else(|stopped| Err(stopped.into())).unwrap_or_default();
+        let mut known = self.saved_token.lock();
+        if let Some(saved) =
+            settings.get("refresh-token").filter(|token| !token.is_empty() && **token != *known)
+        {
+            known.clone_from(saved);
+            self.refresh_token.lock().clone_from(saved);
+        }
+    }
+
+    async fn save(&self, id_token: Option<String>) {
+        let Some(origin) = self.origin.clone() else { return };
+        let refresh_token = self.refresh_token.lock().clone();
+        let saved = tokio::task::spawn_blocking(move || {
+            let mut changed = vec![("refresh-token", refresh_token.as_str())];
+            changed.extend(id_token.as_deref().map(|token| ("id-token", token)));
+            origin.save_provider_settings(&changed).map(|()| refresh_token)
+        });
+        match saved.await.unwrap_or_else(|stopped| Err(stopped.into())) {
+            Ok(refresh_token) => *self.saved_token.lock() = refresh_token,
+            Err(err) => {
+                let origin = &self.origin;
+                tracing::warn!(%err, ?origin, "new tokens of the auth provider \"oidc\" cannot be saved: other programs have to log in again");
+            }
+        }
     }
 
     /// Discovered for each refresh, about once an hour: it may change.
     async fn token_endpoint(&self) -> Result<Uri, AuthError> {
         let url = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
-        let url: Uri = url.parse().map_err(|err| failed(RefreshError::InvalidURI(err)))?;
+        let url = parse_url(&url, Schemes::Http).map_err(|err| failed(RefreshError::InvalidURI(err)))?;
         let request = Request::get(&url).header(ACCEPT, "application/json").body(Bytes::new());
         let response =
             self.request(&url, request.map_err(|err| failed(RefreshError::HttpError(err)))?).await?;
@@ -91,7 +136,8 @@ impl Refresher {
         }
         let metadata: Metadata = serde_json::from_slice(response.body())
             .map_err(|err| failed(RefreshError::InvalidMetadata(err)))?;
-        metadata.token_endpoint.parse().map_err(|err| failed(RefreshError::InvalidURI(err)))
+        parse_url(&metadata.token_endpoint, Schemes::Http)
+            .map_err(|err| failed(RefreshError::InvalidURI(err)))
     }
 
     fn token_request(&self, endpoint: &Uri, in_header: bool) -> Result<Request<Bytes>, AuthError> {

@@ -8,6 +8,7 @@ use super::Oidc;
 use super::errors::{Error, RefreshError, RefreshInitError};
 use crate::auth::AuthError;
 use crate::auth::token_endpoint::{ReceivedRequests, endpoint};
+use crate::config::{Config, KubeConfigOptions, UserOrigin};
 
 fn token(expiry: i64, name: &str) -> String {
     let payload = format!(r#"{{"exp":{expiry},"sub":"{name}"}}"#);
@@ -38,13 +39,16 @@ async fn a_valid_token_is_used_first_and_then_refreshed() {
         (200, format!(r#"{{"id_token":"{third}"}}"#)),
     ])
     .await;
-    let oidc = Oidc::new(&settings(&[
-        ("id-token", &first),
-        ("refresh-token", "one/1"),
-        ("idp-issuer-url", &format!("{url}/")),
-        ("client-id", "me"),
-        ("client-secret", "p:w"),
-    ]))
+    let oidc = Oidc::new(
+        &settings(&[
+            ("id-token", &first),
+            ("refresh-token", "one/1"),
+            ("idp-issuer-url", &format!("{url}/")),
+            ("client-id", "me"),
+            ("client-secret", "p:w"),
+        ]),
+        None,
+    )
     .unwrap();
     assert_eq!(header(&oidc).await.unwrap(), format!("Bearer {first}"));
     assert!(requests.lock().unwrap().is_empty());
@@ -63,13 +67,16 @@ async fn the_client_secret_is_sent_in_the_body_if_the_header_is_refused() {
     let refused = || (401, r#"{"error":"invalid_client"}"#.to_owned());
     let (url, requests) =
         issuer(vec![refused(), (200, format!(r#"{{"id_token":"{fresh}"}}"#)), refused(), refused()]).await;
-    let oidc = Oidc::new(&settings(&[
-        ("id-token", &token(PAST, "old")),
-        ("refresh-token", "r"),
-        ("idp-issuer-url", &url),
-        ("client-id", "me"),
-        ("client-secret", "s"),
-    ]))
+    let oidc = Oidc::new(
+        &settings(&[
+            ("id-token", &token(PAST, "old")),
+            ("refresh-token", "r"),
+            ("idp-issuer-url", &url),
+            ("client-id", "me"),
+            ("client-secret", "s"),
+        ]),
+        None,
+    )
     .unwrap();
     assert_eq!(header(&oidc).await.unwrap(), format!("Bearer {fresh}"));
     assert!(requests.lock().unwrap()[1].1.ends_with("&client_id=me&client_secret=s"));
@@ -87,7 +94,7 @@ async fn each_failure_of_the_issuer_has_its_error() {
         async move {
             let (url, _) = issuer(responses).await;
             let pairs = [("refresh-token", "r"), ("idp-issuer-url", url.as_str()), ("client-id", "me")];
-            match header(&Oidc::new(&settings(&pairs)).unwrap()).await.unwrap_err() {
+            match header(&Oidc::new(&settings(&pairs), None).unwrap()).await.unwrap_err() {
                 AuthError::Oidc(err) => err,
                 other => panic!("{other:?}"),
             }
@@ -98,13 +105,18 @@ async fn each_failure_of_the_issuer_has_its_error() {
     assert!(matches!(of(200, "{}").await, Error::Refresh(RefreshError::NoIdTokenReceived)));
     assert!(matches!(of(200, r#"{"id_token":"no token"}"#).await, Error::IdToken(_)));
     let unreachable = [("refresh-token", "r"), ("idp-issuer-url", "http://127.0.0.1:1"), ("client-id", "me")];
-    let err = header(&Oidc::new(&settings(&unreachable)).unwrap()).await.unwrap_err();
+    let err = header(&Oidc::new(&settings(&unreachable), None).unwrap()).await.unwrap_err();
     assert!(matches!(err, AuthError::Oidc(Error::Refresh(RefreshError::HyperUtilError(_)))), "{err:?}");
+    for issuer in ["http://127.0.0.1:180990", "https://issuer:443x", "issuer", "ftp://issuer"] {
+        let pairs = [("refresh-token", "r"), ("idp-issuer-url", issuer), ("client-id", "me")];
+        let err = header(&Oidc::new(&settings(&pairs), None).unwrap()).await.unwrap_err();
+        assert!(matches!(err, AuthError::Oidc(Error::Refresh(RefreshError::InvalidURI(_)))), "{err:?}");
+    }
 }
 
 #[tokio::test]
 async fn missing_settings_are_an_error_once_they_are_needed() {
-    let new = |pairs: &[(&str, &str)]| Oidc::new(&settings(pairs));
+    let new = |pairs: &[(&str, &str)]| Oidc::new(&settings(pairs), None);
     assert!(matches!(new(&[]), Err(AuthError::Oidc(Error::IdTokenMissing))));
     let missing = new(&[("refresh-token", "r"), ("client-id", "me")]).unwrap_err();
     let AuthError::Oidc(Error::RefreshInit(RefreshInitError::MissingField("idp-issuer-url"))) = missing
@@ -164,7 +176,7 @@ mod over_tls {
             ("client-secret", "s"),
         ]);
         pairs.extend(authority(&pem).into_iter().map(|(key, value)| (key.to_owned(), value)));
-        let outcome = header(&Oidc::new(&pairs)?).await?;
+        let outcome = header(&Oidc::new(&pairs, None)?).await?;
         assert_eq!(outcome, format!("Bearer {fresh}"));
         Ok(outcome)
     }
@@ -196,4 +208,66 @@ mod over_tls {
             assert!(format!("{cause:?}").contains("InvalidCertificate"), "{cause:?}");
         }
     }
+}
+
+/// A kubeconfig whose user has the refresh token `one`, as it is read from a file.
+fn kubeconfig(folder: &tempfile::TempDir, issuer: &str) -> (HashMap<String, String>, UserOrigin) {
+    let path = folder.path().join("config");
+    let text = format!(
+        "clusters: [{{name: c, cluster: {{server: 'https://h'}}}}]
+contexts: [{{name: x, context: {{cluster: c, user: jane}}}}]
+current-context: x
+users:
+- name: jane
+  user: {{auth-provider: {{name: oidc, config: {{refresh-token: one, client-id: me, idp-issuer-url: '{issuer}'}}}}}}
+"
+    );
+    std::fs::write(&path, text).unwrap();
+    let config = Config::of_files(&[path], &KubeConfigOptions::default()).unwrap();
+    (config.auth_info.auth_provider.unwrap().config, config.user_origin.unwrap())
+}
+
+/// The kubeconfig has the new tokens afterwards, and a token that another program has saved meanwhile is used.
+#[tokio::test]
+async fn new_tokens_are_saved_to_the_kubeconfig_and_read_from_it() {
+    let (first, second) = (token(FUTURE, "first"), token(FUTURE, "second"));
+    let (url, requests) = issuer(vec![
+        (200, format!(r#"{{"id_token":"{first}","refresh_token":"two"}}"#)),
+        (200, format!(r#"{{"id_token":"{second}"}}"#)),
+    ])
+    .await;
+    let folder = tempfile::tempdir().unwrap();
+    let (settings, origin) = kubeconfig(&folder, &url);
+    let oidc = Oidc::new(&settings, Some(origin.clone())).unwrap();
+    assert_eq!(header(&oidc).await.unwrap(), format!("Bearer {first}"));
+    let saved = origin.provider_settings().unwrap();
+    assert_eq!((saved["id-token"].as_str(), saved["refresh-token"].as_str()), (first.as_str(), "two"));
+
+    origin.save_provider_settings(&[("refresh-token", "of kubectl")]).unwrap();
+    assert_eq!(header(&oidc).await.unwrap(), format!("Bearer {second}"));
+    let requests = requests.lock().unwrap();
+    assert_eq!(requests[0].1, "grant_type=refresh_token&refresh_token=one&client_id=me");
+    assert_eq!(requests[1].1, "grant_type=refresh_token&refresh_token=of%20kubectl&client_id=me");
+    assert_eq!(origin.provider_settings().unwrap()["id-token"], second);
+}
+
+#[tokio::test]
+async fn a_token_that_cannot_be_saved_stays_in_use() {
+    let (first, second) = (token(FUTURE, "first"), token(FUTURE, "second"));
+    let (url, requests) = issuer(vec![
+        (200, format!(r#"{{"id_token":"{first}","refresh_token":"two"}}"#)),
+        (200, format!(r#"{{"id_token":"{second}","refresh_token":"three"}}"#)),
+    ])
+    .await;
+    let folder = tempfile::tempdir().unwrap();
+    let (settings, origin) = kubeconfig(&folder, &url);
+    let oidc = Oidc::new(&settings, Some(origin.clone())).unwrap();
+    let lock = folder.path().join("config.lock");
+    std::fs::write(&lock, "").unwrap();
+    assert_eq!(header(&oidc).await.unwrap(), format!("Bearer {first}"));
+    assert_eq!(origin.provider_settings().unwrap()["refresh-token"], "one");
+    std::fs::remove_file(&lock).unwrap();
+    assert_eq!(header(&oidc).await.unwrap(), format!("Bearer {second}"));
+    assert!(requests.lock().unwrap()[1].1.contains("refresh_token=two&"));
+    assert_eq!(origin.provider_settings().unwrap()["refresh-token"], "three");
 }

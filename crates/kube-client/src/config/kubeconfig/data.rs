@@ -59,6 +59,12 @@ impl AuthInfo {
             (Some(_), None) => Err(KubeconfigError::LoadClientKey(LoadDataError::NoBase64DataOrFile)),
             (Some(certificate), Some(key)) => {
                 let key = String::from_utf8_lossy(&key).into_owned();
+                if is_encrypted(&key) {
+                    let err = std::io::Error::new(std::io::ErrorKind::InvalidData, KEY_IS_ENCRYPTED);
+                    let is_file = key_data.is_none_or(str::is_empty);
+                    let from = self.client_key.as_deref().filter(|_| is_file).unwrap_or("client-key-data");
+                    return Err(KubeconfigError::LoadClientKey(LoadDataError::ReadFile(err, from.into())));
+                }
                 Ok(Some(ClientIdentityPem { certificate, key: SecretString::from(key) }))
             }
         }
@@ -84,16 +90,41 @@ impl TryFrom<&Cluster> for ExecAuthCluster {
 /// Name of the cluster extension that is passed to exec plugins.
 const EXEC_EXTENSION: &str = "client.authentication.k8s.io/exec";
 
-/// The DER form of every certificate in PEM text.
+/// The DER form of every certificate in PEM text. A block that cannot be parsed is skipped with a warning, as by kubectl: one of them must
+/// not make the others useless.
 pub(crate) fn certificates_from_pem(text: &[u8]) -> Result<Vec<Vec<u8>>, pem::PemError> {
-    let sections = pem::parse_many(text)?;
-    let certificates: Vec<_> = sections
-        .into_iter()
-        .filter(|section| section.tag() == "CERTIFICATE")
-        .map(pem::Pem::into_contents)
-        .collect();
-    if certificates.is_empty() { Err(pem::PemError::MalformedFraming) } else { Ok(certificates) }
+    let (mut certificates, mut first_error) = (Vec::new(), None);
+    for block in pem_blocks(text) {
+        match pem::parse(block) {
+            Ok(section) if section.tag() == "CERTIFICATE" => certificates.push(section.into_contents()),
+            Ok(_) => {}
+            Err(err) => {
+                tracing::warn!(%err, "a block of a list of CA certificates is not PEM and is ignored");
+                first_error.get_or_insert(err);
+            }
+        }
+    }
+    match certificates.is_empty() {
+        true => Err(first_error.unwrap_or(pem::PemError::MalformedFraming)),
+        false => Ok(certificates),
+    }
 }
+
+/// The parts of `text` that begin with a PEM header.
+fn pem_blocks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    const HEADER: &[u8] = b"-----BEGIN ";
+    let starts: Vec<_> = (0..text.len()).filter(|&at| text[at..].starts_with(HEADER)).collect();
+    let ends: Vec<_> = starts.iter().skip(1).copied().chain([text.len()]).collect();
+    starts.into_iter().zip(ends).map(|(start, end)| &text[start..end])
+}
+
+/// Whether a PEM key needs a passphrase, which nobody can enter.
+pub(crate) fn is_encrypted(key: &str) -> bool {
+    key.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") || key.contains("Proc-Type: 4,ENCRYPTED")
+}
+
+/// What to do about it.
+pub(crate) const KEY_IS_ENCRYPTED: &str = "the key is encrypted with a passphrase: expected one without";
 
 /// Inline data wins over the file; an empty string is treated as absent.
 fn load(data: Option<&str>, file: Option<&str>) -> Result<Option<Vec<u8>>, LoadDataError> {
@@ -136,6 +167,53 @@ mod tests {
 
     #[test]
     fn pem_without_a_certificate_is_an_error() {
-        assert!(certificates_from_pem(b"not pem at all").is_err());
+        for text in ["", "not pem at all", "-----BEGIN CERTIFICATE-----\n%\n-----END CERTIFICATE-----"] {
+            assert!(certificates_from_pem(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_not_pem_does_not_make_the_others_useless() {
+        let made = || rcgen::generate_simple_self_signed(vec!["host".into()]).unwrap();
+        let (one, two) = (made(), made());
+        let (first, second) = (one.cert.pem(), two.cert.pem());
+        let key = one.signing_key.serialize_pem();
+        for broken in [
+            "-----BEGIN CERTIFICATE-----\n%%%\n-----END CERTIFICATE-----\n",
+            "-----BEGIN CERTIFICATE-----\nYQ==\n-----END KEY-----\n",
+            "-----BEGIN CERTIFICATE-----\nYWFh\n",
+            "-----BEGIN CERTIFICATE\n",
+            &key,
+            "# text \u{e9}\n",
+        ] {
+            let bundle = [&first, broken, &second].map(str::to_owned).concat();
+            let expected = [one.cert.der().to_vec(), two.cert.der().to_vec()];
+            assert_eq!(certificates_from_pem(bundle.as_bytes()).unwrap(), expected, "{broken}");
+        }
+    }
+
+    #[test]
+    fn an_encrypted_key_is_an_error_that_says_so() {
+        for (key, from) in [
+            (
+                "-----BEGIN ENCRYPTED PRIVATE KEY-----\nYQ==\n-----END ENCRYPTED PRIVATE KEY-----\n",
+                "client-key-data",
+            ),
+            (
+                "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nYQ==\n-----END RSA PRIVATE KEY-----\n",
+                "/the.key",
+            ),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("the.key");
+            std::fs::write(&file, key).unwrap();
+            let mut user = AuthInfo { client_certificate_data: Some("YQ==".into()), ..AuthInfo::default() };
+            match from {
+                "client-key-data" => user.client_key_data = Some(STANDARD.encode(key).into()),
+                _ => user.client_key = Some(file.to_str().unwrap().to_owned()),
+            }
+            let text = user.load_client_identity().unwrap_err().to_string();
+            assert!(text.contains(from) && text.contains("encrypted with a passphrase"), "{text}");
+        }
     }
 }

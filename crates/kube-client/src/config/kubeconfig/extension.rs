@@ -5,12 +5,16 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::values;
+
 /// Data of another tool under a name. `Debug` shows only the name, because the data may be secret.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct NamedExtension {
     /// The tool's name for it.
+    #[serde(default, deserialize_with = "values::or_default")]
     pub name: String,
-    /// The data, of any shape.
+    /// The data, of any shape; null if there is none.
+    #[serde(default)]
     pub extension: Value,
 }
 

@@ -73,7 +73,10 @@ pub(in crate::config) fn merge_files(
     Ok((merged, origins))
 }
 
+/// An empty text is none.
 fn differ(first: &Option<String>, second: &Option<String>) -> bool {
+    let is_set = |text: &&str| !text.is_empty();
+    let (first, second) = (first.as_deref().filter(is_set), second.as_deref().filter(is_set));
     matches!((first, second), (Some(first), Some(second)) if first != second)
 }
 
@@ -124,6 +127,7 @@ mod tests {
             parse("apiVersion: v1").merge(parse("apiVersion: v2")),
             Err(KubeconfigError::ApiVersionMismatch)
         ));
+        assert!(parse("{kind: '', apiVersion: ''}").merge(parse("{kind: Config, apiVersion: v1}")).is_ok());
         assert_eq!(parse("{}").merge(parse("kind: Config")).unwrap().kind.as_deref(), Some("Config"));
     }
 

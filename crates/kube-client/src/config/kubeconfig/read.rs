@@ -14,7 +14,8 @@ use crate::config::decode::WithPath;
 use crate::config::redact::without_quoted_value;
 
 impl Kubeconfig {
-    /// Parses YAML or JSON text. Several documents in it are merged like several files.
+    /// Parses YAML or JSON text. Several documents in it are merged like several files; of a document after the first that is not a
+    /// kubeconfig, only a warning is logged, since kubectl reads the first document only. Of a key that occurs twice, the last value is read.
     ///
     /// Relative paths stay relative: text has no directory.
     ///
@@ -32,16 +33,23 @@ impl Kubeconfig {
     /// [`KubeconfigError::Parse`] if the text is not a kubeconfig, or has two clusters, users or contexts of one name, which kubectl refuses
     /// too. Text that is nested too deeply or expands too far through aliases is refused, so that it cannot exhaust memory.
     pub fn from_yaml(text: &str) -> Result<Kubeconfig, KubeconfigError> {
-        let documents: Vec<WithPath<Self>> = serde_saphyr::from_multiple_with_options(text, limits())
-            .map_err(|err| KubeconfigError::Parse(Box::new(without_quoted_value(err))))?;
-        let mut merged = Self::default();
-        for WithPath(document) in documents {
-            refuse_duplicate_names("clusters", &document.clusters)?;
-            refuse_duplicate_names("users", &document.auth_infos)?;
-            refuse_duplicate_names("contexts", &document.contexts)?;
-            merged.add(document)?;
+        let mut bytes = text.as_bytes();
+        let documents = serde_saphyr::read_with_options(&mut bytes, limits()).map(read_document);
+        let mut merged: Option<Self> = None;
+        for document in documents {
+            let Some(merged) = &mut merged else {
+                merged = Some(document?);
+                continue;
+            };
+            let added = document.and_then(|document| {
+                check_header(&document)?;
+                merged.add(document)
+            });
+            if let Err(err) = added {
+                tracing::warn!(%err, "a document after the first one in a kubeconfig is ignored");
+            }
         }
-        Ok(merged)
+        Ok(merged.unwrap_or_default())
     }
 
     /// Reads one file. Relative paths in it are resolved against its directory.
@@ -71,6 +79,17 @@ impl Kubeconfig {
     pub fn read() -> Result<Kubeconfig, KubeconfigError> {
         merge_files(read_files()?).map(|(merged, _)| merged)
     }
+}
+
+fn read_document(
+    decoded: Result<WithPath<Kubeconfig>, serde_saphyr::Error>,
+) -> Result<Kubeconfig, KubeconfigError> {
+    let WithPath(document) =
+        decoded.map_err(|err| KubeconfigError::Parse(Box::new(without_quoted_value(err))))?;
+    refuse_duplicate_names("clusters", &document.clusters)?;
+    refuse_duplicate_names("users", &document.auth_infos)?;
+    refuse_duplicate_names("contexts", &document.contexts)?;
+    Ok(document)
 }
 
 /// The files that [`Kubeconfig::read`] merges, at least one.
@@ -120,9 +139,23 @@ fn default_path() -> Result<PathBuf, KubeconfigError> {
 fn read_file(path: &Path) -> Result<Kubeconfig, KubeconfigError> {
     let unreadable = |err| KubeconfigError::ReadConfig(err, path.to_owned());
     let text = std::fs::read(path).and_then(|bytes| decode_text(&bytes)).map_err(unreadable)?;
-    let mut config = Kubeconfig::from_yaml(&text).map_err(|err| with_path(err, path))?;
+    let config = Kubeconfig::from_yaml(&text).and_then(|config| check_header(&config).map(|()| config));
+    let mut config = config.map_err(|err| with_path(err, path))?;
     resolve_relative_paths(&mut config, path.parent().unwrap_or(Path::new("")));
     Ok(config)
+}
+
+/// Refuses another kind of document, and another version of it.
+pub(super) fn check_header(config: &Kubeconfig) -> Result<(), KubeconfigError> {
+    let fields = [("kind", &config.kind, "Config"), ("apiVersion", &config.api_version, "v1")];
+    for (field, value, expected) in fields {
+        let value = value.as_deref().unwrap_or_default();
+        if !value.is_empty() && value != expected {
+            let message = format!("`{field}` is {value:?}: expected {expected:?}");
+            return Err(KubeconfigError::Parse(Box::new(serde_saphyr::Error::custom(message))));
+        }
+    }
+    Ok(())
 }
 
 /// A name may occur in several files, where the first wins, but only once in a document.
@@ -152,6 +185,7 @@ fn limits() -> serde_saphyr::Options {
             max_total_replayed_events: 100_000,
             max_replay_stack_depth: 16,
         },
+        duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
         // The snippet around an error may contain a token.
         with_snippet: false,
     }

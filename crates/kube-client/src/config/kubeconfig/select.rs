@@ -1,7 +1,8 @@
 //! Selects one context of a kubeconfig.
 
 use super::named::names;
-use super::{AuthInfo, Cluster, Context, ExecAuthCluster, Kubeconfig};
+use super::read::check_header;
+use super::{AuthInfo, Cluster, Context, ExecAuthCluster, ExecConfig, Kubeconfig};
 use crate::config::KubeconfigError;
 
 /// Selects a context, cluster and user of a kubeconfig. The default is the current context.
@@ -35,6 +36,7 @@ impl Selection {
         config: &mut Kubeconfig,
         options: &KubeConfigOptions,
     ) -> Result<Self, KubeconfigError> {
+        check_header(config)?;
         let context = select_context(config, options)?.unwrap_or_default();
         let cluster_name = options.cluster.clone().unwrap_or(context.cluster);
         let (index, cluster) = take_cluster(config, &cluster_name)?;
@@ -98,10 +100,30 @@ fn take_user(
         return Err(KubeconfigError::LoadContext(message));
     };
     let mut auth_info = named.auth_info.take().unwrap_or_default();
+    if let Some(exec) = &auth_info.exec {
+        check_exec(name, exec)?;
+    }
     if let Some(exec) = auth_info.exec.as_mut().filter(|exec| exec.provide_cluster_info) {
         exec.cluster = Some(ExecAuthCluster::try_from(cluster)?);
     }
     Ok((index, auth_info))
+}
+
+/// What the document may have and a plugin cannot: checked for the selected user only.
+fn check_exec(user: &str, exec: &ExecConfig) -> Result<(), KubeconfigError> {
+    let refused = |text: String| Err(KubeconfigError::LoadContext(format!("user {user:?} has {text}")));
+    if let Some(mode) = exec.unknown_interactive_mode() {
+        return refused(format!(
+            "`exec.interactiveMode` {mode:?}: expected \"Never\", \"IfAvailable\" or \"Always\""
+        ));
+    }
+    let mut variables = exec.env.iter().flatten();
+    match variables.position(|variable| variable.get("name").is_none_or(String::is_empty)) {
+        Some(index) => {
+            refused(format!("`exec.env[{index}]` without a name: expected a `name` and a `value`"))
+        }
+        None => Ok(()),
+    }
 }
 
 /// The names that exist, for the message about one that does not.

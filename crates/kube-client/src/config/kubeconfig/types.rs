@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::auth_info::AuthInfo;
 use super::extension::NamedExtension;
+use super::last_key::last_key_wins;
 use super::values;
 use crate::config::redact::{Keys, Redacted};
 
@@ -16,24 +17,25 @@ use crate::config::redact::{Keys, Redacted};
 /// Unknown keys are kept in `other` at every level, so a file can be read, changed and written back without loss. `Debug` shows the keys
 /// in `other` without their values, which may be secrets.
 #[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Kubeconfig {
     /// Client preferences; nothing in this crate reads them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preferences: Option<Preferences>,
     /// The clusters, each under a name.
-    #[serde(default, deserialize_with = "values::or_default")]
+    #[serde(default, deserialize_with = "values::list")]
     pub clusters: Vec<NamedCluster>,
     /// The users with their credentials, each under a name.
-    #[serde(rename = "users", default, deserialize_with = "values::or_default")]
+    #[serde(rename = "users", default, deserialize_with = "values::list")]
     pub auth_infos: Vec<NamedAuthInfo>,
     /// The contexts, each under a name.
-    #[serde(default, deserialize_with = "values::or_default")]
+    #[serde(default, deserialize_with = "values::list")]
     pub contexts: Vec<NamedContext>,
     /// Name of the context that is used by default.
     #[serde(rename = "current-context", skip_serializing_if = "Option::is_none")]
     pub current_context: Option<String>,
     /// Data of other tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "values::optional_list", skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<NamedExtension>>,
     /// `Config`, if set.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,12 +66,13 @@ impl fmt::Debug for Kubeconfig {
 
 /// The `preferences` of a kubeconfig.
 #[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Preferences {
     /// Whether a command line tool may print colors.
     #[serde(default, deserialize_with = "values::unquoted_bool", skip_serializing_if = "Option::is_none")]
     pub colors: Option<bool>,
     /// Data of other tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "values::optional_list", skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<NamedExtension>>,
     /// Every other key.
     #[serde(flatten, deserialize_with = "values::unknown_keys")]
@@ -88,8 +91,10 @@ impl fmt::Debug for Preferences {
 
 /// A cluster under the name by which contexts refer to it.
 #[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct NamedCluster {
     /// The name.
+    #[serde(default, deserialize_with = "values::or_default")]
     pub name: String,
     /// How to reach the cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -111,6 +116,7 @@ impl fmt::Debug for NamedCluster {
 
 /// How to connect to a cluster, and how to verify its server.
 #[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Cluster {
     /// URL of the API server, such as `https://host:6443`, with or without a path.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,7 +150,7 @@ pub struct Cluster {
     #[serde(rename = "tls-server-name", skip_serializing_if = "Option::is_none")]
     pub tls_server_name: Option<String>,
     /// Data of other tools; the one named `client.authentication.k8s.io/exec` is passed to exec plugins.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "values::optional_list", skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<NamedExtension>>,
     /// Every other key.
     #[serde(flatten, deserialize_with = "values::unknown_keys")]
@@ -170,8 +176,10 @@ impl fmt::Debug for Cluster {
 
 /// A user under the name by which contexts refer to it.
 #[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct NamedAuthInfo {
     /// The name.
+    #[serde(default, deserialize_with = "values::or_default")]
     pub name: String,
     /// The user's credentials.
     #[serde(rename = "user", skip_serializing_if = "Option::is_none")]
@@ -193,8 +201,10 @@ impl fmt::Debug for NamedAuthInfo {
 
 /// A context under its name.
 #[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct NamedContext {
     /// The name.
+    #[serde(default, deserialize_with = "values::or_default")]
     pub name: String,
     /// The context.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -216,8 +226,10 @@ impl fmt::Debug for NamedContext {
 
 /// A cluster, a user, and the default namespace.
 #[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct Context {
     /// Name of the cluster.
+    #[serde(default, deserialize_with = "values::or_default")]
     pub cluster: String,
     /// Name of the user; without one, requests are anonymous.
     pub user: Option<String>,
@@ -225,7 +237,7 @@ pub struct Context {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// Data of other tools.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "values::optional_list", skip_serializing_if = "Option::is_none")]
     pub extensions: Option<Vec<NamedExtension>>,
     /// Every other key.
     #[serde(flatten, deserialize_with = "values::unknown_keys")]
@@ -243,3 +255,5 @@ impl fmt::Debug for Context {
             .finish()
     }
 }
+
+last_key_wins!(Kubeconfig, Preferences, NamedCluster, Cluster, NamedAuthInfo, NamedContext, Context);

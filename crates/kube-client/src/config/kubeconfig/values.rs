@@ -1,4 +1,4 @@
-//! How single values of a kubeconfig are read and written: what may be null, booleans, secrets, base64 data and unknown keys.
+//! How single values of a kubeconfig are read and written: what may be null (also within lists and maps), booleans, secrets, base64 data and unknown keys.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -14,6 +14,54 @@ where
     T: Deserialize<'de> + Default,
 {
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+/// A list in which null is an item with its defaults.
+pub(super) fn list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    optional_list(deserializer).map(Option::unwrap_or_default)
+}
+
+/// The same, or none.
+pub(super) fn optional_list<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::<Vec<Option<T>>>::deserialize(deserializer)?.map(items))
+}
+
+/// A map in which null is an empty text.
+pub(super) fn map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<HashMap<String, String>, D::Error> {
+    let map = Option::<HashMap<String, Option<String>>>::deserialize(deserializer)?;
+    Ok(entries(map.unwrap_or_default()))
+}
+
+/// A list of such maps, or none.
+pub(super) fn optional_list_of_maps<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<HashMap<String, String>>>, D::Error> {
+    let list = Option::<Vec<Option<HashMap<String, Option<String>>>>>::deserialize(deserializer)?;
+    Ok(list.map(|list| items(list).into_iter().map(entries).collect()))
+}
+
+/// A map of lists of text, or none. Null is an empty list or text.
+pub(super) fn optional_map_of_lists<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<HashMap<String, Vec<String>>>, D::Error> {
+    let map = Option::<HashMap<String, Option<Vec<Option<String>>>>>::deserialize(deserializer)?;
+    Ok(map.map(|map| entries(map).into_iter().map(|(key, list)| (key, items(list))).collect()))
+}
+
+fn items<T: Default>(list: Vec<Option<T>>) -> Vec<T> {
+    list.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+fn entries<T: Default>(map: HashMap<String, Option<T>>) -> HashMap<String, T> {
+    map.into_iter().map(|(key, value)| (key, value.unwrap_or_default())).collect()
 }
 
 /// A boolean or null. In quotes it is an error, as for kubectl: a quoted `"no"` that is read as true could turn off certificate

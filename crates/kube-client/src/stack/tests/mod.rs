@@ -1,5 +1,7 @@
 //! The stack over real sockets: TLS by each library of the build, and each kind of proxy.
 
+#[cfg(all(feature = "rustls-tls", feature = "openssl-tls"))]
+mod odd_certificates;
 mod proxy;
 mod servers;
 mod tls;

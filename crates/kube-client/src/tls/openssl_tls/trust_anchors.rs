@@ -5,6 +5,7 @@ use openssl::ssl::SslRef;
 use openssl::x509::X509;
 use openssl::x509::store::{X509Store, X509StoreBuilder};
 use openssl::x509::verify::X509VerifyFlags;
+use tower::BoxError;
 
 use super::SslConnectorError;
 use crate::config::Config;
@@ -33,11 +34,6 @@ impl TrustAnchors {
             return Ok(Self::Insecure);
         }
         let and_platform = matches!(peer, Peer::Proxy);
-        let parse = |certificates: &[Vec<u8>]| {
-            let parsed: Result<Vec<_>, ErrorStack> =
-                certificates.iter().map(|der| X509::from_der(der)).collect();
-            parsed.map_err(Into::into)
-        };
         let configured = config.root_cert.as_deref();
         if let Some(path) = &config.root_cert_file {
             let file = CaFile::new(path.clone(), configured, parse);
@@ -68,6 +64,24 @@ impl TrustAnchors {
             Some(store) => connection.set_verify_cert_store(store),
             None => Ok(()),
         }
+    }
+}
+
+/// The certificates that are valid. One that is not must not make the others useless.
+fn parse(certificates: &[Vec<u8>]) -> Result<Vec<X509>, BoxError> {
+    let (mut parsed, mut first_error) = (Vec::new(), None);
+    for der in certificates {
+        match X509::from_der(der) {
+            Ok(certificate) => parsed.push(certificate),
+            Err(err) => {
+                tracing::warn!(%err, "a CA certificate is not valid and is ignored");
+                first_error.get_or_insert(err);
+            }
+        }
+    }
+    match first_error.filter(|_| parsed.is_empty()) {
+        Some(err) => Err(err.into()),
+        None => Ok(parsed),
     }
 }
 

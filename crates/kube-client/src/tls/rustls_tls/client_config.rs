@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use hyper_rustls::{DefaultServerNameResolver, FixedServerNameResolver, HttpsConnector, ResolveServerName};
-use rustls::ClientConfig;
-use rustls::SignatureScheme;
 use rustls::client::{ResolvesClientCert, Resumption};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, Error, InconsistentKeys, SignatureScheme};
 use secrecy::ExposeSecret;
 
 use super::RustlsTlsError;
@@ -82,7 +81,23 @@ fn certified_key(
         pem::Error::NoItemsFound => RustlsTlsError::MissingPrivateKey,
         err => RustlsTlsError::InvalidIdentityPem(err),
     })?;
-    CertifiedKey::from_der(chain, key, provider).map_err(RustlsTlsError::InvalidPrivateKey)
+    let key = provider.key_provider.load_private_key(key).map_err(RustlsTlsError::InvalidPrivateKey)?;
+    let identity = CertifiedKey::new(chain, key);
+    match identity.keys_match() {
+        Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(identity),
+        // rustls parses only version 3. Servers accept version 1 from clients, and so does kubectl.
+        Err(Error::InvalidCertificate(_)) if contains_public_key(&identity) => Ok(identity),
+        Err(err) => Err(RustlsTlsError::InvalidPrivateKey(err)),
+    }
+}
+
+/// Whether the public key of the private one is in the client's certificate, byte for byte.
+fn contains_public_key(identity: &CertifiedKey) -> bool {
+    let certificate = identity.cert.first().map_or(&[][..], |certificate| certificate.as_ref());
+    identity
+        .key
+        .public_key()
+        .is_some_and(|key| certificate.windows(key.as_ref().len()).any(|part| part == key.as_ref()))
 }
 
 /// Adds TLS to the https connections of `connector`; http URLs stay without.
@@ -132,7 +147,31 @@ mod tests {
         assert!(matches!(parse(&certificate, ""), Err(RustlsTlsError::MissingPrivateKey)));
         assert!(matches!(parse(&certificate, &certificate), Err(RustlsTlsError::MissingPrivateKey)));
         assert!(matches!(parse(&certificate, &other_key), Err(RustlsTlsError::InvalidPrivateKey(_))));
+        assert!(matches!(
+            parse("-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----", &key),
+            Err(RustlsTlsError::InvalidPrivateKey(_))
+        ));
         let cut = &certificate[..certificate.len() / 2];
         assert!(matches!(parse(cut, &key), Err(RustlsTlsError::InvalidIdentityPem(_))));
+    }
+
+    /// As `openssl x509 -req` makes them without an extensions file.
+    #[cfg(feature = "openssl-tls")]
+    #[test]
+    fn a_client_certificate_of_version_1_is_used_with_its_own_key() {
+        let key = || openssl::pkey::PKey::from_rsa(openssl::rsa::Rsa::generate(2048).unwrap()).unwrap();
+        let (own, other) = (key(), key());
+        let mut certificate = openssl::x509::X509::builder().unwrap();
+        certificate.set_version(0).unwrap();
+        certificate.set_pubkey(&own).unwrap();
+        certificate.set_not_before(&openssl::asn1::Asn1Time::days_from_now(0).unwrap()).unwrap();
+        certificate.set_not_after(&openssl::asn1::Asn1Time::days_from_now(1).unwrap()).unwrap();
+        certificate.sign(&own, openssl::hash::MessageDigest::sha256()).unwrap();
+        let certificate = String::from_utf8(certificate.build().to_pem().unwrap()).unwrap();
+        let pem = |key: &openssl::pkey::PKey<openssl::pkey::Private>| {
+            String::from_utf8(key.private_key_to_pem_pkcs8().unwrap()).unwrap()
+        };
+        assert_eq!(parse(&certificate, &pem(&own)).unwrap().cert.len(), 1);
+        assert!(matches!(parse(&certificate, &pem(&other)), Err(RustlsTlsError::InvalidPrivateKey(_))));
     }
 }

@@ -39,9 +39,16 @@ impl ConfiguredCas {
         provider: &Arc<CryptoProvider>,
     ) -> Result<Self, Box<dyn StdError + Send + Sync>> {
         let certificates: Vec<_> = certificates.iter().cloned().map(CertificateDer::from).collect();
-        let mut roots = RootCertStore::empty();
+        let (mut roots, mut first_error) = (RootCertStore::empty(), None);
         for certificate in &certificates {
-            roots.add(certificate.clone())?;
+            // One that cannot be used must not make the others useless.
+            if let Err(err) = roots.add(certificate.clone()) {
+                tracing::warn!(%err, "a CA certificate is not valid and is ignored");
+                first_error.get_or_insert(err);
+            }
+        }
+        if let Some(err) = first_error.filter(|_| roots.is_empty()) {
+            return Err(err.into());
         }
         let webpki =
             WebPkiServerVerifier::builder_with_provider(roots.into(), Arc::clone(provider)).build()?;

@@ -34,7 +34,8 @@ pub(super) fn server_verifier(
     Ok(Arc::new(Verifier { trust, algorithms: provider.signature_verification_algorithms }))
 }
 
-/// Verifies the certificate as `trust` says. That the server holds its key is always verified.
+/// Verifies the certificate as `trust` says, and that the server holds its key. Where certificates are not verified, they are not parsed
+/// either: whoever can replace them can have any key.
 #[derive(Debug)]
 struct Verifier {
     trust: TrustPolicy,
@@ -99,7 +100,10 @@ impl ServerCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls12_signature(message, cert, dss, &self.algorithms)
+        match self.trust {
+            TrustPolicy::Insecure => Ok(HandshakeSignatureValid::assertion()),
+            _ => verify_tls12_signature(message, cert, dss, &self.algorithms),
+        }
     }
 
     fn verify_tls13_signature(
@@ -108,13 +112,35 @@ impl ServerCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, cert, dss, &self.algorithms)
+        match self.trust {
+            TrustPolicy::Insecure => Ok(HandshakeSignatureValid::assertion()),
+            _ => verify_tls13_signature(message, cert, dss, &self.algorithms),
+        }
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.algorithms.supported_schemes()
+        match self.trust {
+            TrustPolicy::Insecure => ALL_SCHEMES.to_vec(),
+            _ => self.algorithms.supported_schemes(),
+        }
     }
 }
+
+/// A server may have a key of which the provider cannot verify signatures.
+const ALL_SCHEMES: &[SignatureScheme] = &[
+    SignatureScheme::ECDSA_NISTP256_SHA256,
+    SignatureScheme::ECDSA_NISTP384_SHA384,
+    SignatureScheme::ECDSA_NISTP521_SHA512,
+    SignatureScheme::ED25519,
+    SignatureScheme::ED448,
+    SignatureScheme::RSA_PSS_SHA256,
+    SignatureScheme::RSA_PSS_SHA384,
+    SignatureScheme::RSA_PSS_SHA512,
+    SignatureScheme::RSA_PKCS1_SHA256,
+    SignatureScheme::RSA_PKCS1_SHA384,
+    SignatureScheme::RSA_PKCS1_SHA512,
+    SignatureScheme::RSA_PKCS1_SHA1,
+];
 
 #[cfg(test)]
 mod tests {
@@ -246,7 +272,18 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_ca_certificate_is_an_error() {
+    fn an_invalid_ca_certificate_does_not_make_the_others_useless() {
+        let ours = authority();
+        let mut config = Config::new("https://host".parse().unwrap());
+        config.root_cert = Some(vec![b"garbage".to_vec(), ours.certificate.der().to_vec()]);
+        let verifier =
+            server_verifier(&config, &Peer::Server { identity_provider: None }, &crypto_provider().unwrap())
+                .unwrap();
+        assert!(trusts(&*verifier, &server_certificate(&ours)));
+    }
+
+    #[test]
+    fn an_invalid_ca_certificate_alone_is_an_error() {
         let mut config = Config::new("https://host".parse().unwrap());
         config.root_cert = Some(vec![b"garbage".to_vec()]);
         let result =

@@ -96,8 +96,36 @@ fn a_duplicate_name_in_a_document_is_an_error() {
 
 #[test]
 fn text_that_is_not_a_kubeconfig_is_an_error() {
-    for text in ["clusters: 5", "clusters: [{name: [}", "- a\n- b\n", "users: [{user: {}}]"] {
+    for text in ["clusters: 5", "clusters: [{name: [}", "- a\n- b\n"] {
         assert!(matches!(Kubeconfig::from_yaml(text), Err(KubeconfigError::Parse(_))), "{text}");
+    }
+}
+
+/// kubectl reads the first document only.
+#[test]
+fn a_document_after_the_first_one_does_not_refuse_the_file() {
+    let first = "kind: Config\ncurrent-context: one\n";
+    for next in
+        ["a: [", "kind: Foo", "clusters: 3", "clusters: [{name: a}, {name: a}]", "current-context: two"]
+    {
+        let config = Kubeconfig::from_yaml(&format!("{first}---\n{next}\n")).unwrap();
+        assert_eq!(config.current_context.as_deref(), Some("one"), "{next}");
+    }
+}
+
+#[test]
+fn another_kind_of_document_is_refused_when_it_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config");
+    for (text, expected) in [
+        ("kind: Foo", "`kind` is \"Foo\": expected \"Config\""),
+        ("apiVersion: v2", "`apiVersion` is \"v2\""),
+    ] {
+        fs::write(&path, text).unwrap();
+        let err = Kubeconfig::read_from(&path).unwrap_err().to_string();
+        assert!(err.contains(expected) && err.contains(path.to_str().unwrap()), "{err}");
+        let err = crate::Config::try_from(Kubeconfig::from_yaml(text).unwrap()).unwrap_err().to_string();
+        assert!(err.contains(expected), "{err}");
     }
 }
 
