@@ -70,7 +70,7 @@ impl StdError for ConnectFailed {
 /// The server closed every connection before the request was sent.
 #[derive(Debug, thiserror::Error)]
 #[error("the server closes each connection before it accepts a request")]
-pub(super) struct ConnectionsClosed(#[source] pub(super) Option<Arc<hyper::Error>>);
+pub(super) struct ConnectionsClosed(#[source] pub(super) Option<Arc<h2::Error>>);
 
 /// Why hyper-util's client could not connect. Its own text, "client error (Connect)", is left out.
 #[derive(Debug)]
