@@ -23,7 +23,7 @@ pub(crate) use boxed::BoxIo;
 pub(crate) use boxed::Connector;
 pub(crate) use boxed::{BoxConnector, boxed};
 pub(crate) use deadline::DeadlineConnector;
-pub(crate) use error::closed_before_response;
+pub(crate) use error::{closed_before_response, is_connect};
 pub(crate) use executor::SharedExecutor;
 pub(crate) use extensions::{FreshConnection, NegotiatedVersion};
 pub(crate) use http2::NotProcessed;

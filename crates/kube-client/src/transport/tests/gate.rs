@@ -13,8 +13,8 @@ use tower::BoxError;
 
 use super::http1::serve;
 use super::{MemoryIo, TestClient, whole};
-use crate::error::Error;
 use crate::transport::boxed;
+use crate::transport::is_connect;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -60,7 +60,7 @@ impl Server {
         let client = Arc::clone(&self.client);
         tokio::spawn(async move {
             while let Err(err) = client.get("/x").await {
-                assert!(Error::Service(err).is_connect());
+                assert!(is_connect(&*err));
                 sleep(wait).await;
             }
             Instant::now()
@@ -169,6 +169,6 @@ async fn requests_that_wait_for_an_attempt_share_its_failure() {
     };
     upgrade().await.err().unwrap();
     let failed = futures::future::join_all((0..50).map(|_| upgrade())).await;
-    assert!(failed.into_iter().all(|result| Error::Service(result.err().unwrap()).is_connect()));
+    assert!(failed.into_iter().all(|result| is_connect(&*result.err().unwrap())));
     assert_eq!(server.client.connections(), 2);
 }
