@@ -6,6 +6,7 @@ mod handle;
 mod sender;
 
 // Requests and their decoded responses.
+mod connect_error;
 mod list_response;
 mod requests;
 mod server;
@@ -43,14 +44,13 @@ pub use crate::auth::oidc_errors;
 pub use crate::decode::{
     DecodeBy, KnownObjects, ListItems, ListPart, ObjectVersion, ReceivedItems, decode_object,
 };
-pub use crate::stack::{ConfigExt, DynBody};
 #[cfg(feature = "openssl-tls")]
 pub use crate::tls::OpensslTlsError;
 #[cfg(feature = "rustls-tls")]
 pub use crate::tls::RustlsTlsError;
 #[cfg(feature = "ws")]
 pub use crate::websocket::{Connection, UpgradeConnectionError};
-pub use crate::{body::Body, decode::Prune, received_bytes::ReceivedBytes};
+pub use crate::{body::Body, decode::Prune, received_bytes::ReceivedBytes, stack::ConfigExt, stack::DynBody};
 
 /// The layers of the default stack, for use in other stacks.
 pub mod middleware {

@@ -68,7 +68,7 @@ impl StdError for ConnectFailed {
 /// The server closed every connection before the request was sent.
 #[derive(Debug, thiserror::Error)]
 #[error("the server closes each connection before it accepts a request")]
-pub(super) struct ConnectionsClosed(#[source] pub(super) Option<Arc<hyper::Error>>);
+pub(super) struct ConnectionsClosed(#[source] pub(super) Option<Arc<h2::Error>>);
 
 /// Why hyper-util's client could not connect. Its own text, "client error (Connect)", is left out.
 #[derive(Debug)]
@@ -103,12 +103,8 @@ fn never_connected(err: &legacy::Error) -> bool {
     err.is_connect() && !connected
 }
 
-/// Whether this error or a cause of it is that there was no connection to send the request over.
+/// Whether this error, one of a chain, tells that there was no connection.
 pub(crate) fn is_connect(err: &(dyn StdError + 'static)) -> bool {
-    iter::successors(Some(err), |&err| err.source()).any(tells_of_no_connection)
-}
-
-fn tells_of_no_connection(err: &(dyn StdError + 'static)) -> bool {
     err.is::<ConnectFailed>()
         || err.is::<ConnectionsClosed>()
         || err.is::<Http1ConnectFailed>()

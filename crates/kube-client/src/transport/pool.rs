@@ -9,6 +9,7 @@ use http::{Request, Response, Uri};
 use http_body::Body;
 use http_body_util::Either;
 use hyper_util::client::legacy::connect::Connection as _;
+use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use tower::{BoxError, ServiceExt};
 
@@ -17,7 +18,7 @@ use super::error::ConnectFailed;
 use super::executor::SharedExecutor;
 use super::gate::ConnectGate;
 use super::http1::{Http1Body, Http1Client};
-use super::http2::{Http2Body, Http2Connection, MAX_STREAMS, OpenStream, SendError, Streams};
+use super::http2::{Http2Body, Http2Connection, MAX_STREAMS, OpenStream, Streams};
 
 /// Sends requests over the first HTTP/2 connection that has a free stream, and opens another one when none has any.
 ///
@@ -61,14 +62,14 @@ struct PooledConnection<B> {
 
 enum ConnectionState<B> {
     Connecting(Connecting<B>),
-    Open(Http2Connection<B>),
+    Open(Http2Connection),
 }
 
 /// A connection attempt, polled by all requests that wait for it. It makes no progress once the last of them is dropped.
 pub(super) type Connecting<B> = Shared<BoxFuture<'static, Result<Established<B>, ConnectFailed>>>;
 
 pub(super) enum Established<B> {
-    Http2(Http2Connection<B>),
+    Http2(Http2Connection),
     Http1(Arc<Http1Client<B>>),
 }
 
@@ -86,7 +87,7 @@ pub(super) type ResponseBody = Either<Http2Body, Http1Body>;
 
 /// What a request gets from the pool.
 pub(super) enum Checkout<B> {
-    Sent(BoxFuture<'static, Result<Response<ResponseBody>, SendError<B>>>),
+    Sent(BoxFuture<'static, Result<Response<ResponseBody>, BoxError>>),
     /// Send it with this client.
     Http1(Arc<Http1Client<B>>, Request<B>),
     /// Wait for the connection, then check out again. The stream is held until then.
@@ -146,7 +147,7 @@ where
         let connecting = async move {
             let io = connecting.await?;
             if io.connected().is_negotiated_h2() {
-                Http2Connection::open(io, streams, &executor).await.map(Established::Http2)
+                Http2Connection::open(TokioIo::new(io), streams, &executor).await.map(Established::Http2)
             } else {
                 let client = Http1Client::reusing(io, http1_connector, http1_gate, executor);
                 Ok(Established::Http1(Arc::new(client)))
@@ -161,10 +162,11 @@ where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
     /// A stream of the first open connection that has a free one.
-    fn open_stream(&self) -> Option<(&Http2Connection<B>, OpenStream)> {
-        self.http2.iter().find_map(|entry| match &entry.state {
-            ConnectionState::Open(connection) => Some((connection, entry.streams.open()?)),
-            ConnectionState::Connecting(_) => None,
+    fn open_stream(&mut self) -> Option<(&Http2Connection, OpenStream)> {
+        self.http2.iter_mut().find_map(|entry| {
+            let ConnectionState::Open(connection) = &mut entry.state else { return None };
+            let stream = entry.streams.open()?;
+            connection.is_ready(&entry.streams).then_some((&*connection, stream))
         })
     }
 

@@ -19,7 +19,7 @@ use super::executor::SharedExecutor;
 use super::extensions::{FreshConnection, NegotiatedVersion};
 use super::gate::ConnectGate;
 use super::http1::Http1Client;
-use super::http2::{Closed, SendError};
+use super::http2::Closed;
 use super::pool::{Checkout, Pool, ResponseBody};
 
 /// Sends requests to one server: over HTTP/2 if the server negotiates it, else over HTTP/1.1.
@@ -76,26 +76,15 @@ where
             let response = self.0.alone.request(request);
             return async move { Ok(response.await?.map(Either::Right)) }.boxed();
         }
-        let checkout = self.0.pool.send(request);
-        finish(Arc::clone(&self.0), checkout).boxed()
+        match self.0.pool.send(request) {
+            Checkout::Sent(response) => response,
+            checkout => finish(Arc::clone(&self.0), checkout).boxed(),
+        }
     }
 }
 
 /// How many connections a request retries after the server closed one before the request was sent.
 const MAX_CLOSED_CONNECTIONS: usize = 3;
-
-/// Counts the connections that were closed before the request was sent.
-struct Attempts(usize);
-
-impl Attempts {
-    fn closed(&mut self, reason: Closed) -> Result<(), ConnectionsClosed> {
-        self.0 += 1;
-        if self.0 <= MAX_CLOSED_CONNECTIONS {
-            return Ok(());
-        }
-        Err(ConnectionsClosed(if let Closed::Failed(err) = reason { Some(err) } else { None }))
-    }
-}
 
 async fn finish<B>(
     inner: Arc<Inner<B>>,
@@ -104,19 +93,10 @@ async fn finish<B>(
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
 {
-    let mut attempts = Attempts(0);
+    let mut closed = 0;
     loop {
         checkout = match checkout {
-            Checkout::Sent(response) => match response.await {
-                Ok(response) => return Ok(response),
-                Err(SendError::Failed(err)) => return Err(err),
-                Err(SendError::Unsent(request, stream)) => {
-                    let reason = stream.connection().wait_closed().await;
-                    attempts.closed(reason)?;
-                    drop(stream);
-                    inner.pool.send(request)
-                }
-            },
+            Checkout::Sent(response) => return response.await,
             Checkout::Http1(client, request) => {
                 NegotiatedVersion::record(&request, Version::HTTP_11);
                 return Ok(client.request(request).await?.map(Either::Right));
@@ -125,7 +105,11 @@ where
                 connecting.await?;
                 // Without a free stream the loop still ends: others that waited for the connection got its streams.
                 if let Some(reason) = stream.connection().closed() {
-                    attempts.closed(reason)?;
+                    closed += 1;
+                    if closed > MAX_CLOSED_CONNECTIONS {
+                        let failure = if let Closed::Failed(err) = reason { Some(err) } else { None };
+                        return Err(ConnectionsClosed(failure).into());
+                    }
                 }
                 drop(stream);
                 inner.pool.send(request)

@@ -50,20 +50,21 @@ async fn cutting_proxy(target: SocketAddr) -> (SocketAddr, watch::Sender<Cut>) {
     (address, cut)
 }
 
-/// Whether the request was processed is not known.
+/// Whether the request was processed is not known, which matters for a write.
 #[tokio::test]
-async fn a_request_is_not_repeated_when_its_connection_breaks() {
+async fn when_its_connection_breaks_a_read_is_repeated_once_and_a_write_never() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let config = Config::new(format!("http://{}", listener.local_addr().unwrap()).parse().unwrap());
     assert!(config.default_retry);
     let client = Client::try_from(config).unwrap();
-    for method in ["GET", "POST"] {
+    for (method, attempts) in [("GET", 2), ("POST", 1)] {
         let client = client.clone();
         let request = Request::builder().method(method).uri("/api").body(Vec::new()).unwrap();
         let sent = tokio::spawn(async move { client.request_text(request).await });
-        let (mut stream, _) = listener.accept().await.unwrap();
-        assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
-        drop(stream);
+        for _ in 0..attempts {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            assert!(stream.read(&mut [0; 1024]).await.unwrap() > 0);
+        }
         assert!(sent.await.unwrap().is_err());
         let again = tokio::time::timeout(Duration::from_millis(200), listener.accept()).await;
         assert!(again.is_err(), "{method} was sent again");

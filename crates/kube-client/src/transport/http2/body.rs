@@ -4,29 +4,37 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use futures::FutureExt;
-use futures::future::BoxFuture;
+use h2::{Reason, RecvStream};
+use http::HeaderMap;
+use http::header::CONTENT_LENGTH;
 use http_body::{Body, Frame, SizeHint};
-use hyper::body::Incoming;
 use tower::BoxError;
 
 use super::error::{explain, truncated};
 use super::streams::OpenStream;
+use super::upload::{self, Upload};
 
 /// A response body. Dropping it early resets the stream.
-pub(crate) struct Http2Body(State);
-
-enum State {
-    Open(Incoming, OpenStream),
-    /// Finds out why the body is incomplete.
-    Failing(BoxFuture<'static, BoxError>),
-    Ended,
+pub(crate) struct Http2Body {
+    data: RecvStream,
+    /// The bytes still to come, if the response has a content-length.
+    remaining: Option<u64>,
+    ended: bool,
+    upload: Option<Upload>,
+    stream: OpenStream,
 }
 
 impl Http2Body {
-    pub(super) fn new(body: Incoming, stream: OpenStream) -> Self {
+    pub(super) fn new(
+        headers: &HeaderMap,
+        data: RecvStream,
+        upload: Option<Upload>,
+        stream: OpenStream,
+    ) -> Self {
+        let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let ended = data.is_end_stream();
         // A response to HEAD has a content-length and no body.
-        Self(if body.is_end_stream() { State::Ended } else { State::Open(body, stream) })
+        Self { data, remaining: length.filter(|_| !ended), ended, upload, stream }
     }
 }
 
@@ -38,44 +46,49 @@ impl Body for Http2Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        if let State::Open(body, _) = &mut self.0 {
-            match ready!(Pin::new(&mut *body).poll_frame(cx)) {
-                Some(Ok(frame)) => {
-                    if body.is_end_stream() {
-                        self.0 = State::Ended
-                    }
-                    return Poll::Ready(Some(Ok(frame)));
-                }
-                Some(Err(err)) => {
-                    if let State::Open(_, stream) = std::mem::replace(&mut self.0, State::Ended) {
-                        self.0 = State::Failing(explain(err, stream).boxed());
-                    }
-                }
-                None => {
-                    // hyper takes a reset with NO_ERROR for the end, which it is after a complete response only (RFC 9113, 8.1).
-                    let whole = matches!(body.size_hint().exact(), None | Some(0));
-                    self.0 = State::Ended;
-                    return Poll::Ready((!whole).then(|| Err(truncated())));
-                }
+        let this = &mut *self;
+        if this.ended {
+            return Poll::Ready(None);
+        }
+        upload::poll(&mut this.upload, cx);
+        match ready!(this.data.poll_data(cx)) {
+            Some(Ok(data)) => {
+                // An error means that the stream has ended, which the next read reports.
+                let _ = this.data.flow_control().release_capacity(data.len());
+                this.remaining = this.remaining.map(|remaining| remaining.saturating_sub(data.len() as u64));
+                this.ended = this.data.is_end_stream();
+                return Poll::Ready(Some(Ok(Frame::data(data))));
             }
+            Some(Err(err)) => {
+                this.ended = true;
+                // After a complete response, a server that needs no more of the request body resets with NO_ERROR (RFC 9113, 8.1).
+                let ended = err.is_reset() && err.is_remote() && err.reason() == Some(Reason::NO_ERROR);
+                return Poll::Ready(match (ended, this.remaining) {
+                    // Without a content-length, only decoding shows whether it was complete.
+                    (true, None | Some(0)) => None,
+                    (true, Some(_)) => Some(Err(truncated())),
+                    (false, _) => Some(Err(explain(err, this.stream.connection()))),
+                });
+            }
+            None => {}
         }
-        if let State::Failing(explaining) = &mut self.0 {
-            let err = ready!(explaining.poll_unpin(cx));
-            self.0 = State::Ended;
-            return Poll::Ready(Some(Err(err)));
-        }
-        Poll::Ready(None)
+        let trailers = ready!(this.data.poll_trailers(cx));
+        this.ended = true;
+        Poll::Ready(match trailers {
+            Ok(trailers) => trailers.map(|trailers| Ok(Frame::trailers(trailers))),
+            Err(err) => Some(Err(explain(err, this.stream.connection()))),
+        })
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, State::Ended)
+        self.ended
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
-            State::Open(body, _) => body.size_hint(),
-            State::Failing(_) => SizeHint::default(),
-            State::Ended => SizeHint::with_exact(0),
+        match self.remaining {
+            Some(remaining) => SizeHint::with_exact(remaining),
+            None if self.ended => SizeHint::with_exact(0),
+            None => SizeHint::default(),
         }
     }
 }

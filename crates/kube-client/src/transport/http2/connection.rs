@@ -3,22 +3,25 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
+use futures::FutureExt;
 use futures::future::{Either, select};
-use http::{Request, Response, Version};
+use h2::client::{Builder, SendRequest};
+use http::header::CONTENT_LENGTH;
+use http::{HeaderValue, Method, Request, Response, Version};
 use http_body::Body;
-use hyper::client::conn::http2::{Builder, Connection, SendRequest};
-use hyper::rt::{Executor, Read, Write};
-use hyper_util::rt::TokioTimer;
+use hyper::rt::Executor;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::oneshot;
 use tower::BoxError;
 
 use super::body::Http2Body;
 use super::error::{explain, unresponsive};
-use super::settings::ConnectionExecutor;
+use super::keepalive::run_keepalive;
 use super::streams::{Closed, OpenStream, Streams};
+use super::upload;
 use crate::transport::executor::SharedExecutor;
 use crate::transport::extensions::NegotiatedVersion;
 
@@ -32,43 +35,18 @@ const CONNECTION_WINDOW: u32 = STREAM_WINDOW * 8;
 /// SETTINGS_MAX_HEADER_LIST_SIZE. API servers send a few hundred bytes, and up to 4 KiB of warnings.
 const MAX_HEADER_LIST: u32 = 16 << 10;
 
+/// The limit on streams that h2 reports until the server's SETTINGS have arrived.
+const SETTINGS_PENDING: usize = usize::MAX - 1;
+
 /// SETTINGS_MAX_FRAME_SIZE. The default of 16 KiB splits each large object into several frames, and each one wakes the reader; a
 /// much larger one would delay small responses behind large ones.
 const MAX_FRAME: u32 = 256 << 10;
 
-/// The limit on streams that hyper reports until the server's SETTINGS have arrived.
-const SETTINGS_PENDING: usize = usize::MAX - 1;
-
-/// A ping is sent after this time without data.
-const PING_INTERVAL: Duration = Duration::from_secs(30);
-/// All requests of a connection fail if a ping is not acknowledged for this long.
-const PING_TIMEOUT: Duration = Duration::from_secs(15);
-/// The longest time until a dead connection is detected.
-pub(super) const DETECTION_TIME: Duration = PING_INTERVAL.saturating_add(PING_TIMEOUT);
-
-/// A connection that had no stream for this long is closed.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
-
 /// An open connection. It closes when all handles are dropped and the last response has been read, or when the server closes it.
-pub(in crate::transport) struct Http2Connection<B>(SendRequest<B>);
+#[derive(Clone)]
+pub(in crate::transport) struct Http2Connection(SendRequest<Bytes>);
 
-impl<B> Clone for Http2Connection<B> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-/// Why a request has no response.
-pub(in crate::transport) enum SendError<B> {
-    /// The connection closed before the request was sent.
-    Unsent(Request<B>, OpenStream),
-    Failed(BoxError),
-}
-
-impl<B> Http2Connection<B>
-where
-    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
-{
+impl Http2Connection {
     /// Performs the handshake over `io` and waits for the server's SETTINGS: the server refuses requests beyond its limit on
     /// concurrent streams. `streams` is closed when the connection accepts no more requests.
     pub(in crate::transport) async fn open<T>(
@@ -77,23 +55,20 @@ where
         executor: &SharedExecutor,
     ) -> Result<Self, BoxError>
     where
-        T: Read + Write + Send + Unpin + 'static,
+        T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
-        let tasks = ConnectionExecutor::new(executor.clone());
-        let (sender, connection) = Builder::new(tasks.clone())
-            .timer(TokioTimer::new())
-            .keep_alive_interval(PING_INTERVAL)
-            .keep_alive_timeout(PING_TIMEOUT)
-            .keep_alive_while_idle(true)
+        let (sender, connection) = Builder::new()
+            .enable_push(false)
             .max_frame_size(MAX_FRAME)
             .max_header_list_size(MAX_HEADER_LIST)
             .initial_max_send_streams(SETTINGS_PENDING)
-            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .handshake(io)
-            .await?;
+            .await
+            .map_err(|err| explain(err, &streams))?;
         let (settings_received, settings_arrived) = oneshot::channel();
-        executor.execute(drive(connection, tasks, Arc::clone(&streams), settings_received));
+        executor.execute(drive(connection, Arc::clone(&streams), settings_received));
         // Otherwise the connection has ended, and `streams` is closed and holds the reason.
         if settings_arrived.await.is_err() && matches!(streams.closed(), Some(Closed::Unresponsive)) {
             return Err(unresponsive());
@@ -101,46 +76,63 @@ where
         Ok(Self(sender))
     }
 
-    /// Sends a request. Dropping the returned future resets the stream.
-    pub(in crate::transport) fn send(
+    /// Whether the connection accepts a request now. Closes `streams` if it never will again.
+    pub(in crate::transport) fn is_ready(&mut self, streams: &Streams) -> bool {
+        // A request that finds no capacity uses another connection, so no task needs a wake-up.
+        match self.0.poll_ready(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => true,
+            Poll::Ready(Err(err)) => {
+                streams.close(Closed::Failed(Arc::new(err)));
+                false
+            }
+            Poll::Pending => false,
+        }
+    }
+
+    /// Sends a request. Dropping the returned future, which reports all errors, resets the stream.
+    pub(in crate::transport) fn send<B>(
         &self,
         request: Request<B>,
         stream: OpenStream,
-    ) -> impl Future<Output = Result<Response<Http2Body>, SendError<B>>> + Send + use<B> {
+    ) -> impl Future<Output = Result<Response<Http2Body>, BoxError>> + Send + use<B>
+    where
+        B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+    {
         NegotiatedVersion::record(&request, Version::HTTP_2);
-        let response = self.0.clone().try_send_request(request);
+        let (head, body) = with_length(request).into_parts();
+        let without_body = body.is_end_stream();
+        // `SendRequest::poll_ready` waits on the stream that it opened last and would replace the waker of its upload; a clone avoids that.
+        let sent = self.0.clone().send_request(Request::from_parts(head, ()), without_body);
+        let sent = sent.map(|(response, mut sender)| {
+            let rest = if without_body { None } else { upload::begin(body, &mut sender) };
+            (response, rest.map(|rest| upload::finish(rest, sender).boxed()))
+        });
         async move {
-            match response.await {
-                Ok(response) => Ok(response.map(|body| Http2Body::new(body, stream))),
-                Err(mut err) => Err(match err.take_message() {
-                    Some(request) => SendError::Unsent(request, stream),
-                    None => SendError::Failed(explain(err.into_error(), stream).await),
-                }),
-            }
+            let (mut response, mut upload) = sent.map_err(|err| explain(err, stream.connection()))?;
+            let response = poll_fn(|cx| {
+                upload::poll(&mut upload, cx);
+                response.poll_unpin(cx)
+            });
+            let (head, body) = response.await.map_err(|err| explain(err, stream.connection()))?.into_parts();
+            let body = Http2Body::new(&head.headers, body, upload, stream);
+            Ok(Response::from_parts(head, body))
         }
     }
 }
 
-/// Sends the requests of the connection until it ends. Signals `settings_received` once the server's SETTINGS have arrived.
-async fn drive<T, B>(
-    connection: Connection<T, B, ConnectionExecutor>,
-    tasks: ConnectionExecutor,
+/// Drives the connection until it ends. Signals `settings_received` once the server's SETTINGS have arrived.
+async fn drive<T>(
+    mut connection: h2::client::Connection<T, Bytes>,
     streams: Arc<Streams>,
     settings_received: oneshot::Sender<()>,
 ) where
-    T: Read + Write + Send + Unpin + 'static,
-    B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+    T: AsyncRead + AsyncWrite + Unpin,
 {
-    // Also if this task is dropped, with its runtime.
-    let closing = CloseOnDrop(&streams);
-    let mut connection = pin!(connection);
+    let pings = connection.ping_pong().expect("invariant: the first call returns it");
     let mut settings_received = Some(settings_received);
     let driving = poll_fn(|cx| {
-        if settings_received.is_some() {
-            tasks.wake_after_step(cx.waker());
-        }
-        let polled = connection.as_mut().poll(cx);
-        let max = connection.current_max_send_streams();
+        let polled = connection.poll_unpin(cx);
+        let max = connection.max_concurrent_send_streams();
         if max != SETTINGS_PENDING {
             streams.set_max(max);
             if let Some(settings_received) = settings_received.take() {
@@ -150,27 +142,18 @@ async fn drive<T, B>(
         }
         polled
     });
-    if let Either::Left((Err(err), _)) = select(driving, pin!(until_idle(&streams))).await {
-        let timed_out = err.is_timeout();
-        streams.close(if timed_out { Closed::Unresponsive } else { Closed::Failed(Arc::new(err)) });
-    }
-    drop(closing);
-}
-
-/// Returns when the connection has been idle, with `streams` closed.
-async fn until_idle(streams: &Streams) {
-    loop {
-        tokio::time::sleep(IDLE_TIMEOUT).await;
-        if streams.close_if_idle() {
-            return;
-        }
+    // When either ends, the connection is dropped, which fails all pending responses.
+    match select(pin!(driving), pin!(run_keepalive(pings, &streams))).await {
+        Either::Left((Err(err), _)) => streams.close(Closed::Failed(Arc::new(err))),
+        _ => streams.close(Closed::Ended),
     }
 }
 
-struct CloseOnDrop<'a>(&'a Streams);
-
-impl Drop for CloseOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.close(Closed::Ended);
+/// Adds content-length where the method defines a body (RFC 9110, 8.6).
+fn with_length<B: Body>(mut request: Request<B>) -> Request<B> {
+    let Some(length) = request.body().size_hint().exact() else { return request };
+    if length > 0 || matches!(*request.method(), Method::POST | Method::PUT | Method::PATCH) {
+        request.headers_mut().entry(CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
     }
+    request
 }

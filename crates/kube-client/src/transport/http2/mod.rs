@@ -1,12 +1,13 @@
-//! HTTP/2 connections (RFC 9113) by hyper, each with the streams of its requests counted.
+//! HTTP/2 connections (RFC 9113) by h2: callers write to the connection directly, without a task or channel in between.
 
 mod body;
 mod connection;
 mod error;
-mod settings;
+mod keepalive;
 mod streams;
+mod upload;
 
 pub(super) use body::Http2Body;
-pub(super) use connection::{Http2Connection, SendError};
+pub(super) use connection::Http2Connection;
 pub(crate) use error::NotProcessed;
 pub(super) use streams::{Closed, MAX_STREAMS, OpenStream, Streams};

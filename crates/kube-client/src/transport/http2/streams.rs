@@ -3,17 +3,13 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tokio::sync::watch;
 
 /// The most concurrent requests of a connection. API servers allow 100; we use fewer, because a stream ends here before it ends there.
 pub(in crate::transport) const MAX_STREAMS: usize = 90;
 
 /// The streams of one connection.
 #[derive(Debug)]
-pub(in crate::transport) struct Streams {
-    state: Mutex<State>,
-    closed: watch::Sender<Option<Closed>>,
-}
+pub(in crate::transport) struct Streams(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
@@ -21,6 +17,7 @@ struct State {
     max: usize,
     /// A stream was opened since the last idle check.
     used: bool,
+    closed: Option<Closed>,
 }
 
 /// Why a connection accepts no more requests.
@@ -30,24 +27,24 @@ pub(in crate::transport) enum Closed {
     Ended,
     /// The server did not acknowledge a ping.
     Unresponsive,
-    Failed(Arc<hyper::Error>),
+    Failed(Arc<h2::Error>),
 }
 
 impl Streams {
     /// `max` holds until the server's SETTINGS arrive.
     pub(in crate::transport) fn new(max: usize) -> Self {
-        Self { state: Mutex::new(State { open: 0, max, used: false }), closed: watch::Sender::new(None) }
+        Self(Mutex::new(State { open: 0, max, used: false, closed: None }))
     }
 
     /// How many may be open at the same time.
     pub(in crate::transport) fn max(&self) -> usize {
-        self.state.lock().max
+        self.0.lock().max
     }
 
     /// A stream, unless all are in use or the connection is closed.
     pub(in crate::transport) fn open(self: &Arc<Self>) -> Option<OpenStream> {
-        let mut state = self.state.lock();
-        if self.closed().is_some() || state.open >= state.max {
+        let mut state = self.0.lock();
+        if state.closed.is_some() || state.open >= state.max {
             return None;
         }
         state.open += 1;
@@ -57,39 +54,28 @@ impl Streams {
 
     /// Sets the server's MAX_CONCURRENT_STREAMS. At least one stream remains, or requests would wait for ever.
     pub(super) fn set_max(&self, max: usize) {
-        self.state.lock().max = max.clamp(1, MAX_STREAMS);
+        self.0.lock().max = max.clamp(1, MAX_STREAMS);
     }
 
     /// Opens no more streams. The first reason is kept, because later ones follow from it.
     pub(super) fn close(&self, reason: Closed) {
-        self.closed.send_if_modified(|closed| {
-            let first = closed.is_none();
-            closed.get_or_insert(reason);
-            first
-        });
+        self.0.lock().closed.get_or_insert(reason);
     }
 
     /// Closes if no stream is open and none was opened since the last call.
     pub(super) fn close_if_idle(&self) -> bool {
-        let mut state = self.state.lock();
+        let mut state = self.0.lock();
         let used = std::mem::take(&mut state.used);
         let idle = !used && state.open == 0;
         if idle {
-            self.close(Closed::Ended);
+            state.closed.get_or_insert(Closed::Ended);
         }
         idle
     }
 
     /// Why the connection accepts no more requests, if it does not.
     pub(in crate::transport) fn closed(&self) -> Option<Closed> {
-        self.closed.borrow().clone()
-    }
-
-    /// Waits until it accepts no more requests.
-    pub(in crate::transport) async fn wait_closed(&self) -> Closed {
-        let mut closed = self.closed.subscribe();
-        let reason = closed.wait_for(Option::is_some).await.expect("invariant: `self` has the sender");
-        reason.clone().expect("invariant: there is a reason")
+        self.0.lock().closed.clone()
     }
 }
 
@@ -105,7 +91,7 @@ impl OpenStream {
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.0.state.lock().open -= 1;
+        self.0.0.lock().open -= 1;
     }
 }
 

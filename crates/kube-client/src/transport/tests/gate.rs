@@ -13,7 +13,8 @@ use tower::BoxError;
 
 use super::http1::serve;
 use super::{MemoryIo, TestClient, whole};
-use crate::transport::{boxed, is_connect};
+use crate::transport::boxed;
+use crate::transport::is_connect;
 
 const SECOND: Duration = Duration::from_secs(1);
 
