@@ -269,6 +269,7 @@ where
 
     fn enqueue_bulk(&mut self, mut keys: Vec<ObjectKey>) {
         keys.sort_unstable(); // the order of a hash map would make simulations irreproducible
+        keys.dedup();
         for key in keys {
             self.enqueue(key, ReconcileReason::BulkReconcile, Priority::Background);
         }

@@ -273,7 +273,8 @@ where
         }
     }
 
-    /// The keys of all objects.
+    /// The keys of all objects, also of those that only the running list, or one that broke off, has brought so far: their changes have
+    /// triggered already. A key may be there twice.
     pub(crate) fn keys(&self) -> Vec<ObjectKey> {
         match &self.cache {
             Cache::Decoded(shared) => shared.keys(),

@@ -141,9 +141,18 @@ impl<K: Lookup + 'static> Shared<K> {
         self.objects.read(|table| table.iter().cloned().collect())
     }
 
-    /// The keys of all visible objects.
+    /// The keys of all objects that [`newest`](Self::newest) finds: the visible ones, and those that the running list or one that broke off
+    /// has brought.
     pub(super) fn keys(&self) -> Vec<ObjectKey> {
-        self.objects.read(|table| table.iter().map(|object| ObjectKey::of(&**object)).collect())
+        // The running list first: when it becomes visible meanwhile, its objects are among the visible ones.
+        let listed = self.listed.read().as_ref().map(keys_of).unwrap_or_default();
+        let abandoned = self.abandoned.read().keys().cloned().collect::<Vec<_>>();
+        let mut keys = self.objects.read(keys_of);
+        let is_new = |key: &ObjectKey| {
+            self.objects.read(|table| table.get(key.namespace.as_deref(), &key.name).is_none())
+        };
+        keys.extend(listed.into_iter().chain(abandoned).filter(is_new));
+        keys
     }
 
     /// Whether readers see exactly this `Arc`.
@@ -226,6 +235,10 @@ impl SharedWatermarks {
     pub(super) fn is_locked(&self) -> bool {
         self.0.is_locked()
     }
+}
+
+fn keys_of<K: Lookup + 'static>(table: &IndexedTable<K>) -> Vec<ObjectKey> {
+    table.iter().map(|object| ObjectKey::of(&**object)).collect()
 }
 
 pub(super) fn keyed<K: Lookup>(object: Arc<K>) -> (ObjectKey, Arc<K>) {
