@@ -58,14 +58,15 @@ impl Relisting {
     /// Relists up to the first page, which has the new object `a`. The second page takes an hour.
     async fn first_page(&self) {
         sleep(Duration::from_secs(20)).await; // the controller has synced
+        let lists = || Match::list::<ConfigMap>();
+        self.server.fault(lists().nth(1), Fault::Delay(Duration::from_secs(10))); // the version check
+        let second_page = self.server.fault(lists().nth(3), Fault::Delay(Duration::from_secs(3600)));
         self.server.fault(Match::watch::<ConfigMap>().times(1), Fault::Expired);
-        // The first list is the version check of the broken watch.
-        let second_page = Match::list::<ConfigMap>().nth(3);
-        let delayed = self.server.fault(second_page, Fault::Delay(Duration::from_secs(3600)));
         self.server.end_watches();
+        sleep(Duration::from_secs(5)).await;
         config_maps(&self.client).add(named("a")).await;
         sleep(Duration::from_secs(60)).await;
-        assert_eq!(delayed.hits(), 1, "the second page is requested");
+        assert_eq!(second_page.hits(), 1, "it is requested");
     }
 }
 

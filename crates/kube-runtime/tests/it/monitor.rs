@@ -9,12 +9,13 @@ use kube_client::{Api, Client};
 use kube_core::ResourceExt;
 use kube_runtime::{
     Config, Controller,
-    controller::{Action, ControllerState, Monitor, ProgressLimits, Stalled, WatchState},
+    controller::{Action, ControllerState, Monitor, ProgressLimits, Snapshot, Stalled, WatchState},
     watcher,
 };
+use kube_testserver::{Fault, Match};
 use serde_json::json;
 use std::{convert::Infallible, sync::Arc, time::Duration};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout};
 
 fn controller(client: &Client, config: Config) -> (Controller<ConfigMap>, Monitor) {
     let controller = Controller::new(config_maps(client), watcher::Config::default()).with_config(config);
@@ -102,6 +103,47 @@ async fn a_snapshot_shows_reconciles_queue_errors_watches_and_totals() {
     let after = monitor.snapshot();
     assert_eq!((after.synced, after.active, after.objects, after.watches.len()), (false, 0, 0, 0));
     assert_eq!(monitor.progress(&ProgressLimits::default()), Ok(()));
+}
+
+/// It fails for ever.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_created_anew_has_not_failed_yet() {
+    let (server, client) = server();
+    let api = config_maps(&client);
+    let (controller, monitor) = controller(&client, Config::default());
+    let output = controller.run(
+        async |_, _| Err::<Action, _>(TestError("no")),
+        |_: Arc<ConfigMap>, _: &TestError, _| Action::retry(),
+        Arc::new(()),
+    );
+    let mut outputs = spawn_outputs(output);
+    let mut attempts = async |count: usize| {
+        let start = Instant::now();
+        for _ in 0..count {
+            expect_next(&mut outputs.items).await;
+        }
+        start.elapsed()
+    };
+    api.add(named("a")).await;
+    let hour = timeout(Duration::from_secs(3600), attempts(1000)).await;
+    assert!(hour.is_err(), "the delays have grown");
+    let attempt = |snapshot: Snapshot| snapshot.failing.iter().map(|it| it.attempt).collect::<Vec<_>>();
+    assert!(attempt(monitor.snapshot())[0] > 15);
+    api.remove("a").await;
+    eventually(async || monitor.snapshot().objects == 0).await;
+    assert!(monitor.snapshot().failing.is_empty(), "it does not exist");
+    api.add(named("a")).await;
+    assert!(attempts(5).await < Duration::from_secs(1), "the delays are short again");
+    assert_eq!(attempt(monitor.snapshot()), [5]);
+
+    // The same without an event of the deletion.
+    assert!(timeout(Duration::from_secs(3600), attempts(1000)).await.is_err());
+    server.fault(Match::watch::<ConfigMap>().times(1), Fault::Expired);
+    server.end_watches();
+    api.remove("a").await;
+    api.add(named("a")).await;
+    assert!(attempts(5).await < Duration::from_secs(5));
+    assert_eq!(attempt(monitor.snapshot()), [5]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,6 +15,7 @@ pub(super) struct Failures(VecDeque<(Arc<ObjectKey>, Failure)>);
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Failure {
     pub(super) at: Instant,
+    pub(super) uid: Option<Box<str>>,
     pub(super) outcome: &'static str,
     pub(super) message: String,
     pub(super) attempt: u32,
@@ -55,6 +56,7 @@ mod tests {
         let (mut failures, t) = (Failures::default(), Instant::now());
         let failure = |seconds| Failure {
             at: t + Duration::from_secs(seconds),
+            uid: None,
             outcome: "error",
             message: "no".into(),
             attempt: 1,

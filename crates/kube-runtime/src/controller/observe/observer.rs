@@ -88,10 +88,11 @@ impl Observer {
         observed.observation.facts.lock().running.insert(Arc::clone(key), Arc::new(running));
     }
 
-    /// A reconcile has ended. Returns how.
+    /// A reconcile of the object with this key and uid has ended. Returns how.
     pub(crate) fn finished<E: StdError + 'static, Q: StdError + 'static>(
         &self,
         key: &Arc<ObjectKey>,
+        uid: Option<&str>,
         action: &Action,
         error: Option<&Error<E, Q>>,
     ) -> ReconcileOutcome {
@@ -105,7 +106,8 @@ impl Observer {
         facts.totals.count(outcome, action);
         match message.filter(|_| outcome.is_failure()) {
             Some(message) => {
-                let failure = Failure { at: now, outcome: outcome.as_str(), message, attempt };
+                let uid = uid.map(Into::into);
+                let failure = Failure { at: now, uid, outcome: outcome.as_str(), message, attempt };
                 facts.failures.failed(Arc::clone(key), failure);
             }
             None => facts.failures.forget(key),
@@ -177,7 +179,7 @@ mod tests {
         let key = Arc::new(ObjectKey { namespace: Some("shop".into()), name: "a".into() });
         let reconcile = |observer: &Observer| {
             observer.started(&key, &ReconcileReason::ObjectUpdated, 1, Duration::ZERO);
-            observer.finished::<Infallible, Infallible>(&key, &Action::await_change(), None);
+            observer.finished::<Infallible, Infallible>(&key, None, &Action::await_change(), None);
         };
         reconcile(&observed); // the table of running reconciles grows
         let cost = |observer: &Observer| {

@@ -40,7 +40,7 @@ pub struct Snapshot {
     pub active: usize,
     /// The running reconciles, the longest first; at most 100.
     pub running: Vec<RunningObject>,
-    /// The objects whose last reconcile failed, the latest failure first; at most 32.
+    /// The objects whose last reconcile failed and that still exist, the latest failure first; at most 32.
     pub failing: Vec<FailingObject>,
     /// The watches that the controller made. Streams made by the program are not known.
     pub watches: Vec<WatchSnapshot>,
@@ -109,10 +109,13 @@ impl Snapshot {
         let facts = observation.facts.lock();
         let running: Vec<_> =
             facts.running.iter().map(|(key, running)| (Arc::clone(key), Arc::clone(running))).collect();
-        let (failing, cache) = (facts.failures.latest_first(), facts.cache.clone());
+        let (mut failing, cache) = (facts.failures.latest_first(), facts.cache.clone());
         let (name, state, totals, queue) = (facts.name.to_string(), facts.state, facts.totals, facts.queue);
         let max_concurrent = Some(facts.max_concurrent).filter(|limit| *limit > 0);
         drop(facts);
+        if let Some(cache) = &cache {
+            failing.retain(|(key, failure)| cache.may_have(key, failure.uid.as_deref()));
+        }
         let synced = state != ControllerState::Stopped
             && cache.as_ref().is_some_and(|cache| cache.is_ready())
             && watches.iter().all(|watch| watch.synced);

@@ -371,7 +371,7 @@ where
         reason: &ReconcileReason,
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.any_started = true;
-        let attempt = self.queue.attempt(&key);
+        let attempt = self.queue.attempt(&key, object.meta().uid.as_deref());
         let span = log::reconcile_span(key.display_as::<K>(self.store.dyntype()), reason, attempt);
         self.observer.started(&key, reason, attempt, self.queue.last_wait());
         log::started(&span);
@@ -424,7 +424,8 @@ where
                 (ReconcileReason::ErrorPolicyRequestedRetry, Err(ControllerError::RunnerError(error)))
             }
         };
-        let outcome = self.observer.finished(key, &action, result.as_ref().err());
+        let outcome =
+            self.observer.finished(key, object.meta().uid.as_deref(), &action, result.as_ref().err());
         log::outcome(outcome);
         self.apply_action(key, object, &action, reason);
         if revoked && self.assigned.includes(key) {
@@ -436,7 +437,7 @@ where
 
     /// Marks the run of `key` as finished, and requeues it as `action` requires.
     fn apply_action(&mut self, key: &Arc<ObjectKey>, object: &K, action: &Action, reason: ReconcileReason) {
-        let delay = self.queue.next_delay(key, action.next_run());
+        let delay = self.queue.next_delay(key, object.meta().uid.as_deref(), action.next_run());
         log::finished(delay);
         self.hold_until_written(key, action, object);
         self.queue.finish(key, delay, reason);

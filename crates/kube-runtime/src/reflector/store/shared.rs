@@ -67,6 +67,11 @@ impl<K: Lookup + 'static> Shared<K> {
         listed.or_else(|| self.in_abandoned(namespace, name)).or_else(|| self.lookup(namespace, name))
     }
 
+    /// Whether the newest state with this key has this uid.
+    pub(in crate::reflector) fn has_uid(&self, key: &ObjectKey, uid: Option<&str>) -> bool {
+        self.newest(key).is_some_and(|object| object.uid().as_deref() == uid)
+    }
+
     /// The object with this key, or the cluster-scoped one with this name, in a list that broke off.
     fn in_abandoned(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
         let abandoned = self.abandoned.read();
