@@ -95,12 +95,17 @@ impl Assignment {
     }
 
     pub(super) fn is_valid(&self) -> bool {
-        let Some(valid) = &self.valid else { return true };
-        catch_panic(|| valid()).unwrap_or_else(|panic| {
-            tracing::error!(panic, "the condition of an assignment panicked: nothing is started");
-            false
-        })
+        holds(self.valid.as_deref())
     }
+}
+
+/// Whether a condition of an assignment holds. If it panics, it does not.
+fn holds(condition: Option<&Check>) -> bool {
+    let Some(condition) = condition else { return true };
+    catch_panic(condition).unwrap_or_else(|panic| {
+        tracing::error!(panic, "a condition of an assignment panicked, which counts as false");
+        false
+    })
 }
 
 impl fmt::Debug for Assignment {
@@ -355,7 +360,7 @@ impl AssignedTerm {
         let latest = current.clone();
         let may_run = move || {
             let may_run = latest.borrow().assignment.may_run.clone(); // not called under the lock: it is the code of users
-            may_run.is_none_or(|may_run| may_run())
+            holds(may_run.as_deref())
         };
         let output = until_revoked(work, may_run, revocation(key, current)).await;
         drop(running);

@@ -1,7 +1,7 @@
 //! Per-key exponential backoff: how long a key that failed waits for its retry (client-go's
 //! `ItemExponentialFailureRateLimiter`, with jitter).
 
-use crate::delay::MAX_DELAY;
+use crate::{capacity::release, delay::MAX_DELAY};
 use fastrand::Rng;
 use hashbrown::HashMap;
 use std::{hash::Hash, time::Duration};
@@ -61,6 +61,7 @@ impl<K: Eq + Hash> KeyBackoff<K> {
     /// Resets the failure count of `key`.
     pub(crate) fn forget(&mut self, key: &K) {
         self.failures.remove(key);
+        release(&mut self.failures);
     }
 
     #[cfg(test)]

@@ -5,7 +5,10 @@ use std::{collections::VecDeque, sync::Arc};
 use tokio::time::Instant;
 
 /// How many objects are remembered.
-const CAPACITY: usize = 32;
+pub(super) const CAPACITY: usize = 32;
+
+/// The outcome of an object that cannot be decoded.
+pub(super) const UNDECODABLE: &str = "undecodable";
 
 /// The objects that failed most recently, the last failure last. Bounded; no I/O, no clock.
 #[derive(Debug, Default)]

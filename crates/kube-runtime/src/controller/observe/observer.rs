@@ -1,12 +1,13 @@
 //! What the runner calls: each call updates the state and the metrics.
 
 use super::{
-    failures::Failure,
+    failures::{Failure, UNDECODABLE},
     name::UniqueName,
     outcome::{ReconcileOutcome, message_of},
     state::{ControllerState, Observation, Running},
 };
 use crate::{
+    capacity::release,
     controller::{
         error::Error,
         reconcile::{Action, ReconcileReason, Requeue},
@@ -103,6 +104,7 @@ impl Observer {
         let mut facts = observed.observation.facts.lock();
         let (attempt, started) =
             facts.running.remove(key).map_or((1, now), |running| (running.attempt, running.started));
+        release(&mut facts.running);
         facts.totals.count(outcome, action);
         match message.filter(|_| outcome.is_failure()) {
             Some(message) => {
@@ -123,6 +125,15 @@ impl Observer {
             elapsed: now - started,
         });
         outcome
+    }
+
+    /// An object that was to be reconciled cannot be decoded.
+    pub(crate) fn undecodable(&self, key: &Arc<ObjectKey>, uid: Option<Box<str>>, error: &str) {
+        if let Some(Active { observed, .. }) = &self.0 {
+            let message = format!("the {} cannot be decoded: {error}", observed.observation.kind);
+            let failure = Failure { at: Instant::now(), uid, outcome: UNDECODABLE, message, attempt: 0 };
+            observed.observation.facts.lock().failures.failed(Arc::clone(key), failure);
+        }
     }
 
     /// An object that was to be reconciled does not exist.

@@ -350,7 +350,12 @@ where
         undecodable: Option<Undecodable>,
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.queue.drop_started(key, now);
-        self.observer.gone(key);
+        match &undecodable {
+            Some(undecodable) => {
+                self.observer.undecodable(key, self.store.uid_of(key), &undecodable.error);
+            }
+            None => self.observer.gone(key),
+        }
         if reason.is_internal() || !self.assigned.includes(key) {
             return None; // deleted since it was requeued, or another replica reports it
         }

@@ -135,7 +135,7 @@ impl Servers {
     }
 }
 
-/// The object with its metadata first, as genuine servers send it: clients read from there whether they know an object.
+/// The object with its metadata first, as genuine servers send it.
 fn metadata_first(object: &mut Value) -> String {
     let Some(fields) = object.as_object_mut() else { return object.to_string() };
     let metadata = fields.remove("metadata").unwrap_or_default();
