@@ -2,11 +2,14 @@
 
 use std::error::Error;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use kube_core::panic::panic_message;
 
 /// Prints an error and all its causes in one line: for logs, and for the error that ends a program.
 ///
 /// The `{}` of this crate's errors has the causes already; that of other crates' errors often has not, and programs wrap both. This prints
-/// each cause once in either case. Line breaks become spaces.
+/// each cause once in either case. Line breaks become spaces. If the `Display` of a cause panics, the line says so in its place.
 ///
 /// ```
 /// use kube_client::error::ErrorChain;
@@ -38,15 +41,14 @@ pub struct ErrorChain<'a>(pub &'a (dyn Error + 'static));
 
 impl fmt::Display for ErrorChain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut line = one_line(&self.0.to_string());
-        let mut next = self.0.source();
+        let (mut line, mut next) = link(self.0);
         while let Some(cause) = next {
-            let text = one_line(&cause.to_string());
+            let (text, source) = link(cause);
             if !line.contains(&text) {
                 line.push_str(": ");
                 line.push_str(&text);
             }
-            next = cause.source();
+            next = source;
         }
         f.write_str(&line)
     }
@@ -56,6 +58,14 @@ impl fmt::Debug for ErrorChain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.0, f)
     }
+}
+
+/// The text of one error, and its cause. Both are code of its author, which may panic: a log line must not end a program.
+fn link<'a>(err: &'a (dyn Error + 'static)) -> (String, Option<&'a (dyn Error + 'static)>) {
+    let read = catch_unwind(AssertUnwindSafe(|| (one_line(&err.to_string()), err.source())));
+    read.unwrap_or_else(|panic| {
+        (format!("an error whose message cannot be printed: {}", panic_message(&*panic)), None)
+    })
 }
 
 /// The text with spaces for line breaks.
@@ -104,6 +114,28 @@ mod tests {
         );
         assert_eq!(chain(&["no list: refused (hint)", "refused", "refused"]), "no list: refused (hint)");
         assert_eq!(chain(&["a", "", "b"]), "a: b");
+    }
+
+    #[derive(Debug)]
+    struct Unprintable;
+
+    impl Error for Unprintable {}
+
+    impl fmt::Display for Unprintable {
+        fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+            panic!("no message");
+        }
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("no list")]
+    struct Caused(#[source] Unprintable);
+
+    #[test]
+    fn a_message_that_panics_is_replaced() {
+        let replaced = "an error whose message cannot be printed: no message";
+        assert_eq!(ErrorChain(&Unprintable).to_string(), replaced);
+        assert_eq!(ErrorChain(&Caused(Unprintable)).to_string(), format!("no list: {replaced}"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Delays between retries: the [`Backoff`] trait and its implementations.
 
+use crate::unwind::catch_panic;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -154,9 +155,14 @@ impl<B: Backoff> RepeatLast<B> {
         Self { backoff, last: Duration::ZERO, warned: false }
     }
 
-    /// The delay after one more failure. Zero if the backoff yields zero, or ended before its first delay.
+    /// The delay after one more failure. Zero if the backoff yields zero, or ended before its first delay. If it panics, the last delay
+    /// repeats.
     pub(crate) fn next(&mut self) -> Duration {
-        match self.backoff.next() {
+        let next = catch_panic(|| self.backoff.next()).unwrap_or_else(|panic| {
+            tracing::error!(panic, "a backoff panicked; its last delay repeats");
+            Some(self.last)
+        });
+        match next {
             Some(delay) => self.last = delay,
             None if !self.warned => {
                 self.warned = true;
@@ -168,7 +174,9 @@ impl<B: Backoff> RepeatLast<B> {
     }
 
     pub(crate) fn reset(&mut self) {
-        self.backoff.reset();
+        if let Err(panic) = catch_panic(|| self.backoff.reset()) {
+            tracing::error!(panic, "the reset of a backoff panicked");
+        }
     }
 }
 

@@ -15,6 +15,7 @@
 
 // `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `delay`, `task`, `unwind` and `version` are helpers.
 mod backoff;
+mod capacity;
 mod delay;
 mod predicate;
 mod queue;

@@ -1,6 +1,12 @@
-//! Panics of user code as values.
+//! The guard around user code: its panics as values.
+//!
+//! All code of a program that we call is behind it: reconcilers and error policies, mappers, predicates, index functions, assignments,
+//! backoffs, and the texts of errors.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 pub(crate) use kube_core::panic::panic_message;
 
@@ -21,6 +27,18 @@ pub(crate) struct ObjectPanic {
 /// itself, as it would between threads.
 pub(crate) fn catch_panic<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| panic_message(&*payload).to_owned())
+}
+
+/// Displays an error of user code as `{}` does, or says that its message cannot be printed, as [`kube_client::error::ErrorChain`] does.
+pub(crate) struct Guarded<'a, E>(pub(crate) &'a E);
+
+impl<E: fmt::Display> fmt::Display for Guarded<'_, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match catch_panic(|| self.0.to_string()) {
+            Ok(text) => f.write_str(&text),
+            Err(panic) => write!(f, "an error whose message cannot be printed: {panic}"),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,8 @@ mod locks {
 
 // The included files import `parking_lot::{Mutex, RwLock}`: in this crate, that is loom's.
 extern crate self as parking_lot;
+#[path = "../src/capacity.rs"]
+mod capacity;
 pub(crate) use locks::{Mutex, RwLock};
 
 #[path = "../src/reflector/inbox.rs"]

@@ -4,7 +4,7 @@ use super::{
     assigned_work::{AssignedWork, RunningWork},
     reconcile::until_revoked,
 };
-use crate::{delay::until, reflector::ObjectKey};
+use crate::{delay::until, reflector::ObjectKey, unwind::catch_panic};
 use futures::{FutureExt, future::BoxFuture};
 use std::{fmt, future::pending, sync::Arc, time::Duration};
 use tokio::{
@@ -50,12 +50,15 @@ impl Assignment {
     /// The objects whose namespace and name `includes` accepts.
     ///
     /// It is called before each reconcile, and for each cached object when the assignment changes, so it has to be fast. It must always
-    /// return the same for the same object: [assign](Assigner::assign) a new assignment instead.
+    /// return the same for the same object: [assign](Assigner::assign) a new assignment instead. An object for which it panics is not
+    /// included, with an error in the log.
     pub fn matching(includes: impl Fn(Option<&str>, &str) -> bool + Send + Sync + 'static) -> Self {
         Self { includes: Arc::new(includes), nothing: false, valid: None, may_run: None }
     }
 
     /// Starts no reconcile while `valid` returns `false`, and keeps the requests meanwhile.
+    ///
+    /// If `valid` panics, that counts as `false`, with an error in the log.
     ///
     /// For an assignment that ends with a lease: also a process that did not run for a while starts nothing after the end of its lease.
     #[must_use]
@@ -76,7 +79,15 @@ impl Assignment {
 
     /// Whether the object is part of the assignment. `namespace` is `None` for an object of the whole cluster.
     pub fn includes(&self, namespace: Option<&str>, name: &str) -> bool {
-        (self.includes)(namespace, name)
+        catch_panic(|| (self.includes)(namespace, name)).unwrap_or_else(|panic| {
+            tracing::error!(
+                ?namespace,
+                name,
+                panic,
+                "the function of an assignment panicked: the object is not included"
+            );
+            false
+        })
     }
 
     pub(super) fn includes_key(&self, key: &ObjectKey) -> bool {
@@ -84,8 +95,17 @@ impl Assignment {
     }
 
     pub(super) fn is_valid(&self) -> bool {
-        self.valid.as_ref().is_none_or(|valid| valid())
+        holds(self.valid.as_deref())
     }
+}
+
+/// Whether a condition of an assignment holds. If it panics, it does not.
+fn holds(condition: Option<&Check>) -> bool {
+    let Some(condition) = condition else { return true };
+    catch_panic(condition).unwrap_or_else(|panic| {
+        tracing::error!(panic, "a condition of an assignment panicked, which counts as false");
+        false
+    })
 }
 
 impl fmt::Debug for Assignment {
@@ -340,7 +360,7 @@ impl AssignedTerm {
         let latest = current.clone();
         let may_run = move || {
             let may_run = latest.borrow().assignment.may_run.clone(); // not called under the lock: it is the code of users
-            may_run.is_none_or(|may_run| may_run())
+            holds(may_run.as_deref())
         };
         let output = until_revoked(work, may_run, revocation(key, current)).await;
         drop(running);

@@ -4,24 +4,41 @@ use super::{
     runner_error::{self, RunnerError},
     source::CallbackPanic,
 };
-use crate::reflector::ObjectRef;
+use crate::{reflector::ObjectRef, unwind::Guarded};
 use kube_core::DynamicObject;
+use std::fmt;
 
 /// An error in the output of a controller. The controller continues.
+///
+/// `{}` does not panic, also if the [`Display`](std::fmt::Display) of the reconciler's error does.
 #[derive(Debug, thiserror::Error)]
 pub enum Error<ReconcilerErr: 'static, QueueErr: 'static> {
     /// A reconcile was requested for an object that does not exist, or no longer exists.
-    #[error("{0} was to be reconciled but is not in the store: it was deleted, or never existed")]
     ObjectNotFound(Box<ObjectRef<DynamicObject>>),
     /// The reconciler of this object returned an error. The error policy decides what happens next.
-    #[error("the reconciler of {1} failed: {0}")]
     ReconcilerFailed(#[source] ReconcilerErr, Box<ObjectRef<DynamicObject>>),
     /// A stream of triggers failed. Watches are retried automatically.
-    #[error("a stream of triggers failed: {0}")]
     QueueError(#[source] QueueErr),
     /// A reconciler or another callback panicked or timed out, or the store can never become ready.
-    #[error("running reconcilers failed: {0}")]
     RunnerError(#[source] RunnerError),
+}
+
+impl<E: fmt::Display, Q: fmt::Display> fmt::Display for Error<E, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ObjectNotFound(object) => {
+                write!(
+                    f,
+                    "{object} was to be reconciled but is not in the store: it was deleted, or never existed"
+                )
+            }
+            Self::ReconcilerFailed(error, object) => {
+                write!(f, "the reconciler of {object} failed: {}", Guarded(error))
+            }
+            Self::QueueError(error) => write!(f, "a stream of triggers failed: {error}"),
+            Self::RunnerError(error) => write!(f, "running reconcilers failed: {error}"),
+        }
+    }
 }
 
 impl<E, Q> Error<E, Q> {

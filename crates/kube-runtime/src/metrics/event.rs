@@ -24,11 +24,14 @@ pub(crate) struct Finished {
 pub(crate) struct WatchMeasurement {
     /// A value of the label `type`, if an event was received.
     pub(crate) event: Option<&'static str>,
-    pub(crate) failed: bool,
+    /// Failed requests, and states of objects that cannot be decoded.
+    pub(crate) errors: u64,
     pub(crate) restarted: bool,
     pub(crate) relisted: bool,
     /// By how much the number of objects changed.
     pub(crate) objects: i64,
+    /// By how much the number of objects that cannot be decoded changed.
+    pub(crate) undecodable: i64,
     /// How many bytes were received.
     pub(crate) bytes: u64,
 }

@@ -21,12 +21,13 @@
 //! | `workqueue_unfinished_work_seconds` | gauge | `name`, `controller` | sum of the times that the running reconciles have been running |
 //! | `workqueue_longest_running_processor_seconds` | gauge | `name`, `controller` | the longest of these times |
 //! | `kube_runtime_watch_events_total` | counter | `controller`, `kind`, `type` | received events; `type` is `added`, `modified`, `deleted` or `bookmark` |
-//! | `kube_runtime_watch_errors_total` | counter | `controller`, `kind` | failed lists and watches |
+//! | `kube_runtime_watch_errors_total` | counter | `controller`, `kind` | failed lists and watches, and states of objects that cannot be decoded |
 //! | `kube_runtime_watch_restarts_total` | counter | `controller`, `kind` | watch requests after the first one of each watch |
 //! | `kube_runtime_watch_relists_total` | counter | `controller`, `kind` | lists after the first one of each watch |
 //! | `kube_runtime_watch_received_bytes_total` | counter | `controller`, `kind` | bytes of lists and watches, after decompression |
 //! | `kube_runtime_watch_last_event_age_seconds` | gauge | `controller`, `kind` | time since the server sent anything but an error, of the longest silent watch |
 //! | `kube_runtime_watch_objects` | gauge | `controller`, `kind` | objects that the server has, as received by the watch |
+//! | `kube_runtime_watch_undecodable_objects` | gauge | `controller`, `kind` | objects whose last state cannot be decoded: `failing` of a monitor names them |
 //! | `kube_runtime_store_objects` | gauge | `controller`, `kind` | objects in the store of the controller |
 //!
 //! `kube_client::client::middleware::MetricsLayer` lists the `rest_client_*` metrics, `kube_operator::leader_election` those of electors.

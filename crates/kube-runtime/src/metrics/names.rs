@@ -24,6 +24,7 @@ pub(crate) const WATCH_RELISTS: &str = "kube_runtime_watch_relists_total";
 pub(crate) const WATCH_BYTES: &str = "kube_runtime_watch_received_bytes_total";
 pub(crate) const WATCH_AGE: &str = "kube_runtime_watch_last_event_age_seconds";
 pub(crate) const WATCH_OBJECTS: &str = "kube_runtime_watch_objects";
+pub(crate) const WATCH_UNDECODABLE: &str = "kube_runtime_watch_undecodable_objects";
 pub(crate) const STORE_OBJECTS: &str = "kube_runtime_store_objects";
 
 /// Registers descriptions and units with the recorder.
@@ -45,11 +46,12 @@ pub(crate) fn describe() {
     describe_gauge!(UNFINISHED, Seconds, "Sum of the times that the running reconciles have been running");
     describe_gauge!(LONGEST, Seconds, "Time that the longest running reconcile has been running");
     describe_counter!(WATCH_EVENTS, "Received watch events, by type");
-    describe_counter!(WATCH_ERRORS, "Failed lists and watches");
+    describe_counter!(WATCH_ERRORS, "Failed lists and watches, and states of objects that cannot be decoded");
     describe_counter!(WATCH_RESTARTS, "Watch requests after the first one");
     describe_counter!(WATCH_RELISTS, "Lists after the first one");
     describe_counter!(WATCH_BYTES, Bytes, "Received bytes of lists and watches, after decompression");
     describe_gauge!(WATCH_AGE, Seconds, "Time since the server sent anything but an error");
     describe_gauge!(WATCH_OBJECTS, "Objects that the server has, as received by the watch");
+    describe_gauge!(WATCH_UNDECODABLE, "Objects whose last state cannot be decoded");
     describe_gauge!(STORE_OBJECTS, "Objects in the store of the controller");
 }

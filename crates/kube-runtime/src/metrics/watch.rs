@@ -15,6 +15,7 @@ pub(crate) struct WatchMetrics {
     relists: Counter,
     bytes: Counter,
     objects: Gauge,
+    undecodable: Gauge,
     age: Gauge,
 }
 
@@ -32,11 +33,13 @@ impl WatchMetrics {
             relists: counter!(names::WATCH_RELISTS, &labels),
             bytes: counter!(names::WATCH_BYTES, &labels),
             objects: gauge!(names::WATCH_OBJECTS, &labels),
+            undecodable: gauge!(names::WATCH_UNDECODABLE, &labels),
             age: gauge!(names::WATCH_AGE, &labels),
         };
         let counters = [&metrics.errors, &metrics.restarts, &metrics.relists, &metrics.bytes];
         metrics.events.iter().chain(counters).for_each(|counter| counter.increment(0));
         metrics.objects.increment(0.0);
+        metrics.undecodable.increment(0.0);
         metrics.age.set(0.0);
         metrics
     }
@@ -45,10 +48,15 @@ impl WatchMetrics {
         if let Some(index) = EVENTS.iter().position(|event| Some(*event) == step.event) {
             self.events[index].increment(1);
         }
-        let counts =
-            [(&self.errors, step.failed), (&self.restarts, step.restarted), (&self.relists, step.relisted)];
+        let counts = [(&self.restarts, step.restarted), (&self.relists, step.relisted)];
         for (counter, _) in counts.into_iter().filter(|(_, counts)| *counts) {
             counter.increment(1);
+        }
+        if step.errors != 0 {
+            self.errors.increment(step.errors);
+        }
+        if step.undecodable != 0 {
+            self.undecodable.increment(step.undecodable as f64);
         }
         if step.bytes != 0 {
             self.bytes.increment(step.bytes);

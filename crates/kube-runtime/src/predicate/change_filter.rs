@@ -1,7 +1,7 @@
 //! Which changes of objects matter to a controller.
 
 use super::{Predicate, predicates::hash};
-use crate::{reflector::ObjectKey, unwind::catch_panic};
+use crate::{capacity::release, reflector::ObjectKey, unwind::catch_panic};
 use hashbrown::HashMap;
 use kube_core::Resource;
 use std::hash::Hash;
@@ -69,6 +69,7 @@ impl SeenStates {
     /// Forgets an object that was deleted, or whose state is unknown.
     pub(crate) fn forget(&mut self, key: &ObjectKey) {
         self.seen.remove(key);
+        release(&mut self.seen);
     }
 
     /// Forgets all objects, because their storage went back: equal states, such as generations, do not mean equal objects any more.
@@ -84,6 +85,7 @@ impl SeenStates {
     pub(crate) fn finish_list(&mut self) {
         let generation = self.list_generation;
         self.seen.retain(|_, seen| seen.list_generation == generation);
+        release(&mut self.seen);
     }
 
     /// Forgets objects that no longer exist, once they could be half of all. O(1) amortized.
@@ -91,6 +93,7 @@ impl SeenStates {
         const MIN: usize = 64;
         if self.seen.len() > 2 * existing.max(MIN) {
             self.seen.retain(|key, _| exists(key));
+            release(&mut self.seen);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Predicate;
 use crate::{
+    capacity::release,
     reflector::ObjectKey,
     unwind::{ObjectPanic, catch_panic},
     watcher::Error,
@@ -191,6 +192,8 @@ impl PropertyCache {
                 Some(seen) if now.duration_since(seen) < self.ttl => self.expiry_queue.push_back((now, key)),
                 _ => drop(self.entries.remove(&key)),
             }
+            release(&mut self.entries);
+            release(&mut self.expiry_queue);
         }
     }
 }

@@ -1,19 +1,26 @@
 //! Per-key exponential backoff: how long a key that failed waits for its retry (client-go's
 //! `ItemExponentialFailureRateLimiter`, with jitter).
 
-use crate::delay::MAX_DELAY;
+use crate::{capacity::release, delay::MAX_DELAY};
 use fastrand::Rng;
 use hashbrown::HashMap;
 use std::{hash::Hash, time::Duration};
 
 /// The consecutive failures of keys `K`. The delay of a key doubles with each of its failures.
 ///
-/// No clock; all randomness comes from `rng`. Uses memory only for keys whose last run failed.
+/// A key that was deleted and created anew has another uid: its failures begin anew. No clock; all randomness comes from `rng`. Uses memory
+/// only for keys whose last run failed.
 #[derive(Debug)]
 pub(crate) struct KeyBackoff<K> {
-    failures: HashMap<K, u32>,
+    failures: HashMap<K, Failures>,
     range: BackoffRange,
     rng: Rng,
+}
+
+#[derive(Debug)]
+struct Failures {
+    uid: Option<Box<str>>,
+    count: u32,
 }
 
 /// The delay after the first failure, and the maximum delay.
@@ -34,25 +41,27 @@ impl<K: Eq + Hash> KeyBackoff<K> {
         Self { failures: HashMap::new(), range, rng }
     }
 
-    /// Counts one more failure of `key` and returns the delay of its retry.
+    /// Counts one more failure of the object with this key and uid, and returns the delay of its retry.
     ///
     /// Jitter shortens the delay by up to one half, so that keys that fail together are not retried together.
-    pub(crate) fn next_delay(&mut self, key: K) -> Duration {
-        let previous = self.failures.get(&key).copied().unwrap_or(0);
+    pub(crate) fn next_delay(&mut self, key: K, uid: Option<&str>) -> Duration {
+        let previous = self.failures(&key, uid);
         let full = self.range.delay_after(previous);
         let delay = full.mul_f64(0.5 + self.rng.f64() / 2.0);
-        self.failures.insert(key, previous.saturating_add(1));
+        let failures = Failures { uid: uid.map(Into::into), count: previous.saturating_add(1) };
+        self.failures.insert(key, failures);
         delay.min(full)
     }
 
-    /// The consecutive failures of `key`.
-    pub(crate) fn failures(&self, key: &K) -> u32 {
-        self.failures.get(key).copied().unwrap_or(0)
+    /// The consecutive failures of the object with this key and uid.
+    pub(crate) fn failures(&self, key: &K, uid: Option<&str>) -> u32 {
+        self.failures.get(key).filter(|failures| failures.uid.as_deref() == uid).map_or(0, |it| it.count)
     }
 
     /// Resets the failure count of `key`.
     pub(crate) fn forget(&mut self, key: &K) {
         self.failures.remove(key);
+        release(&mut self.failures);
     }
 
     #[cfg(test)]
@@ -91,22 +100,36 @@ mod tests {
         let range = BackoffRange { min: Duration::MAX, max: Duration::MAX };
         assert_eq!(range.delay_after(0), MAX_DELAY);
         let mut backoff = KeyBackoff::new(range, fastrand::Rng::with_seed(1));
-        assert!(backoff.next_delay("key") >= MAX_DELAY / 2);
+        assert!(backoff.next_delay("key", None) >= MAX_DELAY / 2);
     }
 
     #[test]
     fn each_key_backs_off_alone_and_forgetting_it_resets_the_delay() {
         let mut backoff = backoff(1);
         for _ in 0..10 {
-            backoff.next_delay("bad");
+            backoff.next_delay("bad", None);
         }
-        assert!(backoff.next_delay("other") <= Duration::from_millis(5));
-        assert!(backoff.next_delay("bad") >= Duration::from_millis(5 << 9));
+        assert!(backoff.next_delay("other", None) <= Duration::from_millis(5));
+        assert!(backoff.next_delay("bad", None) >= Duration::from_millis(5 << 9));
         backoff.forget(&"bad");
-        assert!(backoff.next_delay("bad") <= Duration::from_millis(5));
+        assert!(backoff.next_delay("bad", None) <= Duration::from_millis(5));
         backoff.forget(&"bad");
         backoff.forget(&"other");
         assert_eq!(backoff.len(), 0, "a key without failures uses no memory");
+    }
+
+    #[test]
+    fn another_object_with_the_same_key_starts_anew() {
+        let mut backoff = backoff(1);
+        for _ in 0..20 {
+            backoff.next_delay("key", Some("first"));
+        }
+        assert_eq!(
+            (backoff.failures(&"key", Some("first")), backoff.failures(&"key", Some("second"))),
+            (20, 0)
+        );
+        assert!(backoff.next_delay("key", Some("second")) <= Duration::from_millis(5));
+        assert_eq!((backoff.failures(&"key", Some("second")), backoff.len()), (1, 1));
     }
 
     proptest! {
@@ -116,7 +139,7 @@ mod tests {
         fn every_delay_is_between_half_and_all_of_the_exponential_delay(seed in any::<u64>(), failures in 1..60_u32) {
             let mut backoff = backoff(seed);
             for previous in 0..failures {
-                let (delay, full) = (backoff.next_delay("key"), BackoffRange::default().delay_after(previous));
+                let (delay, full) = (backoff.next_delay("key", None), BackoffRange::default().delay_after(previous));
                 prop_assert!(delay >= full / 2 && delay <= full, "{:?} of {:?}", delay, full);
             }
         }
@@ -124,7 +147,7 @@ mod tests {
         #[test]
         fn jitter_spreads_the_retries_of_keys_that_fail_together(seed in any::<u64>()) {
             let mut backoff = KeyBackoff::new(BackoffRange::default(), fastrand::Rng::with_seed(seed));
-            let delays: std::collections::BTreeSet<_> = (0..20).map(|key| backoff.next_delay(key)).collect();
+            let delays: std::collections::BTreeSet<_> = (0..20).map(|key| backoff.next_delay(key, None)).collect();
             prop_assert!(delays.len() > 10);
         }
     }

@@ -14,6 +14,7 @@ use super::{
     lanes::{Priority, PriorityLanes},
     waiting::{Delayed, Place},
 };
+use crate::capacity::release;
 use hashbrown::HashMap;
 use std::{hash::Hash, time::Duration};
 use tokio::time::Instant;
@@ -147,7 +148,10 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
     pub(crate) fn finish(&mut self, key: &K, now: Instant) {
         let Some((key, entry)) = self.entries.remove_entry(key) else { return };
         match entry {
-            Entry::Running => self.running -= 1,
+            Entry::Running => {
+                self.running -= 1;
+                release(&mut self.entries);
+            }
             Entry::Dirty(pending) => {
                 self.running -= 1;
                 self.promote_due(now); // keys that became due earlier go first
@@ -171,6 +175,7 @@ impl<K: Eq + Hash + Clone, P> Queue<K, P> {
             }
             _ => false,
         });
+        release(&mut self.entries);
     }
 
     /// When the next delayed key becomes due, as of the `now` of the last start. `None` if no key is delayed.

@@ -1,14 +1,12 @@
 //! Keys that wait, in order. A key that left its place is not searched for: its place becomes outdated, is skipped, and is removed when it is
 //! the first or when more than half of the places are outdated. So the first place is never outdated, and memory stays bounded.
 
+use crate::capacity::release;
 use std::{
     cmp::Ordering,
     collections::{BinaryHeap, VecDeque},
 };
 use tokio::time::Instant;
-
-/// For how many places an empty queue keeps memory: those of its largest moment, such as a first list, are freed.
-const KEPT: usize = 64;
 
 /// The place of a key. Outdated once the key has another sequence number, or none.
 #[derive(Debug)]
@@ -50,9 +48,6 @@ impl<K> Lane<K> {
     pub(super) fn remove(&mut self, at: usize, is_current: impl Fn(&Place<K>) -> bool) -> Option<K> {
         let place = self.places.remove(at)?;
         self.remove_outdated(is_current);
-        if self.places.is_empty() {
-            self.places.shrink_to(KEPT);
-        }
         Some(place.key)
     }
 
@@ -62,16 +57,17 @@ impl<K> Lane<K> {
         self.remove_outdated(is_current);
     }
 
+    /// Also gives memory back: that of the largest moment, such as a first list.
     fn remove_outdated(&mut self, is_current: impl Fn(&Place<K>) -> bool) {
         if self.outdated > self.places.len() / 2 {
-            self.places.retain(is_current);
+            self.places.retain(&is_current);
             self.outdated = 0;
-            return;
         }
         while self.outdated > 0 && self.places.front().is_some_and(|first| !is_current(first)) {
             self.places.pop_front();
             self.outdated -= 1;
         }
+        release(&mut self.places);
     }
 }
 
@@ -103,9 +99,6 @@ impl<K> Delayed<K> {
         self.next_due().filter(|due| *due <= now)?;
         let first = self.places.pop()?;
         self.remove_outdated(is_current);
-        if self.places.is_empty() {
-            self.places.shrink_to(KEPT);
-        }
         Some(first.place.key)
     }
 
@@ -119,6 +112,7 @@ impl<K> Delayed<K> {
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&Place<K>) -> bool) {
         self.places.retain(|delayed| keep(&delayed.place));
         self.outdated = 0;
+        release(&mut self.places);
     }
 
     fn remove_outdated(&mut self, is_current: impl Fn(&Place<K>) -> bool) {
@@ -130,6 +124,7 @@ impl<K> Delayed<K> {
             self.places.pop();
             self.outdated -= 1;
         }
+        release(&mut self.places);
     }
 }
 
@@ -193,7 +188,7 @@ mod tests {
             lane.remove(0, |_| true).unwrap();
             delayed.pop_due(now, |_| true).unwrap();
         }
-        assert!(lane.places.capacity() <= KEPT && delayed.places.capacity() <= KEPT);
+        assert!(lane.places.capacity() <= 64 && delayed.places.capacity() <= 64);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! `tests/loom.rs` includes this file with loom's locks and tests every interleaving.
 
+use crate::capacity::release;
 use hashbrown::{HashMap, hash_map::Entry};
 use parking_lot::Mutex;
 use std::{
@@ -92,6 +93,9 @@ impl<Key: Eq + Hash + Clone, V> Pending<Key, V> {
 
     fn take(&mut self) -> Option<V> {
         let key = self.order.pop_front()?;
-        self.newest.remove(&key)
+        let value = self.newest.remove(&key);
+        release(&mut self.order);
+        release(&mut self.newest);
+        value
     }
 }

@@ -1,7 +1,7 @@
 //! Indexes: finding the objects of a store by computed keys.
 
 use super::{object_ref::Lookup, object_table::ObjectTable};
-use crate::unwind::catch_panic;
+use crate::{capacity::release, unwind::catch_panic};
 use hashbrown::HashMap;
 use kube_core::ResourceExt;
 use std::{any::Any, borrow::Borrow, fmt, hash::Hash, sync::Arc};
@@ -279,6 +279,7 @@ where
                 }
             }
         }
+        release(&mut self.objects);
     }
 }
 

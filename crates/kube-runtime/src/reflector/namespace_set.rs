@@ -6,6 +6,7 @@ use super::{
     store::{IndexPanic, ListVersion, NamespaceList, Writer},
 };
 use crate::{
+    capacity::release,
     version::parse,
     watcher::{self, CollectionEvent, Event, UndecodableObject},
 };
@@ -193,6 +194,7 @@ where
             }
             (Event::Delete(object), None) => {
                 watched.names.remove(&name(&*object));
+                release(&mut watched.names);
                 watched.advance(&object);
                 self.write(Event::Delete(object), emit);
             }

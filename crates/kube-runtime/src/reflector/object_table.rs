@@ -1,6 +1,7 @@
 //! A hash table of objects by key, without a copy of the keys.
 
 use super::object_ref::Lookup;
+use crate::capacity::shrunk;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::{borrow::Cow, hash::BuildHasher, sync::Arc};
 
@@ -49,10 +50,7 @@ impl<K: Lookup> ObjectTable<K> {
         if let Some(stored) = self.objects.find_mut(hash, same_key) {
             return Some(std::mem::replace(stored, Arc::clone(&object)));
         }
-        self.objects.insert_unique(hash, Arc::clone(&object), |other| {
-            let (namespace, name) = (other.namespace(), other.name().unwrap_or_default());
-            self::hash(hasher, namespace.as_deref(), &name)
-        });
+        self.objects.insert_unique(hash, Arc::clone(&object), |other| hash_of(hasher, &**other));
         None
     }
 
@@ -61,8 +59,17 @@ impl<K: Lookup> ObjectTable<K> {
         let (namespace, name) = (object.namespace(), object.name().unwrap_or_default());
         let hash = hash(&self.hasher, namespace.as_deref(), &name);
         let found = self.objects.find_entry(hash, |other| has_key(&**other, namespace.as_deref(), &name));
-        found.ok().map(|entry| entry.remove().0)
+        let removed = found.ok().map(|entry| entry.remove().0);
+        if let Some(capacity) = shrunk(self.objects.len(), self.objects.capacity()) {
+            let hasher = &self.hasher;
+            self.objects.shrink_to(capacity, |object| hash_of(hasher, &**object));
+        }
+        removed
     }
+}
+
+fn hash_of<K: Lookup>(hasher: &DefaultHashBuilder, object: &K) -> u64 {
+    hash(hasher, object.namespace().as_deref(), &object.name().unwrap_or_default())
 }
 
 fn hash(hasher: &DefaultHashBuilder, namespace: Option<&str>, name: &str) -> u64 {
@@ -88,6 +95,18 @@ mod tests {
             ..Default::default()
         };
         Arc::new(ConfigMap { metadata, ..Default::default() })
+    }
+
+    #[test]
+    fn an_emptied_table_takes_little_memory() {
+        let objects: Vec<_> = (0..=255).flat_map(|name| (0..40).map(move |it| object(it, name, 0))).collect();
+        let mut table = ObjectTable::default();
+        let memory = allocation_counter::measure(|| {
+            objects.iter().for_each(|object| drop(table.insert(Arc::clone(object))));
+            objects[1..].iter().for_each(|object| drop(table.remove(object)));
+        });
+        assert!(memory.bytes_current < 5_000, "{memory:?}");
+        assert!(table.get_same_key(&objects[0]).is_some());
     }
 
     proptest! {

@@ -38,6 +38,7 @@ mod retry;
 mod snapshot;
 mod stream;
 mod undecodable;
+mod undecodable_now;
 mod versions;
 mod watch_status;
 mod watching;
@@ -58,11 +59,12 @@ pub(crate) use {
     event::CollectionEvent,
     health::WatchHealth,
     projection::ObjectState,
-    registry::{WatchRegistry, WatchSettings},
+    registry::{RegisteredWatch, WatchRegistry, WatchSettings},
     retry::RetryBackoff,
     snapshot::{optional_seconds, seconds},
     stream::{cached_collection_events, collection_events, metadata_collection_events, object_states},
     undecodable::UndecodableObject,
+    undecodable_now::Undecodable,
 };
 #[cfg(feature = "compact-cache")]
 pub(crate) use {

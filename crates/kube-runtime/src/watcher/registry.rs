@@ -7,10 +7,12 @@ use super::{
     CollectionEvent,
     machine::{Next, Step},
     retry::RetryBackoff,
+    undecodable_now::{Undecodable, UndecodableNow},
     watch_status::{Received, StepOutcome, WatchState, WatchStatus},
 };
 use crate::metrics::{Refresh, WatchMeasurement, WatchMetrics};
 use hashbrown::HashMap;
+use kube_core::Resource;
 use parking_lot::Mutex;
 use std::{
     sync::{Arc, OnceLock, Weak},
@@ -37,6 +39,7 @@ impl WatchRegistry {
             kind: kind.to_owned(),
             namespace: namespace.map(str::to_owned),
             status: Mutex::new(WatchStatus::new(Instant::now())),
+            undecodable: Mutex::default(),
             metrics: WatchMetrics::new(self.controller.get().map_or("", |name| name), kind),
         });
         let mut watches = self.watches.lock();
@@ -73,6 +76,7 @@ pub(crate) struct RegisteredWatch {
     /// `None` for all namespaces, and for cluster-scoped kinds.
     pub(crate) namespace: Option<String>,
     status: Mutex<WatchStatus>,
+    undecodable: Mutex<UndecodableNow>,
     pub(crate) metrics: WatchMetrics,
 }
 
@@ -80,6 +84,11 @@ impl RegisteredWatch {
     /// Its status at this time.
     pub(crate) fn status(&self) -> WatchStatus {
         self.status.lock().clone()
+    }
+
+    /// The objects that cannot be decoded at this time.
+    pub(crate) fn undecodable(&self) -> Vec<Undecodable> {
+        self.undecodable.lock().objects()
     }
 
     pub(super) fn requesting(&self, next: &Next) {
@@ -93,7 +102,7 @@ impl RegisteredWatch {
     }
 
     /// `bytes`: received by the watch so far.
-    pub(super) fn stepped<K>(&self, received: Received, step: &Step<K>, bytes: u64, now: Instant) {
+    pub(super) fn stepped<K: Resource>(&self, received: Received, step: &Step<K>, bytes: u64, now: Instant) {
         let (first, last) = (step.emit.first(), step.emit.last());
         let lists = matches!(first, Some(Ok(CollectionEvent::Init)));
         let synced = matches!(last, Some(Ok(CollectionEvent::Synced { .. })));
@@ -101,8 +110,12 @@ impl RegisteredWatch {
             Some(Err(error)) => Some(error.to_string()),
             _ => None,
         };
-        let outcome = StepOutcome { lists, bytes, synced, error, wait: step.wait };
+        let undecodable = self.undecodable.lock().step(&step.emit, now);
+        let errors = undecodable.errors + u64::from(error.is_some());
+        let error = error.or(undecodable.last_error);
+        let outcome = StepOutcome { lists, bytes, synced, errors, error, wait: step.wait };
         let measurement = self.status.lock().step(received, outcome, now);
+        let measurement = WatchMeasurement { undecodable: undecodable.objects, ..measurement };
         self.metrics.record(measurement);
     }
 }
@@ -111,6 +124,7 @@ impl Drop for RegisteredWatch {
     fn drop(&mut self) {
         let gone = WatchMeasurement {
             objects: self.status.get_mut().objects_delta(0),
+            undecodable: -self.undecodable.get_mut().len(),
             ..WatchMeasurement::default()
         };
         self.metrics.record(gone);
@@ -183,7 +197,8 @@ mod tests {
     fn an_event_of_a_watch_costs_no_allocation() {
         let registry = WatchRegistry::default();
         let (registered, now) = (registry.add("Pod", None), Instant::now());
-        let step = Step::<()> { emit: Vec::new(), wait: Duration::ZERO, health: WatchHealth::default() };
+        let (emit, wait, health) = (Vec::new(), Duration::ZERO, WatchHealth::default());
+        let step = Step::<k8s_openapi::api::core::v1::ConfigMap> { emit, wait, health };
         let memory = allocation_counter::measure(|| {
             (0..1000).for_each(|_| registered.stepped(Received::Modified, &step, 0, now));
         });

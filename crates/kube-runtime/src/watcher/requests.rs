@@ -9,7 +9,7 @@ use super::{
 };
 use crate::delay::after;
 use kube_client::client::WatchResponse;
-use kube_core::params::ListParams;
+use kube_core::{Resource, params::ListParams};
 use std::{io, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -70,7 +70,7 @@ impl Requests {
     }
 
     /// Notes the outcome of a request or a read, and how long to wait before the next one.
-    pub(super) fn stepped<K>(&mut self, received: Received, step: &Step<K>, now: Instant) {
+    pub(super) fn stepped<K: Resource>(&mut self, received: Received, step: &Step<K>, now: Instant) {
         if let Some(watch) = &self.watch {
             watch.stepped(received, step, self.lister_watcher.received_bytes(), now);
         }

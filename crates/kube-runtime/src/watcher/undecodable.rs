@@ -20,7 +20,12 @@ pub(crate) struct UndecodableObject {
 
 impl UndecodableObject {
     pub(crate) fn new(invalid: InvalidObject, deleted: bool) -> Self {
-        let InvalidObject { metadata, error } = invalid;
+        let InvalidObject { metadata, mut error } = invalid;
+        let finalizers = metadata.finalizers.unwrap_or_default().join(", ");
+        if metadata.deletion_timestamp.is_some() && !finalizers.is_empty() && !deleted {
+            error.push_str("; it is being deleted, and waits for its finalizers: ");
+            error.push_str(&finalizers);
+        }
         Self {
             namespace: metadata.namespace,
             name: metadata.name.unwrap_or_default(),

@@ -89,10 +89,11 @@ impl WatchStatus {
         let before = self.objects;
         let mut measurement = WatchMeasurement {
             event: received.event(),
-            failed: outcome.error.is_some(),
+            errors: outcome.errors,
             restarted: received == Received::Opened && self.watches > 0,
             relisted: outcome.lists && self.lists > 0,
             objects: 0,
+            undecodable: 0,
             bytes: outcome.bytes.saturating_sub(self.bytes),
         };
         self.bytes = outcome.bytes;
@@ -198,6 +199,9 @@ pub(super) struct StepOutcome {
     pub(super) bytes: u64,
     /// Whether a list was completed.
     pub(super) synced: bool,
+    /// How many errors there were, undecodable objects included.
+    pub(super) errors: u64,
+    /// The last one of them.
     pub(super) error: Option<String>,
     /// The wait before the next request.
     pub(super) wait: Duration,

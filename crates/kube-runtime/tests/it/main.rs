@@ -11,6 +11,7 @@ mod compact;
 mod controller;
 mod controller_namespaces;
 mod controller_related;
+mod during_relists;
 mod error_messages;
 mod events;
 mod filters;

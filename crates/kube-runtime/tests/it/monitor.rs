@@ -1,7 +1,8 @@
 //! What a monitor shows of a controller.
 
-use crate::common::{
-    ApiExt, TestError, config_maps, eventually, expect_next, named, owned, server, spawn_outputs,
+use crate::{
+    common::{ApiExt, TestError, config_maps, eventually, expect_next, named, owned, server, spawn_outputs},
+    scripted_server,
 };
 use futures::{StreamExt, future::pending};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -9,12 +10,13 @@ use kube_client::{Api, Client};
 use kube_core::ResourceExt;
 use kube_runtime::{
     Config, Controller,
-    controller::{Action, ControllerState, Monitor, ProgressLimits, Stalled, WatchState},
+    controller::{Action, ControllerState, Monitor, ProgressLimits, Snapshot, Stalled, WatchState},
     watcher,
 };
+use kube_testserver::{Fault, Match};
 use serde_json::json;
 use std::{convert::Infallible, sync::Arc, time::Duration};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout};
 
 fn controller(client: &Client, config: Config) -> (Controller<ConfigMap>, Monitor) {
     let controller = Controller::new(config_maps(client), watcher::Config::default()).with_config(config);
@@ -102,6 +104,93 @@ async fn a_snapshot_shows_reconciles_queue_errors_watches_and_totals() {
     let after = monitor.snapshot();
     assert_eq!((after.synced, after.active, after.objects, after.watches.len()), (false, 0, 0, 0));
     assert_eq!(monitor.progress(&ProgressLimits::default()), Ok(()));
+}
+
+/// Of a compact cache it is known when the object is reconciled.
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_decoded_is_failing() {
+    let configs = [
+        watcher::Config::default(),
+        #[cfg(feature = "compact-cache")]
+        watcher::Config::default().compact_cache(),
+    ];
+    for (index, config) in configs.into_iter().enumerate() {
+        let mut bad = scripted_server::undecodable("bad", "5");
+        bad["metadata"]["deletionTimestamp"] = json!("2026-01-02T03:04:05Z");
+        bad["metadata"]["finalizers"] = json!(["example.com/clean-up"]);
+        let (listed, readable) =
+            ([bad, scripted_server::object("a", "7")], scripted_server::object("bad", "11"));
+        let readable = scripted_server::event("MODIFIED", readable);
+        let (client, _) = scripted_server::scripted_server(
+            move |_, _| scripted_server::list("10", &listed),
+            move |before, _| {
+                if before == 0 {
+                    let reset = scripted_server::error_after(60, std::io::ErrorKind::ConnectionReset);
+                    return scripted_server::watch_response(&[], reset);
+                }
+                scripted_server::watch_response(std::slice::from_ref(&readable), scripted_server::idle())
+            },
+        );
+        let controller = Controller::<ConfigMap>::new(config_maps(&client), config);
+        let monitor = controller.monitor();
+        let mut outputs = spawn_outputs(controller.run(by_name, |_, _, _| Action::retry(), Arc::new(())));
+        sleep(Duration::from_secs(10)).await;
+        let snapshot = monitor.snapshot();
+        let [failing] = &snapshot.failing[..] else { panic!("{snapshot:?}") };
+        assert_eq!((failing.name.as_str(), failing.outcome, failing.attempt), ("bad", "undecodable", 0));
+        assert!(failing.message.starts_with("the ConfigMap cannot be decoded: "), "{failing:?}");
+        if index == 0 {
+            let error = snapshot.watches[0].last_error.as_deref().unwrap();
+            assert!(error.starts_with("bad cannot be decoded: "), "{error}");
+            let waits = "it is being deleted, and waits for its finalizers: example.com/clean-up";
+            assert!(error.ends_with(waits) && failing.message.ends_with(waits), "{error}");
+        }
+        sleep(Duration::from_secs(120)).await;
+        assert!(monitor.snapshot().failing.is_empty(), "it can be decoded now");
+        outputs.items.close();
+        outputs.task.abort();
+    }
+}
+
+/// It fails for ever.
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_created_anew_has_not_failed_yet() {
+    let (server, client) = server();
+    let api = config_maps(&client);
+    let (controller, monitor) = controller(&client, Config::default());
+    let output = controller.run(
+        async |_, _| Err::<Action, _>(TestError("no")),
+        |_: Arc<ConfigMap>, _: &TestError, _| Action::retry(),
+        Arc::new(()),
+    );
+    let mut outputs = spawn_outputs(output);
+    let mut attempts = async |count: usize| {
+        let start = Instant::now();
+        for _ in 0..count {
+            outputs.items.next().await.unwrap(); // the delays are longer than a minute
+        }
+        start.elapsed()
+    };
+    api.add(named("a")).await;
+    let hour = timeout(Duration::from_secs(3600), attempts(1000)).await;
+    assert!(hour.is_err(), "the delays have grown");
+    let attempt = |snapshot: Snapshot| snapshot.failing.iter().map(|it| it.attempt).collect::<Vec<_>>();
+    assert!(attempt(monitor.snapshot())[0] > 15);
+    api.remove("a").await;
+    eventually(async || monitor.snapshot().objects == 0).await;
+    assert!(monitor.snapshot().failing.is_empty(), "it does not exist");
+    api.add(named("a")).await;
+    assert!(attempts(5).await < Duration::from_secs(1), "the delays are short again");
+    assert_eq!(attempt(monitor.snapshot()), [5]);
+
+    // The same without an event of the deletion.
+    assert!(timeout(Duration::from_secs(3600), attempts(1000)).await.is_err());
+    server.fault(Match::watch::<ConfigMap>().times(1), Fault::Expired);
+    server.end_watches();
+    api.remove("a").await;
+    api.add(named("a")).await;
+    assert!(attempts(5).await < Duration::from_secs(5));
+    assert!(attempt(monitor.snapshot())[0] <= 5);
 }
 
 #[tokio::test(start_paused = true)]

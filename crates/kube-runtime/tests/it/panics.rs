@@ -9,11 +9,12 @@ use kube_client::{Api, Client};
 use kube_core::{Resource, ResourceExt};
 use kube_runtime::{
     Config, Controller, WatchStreamExt, applier,
-    controller::{Action, Error, Reconcile},
+    controller::{Action, Assigner, Assignment, Error, Reconcile},
     predicates,
     reflector::{self, Index, ObjectRef},
     watcher,
 };
+use kube_testserver::{Fault, Match};
 use std::{
     error::Error as _,
     future::Future,
@@ -353,4 +354,88 @@ async fn a_panicking_index_is_an_error_of_the_object() {
     api.touch("good", "2").await;
     while output.next().await != "done: good" {}
     assert_eq!(store.len(), 1);
+}
+
+/// Its texts panic.
+struct Unprintable;
+
+impl std::error::Error for Unprintable {}
+
+impl std::fmt::Display for Unprintable {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("no message")
+    }
+}
+
+impl std::fmt::Debug for Unprintable {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("no message")
+    }
+}
+
+/// Also where the error policy panics, so that the error is in the log only.
+#[tokio::test(start_paused = true)]
+async fn an_error_whose_message_panics_is_an_error_of_its_object() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let policies: [(fn(Arc<ConfigMap>, &Unprintable, Arc<()>) -> Action, _); 2] = [
+        (|_, _, _| Action::await_change(), "failed: an error whose message cannot be printed: no message"),
+        (|_, _, _| panic!("no policy"), "panicked: no policy"),
+    ];
+    for (policy, expected) in policies {
+        let controller = controller(&client);
+        let monitor = controller.monitor();
+        let fails = async |_, _| Err(Unprintable);
+        let mut output = std::pin::pin!(controller.run(fails, policy, Arc::new(())));
+        let error = expect_next(&mut output).await.err().unwrap().to_string();
+        assert!(error.contains("ConfigMap.v1/a.default") && error.contains(expected), "{error}");
+        assert_eq!(monitor.snapshot().failing[0].name, "a");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panicking_assignment_includes_nothing() {
+    let (_server, client) = server();
+    for name in ["a", "bad"] {
+        config_maps(&client).add(named(name)).await;
+    }
+    let assigner = Assigner::new();
+    let controller = controller(&client).assigned_by(assigner.assignments());
+    let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+    assigner.assign(Assignment::all().valid_while(|| panic!("no clock"))).await;
+    assert_idle(&mut output.items).await;
+    assigner.assign(Assignment::matching(|_, name| name != "bad" || panic!("cannot read it"))).await;
+    assert_eq!(output.next().await, "done: a");
+    assert_idle(&mut output.items).await;
+    assigner.assign(Assignment::all()).await;
+    assert_eq!(output.next().await, "done: bad");
+}
+
+struct PanickingBackoff;
+
+impl Iterator for PanickingBackoff {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        panic!("no delay")
+    }
+}
+
+impl kube_runtime::utils::Backoff for PanickingBackoff {
+    fn reset(&mut self) {
+        panic!("no reset")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_built_in_waits_apply_while_a_backoff_panics() {
+    let (server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    server.fault(Match::list::<ConfigMap>().times(3), Fault::status(500, "InternalError"));
+    let controller = controller(&client).trigger_backoff(PanickingBackoff);
+    let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+    for _ in 0..3 {
+        output.expect_error(&["failed to list"]).await;
+    }
+    assert_eq!(output.next().await, "done: a");
 }

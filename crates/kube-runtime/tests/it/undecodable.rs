@@ -47,7 +47,7 @@ async fn an_undecodable_object_is_not_absent() {
     let expired =
         || event("ERROR", serde_json::json!({ "kind": "Status", "code": 410, "reason": "Expired" }));
     let (client, log) = scripted_server(
-        |_, _| list("10", &[undecodable("a", "7")]),
+        |before, _| list(["10", "12"][before], &[undecodable("a", "7")]),
         move |before, _| match before {
             0 => watch_response(&[event("MODIFIED", undecodable("a", "11")), expired()], end_of_stream()),
             _ => watch_response(&[], idle()),

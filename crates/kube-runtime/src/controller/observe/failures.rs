@@ -5,7 +5,10 @@ use std::{collections::VecDeque, sync::Arc};
 use tokio::time::Instant;
 
 /// How many objects are remembered.
-const CAPACITY: usize = 32;
+pub(super) const CAPACITY: usize = 32;
+
+/// The outcome of an object that cannot be decoded.
+pub(super) const UNDECODABLE: &str = "undecodable";
 
 /// The objects that failed most recently, the last failure last. Bounded; no I/O, no clock.
 #[derive(Debug, Default)]
@@ -15,6 +18,7 @@ pub(super) struct Failures(VecDeque<(Arc<ObjectKey>, Failure)>);
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Failure {
     pub(super) at: Instant,
+    pub(super) uid: Option<Box<str>>,
     pub(super) outcome: &'static str,
     pub(super) message: String,
     pub(super) attempt: u32,
@@ -55,6 +59,7 @@ mod tests {
         let (mut failures, t) = (Failures::default(), Instant::now());
         let failure = |seconds| Failure {
             at: t + Duration::from_secs(seconds),
+            uid: None,
             outcome: "error",
             message: "no".into(),
             attempt: 1,

@@ -1,12 +1,13 @@
 //! What the runner calls: each call updates the state and the metrics.
 
 use super::{
-    failures::Failure,
+    failures::{Failure, UNDECODABLE},
     name::UniqueName,
     outcome::{ReconcileOutcome, message_of},
     state::{ControllerState, Observation, Running},
 };
 use crate::{
+    capacity::release,
     controller::{
         error::Error,
         reconcile::{Action, ReconcileReason, Requeue},
@@ -88,10 +89,11 @@ impl Observer {
         observed.observation.facts.lock().running.insert(Arc::clone(key), Arc::new(running));
     }
 
-    /// A reconcile has ended. Returns how.
+    /// A reconcile of the object with this key and uid has ended. Returns how.
     pub(crate) fn finished<E: StdError + 'static, Q: StdError + 'static>(
         &self,
         key: &Arc<ObjectKey>,
+        uid: Option<&str>,
         action: &Action,
         error: Option<&Error<E, Q>>,
     ) -> ReconcileOutcome {
@@ -102,10 +104,12 @@ impl Observer {
         let mut facts = observed.observation.facts.lock();
         let (attempt, started) =
             facts.running.remove(key).map_or((1, now), |running| (running.attempt, running.started));
+        release(&mut facts.running);
         facts.totals.count(outcome, action);
         match message.filter(|_| outcome.is_failure()) {
             Some(message) => {
-                let failure = Failure { at: now, outcome: outcome.as_str(), message, attempt };
+                let uid = uid.map(Into::into);
+                let failure = Failure { at: now, uid, outcome: outcome.as_str(), message, attempt };
                 facts.failures.failed(Arc::clone(key), failure);
             }
             None => facts.failures.forget(key),
@@ -121,6 +125,15 @@ impl Observer {
             elapsed: now - started,
         });
         outcome
+    }
+
+    /// An object that was to be reconciled cannot be decoded.
+    pub(crate) fn undecodable(&self, key: &Arc<ObjectKey>, uid: Option<Box<str>>, error: &str) {
+        if let Some(Active { observed, .. }) = &self.0 {
+            let message = format!("the {} cannot be decoded: {error}", observed.observation.kind);
+            let failure = Failure { at: Instant::now(), uid, outcome: UNDECODABLE, message, attempt: 0 };
+            observed.observation.facts.lock().failures.failed(Arc::clone(key), failure);
+        }
     }
 
     /// An object that was to be reconciled does not exist.
@@ -177,7 +190,7 @@ mod tests {
         let key = Arc::new(ObjectKey { namespace: Some("shop".into()), name: "a".into() });
         let reconcile = |observer: &Observer| {
             observer.started(&key, &ReconcileReason::ObjectUpdated, 1, Duration::ZERO);
-            observer.finished::<Infallible, Infallible>(&key, &Action::await_change(), None);
+            observer.finished::<Infallible, Infallible>(&key, None, &Action::await_change(), None);
         };
         reconcile(&observed); // the table of running reconciles grows
         let cost = |observer: &Observer| {

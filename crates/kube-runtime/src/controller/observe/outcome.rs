@@ -1,12 +1,9 @@
 //! How a reconcile ended, as spans, metrics and snapshots show it.
 
-use crate::{
-    controller::{
-        error::Error,
-        reconcile::{Action, Requeue},
-        runner_error,
-    },
-    unwind::catch_panic,
+use crate::controller::{
+    error::Error,
+    reconcile::{Action, Requeue},
+    runner_error,
 };
 use kube_client::error::ErrorChain;
 use std::error::Error as StdError;
@@ -78,13 +75,10 @@ impl ReconcileOutcome {
 
 /// The message of an error with its causes. A reconciler's own error is shown without the object, which is known.
 pub(super) fn message_of<E: StdError + 'static, Q: StdError + 'static>(error: &Error<E, Q>) -> String {
-    // `Display` of a reconciler's error is user code.
-    let message = catch_panic(|| match error {
+    let mut message = match error {
         Error::ReconcilerFailed(cause, _) => ErrorChain(cause).to_string(),
         other => ErrorChain(other).to_string(),
-    });
-    let mut message =
-        message.unwrap_or_else(|panic| format!("an error whose message cannot be printed: {panic}"));
+    };
     if message.len() > MAX_MESSAGE {
         let end = (0..=MAX_MESSAGE).rev().find(|index| message.is_char_boundary(*index));
         message.truncate(end.unwrap_or(0));

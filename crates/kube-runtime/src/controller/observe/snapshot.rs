@@ -1,13 +1,13 @@
 //! What a controller does at one time, as data.
 
 use super::{
-    failures::Failure,
+    failures::{CAPACITY, Failure, UNDECODABLE},
     state::{ControllerState, Observation, Running, Totals},
 };
 use crate::{
     queue::QueueNumbers,
     reflector::ObjectKey,
-    watcher::{WatchSnapshot, optional_seconds, seconds},
+    watcher::{RegisteredWatch, Undecodable, WatchSnapshot, optional_seconds, seconds},
 };
 use serde::Serialize;
 use std::{sync::Arc, time::Duration};
@@ -40,7 +40,8 @@ pub struct Snapshot {
     pub active: usize,
     /// The running reconciles, the longest first; at most 100.
     pub running: Vec<RunningObject>,
-    /// The objects whose last reconcile failed, the latest failure first; at most 32.
+    /// The objects that still exist and whose last reconcile failed or whose last state cannot be decoded, related objects included, the
+    /// latest failure first; at most 32.
     pub failing: Vec<FailingObject>,
     /// The watches that the controller made. Streams made by the program are not known.
     pub watches: Vec<WatchSnapshot>,
@@ -91,11 +92,11 @@ pub struct FailingObject {
     pub namespace: Option<String>,
     /// The name of the object.
     pub name: String,
-    /// `error`, `panic` or `timeout`.
+    /// `error`, `panic`, `timeout` or `undecodable`.
     pub outcome: &'static str,
     /// The message of the error with its causes, cut after 2 KiB.
     pub message: String,
-    /// Which attempt failed: see [`RunningObject::attempt`].
+    /// Which attempt failed: see [`RunningObject::attempt`]. 0 for an object that cannot be decoded.
     pub attempt: u32,
     /// How long ago it failed.
     #[serde(rename = "age_seconds", serialize_with = "seconds")]
@@ -109,10 +110,22 @@ impl Snapshot {
         let facts = observation.facts.lock();
         let running: Vec<_> =
             facts.running.iter().map(|(key, running)| (Arc::clone(key), Arc::clone(running))).collect();
-        let (failing, cache) = (facts.failures.latest_first(), facts.cache.clone());
+        let (mut failing, cache) = (facts.failures.latest_first(), facts.cache.clone());
         let (name, state, totals, queue) = (facts.name.to_string(), facts.state, facts.totals, facts.queue);
         let max_concurrent = Some(facts.max_concurrent).filter(|limit| *limit > 0);
         drop(facts);
+        if let Some(cache) = &cache {
+            failing.retain(|(key, failure)| cache.may_have(key, failure.uid.as_deref()));
+        }
+        let failing = failing.into_iter().map(|(key, failure)| FailingObject::of(&key, failure, now));
+        let watched = observation.watches.watches();
+        let undecodable = watched.iter().flat_map(|watch| FailingObject::undecodable(watch, now));
+        let mut failing: Vec<_> = failing.chain(undecodable).collect();
+        failing.sort_by(|one, other| {
+            let order = |it: &FailingObject| (it.age, it.namespace.clone(), it.name.clone());
+            order(one).cmp(&order(other))
+        });
+        failing.truncate(CAPACITY);
         let synced = state != ControllerState::Stopped
             && cache.as_ref().is_some_and(|cache| cache.is_ready())
             && watches.iter().all(|watch| watch.synced);
@@ -126,10 +139,7 @@ impl Snapshot {
             max_concurrent,
             active: running.len(),
             running: longest(running, now),
-            failing: failing
-                .into_iter()
-                .map(|(key, failure)| FailingObject::of(&key, failure, now))
-                .collect(),
+            failing,
             watches,
             totals,
         }
@@ -181,5 +191,20 @@ impl FailingObject {
             attempt: failure.attempt,
             age: now.saturating_duration_since(failure.at),
         }
+    }
+}
+
+impl FailingObject {
+    /// The objects that a watch cannot decode. The kind is in the message.
+    fn undecodable(watch: &RegisteredWatch, now: Instant) -> Vec<Self> {
+        let failing = |object: Undecodable| Self {
+            namespace: object.namespace.map(Into::into),
+            name: object.name.into(),
+            outcome: UNDECODABLE,
+            message: format!("the {} cannot be decoded: {}", watch.kind, object.error),
+            attempt: 0,
+            age: now.saturating_duration_since(object.at),
+        };
+        watch.undecodable().into_iter().map(failing).collect()
     }
 }

@@ -49,6 +49,8 @@ pub(super) struct Running {
 pub(super) trait Cache: Send + Sync {
     fn is_ready(&self) -> bool;
     fn objects(&self) -> usize;
+    /// Whether it has the object with this key and uid, or may have it: a store that is not ready says nothing.
+    fn may_have(&self, key: &ObjectKey, uid: Option<&str>) -> bool;
 }
 
 impl<K> Cache for Store<K>
@@ -61,6 +63,10 @@ where
 
     fn objects(&self) -> usize {
         self.len()
+    }
+
+    fn may_have(&self, key: &ObjectKey, uid: Option<&str>) -> bool {
+        !Store::is_ready(self) || self.has_uid(key, uid)
     }
 }
 

@@ -50,6 +50,7 @@ impl<E: Debug> Resolution<E> {
             Ok(action) => Self { action, failure },
             Err(interruption) => {
                 if let Some(failure) = failure {
+                    let failure = guard_call(|| format!("{failure:?}")); // its `Debug` is user code
                     tracing::error!(?failure, "the handler of this failure panicked or timed out");
                 }
                 Self { action: Action::retry(), failure: Some(ReconcileFailure::Interrupted(interruption)) }

@@ -2,6 +2,7 @@
 
 use super::request::ReconcileReason;
 use crate::{
+    capacity::release,
     queue::Priority,
     reflector::{
         ObjectKey,
@@ -182,6 +183,7 @@ impl PendingWrites {
         match self.waits.poll_next_unpin(cx) {
             Poll::Ready(Some(key)) => {
                 let parked = self.parked.remove(&key).flatten();
+                release(&mut self.parked);
                 Poll::Ready((key, parked))
             }
             Poll::Ready(None) | Poll::Pending => Poll::Pending,

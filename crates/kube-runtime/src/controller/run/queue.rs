@@ -86,10 +86,15 @@ impl WorkQueue {
         self.queue.finish(key, now);
     }
 
-    /// The delay until the next reconcile that was asked for. Counts or forgets the failures of the object.
-    pub(super) fn next_delay(&mut self, key: &Arc<ObjectKey>, requeue: Requeue) -> Option<Duration> {
+    /// The delay until the next reconcile that was asked for. Counts or forgets the failures of the object with this key and uid.
+    pub(super) fn next_delay(
+        &mut self,
+        key: &Arc<ObjectKey>,
+        uid: Option<&str>,
+        requeue: Requeue,
+    ) -> Option<Duration> {
         if requeue == Requeue::WithBackoff {
-            return Some(self.backoff.next_delay(Arc::clone(key)));
+            return Some(self.backoff.next_delay(Arc::clone(key), uid));
         }
         self.backoff.forget(key);
         match requeue {
@@ -99,8 +104,8 @@ impl WorkQueue {
     }
 
     /// 1, and one more for each failure in a row.
-    pub(super) fn attempt(&self, key: &Arc<ObjectKey>) -> u32 {
-        self.backoff.failures(key).saturating_add(1)
+    pub(super) fn attempt(&self, key: &Arc<ObjectKey>, uid: Option<&str>) -> u32 {
+        self.backoff.failures(key, uid).saturating_add(1)
     }
 
     /// Whether to wait for writes at all.

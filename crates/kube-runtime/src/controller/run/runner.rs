@@ -269,6 +269,7 @@ where
 
     fn enqueue_bulk(&mut self, mut keys: Vec<ObjectKey>) {
         keys.sort_unstable(); // the order of a hash map would make simulations irreproducible
+        keys.dedup();
         for key in keys {
             self.enqueue(key, ReconcileReason::BulkReconcile, Priority::Background);
         }
@@ -349,7 +350,12 @@ where
         undecodable: Option<Undecodable>,
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.queue.drop_started(key, now);
-        self.observer.gone(key);
+        match &undecodable {
+            Some(undecodable) => {
+                self.observer.undecodable(key, self.store.uid_of(key), &undecodable.error);
+            }
+            None => self.observer.gone(key),
+        }
         if reason.is_internal() || !self.assigned.includes(key) {
             return None; // deleted since it was requeued, or another replica reports it
         }
@@ -370,7 +376,7 @@ where
         reason: &ReconcileReason,
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.any_started = true;
-        let attempt = self.queue.attempt(&key);
+        let attempt = self.queue.attempt(&key, object.meta().uid.as_deref());
         let span = log::reconcile_span(key.display_as::<K>(self.store.dyntype()), reason, attempt);
         self.observer.started(&key, reason, attempt, self.queue.last_wait());
         log::started(&span);
@@ -423,7 +429,8 @@ where
                 (ReconcileReason::ErrorPolicyRequestedRetry, Err(ControllerError::RunnerError(error)))
             }
         };
-        let outcome = self.observer.finished(key, &action, result.as_ref().err());
+        let outcome =
+            self.observer.finished(key, object.meta().uid.as_deref(), &action, result.as_ref().err());
         log::outcome(outcome);
         self.apply_action(key, object, &action, reason);
         if revoked && self.assigned.includes(key) {
@@ -435,7 +442,7 @@ where
 
     /// Marks the run of `key` as finished, and requeues it as `action` requires.
     fn apply_action(&mut self, key: &Arc<ObjectKey>, object: &K, action: &Action, reason: ReconcileReason) {
-        let delay = self.queue.next_delay(key, action.next_run());
+        let delay = self.queue.next_delay(key, object.meta().uid.as_deref(), action.next_run());
         log::finished(delay);
         self.hold_until_written(key, action, object);
         self.queue.finish(key, delay, reason);

@@ -5,7 +5,7 @@
 //!
 //! An owner is any object that the mapper returns for a related object, with or without an owner reference.
 
-use crate::reflector::ObjectKey;
+use crate::{capacity::release, reflector::ObjectKey};
 use hashbrown::HashMap;
 
 /// The related objects of one watch, and the owners of each.
@@ -38,6 +38,7 @@ impl OwnerMap {
         let mut stale: Vec<StaleOwners> =
             deleted.map(|(related, entry)| (related, entry.owners.into_vec())).collect();
         stale.sort_unstable();
+        release(&mut self.related);
         stale
     }
 
@@ -49,6 +50,7 @@ impl OwnerMap {
             let entry = Entry { owners: owners.into(), list_generation: self.list_generation };
             self.related.insert(related.clone(), entry)
         };
+        release(&mut self.related);
         let former = former.map(|entry| entry.owners.into_vec()).unwrap_or_default();
         (related, former.into_iter().filter(|owner| !owners.contains(owner)).collect())
     }

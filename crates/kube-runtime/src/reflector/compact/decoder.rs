@@ -7,10 +7,16 @@ use kube_client::client::{Prune, decode_object};
 use kube_core::{PartialObjectMeta, Resource, TypeMeta, error_boundary::InvalidObject, object::DefaultTypes};
 use quick_cache::{Weighter, sync::Cache};
 use serde::de::DeserializeOwned;
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc, OnceLock,
+    atomic::{AtomicU64, Ordering},
+};
 
-/// The memory of the objects that stay decoded.
+/// The memory of the objects that stay decoded: at most this, at least [`MIN_RECENT_BYTES`], and else a part of the JSON of all objects, so that
+/// it does not outweigh what a small cache saves.
 const RECENT_BYTES: u64 = 16 << 20;
+const MIN_RECENT_BYTES: u64 = 256 << 10;
+const RECENT_SHARE: u64 = 8;
 /// How many they are about.
 const RECENT_OBJECTS: usize = 1024;
 /// The memory of a typed object, as a multiple of its JSON.
@@ -27,6 +33,7 @@ pub(crate) struct Decoder<K> {
     decode: Decode<K>,
     /// By the id of the kept object.
     recent: Cache<u64, Recent<K>, Weight>,
+    recent_bytes: AtomicU64,
 }
 
 struct Recent<K> {
@@ -61,8 +68,17 @@ impl<K> Decoder<K> {
             TypeMeta { api_version: api_version.into_owned(), kind: format!("{kind}List") }
         };
         let types = DefaultTypes::of_list(&list);
-        let recent = Cache::with_weighter(RECENT_OBJECTS, RECENT_BYTES, Weight);
-        Self { types, prune: OnceLock::new(), decode: decode_object::<K>, recent }
+        let recent = Cache::with_weighter(RECENT_OBJECTS, MIN_RECENT_BYTES, Weight);
+        let recent_bytes = AtomicU64::new(MIN_RECENT_BYTES);
+        Self { types, prune: OnceLock::new(), decode: decode_object::<K>, recent, recent_bytes }
+    }
+
+    /// The kept objects have about so many bytes of JSON in all.
+    pub(super) fn limit_recent(&self, json_bytes: u64) {
+        let limit = (json_bytes / RECENT_SHARE).clamp(MIN_RECENT_BYTES, RECENT_BYTES).next_power_of_two();
+        if self.recent_bytes.swap(limit, Ordering::Relaxed) != limit {
+            self.recent.set_capacity(limit);
+        }
     }
 
     /// From now on, skips what `prune` skips.
@@ -123,6 +139,7 @@ mod tests {
     #[test]
     fn the_objects_that_stay_decoded_are_limited_by_their_bytes() {
         let decoder = Decoder::<ConfigMap>::new(&());
+        decoder.limit_recent(1 << 40);
         let mut compressor = Compressor::default();
         let data = "x".repeat(100_000);
         for number in 0..200 {
@@ -134,5 +151,8 @@ mod tests {
         let (kept, weight) = (decoder.recent.len() as u64, decoder.recent.weight());
         assert!((40..=84).contains(&kept), "{kept} of 200 objects, each 200 KB decoded");
         assert!(weight <= RECENT_BYTES && weight > kept * 200_000, "{weight} bytes");
+        // The cache has become small.
+        decoder.limit_recent(2 << 20);
+        assert!(decoder.recent.weight() <= MIN_RECENT_BYTES, "{} bytes", decoder.recent.weight());
     }
 }

@@ -18,16 +18,23 @@ const MAX_INTERVAL: usize = 64 << 20;
 /// A new dictionary is made if samples were at least this part of the text since the last one.
 const SAMPLE_SHARE: usize = 4;
 
-/// Whole objects, one after another, to which compressed objects refer.
+/// Whole objects, one after another, to which compressed objects refer. What only the compression needs, half of the memory, is not in it:
+/// objects keep dictionaries that are not used for others any more.
 pub(super) struct Dictionary {
-    compression: CDict<'static>,
     decompression: DDict<'static>,
 }
 
-impl Dictionary {
-    fn new(content: &[u8]) -> Arc<Self> {
+/// The dictionary of the next objects.
+struct Present {
+    compression: CDict<'static>,
+    dictionary: Arc<Dictionary>,
+}
+
+impl Present {
+    fn new(content: &[u8]) -> Self {
         // Content that does not begin with zstd's magic number, as no JSON does, is taken as it is.
-        Arc::new(Self { compression: CDict::create(content, LEVEL), decompression: DDict::create(content) })
+        let dictionary = Arc::new(Dictionary { decompression: DDict::create(content) });
+        Self { compression: CDict::create(content, LEVEL), dictionary }
     }
 }
 
@@ -37,13 +44,14 @@ impl Dictionary {
 /// variety of the collection and is renewed after the objects have changed. Kept objects hold the dictionary that they need.
 pub(super) struct Compressor {
     context: CCtx<'static>,
-    dictionary: Option<Arc<Dictionary>>,
+    present: Option<Present>,
     /// The samples in the present dictionary.
     content: Vec<u8>,
     /// The samples since then, as many as a dictionary can have.
     samples: Vec<u8>,
-    /// The bytes of all text so far.
+    /// The bytes of all text so far, and the number of texts.
     total: usize,
+    texts: usize,
     /// The bytes of the text since the present dictionary was made.
     recent: usize,
     /// The bytes of the samples among that.
@@ -56,10 +64,11 @@ impl Default for Compressor {
     fn default() -> Self {
         Self {
             context: CCtx::create(),
-            dictionary: None,
+            present: None,
             content: Vec::new(),
             samples: Vec::new(),
             total: 0,
+            texts: 0,
             recent: 0,
             sampled: 0,
             output: Vec::new(),
@@ -70,17 +79,18 @@ impl Default for Compressor {
 impl Compressor {
     /// The compressed text, and the dictionary that its decompression needs.
     pub(super) fn compress(&mut self, text: &str) -> (&[u8], Option<Arc<Dictionary>>) {
-        let dictionary = self.dictionary.clone();
+        let dictionary = self.present.as_ref().map(|present| Arc::clone(&present.dictionary));
         self.output.clear();
         self.output.reserve(compress_bound(text.len()));
-        let compressed = match &dictionary {
-            Some(dictionary) => {
-                self.context.compress_using_cdict(&mut self.output, text.as_bytes(), &dictionary.compression)
+        let compressed = match &self.present {
+            Some(present) => {
+                self.context.compress_using_cdict(&mut self.output, text.as_bytes(), &present.compression)
             }
             None => self.context.compress(&mut self.output, text.as_bytes(), LEVEL),
         };
         compressed.expect("invariant: the output has room for any result");
         self.total += text.len();
+        self.texts += 1;
         self.recent += text.len();
         let compresses_badly = self.output.len() > text.len() / SAMPLE_RATIO;
         if (compresses_badly || self.content.len() < FIRST_SAMPLES) && text.len() <= MAX_DICTIONARY {
@@ -89,13 +99,18 @@ impl Compressor {
         (&self.output, dictionary)
     }
 
+    /// The mean length of a text.
+    pub(super) fn mean(&self) -> usize {
+        self.total / self.texts.max(1)
+    }
+
     fn learn(&mut self, sample: &str) {
         self.sampled += sample.len();
         append(&mut self.samples, sample.as_bytes());
         let interval = (self.total - self.recent).clamp(MIN_INTERVAL, MAX_INTERVAL);
         if self.recent >= interval && self.sampled * SAMPLE_SHARE >= self.recent {
             append(&mut self.content, &self.samples);
-            self.dictionary = Some(Dictionary::new(&self.content));
+            self.present = Some(Present::new(&self.content));
             self.samples = Vec::new();
             (self.recent, self.sampled) = (0, 0);
         }
@@ -134,6 +149,10 @@ pub(super) fn decompress(
 mod tests {
     use super::*;
 
+    fn present(compressor: &Compressor) -> Option<Arc<Dictionary>> {
+        compressor.present.as_ref().map(|present| Arc::clone(&present.dictionary))
+    }
+
     /// An object of one of `kinds` kinds that have little in common.
     fn object(number: usize, kinds: usize) -> String {
         let mut words = fastrand::Rng::with_seed((number % kinds) as u64);
@@ -162,24 +181,24 @@ mod tests {
         let mut compressor = Compressor::default();
         assert!(ratio(&mut compressor, 0..40, 1) > 20.0, "equal objects");
         assert!(ratio(&mut compressor, 0..400, 12) > 20.0, "a dozen kinds");
-        let dictionary = compressor.dictionary.clone().unwrap();
+        let dictionary = present(&compressor).unwrap();
         ratio(&mut compressor, 0..400, 12);
-        assert!(Arc::ptr_eq(&dictionary, compressor.dictionary.as_ref().unwrap()), "no reason for a new one");
+        assert!(Arc::ptr_eq(&dictionary, &present(&compressor).unwrap()), "no reason for a new one");
         let other = 1_000_003; // kinds that were never there
         assert!(ratio(&mut compressor, other..other + 2000, 1_000_009) < 4.0);
-        assert!(!Arc::ptr_eq(&dictionary, compressor.dictionary.as_ref().unwrap()), "renewed");
+        assert!(!Arc::ptr_eq(&dictionary, &present(&compressor).unwrap()), "renewed");
     }
 
     #[test]
     fn a_few_odd_objects_do_not_replace_the_dictionary() {
         let mut compressor = Compressor::default();
         ratio(&mut compressor, 0..100, 1);
-        let dictionary = compressor.dictionary.clone().unwrap();
+        let dictionary = present(&compressor).unwrap();
         for number in 0..1000 {
             let kinds = if number % 50 == 0 { 1_000_003 } else { 1 };
             ratio(&mut compressor, number..number + 1, kinds);
         }
-        assert!(Arc::ptr_eq(&dictionary, compressor.dictionary.as_ref().unwrap()));
+        assert!(Arc::ptr_eq(&dictionary, &present(&compressor).unwrap()));
     }
 
     #[test]
@@ -188,7 +207,7 @@ mod tests {
         let mut dictionaries: Vec<Arc<Dictionary>> = Vec::new();
         for number in 0..1000 {
             ratio(&mut compressor, number..number + 1, 1_000_003);
-            if let Some(dictionary) = &compressor.dictionary
+            if let Some(dictionary) = &present(&compressor)
                 && !dictionaries.last().is_some_and(|last| Arc::ptr_eq(last, dictionary))
             {
                 dictionaries.push(Arc::clone(dictionary));
@@ -197,6 +216,16 @@ mod tests {
         }
         // 1000 objects are about 2^8 times the first interval.
         assert!((7..=10).contains(&dictionaries.len()), "{}", dictionaries.len());
+    }
+
+    /// An old dictionary that one object needs costs half of what the present one does.
+    #[test]
+    fn a_kept_dictionary_takes_little_more_than_its_content() {
+        let mut compressor = Compressor::default();
+        ratio(&mut compressor, 0..1000, 1_000_003);
+        assert!(compressor.content.len() > MAX_DICTIONARY * 9 / 10);
+        let kept = present(&compressor).unwrap().decompression.sizeof();
+        assert!(kept < MAX_DICTIONARY * 3 / 2, "{kept} bytes");
     }
 
     #[test]

@@ -25,7 +25,7 @@ use std::{borrow::Cow, fmt, future::ready, hash::Hash, sync::Arc};
 /// A new store that keeps its objects compressed, and the writer that fills it.
 ///
 /// For collections whose objects are many and read seldom. An object takes a twentieth to a fifth of its JSON and some hundred bytes, and
-/// is decoded when it is read. The objects that were used last stay decoded, in about 16 MiB. Fields that the configuration
+/// is decoded when it is read. The objects that were used last stay decoded, in an eighth of the bytes of all JSON and at most about 16 MiB. Fields that the configuration
 /// [prunes](watcher::Config::prune) are skipped when an object is decoded; its compressed JSON contains them.
 ///
 /// ```
@@ -260,7 +260,12 @@ impl<K: Lookup + 'static> Keeper<K> {
         match object.content() {
             RawContent::Kept(kept) => Arc::clone(kept),
             RawContent::Json(json) => {
-                Arc::new(CompactObject::new(object, json.get(), &mut self.compressor.lock()))
+                let mut compressor = self.compressor.lock();
+                let kept = CompactObject::new(object, json.get(), &mut compressor);
+                let mean = compressor.mean();
+                drop(compressor);
+                self.cache.decoder.limit_recent((self.cache.shared.most_objects() * mean) as u64);
+                Arc::new(kept)
             }
         }
     }

@@ -1,10 +1,14 @@
-//! The objects that a store has already, so that a list does not decode them once more.
+//! The objects that a store has already, so that a list does not decode them or store them once more.
 //!
 //! An object is known by its uid and resourceVersion, which tell its state within one history of the storage only. The watch that asks
-//! knows when the history was lost, and stops to ask. So for whoever gets the objects, unchanged means the same `Arc`.
+//! knows when the history was lost, and stops to ask. So for whoever gets the objects, unchanged means the same `Arc`. A stream of the program
+//! does not ask: there the writer compares what a list repeats, unless an error of the stream says that the history was lost.
 
 use super::writer::Writer;
-use crate::reflector::Lookup;
+use crate::{
+    reflector::Lookup,
+    watcher::{self, Event},
+};
 use kube_client::client::{KnownObjects, ObjectVersion};
 use std::{hash::Hash, sync::Arc};
 
@@ -22,6 +26,44 @@ where
     pub(crate) fn find_known(&self) -> impl Fn(&ObjectVersion<'_>) -> Option<Arc<K>> + Send + Sync + use<K> {
         let shared = Arc::clone(self.shared());
         move |version| shared.in_version(version)
+    }
+}
+
+impl<K: 'static + Lookup + Clone> Writer<K>
+where
+    K::DynamicType: Eq + Hash + Clone,
+{
+    /// Applies an event of a stream whose errors [`apply_error`](Self::apply_error) gets, and returns it. An object that a list repeats in
+    /// the visible version is not stored once more.
+    ///
+    /// The cache keeps the received object and the caller gets the clone. The clone is dropped soon, so the allocator can reuse its
+    /// memory for the next one, whereas another thread may have allocated the received object.
+    pub(crate) fn pass_through(&mut self, event: Event<K>) -> Event<K> {
+        if let Event::InitApply(object) = &event
+            && !self.history_lost
+            && let Some(visible) = self.shared.unchanged(object)
+        {
+            self.list(visible);
+            drop(self.indexes.take_panics()); // they were logged
+            return event;
+        }
+        let object = match &event {
+            Event::InitApply(object) | Event::Apply(object) | Event::Delete(object) => Some(object),
+            Event::Init | Event::InitDone => None,
+        };
+        let Some(clone) = object.cloned() else {
+            self.apply_watcher_event(&event);
+            return event;
+        };
+        let event = self.apply_event(event).map(|_stored| clone);
+        drop(self.indexes.take_panics()); // they were logged
+        event
+    }
+
+    /// Applies an error of a stream of events. Returns the last readable states of the objects whose deletion it proves.
+    pub(crate) fn apply_error(&mut self, error: &watcher::Error) -> Vec<Arc<K>> {
+        self.history_lost |= error.is_storage_went_back();
+        error.undecodable().filter_map(|object| self.undecodable(object)).collect()
     }
 }
 

@@ -273,7 +273,17 @@ where
         }
     }
 
-    /// The keys of all objects.
+    /// Whether it has the object with this key and uid, also if only the running list has brought it.
+    pub(crate) fn has_uid(&self, key: &ObjectKey, uid: Option<&str>) -> bool {
+        match &self.cache {
+            Cache::Decoded(shared) => shared.has_uid(key, uid),
+            #[cfg(feature = "compact-cache")]
+            Cache::Compact(cache) => cache.shared.has_uid(key, uid),
+        }
+    }
+
+    /// The keys of all objects, also of those that only the running list, or one that broke off, has brought so far: their changes have
+    /// triggered already. A key may be there twice.
     pub(crate) fn keys(&self) -> Vec<ObjectKey> {
         match &self.cache {
             Cache::Decoded(shared) => shared.keys(),

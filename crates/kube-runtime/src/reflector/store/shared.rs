@@ -67,6 +67,11 @@ impl<K: Lookup + 'static> Shared<K> {
         listed.or_else(|| self.in_abandoned(namespace, name)).or_else(|| self.lookup(namespace, name))
     }
 
+    /// Whether the newest state with this key has this uid.
+    pub(in crate::reflector) fn has_uid(&self, key: &ObjectKey, uid: Option<&str>) -> bool {
+        self.newest(key).is_some_and(|object| object.uid().as_deref() == uid)
+    }
+
     /// The object with this key, or the cluster-scoped one with this name, in a list that broke off.
     fn in_abandoned(&self, namespace: Option<&str>, name: &str) -> Option<Arc<K>> {
         let abandoned = self.abandoned.read();
@@ -136,14 +141,30 @@ impl<K: Lookup + 'static> Shared<K> {
         drop(before); // without the lock
     }
 
+    /// The number of visible objects, or of those of the running list if these are more already.
+    #[cfg(feature = "compact-cache")]
+    pub(in crate::reflector) fn most_objects(&self) -> usize {
+        let listed = self.listed.read().as_ref().map_or(0, IndexedTable::len);
+        listed.max(self.objects.read(IndexedTable::len))
+    }
+
     /// All visible objects, in no particular order.
     pub(in crate::reflector) fn snapshot(&self) -> Vec<Arc<K>> {
         self.objects.read(|table| table.iter().cloned().collect())
     }
 
-    /// The keys of all visible objects.
+    /// The keys of all objects that [`newest`](Self::newest) finds: the visible ones, and those that the running list or one that broke off
+    /// has brought.
     pub(super) fn keys(&self) -> Vec<ObjectKey> {
-        self.objects.read(|table| table.iter().map(|object| ObjectKey::of(&**object)).collect())
+        // The running list first: when it becomes visible meanwhile, its objects are among the visible ones.
+        let listed = self.listed.read().as_ref().map(keys_of).unwrap_or_default();
+        let abandoned = self.abandoned.read().keys().cloned().collect::<Vec<_>>();
+        let mut keys = self.objects.read(keys_of);
+        let is_new = |key: &ObjectKey| {
+            self.objects.read(|table| table.get(key.namespace.as_deref(), &key.name).is_none())
+        };
+        keys.extend(listed.into_iter().chain(abandoned).filter(is_new));
+        keys
     }
 
     /// Whether readers see exactly this `Arc`.
@@ -226,6 +247,10 @@ impl SharedWatermarks {
     pub(super) fn is_locked(&self) -> bool {
         self.0.is_locked()
     }
+}
+
+fn keys_of<K: Lookup + 'static>(table: &IndexedTable<K>) -> Vec<ObjectKey> {
+    table.iter().map(|object| ObjectKey::of(&**object)).collect()
 }
 
 pub(super) fn keyed<K: Lookup>(object: Arc<K>) -> (ObjectKey, Arc<K>) {

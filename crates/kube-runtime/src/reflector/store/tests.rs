@@ -444,6 +444,24 @@ fn an_undecodable_object_with_another_uid_replaces_the_last_readable_state() {
 }
 
 #[test]
+fn undecodable_objects_that_come_and_go_leave_no_memory() {
+    let (_store, mut writer) = filled([Event::Init, Event::InitDone]);
+    let mut churn = |names: std::ops::Range<u32>| {
+        for name in names.map(|number| format!("a-name-of-a-usual-length-{number}")) {
+            for deleted in [false, true] {
+                writer.apply_collection_event(undecodable(&name, "uid", deleted));
+            }
+            writer.apply_collection_event(CollectionEvent::Apply(object(&name, "1")));
+            writer.apply_collection_event(undecodable(&name, &format!("uid-of-{name}"), false));
+            writer.apply_collection_event(undecodable(&name, &format!("uid-of-{name}"), true));
+        }
+    };
+    churn(0..100);
+    let memory = allocation_counter::measure(|| churn(100..1100));
+    assert!(memory.bytes_current < 1000, "{memory:?}");
+}
+
+#[test]
 fn other_objects_keep_their_arc_beside_an_undecodable_one() {
     let list = || {
         [Event::Init, Event::InitApply(object("b", "1")), Event::InitApply(object("a", "1")), Event::InitDone]

@@ -143,7 +143,7 @@ where
         StoreWait { namespace, state }
     }
 
-    fn uid_of(&self, key: &ObjectKey) -> Option<Box<str>> {
+    pub(crate) fn uid_of(&self, key: &ObjectKey) -> Option<Box<str>> {
         match &self.cache {
             Cache::Decoded(shared) => shared.uid_of(key),
             #[cfg(feature = "compact-cache")]

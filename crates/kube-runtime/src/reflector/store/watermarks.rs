@@ -1,7 +1,7 @@
 //! High watermarks of the watched collections, and the waits for them.
 
 use super::awaited::{Awaited, Visible};
-use crate::{reflector::ObjectKey, version::parse};
+use crate::{capacity::release, reflector::ObjectKey, version::parse};
 use hashbrown::HashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -395,12 +395,14 @@ impl Collection {
 
     fn remove(&mut self, number: u64) -> Option<Waiter> {
         let waiter = self.waiters.remove(&number)?;
+        release(&mut self.waiters);
         if self.version_of(&waiter.awaited).is_some() {
             self.forget_ended();
         } else if let Some(same_object) = self.by_object.get_mut(&waiter.key) {
             same_object.retain(|other| *other != number);
             if same_object.is_empty() {
                 self.by_object.remove(&waiter.key);
+                release(&mut self.by_object);
             }
         }
         Some(waiter)
@@ -410,6 +412,7 @@ impl Collection {
     fn forget_ended(&mut self) {
         if self.by_version.len() > 2 * self.waiters.len() {
             self.by_version.retain(|Reverse((_, number))| self.waiters.contains_key(number));
+            release(&mut self.by_version);
         }
     }
 

@@ -11,9 +11,10 @@ use super::{
 #[cfg(feature = "compact-cache")]
 use crate::reflector::compact::CompactCache;
 use crate::{
+    capacity::release,
     reflector::{Index, Lookup, ObjectKey, indexed_table::IndexedTable, subscribers::Subscribers},
     version::parse,
-    watcher::{self, CollectionEvent, Event, UndecodableObject},
+    watcher::{CollectionEvent, Event, UndecodableObject},
 };
 use std::{fmt, hash::Hash, sync::Arc};
 use tokio::sync::watch;
@@ -80,7 +81,7 @@ where
     pub(super) indexes: WriterIndexes<K>,
     running_list: Option<RunningList>,
     /// Whether the storage went back since the last complete list, as an error of the stream of events has said.
-    history_lost: bool,
+    pub(super) history_lost: bool,
     keeps_subscriptions: bool,
 }
 
@@ -186,33 +187,6 @@ where
         drop(self.indexes.take_panics()); // they were logged
     }
 
-    /// Applies an event of a stream whose errors [`apply_error`](Self::apply_error) gets, and returns it. An object that a list repeats in
-    /// the visible version is not stored once more.
-    ///
-    /// The cache keeps the received object and the caller gets the clone. The clone is dropped soon, so the allocator can reuse its
-    /// memory for the next one, whereas another thread may have allocated the received object.
-    pub(crate) fn pass_through(&mut self, event: Event<K>) -> Event<K> {
-        if let Event::InitApply(object) = &event
-            && !self.history_lost
-            && let Some(visible) = self.shared.unchanged(object)
-        {
-            self.list(visible);
-            drop(self.indexes.take_panics()); // they were logged
-            return event;
-        }
-        let object = match &event {
-            Event::InitApply(object) | Event::Apply(object) | Event::Delete(object) => Some(object),
-            Event::Init | Event::InitDone => None,
-        };
-        let Some(clone) = object.cloned() else {
-            self.apply_watcher_event(&event);
-            return event;
-        };
-        let event = self.apply_event(event).map(|_stored| clone);
-        drop(self.indexes.take_panics()); // they were logged
-        event
-    }
-
     /// Applies an event without a clone, and returns it with the stored `Arc`. The caller also has to call
     /// [`take_index_panics`](Self::take_index_panics).
     pub(crate) fn apply_event(&mut self, event: Event<impl Into<Arc<K>>>) -> Event<Arc<K>> {
@@ -265,12 +239,6 @@ where
         }
     }
 
-    /// Applies an error of a stream of events. Returns the last readable states of the objects whose deletion it proves.
-    pub(crate) fn apply_error(&mut self, error: &watcher::Error) -> Vec<Arc<K>> {
-        self.history_lost |= error.is_storage_went_back();
-        error.undecodable().filter_map(|object| self.undecodable(object)).collect()
-    }
-
     /// The newest state of the object, also from the running list.
     pub(in crate::reflector) fn newest(&self, key: &ObjectKey) -> Option<Arc<K>> {
         self.shared.newest(key)
@@ -300,15 +268,16 @@ where
             before.filter(|before| no_longer_exists(&**before, object))
         };
         if let Some(last) = &removed {
+            self.no_longer_outdated(last);
             self.remove(last);
             self.publish(last);
         }
-        if removed.is_none() && !object.deleted {
-            self.retained(ObjectKey { namespace: namespace.map(Into::into), name: name.into() });
+        let key = || ObjectKey { namespace: namespace.map(Into::into), name: name.into() };
+        if removed.is_none() && !object.deleted && self.shared().newest(&key()).is_some() {
+            self.retained(key());
         }
         if self.running_list.is_none() {
             let state = Visible { uid: object.uid.as_deref(), version: object.resource_version.as_deref() };
-            let key = || ObjectKey { namespace: namespace.map(Into::into), name: name.into() };
             let namespace = namespace.unwrap_or_default();
             self.watermarks()
                 .change(|watermarks| watermarks.object_changed(key, namespace, state, object.deleted));
@@ -341,7 +310,7 @@ where
         self.watermarks().change(|watermarks| watermarks.start_list(""));
     }
 
-    fn list(&mut self, object: Arc<K>) -> Arc<K> {
+    pub(super) fn list(&mut self, object: Arc<K>) -> Arc<K> {
         if let Some(list) = &mut self.running_list {
             list.readable.extend(self.shared.outdated_key(&*object));
             self.insert_listed(&object);
@@ -475,7 +444,9 @@ where
     /// The readable state of the object is its latest one, or it does not exist.
     pub(super) fn no_longer_outdated(&self, object: &K) {
         if let Some(key) = self.shared.outdated_key(object) {
-            self.shared.outdated.write().remove(&key);
+            let mut outdated = self.shared.outdated.write();
+            outdated.remove(&key);
+            release(&mut *outdated);
         }
     }
 }

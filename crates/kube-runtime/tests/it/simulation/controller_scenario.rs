@@ -17,7 +17,14 @@ use kube_core::{
     ResourceExt,
     params::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
-use kube_runtime::{Config, Controller, WatchStreamExt, reflector, reflector::Store, watcher};
+use kube_runtime::{
+    Config, Controller, WatchStreamExt,
+    controller::{Assigner, Assignment},
+    predicates, reflector,
+    reflector::Store,
+    utils::CancelableJoinHandle,
+    watcher,
+};
 use kube_testserver::ApiServer;
 use serde_json::json;
 use std::{
@@ -105,7 +112,7 @@ async fn run_controllers(
         }
         changes.next().await;
     }
-    let controller = RunningController::start(&client, context, &mut rng);
+    let mut controller = RunningController::start(&client, context, &mut rng);
     for _ in 0..10 + rng.below(40) {
         changes.next().await;
         sleep(rng.millis(3000)).await;
@@ -113,6 +120,7 @@ async fn run_controllers(
     faults.end();
     context.faults_over.store(true, Ordering::Relaxed);
     context.record("faults are over");
+    controller.assign_all();
     settle(&controller, context, &changes).await?;
     controller.stop(context).await
 }
@@ -139,6 +147,9 @@ struct RunningController {
     store: Store<ConfigMap>,
     /// How many namespaces of objects, and of children, it watches.
     namespaces: (usize, usize),
+    assigner: Option<Arc<Assigner>>,
+    /// Changes the assignment.
+    assigning: Option<CancelableJoinHandle<()>>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
@@ -147,6 +158,8 @@ impl RunningController {
     fn start(client: &Client, context: &Arc<Context>, rng: &mut Rng) -> Self {
         context.clear_writes();
         let (main, of_objects, shared) = main_source(client, context, rng);
+        // What was triggered once is not triggered by a relist again.
+        let main = if rng.one_in(2) { main.filter(predicates::resource_version) } else { main };
         let store = main.store();
         context.set_store(Some(store.clone()));
         let config = Config::default()
@@ -158,6 +171,15 @@ impl RunningController {
         let (stop, stopped) = oneshot::channel();
         let (main, of_children) = with_children(main, client, context, rng);
         let main = main.with_config(config).graceful_shutdown_on(async { drop(stopped.await) });
+        let assigner = rng.one_in(3).then(|| Arc::new(Assigner::new()));
+        let main = match &assigner {
+            Some(assigner) => main.assigned_by(assigner.assignments()),
+            None => main,
+        };
+        let assigning = assigner.as_ref().map(|assigner| {
+            let changes = change_assignment(Arc::clone(assigner), Arc::clone(context), rng.split());
+            CancelableJoinHandle::spawn(changes, &Handle::current())
+        });
         let output = if rng.one_in(2) {
             main.run(reconcile, error_policy, Arc::clone(context)).map(to_string).boxed()
         } else {
@@ -171,7 +193,16 @@ impl RunningController {
         // The shared stream is polled concurrently with the controller, and dropped with it.
         let shared = shared.for_each(|()| ready(())).then(|()| pending::<()>()).boxed();
         let namespaces = (of_objects, of_children);
-        Self { store, namespaces, stop, task: tokio::spawn(select(output.boxed(), shared).map(drop)) }
+        let task = tokio::spawn(select(output.boxed(), shared).map(drop));
+        Self { store, namespaces, assigner, assigning, stop, task }
+    }
+
+    /// Assigns everything from now on.
+    fn assign_all(&mut self) {
+        self.assigning = None;
+        if let Some(assigner) = &self.assigner {
+            drop(assigner.assign(Assignment::all()));
+        }
     }
 
     /// Shuts down gracefully.
@@ -197,6 +228,23 @@ impl RunningController {
         context.set_store(None);
         sleep(Duration::from_millis(1)).await;
         if context.is_idle() { Ok(()) } else { Err("a reconcile outlived its controller".to_owned()) }
+    }
+}
+
+/// Changes the assignment again and again, as when replicas come and go: also between two pages of a list.
+async fn change_assignment(assigner: Arc<Assigner>, context: Arc<Context>, mut rng: Rng) {
+    loop {
+        let (assignment, what) = match rng.below(3) {
+            0 => (Assignment::none(), "nothing"),
+            1 => (Assignment::all(), "everything"),
+            _ => {
+                let odd = |_: Option<&str>, name: &str| name.bytes().last().is_some_and(|last| last % 2 == 1);
+                (Assignment::matching(odd), "every other object")
+            }
+        };
+        context.record(format!("{what} is assigned"));
+        drop(assigner.assign(assignment));
+        sleep(rng.millis(3000)).await;
     }
 }
 

@@ -53,7 +53,8 @@ async fn respond(
     server: ApiServer,
     request: Request<Body>,
 ) -> io::Result<FaultyResponse> {
-    let is_watch = request.uri().query().is_some_and(|query| query.contains("watch="));
+    let query = request.uri().query().unwrap_or_default();
+    let (is_watch, is_next_page) = (query.contains("watch="), query.contains("continue="));
     let lag = lag_of(&request);
     if faults.over.load(Ordering::Relaxed) {
         return Ok(with_body(pass(server, request).await?, |body| delayed(body, lag)));
@@ -62,6 +63,9 @@ async fn respond(
         let mut rng = faults.rng.lock().unwrap();
         (rng.below(12), rng.millis(8000))
     };
+    if is_next_page {
+        sleep(wait / 2).await; // much can happen between two pages
+    }
     match what {
         0 => Ok(refusal(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests")),
         1 => Ok(refusal(StatusCode::INTERNAL_SERVER_ERROR, "InternalError")),

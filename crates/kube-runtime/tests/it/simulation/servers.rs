@@ -109,20 +109,39 @@ impl Servers {
             transform_collection(&mut event["object"]["metadata"]);
         } else if event["type"] != "ERROR" {
             self.transform(&mut event["object"]);
+            let object = metadata_first(&mut event["object"]);
+            return format!("{{\"type\":{},\"object\":{object}}}\n", event["type"]).into();
         }
         format!("{event}\n").into()
     }
 
     fn transform_list(&self, body: &[u8]) -> Bytes {
         let Ok(mut list) = serde_json::from_slice::<Value>(body) else { return body.to_vec().into() };
+        let mut items = Vec::new();
         for item in list["items"].as_array_mut().into_iter().flatten() {
             self.transform(item);
+            items.push(metadata_first(item));
         }
         if self.behavior == ServerBehavior::OpaqueVersions {
             transform_collection(&mut list["metadata"]);
         }
-        list.to_string().into()
+        if list["items"].is_null() {
+            return list.to_string().into(); // a status
+        }
+        let Value::Object(mut fields) = list else { unreachable!("it has fields") };
+        fields.remove("items");
+        let head = Value::Object(fields).to_string();
+        format!("{},\"items\":[{}]}}", &head[..head.len() - 1], items.join(",")).into()
     }
+}
+
+/// The object with its metadata first, as genuine servers send it.
+fn metadata_first(object: &mut Value) -> String {
+    let Some(fields) = object.as_object_mut() else { return object.to_string() };
+    let metadata = fields.remove("metadata").unwrap_or_default();
+    let rest = object.to_string();
+    let separator = if rest == "{}" { "" } else { "," };
+    format!("{{\"metadata\":{metadata}{separator}{}", &rest[1..])
 }
 
 async fn respond(servers: Arc<Servers>, request: Request<Body>) -> Result<ServersResponse, Error> {

@@ -6,7 +6,7 @@ use super::{
     rng::Rng,
     servers::{ServerBehavior, Servers},
 };
-use crate::common::named;
+use crate::common::{named, wait_for_change};
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::{Api, Client};
@@ -15,7 +15,9 @@ use kube_core::{
     params::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
 };
 use kube_runtime::{
-    WatchStreamExt, reflector,
+    Controller, WatchStreamExt,
+    controller::{Action, Error},
+    reflector,
     reflector::{ObjectRef, Store},
     watcher::{self, Event, watcher},
 };
@@ -23,6 +25,7 @@ use kube_testserver::ApiServer;
 use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
+    convert::Infallible,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -84,8 +87,11 @@ fn fill(
     rng: &mut Rng,
     checker: &Arc<EventChecker>,
 ) -> (Store<ConfigMap>, BoxFuture<'static, ()>) {
-    let (config, compact, backoff) = (config(rng), rng.one_in(3), rng.one_in(2));
+    let (config, compact, backoff, controller) = (config(rng), rng.one_in(3), rng.one_in(2), rng.one_in(3));
     let checker = Arc::clone(checker);
+    if controller {
+        return fill_by_controller(api, config, compact, rng.one_in(2), checker);
+    }
     #[cfg(feature = "compact-cache")]
     if compact {
         checker.record("a compact cache".to_owned());
@@ -103,6 +109,38 @@ fn fill(
     let events = if backoff || compact { events.default_backoff().boxed() } else { events.boxed() };
     let filling = events.reflect(writer).for_each(move |item| {
         checker.check_item(&item, &reader);
+        std::future::ready(())
+    });
+    (store, filling.boxed())
+}
+
+/// The store of a controller, whose lists do not decode what it has.
+fn fill_by_controller(
+    api: Api<ConfigMap>,
+    config: watcher::Config,
+    compact: bool,
+    by_namespace: bool,
+    checker: Arc<EventChecker>,
+) -> (Store<ConfigMap>, BoxFuture<'static, ()>) {
+    checker.record(format!("a controller, compact: {compact}, by namespace: {by_namespace}"));
+    #[cfg(feature = "compact-cache")]
+    let config = if compact { config.compact_cache() } else { config };
+    let controller = if by_namespace {
+        Controller::for_namespaces(api.into_client(), ["default"], config)
+    } else {
+        Controller::new(api, config)
+    };
+    let (store, reader) = (controller.store(), controller.store());
+    let reconcile = async |_: Arc<ConfigMap>, _| Ok::<_, Infallible>(Action::await_change());
+    let filling = controller.run(reconcile, wait_for_change, Arc::new(())).for_each(move |item| {
+        match item {
+            Err(Error::QueueError(error)) => checker.check_error(&error),
+            Err(error) => checker.record(error.to_string()),
+            Ok((object, _)) => checker.record(object.to_string()),
+        }
+        if checker.only_forward {
+            checker.check_store(&reader);
+        }
         std::future::ready(())
     });
     (store, filling.boxed())
@@ -277,14 +315,26 @@ impl ObjectWriter {
         }
     }
 
-    /// Restores the storage from a backup, and waits until the watcher can have noticed it: a storage that reaches the old version
-    /// again before is not noticed.
+    /// Restores the storage from a backup, makes other changes, which get the versions of those that are lost, and waits until the watcher
+    /// can have noticed it: a storage that reaches the old version again before is not noticed.
     async fn rewind(&mut self, store: &Store<ConfigMap>) -> Result<(), String> {
-        let version = self.server.resource_version().saturating_sub(1 + self.rng.below(10));
+        // The watcher has reached the version of a change that the store shows.
+        self.count += 1;
+        drop(self.objects.create(&PostParams::default(), &named("object-0")).await);
+        self.patch("object-0", json!({ "undecodable": null })).await;
+        self.settle(store).await?;
+        let reached = self.server.resource_version();
+        let version = reached.saturating_sub(1 + self.rng.below(10));
         if self.server.rewind(version).is_err() {
             return Ok(()); // the history is too short
         }
         self.checker.record(format!("the storage goes back to {version}"));
+        for _ in 0..self.rng.below(20) {
+            if self.server.resource_version() + 1 < reached {
+                self.next().await; // at most one version
+            }
+        }
+        self.checker.record(format!("and is at {}", self.server.resource_version()));
         sleep(RESTORE_NOTICED).await;
         self.settle(store).await
     }
