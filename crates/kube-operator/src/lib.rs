@@ -20,6 +20,7 @@
 //! the manager.
 
 pub mod apply;
+mod clock;
 pub mod leader_election;
 pub mod sharding;
 pub mod status;

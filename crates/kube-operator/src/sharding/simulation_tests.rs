@@ -18,7 +18,13 @@ impl Server {
     pub(super) fn handle(&mut self, request: &Request) -> Response {
         let key = |lease: &Lease| lease.metadata.name.clone().unwrap();
         match request {
-            Request::List => Response::Leases(self.leases.values().cloned().collect()),
+            Request::List => {
+                let in_group = |lease: &&Lease| {
+                    lease.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(GROUP_LABEL))
+                };
+                Response::Leases(self.leases.values().filter(in_group).cloned().collect())
+            }
+            Request::Find(name) => Response::Leases(self.leases.get(name).cloned().into_iter().collect()),
             Request::Create(lease) if self.leases.contains_key(&key(lease)) => Response::Conflict,
             Request::Create(lease) => self.store((**lease).clone()),
             Request::Replace(lease) => match self.leases.get(&key(lease)) {
@@ -39,6 +45,13 @@ impl Server {
 
     pub(super) fn delete(&mut self, name: &str) {
         self.leases.remove(name).unwrap();
+    }
+
+    /// A change by hand.
+    pub(super) fn edit(&mut self, name: &str, edit: impl FnOnce(&mut Lease)) {
+        let mut lease = self.leases[name].clone();
+        edit(&mut lease);
+        self.store(lease);
     }
 
     fn store(&mut self, mut lease: Lease) -> Response {

@@ -530,7 +530,11 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
     assert_eq!((&replicas["leads"], &replicas["state"]), (&true.into(), &"leading".into()));
     assert_eq!(replicas["leader"], replicas["identity"]);
     assert!(
-        get("/metrics").await.unwrap().1.contains("leader_election_master_status{name=\"shown-operator\"} 1")
+        get("/metrics")
+            .await
+            .unwrap()
+            .1
+            .contains("leader_election_master_status{name=\"shown-operator\",lease_namespace=\"default\"} 1")
     );
     stop.cancel();
     timeout(seconds(30), running).await.unwrap().unwrap().unwrap();
