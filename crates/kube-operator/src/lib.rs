@@ -23,6 +23,8 @@ pub mod apply;
 mod clock;
 pub mod leader_election;
 pub mod sharding;
+#[cfg(test)]
+mod simulation_seeds;
 pub mod status;
 
 #[cfg(feature = "manager")]
