@@ -167,8 +167,9 @@ impl Machine {
             (Request::List, Response::Leases(leases)) => {
                 let own = self.observe(leases, sent, now);
                 if self.own.is_none() {
-                    if own.is_none() && self.renewed.is_some() {
-                        self.lose(now); // another client deleted it, so that others may count on this member no more
+                    let as_written = own.as_ref().is_some_and(|own| self.has_written(own));
+                    if self.renewed.is_some() && !as_written {
+                        self.lose(now); // another client deleted or changed it: others may count on this member no more
                         return None;
                     }
                     return match own {
@@ -259,6 +260,16 @@ impl Machine {
             claims.add_other(&other.view, Arc::clone(&other.identity));
         }
         claims
+    }
+
+    /// Whether the Lease says what this member wrote last, confirmed or not.
+    fn has_written(&self, lease: &Lease) -> bool {
+        let (view, spec) = (view_of(lease), lease.spec.as_ref());
+        let holder = spec.and_then(|spec| spec.holder_identity.as_deref());
+        let seconds = spec.and_then(|spec| spec.lease_duration_seconds);
+        holder == Some(&*self.identity)
+            && seconds == Some(self.lease_seconds)
+            && (view == self.view || self.next_view.as_ref() == Some(&view))
     }
 
     /// The holder of a Lease with the name of this member's, if it is another program's.
