@@ -102,8 +102,15 @@ impl RegisteredWatch {
             _ => None,
         };
         let outcome = StepOutcome { lists, bytes, synced, error, wait: step.wait };
-        let measurement = self.status.lock().step(received, outcome, now);
+        let mut status = self.status.lock();
+        let recovered = status.recovered(received);
+        let measurement = status.step(received, outcome, now);
+        drop(status);
         self.metrics.record(measurement);
+        if let Some((since, failures)) = recovered {
+            let (kind, namespace, outage) = (&self.kind, self.namespace.as_deref(), now - since);
+            tracing::info!(kind, namespace, failures, ?outage, "a watch works again");
+        }
     }
 }
 
