@@ -20,8 +20,11 @@
 //! the manager.
 
 pub mod apply;
+mod clock;
 pub mod leader_election;
 pub mod sharding;
+#[cfg(test)]
+mod simulation_seeds;
 pub mod status;
 
 #[cfg(feature = "manager")]

@@ -17,6 +17,8 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 //!
+//! On Linux, the metrics `process_*` are those of Go programs: CPU time, memory, file descriptors, threads and start time.
+//!
 //! Histograms have the buckets of controller-runtime and client-go, so that quantiles on existing dashboards stay comparable:
 //!
 //! | metric | buckets |
@@ -26,6 +28,8 @@
 //! | `rest_client_*_duration_seconds` | 5 ms to 60 s |
 //! | `rest_client_*_size_bytes` | 64 B to 16 MiB |
 //! | all others, such as `controller_runtime_webhook_latency_seconds` | Prometheus' default: 5 ms to 10 s |
+
+mod process;
 
 use std::time::Duration;
 
@@ -73,6 +77,7 @@ impl MetricsEndpoint {
         let handle = builder().and_then(PrometheusBuilder::install_recorder).map_err(InstallError)?;
         // A client that was made before has described its metrics to no recorder.
         let _ = kube_client::client::middleware::MetricsLayer::new();
+        process::describe();
         *installed = Some(handle.clone());
         Ok(Self { handle })
     }
@@ -91,8 +96,9 @@ impl MetricsEndpoint {
         )
     }
 
-    /// The metrics as text, with the ages and running times of controllers at this moment.
+    /// The metrics as text, with the ages and running times of controllers and, on Linux, the use of this process at this moment.
     pub fn render(&self) -> String {
+        process::refresh();
         kube_runtime::metrics::refresh();
         self.handle.render()
     }

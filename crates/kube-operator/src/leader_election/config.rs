@@ -1,5 +1,6 @@
 //! The settings of an elector and their validation.
 
+use crate::clock::Clock;
 use std::time::Duration;
 
 /// How an elector campaigns for a Lease.
@@ -13,6 +14,7 @@ pub struct Config {
     pub(crate) lease_duration: Duration,
     pub(crate) renew_deadline: Duration,
     pub(crate) retry_period: Duration,
+    pub(crate) clock: Clock,
 }
 
 /// A [`Config`] that no elector can follow.
@@ -72,6 +74,7 @@ impl Config {
             lease_duration: Duration::from_secs(15),
             renew_deadline: Duration::from_secs(10),
             retry_period: Duration::from_secs(2),
+            clock: Clock::system(),
         }
     }
 

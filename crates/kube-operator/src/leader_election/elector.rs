@@ -5,12 +5,13 @@ use super::{
     machine::{Machine, Request, Response},
     metrics::ElectionMetrics,
 };
+use crate::clock::Clock;
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
-use kube_client::{Api, Client, Error, api::PostParams};
+use kube_client::{Api, Client, Error, api::PostParams, error::ErrorChain};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, watch},
-    time::{Instant, sleep, sleep_until, timeout, timeout_at},
+    time::{Instant, sleep, timeout},
 };
 
 /// What an elector knows.
@@ -46,6 +47,7 @@ pub struct LeaderElector {
     lease: Arc<str>,
     retry_period: Duration,
     time_to_stop: Duration,
+    clock: Clock,
     status: watch::Receiver<Status>,
     orders: mpsc::UnboundedSender<Order>,
 }
@@ -66,6 +68,8 @@ struct Status {
     state: State,
     /// Until when the leadership holds unless it is renewed.
     deadline: Option<Instant>,
+    /// Until when work of the last leadership may run.
+    work_until: Option<Instant>,
 }
 
 impl LeaderElector {
@@ -82,24 +86,29 @@ impl LeaderElector {
     pub fn start(client: Client, config: Config) -> Result<Self, InvalidConfig> {
         config.validate()?;
         let identity = config.identity.clone().unwrap_or_else(default_identity);
-        let status = Status { state: State::Standby { holder: None }, deadline: None };
+        let status = Status { state: State::Standby { holder: None }, deadline: None, work_until: None };
         let (sender, receiver) = watch::channel(status);
         let (orders, received) = mpsc::unbounded_channel();
         let lease = format!("{}/{}", config.namespace, config.name);
         let (retry_period, time_to_stop) = (config.retry_period, time_to_stop(&config));
+        let clock = config.clock.clone();
         let task = Task {
             api: Api::namespaced(client, &config.namespace),
             // As controller-runtime has it: one request that hangs leaves time for another.
             request_timeout: config.renew_deadline / 2,
+            renew_deadline: config.renew_deadline,
+            time_to_stop,
+            clock: clock.clone(),
             machine: Machine::new(&config, identity.clone()),
-            metrics: ElectionMetrics::new(&config.name),
+            failure: None,
+            metrics: ElectionMetrics::new(&config.name, &config.namespace),
             name: config.name,
             lease: lease.clone(),
             status: sender,
         };
         tokio::spawn(task.run(received));
         let (identity, lease) = (identity.into(), lease.into());
-        Ok(Self { identity, lease, retry_period, time_to_stop, status: receiver, orders })
+        Ok(Self { identity, lease, retry_period, time_to_stop, clock, status: receiver, orders })
     }
 
     /// The `holderIdentity` of this process.
@@ -107,10 +116,16 @@ impl LeaderElector {
         &self.identity
     }
 
-    /// Whether this process leads now. Right even when the elector's task was not polled for long: a leadership that was not renewed in time
-    /// is over.
+    /// Whether this process leads now. Right even when the elector's task was not polled for long, or the machine was suspended (on Linux): a
+    /// leadership that was not renewed in time is over.
     pub fn is_leader(&self) -> bool {
-        self.status.borrow().is_leading()
+        self.status.borrow().is_leading(&self.clock)
+    }
+
+    /// Whether work of the leader may go on: while it leads, and for the time to stop after that.
+    pub(super) fn may_work(&self) -> bool {
+        let work_until = self.status.borrow().work_until;
+        work_until.is_some_and(|until| self.clock.now() < until)
     }
 
     /// What the elector knows now.
@@ -134,7 +149,8 @@ impl LeaderElector {
     /// The elector was stopped.
     pub async fn wait_for_leadership(&self) -> Result<(), Stopped> {
         let mut status = self.status.clone();
-        let led = status.wait_for(|status| status.is_leading() || status.state == State::Stopped).await;
+        let led =
+            status.wait_for(|status| status.is_leading(&self.clock) || status.state == State::Stopped).await;
         match led {
             Ok(status) if status.state == State::Leading => Ok(()),
             _ => Err(Stopped { lease: Arc::clone(&self.lease) }),
@@ -150,23 +166,24 @@ impl LeaderElector {
         }
     }
 
-    /// Waits until this process does not lead, and returns since when: the deadline that passed, or now after a release.
+    /// Waits until this process does not lead, and returns since when in tokio's time: the deadline that passed, or now after a release.
     pub(super) async fn leadership_end(&self) -> Instant {
         let mut status = self.status.clone();
-        let mut last = Instant::now();
-        loop {
+        let mut last = self.clock.now();
+        let ended = loop {
             let current = status.borrow_and_update().deadline;
-            let now = Instant::now();
+            let now = self.clock.now();
             let Some(deadline) = current.filter(|deadline| now < *deadline) else {
-                return current.unwrap_or(last).min(now);
+                break current.unwrap_or(last).min(now);
             };
             last = deadline;
             // A renewal moves the deadline without a notification.
             tokio::select! {
-                changed = status.changed() => if changed.is_err() { return last.min(Instant::now()) },
-                () = sleep_until(deadline) => {}
+                changed = status.changed() => if changed.is_err() { break last.min(self.clock.now()) },
+                () = self.clock.sleep_until(deadline) => {}
             }
-        }
+        };
+        self.clock.in_tokio_time(ended)
     }
 
     /// How long work may go on after the leadership ended without a release, before another process may lead.
@@ -204,15 +221,20 @@ impl LeaderElector {
 }
 
 impl Status {
-    fn is_leading(&self) -> bool {
-        self.deadline.is_some_and(|deadline| Instant::now() < deadline)
+    fn is_leading(&self, clock: &Clock) -> bool {
+        self.deadline.is_some_and(|deadline| clock.now() < deadline)
     }
 }
 
 struct Task {
     api: Api<Lease>,
     request_timeout: Duration,
+    renew_deadline: Duration,
+    time_to_stop: Duration,
+    clock: Clock,
     machine: Machine,
+    /// Why the last request failed.
+    failure: Option<String>,
     metrics: ElectionMetrics,
     name: String,
     lease: String,
@@ -234,13 +256,15 @@ impl Task {
             Order::LetExpire => self.metrics.leads(false),
             Order::Release | Order::StandAside(_) => self.give_up().await,
         }
-        self.status.send_modify(|status| *status = Status { state: State::Stopped, deadline: None });
+        self.status.send_modify(|status| {
+            *status = Status { state: State::Stopped, deadline: None, ..status.clone() };
+        });
     }
 
     /// Acquires the Lease and renews it, until there is an order.
     async fn campaign(&mut self, orders: &mut mpsc::UnboundedReceiver<Order>) -> Order {
         loop {
-            let began = Instant::now();
+            let began = self.clock.now();
             let order = tokio::select! {
                 biased;
                 order = next_order(orders) => Some(order),
@@ -250,7 +274,7 @@ impl Task {
                 self.machine.abandon();
                 return order;
             }
-            self.publish();
+            self.publish(None);
             let next = self.machine.next_attempt(began);
             tokio::select! {
                 biased;
@@ -262,7 +286,7 @@ impl Task {
 
     async fn give_up(&mut self) {
         let request = self.machine.release(Timestamp::now());
-        self.publish();
+        self.publish(Some("this process gave it up"));
         if let Some(request) = request
             && timeout(self.request_timeout, self.exchange(request)).await.is_err()
         {
@@ -280,12 +304,13 @@ impl Task {
         match deadline {
             None => self.exchange(request).await,
             Some(deadline) => {
-                if timeout_at(deadline, self.exchange(request)).await.is_err() {
+                let clock = self.clock.clone();
+                if clock.timeout_at(deadline, self.exchange(request)).await.is_err() {
                     self.machine.abandon();
                 }
             }
         }
-        self.machine.expire(Instant::now());
+        self.machine.expire(self.clock.now());
     }
 
     /// Sends `request`, and the requests that follow from the responses.
@@ -293,22 +318,22 @@ impl Task {
         let mut next = Some(request);
         while let Some(request) = next {
             let (sent, response) = self.send(&request).await;
-            next = self.machine.respond(&request, response, sent, Instant::now(), Timestamp::now());
+            next = self.machine.respond(&request, response, sent, self.clock.now(), Timestamp::now());
         }
     }
 
     /// Waits for the next attempt, and publishes meanwhile if the leadership ends.
     async fn wait_until(&mut self, next: Instant) {
         if let Some(deadline) = self.machine.deadline().filter(|deadline| *deadline < next) {
-            sleep_until(deadline).await;
-            self.machine.expire(Instant::now());
-            self.publish();
+            self.clock.sleep_until(deadline).await;
+            self.machine.expire(self.clock.now());
+            self.publish(None);
         }
-        sleep_until(next).await;
+        self.clock.sleep_until(next).await;
     }
 
-    async fn send(&self, request: &Request) -> (Instant, Response) {
-        let sent = Instant::now();
+    async fn send(&mut self, request: &Request) -> (Instant, Response) {
+        let sent = self.clock.now();
         let parameters = PostParams::default();
         let call = async {
             match request {
@@ -317,26 +342,37 @@ impl Task {
                 Request::Replace(lease) => self.api.replace(&self.name, &parameters, lease).await,
             }
         };
-        let response = match timeout_at(sent + self.request_timeout, call).await {
+        let mut failure = None;
+        let response = match timeout(self.request_timeout, call).await {
             Ok(Ok(lease)) => Response::Lease(Box::new(lease)),
             Ok(Err(Error::Api(status))) if status.code == 404 && !matches!(request, Request::Create(_)) => {
+                failure = Some("the Lease was deleted".to_owned());
                 Response::NotFound
             }
             Ok(Err(Error::Api(status))) if status.code == 409 => Response::Conflict,
             Ok(Err(error)) => {
-                tracing::warn!(lease = self.lease, error = %kube_client::error::ErrorChain(&error), "leader election: a request failed");
+                let error = ErrorChain(&error).to_string();
+                tracing::warn!(lease = self.lease, error, "leader election: a request failed");
+                failure = Some(error);
                 Response::Failed
             }
             Err(_) => {
-                tracing::warn!(lease = self.lease, timeout = ?self.request_timeout, "leader election: the server did not respond in time");
+                let timeout = self.request_timeout;
+                tracing::warn!(
+                    lease = self.lease,
+                    ?timeout,
+                    "leader election: the server did not respond in time"
+                );
+                failure = Some(format!("the server did not respond within {timeout:?}"));
                 Response::Failed
             }
         };
+        self.failure = failure;
         (sent, response)
     }
 
-    /// Shows the machine's state to the handles. Only a transition wakes those that wait.
-    fn publish(&self) {
+    /// Shows the machine's state to the handles. A renewal in time wakes nobody. `reason` is that of a lost leadership, if it is known.
+    fn publish(&self, reason: Option<&str>) {
         let deadline = self.machine.deadline();
         self.metrics.leads(deadline.is_some());
         let state = match deadline {
@@ -346,11 +382,51 @@ impl Task {
         self.status.send_if_modified(|status| {
             let transition = status.state != state;
             if transition {
-                tracing::info!(lease = self.lease, from = ?status.state, to = ?state, "leader election");
+                self.log(&status.state, &state, reason);
             }
-            *status = Status { state, deadline };
-            transition
+            // A renewal that was confirmed just after the deadline: some have seen the end of the leadership, and wait for it to begin.
+            let resumed = status.deadline.is_some_and(|deadline| deadline <= self.clock.now());
+            let work_until =
+                deadline.map_or(status.work_until, |deadline| Some(deadline + self.time_to_stop));
+            *status = Status { state, deadline, work_until };
+            transition || resumed
         });
+    }
+
+    fn log(&self, from: &State, to: &State, reason: Option<&str>) {
+        let lease = self.lease.as_str();
+        match (from, to) {
+            (State::Leading, State::Standby { holder }) => match reason {
+                Some(reason) => {
+                    tracing::info!(lease, reason, "leader election: this process does not lead any more")
+                }
+                None => {
+                    let reason = self.loss(holder.as_deref());
+                    tracing::warn!(lease, reason, "leader election: this process has lost the leadership");
+                }
+            },
+            (_, State::Leading) => tracing::info!(lease, "leader election: this process leads"),
+            (_, State::Standby { holder: Some(leader) }) => {
+                tracing::info!(lease, leader, "leader election: another process leads");
+            }
+            _ => tracing::info!(lease, "leader election: no process leads"),
+        }
+    }
+
+    /// Why the leadership was lost.
+    fn loss(&self, holder: Option<&str>) -> String {
+        match (holder.filter(|holder| *holder != self.machine.identity()), &self.failure) {
+            (Some(other), _) => format!("{other} holds the Lease"),
+            (None, Some(failure)) => {
+                format!("the Lease was not renewed within {:?}: {failure}", self.renew_deadline)
+            }
+            (None, None) => {
+                format!(
+                    "the Lease was not renewed within {:?}: this process did not run, or was slow",
+                    self.renew_deadline
+                )
+            }
+        }
     }
 }
 

@@ -3,7 +3,12 @@
 //! Why two candidates never lead at once: a leader stops leading `renew_deadline` after it *sent* the last write that the server
 //! confirmed. The others see that write later than it was sent, and wait for the whole lease duration from then on. All of them measure
 //! monotonic time between local events and never compare clocks, so neither a wrong wall clock nor a slow response makes two leaders.
-//! What is left is the rate at which clocks run: they may differ by the ratio of lease duration and renew deadline.
+//! What is left is the rate at which clocks run: they may differ by the ratio of lease duration and renew deadline. The instants are those of
+//! a [`Clock`](crate::clock::Clock) that goes on while the machine is suspended, so a leader that slept for too long wakes up without the
+//! leadership.
+//!
+//! People who delete the Lease, or change its holder or duration, can make two leaders: until the old one's next renewal, at most until its
+//! renew deadline. `docs/design/leases-edited-by-hand.md` says why that is not prevented.
 
 use super::config::{Config, whole_seconds};
 use k8s_openapi::{
@@ -162,6 +167,10 @@ impl Machine {
     /// Until when this candidate leads unless it renews; `None` if it does not lead.
     pub(super) fn deadline(&self) -> Option<Instant> {
         Some(self.renewed? + self.renew_deadline)
+    }
+
+    pub(super) fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// The holder that the Lease names, if it names one.

@@ -28,9 +28,12 @@
 //! # }
 //! ```
 //!
-//! **Guarantees.** At most one candidate leads at a time, whatever networks, slow responses and wall clocks do. A leader stops leading one
+//! **Guarantees.** At most one candidate leads at a time, whatever networks, slow responses, wall clocks and suspended machines do, as long as
+//! only candidates write the Lease. Whoever deletes it, or changes its holder or duration by hand, can make two leaders until the old one's
+//! next renewal, within the retry period, or until its renew deadline if it cannot reach the server; so it is in client-go. A leader stops leading one
 //! [renew deadline](Config::renew_deadline) after it sent the last write that the server confirmed; the others see that write later than that,
-//! and then wait for the whole [lease duration](Config::lease_duration). Each measures with its own monotonic clock. This assumes different
+//! and then wait for the whole [lease duration](Config::lease_duration). Each measures with its own monotonic
+//! clock, on Linux one that goes on while the machine is suspended. This assumes different
 //! identities, and clocks whose rates differ by less than the ratio of the two durations. When a leader crashes, another one leads within
 //! lease duration and [retry period](Config::retry_period) of its last renewal (17 s by default); after a [`release`](LeaderElector::release)
 //! within the retry period.
@@ -43,14 +46,14 @@
 //!
 //! # Metrics
 //!
-//! With the feature `metrics`; `name` is that of the Lease. Install the recorder before the first elector starts. All of them exist from
+//! With the feature `metrics`; `name` and `lease_namespace` are those of the Lease. Install the recorder before the first elector starts. All of them exist from
 //! then on, with the value 0.
 //!
 //! | metric | type | labels | |
 //! |---|---|---|---|
-//! | `leader_election_master_status` | gauge | `name` | 1 if this process leads, else 0 |
-//! | `leader_election_slowpath_total` | counter | `name` | renewals for which the leader had to read the Lease first |
-//! | `kube_runtime_leader_election_transitions_total` | counter | `name` | how often this process became or ceased to be the leader |
+//! | `leader_election_master_status` | gauge | `name`, `lease_namespace` | 1 if this process leads, else 0 |
+//! | `leader_election_slowpath_total` | counter | `name`, `lease_namespace` | renewals for which the leader had to read the Lease first |
+//! | `kube_runtime_leader_election_transitions_total` | counter | `name`, `lease_namespace` | how often this process became or ceased to be the leader |
 
 mod config;
 mod elector;

@@ -102,8 +102,10 @@ impl LeaderElector {
                 continue;
             }
             backoff = DefaultBackoff::default();
-            let elector = self.clone();
-            let all = Assignment::all().valid_while(move || elector.is_leader());
+            let (elector, worker) = (self.clone(), self.clone());
+            let all = Assignment::all()
+                .valid_while(move || elector.is_leader())
+                .run_while(move || worker.may_work());
             drop(assigner.assign(all)); // which takes nothing away
             let ended = self.leadership_end().await;
             assigner.assign_by(Assignment::none(), ended + self.time_to_stop()).await;

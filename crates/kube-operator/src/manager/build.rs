@@ -37,6 +37,8 @@ pub struct Manager {
     pub(super) before_leading: Vec<Hook>,
     pub(super) metrics: Option<SocketAddr>,
     pub(super) routes: Vec<Router>,
+    pub(super) debug_page: bool,
+    pub(super) version: Option<String>,
     pub(super) health: Health,
     pub(super) limits: ProgressLimits,
     pub(super) webhooks: Option<Webhook>,
@@ -61,6 +63,8 @@ impl Manager {
             before_leading: Vec::new(),
             metrics: None,
             routes: Vec::new(),
+            debug_page: true,
+            version: None,
             health,
             limits: ProgressLimits::default(),
             webhooks: None,
@@ -117,6 +121,18 @@ impl Manager {
     /// Two routes for one path and method, or two fallbacks, are [`ManagerError::Routes`](super::ManagerError::Routes) at the start.
     pub fn routes(mut self, routes: Router) -> Self {
         self.routes.push(routes);
+        self
+    }
+
+    /// Does not serve `/debug/controllers`, which names objects and their errors to whoever may read the metrics.
+    pub fn without_debug_page(mut self) -> Self {
+        self.debug_page = false;
+        self
+    }
+
+    /// The version of the program, for the debug page. `env!("CARGO_PKG_VERSION")`, for example.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = Some(version.into());
         self
     }
 

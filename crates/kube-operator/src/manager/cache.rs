@@ -1,6 +1,6 @@
 //! Caches that several controllers and components share: one watch for each client, kind, scope and selectors.
 
-use super::{components::Component, error::BoxError};
+use super::{components::Component, error::BoxError, log::advice};
 use crate::health::{Check, Health, Probe};
 use futures::{
     FutureExt, StreamExt,
@@ -63,6 +63,8 @@ struct Cache {
     name: Arc<str>,
     client: Client,
     collection: String,
+    /// Its API path.
+    path: String,
     /// What is skipped of the objects.
     prune: Prune,
     compact: bool,
@@ -125,6 +127,11 @@ impl Caches {
         self.lock().iter().map(|cache| cache.sync.clone()).collect()
     }
 
+    /// The API paths of all.
+    pub(super) fn paths(&self) -> Vec<String> {
+        self.lock().iter().map(|cache| cache.path.clone()).collect()
+    }
+
     /// For the debug page.
     pub(super) fn snapshots(&self) -> Value {
         let rows = self.syncs();
@@ -139,7 +146,7 @@ impl Caches {
         if let Some((_, store)) = find(&caches, &api, &config) {
             return (store.clone(), None);
         }
-        let collection = collection(&api, &config);
+        let (collection, path) = (collection(&api, &config), api.resource_url().to_owned());
         let name = free_name(&caches, &collection);
         let (client, prune, compact) = (api.clone().into_client(), prune(&api, &config), is_compact(&config));
         let monitor = WatchMonitor::new(&name, &K::kind(&K::DynamicType::default()));
@@ -155,6 +162,7 @@ impl Caches {
             name: Arc::clone(&name),
             client,
             collection,
+            path,
             prune,
             compact,
             store: store_of_type,
@@ -224,7 +232,8 @@ async fn fill<E>(
     let Some(events) = events else { return Ok(()) };
     let filling = events.for_each(|event| {
         if let Err(error) = event {
-            tracing::warn!(name = monitor.name(), error = %kube_client::error::ErrorChain(&error), "shared cache");
+            let advice = advice(&error);
+            tracing::warn!(name = monitor.name(), error = %kube_client::error::ErrorChain(&error), advice, "the watch of a shared cache failed, and is retried");
         }
         std::future::ready(())
     });

@@ -134,9 +134,10 @@ impl Group {
     }
 
     /// Stops all components, as one phase of the grace period unless there are none, and aborts those that still run at its end. Returns
-    /// the first failure, and adds the names of the aborted ones to `late`.
+    /// the first failure, and adds the names of the aborted ones to `late`. `phase` is its name in the log.
     pub(super) async fn stop_all(
         &mut self,
+        phase: &'static str,
         grace: &mut GracePeriod,
         late: &mut Vec<String>,
     ) -> Result<(), ManagerError> {
@@ -145,7 +146,8 @@ impl Group {
         if self.is_empty() {
             return first;
         }
-        let deadline = grace.next_deadline();
+        let (began, deadline) = (Instant::now(), grace.next_deadline());
+        tracing::info!(running = self.names.len(), limit = ?deadline - began, "stop: {phase} end");
         loop {
             match timeout_at(deadline, self.next_ended()).await {
                 Ok(None) => return first,

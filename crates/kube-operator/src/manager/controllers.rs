@@ -3,6 +3,7 @@
 use super::{
     cache::CacheSync,
     error::{BoxError, Ended},
+    log::log_error,
 };
 use futures::{Stream, StreamExt, TryFuture, future::BoxFuture};
 use kube_core::Resource;
@@ -43,6 +44,8 @@ impl<K> Managed for K where
 pub(super) struct ManagedController {
     pub(super) name: Arc<str>,
     pub(super) monitor: Monitor,
+    /// The API paths that it watches.
+    pub(super) paths: Vec<String>,
     pub(super) run: RunController,
 }
 
@@ -91,7 +94,7 @@ impl ManagedController {
         S: Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send + 'static,
     {
         let controller = controller.named(name);
-        let monitor = controller.monitor();
+        let (monitor, paths) = (controller.monitor(), controller.watched_paths());
         let name: Arc<str> = name.into();
         let logged_name = Arc::clone(&name);
         let run: RunController = Box::new(move |assignments, caches, stop| {
@@ -106,7 +109,7 @@ impl ManagedController {
             };
             Box::pin(poll(logged_name, run(controller), stop))
         });
-        Self { name, monitor, run }
+        Self { name, monitor, paths, run }
     }
 }
 
@@ -128,7 +131,7 @@ where
             Ok(_) | Err(Error::ObjectNotFound(_)) => continue,
             Err(error) => error,
         };
-        tracing::warn!(controller = %name, error = %kube_client::error::ErrorChain(&error), "controller error");
+        log_error(&name, &error);
         if let Error::RunnerError(error @ (RunnerError::Readiness(_) | RunnerError::SyncTimedOut { .. })) =
             error
             && !stop.is_cancelled()

@@ -57,6 +57,8 @@ mod controllers;
 mod error;
 mod grace_period;
 mod handle;
+mod log;
+mod permissions;
 mod replicas;
 mod run;
 mod serve;

@@ -9,8 +9,9 @@ use super::{
     error::{Ended, ManagerError},
     grace_period::GracePeriod,
     handle::Command,
+    permissions::NeededRequests,
     replicas::{Hook, Replica, Replicas, join, while_assigned},
-    serve::{MetricsServer, Webhook, serve_webhooks},
+    serve::{MetricsServer, Page, Webhook, serve_webhooks},
     signals::Signals,
     status::Status,
 };
@@ -20,7 +21,11 @@ use futures::{FutureExt, future::BoxFuture};
 use kube_client::Client;
 use kube_runtime::controller::{Assignments, ProgressLimits};
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    task::JoinSet,
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 impl Manager {
@@ -36,11 +41,17 @@ impl Manager {
         tokio::pin!(run);
         tokio::select! {
             result = &mut run => return result,
-            () = signals.next() => stop.cancel(),
+            signal = signals.next() => {
+                tracing::info!(signal, "the manager stops");
+                stop.cancel();
+            }
         }
         tokio::select! {
             result = &mut run => result,
-            () = signals.next() => Ok(()),
+            signal = signals.next() => {
+                tracing::warn!(signal, "a second signal: the manager ends without waiting for what still runs");
+                Ok(())
+            }
         }
     }
 
@@ -78,6 +89,8 @@ struct Running<'a> {
     failures: (mpsc::UnboundedSender<ManagerError>, mpsc::UnboundedReceiver<ManagerError>),
     /// Who waits for the end of a controller or component.
     removals: BTreeMap<Arc<str>, Vec<oneshot::Sender<()>>>,
+    /// Asks once for the permissions. Dropped with the manager.
+    review: JoinSet<()>,
     grace_period: Duration,
 }
 
@@ -85,6 +98,7 @@ struct Running<'a> {
 struct Servers {
     metrics: Option<SocketAddr>,
     routes: Vec<Router>,
+    page: Page,
     webhooks: Option<Webhook>,
     addresses: watch::Sender<Addresses>,
 }
@@ -105,8 +119,9 @@ type End = Result<(), ManagerError>;
 /// Starts everything, runs until `shutdown` completes or something fails, and stops what has started.
 async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Result<(), ManagerError> {
     check_names(&manager)?;
-    let Manager { metrics, routes, webhooks, addresses, .. } = manager;
-    let servers = Servers { metrics, routes, webhooks, addresses };
+    let Manager { metrics, routes, webhooks, addresses, debug_page, version, .. } = manager;
+    let page = Page { served: debug_page, version, since: Instant::now() };
+    let servers = Servers { metrics, routes, page, webhooks, addresses };
     let work = Work {
         client: manager.client,
         replicas: manager.replicas,
@@ -130,6 +145,7 @@ async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Res
         started: false,
         failures: mpsc::unbounded_channel(),
         removals: BTreeMap::new(),
+        review: JoinSet::new(),
         grace_period: manager.grace_period,
     };
     let result = match running.start(servers, work).await {
@@ -149,6 +165,12 @@ impl Running<'_> {
     /// The end comes first.
     async fn start(&mut self, servers: Servers, work: Work) -> Result<(), End> {
         self.start_servers(servers).await?;
+        let mut needed = NeededRequests::default();
+        needed.add_leases(&work.replicas);
+        let paths = work.controllers.iter().flat_map(|controller| controller.paths.clone());
+        paths.chain(self.caches.paths()).for_each(|path| needed.add_watch(&path));
+        // Beside the start, which it does not delay.
+        self.review.spawn(needed.review(work.client.clone()));
         for (name, component, restart) in work.components {
             self.start_component(name, component, restart);
         }
@@ -169,12 +191,12 @@ impl Running<'_> {
 
     async fn start_servers(&mut self, servers: Servers) -> Result<(), End> {
         // Dropped at the end: no further address is bound then.
-        let Servers { metrics, routes, webhooks, addresses } = servers;
+        let Servers { metrics, routes, page, webhooks, addresses } = servers;
         if let Some(address) = metrics {
             let (health, status) = (self.health.clone(), self.status.clone());
             let caches = self.caches.clone();
             let binding =
-                async move { MetricsServer::bind(address, &health, &status, &caches, routes).await };
+                async move { MetricsServer::bind(address, &health, &status, &caches, page, routes).await };
             let server = self.unless_ended(binding).await?;
             addresses.send_modify(|addresses| addresses.metrics = Some(server.local_addr()));
             self.servers.start("the metrics server".into(), |stop| server.serve(stop));
@@ -262,7 +284,7 @@ impl Running<'_> {
     }
 
     fn add(&mut self, controller: ManagedController) {
-        let ManagedController { name, monitor, run } = controller;
+        let ManagedController { name, monitor, run, .. } = controller;
         self.status.add(&name, &monitor, &self.health, &self.limits);
         let assignments = self.assignments.clone();
         let caches = self.caches.syncs();
@@ -290,20 +312,24 @@ impl Running<'_> {
         let leased = self.status.replica.get().is_some_and(Replica::has_lease);
         let mut grace = GracePeriod::new(self.grace_period, running + usize::from(leased));
         let (mut result, mut late) = (Ok(()), Vec::new());
-        result = result.and(self.leading.stop_all(&mut grace, &mut late).await);
-        result = result.and(self.controllers.stop_all(&mut grace, &mut late).await);
+        result =
+            result.and(self.leading.stop_all("the components of the leader", &mut grace, &mut late).await);
+        result = result.and(self.controllers.stop_all("the controllers", &mut grace, &mut late).await);
         drop(self.assignments.take());
         if let Some(replica) = self.status.replica.get().filter(|_| leased) {
             match late.is_empty() {
-                true => replica.release(grace.next_deadline()).await,
+                true => {
+                    tracing::info!("stop: the Lease is given up");
+                    replica.release(grace.next_deadline()).await;
+                }
                 false => {
                     tracing::warn!(aborted = ?late, "the Lease is not released, because what was aborted may still run");
                     replica.let_expire();
                 }
             }
         }
-        result = result.and(self.components.stop_all(&mut grace, &mut late).await);
-        result = result.and(self.servers.stop_all(&mut grace, &mut late).await);
+        result = result.and(self.components.stop_all("the components", &mut grace, &mut late).await);
+        result = result.and(self.servers.stop_all("the servers", &mut grace, &mut late).await);
         if !late.is_empty() {
             result = result.and(Err(ManagerError::GracePeriod { names: late, limit: self.grace_period }));
         }

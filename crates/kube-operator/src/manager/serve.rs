@@ -15,10 +15,12 @@ use axum::Router;
 use futures::{FutureExt, future::BoxFuture};
 use kube_core::panic::panic_message;
 use kube_serve::listener::Listener;
+use serde_json::json;
 use std::{
     net::SocketAddr,
     panic::{AssertUnwindSafe, catch_unwind},
 };
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// A webhook server that was not started.
@@ -42,6 +44,13 @@ pub(super) async fn serve_webhooks(server: WebhookServer, stop: CancellationToke
     Ok(())
 }
 
+/// Whether the debug page is served, and what it says of the process.
+pub(super) struct Page {
+    pub(super) served: bool,
+    pub(super) version: Option<String>,
+    pub(super) since: Instant,
+}
+
 /// Metrics, health and the debug page.
 pub(super) struct MetricsServer {
     listener: Listener,
@@ -55,16 +64,21 @@ impl MetricsServer {
         health: &Health,
         status: &Status,
         caches: &Caches,
+        page: Page,
         routes: Vec<Router>,
     ) -> Result<Self, ManagerError> {
         let endpoint = MetricsEndpoint::install()?;
         let listener = Listener::bind(addr).await.map_err(|reason| ManagerError::Bind { addr, reason })?;
         let (replicas, controllers, caches) = (status.clone(), status.clone(), caches.clone());
+        let Page { served, version, since } = page;
+        let process = move || json!({ "version": version, "uptime_seconds": since.elapsed().as_secs_f64() });
         let page = DebugPage::new()
+            .section("process", process)
             .section("replicas", move || replicas.replicas())
             .section("controllers", move || controllers.snapshots())
             .section("caches", move || caches.snapshots());
-        let ours = health.router().merge(endpoint.router()).merge(page.router());
+        let page = if served { page.router() } else { Router::new() };
+        let ours = health.router().merge(endpoint.router()).merge(page);
         let router = merge(ours, routes)?;
         Ok(Self { listener, router, endpoint })
     }

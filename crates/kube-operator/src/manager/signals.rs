@@ -23,20 +23,23 @@ impl Signals {
         Self {}
     }
 
-    /// Completes at the next signal.
-    pub(super) async fn next(&mut self) {
+    /// The name of the next signal.
+    pub(super) async fn next(&mut self) -> &'static str {
         #[cfg(unix)]
         match &mut self.signals {
             Some([interrupt, terminate]) => tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
+                _ = interrupt.recv() => "SIGINT",
+                _ = terminate.recv() => "SIGTERM",
             },
             None => pending().await,
         }
         #[cfg(not(unix))]
-        if let Err(error) = tokio::signal::ctrl_c().await {
-            tracing::error!(%error, "cannot listen for signals: the manager will not stop on them");
-            pending::<()>().await;
+        match tokio::signal::ctrl_c().await {
+            Ok(()) => "Ctrl-C",
+            Err(error) => {
+                tracing::error!(%error, "cannot listen for signals: the manager will not stop on them");
+                pending().await
+            }
         }
     }
 }

@@ -6,12 +6,16 @@
 //! - `access`: from a request to the permissions that it needs.
 //! - `recorder`: the layer.
 //! - `permissions`: merges permissions into rules.
+//! - `review`: which permissions this program does not have.
 //! - `yaml`: writes the roles as manifests.
 
 mod access;
 mod permissions;
 mod recorder;
+mod review;
 mod yaml;
 
 pub use permissions::Permissions;
 pub use recorder::{RbacRecorder, Recorded, RecordedFuture};
+
+pub(crate) use review::missing_permissions;

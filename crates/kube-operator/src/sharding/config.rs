@@ -64,6 +64,12 @@ impl Config {
         self
     }
 
+    /// Where the Leases are.
+    #[cfg(feature = "manager")]
+    pub(crate) fn namespace(&self) -> &str {
+        &self.lease.namespace
+    }
+
     /// # Errors
     ///
     /// The first setting that no member can follow.

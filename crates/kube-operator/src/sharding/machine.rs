@@ -12,6 +12,8 @@
 //! - A member that could not renew its Lease within the renew deadline stops all reconciles and joins again. The others keep it in their
 //!   views for a whole lease duration, which is longer, after they saw its last renewal. Each member measures these times with its own
 //!   monotonic clock, as in [`crate::leader_election`].
+//! - A member whose Lease was deleted, or lost the label of the group, stops everything and joins again. The others count on it until the Lease
+//!   would have expired. Where a Lease with its name exists without the label, it takes that over, unless another program holds it.
 //! - A response that arrives after the renew deadline counts as a failure: the process may have been suspended, and others may have taken its
 //!   keys. A member that lost its Lease ends its attempt, so that its controllers stop before it joins again.
 //!
@@ -69,6 +71,8 @@ pub(super) struct Machine {
     /// may take over.
     cancel_at: Option<Instant>,
     leaving: bool,
+    /// Who holds the Lease with the name of this member's, if that is somebody else's.
+    occupied_by: Option<String>,
 }
 
 /// What the controllers are to reconcile from now on.
@@ -87,6 +91,8 @@ pub(super) enum Request {
     Create(Box<Lease>),
     /// With the resourceVersion of the own Lease.
     Replace(Box<Lease>),
+    /// The Lease of this name, whatever its labels.
+    Find(String),
     /// An abandoned Lease, in this resourceVersion.
     Delete(String, String),
 }
@@ -126,6 +132,7 @@ impl Machine {
             next_view: None,
             drained: false,
             leaving: false,
+            occupied_by: None,
         }
     }
 
@@ -160,8 +167,9 @@ impl Machine {
             (Request::List, Response::Leases(leases)) => {
                 let own = self.observe(leases, sent, now);
                 if self.own.is_none() {
-                    if own.is_none() && self.renewed.is_some() {
-                        self.lose(now); // another client deleted it, so that others may count on this member no more
+                    let as_written = own.as_ref().is_some_and(|own| self.has_written(own));
+                    if self.renewed.is_some() && !as_written {
+                        self.lose(now); // another client deleted or changed it: others may count on this member no more
                         return None;
                     }
                     return match own {
@@ -180,6 +188,13 @@ impl Machine {
                 }
                 self.written(&written, *stored, sent);
                 (!self.expire(now)).then_some(Request::List)
+            }
+            // It exists without the label of the group, so that it was not in the list.
+            (Request::Create(_), Response::Conflict) => Some(Request::Find(self.lease_name())),
+            (Request::Find(_), Response::Leases(mut leases)) => {
+                let lease = leases.pop()?;
+                self.occupied_by = self.other_holder(&lease);
+                self.occupied_by.is_none().then(|| self.write(lease, wall))
             }
             (request @ (Request::Create(_) | Request::Replace(_)), _) => {
                 self.abandon(request);
@@ -247,8 +262,32 @@ impl Machine {
         claims
     }
 
-    /// The identities of the members in the current view.
+    /// Whether the Lease says what this member wrote last, confirmed or not.
+    fn has_written(&self, lease: &Lease) -> bool {
+        let (view, spec) = (view_of(lease), lease.spec.as_ref());
+        let holder = spec.and_then(|spec| spec.holder_identity.as_deref());
+        let seconds = spec.and_then(|spec| spec.lease_duration_seconds);
+        holder == Some(&*self.identity)
+            && seconds == Some(self.lease_seconds)
+            && (view == self.view || self.next_view.as_ref() == Some(&view))
+    }
+
+    /// The holder of a Lease with the name of this member's, if it is another program's.
+    fn other_holder(&self, lease: &Lease) -> Option<String> {
+        let holder = lease.spec.as_ref()?.holder_identity.clone()?;
+        (!holder.is_empty() && *holder != *self.identity).then_some(holder)
+    }
+
+    /// Who keeps this member out of the group, because it holds the Lease with the name of this member's.
+    pub(super) fn occupied_by(&self) -> Option<&str> {
+        self.occupied_by.as_deref()
+    }
+
+    /// The identities of the members in the current view. None while this member holds no Lease.
     pub(super) fn members(&self) -> Vec<String> {
+        if self.renewed.is_none() {
+            return Vec::new();
+        }
         self.view.names().map(|name| name.to_string()).collect()
     }
 
@@ -354,6 +393,7 @@ impl Machine {
             self.drained = false;
         }
         self.view = view;
+        self.occupied_by = None;
         self.own = Some(stored);
         self.renewed = Some(sent);
     }
@@ -364,7 +404,7 @@ impl Machine {
     }
 
     /// The identity is part of it, so that members do not share a Lease.
-    fn lease_name(&self) -> String {
+    pub(super) fn lease_name(&self) -> String {
         format!("{}-{}", self.group, self.identity)
     }
 }

@@ -5,6 +5,7 @@ use super::{
     machine::{Change, GROUP_LABEL, Machine, Request, Response},
     rendezvous::PartitionBy,
 };
+use crate::{clock::Clock, leader_election::time_to_stop};
 use futures::{
     FutureExt,
     future::{BoxFuture, pending},
@@ -20,7 +21,7 @@ use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, watch},
-    time::{Instant, sleep_until, timeout, timeout_at},
+    time::{Instant, timeout},
 };
 
 /// A member of a group of replicas that share the objects among them.
@@ -72,9 +73,12 @@ impl Membership {
             selector: format!("{GROUP_LABEL}={}", lease.name),
             request_timeout: lease.renew_deadline / 2,
             retry_period: lease.retry_period,
+            time_to_stop: time_to_stop(lease),
+            clock: lease.clock.clone(),
             partition_by: config.partition_by,
             machine: Machine::new(lease, identity),
-            deadline: Arc::default(),
+            limits: Arc::default(),
+            occupied_by: None,
             assigner,
             members,
         };
@@ -93,13 +97,15 @@ impl Membership {
         self.assignments.clone()
     }
 
-    /// The identities of the members among which this one shares the objects, in order. Empty before it has joined.
+    /// The identities of the members among which this one shares the objects, in order. Empty before it has joined, and while it could not renew
+    /// its Lease.
     pub fn members(&self) -> Vec<String> {
         self.members.borrow().clone().unwrap_or_default()
     }
 
     /// Stops all reconciles of this process, and leaves the group. Reconciles that still run shortly before the Lease can expire are
-    /// cancelled. Returns when the others may take over, or when the server did not respond for half of the renew deadline.
+    /// cancelled; if even that has not ended them, the Lease is not given up but expires. Returns when the others may take over, or when the server
+    /// did not respond for half of the renew deadline. It does not depend on who polls the outputs of the controllers.
     pub async fn leave(&self) {
         let _stopped_already = self.stop.send(Stop::Leave);
         let mut members = self.members.clone();
@@ -118,19 +124,31 @@ struct Task {
     selector: String,
     request_timeout: Duration,
     retry_period: Duration,
+    time_to_stop: Duration,
+    clock: Clock,
     partition_by: PartitionBy,
     machine: Machine,
-    /// Until when the assignment holds, for the controllers.
-    deadline: Arc<Mutex<Option<Instant>>>,
+    limits: Arc<Mutex<Limits>>,
+    /// The other holder of this member's Lease that was logged last.
+    occupied_by: Option<String>,
     assigner: Assigner,
     members: watch::Sender<Option<Vec<String>>>,
+}
+
+/// The limits of the assignment, for the controllers.
+#[derive(Default)]
+struct Limits {
+    /// Until when reconciles may start.
+    start: Option<Instant>,
+    /// Until when they may run.
+    work: Option<Instant>,
 }
 
 impl Task {
     async fn run(mut self, mut stop: mpsc::UnboundedReceiver<Stop>) {
         let mut stopping: BoxFuture<'static, ()> = pending().boxed();
         let order = loop {
-            let next = Instant::now() + self.retry_period;
+            let next = self.clock.now() + self.retry_period;
             let request = self.machine.attempt(Timestamp::now());
             tokio::select! {
                 biased;
@@ -146,9 +164,11 @@ impl Task {
                 () = self.wait_until(next, &mut stopping) => {}
             }
         };
-        let cancel_at = self.machine.stop(Instant::now());
-        self.assigner.assign_by(Assignment::none(), cancel_at).await;
-        if order != Some(Stop::LetExpire) {
+        let cancel_at = self.machine.stop(self.clock.now());
+        self.assigner.assign_by(Assignment::none(), self.clock.in_tokio_time(cancel_at)).await;
+        // What had to be cancelled may still run in a thread.
+        let stopped = self.clock.now() < cancel_at;
+        if stopped && order != Some(Stop::LetExpire) {
             let request = self.machine.leave(Timestamp::now());
             let _unconfirmed = timeout(self.request_timeout, self.exchange(request)).await;
         }
@@ -159,22 +179,43 @@ impl Task {
     async fn exchange(&mut self, request: Request) {
         let mut next = Some(request);
         while let Some(request) = next {
-            let sent = Instant::now();
-            let response = match timeout_at(self.machine.limit(sent), self.send(&request)).await {
+            let sent = self.clock.now();
+            let response = match self.clock.timeout_at(self.machine.limit(sent), self.send(&request)).await {
                 Ok(response) => response,
                 Err(_) => {
-                    tracing::warn!(group = self.selector, after = ?sent.elapsed(), "sharding: the server did not respond in time");
+                    tracing::warn!(group = self.selector, after = ?self.clock.now() - sent, "sharding: the server did not respond in time");
                     Response::Failed
                 }
             };
-            next = self.machine.respond(request, response, sent, Instant::now(), Timestamp::now());
-            *self.deadline.lock() = self.machine.deadline();
+            next = self.machine.respond(request, response, sent, self.clock.now(), Timestamp::now());
+            let deadline = self.machine.deadline();
+            let mut limits = self.limits.lock();
+            limits.start = deadline;
+            limits.work = deadline.map_or(limits.work, |deadline| Some(deadline + self.time_to_stop));
+            drop(limits);
+            self.log_holder();
+        }
+    }
+
+    /// Logs once who keeps this member out of the group.
+    fn log_holder(&mut self) {
+        let holder = self.machine.occupied_by();
+        if holder != self.occupied_by.as_deref() {
+            self.occupied_by = holder.map(str::to_owned);
+            if let Some(holder) = holder {
+                let lease = self.machine.lease_name();
+                tracing::error!(
+                    lease,
+                    holder,
+                    "sharding: this process cannot join the group, because another program holds the Lease with its name: delete the Lease, or choose another identity"
+                );
+            }
         }
     }
 
     /// Assigns what the machine claims to the controllers, if that has changed. The future completes when the rest has stopped.
     fn assign(&mut self) -> Option<BoxFuture<'static, ()>> {
-        let change = self.machine.assign(Instant::now());
+        let change = self.machine.assign(self.clock.now());
         self.members.send_if_modified(|members| {
             let current = Some(self.machine.members());
             let changed = *members != current;
@@ -188,14 +229,19 @@ impl Task {
         let assignment = if claims.own.is_empty() {
             Assignment::none()
         } else {
-            let (deadline, partition_by) = (Arc::clone(&self.deadline), self.partition_by);
+            let (limits, partition_by) = (Arc::clone(&self.limits), self.partition_by);
+            let (work_limits, clock, work_clock) =
+                (Arc::clone(&limits), self.clock.clone(), self.clock.clone());
             let includes =
                 move |namespace: Option<&str>, name: &str| claims.include(partition_by.hash(namespace, name));
-            let valid = move || deadline.lock().is_some_and(|deadline| Instant::now() < deadline);
-            Assignment::matching(includes).valid_while(valid)
+            let valid = move || limits.lock().start.is_some_and(|limit| clock.now() < limit);
+            let may_run = move || work_limits.lock().work.is_some_and(|limit| work_clock.now() < limit);
+            Assignment::matching(includes).valid_while(valid).run_while(may_run)
         };
         Some(match cancel_at {
-            Some(cancel_at) => self.assigner.assign_by(assignment, cancel_at).boxed(),
+            Some(cancel_at) => {
+                self.assigner.assign_by(assignment, self.clock.in_tokio_time(cancel_at)).boxed()
+            }
             None => self.assigner.assign(assignment).boxed(),
         })
     }
@@ -211,7 +257,7 @@ impl Task {
                         return;
                     }
                 }
-                () = sleep_until(deadline.unwrap_or(next)) => match deadline {
+                () = self.clock.sleep_until(deadline.unwrap_or(next)) => match deadline {
                     None => return,
                     Some(_) => if let Some(stopped) = self.assign() {
                         *stopping = stopped;
@@ -229,6 +275,10 @@ impl Task {
                 let list = self.api.list(&ListParams::default().labels(&self.selector)).await;
                 list.map(|list| Response::Leases(list.items))
             }
+            Request::Find(name) => {
+                let named = ListParams::default().fields(&format!("metadata.name={name}"));
+                self.api.list(&named).await.map(|list| Response::Leases(list.items))
+            }
             Request::Create(lease) => self.api.create(&parameters, lease).await.map(stored),
             Request::Replace(lease) => self.api.replace(&name(lease), &parameters, lease).await.map(stored),
             Request::Delete(name, version) => {
@@ -240,7 +290,17 @@ impl Task {
         };
         match result {
             Ok(response) => response,
-            Err(Error::Api(status)) if matches!(status.code, 404 | 409) => Response::Conflict,
+            Err(Error::Api(status)) if matches!(status.code, 404 | 409) => {
+                if let Request::Create(lease) = request {
+                    let lease = lease.metadata.name.as_deref().unwrap_or_default();
+                    tracing::warn!(
+                        lease,
+                        group = self.selector,
+                        "sharding: the Lease of this member exists without the label of its group, and is taken over"
+                    );
+                }
+                Response::Conflict
+            }
             Err(error) => {
                 tracing::warn!(group = self.selector, error = %ErrorChain(&error), "sharding: a request failed");
                 Response::Failed

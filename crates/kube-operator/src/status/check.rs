@@ -12,7 +12,7 @@ pub(super) const MAX_MESSAGE: usize = 32_768;
 pub struct InvalidCondition {
     /// The type of the condition.
     pub condition: String,
-    /// The field: `type`, `reason`, `message` or `observedGeneration`.
+    /// The field: `type`, `reason` or `observedGeneration`.
     pub field: &'static str,
     /// What is wrong, and what was expected.
     pub problem: String,
@@ -52,13 +52,9 @@ pub(super) fn check_reason(type_: &str, reason: &str) -> Result<(), InvalidCondi
     Err(InvalidCondition { condition: type_.to_owned(), field: "reason", problem })
 }
 
-pub(super) fn check_message(type_: &str, message: &str) -> Result<(), InvalidCondition> {
-    let length = message.chars().count();
-    if length <= MAX_MESSAGE {
-        return Ok(());
-    }
-    let problem = format!("it has {length} characters, the limit is {MAX_MESSAGE}");
-    Err(InvalidCondition { condition: type_.to_owned(), field: "message", problem })
+/// The message, cut to the length that servers accept.
+pub(super) fn cut_message(message: &str) -> &str {
+    message.char_indices().nth(MAX_MESSAGE).map_or(message, |(end, _)| &message[..end])
 }
 
 pub(super) fn check_generation(type_: &str, generation: Option<i64>) -> Result<(), InvalidCondition> {
@@ -164,10 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_limited_in_characters_not_bytes() {
-        assert_eq!(check_message("Ready", &"é".repeat(32_768)), Ok(()));
-        assert_eq!(check_message("Ready", &"é".repeat(32_769)).unwrap_err().field, "message");
-        assert_eq!(check_message("Ready", ""), Ok(()), "it may be empty");
+    fn messages_are_cut_in_characters_not_bytes() {
+        let longest = "é".repeat(32_768);
+        assert_eq!(cut_message(&longest), longest);
+        assert_eq!(cut_message(&"é".repeat(32_769)), longest);
+        assert_eq!(cut_message(""), "", "it may be empty");
     }
 
     #[test]

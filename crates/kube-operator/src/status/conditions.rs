@@ -1,7 +1,7 @@
 //! Setting the conditions of a status.
 
 use super::{
-    check::{InvalidCondition, check_generation, check_message, check_reason, check_type},
+    check::{InvalidCondition, check_generation, check_reason, check_type, cut_message},
     condition_status::ConditionStatus,
     summary::Summary,
 };
@@ -57,6 +57,7 @@ impl<'a> Conditions<'a> {
     }
 
     /// Sets the condition of this type. Returns whether anything changed.
+    /// A message of more than 32 768 characters, which servers refuse, is cut.
     ///
     /// # Errors
     ///
@@ -70,7 +71,7 @@ impl<'a> Conditions<'a> {
     ) -> Result<bool, InvalidCondition> {
         check_type(type_)?;
         check_reason(type_, reason)?;
-        check_message(type_, message)?;
+        let message = cut_message(message);
         check_generation(type_, self.generation)?;
         let status = status.into().as_str();
         let Some(at) = self.list.iter().position(|it| it.type_ == type_) else {
@@ -217,12 +218,21 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_is_too_long_is_cut() {
+        let mut list = Vec::new();
+        let mut conditions = at(&mut list, 1, 0);
+        conditions.set("Ready", true, "Ok", &"ä".repeat(32_769)).unwrap();
+        assert_eq!(conditions.set("Ready", true, "Ok", &"ä".repeat(40_000)), Ok(false));
+        conditions.set("Synced", true, "Ok", &"ä".repeat(32_768)).unwrap();
+        assert!(list.iter().all(|it| it.message.chars().count() == 32_768));
+    }
+
+    #[test]
     fn an_invalid_condition_changes_nothing() {
         let mut list = Vec::new();
         let mut conditions = Conditions::at(&mut list, Some(-1), start());
         assert_eq!(conditions.set("ready", true, "Ok", "").unwrap_err().field, "type");
         assert_eq!(conditions.set("Ready", true, "", "").unwrap_err().field, "reason");
-        assert_eq!(conditions.set("Ready", true, "Ok", &"x".repeat(32_769)).unwrap_err().field, "message");
         assert_eq!(conditions.set("Ready", true, "Ok", "").unwrap_err().field, "observedGeneration");
         assert!(list.is_empty());
     }

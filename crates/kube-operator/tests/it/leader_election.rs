@@ -10,8 +10,18 @@ use kube_client::{Api, Client};
 use kube_core::ResourceExt;
 use kube_operator::leader_election::{Config, LeaderElector, State};
 use kube_runtime::{Controller, controller::Action, watcher};
-use std::{convert::Infallible, sync::Arc, time::Duration};
-use tokio::time::{Instant, sleep};
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep},
+};
 
 /// What an elector may need beyond its durations, because requests and timers take a few polls.
 const TOLERANCE: Duration = Duration::from_millis(50);
@@ -194,4 +204,67 @@ async fn assignments_that_are_not_used_keep_no_elector() {
     sleep(seconds(1)).await;
     let lease = Api::<Lease>::default_namespaced(client).get("operator").await.unwrap();
     assert_eq!(lease.spec.unwrap().holder_identity, None, "given up by the last handle");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_output_that_is_kept_and_not_polled_freezes_no_other_controller() {
+    let (server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let (cut_off, gate) = gated(&server, "leases");
+    let elector = elector(&cut_off, "first");
+    let assignments = elector.assignments(async || {});
+    let controller = || {
+        Controller::new(config_maps(&client), watcher::Config::default())
+            .assigned_by(assignments.clone())
+            .run(async |_, _| Ok::<_, Infallible>(Action::await_change()), wait_for_change, Arc::new(()))
+    };
+    let mut kept = Box::pin(controller());
+    assert!(expect_next(&mut kept).await.is_ok());
+    let mut polled = spawn_outputs(controller());
+    assert_eq!(expect_next(&mut polled.items).await, "done: a");
+    // The request that hangs at the end of the leadership is confirmed at once, or is given up.
+    for longer in [Duration::ZERO, seconds(8)] {
+        gate.send_replace(false);
+        elector.lost_leadership().await;
+        sleep(longer).await;
+        gate.send_replace(true);
+        assert_eq!(expect_next(&mut polled.items).await, "done: a", "assigned again");
+        assert!(elector.is_leader());
+        config_maps(&client).touch("a", &format!("{longer:?}")).await;
+        assert_eq!(expect_next(&mut polled.items).await, "done: a");
+        assert_idle(&mut polled.items).await;
+    }
+    drop(kept);
+}
+
+/// A process that does not run for a minute, and a reconcile that is polled first when it runs again.
+#[tokio::test(start_paused = true)]
+async fn a_reconcile_is_not_polled_after_the_lease_has_expired() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let elector = elector(&client, "first");
+    let (late, started) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+    let (counted, leader, notify) = (Arc::clone(&late), elector.clone(), Arc::clone(&started));
+    let output = Controller::new(config_maps(&client), watcher::Config::default())
+        .assigned_by(elector.assignments(async || {}))
+        .run(
+            move |_, _| {
+                let (late, leader, started) = (Arc::clone(&counted), leader.clone(), Arc::clone(&notify));
+                async move {
+                    started.notify_one();
+                    for _ in 0..10_000 {
+                        tokio::task::yield_now().await;
+                        late.fetch_add(usize::from(!leader.is_leader()), Ordering::Relaxed);
+                    }
+                    Ok::<_, Infallible>(Action::await_change())
+                }
+            },
+            wait_for_change,
+            Arc::new(()),
+        );
+    let mut outputs = spawn_outputs(output);
+    started.notified().await;
+    tokio::time::advance(seconds(60)).await;
+    expect_next(&mut outputs.items).await;
+    assert_eq!(late.load(Ordering::Relaxed), 0, "polls after the lease has expired");
 }

@@ -15,6 +15,8 @@ mod manager_caches;
 #[cfg(feature = "manager")]
 mod manager_faults;
 #[cfg(feature = "manager")]
+mod manager_logs;
+#[cfg(feature = "manager")]
 mod manager_servers;
 #[cfg(feature = "metrics")]
 mod metrics;

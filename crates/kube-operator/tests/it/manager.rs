@@ -1,10 +1,6 @@
 //! Managers: start and stop order, failures, replicas, and the servers around them.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 
@@ -426,54 +422,6 @@ async fn caches_are_added_and_removed_while_the_manager_runs() {
     running.await.unwrap().unwrap();
 }
 
-/// Collects the log lines of this thread until it is dropped.
-fn capture_log() -> (LogBuffer, tracing::subscriber::DefaultGuard) {
-    // With one subscriber alone, `tracing` caches what that one is interested in for all threads.
-    static PERMANENT: OnceLock<tracing::Dispatch> = OnceLock::new();
-    PERMANENT.get_or_init(|| tracing::Dispatch::new(tracing_subscriber::registry()));
-    let lines = LogBuffer::default();
-    let writer = lines.clone();
-    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone());
-    (lines, tracing::subscriber::set_default(subscriber.finish()))
-}
-
-#[derive(Clone, Default)]
-struct LogBuffer(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for LogBuffer {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("the bucket cannot be made")]
-struct BucketError(#[source] std::io::Error);
-
-#[tokio::test(start_paused = true)]
-async fn errors_of_reconcilers_are_logged_with_object_and_cause() {
-    let (lines, _guard) = capture_log();
-    let (_server, client) = server_with(&["a"]).await;
-    let reconcile = |_: Arc<ConfigMap>, _| async {
-        Err::<Action, _>(BucketError(std::io::Error::other("the quota is used up")))
-    };
-    let manager = Manager::new(client.clone()).controller("buckets", maps(&client), reconcile, Arc::new(()));
-    let (stop, running) = run(manager);
-    sleep(seconds(1)).await;
-    stop.cancel();
-    running.await.unwrap().unwrap();
-    let lines = String::from_utf8(lines.0.lock().clone()).unwrap();
-    let expected = "the bucket cannot be made: the quota is used up";
-    let line = lines.lines().find(|line| line.contains(expected)).unwrap_or_else(|| panic!("{lines}"));
-    for part in ["WARN", "buckets", "ConfigMap", "a.default"] {
-        assert!(line.contains(part), "{part} in {line}");
-    }
-}
-
 /// With the real clock, because the sockets are real.
 #[tokio::test]
 async fn metrics_health_and_the_debug_page_show_the_controllers() {
@@ -486,6 +434,7 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
         .serve_metrics(([127, 0, 0, 1], 0))
         .routes(axum::Router::new().route("/version", axum::routing::get(async || "1.2")))
         .routes(axum::Router::new().route("/about", axum::routing::get(async || "an operator")))
+        .version("1.2.3")
         .leader_election("shown-operator", "default")
         .controller("shown", maps(&client), logging("reconciled"), Arc::new(Log::default()));
     let handle = manager.handle();
@@ -518,6 +467,10 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
     let (_, page) = get("/debug/controllers?format=json").await.unwrap();
     let page: serde_json::Value = serde_json::from_str(&page).unwrap();
     assert_eq!(page["controllers"][0]["name"], "shown");
+    assert_eq!(page["process"]["version"], "1.2.3");
+    assert!(page["process"]["uptime_seconds"].as_f64().is_some_and(|seconds| seconds > 0.0));
+    #[cfg(target_os = "linux")]
+    assert!(get("/metrics").await.unwrap().1.contains("\nprocess_resident_memory_bytes "));
     let cache = &page["caches"][0];
     assert_eq!(cache["name"], "cache of /api/v1/namespaces/default/secrets");
     assert_eq!(
@@ -530,7 +483,11 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
     assert_eq!((&replicas["leads"], &replicas["state"]), (&true.into(), &"leading".into()));
     assert_eq!(replicas["leader"], replicas["identity"]);
     assert!(
-        get("/metrics").await.unwrap().1.contains("leader_election_master_status{name=\"shown-operator\"} 1")
+        get("/metrics")
+            .await
+            .unwrap()
+            .1
+            .contains("leader_election_master_status{name=\"shown-operator\",lease_namespace=\"default\"} 1")
     );
     stop.cancel();
     timeout(seconds(30), running).await.unwrap().unwrap().unwrap();

@@ -34,6 +34,20 @@ async fn addresses(handle: &ManagerHandle) -> (Option<SocketAddr>, Option<Socket
     timeout(seconds(20), both).await.expect("no address after 20 s")
 }
 
+#[tokio::test]
+async fn without_the_debug_page_its_path_is_free() {
+    let (_server, client) = server_with(&[]).await;
+    let own = || Router::new().route("/debug/controllers", get(async || "not here"));
+    let shown = Manager::new(client.clone()).serve_metrics(ANY_PORT).routes(own()).run_until(pending());
+    assert!(matches!(timeout(seconds(20), shown).await.unwrap(), Err(ManagerError::Routes(_))));
+    let manager = Manager::new(client).serve_metrics(ANY_PORT).routes(own()).without_debug_page();
+    let handle = manager.handle();
+    let (stop, running) = run(manager);
+    assert!(timeout(seconds(20), handle.metrics_address()).await.unwrap().is_some());
+    stop.cancel();
+    timeout(seconds(20), running).await.unwrap().unwrap().unwrap();
+}
+
 /// With the real clock, because making the certificate takes real time in another thread.
 #[tokio::test]
 async fn the_addresses_are_known_when_they_are_bound() {

@@ -4,21 +4,26 @@ use crate::{
     common::{ApiExt, Outputs, config_maps, labelled, named, server, spawn_outputs, wait_for_change},
     layers::gated,
 };
+use futures::StreamExt;
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
-use kube_client::{Api, Client};
+use kube_client::{
+    Api, Client,
+    api::{Patch, PatchParams, PostParams},
+};
 use kube_core::ResourceExt;
 use kube_operator::{
     leader_election,
     sharding::{Config, Membership, label_shards},
 };
 use kube_runtime::{Controller, controller::Action, watcher};
+use serde_json::json;
 use std::{
     collections::{BTreeMap, HashSet},
     convert::Infallible,
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 const KEYS: usize = 60;
 
@@ -170,4 +175,78 @@ async fn each_label_shard_has_one_leader_and_its_own_objects() {
     first[1].elector().release().await;
     second[1].elector().wait_for_leadership().await.unwrap();
     assert!(first[0].elector().is_leader() && !second[0].elector().is_leader());
+}
+
+/// Changes the Lease of a member as people do with kubectl.
+async fn edit(client: &Client, name: &str, patch: serde_json::Value) {
+    let leases = Api::<Lease>::default_namespaced(client.clone());
+    leases.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_takes_its_lease_back_that_has_lost_the_label_of_the_group() {
+    let (_server, client) = server();
+    for n in 0..KEYS {
+        config_maps(&client).add(named(&format!("map-{n}"))).await;
+    }
+    let log = Arc::default();
+    let first = replica(&client, "a", &log);
+    let second = replica(&client, "b", &log);
+    sleep(seconds(20)).await;
+    assert_eq!(shares(&log).await.len(), 2);
+    edit(&client, "group-b", json!({ "metadata": { "labels": { "sharding-group": null } } })).await;
+    sleep(seconds(20)).await;
+    assert_eq!(shares(&log).await.len(), 2, "b is a member again");
+    for replica in [&first, &second] {
+        assert_eq!(replica.membership.members(), ["a", "b"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_of_this_name_without_the_label_is_adopted_unless_another_holds_it() {
+    let (_server, client) = server();
+    let leases = Api::<Lease>::default_namespaced(client.clone());
+    for (name, spec) in [
+        ("group-a", json!(null)),
+        ("group-b", json!({ "holderIdentity": "someone", "leaseDurationSeconds": 15 })),
+    ] {
+        let lease = json!({ "metadata": { "name": name }, "spec": spec });
+        leases.create(&PostParams::default(), &serde_json::from_value(lease).unwrap()).await.unwrap();
+    }
+    let join = |identity: &str| {
+        Membership::join(client.clone(), Config::new("group", "default").identity(identity)).unwrap()
+    };
+    let (first, second) = (join("a"), join("b"));
+    sleep(seconds(60)).await;
+    assert_eq!(first.members(), ["a"]);
+    assert_eq!(second.members(), [] as [String; 0], "another program uses the Lease");
+    edit(&client, "group-b", json!({ "spec": { "holderIdentity": "" } })).await;
+    sleep(seconds(20)).await;
+    assert_eq!(second.members(), ["a", "b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_output_that_is_kept_and_not_polled_holds_no_keys_and_no_end_back() {
+    let (_server, client) = server();
+    for n in 0..KEYS {
+        config_maps(&client).add(named(&format!("map-{n}"))).await;
+    }
+    let log = Arc::default();
+    let member = Membership::join(client.clone(), Config::new("group", "default").identity("a")).unwrap();
+    let mut kept = Box::pin(
+        Controller::new(config_maps(&client), watcher::Config::default())
+            .assigned_by(member.assignments())
+            .run(async |_, _| Ok::<_, Infallible>(Action::await_change()), wait_for_change, Arc::new(())),
+    );
+    for _ in 0..KEYS {
+        assert!(kept.next().await.unwrap().is_ok());
+    }
+    let newcomer = replica(&client, "b", &log);
+    sleep(seconds(20)).await;
+    let share = log.lock().unwrap().last.len();
+    assert!(share > KEYS / 4, "{share} keys have moved to the newcomer");
+    timeout(seconds(20), member.leave()).await.expect("the end does not wait for the owner of the output");
+    sleep(seconds(20)).await;
+    assert_eq!(shares(&log).await, [("b".to_owned(), KEYS)].into());
+    drop((kept, newcomer));
 }

@@ -221,6 +221,27 @@ where
         Monitor::new(Arc::clone(self.observation()))
     }
 
+    /// The API paths of the collections that the controller lists and watches, its own objects first: `/api/v1/namespaces/default/pods`. Streams
+    /// of the program are not known.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, watcher};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    /// let controller = Controller::<ConfigMap>::new(Api::all(client.clone()), watcher::Config::default())
+    ///     .owns(Api::<Secret>::namespaced(client, "shop"), watcher::Config::default());
+    /// assert_eq!(controller.watched_paths(), ["/api/v1/configmaps", "/api/v1/namespaces/shop/secrets"]);
+    /// # });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn watched_paths(&self) -> Vec<String> {
+        self.own.paths.iter().chain(self.sources.paths()).cloned().collect()
+    }
+
     fn observation(&self) -> &Arc<Observation> {
         self.observation.get_or_init(|| Arc::new(Observation::new(&self.name(), self.own.store.clone())))
     }

@@ -42,6 +42,22 @@ impl<E: fmt::Display, Q: fmt::Display> fmt::Display for Error<E, Q> {
 }
 
 impl<E, Q> Error<E, Q> {
+    /// The object that the error is about; `None` if it is about the controller as a whole.
+    pub fn object(&self) -> Option<&ObjectRef<DynamicObject>> {
+        use runner_error::Error as R;
+        match self {
+            Self::ObjectNotFound(object) | Self::ReconcilerFailed(_, object) => Some(object),
+            Self::RunnerError(
+                R::Panicked { object, .. }
+                | R::TimedOut { object, .. }
+                | R::Revoked { object }
+                | R::Undecodable { object, .. }
+                | R::CallbackPanicked { object, .. },
+            ) => Some(object),
+            Self::RunnerError(R::Readiness(_) | R::SyncTimedOut { .. }) | Self::QueueError(_) => None,
+        }
+    }
+
     /// The same error, with what `convert` returns for an error of the triggers.
     pub(super) fn map_queue_error<T>(self, convert: impl FnOnce(Q) -> T) -> Error<E, T> {
         match self {

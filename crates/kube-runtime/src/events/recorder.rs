@@ -24,6 +24,8 @@ use tokio::time::Instant;
 
 /// The maximum length of a note that servers accept.
 const MAX_NOTE_BYTES: usize = 1024;
+/// The maximum length of action, reason and reporting instance.
+const MAX_FIELD_BYTES: usize = 128;
 /// The maximum length of the object's name within an event's name.
 const MAX_OBJECT_NAME_BYTES: usize = 200;
 /// The namespace of events about cluster-scoped objects: the one client-go uses, and the only one that servers of every
@@ -78,7 +80,8 @@ impl Recorder {
     ///
     /// The error of the request. It is not retried.
     pub async fn publish(&self, ev: &Event, reference: &ObjectReference) -> Result<(), kube_client::Error> {
-        let namespace = reference.namespace.as_deref().unwrap_or(CLUSTER_NAMESPACE);
+        let namespace = reference.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+        let namespace = namespace.unwrap_or(CLUSTER_NAMESPACE);
         let events: Api<ApiEvent> = Api::namespaced(self.client.clone(), namespace);
         let key = SeriesKey::of(ev, Reference::from(reference));
         let now = Timestamp::now();
@@ -108,14 +111,16 @@ impl Recorder {
                 namespace: Some(namespace.to_owned()),
                 ..ObjectMeta::default()
             },
-            action: Some(ev.action.clone()),
+            action: Some(truncate(&ev.action, MAX_FIELD_BYTES).to_owned()),
             event_time: Some(MicroTime(now)),
             note: ev.note.as_deref().map(|note| truncate(note, MAX_NOTE_BYTES).to_owned()),
-            reason: Some(ev.reason.clone()),
+            reason: Some(truncate(&ev.reason, MAX_FIELD_BYTES).to_owned()),
             regarding: Some(reference.clone()),
             related: ev.secondary.clone(),
             reporting_controller: Some(controller.clone()),
-            reporting_instance: Some(instance.as_ref().unwrap_or(controller).clone()),
+            reporting_instance: Some(
+                truncate(instance.as_ref().unwrap_or(controller), MAX_FIELD_BYTES).to_owned(),
+            ),
             type_: Some(ev.type_.as_str().to_owned()),
             ..ApiEvent::default()
         }

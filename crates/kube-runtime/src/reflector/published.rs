@@ -54,6 +54,13 @@ impl<T, Key: Eq + Hash + Clone, V: Clone> Published<T, Key, V> {
         Some(self.subscribers.as_ref()?.fork(inbox))
     }
 
+    /// Makes [`close`](Self::close) do nothing.
+    pub(super) fn keep_open(&self) {
+        if let Some(subscribers) = &self.subscribers {
+            subscribers.keep_open();
+        }
+    }
+
     /// Ends the streams of all current and future subscribers.
     pub(super) fn close(&self) {
         if let Some(subscribers) = &self.subscribers {

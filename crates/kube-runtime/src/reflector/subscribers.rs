@@ -19,12 +19,17 @@ pub(super) struct Subscribers<Key, V> {
 struct SubscriberList<Key, V> {
     inboxes: Vec<Weak<Inbox<Key, V>>>,
     closed: bool,
+    /// Whether it is never closed.
+    kept_open: bool,
 }
 
 impl<Key: Eq + Hash + Clone, V: Clone> Subscribers<Key, V> {
     /// `capacity` is the initial capacity of each inbox.
     pub(super) fn new(capacity: usize) -> Self {
-        Self { list: Mutex::new(SubscriberList { inboxes: Vec::new(), closed: false }), capacity }
+        Self {
+            list: Mutex::new(SubscriberList { inboxes: Vec::new(), closed: false, kept_open: false }),
+            capacity,
+        }
     }
 
     /// Adds a subscriber that starts with the values `current`. The caller holds the lock of the current values, so that every
@@ -51,9 +56,17 @@ impl<Key: Eq + Hash + Clone, V: Clone> Subscribers<Key, V> {
         changed.into_iter().for_each(Changed::wake);
     }
 
+    /// Makes [`close`](Self::close) do nothing.
+    pub(super) fn keep_open(&self) {
+        self.list.lock().kept_open = true;
+    }
+
     /// Ends the streams of all current and future subscribers.
     pub(super) fn close(&self) {
         let mut list = self.list.lock();
+        if list.kept_open {
+            return;
+        }
         list.closed = true;
         let changed = list.for_each(Inbox::close);
         drop(list);

@@ -22,6 +22,8 @@ pub enum Error {
 
 /// Deletes the object of this name and waits until it no longer exists, which is after all its finalizers are removed.
 ///
+/// With [`dry_run`](DeleteParams), nothing is deleted, so it returns after the request.
+///
 /// There is no timeout: a finalizer that is never removed blocks for ever. Wrap the call in [`tokio::time::timeout`].
 ///
 /// # Errors
@@ -51,6 +53,9 @@ pub async fn delete_and_finalize<K: Clone + Debug + Send + DeserializeOwned + Re
     delete_params: &DeleteParams,
 ) -> Result<(), Error> {
     let response = api.delete(name, delete_params).await.map_err(Error::Delete)?;
+    if delete_params.dry_run {
+        return Ok(());
+    }
     let uid = response.either(
         |object| object.meta().uid.clone(),
         // The object is deleted already; the status carries its uid.

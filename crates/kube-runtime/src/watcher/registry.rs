@@ -114,9 +114,16 @@ impl RegisteredWatch {
         let errors = undecodable.errors + u64::from(error.is_some());
         let error = error.or(undecodable.last_error);
         let outcome = StepOutcome { lists, bytes, synced, errors, error, wait: step.wait };
-        let measurement = self.status.lock().step(received, outcome, now);
+        let mut status = self.status.lock();
+        let recovered = status.recovered(received);
+        let measurement = status.step(received, outcome, now);
+        drop(status);
         let measurement = WatchMeasurement { undecodable: undecodable.objects, ..measurement };
         self.metrics.record(measurement);
+        if let Some((since, failures)) = recovered {
+            let (kind, namespace, outage) = (&self.kind, self.namespace.as_deref(), now - since);
+            tracing::info!(kind, namespace, failures, ?outage, "a watch works again");
+        }
     }
 }
 

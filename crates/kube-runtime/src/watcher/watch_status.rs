@@ -36,6 +36,8 @@ pub(crate) struct WatchStatus {
     /// When the server sent anything but an error last.
     pub(crate) received: Option<Instant>,
     pub(crate) last_error: Option<(Instant, String)>,
+    /// Since when, and how often in a row, it has failed without a watch in between.
+    failing: Option<(Instant, u32)>,
     /// Whether a list was completed.
     pub(crate) synced: bool,
     /// The number of objects that the server has.
@@ -60,6 +62,7 @@ impl WatchStatus {
             wait: Duration::ZERO,
             received: None,
             last_error: None,
+            failing: None,
             synced: false,
             objects: 0,
             bytes: 0,
@@ -78,6 +81,11 @@ impl WatchStatus {
     /// By how much the number of objects has to change to be `after`.
     pub(super) fn objects_delta(&self, after: usize) -> i64 {
         i64::try_from(after).unwrap_or(i64::MAX) - i64::try_from(self.objects).unwrap_or(i64::MAX)
+    }
+
+    /// Since when, and how often in a row, the watch has failed, if what was `received` now ends that: a watch was opened again.
+    pub(super) fn recovered(&mut self, received: Received) -> Option<(Instant, u32)> {
+        self.failing.take_if(|_| received == Received::Opened)
     }
 
     pub(super) fn step(
@@ -130,6 +138,8 @@ impl WatchStatus {
         }
         if let Some(error) = outcome.error {
             self.last_error = Some((now, error));
+            self.failing =
+                Some(self.failing.map_or((now, 1), |(since, times)| (since, times.saturating_add(1))));
         }
         if !outcome.wait.is_zero() {
             self.state = WatchState::BackingOff;
@@ -286,6 +296,19 @@ mod tests {
         status.step(Received::Deleted, StepOutcome::default(), later);
         status.step(Received::Deleted, StepOutcome::default(), later);
         assert_eq!(status.objects, 0, "deletions of objects that were not counted do not count");
+    }
+
+    #[test]
+    fn a_watch_has_recovered_when_it_is_open_again() {
+        let t = Instant::now();
+        let mut status = WatchStatus::new(t);
+        assert_eq!(status.recovered(Received::Opened), None, "it had not failed");
+        for seconds in 1..=3 {
+            status.step(Received::Failure, failed("500", 1), t + Duration::from_secs(seconds));
+            assert_eq!(status.recovered(Received::Page), None, "a list alone is no watch");
+        }
+        assert_eq!(status.recovered(Received::Opened), Some((t + Duration::from_secs(1), 3)));
+        assert_eq!(status.recovered(Received::Opened), None);
     }
 
     #[test]

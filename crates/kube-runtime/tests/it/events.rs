@@ -87,3 +87,27 @@ async fn an_object_name_that_is_invalid_for_events_is_converted() {
     assert_eq!(published[0].regarding.as_ref().unwrap().name.as_deref(), Some("system:node"));
     assert_eq!(published[0].series.as_ref().unwrap().count, 2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn fields_that_are_too_long_are_truncated_and_an_empty_namespace_is_none() {
+    let (_server, client) = server();
+    let long = "Ää".repeat(100);
+    let reporter = Reporter { controller: "example.com/test".into(), instance: Some(long.clone()) };
+    let recorder = Recorder::new(client.clone(), reporter);
+    let event =
+        Event { reason: long.clone(), action: long.clone(), note: Some("x".repeat(2000)), ..event("") };
+    let object = ObjectReference {
+        kind: Some("Node".into()),
+        api_version: Some("v1".into()),
+        name: Some("a".into()),
+        namespace: Some(String::new()),
+        ..ObjectReference::default()
+    };
+    recorder.publish(&event, &object).await.unwrap();
+    let events: Api<ApiEvent> = Api::namespaced(client, "kube-system");
+    let published = events.list(&Default::default()).await.unwrap().items.remove(0);
+    for field in [&published.reason, &published.action, &published.reporting_instance] {
+        assert_eq!(field.as_deref(), Some(&long[..128]));
+    }
+    assert_eq!(published.note.unwrap().len(), 1024);
+}

@@ -21,6 +21,17 @@ use std::{io, time::Duration};
 use tokio::time::{Instant, sleep, timeout};
 
 #[tokio::test(start_paused = true)]
+async fn a_deletion_as_a_dry_run_is_not_waited_for() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("a")).await;
+    let params = DeleteParams { dry_run: true, ..DeleteParams::default() };
+    let deletion = delete_and_finalize(api.clone(), "a", &params);
+    timeout(Duration::from_secs(60), deletion).await.expect("it returns").unwrap();
+    assert!(api.get_opt("a").await.unwrap().is_some());
+}
+
+#[tokio::test(start_paused = true)]
 async fn await_condition_returns_once_the_condition_holds() {
     let (_server, client) = server();
     let api = config_maps(&client);

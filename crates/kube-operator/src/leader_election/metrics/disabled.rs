@@ -3,7 +3,7 @@
 pub(in crate::leader_election) struct ElectionMetrics;
 
 impl ElectionMetrics {
-    pub(in crate::leader_election) fn new(_lease: &str) -> Self {
+    pub(in crate::leader_election) fn new(_lease: &str, _namespace: &str) -> Self {
         Self
     }
 

@@ -16,18 +16,19 @@ pub(in crate::leader_election) struct ElectionMetrics {
 }
 
 impl ElectionMetrics {
-    pub(in crate::leader_election) fn new(lease: &str) -> Self {
+    pub(in crate::leader_election) fn new(lease: &str, namespace: &str) -> Self {
         describe_gauge!(MASTER_STATUS, "1 if this process leads, else 0");
         describe_counter!(SLOW_PATH, "Renewals for which the leader had to read the Lease first");
         describe_counter!(TRANSITIONS, "How often this process became or ceased to be the leader");
-        let name = lease.to_owned();
+        let labels = [("name", lease.to_owned()), ("lease_namespace", namespace.to_owned())];
         let metrics = Self {
-            status: gauge!(MASTER_STATUS, "name" => name.clone()),
-            slow_path: counter!(SLOW_PATH, "name" => name.clone()),
-            transitions: counter!(TRANSITIONS, "name" => name),
+            status: gauge!(MASTER_STATUS, &labels),
+            slow_path: counter!(SLOW_PATH, &labels),
+            transitions: counter!(TRANSITIONS, &labels),
             led: AtomicBool::new(false),
         };
-        metrics.status.set(0.0);
+        // Not set: another elector of this process may lead by the same Lease.
+        metrics.status.increment(0.0);
         metrics.slow_path.increment(0);
         metrics.transitions.increment(0);
         metrics
@@ -36,7 +37,10 @@ impl ElectionMetrics {
     /// Whether this process leads now.
     pub(in crate::leader_election) fn leads(&self, leads: bool) {
         if self.led.swap(leads, Ordering::Relaxed) != leads {
-            self.status.set(f64::from(u8::from(leads)));
+            match leads {
+                true => self.status.increment(1.0),
+                false => self.status.decrement(1.0),
+            }
             self.transitions.increment(1);
         }
     }

@@ -41,7 +41,7 @@ where
     /// A watch of objects, which `writer` puts into its store before they trigger. No object is decoded to find its owners.
     pub(crate) fn compact(api: Api<O>, config: watcher::Config, writer: CompactWriter<O>) -> Self {
         let writer = writer.with_index(&Index::owners());
-        let dyntype = writer.as_reader().dyntype().clone();
+        let (dyntype, path) = (writer.as_reader().dyntype().clone(), api.resource_url().to_owned());
         let open = move |settings: &SourceSettings, kind: &str| {
             let kept = writer.kept_objects_with_owners();
             let (mut writer, keeper) = writer.into_parts(api.pruned().clone().and(&config.pruned()));
@@ -57,6 +57,6 @@ where
             });
             stored.boxed()
         };
-        Self::watch(open, dyntype)
+        Self::watch(path, open, dyntype)
     }
 }

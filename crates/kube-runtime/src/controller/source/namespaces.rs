@@ -1,6 +1,7 @@
 //! The collections that a source watches: one, or one per namespace, so that a namespace that cannot be listed does not delay the others.
 
 use kube_client::Api;
+use kube_core::Resource;
 use std::collections::BTreeMap;
 
 /// The collections that a source watches.
@@ -20,6 +21,17 @@ impl<A> Apis<A> {
         let with_api = |namespace: String| (api(&namespace), namespace);
         let apis = namespaces.into_iter().map(Into::into).map(with_api);
         Self::ByNamespace(apis.map(|(api, namespace)| (namespace, api)).collect())
+    }
+
+    /// Their API paths.
+    pub(super) fn paths(&self) -> Vec<String>
+    where
+        A: Resource,
+    {
+        match self {
+            Self::One(api) => vec![api.resource_url().to_owned()],
+            Self::ByNamespace(apis) => apis.values().map(|api| api.resource_url().to_owned()).collect(),
+        }
     }
 
     /// All of them, in the order of the namespaces.

@@ -23,6 +23,8 @@ use std::{borrow::Borrow, fmt::Debug, future::ready, hash::Hash, sync::Arc};
 pub(crate) struct OwnSource<K: Resource<DynamicType: Eq + Hash> + 'static> {
     open: OpenOwn<K>,
     filter: OwnFilter<K>,
+    /// The API paths of its watches.
+    pub(crate) paths: Vec<String>,
     pub(crate) store: Store<K>,
     pub(crate) dyntype: K::DynamicType,
 }
@@ -54,7 +56,7 @@ where
         store: Store<K>,
         dyntype: K::DynamicType,
     ) -> Self {
-        let (reader, kind) = (store.clone(), K::kind(&dyntype).into_owned());
+        let (reader, kind, paths) = (store.clone(), K::kind(&dyntype).into_owned(), apis.paths());
         let open: OpenOwn<K> = Box::new(move |settings, filter| {
             let changes = match apis {
                 Apis::One(api) => applied(settings.watch(api, &kind, watch), writer).boxed(),
@@ -67,7 +69,7 @@ where
             };
             triggers_of_changes(changes, cache, reader, filter).boxed()
         });
-        Self { open, filter: OwnFilter::default(), store, dyntype }
+        Self { open, filter: OwnFilter::default(), paths, store, dyntype }
     }
 
     /// A stream of the program. Its store is filled elsewhere.
@@ -83,7 +85,7 @@ where
                 items(item.map(|object| filter.triggers_of_object(object.borrow(), &reader)))
             }))
         });
-        Self { open, filter: OwnFilter::default(), store, dyntype }
+        Self { open, filter: OwnFilter::default(), paths: Vec::new(), store, dyntype }
     }
 
     /// A subscription to a shared store, which is filled elsewhere. Objects that are not in the store any more are dropped.

@@ -30,10 +30,13 @@ pub(crate) struct RelatedSource<T, O: Resource> {
 
 enum Origin<T> {
     /// Watches that the controller makes. They report their lists, and wait after failures by themselves.
-    Watches(Vec<OpenWatch<T>>),
+    Watches(Vec<(ApiPath, OpenWatch<T>)>),
     /// A stream of the program, which reports changes only.
     Stream(BoxStream<'static, watcher::ErasedResult<T>>),
 }
+
+/// The API path of a watch.
+type ApiPath = String;
 
 /// Opens a watch of objects of this kind, once the settings are known.
 type OpenWatch<T> = Box<dyn FnOnce(&SourceSettings, &str) -> EventStream<T> + Send>;
@@ -76,6 +79,7 @@ where
     pub(crate) fn stored(api: Api<O>, config: watcher::Config, writer: Writer<O>) -> Self {
         let mut writer = writer.with_index(&Index::owners());
         let dyntype = writer.as_reader().dyntype().clone();
+        let path = api.resource_url().to_owned();
         let open: OpenWatch<Arc<O>> = Box::new(move |settings, kind| {
             let known = writer.known_objects();
             let watch = |api, settings| cached_collection_events(api, config, settings, known);
@@ -86,7 +90,7 @@ where
             });
             stored.boxed()
         });
-        Self::of(Origin::Watches(vec![open]), dyntype)
+        Self::of(Origin::Watches(vec![(path, open)]), dyntype)
     }
 }
 
@@ -106,10 +110,11 @@ where
     /// One watch, which `open` opens.
     #[cfg(feature = "compact-cache")]
     pub(super) fn watch(
+        path: ApiPath,
         open: impl FnOnce(&SourceSettings, &str) -> EventStream<T> + Send + 'static,
         dyntype: O::DynamicType,
     ) -> Self {
-        Self::of(Origin::Watches(vec![Box::new(open)]), dyntype)
+        Self::of(Origin::Watches(vec![(path, Box::new(open))]), dyntype)
     }
 
     fn watches<A: Resource + 'static>(
@@ -120,9 +125,9 @@ where
     where
         T: Send,
     {
-        let open = |api| -> OpenWatch<T> {
-            let watch = watch.clone();
-            Box::new(move |settings, kind| settings.watch(api, kind, watch))
+        let open = |api: Api<A>| -> (ApiPath, OpenWatch<T>) {
+            let (path, watch) = (api.resource_url().to_owned(), watch.clone());
+            (path, Box::new(move |settings, kind| settings.watch(api, kind, watch)))
         };
         Self::of(Origin::Watches(apis.into_vec().into_iter().map(open).collect()), dyntype)
     }
@@ -142,11 +147,15 @@ where
         match origin {
             // Otherwise the first reconcile would wait for a list that never completes.
             Origin::Watches(watches) if watches.is_empty() => {}
-            Origin::Watches(watches) => sources.add_watches(Box::new(move |settings| {
-                let kind = O::kind(&dyntype).into_owned();
-                let watches = watches.into_iter().map(|open| open(settings, &kind)).collect();
-                triggers_of_watches::<O, T>(watches, mapper, filter, dyntype).boxed()
-            })),
+            Origin::Watches(watches) => {
+                let (paths, watches): (Vec<_>, Vec<_>) = watches.into_iter().unzip();
+                let open = move |settings: &SourceSettings| {
+                    let kind = O::kind(&dyntype).into_owned();
+                    let watches = watches.into_iter().map(|open| open(settings, &kind)).collect();
+                    triggers_of_watches::<O, T>(watches, mapper, filter, dyntype).boxed()
+                };
+                sources.add_watches(paths, Box::new(open));
+            }
             Origin::Stream(objects) => {
                 sources.add_stream(triggers_of_stream::<O, T>(objects, mapper, dyntype));
             }

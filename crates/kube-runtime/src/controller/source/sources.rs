@@ -28,6 +28,8 @@ pub(crate) struct Sources {
     sources: Vec<OpenSource>,
     /// The number of sources that emit [`Trigger::RelatedSynced`].
     synced_count: usize,
+    /// The API paths of the watches.
+    paths: Vec<String>,
     backoff: SourceBackoff,
     sync: InitialSync,
 }
@@ -35,7 +37,7 @@ pub(crate) struct Sources {
 impl Sources {
     pub(crate) fn new() -> Self {
         let (backoff, sync) = (SourceBackoff::PerSource, InitialSync::default());
-        Self { sources: Vec::new(), synced_count: 0, backoff, sync }
+        Self { sources: Vec::new(), synced_count: 0, paths: Vec::new(), backoff, sync }
     }
 
     /// The first lists of the watches among the sources.
@@ -52,9 +54,15 @@ impl Sources {
     }
 
     /// Adds watches of related objects, which wait after failures by themselves and emit [`Trigger::RelatedSynced`].
-    pub(super) fn add_watches(&mut self, open: OpenSource) {
+    pub(super) fn add_watches(&mut self, paths: Vec<String>, open: OpenSource) {
+        self.paths.extend(paths);
         self.synced_count += 1;
         self.sources.push(open);
+    }
+
+    /// The API paths of the watches.
+    pub(crate) fn paths(&self) -> &[String] {
+        &self.paths
     }
 
     /// How many sources emit [`Trigger::RelatedSynced`].

@@ -7,10 +7,11 @@
 //! - `watermarks`: which versions are known, and waits for them. `awaited`: what such a wait waits for.
 //! - `reader`: reads objects. `error`: why it cannot.
 //! - `wait`: waits until a write is visible.
-//! - `subscription`: streams changes to subscribers.
+//! - `subscription`: streams changes to subscribers. `kept_subscriptions`: what does not end with the writer.
 
 mod awaited;
 mod error;
+mod kept_subscriptions;
 mod known;
 mod namespace;
 mod reader;

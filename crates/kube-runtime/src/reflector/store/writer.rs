@@ -82,7 +82,6 @@ where
     running_list: Option<RunningList>,
     /// Whether the storage went back since the last complete list, as an error of the stream of events has said.
     pub(super) history_lost: bool,
-    keeps_subscriptions: bool,
 }
 
 #[derive(Default)]
@@ -114,16 +113,7 @@ where
             indexes: WriterIndexes::default(),
             running_list: None,
             history_lost: false,
-            keeps_subscriptions: false,
         }
-    }
-
-    /// Does not end the streams of subscribers when the writer is dropped: a [controller](crate::Controller::for_shared_stream) of them goes
-    /// on with the last state. By default they end.
-    #[must_use]
-    pub fn keep_subscriptions(mut self) -> Self {
-        self.keeps_subscriptions = true;
-        self
     }
 
     /// Declares an index, so that [`Store::by_index`] needs no scan of all objects.
@@ -456,9 +446,7 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     fn drop(&mut self) {
-        if !self.keeps_subscriptions {
-            self.shared.objects.close();
-        }
+        self.shared.objects.close();
         self.shared.watermarks.change(|watermarks| watermarks.close());
     }
 }

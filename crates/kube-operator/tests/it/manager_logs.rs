@@ -1,0 +1,174 @@
+//! What a manager and its elector log, for the person on call.
+
+use crate::{
+    layers::gated,
+    manager::{Log, logging, maps, run, seconds, server_with},
+};
+use http::{HeaderValue, Request};
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube_client::{Api, Client, client::Body};
+use kube_operator::{
+    leader_election::{Config, LeaderElector},
+    manager::Manager,
+};
+use kube_runtime::{controller::Action, watcher};
+use kube_testserver::{ApiServer, Fault, Match};
+use parking_lot::Mutex;
+use std::sync::{Arc, OnceLock};
+use tokio::time::sleep;
+use tower::{ServiceExt, service_fn};
+
+/// Collects the log lines of this thread until it is dropped.
+fn capture_log() -> (LogBuffer, tracing::subscriber::DefaultGuard) {
+    // With one subscriber alone, `tracing` caches what that one is interested in for all threads.
+    static PERMANENT: OnceLock<tracing::Dispatch> = OnceLock::new();
+    PERMANENT.get_or_init(|| tracing::Dispatch::new(tracing_subscriber::registry()));
+    let lines = LogBuffer::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone());
+    (lines, tracing::subscriber::set_default(subscriber.finish()))
+}
+
+#[derive(Clone, Default)]
+struct LogBuffer(Arc<Mutex<Vec<u8>>>);
+
+impl LogBuffer {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().clone()).unwrap()
+    }
+
+    /// The line that contains this text.
+    #[track_caller]
+    fn line(&self, part: &str) -> String {
+        let text = self.text();
+        let line = text.lines().find(|line| line.contains(part));
+        line.unwrap_or_else(|| panic!("{part} in {text}")).to_owned()
+    }
+}
+
+impl std::io::Write for LogBuffer {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the bucket cannot be made")]
+struct BucketError(#[source] std::io::Error);
+
+#[tokio::test(start_paused = true)]
+async fn errors_of_reconcilers_are_logged_with_object_and_cause() {
+    let (lines, _guard) = capture_log();
+    let (_server, client) = server_with(&["a"]).await;
+    let reconcile = |_: Arc<ConfigMap>, _| async {
+        Err::<Action, _>(BucketError(std::io::Error::other("the quota is used up")))
+    };
+    let manager = Manager::new(client.clone()).controller("buckets", maps(&client), reconcile, Arc::new(()));
+    let (stop, running) = run(manager);
+    sleep(seconds(1)).await;
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    let lines = lines.text();
+    let expected = "the bucket cannot be made: the quota is used up";
+    let line = lines.lines().find(|line| line.contains(expected)).unwrap_or_else(|| panic!("{lines}"));
+    for part in ["WARN", "controller=\"buckets\"", "object.ref=\"ConfigMap", "a.default"] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_fails_says_what_to_do_and_when_it_works_again() {
+    let (lines, _guard) = capture_log();
+    let (server, client) = server_with(&["a"]).await;
+    let fault = server.fault(Match::kind::<Secret>(), Fault::status(404, "NotFound"));
+    let mut manager = Manager::new(client.clone());
+    let _secrets = manager.cache(Api::<Secret>::all(client.clone()), watcher::Config::default());
+    let controller = maps(&client).owns(Api::<Secret>::all(client), watcher::Config::default());
+    let manager = manager.controller("maps", controller, logging("reconciled"), Arc::new(Log::default()));
+    let (stop, running) = run(manager);
+    sleep(seconds(60)).await;
+    for failed in ["a watch of the controller failed", "the watch of a shared cache failed"] {
+        let line = lines.line(failed);
+        assert!(line.contains("WARN") && line.contains("is the CRD installed"), "{line}");
+    }
+    fault.remove();
+    sleep(seconds(60)).await;
+    let line = lines.line("a watch works again");
+    assert!(line.contains("kind=\"Secret\"") && line.contains("failures="), "{line}");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    lines.line("stop: the controllers end");
+    lines.line("stop: the components end");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_leadership_is_a_warning_with_the_reason_and_a_release_is_none() {
+    let (lines, _guard) = capture_log();
+    let server = ApiServer::new();
+    let (client, gate) = gated(&server, "leases");
+    let elector = LeaderElector::start(client, Config::new("operator", "default")).unwrap();
+    elector.wait_for_leadership().await.unwrap();
+    gate.send_replace(false);
+    elector.lost_leadership().await;
+    sleep(seconds(5)).await;
+    let line = lines.line("has lost the leadership");
+    let reason = "the Lease was not renewed within 10s: the server did not respond within 5s";
+    assert!(
+        line.contains("WARN") && line.contains("lease=\"default/operator\"") && line.contains(reason),
+        "{line}"
+    );
+    gate.send_replace(true);
+    elector.wait_for_leadership().await.unwrap();
+    elector.release().await;
+    let line = lines.line("does not lead any more");
+    assert!(line.contains("INFO") && line.contains("this process gave it up"), "{line}");
+    assert_eq!(lines.text().matches("has lost the leadership").count(), 1);
+}
+
+/// A client that acts as somebody without any permission.
+fn nobody(server: &ApiServer) -> Client {
+    let server = server.clone();
+    let service = service_fn(move |mut request: Request<Body>| {
+        let user = HeaderValue::from_static("system:serviceaccount:default:nobody");
+        request.headers_mut().insert("impersonate-user", user);
+        server.clone().oneshot(request)
+    });
+    Client::new(service, "default")
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_permissions_that_are_missing_are_one_message_at_the_start() {
+    let (lines, _guard) = capture_log();
+    let server = ApiServer::builder().with_rbac().service().unwrap();
+    let client = nobody(&server);
+    let mut manager = Manager::new(client.clone()).leader_election("operator", "shop");
+    let _maps = manager.cache(Api::<ConfigMap>::all(client.clone()), watcher::Config::default());
+    let controller =
+        maps(&client).owns(Api::<Secret>::namespaced(client, "shop"), watcher::Config::default());
+    let manager = manager.controller("maps", controller, logging("reconciled"), Arc::new(Log::default()));
+    let (stop, running) = run(manager);
+    sleep(seconds(30)).await;
+    let text = lines.text();
+    assert_eq!(text.matches("lacks permissions").count(), 1, "{text}");
+    let (_, roles) = text.split_once("would grant them:\n").unwrap();
+    for part in [
+        "kind: ClusterRole\n",
+        "configmaps",
+        "kind: Role\n",
+        "namespace: shop",
+        "secrets",
+        "leases",
+        "create",
+        "update",
+        "list",
+        "watch",
+    ] {
+        assert!(roles.contains(part), "{part} in {roles}");
+    }
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
