@@ -158,6 +158,7 @@ impl<Hub: ConvertedObject> Convert for Versions<Hub> {
             }
             Err(mismatch) => return Err(mismatch.into()),
         };
+        drop_nulls(&mut converted, Some(&object));
         unknown::carry(&mut converted, &whole, &object, &before, |object| (to.recoded)(object).ok());
         converted["apiVersion"] = api_version.into();
         converted["kind"] = self.kind().into();
@@ -169,6 +170,26 @@ impl<Hub> fmt::Debug for Versions<Hub> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let versions = self.versions.iter().map(|version| &version.api_version);
         f.debug_tuple("Versions").field(&versions.collect::<Vec<_>>()).field(&PhantomData::<Hub>).finish()
+    }
+}
+
+/// Removes what `None` is in types that encode it, except where the object had it.
+fn drop_nulls(converted: &mut Value, object: Option<&Value>) {
+    match converted {
+        Value::Object(fields) => {
+            fields.retain(|name, value| {
+                !value.is_null() || object.is_some_and(|object| object.get(name) == Some(value))
+            });
+            for (name, value) in fields {
+                drop_nulls(value, object.and_then(|object| object.get(name)));
+            }
+        }
+        Value::Array(items) => {
+            for (at, value) in items.iter_mut().enumerate() {
+                drop_nulls(value, object.and_then(|object| object.get(at)));
+            }
+        }
+        _ => {}
     }
 }
 

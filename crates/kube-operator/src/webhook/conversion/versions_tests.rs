@@ -188,6 +188,40 @@ mod partial {
     }
 
     #[test]
+    fn an_absent_field_is_not_null_in_the_other_version() {
+        let object = json!({"apiVersion": "example.com/v1", "kind": "Page", "metadata": {"name": "a"},
+            "spec": {"size": 3, "title": "t", "shape": "Round"}});
+        let identity = Versions::<V1>::new().version_with(
+            |new: V2| {
+                Ok::<_, String>(V1 {
+                    metadata: new.metadata,
+                    spec: SpecV1 {
+                        size: new.spec.pixels,
+                        title: new.spec.title,
+                        shape: Shape::Round,
+                        draft: false,
+                        parts: Vec::new(),
+                    },
+                })
+            },
+            |old: V1| {
+                Ok::<_, String>(V2 {
+                    metadata: old.metadata,
+                    spec: SpecV2 {
+                        pixels: old.spec.size,
+                        title: old.spec.title,
+                        outline: None,
+                        unpublished: false,
+                        theme: String::new(),
+                        parts: Vec::new(),
+                    },
+                })
+            },
+        );
+        assert!(identity.convert(object, "example.com/v2").unwrap()["spec"].get("outline").is_none());
+    }
+
+    #[test]
     fn an_object_without_spec_or_metadata_is_partial_too() {
         let object = json!({"apiVersion": "example.com/v1", "kind": "Page"});
         let expected = json!({"apiVersion": "example.com/v2", "kind": "Page", "metadata": {}});
