@@ -21,6 +21,9 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
+/// Of metrics and health: scrapers and probes need a few.
+const MAX_CONNECTIONS: usize = 1024;
+
 /// A webhook server that was not started.
 pub(super) struct Webhook {
     start: BoxFuture<'static, Result<WebhookServer, WebhookServerError>>,
@@ -59,6 +62,7 @@ impl MetricsServer {
     ) -> Result<Self, ManagerError> {
         let endpoint = MetricsEndpoint::install()?;
         let listener = Listener::bind(addr).await.map_err(|reason| ManagerError::Bind { addr, reason })?;
+        let listener = listener.max_connections(MAX_CONNECTIONS);
         let (replicas, controllers, caches) = (status.clone(), status.clone(), caches.clone());
         let page = DebugPage::new()
             .section("replicas", move || replicas.replicas())
