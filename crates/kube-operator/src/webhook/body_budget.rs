@@ -66,3 +66,7 @@ impl Reservation {
 fn units(bytes: usize) -> u32 {
     u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(u32::MAX).min(u32::MAX >> 3)
 }
+
+#[cfg(test)]
+#[path = "body_budget_tests.rs"]
+mod tests;
