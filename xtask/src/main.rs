@@ -3,6 +3,7 @@
 mod check;
 mod ci;
 mod command;
+mod commands;
 mod context;
 mod deploy;
 mod docs;

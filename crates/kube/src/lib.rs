@@ -102,5 +102,5 @@ pub mod prelude {
         CustomResourceExt as _, PartialObjectMetaExt as _, Resource as _, ResourceExt as _, SelectorExt as _,
     };
     #[cfg(feature = "runtime")]
-    pub use kube_runtime::WatchStreamExt as _;
+    pub use kube_runtime::{Predicate as _, WatchStreamExt as _};
 }

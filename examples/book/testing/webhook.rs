@@ -56,7 +56,7 @@ async fn a_size_that_is_no_number_is_refused() {
         Err(Error::Api(status)) => {
             assert_eq!(
                 status.message,
-                "admission webhook \"sizes.example.com\" denied the request: data.size: must be a number"
+                "admission webhook \"sizes.example.com\" denied the request: ConfigMap \"box\" is invalid: data.size: must be a number"
             );
         }
         other => panic!("expected a refusal, got {other:?}"),

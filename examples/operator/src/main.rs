@@ -9,7 +9,11 @@
 
 use kube::{Client, error::ErrorChain, operator::manager::Restart};
 use operator::{Addresses, embedded::Embedded, manager, register::register, telemetry};
-use std::{net::SocketAddr, process::ExitCode, sync::Arc};
+use std::{
+    net::SocketAddr,
+    process::ExitCode,
+    sync::{Arc, Mutex},
+};
 
 const USAGE: &str =
     "usage: operator [--register | --embedded [--once]] [--metrics ADDRESS] [--webhooks ADDRESS]
@@ -106,22 +110,29 @@ async fn run_with(arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 async fn run_embedded(addresses: Addresses, once: bool) -> anyhow::Result<()> {
-    let embedded = Arc::new(Embedded::start(addresses.webhooks).await?);
-    let manager = manager(embedded.client(), addresses);
-    if once {
-        let mut shown = Ok(());
-        manager.run_until(async { shown = embedded.demonstrate().await }).await?;
-        return shown;
-    }
+    let server = Arc::new(Embedded::start(addresses.webhooks).await?);
+    let (shown, outcome) = tokio::sync::oneshot::channel();
+    let shown = Arc::new(Mutex::new(Some(shown)));
+    let manager = manager(server.client(), addresses);
     // As a component, because it needs the webhooks: they are served before components start.
-    let server = Arc::clone(&embedded);
     let manager = manager.component("demonstration", Restart::Never, move |stop| {
-        let server = Arc::clone(&server);
+        let (server, shown) = (Arc::clone(&server), Arc::clone(&shown));
         async move {
-            stop.run_until_cancelled(server.demonstrate()).await.unwrap_or(Ok(()))?;
+            let result = stop.run_until_cancelled(server.demonstrate()).await.unwrap_or(Ok(()));
+            if once {
+                let shown = shown.lock().ok().and_then(|mut shown| shown.take());
+                shown.map(|shown| shown.send(result));
+            } else {
+                result?;
+            }
             stop.cancelled().await;
             anyhow::Ok(())
         }
     });
-    Ok(manager.run_until_signal().await?)
+    if !once {
+        return Ok(manager.run_until_signal().await?);
+    }
+    let mut result = Ok(());
+    manager.run_until(async { result = outcome.await.unwrap_or(Ok(())) }).await?;
+    result
 }

@@ -15,9 +15,8 @@ pub struct PageStatus {
     /// The generation of the spec that this status describes: an older one is not reconciled yet.
     pub observed_generation: Option<i64>,
     /// `Available` and `Ready`.
-    // A list with a key, so that server-side apply merges it by condition.
+    // In the schema a list with the key `type`, so that server-side apply merges it by condition.
     #[serde(default)]
-    #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
     pub conditions: Vec<Condition>,
 }
 

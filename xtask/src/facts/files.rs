@@ -20,7 +20,7 @@ const BOOK_LIMIT: usize = 110_000;
 const CONTRIBUTING_LIMIT: usize = 6_000;
 
 /// Every Rust file of the workspaces.
-pub(super) fn sources(cx: &Context) -> Result<Vec<File>> {
+pub(crate) fn sources(cx: &Context) -> Result<Vec<File>> {
     paths::SOURCE_FOLDERS
         .iter()
         .map(|folder| read(cx, folder, ".rs"))

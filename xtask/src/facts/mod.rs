@@ -6,7 +6,7 @@ mod pages;
 mod words;
 
 use anyhow::{Result, bail};
-pub(crate) use files::pages;
+pub(crate) use files::{pages, sources};
 
 use crate::context::Context;
 use crate::job::no_arguments;

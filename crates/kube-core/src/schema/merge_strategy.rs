@@ -1,6 +1,6 @@
 //! Merge strategies that servers do not accept at their type.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::node::Node;
 
@@ -22,6 +22,28 @@ pub(super) fn drop_default(node: &mut Node) {
         && node.get("x-kubernetes-map-type").is_some_and(|merge| merge == "granular")
     {
         node.remove("x-kubernetes-map-type");
+    }
+}
+
+/// The fields of the type `Condition` of Kubernetes.
+const CONDITION: [&str; 6] =
+    ["lastTransitionTime", "message", "observedGeneration", "reason", "status", "type"];
+
+/// Gives a list of conditions the key `type`, unless it has a strategy: otherwise one controller would replace the conditions of the others.
+pub(super) fn key_conditions(node: &mut Node) {
+    let items = node.get("items").and_then(Value::as_object);
+    let is_condition = items.is_some_and(|items| {
+        let fields = items.get("properties").and_then(Value::as_object);
+        let required = items.get("required").and_then(Value::as_array);
+        let is_required =
+            |field: &str| required.is_some_and(|required| required.iter().any(|name| name == field));
+        fields.is_some_and(|fields| {
+            fields.len() == CONDITION.len() && CONDITION.iter().all(|name| fields.contains_key(*name))
+        }) && CONDITION.iter().all(|name| is_required(name) != (*name == "observedGeneration"))
+    });
+    if is_condition && !node.contains_key("x-kubernetes-list-type") {
+        node.insert("x-kubernetes-list-type".into(), "map".into());
+        node.insert("x-kubernetes-list-map-keys".into(), json!(["type"]));
     }
 }
 
@@ -48,7 +70,38 @@ pub(super) fn find_misplaced(schema: &Value, path: &str) -> Option<MisplacedStra
 mod tests {
     use serde_json::json;
 
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
     use super::{MisplacedStrategy, find_misplaced};
+    use crate::schema::StructuralSchemaRewriter;
+
+    #[derive(schemars::JsonSchema)]
+    #[allow(dead_code, reason = "only its schema is used")]
+    struct Status {
+        conditions: Vec<Condition>,
+        optional: Option<Vec<Condition>>,
+        #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+        replaced: Vec<Condition>,
+        last: Condition,
+        names: Vec<String>,
+    }
+
+    #[test]
+    fn lists_of_conditions_have_a_key_unless_a_strategy_is_given() {
+        let settings = schemars::generate::SchemaSettings::openapi3();
+        let settings =
+            settings.with_transform(StructuralSchemaRewriter).with(|it| it.inline_subschemas = true);
+        let schema =
+            serde_json::to_value(settings.into_generator().into_root_schema_for::<Status>()).unwrap();
+        let strategy = |field: &str| {
+            let field = &schema["properties"][field];
+            (field["x-kubernetes-list-type"].as_str(), field["x-kubernetes-list-map-keys"].clone())
+        };
+        let map = (Some("map"), json!(["type"]));
+        assert_eq!((strategy("conditions"), strategy("optional")), (map.clone(), map));
+        assert_eq!(strategy("replaced"), (Some("atomic"), json!(null)));
+        assert_eq!((strategy("last"), strategy("names")), ((None, json!(null)), (None, json!(null))));
+    }
 
     #[test]
     fn a_misplaced_strategy_is_reported_with_its_path() {

@@ -138,6 +138,7 @@ fn complete(node: &mut Node) {
     }
     if node_type(node) == Some(NodeType::Type("array".into())) {
         node.entry("items").or_insert(json!({ OPEN: true, "nullable": true }));
+        merge_strategy::key_conditions(node);
     }
     if flag(node, INT_OR_STRING) {
         node.remove("type");

@@ -96,6 +96,16 @@ pub enum InvalidChild {
 pub(super) struct Owner {
     reference: OwnerReference,
     namespace: Option<String>,
+    finalizers: OwnerFinalizers,
+}
+
+/// An extension of apply requests: the permission that they need beyond their own where the admission plugin
+/// OwnerReferencesPermissionEnforcement is on, `update` of the finalizers of the owner.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnerFinalizers {
+    pub(crate) group: String,
+    pub(crate) plural: String,
+    pub(crate) namespace: Option<String>,
 }
 
 /// A checked child.
@@ -115,7 +125,16 @@ impl Owner {
         let Some(reference) = stored else {
             return Err(InvalidChild::OwnerNotStored { owner: title(owner, dyntype), field: missing });
         };
-        Ok(Self { reference, namespace: owner.namespace() })
+        let finalizers = OwnerFinalizers {
+            group: O::group(dyntype).into_owned(),
+            plural: O::plural(dyntype).into_owned(),
+            namespace: owner.namespace(),
+        };
+        Ok(Self { reference, namespace: owner.namespace(), finalizers })
+    }
+
+    pub(super) fn finalizers(&self) -> OwnerFinalizers {
+        self.finalizers.clone()
     }
 
     /// Checks `child` and adds the owner reference.

@@ -307,7 +307,8 @@ impl Apply {
         let failed = |error| ApplyError::Apply { child: child.title.clone(), error };
         let params = PatchParams { force, ..PatchParams::apply(&self.manager) };
         let patch = request.patch(&child.name, &params, &Patch::Apply(&child.patch));
-        let patch = patch.map_err(|error| failed(kube_client::Error::BuildRequest(error)))?;
+        let mut patch = patch.map_err(|error| failed(kube_client::Error::BuildRequest(error)))?;
+        patch.extensions_mut().insert(self.owner.finalizers());
         self.client.request::<K>(patch).await.map_err(|error| {
             let conflict = match &error {
                 kube_client::Error::Api(status) => {

@@ -19,4 +19,8 @@ pub use child::InvalidChild;
 pub use children::{Applied, Apply, ApplyError, Change, OnConflict};
 pub use conflict::{ApplyConflict, FieldConflict};
 
-pub(crate) use compare::{Comparison, compare, is_item};
+#[cfg(feature = "manager")]
+pub(crate) use child::OwnerFinalizers;
+#[cfg(feature = "manager")]
+pub(crate) use compare::is_item;
+pub(crate) use compare::{Comparison, compare};

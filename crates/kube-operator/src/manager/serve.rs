@@ -23,6 +23,9 @@ use std::{
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+/// Of metrics and health: scrapers and probes need a few.
+const MAX_CONNECTIONS: usize = 1024;
+
 /// A webhook server that was not started.
 pub(super) struct Webhook {
     start: BoxFuture<'static, Result<WebhookServer, WebhookServerError>>,
@@ -69,6 +72,7 @@ impl MetricsServer {
     ) -> Result<Self, ManagerError> {
         let endpoint = MetricsEndpoint::install()?;
         let listener = Listener::bind(addr).await.map_err(|reason| ManagerError::Bind { addr, reason })?;
+        let listener = listener.max_connections(MAX_CONNECTIONS);
         let (replicas, controllers, caches) = (status.clone(), status.clone(), caches.clone());
         let Page { served, version, since } = page;
         let process = move || json!({ "version": version, "uptime_seconds": since.elapsed().as_secs_f64() });

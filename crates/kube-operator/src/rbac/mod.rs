@@ -5,11 +5,13 @@
 //!
 //! - `access`: from a request to the permissions that it needs.
 //! - `recorder`: the layer.
+//! - `library`: what this library needs at times, beyond what was requested.
 //! - `permissions`: merges permissions into rules.
 //! - `review`: which permissions this program does not have.
 //! - `yaml`: writes the roles as manifests.
 
 mod access;
+mod library;
 mod permissions;
 mod recorder;
 mod review;

@@ -48,6 +48,37 @@ impl Permissions {
         Self { with_names: true, ..self }
     }
 
+    /// Makes one role of this namespace of those of all namespaces: those of a test are not those of a cluster. `{{ .Release.Namespace }}`
+    /// is one for Helm.
+    ///
+    /// ```
+    /// # use kube_operator::rbac::RbacRecorder;
+    /// let permissions = RbacRecorder::default().permissions().in_namespace("{{ .Release.Namespace }}");
+    /// assert!(permissions.is_empty(), "nothing was recorded");
+    /// ```
+    #[must_use]
+    pub fn in_namespace(self, namespace: impl Into<String>) -> Self {
+        let namespace = namespace.into();
+        self.moved(|_| Some(namespace.clone()))
+    }
+
+    /// Permits in all namespaces, by the cluster role, what was requested in some.
+    #[must_use]
+    pub fn in_all_namespaces(self) -> Self {
+        self.moved(|_| None)
+    }
+
+    fn moved(self, to: impl Fn(String) -> Option<String>) -> Self {
+        let moved = |access| match access {
+            Access::Resource(mut access) => {
+                access.namespace = access.namespace.and_then(&to);
+                Access::Resource(access)
+            }
+            path => path,
+        };
+        Self { accesses: self.accesses.into_iter().map(moved).collect(), ..self }
+    }
+
     /// The permissions of both.
     #[must_use]
     pub fn union(mut self, other: Self) -> Self {
@@ -266,6 +297,40 @@ rules:
         assert_eq!(text(&permissions.clone().with_resource_names()), expected);
         let merged = permissions.roles("op")[0].rules.clone().unwrap().remove(0);
         assert_eq!(merged.verbs, ["create", "get", "patch", "watch"]);
+    }
+
+    #[test]
+    fn the_namespaces_of_a_test_are_replaced() {
+        let permissions = recorded(&[
+            "GET /api/v1/namespaces/test-1/pods/x",
+            "PATCH /api/v1/namespaces/test-2/pods/y",
+            "GET /api/v1/nodes",
+            "GET /version",
+        ]);
+        let roles = permissions.clone().in_namespace("shop").roles("op");
+        assert_eq!(roles.len(), 1);
+        assert_eq!(roles[0].metadata.namespace.as_deref(), Some("shop"));
+        assert_eq!(roles[0].rules.as_ref().unwrap()[0].verbs, ["get", "patch"]);
+        let everywhere = permissions.in_all_namespaces();
+        assert!(everywhere.roles("op").is_empty());
+        let rules = everywhere.cluster_role("op").unwrap().rules.unwrap();
+        assert_eq!(rules.len(), 3, "{rules:?}");
+    }
+
+    #[test]
+    fn what_the_library_does_at_times_is_included() {
+        let completed = |requests| {
+            let Permissions { accesses, .. } = recorded(requests);
+            text(&Permissions::new(crate::rbac::library::completed(accesses)))
+        };
+        let events = completed(&["POST /apis/events.k8s.io/v1/namespaces/a/events"]);
+        assert!(events.ends_with("verbs: [\"create\",\"patch\"]"), "{events}");
+        let lease = completed(&["GET /apis/coordination.k8s.io/v1/namespaces/a/leases/op"]);
+        assert!(lease.ends_with("verbs: [\"create\",\"get\",\"update\"]"), "{lease}");
+        let group = completed(&["GET /apis/coordination.k8s.io/v1/namespaces/a/leases"]);
+        assert!(group.ends_with("verbs: [\"create\",\"delete\",\"list\",\"update\"]"), "{group}");
+        let none = completed(&["GET /api/v1/namespaces/a/events"]);
+        assert!(none.ends_with("verbs: [\"list\"]"), "{none}");
     }
 
     #[test]

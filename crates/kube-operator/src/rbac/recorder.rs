@@ -2,8 +2,10 @@
 
 use super::{
     access::{Access, Target},
+    library,
     permissions::Permissions,
 };
+use crate::apply::OwnerFinalizers;
 use http::{Request, Response};
 use std::{
     collections::BTreeSet,
@@ -53,8 +55,13 @@ use tower::{Layer, Service};
 /// # What is recorded
 ///
 /// Every request that is sent, also one that fails. An apply patch or an update that created its object needs `create` as well, which the
-/// response shows. Not recorded is what a server requires beyond the request: `escalate` and `bind` for writing roles, `impersonate`, and
-/// `update` of `finalizers` where the admission plugin OwnerReferencesPermissionEnforcement is on.
+/// response shows. What this library does at times only is included, whether it was done or not: repeated events (`patch`), taking over and
+/// releasing Leases (`get`, `update`, and `delete` with sharding), and `update` of the `finalizers` of owners of an
+/// [`Apply`](crate::apply::Apply), where the admission plugin OwnerReferencesPermissionEnforcement is on. Not included is what a server requires
+/// beyond the request: `escalate` and `bind` for writing roles, and `impersonate`.
+///
+/// Names of objects are left out, because those of a test are not those of a cluster:
+/// [`with_resource_names`](Permissions::with_resource_names) keeps them, and [`in_namespace`](Permissions::in_namespace) replaces the namespaces.
 ///
 /// # Cost
 ///
@@ -68,7 +75,7 @@ impl RbacRecorder {
     /// The permissions that were needed so far.
     #[must_use]
     pub fn permissions(&self) -> Permissions {
-        Permissions::new(self.lock().clone())
+        Permissions::new(library::completed(self.lock().clone()))
     }
 
     /// Forgets what was recorded, such as the requests that set up a test.
@@ -111,6 +118,9 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let target = Target::of(request.method(), request.uri(), request.headers());
         self.recorder.lock().extend(target.accesses().cloned());
+        if let Some(owner) = request.extensions().get::<OwnerFinalizers>() {
+            self.recorder.lock().insert(library::owner_finalizers(owner));
+        }
         RecordedFuture {
             inner: Box::pin(self.inner.call(request)),
             pending: Some((target, self.recorder.clone())),

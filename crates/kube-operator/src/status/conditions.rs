@@ -64,36 +64,37 @@ impl<'a> Conditions<'a> {
     /// [`InvalidCondition`] if a server would reject a field, or if type or reason are not CamelCase. Then nothing was changed.
     pub fn set(
         &mut self,
-        type_: &str,
+        type_: impl Into<String>,
         status: impl Into<ConditionStatus>,
-        reason: &str,
-        message: &str,
+        reason: impl Into<String>,
+        message: impl Into<String>,
     ) -> Result<bool, InvalidCondition> {
-        check_type(type_)?;
-        check_reason(type_, reason)?;
-        let message = cut_message(message);
-        check_generation(type_, self.generation)?;
+        let (type_, reason, mut message) = (type_.into(), reason.into(), message.into());
+        check_type(&type_)?;
+        check_reason(&type_, &reason)?;
+        message.truncate(cut_message(&message).len());
+        check_generation(&type_, self.generation)?;
         let status = status.into().as_str();
         let Some(at) = self.list.iter().position(|it| it.type_ == type_) else {
             self.list.push(Condition {
-                type_: type_.to_owned(),
+                type_,
                 status: status.to_owned(),
-                reason: reason.to_owned(),
-                message: message.to_owned(),
+                reason,
+                message,
                 observed_generation: self.generation,
                 last_transition_time: self.now.clone(),
             });
             return Ok(true);
         };
-        let duplicates = self.remove_after(at, type_);
+        let duplicates = self.remove_after(at, &type_);
         let current = &mut self.list[at];
         let before = current.clone();
         if current.status != status {
             status.clone_into(&mut current.status);
             current.last_transition_time = self.now.clone();
         }
-        reason.clone_into(&mut current.reason);
-        message.clone_into(&mut current.message);
+        current.reason = reason;
+        current.message = message;
         current.observed_generation = self.generation;
         Ok(duplicates || *current != before)
     }
@@ -107,7 +108,7 @@ impl<'a> Conditions<'a> {
     /// As [`set`](Self::set).
     pub fn summarize(&mut self, type_: &str, summary: &Summary) -> Result<bool, InvalidCondition> {
         let (status, reason, message) = summary.of_conditions(type_, self.list, self.generation);
-        self.set(type_, status, &reason, &message)
+        self.set(type_, status, reason, message)
     }
 
     /// Removes the condition of this type. Returns whether there was one.

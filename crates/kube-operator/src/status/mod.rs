@@ -31,7 +31,7 @@
 //! async fn report(pages: &Api<Page>, page: &Page, ready_replicas: u32) -> Result<(), Box<dyn std::error::Error>> {
 //!     let mut status = page.status.clone().unwrap_or_default();
 //!     let mut conditions = Conditions::new(&mut status.conditions, page.metadata.generation);
-//!     conditions.set("Available", ready_replicas > 0, "ReplicasCounted", &format!("{ready_replicas} replicas are ready"))?;
+//!     conditions.set("Available", ready_replicas > 0, "ReplicasCounted", format!("{ready_replicas} replicas are ready"))?;
 //!     conditions.summarize("Ready", &Summary::default())?;
 //!     apply_status(pages, "pages.example.com", page, &status).await?;
 //!     Ok(())

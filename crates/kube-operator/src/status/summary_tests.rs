@@ -10,7 +10,7 @@ fn list(conditions: &[(&str, Option<bool>, &str, &str)]) -> Vec<Condition> {
     let mut list = Vec::new();
     let mut edit = Conditions::at(&mut list, Some(GENERATION), Timestamp::UNIX_EPOCH);
     for (type_, status, reason, message) in conditions {
-        edit.set(type_, *status, reason, message).unwrap();
+        edit.set(*type_, *status, *reason, *message).unwrap();
     }
     list
 }

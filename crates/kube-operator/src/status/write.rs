@@ -66,13 +66,15 @@ pub enum StatusError {
 /// Write the whole status that this controller is responsible for: fields that it wrote before and that are missing now are removed.
 /// Fields of other managers stay, but a field that both write is taken over, because one controller is responsible for the status of a
 /// kind. Of a list of conditions with the key `type`, conditions that another manager wrote and that `status` only repeats are left out,
-/// so that several controllers can each [set their own](super::Conditions) in a copy of the cached list.
+/// so that several controllers can each [set their own](super::Conditions) in a copy of the cached list. Where the list has no key, or none is
+/// known, it is replaced as a whole: then a condition that another controller has set since `object` was cached is not overwritten, but an
+/// error with code 409, after which the reconciler is called again. (`Vec<Condition>` in a derived CRD has the key.)
 ///
 /// `field_manager` is a name for the controller, the same in all versions and replicas of it. `api` must be in the object's namespace.
 ///
 /// # Cost
 ///
-/// No request if nothing changes; otherwise one. The comparison uses `metadata.managedFields` and serializes the object: O(its size).
+/// No request if nothing changes; otherwise one, or three where a list of conditions without a key meets a newer object. The comparison uses `metadata.managedFields` and serializes the object: O(its size).
 /// Without managed fields, the status is written unless it equals the cached one in all fields, including those of other managers.
 ///
 /// A status that only seems to differ, because the cache lags or the server stores a value in another form, is written in vain: the
@@ -80,7 +82,7 @@ pub enum StatusError {
 ///
 /// # Permissions
 ///
-/// `patch` of the subresource `status`.
+/// `patch` of the subresource `status`, and `get` of the object where the conditions have no key.
 ///
 /// # Errors
 ///
@@ -159,11 +161,60 @@ where
     if let Some(uid) = object.uid() {
         patch["metadata"]["uid"] = json!(uid);
     }
-    let params = PatchParams::apply(field_manager).force();
-    match api.patch_status(name, &params, &Patch::Apply(&patch)).await {
+    let replaces = patch["status"]["conditions"].is_array() && !has_condition_key(object.managed_fields());
+    if replaces && let Some(version) = object.resource_version() {
+        patch["metadata"]["resourceVersion"] = json!(version);
+    }
+    match send(api, name, patch, field_manager, &current).await {
         Ok(written) => Ok(StatusWrite::Written(Box::new(written))),
         Err(error) => Err(StatusError::Write { object: title, error }),
     }
+}
+
+/// Sends the patch. If it is for an older version of the object, it is sent once more for the present one, unless a condition would be lost.
+async fn send<K>(
+    api: &Api<K>,
+    name: &str,
+    mut patch: Value,
+    field_manager: &str,
+    cached: &Value,
+) -> Result<K, kube_client::Error>
+where
+    K: Resource + Serialize + DeserializeOwned + Clone + Debug,
+{
+    let params = PatchParams::apply(field_manager).force();
+    let conflict = match api.patch_status(name, &params, &Patch::Apply(&patch)).await {
+        Err(kube_client::Error::Api(status))
+            if status.is_conflict() && !patch["metadata"]["resourceVersion"].is_null() =>
+        {
+            kube_client::Error::Api(status)
+        }
+        other => return other,
+    };
+    let present = api.get(name).await?;
+    if has_condition_key(present.managed_fields()) {
+        patch["metadata"].as_object_mut().map(|metadata| metadata.remove("resourceVersion"));
+    } else if loses_condition(&serde_json::to_value(&present).unwrap_or_default(), cached, &patch) {
+        return Err(conflict);
+    } else {
+        patch["metadata"]["resourceVersion"] = json!(present.resource_version());
+    }
+    api.patch_status(name, &params, &Patch::Apply(&patch)).await
+}
+
+/// Whether the managers own the conditions one by one.
+fn has_condition_key(managed: &[ManagedFieldsEntry]) -> bool {
+    managed.iter().filter_map(|entry| entry.fields_v1.as_ref()).any(|fields| {
+        let conditions = fields.0["f:status"]["f:conditions"].as_object();
+        conditions.is_some_and(|keys| keys.keys().any(|key| key.starts_with("k:")))
+    })
+}
+
+/// Whether the object has a condition now that its cached form does not have, and that the patch does not set to the same.
+fn loses_condition(present: &Value, cached: &Value, patch: &Value) -> bool {
+    let list = |object: &Value| object["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let (cached, patch) = (list(cached), list(patch));
+    list(present).iter().any(|condition| !cached.contains(condition) && !patch.contains(condition))
 }
 
 /// Whether `current` shows the status of `patch`. Removes conditions from the patch that other managers own and that do not change.

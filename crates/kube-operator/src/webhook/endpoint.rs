@@ -14,14 +14,14 @@ use axum::{
     extract::Request,
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::BodyExt;
 use tokio::time::Instant;
 
 use super::{
     admission::{self, Handler},
-    body_budget::BodyBudget,
+    body_budget::{BodyBudget, Reservation},
     conversion::{self, Convert},
     metrics,
 };
@@ -30,6 +30,12 @@ use super::{
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// No API server waits longer.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long the network may take for a body, whatever `?timeout=` says: what has arrived of it takes memory from others.
+const BODY_PATIENCE: Duration = Duration::from_secs(5);
+/// As much more for each MiB that has arrived.
+const PATIENCE_PER_MIB: Duration = Duration::from_secs(1);
+const MIB: f64 = 1024.0 * 1024.0;
 
 /// What a webhook does with the body of a request.
 #[derive(Clone)]
@@ -75,11 +81,8 @@ impl Endpoint {
         check_content_type(request.headers()).map_err(bad)?;
         let limit = time_limit(request.uri().query().unwrap_or_default()).map_err(bad)?;
         let reviewed = async {
-            let body = request.into_body();
-            let announced = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok());
-            let expected = announced.unwrap_or(usize::MAX).min(self.body_limit);
-            let _reserved = self.budget.reserve(expected).await; // until the review is written
-            let body = self.read(body).await?;
+            let mut reserved = self.budget.reservation(); // until the review is written
+            let body = self.read(request.into_body(), &mut reserved).await?;
             match &self.work {
                 Work::Admission(handler) => admission::review(handler, &body).await.map_err(bad),
                 Work::Conversion(converters) => convert(converters.clone(), body).await,
@@ -91,14 +94,36 @@ impl Endpoint {
         tokio::time::timeout(limit, reviewed).await.map_err(late)?
     }
 
-    async fn read(&self, body: Body) -> Result<Bytes, (StatusCode, String)> {
-        match Limited::new(body, self.body_limit).collect().await {
-            Ok(collected) => Ok(collected.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => {
-                let message = format!("the body is larger than {} bytes", self.body_limit);
-                Err((StatusCode::PAYLOAD_TOO_LARGE, message))
+    /// Reads the body, and reserves memory for what has arrived: what a peer announces costs nothing.
+    async fn read(&self, mut body: Body, reserved: &mut Reservation) -> Result<Bytes, (StatusCode, String)> {
+        let too_large = || {
+            let message = format!("the body is larger than {} bytes", self.body_limit);
+            (StatusCode::PAYLOAD_TOO_LARGE, message)
+        };
+        if body.size_hint().lower() > self.body_limit as u64 {
+            return Err(too_large());
+        }
+        let mut read = BytesMut::new();
+        let mut patience = BODY_PATIENCE;
+        loop {
+            let begun = Instant::now();
+            let frame = tokio::time::timeout(patience, body.frame()).await.map_err(|_| {
+                (StatusCode::REQUEST_TIMEOUT, "the body of the request did not arrive in time".to_owned())
+            })?;
+            patience = patience.saturating_sub(begun.elapsed());
+            let frame = match frame {
+                None => return Ok(read.freeze()),
+                Some(frame) => frame.map_err(|error| {
+                    (StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}"))
+                })?,
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            if read.len() + data.len() > self.body_limit {
+                return Err(too_large());
             }
-            Err(error) => Err((StatusCode::BAD_REQUEST, format!("the body cannot be read: {error}"))),
+            reserved.grow(data.len()).await;
+            read.extend_from_slice(&data);
+            patience += PATIENCE_PER_MIB.mul_f64(data.len() as f64 / MIB);
         }
     }
 }

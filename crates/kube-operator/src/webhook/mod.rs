@@ -52,6 +52,7 @@
 //! | the handler takes longer than the API server's `?timeout=`, less a tenth (at most 500 ms), or than 9.5 s without | HTTP 500, so that the `failurePolicy` decides |
 //! | the body is no review, or not `application/json` | HTTP 400 |
 //! | the body is too large | HTTP 413 |
+//! | the body does not arrive within 5 s, and a second for each MiB | HTTP 408 |
 //!
 //! # Cancellation
 //!

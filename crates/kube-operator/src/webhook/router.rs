@@ -144,9 +144,9 @@ impl Webhooks {
 
     /// How many bytes of request bodies may be in memory at the same time, for all webhooks together. 128 MiB by default.
     ///
-    /// Further requests wait in their order, until their timeout. Decoded objects need several times the size of their body, so choose this
-    /// by the memory limit of the container. A request without `Content-Length` counts with the largest body of its webhook, and a larger
-    /// body than this is handled alone.
+    /// A body counts with what has arrived of it. Further requests wait in their order, until their timeout, except for one body at a time,
+    /// which may exceed this. A body has to arrive within 5 s, and a second more for each MiB. Decoded objects need several times the size of their
+    /// body, so choose this by the memory limit of the container.
     #[must_use]
     pub fn in_flight_limit(mut self, bytes: usize) -> Self {
         self.in_flight_limit = bytes;

@@ -11,6 +11,9 @@ use super::{
     router::{Webhooks, WebhooksError},
 };
 
+/// API servers need one each, over HTTP/2.
+const MAX_CONNECTIONS: usize = 1024;
+
 /// A bound socket with webhooks, and other routes beside them.
 ///
 /// ```no_run
@@ -51,7 +54,8 @@ pub enum WebhookServerError {
 }
 
 impl WebhookServer {
-    /// Obtains a certificate and binds the address; port 0 takes a free one. Connections are queued until [`serve`](Self::serve).
+    /// Obtains a certificate and binds the address; port 0 takes a free one. Connections are queued until [`serve`](Self::serve). At most
+    /// 1024 are open at the same time, and one that makes no request within 30 s is closed.
     ///
     /// # Errors
     /// If the webhooks have one path, there is no usable certificate, or the address is in use.
@@ -64,7 +68,7 @@ impl WebhookServer {
         let Serving { tls, keeper } = certificates.start().await?;
         let listener =
             Listener::bind(addr).await.map_err(|reason| WebhookServerError::Bind { addr, reason })?;
-        Ok(Self { listener: listener.tls(tls), router, keeper })
+        Ok(Self { listener: listener.tls(tls).max_connections(MAX_CONNECTIONS), router, keeper })
     }
 
     /// Serves these routes beside the webhooks, whose paths come first. A second call replaces the routes of the first.

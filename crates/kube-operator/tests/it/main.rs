@@ -26,4 +26,6 @@ mod rbac;
 mod sharding;
 mod status;
 #[cfg(feature = "manager")]
+mod two_managers;
+#[cfg(feature = "manager")]
 mod webhooks;

@@ -7,8 +7,11 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::Condition, jiff::Timestamp,
 };
 use kube_client::{Api, Client};
-use kube_core::{ApiResource, DynamicObject, GroupVersionKind, ResourceExt, params::PostParams};
-use kube_operator::status::{Conditions, StatusWrite, Summary, apply_status, apply_status_with};
+use kube_core::{
+    ApiResource, DynamicObject, GroupVersionKind, ResourceExt,
+    params::{Patch, PatchParams, PostParams},
+};
+use kube_operator::status::{Conditions, StatusError, StatusWrite, Summary, apply_status, apply_status_with};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 
@@ -18,17 +21,22 @@ fn kind() -> ApiResource {
 
 /// Registers the kind `Page`, whose conditions are a list with the key `type`, and creates a page.
 async fn page(client: &Client) -> (Api<DynamicObject>, DynamicObject) {
+    page_with(client, json!({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] }))
+        .await
+}
+
+/// The same with another strategy for the list of conditions.
+async fn page_with(client: &Client, strategy: Value) -> (Api<DynamicObject>, DynamicObject) {
     let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    let conditions = json!({
+    let mut conditions = json!({
         "type": "array",
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["type"],
         "items": { "type": "object", "required": ["type"], "properties": {
             "type": { "type": "string" }, "status": { "type": "string" }, "reason": { "type": "string" },
             "message": { "type": "string" }, "observedGeneration": { "type": "integer" },
             "lastTransitionTime": { "type": "string", "format": "date-time" },
         } },
     });
+    conditions.as_object_mut().unwrap().extend(strategy.as_object().unwrap().clone());
     let status = json!({ "type": "object", "properties": { "conditions": conditions, "pages": { "type": "integer" }, "host": { "type": "string" } } });
     let schema = json!({ "type": "object", "properties": { "spec": any, "status": status } });
     let version = json!({
@@ -107,6 +115,28 @@ async fn a_lagging_cache_does_not_change_the_resource_version() {
     let first = write(&pages, "me", &page, &status).await.expect("it is new");
     let again = write(&pages, "me", &page, &status).await.expect("the cached object does not show it");
     assert_eq!(again.resource_version(), first.resource_version());
+}
+
+#[tokio::test]
+async fn a_condition_of_another_controller_in_a_list_without_a_key_is_not_lost() {
+    let (_server, client) = server();
+    let (pages, page) = page_with(&client, json!({})).await;
+    let first = write(&pages, "me", &page, &status_with(&page, "Mine", true)).await.unwrap();
+    let theirs = write(&pages, "they", &first, &status_with(&first, "Theirs", true)).await.unwrap();
+    // The cache lags: it does not show their condition.
+    let changed = status_with(&first, "Mine", false);
+    let error = apply_status_with(&pages, "me", &first, &kind(), &changed).await.unwrap_err();
+    let StatusError::Write { error: kube_client::Error::Api(status), .. } = &error else { panic!("{error}") };
+    assert_eq!(status.code, 409, "{error}");
+    let types = |page: &DynamicObject| conditions_of(page).into_iter().map(|it| it.type_).collect::<Vec<_>>();
+    assert_eq!(types(&pages.get("a").await.unwrap()), ["Mine", "Ready", "Theirs"]);
+    let now = write(&pages, "me", &theirs, &status_with(&theirs, "Mine", false)).await.unwrap();
+    assert_eq!(types(&now), ["Mine", "Ready", "Theirs"]);
+
+    // Another change of the object is none of the conditions.
+    let label = json!({ "metadata": { "labels": { "a": "b" } } });
+    pages.patch("a", &PatchParams::default(), &Patch::Merge(label)).await.unwrap();
+    assert!(write(&pages, "me", &now, &status_with(&now, "Mine", true)).await.is_some());
 }
 
 #[tokio::test]

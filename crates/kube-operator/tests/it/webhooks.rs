@@ -169,8 +169,7 @@ async fn an_api_server_validates_mutates_and_converts_by_the_webhooks() {
 
     let denied =
         new.create(&params, &v2::Page::new("none", v2::PageSpec { width: 0, height: 2 })).await.unwrap_err();
-    let expected =
-        "admission webhook \"pages.example.com\" denied the request: spec.width: must be at least 1";
+    let expected = "admission webhook \"pages.example.com\" denied the request: Page.example.com \"none\" is invalid: spec.width: must be at least 1";
     assert_eq!(status(denied), (422, expected.into()));
     let size = json!({"spec": {"width": 0}});
     let denied = new.patch("home", &PatchParams::default(), &Patch::Merge(size)).await.unwrap_err();

@@ -7,6 +7,7 @@ mod connection;
 mod peer;
 mod serve;
 mod service;
+mod slots;
 mod tls;
 
 #[cfg(test)]

@@ -10,12 +10,18 @@ use super::{
     connection::{self, Tracked},
     peer::{PeerCertificates, WithPeer},
     service::HttpService,
+    slots::Slots,
     tls::TlsSettings,
 };
 
 const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
 /// Many watches share one connection, so the limit is far above hyper's 200.
 const DEFAULT_STREAMS: u32 = 4096;
+
+/// Enough for the watches of a test server; each connection costs a descriptor and up to some 50 KiB.
+const DEFAULT_CONNECTIONS: usize = 16_384;
+/// Clients open connections beforehand, but not long before their first request.
+const DEFAULT_FIRST_REQUEST: Duration = Duration::from_secs(30);
 
 const MIN_BACKOFF: Duration = Duration::from_millis(5);
 const MAX_BACKOFF: Duration = Duration::from_secs(1);
@@ -40,6 +46,8 @@ pub struct Listener {
     tls: Option<TlsSettings>,
     drain: Duration,
     streams: u32,
+    connections: usize,
+    first_request: Duration,
 }
 
 /// How [`Listener::serve`] ended.
@@ -64,7 +72,15 @@ impl Listener {
     /// When the socket has no local address.
     pub fn from_tcp(tcp: TcpListener) -> io::Result<Self> {
         let local = tcp.local_addr()?;
-        Ok(Self { tcp, local, tls: None, drain: DEFAULT_DRAIN, streams: DEFAULT_STREAMS })
+        Ok(Self {
+            tcp,
+            local,
+            tls: None,
+            drain: DEFAULT_DRAIN,
+            streams: DEFAULT_STREAMS,
+            connections: DEFAULT_CONNECTIONS,
+            first_request: DEFAULT_FIRST_REQUEST,
+        })
     }
 
     /// Speaks TLS on every connection. Without it, plain HTTP (HTTP/2 with prior knowledge included).
@@ -89,6 +105,21 @@ impl Listener {
         self
     }
 
+    /// The maximum number of open connections. When all are taken, the next one takes the place of that which has been open for longest
+    /// without a request; if there is none, it waits until one is closed. At least 1; 16 384 by default.
+    #[must_use]
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.connections = connections.max(1);
+        self
+    }
+
+    /// How long a connection may take to its first request, over TLS after its handshake has begun; then it is closed. 30 s by default.
+    #[must_use]
+    pub fn first_request_timeout(mut self, limit: Duration) -> Self {
+        self.first_request = limit;
+        self
+    }
+
     /// The bound address, with the actual port if 0 was requested.
     pub fn local_addr(&self) -> SocketAddr {
         self.local
@@ -103,7 +134,8 @@ impl Listener {
     where
         S: HttpService,
     {
-        let Self { tcp, tls, drain: deadline, streams, .. } = self;
+        let Self { tcp, tls, drain: deadline, streams, connections, first_request, .. } = self;
+        let mut slots = Slots::new(connections, first_request);
         let tracked = Tracked { tasks: TaskTracker::new(), cut: CancellationToken::new() };
         let drain = CancellationToken::new();
         // Dropping this future must end the connections too.
@@ -116,6 +148,12 @@ impl Listener {
                 () = shutdown.as_mut() => break,
                 accepted = accept(&tcp) => accepted,
             };
+            // After accepting: only then is a place needed, and a silent connection in the way.
+            let slot = tokio::select! {
+                biased;
+                () = shutdown.as_mut() => break,
+                slot = slots.take() => slot,
+            };
             tracing::trace!(%peer, "connection accepted");
             // Small writes (watch events) must not wait for acknowledgements of earlier ones.
             if let Err(error) = stream.set_nodelay(true) {
@@ -123,19 +161,12 @@ impl Listener {
             }
             let (tls, service, running, drain) =
                 (tls.clone(), service.clone(), tracked.clone(), drain.clone());
+            let service = slot.notice(service);
             let connection = async move {
-                match tls {
-                    None => connection::run(stream, service, streams, running, drain).await,
-                    Some(tls) => {
-                        // An unfinished handshake holds no request, so draining does not wait for it.
-                        if let Some(Some(stream)) =
-                            drain.run_until_cancelled(connection::handshake(&tls, stream)).await
-                        {
-                            let peer = PeerCertificates::of(stream.get_ref().1.peer_certificates());
-                            let service = WithPeer { service, peer };
-                            connection::run(stream, service, streams, running, drain).await;
-                        }
-                    }
+                let served = serve_one(stream, tls, service, streams, running, drain);
+                tokio::select! {
+                    () = served => {}
+                    () = slot.silent() => tracing::debug!(%peer, "closed a connection that has made no request"),
                 }
             };
             tracked.execute(connection);
@@ -147,6 +178,25 @@ impl Listener {
         tracked.cut.cancel();
         tracked.tasks.wait().await;
         Served { drained }
+    }
+}
+
+/// Serves one connection, after its handshake if there is TLS.
+async fn serve_one<S: HttpService>(
+    stream: TcpStream,
+    tls: Option<TlsSettings>,
+    service: S,
+    streams: u32,
+    running: Tracked,
+    drain: CancellationToken,
+) {
+    let Some(tls) = tls else {
+        return connection::run(stream, service, streams, running, drain).await;
+    };
+    // An unfinished handshake holds no request, so draining does not wait for it.
+    if let Some(Some(stream)) = drain.run_until_cancelled(connection::handshake(&tls, stream)).await {
+        let peer = PeerCertificates::of(stream.get_ref().1.peer_certificates());
+        connection::run(stream, WithPeer { service, peer }, streams, running, drain).await;
     }
 }
 

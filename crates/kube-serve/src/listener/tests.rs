@@ -77,6 +77,63 @@ async fn serves_both_http_versions_on_one_plain_socket() {
     assert!(server.task.await.unwrap().drained);
 }
 
+/// Whether the server closes a connection on which this was sent and nothing else comes.
+async fn is_closed_after(addr: std::net::SocketAddr, sent: &[u8]) -> bool {
+    let mut tcp = TcpStream::connect(addr).await.unwrap();
+    tcp.write_all(sent).await.unwrap();
+    let mut received = Vec::new();
+    // Settings may come before.
+    tokio::time::timeout(Duration::from_secs(20), tcp.read_to_end(&mut received)).await.is_ok()
+}
+
+#[tokio::test]
+async fn a_connection_without_a_request_is_closed_and_one_with_a_request_is_not() {
+    let server = start(version_echo(), |l| l.first_request_timeout(Duration::from_millis(100))).await;
+    let mut busy = TcpStream::connect(server.addr).await.unwrap();
+    let request = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+    let mut answer = [0; 12];
+    busy.write_all(request).await.unwrap();
+    busy.read_exact(&mut answer).await.unwrap();
+    for sent in [&b""[..], b"P", b"PRI * HTTP/2.0\r\n", b"GET / HT", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
+        assert!(is_closed_after(server.addr, sent).await);
+    }
+    busy.write_all(request).await.unwrap();
+    let mut more = [0; 200];
+    assert!(busy.read(&mut more).await.unwrap() > 0, "it has made a request");
+    drop(busy);
+    server.stop.send(()).unwrap();
+    assert!(server.task.await.unwrap().drained);
+}
+
+#[tokio::test]
+async fn a_silent_connection_gives_up_its_place_and_a_used_one_does_not() {
+    let server = start(version_echo(), |l| l.max_connections(2)).await;
+    let request = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+    let mut answer = [0; 12];
+    let mut used = TcpStream::connect(server.addr).await.unwrap();
+    used.write_all(request).await.unwrap();
+    used.read_exact(&mut answer).await.unwrap();
+    let mut silent = TcpStream::connect(server.addr).await.unwrap();
+    let mut third = TcpStream::connect(server.addr).await.unwrap();
+    third.write_all(request).await.unwrap();
+    third.read_exact(&mut answer).await.unwrap();
+    assert_eq!(silent.read(&mut answer).await.unwrap(), 0, "it was closed");
+    // No place is free now, and no connection is silent.
+    let mut fourth = TcpStream::connect(server.addr).await.unwrap();
+    fourth.write_all(request).await.unwrap();
+    used.write_all(request).await.unwrap();
+    let mut text = Vec::new();
+    while !text.windows(12).any(|window| window == b"HTTP/1.1 200") {
+        used.read_buf(&mut text).await.unwrap();
+    }
+    drop(used);
+    fourth.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    drop((third, fourth));
+    server.stop.send(()).unwrap();
+    assert!(server.task.await.unwrap().drained);
+}
+
 fn certificate(name: &str) -> rcgen::CertifiedKey<rcgen::KeyPair> {
     rcgen::generate_simple_self_signed([name.to_string()]).unwrap()
 }

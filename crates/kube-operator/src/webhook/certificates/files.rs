@@ -9,7 +9,10 @@ use futures::{FutureExt, future::BoxFuture};
 use kube_serve::listener::TlsSettings;
 use metrics::{counter, describe_counter};
 
-use super::source::{CertificateError, CertificateSource, Serving};
+use super::{
+    expiry::{Expiry, now},
+    source::{CertificateError, CertificateSource, Serving},
+};
 
 const INTERVAL: Duration = Duration::from_secs(10);
 const READS: &str = "certwatcher_read_certificate_total";
@@ -20,6 +23,9 @@ const READ_ERRORS: &str = "certwatcher_read_certificate_errors_total";
 /// The files are read every 10 s. A new certificate is used for new connections, without a restart. Files that cannot be used, such as a
 /// certificate whose key has not been written yet, are logged as warnings, once per content; the old certificate stays in use. Counted by
 /// `certwatcher_read_certificate_total` and `certwatcher_read_certificate_errors_total`, as in controller-runtime.
+///
+/// A certificate that ends within a day is logged as a warning and one that has expired as an error, once each; it stays in use, because
+/// there is no other. `kube_operator_certificate_expiration_timestamp_seconds{certificate}` says when it expires.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -69,7 +75,10 @@ impl CertificateFiles {
 
     /// Reads the files for ever.
     async fn watch(self, tls: TlsSettings, mut last: Result<Pair, String>) {
+        let chain = last.as_ref().map(|pair| pair.certificate.clone()).unwrap_or_default();
+        let mut expiry = Expiry::of(self.certificate.display().to_string(), &chain);
         loop {
+            expiry.check(now());
             tokio::time::sleep(self.interval).await;
             counter!(READS).increment(1);
             let read = self.read().await;
@@ -82,7 +91,9 @@ impl CertificateFiles {
             }
             last = key.cloned();
             let reloaded = read.and_then(|pair| {
-                tls.reload(&pair.certificate, &pair.key).map_err(|error| self.unusable(error))
+                tls.reload(&pair.certificate, &pair.key).map_err(|error| self.unusable(error))?;
+                expiry.replace(&pair.certificate);
+                Ok(())
             });
             match reloaded {
                 Ok(()) => tracing::info!(certificate = %self.certificate.display(), "certificate reloaded"),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(super) type Timestamp = u64;
 
 /// Clocks of API servers may be behind by this much.
-const SKEW: u64 = 3600;
+pub(super) const SKEW: u64 = 3600;
 
 /// A CA certificate, and the certificate that it signed. The key of the CA is not kept: it can sign nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

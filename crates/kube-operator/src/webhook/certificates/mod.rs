@@ -1,5 +1,6 @@
 //! Where the certificate of a webhook server comes from: files, or self-signed and kept in a Secret.
 
+mod expiry;
 mod files;
 mod generation;
 mod inject;

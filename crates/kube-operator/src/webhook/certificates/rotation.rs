@@ -6,11 +6,16 @@
 //! ```
 
 use serde::{Deserialize, Serialize};
+use x509_parser::pem::Pem;
 
-use super::generation::{Generation, Timestamp};
+use super::generation::{Generation, SKEW, Timestamp};
 
 /// How long both CAs are injected before the first replica serves the new certificate: API servers learn of it by watching.
 pub(super) const PROPAGATION: u64 = 60;
+/// How long the CAs stay injected that were found there when the state was lost: until each replica has read the new one.
+const OVERLAP: u64 = 3600;
+/// More than a rotation leaves.
+const MAX_FOUND: usize = 4;
 
 /// The state that all replicas share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +61,7 @@ impl Stored {
 /// What to do, one step at a time: the state is read again after each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Issue a certificate and serve it: there is none, or it has expired.
+    /// Issue a certificate and serve it: there is none, or it has expired, or it is not valid yet because a clock was wrong.
     Issue,
     /// Issue the next certificate and store it beside the one that is served.
     Stage,
@@ -68,16 +73,27 @@ pub(super) enum Step {
     Wait,
 }
 
-/// Decides the next step. `injected` holds the bundles that were found where one belongs.
+/// Where a bundle belongs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Injected {
+    /// The bundles that were found there.
+    pub(super) bundles: Vec<Option<String>>,
+    /// Some places could not be read or written.
+    pub(super) incomplete: bool,
+}
+
+/// Decides the next step.
 pub(super) fn next_step(
     stored: Option<&Stored>,
-    injected: &[Option<String>],
+    injected: &Injected,
     names: &[String],
     now: Timestamp,
 ) -> Step {
     let Some(stored) = stored else { return Step::Issue };
     let Stored { serving, next, retired } = stored;
-    if serving.expires <= now {
+    let is_valid =
+        |generation: &Generation| generation.expires > now && generation.issued <= now.saturating_add(SKEW);
+    if !is_valid(serving) {
         return Step::Issue;
     }
     if retired.iter().any(|retired| retired.until <= now) {
@@ -85,20 +101,23 @@ pub(super) fn next_step(
         stored.retired.retain(|retired| retired.until > now);
         return Step::Store(stored.into());
     }
-    let renew_at = serving.issued + serving.expires.saturating_sub(serving.issued) / 3 * 2;
+    let third = serving.expires.saturating_sub(serving.issued) / 3;
+    let renew_at = serving.issued + 2 * third;
     // More names than wanted are good: replicas of two versions must agree on one certificate.
     let has_names = |generation: &Generation| names.iter().all(|name| generation.names.contains(name));
     let due = renew_at <= now || !has_names(serving);
-    let usable = |next: &Next| next.generation.expires > now && has_names(&next.generation);
+    let usable = |next: &Next| is_valid(&next.generation) && has_names(&next.generation);
     if due && !next.as_ref().is_some_and(usable) {
         return Step::Stage;
     }
     let bundle = stored.bundle();
-    if injected.iter().any(|found| found.as_ref() != Some(&bundle)) {
+    if injected.bundles.iter().any(|found| found.as_ref() != Some(&bundle)) {
         return Step::Inject(bundle);
     }
     match next {
         None => Step::Wait,
+        // A place that is out of reach for a moment must get the new CA before it is served; one that is for ever must not hold it up.
+        Some(_) if injected.incomplete && now < renew_at + third / 2 => Step::Wait,
         Some(Next { generation, injected: None }) => {
             let next = Next { generation: generation.clone(), injected: Some(now) };
             Step::Store(Box::new(Stored { next: Some(next), ..stored.clone() }))
@@ -129,12 +148,40 @@ pub(super) fn names_for(step: &Step, stored: Option<&Stored>, names: &[String]) 
 }
 
 /// The state after a certificate was issued for [`Step::Issue`] or [`Step::Stage`].
-pub(super) fn issued(stored: Option<Stored>, step: &Step, generation: Generation) -> Stored {
+pub(super) fn issued(
+    stored: Option<Stored>,
+    step: &Step,
+    generation: Generation,
+    injected: &Injected,
+    now: Timestamp,
+) -> Stored {
     match (stored, step) {
         (Some(stored), Step::Stage) => Stored { next: Some(Next { generation, injected: None }), ..stored },
+        // The state was lost, but other replicas serve the certificate of before until they have read the new one.
+        (None, _) => {
+            let until = now.saturating_add(OVERLAP);
+            let retired = authorities(injected).into_iter().map(|ca| Retired { ca, until }).collect();
+            Stored { retired, ..Stored::new(generation) }
+        }
         // The expired certificate is trusted by no one, so there is nothing to overlap.
         _ => Stored::new(generation),
     }
+}
+
+/// The CAs that are injected somewhere.
+fn authorities(injected: &Injected) -> Vec<String> {
+    let mut found = Vec::new();
+    for bundle in injected.bundles.iter().flatten() {
+        for ca in bundle.split_inclusive("-----END CERTIFICATE-----") {
+            let ca = format!("{}\n", ca.trim());
+            let is_certificate = Pem::iter_from_buffer(ca.as_bytes())
+                .any(|pem| pem.is_ok_and(|pem| pem.label == "CERTIFICATE"));
+            if is_certificate && !found.contains(&ca) && found.len() < MAX_FOUND {
+                found.push(ca);
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]

@@ -21,13 +21,22 @@ fn names() -> Vec<String> {
 }
 
 fn step(stored: &Stored, injected: &[Option<&str>], now: Timestamp) -> Step {
-    let injected: Vec<_> = injected.iter().map(|found| found.map(str::to_owned)).collect();
-    next_step(Some(stored), &injected, &names(), now)
+    next_step(Some(stored), &found(injected), &names(), now)
+}
+
+fn found(bundles: &[Option<&str>]) -> Injected {
+    let bundles = bundles.iter().map(|found| found.map(str::to_owned)).collect();
+    Injected { bundles, incomplete: false }
+}
+
+/// The state after a certificate was issued, with nothing injected.
+fn issued(stored: Option<Stored>, step: &Step, generation: Generation) -> Stored {
+    super::issued(stored, step, generation, &Injected::default(), 0)
 }
 
 #[test]
 fn without_a_certificate_or_with_an_expired_one_a_new_one_is_issued() {
-    assert_eq!(next_step(None, &[], &names(), 5), Step::Issue);
+    assert_eq!(next_step(None, &found(&[]), &names(), 5), Step::Issue);
     let mut stored = Stored::new(generation(1, 0));
     assert_eq!(step(&stored, &[], 90 * DAY), Step::Issue);
     stored.next = Some(Next { generation: generation(2, 60 * DAY), injected: None });
@@ -52,16 +61,20 @@ fn a_certificate_is_renewed_after_two_thirds_of_its_validity_or_for_other_names(
     assert_eq!(step(&stored, &[Some("[ca 1]")], 60 * DAY - 1), Step::Wait);
     assert_eq!(step(&stored, &[Some("[ca 1]")], 60 * DAY), Step::Stage);
     let other = vec!["other.web.svc".to_owned()];
-    assert_eq!(next_step(Some(&stored), &[], &other, 1), Step::Stage);
+    assert_eq!(next_step(Some(&stored), &found(&[]), &other, 1), Step::Stage);
     let both = names_for(&Step::Stage, Some(&stored), &other);
     assert_eq!(both, ["other.web.svc", "hooks.web.svc"], "a replica of another version agrees");
     assert_eq!(names_for(&Step::Issue, Some(&stored), &other), other);
     let agreed = Stored::new(Generation { names: both, ..generation(1, 0) });
     for names in [names(), other.clone()] {
-        assert_eq!(next_step(Some(&agreed), &[], &names, 1), Step::Wait);
+        assert_eq!(next_step(Some(&agreed), &found(&[]), &names, 1), Step::Wait);
     }
     let mut staged = issued(Some(stored), &Step::Stage, generation(2, 1));
-    assert_eq!(next_step(Some(&staged), &[], &other, 1), Step::Stage, "the next one has the wrong names too");
+    assert_eq!(
+        next_step(Some(&staged), &found(&[]), &other, 1),
+        Step::Stage,
+        "the next one has the wrong names too"
+    );
     staged.next = Some(Next { generation: generation(2, 1), injected: None });
     staged.serving = generation(1, 40 * DAY);
     assert_eq!(step(&staged, &[], 105 * DAY), Step::Stage, "the next one has expired while it waited");
@@ -126,6 +139,45 @@ fn a_clock_that_was_set_back_delays_promotion_by_one_propagation_only() {
         ..Stored::new(generation(1, 0))
     };
     let bundle = Some("[ca 1][ca 2]");
-    assert!(matches!(step(&stored, &[bundle], 65 * DAY), Step::Store(new) if new.next.is_none()));
+    assert!(matches!(step(&stored, &[bundle], 70 * DAY - SKEW), Step::Store(new) if new.next.is_none()));
     assert_eq!(step(&stored, &[bundle], 70 * DAY + 1), Step::Wait);
+    assert_eq!(step(&stored, &[bundle], 65 * DAY), Step::Stage, "the next one is not valid yet");
+}
+
+#[test]
+fn a_certificate_that_is_not_valid_yet_is_replaced() {
+    let stored = Stored::new(generation(1, 400 * DAY));
+    assert_eq!(step(&stored, &[Some("[ca 1]")], 399 * DAY), Step::Issue);
+    assert_eq!(
+        step(&stored, &[Some("[ca 1]")], 400 * DAY - SKEW),
+        Step::Wait,
+        "valid: it begins an hour before"
+    );
+}
+
+#[test]
+fn authorities_of_a_lost_state_stay_for_an_hour() {
+    let block = |text: &str| format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n");
+    let both = block("AAAA") + &block("BBBB");
+    let one = block("AAAA");
+    let injected = found(&[Some(&both), None, Some(&one), Some("odd")]);
+    let stored = super::issued(None, &Step::Issue, generation(1, 1000), &injected, 1000);
+    assert_eq!(stored.bundle(), format!("[ca 1]{both}"));
+    assert!(
+        matches!(step(&stored, &[Some(&stored.bundle())], 1000 + OVERLAP), Step::Store(new) if new.retired.is_empty())
+    );
+}
+
+#[test]
+fn a_place_out_of_reach_holds_a_rotation_up_but_not_for_ever() {
+    let stored = Stored {
+        next: Some(Next { generation: generation(2, 60 * DAY), injected: Some(60 * DAY) }),
+        ..Stored::new(generation(1, 0))
+    };
+    let bundles = vec![Some("[ca 1][ca 2]".to_owned())];
+    let at = |now| {
+        next_step(Some(&stored), &Injected { bundles: bundles.clone(), incomplete: true }, &names(), now)
+    };
+    assert_eq!(at(61 * DAY), Step::Wait);
+    assert!(matches!(at(75 * DAY), Step::Store(new) if new.next.is_none()));
 }

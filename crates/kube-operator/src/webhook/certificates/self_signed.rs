@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
-use futures::{FutureExt, future::BoxFuture};
+use futures::{FutureExt, Stream, StreamExt, future::BoxFuture};
 use k8s_openapi::{
     ByteString,
     api::{
@@ -16,19 +16,23 @@ use kube_client::{
     Api, Client, Error,
     api::{Patch, PatchParams, PostParams},
 };
-use kube_core::{ApiResource, DynamicObject, ObjectMeta};
+use kube_core::{ApiResource, DynamicObject, ObjectMeta, PartialObjectMeta};
+use kube_runtime::{WatchStreamExt, watcher};
 use kube_serve::listener::TlsSettings;
 use serde_json::Value;
 
 use super::{
+    expiry::{self, Expiry},
     generation::{Timestamp, issue},
     inject::{self, Callee},
-    rotation::{Step, Stored, issued, names_for, next_step},
+    rotation::{Injected, Step, Stored, issued, names_for, next_step},
     source::{CertificateError, CertificateSource, Serving},
 };
 
 const VALIDITY: Duration = Duration::from_secs(90 * 24 * 3600);
 const INTERVAL: Duration = Duration::from_secs(60);
+/// Between two reads after changes.
+const MIN_PAUSE: Duration = Duration::from_secs(1);
 /// The key in the Secret with the shared state; the others are copies for mounts.
 const STATE: &str = "generations.json";
 /// More steps than any state needs: a start ends also if the state changes all the time.
@@ -44,9 +48,17 @@ type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 ///
 /// After two thirds of its validity the certificate is replaced by one of a new CA: the new CA is injected beside the old one, a minute later
 /// every replica serves the new certificate, and the old CA stays injected until the old certificate has expired. Any replica may do each
-/// step: writes that meet fail with a conflict, and the state is read again. The Secret and the configurations are read once per minute.
+/// step: writes that meet fail with a conflict, and the state is read again.
 ///
-/// The role needs `get` and `patch` on the named objects, `get` and `update` on the Secret, and `create` on Secrets in its namespace.
+/// The Secret and the named objects are read once per [`interval`](Self::interval), a minute by default. The named objects are watched, too, so
+/// that one that is created, or loses its CA, has it within about a second. One that cannot be read or written is logged as a warning, and
+/// the others are served; a rotation waits for it until half of the remaining validity is over. If the Secret is deleted, a
+/// new certificate is issued at once, and the CAs that were injected before stay so for an hour: other replicas serve the old
+/// certificate until they have read the new one. `kube_operator_certificate_expiration_timestamp_seconds{certificate}` says when the certificate
+/// expires.
+///
+/// The role needs `get`, `list`, `watch` and `patch` on the named objects (without `list` and `watch`, they are read once per interval
+/// only), `get` and `update` on the Secret, and `create` on Secrets in its namespace.
 ///
 /// ```no_run
 /// # async fn serve(client: kube_client::Client, webhooks: kube_operator::webhook::Webhooks, stop: impl Future<Output = ()>)
@@ -68,6 +80,8 @@ pub struct SelfSigned {
     targets: Vec<Target>,
     validity: Duration,
     interval: Duration,
+    /// Whether changes of targets are noticed before the interval is over.
+    watches: bool,
     clock: Clock,
 }
 
@@ -101,10 +115,8 @@ impl SelfSigned {
             targets: Vec::new(),
             validity: VALIDITY,
             interval: INTERVAL,
-            clock: Arc::new(|| {
-                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-                now.map_or(0, |now| now.as_secs())
-            }),
+            watches: true,
+            clock: Arc::new(expiry::now),
         }
     }
 
@@ -173,20 +185,23 @@ impl SelfSigned {
     /// Performs steps until there is nothing to do; returns the state then.
     async fn settle(&self) -> Result<Stored, CertificateError> {
         let mut last = None;
+        let mut failed = BTreeMap::new();
         for _ in 0..MAX_STEPS {
             // The targets come first: if one is newer than the Secret that is read after it, the write fails with a conflict.
-            let targets = self.read_targets().await?;
+            let (targets, unread) = self.read_targets().await;
+            failed.extend(unread);
             let secret = self.secrets().get_opt(&self.secret).await;
             let secret = secret.map_err(|error| CertificateError::new(self.subject(), error))?;
             let stored = secret.as_ref().map(|secret| self.stored(secret)).transpose()?.flatten();
-            let injected: Vec<_> =
-                targets.iter().flat_map(|(_, object)| inject::found(object, &self.callee)).collect();
+            let reached = targets.iter().filter(|(target, _)| !failed.contains_key(&target.to_string()));
+            let bundles = reached.flat_map(|(_, object)| inject::found(object, &self.callee)).collect();
+            let injected = Injected { bundles, incomplete: !failed.is_empty() };
             let now = (self.clock)();
             let step = next_step(stored.as_ref(), &injected, &self.callee.names, now);
             last.clone_from(&stored);
             match step {
                 Step::Wait => break,
-                Step::Inject(bundle) => self.inject(&targets, &bundle).await?,
+                Step::Inject(bundle) => failed.extend(self.inject(&targets, &bundle).await),
                 Step::Store(new) => self.store(secret, &new).await?,
                 Step::Issue | Step::Stage => {
                     let names = names_for(&step, stored.as_ref(), &self.callee.names);
@@ -196,9 +211,12 @@ impl SelfSigned {
                     let expires = i64::try_from(generation.expires).map(jiff::Timestamp::from_second);
                     let expires = expires.ok().and_then(Result::ok).map(tracing::field::display);
                     tracing::info!(secret = self.subject(), expires, "certificate issued");
-                    self.store(secret, &issued(stored, &step, generation)).await?;
+                    self.store(secret, &issued(stored, &step, generation, &injected, now)).await?;
                 }
             }
+        }
+        for error in failed.values() {
+            tracing::warn!(%error, "no CA could be injected here, the others are kept current");
         }
         last.ok_or_else(|| CertificateError::new(self.subject(), "it is deleted or changed all the time"))
     }
@@ -257,41 +275,81 @@ impl SelfSigned {
         }
     }
 
-    /// The targets that exist.
-    async fn read_targets(&self) -> Result<Vec<(&Target, Value)>, CertificateError> {
-        let mut found = Vec::new();
+    /// The targets that exist, and by their names those that cannot be read.
+    async fn read_targets(&self) -> (Vec<(&Target, Value)>, BTreeMap<String, CertificateError>) {
+        let (mut found, mut failed) = (Vec::new(), BTreeMap::new());
         for target in &self.targets {
-            let failed = |error: Error| CertificateError::new(target, error);
-            match self.api(target).get_opt(&target.name).await.map_err(failed)? {
-                None => tracing::debug!(%target, "does not exist, so no CA is injected"),
-                Some(object) => {
-                    let object =
-                        serde_json::to_value(object).map_err(|error| CertificateError::new(target, error))?;
+            match self.read_target(target).await {
+                Ok(None) => tracing::debug!(%target, "does not exist, so no CA is injected"),
+                Ok(Some(object)) => {
                     if inject::found(&object, &self.callee).is_empty() {
                         let Callee { namespace, service, .. } = &self.callee;
                         tracing::warn!(%target, "has no webhook with the Service {namespace}/{service}");
                     }
                     found.push((target, object));
                 }
+                Err(error) => drop(failed.insert(target.to_string(), error)),
             }
         }
-        Ok(found)
+        (found, failed)
     }
 
-    async fn inject(&self, targets: &[(&Target, Value)], bundle: &str) -> Result<(), CertificateError> {
+    async fn read_target(&self, target: &Target) -> Result<Option<Value>, CertificateError> {
+        let object = self.api(target).get_opt(&target.name).await;
+        let object = object.map_err(|error| CertificateError::new(target, error))?;
+        object.map(serde_json::to_value).transpose().map_err(|error| CertificateError::new(target, error))
+    }
+
+    /// Injects the bundle where it differs. Returns the targets that cannot be written.
+    async fn inject(&self, targets: &[(&Target, Value)], bundle: &str) -> BTreeMap<String, CertificateError> {
+        let mut failed = BTreeMap::new();
         for (target, object) in targets {
-            let failed = |error: Error| CertificateError::new(target, error);
-            let Some(patch) = inject::patch(object, &self.callee, bundle) else { continue };
-            let patch: json_patch::Patch =
-                serde_json::from_value(patch).map_err(|error| CertificateError::new(target, error))?;
-            let patched = self
-                .api(target)
-                .patch(&target.name, &PatchParams::default(), &Patch::Json::<()>(patch))
-                .await;
-            unless_raced(patched.map(drop)).map_err(failed)?;
-            tracing::info!(%target, "CA injected");
+            match self.inject_into(target, object, bundle).await {
+                Ok(false) => {}
+                Ok(true) => tracing::info!(%target, "CA injected"),
+                Err(error) => drop(failed.insert(target.to_string(), error)),
+            }
         }
-        Ok(())
+        failed
+    }
+
+    async fn inject_into(
+        &self,
+        target: &Target,
+        object: &Value,
+        bundle: &str,
+    ) -> Result<bool, CertificateError> {
+        let Some(patch) = inject::patch(object, &self.callee, bundle) else { return Ok(false) };
+        let patch: json_patch::Patch =
+            serde_json::from_value(patch).map_err(|error| CertificateError::new(target, error))?;
+        let api = self.api(target);
+        let patched = api.patch(&target.name, &PatchParams::default(), &Patch::Json::<()>(patch)).await;
+        unless_raced(patched.map(drop)).map_err(|error| CertificateError::new(target, error))?;
+        Ok(true)
+    }
+
+    /// An item for each change of a target, also of one that does not exist yet.
+    fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
+        let watches = self.targets.iter().filter(|_| self.watches).map(|target| {
+            let config = watcher::Config::default().fields(&format!("metadata.name={}", target.name));
+            let api =
+                Api::<PartialObjectMeta<DynamicObject>>::all_with(self.client.clone(), &target.resource);
+            let events = watcher(api, config).default_backoff();
+            let target = target.to_string();
+            let changes = events.filter_map(move |event| {
+                let change = match event {
+                    Ok(watcher::Event::Apply(_) | watcher::Event::InitApply(_)) => Some(()),
+                    Ok(_) => None,
+                    Err(error) => {
+                        tracing::debug!(target, %error, "not watched, but read once per interval");
+                        None
+                    }
+                };
+                std::future::ready(change)
+            });
+            changes.boxed()
+        });
+        futures::stream::select_all(watches)
     }
 
     fn api(&self, target: &Target) -> Api<DynamicObject> {
@@ -304,14 +362,26 @@ impl SelfSigned {
 
     /// Keeps the certificate current for ever.
     async fn keep(self, tls: TlsSettings, mut serving: String) {
+        let mut expiry = Expiry::of(self.subject(), serving.as_bytes());
+        let mut changes = self.changes();
         loop {
-            tokio::time::sleep(self.interval).await;
+            // Without targets there are no changes.
+            let changed = async {
+                if changes.next().await.is_none() {
+                    std::future::pending().await
+                }
+            };
+            // Another program that changes a target again and again must not make this one busy.
+            let pause = async { tokio::join!(changed, tokio::time::sleep(MIN_PAUSE)) };
+            tokio::time::timeout(self.interval, pause).await.ok();
+            expiry.check((self.clock)());
             let settled = self.settle().await.and_then(|stored| {
                 let certificate = stored.serving.certificate;
                 if certificate != serving {
                     let reloaded = tls.reload(certificate.as_bytes(), stored.serving.key.0.as_bytes());
                     reloaded.map_err(|error| self.unusable(error))?;
                     tracing::info!(secret = self.subject(), "certificate reloaded");
+                    expiry.replace(certificate.as_bytes());
                     serving = certificate;
                 }
                 Ok(())

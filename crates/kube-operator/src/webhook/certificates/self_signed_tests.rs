@@ -1,7 +1,7 @@
 //! A self-signed certificate on an API server: issued, injected, rotated, and shared by replicas.
 
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhook;
-use kube_testserver::ApiServer;
+use kube_testserver::{ApiServer, Fault, Match};
 use rustls::pki_types::{CertificateDer, pem::PemObject};
 use serde_json::json;
 use tokio::time::Instant;
@@ -26,6 +26,7 @@ fn configuration(name: &str) -> Value {
 }
 
 struct Cluster {
+    server: ApiServer,
     client: Client,
     configurations: Api<ValidatingWebhookConfiguration>,
     secrets: Api<Secret>,
@@ -34,12 +35,13 @@ struct Cluster {
 
 impl Cluster {
     async fn new() -> Self {
-        let client = Client::new(ApiServer::new(), "default");
+        let server = ApiServer::new();
+        let client = Client::new(server.clone(), "default");
         let configurations = Api::all(client.clone());
         let object = serde_json::from_value(configuration("hooks")).unwrap();
         configurations.create(&PostParams::default(), &object).await.unwrap();
         let secrets = Api::namespaced(client.clone(), "default");
-        Self { client, configurations, secrets, clock: clock() }
+        Self { server, client, configurations, secrets, clock: clock() }
     }
 
     fn replica(&self) -> SelfSigned {
@@ -91,7 +93,9 @@ async fn replicas_that_start_together_share_one_certificate_that_clients_trust()
 async fn a_rotation_never_breaks_a_replica_whichever_certificate_it_serves() {
     let cluster = Cluster::new().await;
     // A day has 8 steps instead of 1440.
-    let first = cluster.replica().interval(DAY / 8).start().await.unwrap();
+    let mut first = cluster.replica().interval(DAY / 8);
+    first.watches = false; // a watch is begun anew thousands of times in these days
+    let first = first.start().await.unwrap();
     // This one stops reading the Secret: it serves the old certificate all along.
     let stuck = cluster.replica().start().await.unwrap();
     let old = cluster.bundle().await;
@@ -133,6 +137,56 @@ async fn a_bundle_that_was_lost_and_a_configuration_that_comes_late_are_injected
     cluster.secrets.delete("hooks-certificate", &kube_client::api::DeleteParams::default()).await.unwrap();
     tokio::select! { () = &mut keeper => unreachable!(), () = tokio::time::sleep(Duration::from_secs(61)) => {} }
     assert!(!cluster.data("tls.crt").await.is_empty(), "a deleted Secret is created again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_configuration_that_is_forbidden_stops_neither_the_others_nor_the_renewal() {
+    let cluster = Cluster::new().await;
+    let _unreadable =
+        cluster.server.fault(Match::get::<MutatingWebhookConfiguration>(), Fault::status(403, "Forbidden"));
+    let other: ValidatingWebhookConfiguration = serde_json::from_value(configuration("fixed")).unwrap();
+    cluster.configurations.create(&PostParams::default(), &other).await.unwrap();
+    let fixed = Match::patch::<ValidatingWebhookConfiguration>().name("fixed");
+    let _unwritable = cluster.server.fault(fixed, Fault::status(403, "Forbidden"));
+    let replica = || {
+        let mut replica = SelfSigned::new(cluster.client.clone(), "default", "hooks").interval(DAY / 8);
+        (replica.clock, replica.watches) = (cluster.clock.clone(), false);
+        replica.mutating("hooks").validating("fixed").validating("hooks")
+    };
+    let Serving { mut keeper, .. } = replica().start().await.unwrap();
+    let old = cluster.bundle().await;
+    assert_eq!(count(&old), 1, "injected where it can be");
+    tokio::select! { () = &mut keeper => unreachable!(), () = tokio::time::sleep(76 * DAY) => {} }
+    let both = cluster.bundle().await;
+    assert!(both.contains(&old) && count(&both) == 2 && !both.starts_with(&old), "renewed: {both}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_configuration_is_injected_when_it_is_registered() {
+    let cluster = Cluster::new().await;
+    cluster.configurations.delete("hooks", &kube_client::api::DeleteParams::default()).await.unwrap();
+    let Serving { mut keeper, .. } = cluster.replica().start().await.unwrap();
+    tokio::select! { () = &mut keeper => unreachable!(), () = tokio::time::sleep(Duration::from_secs(5)) => {} }
+    let object = serde_json::from_value(configuration("hooks")).unwrap();
+    cluster.configurations.create(&PostParams::default(), &object).await.unwrap();
+    tokio::select! { () = &mut keeper => unreachable!(), () = tokio::time::sleep(Duration::from_secs(3)) => {} }
+    assert_eq!(cluster.bundle().await, cluster.data("ca.crt").await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_is_trusted_while_the_secret_is_lost() {
+    let cluster = Cluster::new().await;
+    let first = cluster.replica().start().await.unwrap();
+    let second = cluster.replica().start().await.unwrap();
+    cluster.secrets.delete("hooks-certificate", &kube_client::api::DeleteParams::default()).await.unwrap();
+    let (mut keeper, tls) = (first.keeper, first.tls);
+    tokio::select! { () = &mut keeper => unreachable!(), () = tokio::time::sleep(Duration::from_secs(61)) => {} }
+    tokio::time::resume();
+    let bundle = cluster.bundle().await;
+    assert_eq!(count(&bundle), 2);
+    for tls in [&tls, &second.tls] {
+        assert!(connects(tls, &bundle, "hooks.default.svc").await);
+    }
 }
 
 #[tokio::test]

@@ -117,7 +117,11 @@ impl<K: 'static + Clone + Lookup> Store<K>
 where
     K::DynamicType: Eq + Hash + Clone,
 {
-    /// A stream of the objects as they change; `None` unless the store is [shared](super::store_shared).
+    /// A stream of the objects as they change, beginning with all that are visible.
+    ///
+    /// `None` unless the writer of the store can have subscribers: that of [`store_shared`](super::store_shared) and of
+    /// [`Writer::new_shared`](super::Writer::new_shared) can, that of [`store`](super::store()) and the one in a `Controller` made with
+    /// `Controller::new` cannot. It does not change over the life of a store.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

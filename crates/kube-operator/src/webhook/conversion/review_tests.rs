@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::webhook::ConversionError;
 
 fn v1(name: &str) -> Value {
     json!({"apiVersion": "example.com/v1", "kind": "Page",
@@ -129,65 +130,5 @@ fn what_is_no_review_is_refused_with_its_reason() {
     ] {
         let error = review(&[], body.as_bytes(), || false).unwrap_err();
         assert!(error.starts_with(expected), "{error}");
-    }
-}
-
-mod typed {
-    use k8s_openapi::api::autoscaling::{v1, v2};
-
-    use super::{Convert, Value, Versions, json};
-
-    fn versions() -> Versions<v2::HorizontalPodAutoscaler> {
-        Versions::new().version_with(
-            |old: v1::HorizontalPodAutoscaler| {
-                let max_replicas = old.spec.max_replicas;
-                if max_replicas == 0 {
-                    return Err("spec.maxReplicas: must be at least 1");
-                }
-                let spec = v2::HorizontalPodAutoscalerSpec { max_replicas, ..Default::default() };
-                Ok(v2::HorizontalPodAutoscaler { metadata: old.metadata, spec, ..Default::default() })
-            },
-            |new: v2::HorizontalPodAutoscaler| {
-                let max_replicas = new.spec.max_replicas;
-                let spec = v1::HorizontalPodAutoscalerSpec { max_replicas, ..Default::default() };
-                Ok::<_, String>(v1::HorizontalPodAutoscaler {
-                    metadata: new.metadata,
-                    spec,
-                    ..Default::default()
-                })
-            },
-        )
-    }
-
-    fn object(version: &str, spec: &Value) -> Value {
-        json!({"apiVersion": format!("autoscaling/{version}"), "kind": "HorizontalPodAutoscaler",
-            "metadata": {"name": "a"}, "spec": spec})
-    }
-
-    #[test]
-    fn versions_convert_by_way_of_the_hub_and_back() {
-        let spec = json!({"maxReplicas": 7, "scaleTargetRef": {"kind": "", "name": ""}});
-        let old = object("v1", &spec);
-        let new = versions().convert(old.clone(), "autoscaling/v2").unwrap();
-        assert_eq!((&new["apiVersion"], &new["spec"]["maxReplicas"]), (&json!("autoscaling/v2"), &json!(7)));
-        assert_eq!(versions().convert(new, "autoscaling/v1").unwrap(), old);
-        assert_eq!(format!("{:?}", versions()).matches("autoscaling/v").count(), 2);
-    }
-
-    #[test]
-    fn errors_name_the_field_or_the_versions() {
-        let fails = |object: Value, to: &str| versions().convert(object, to).unwrap_err().to_string();
-        assert_eq!(fails(object("v1", &json!({})), "autoscaling/v2"), "spec.maxReplicas: must be at least 1");
-        let error = fails(object("v1", &json!({"maxReplicas": "x"})), "autoscaling/v2");
-        assert!(error.starts_with("spec.maxReplicas: invalid type: string \"x\""), "{error}");
-        let error = fails(object("v1", &json!({})), "autoscaling/v9");
-        assert_eq!(
-            error,
-            "unknown version \"autoscaling/v9\", expected one of autoscaling/v2, autoscaling/v1"
-        );
-        assert!(
-            fails(object("v0", &json!({})), "autoscaling/v2")
-                .starts_with("unknown version \"autoscaling/v0\"")
-        );
     }
 }
