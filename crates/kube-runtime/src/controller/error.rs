@@ -11,10 +11,10 @@ use kube_core::DynamicObject;
 #[derive(Debug, thiserror::Error)]
 pub enum Error<ReconcilerErr: 'static, QueueErr: 'static> {
     /// A reconcile was requested for an object that does not exist, or no longer exists.
-    #[error("{0} was to be reconciled but is not in the store: it was deleted, or never existed")]
+    #[error("tried to reconcile object {0} that was not found in local store")]
     ObjectNotFound(Box<ObjectRef<DynamicObject>>),
     /// The reconciler of this object returned an error. The error policy decides what happens next.
-    #[error("the reconciler of {1} failed: {0}")]
+    #[error("reconciler for object {1} failed: {0}")]
     ReconcilerFailed(#[source] ReconcilerErr, Box<ObjectRef<DynamicObject>>),
     /// A stream of triggers failed. Watches are retried automatically.
     #[error("a stream of triggers failed: {0}")]
