@@ -41,11 +41,11 @@ pub enum Error {
 
     /// The request could not be sent, or there was no response: no connection, a failed handshake, a timeout or another error of a layer.
     #[cfg(feature = "client")]
-    #[error("the request could not be carried out: {}{}", ErrorChain(.0.as_ref()), hint(.0.as_ref()))]
+    #[error("ServiceError: {}{}", ErrorChain(.0.as_ref()), hint(.0.as_ref()))]
     Service(#[source] tower::BoxError),
 
     /// A proxy of a kind whose feature is not enabled.
-    #[error("the proxy {proxy_url} needs the feature `{protocol_feature}` of kube, which is not enabled")]
+    #[error("configured proxy {proxy_url} requires the disabled feature {protocol_feature:?}")]
     ProxyProtocolDisabled {
         /// The configured proxy.
         proxy_url: Box<http::Uri>,
@@ -61,7 +61,7 @@ pub enum Error {
     },
 
     /// The response is text, but not UTF-8.
-    #[error("the response is not UTF-8 text: {}", ErrorChain(.0))]
+    #[error("UTF-8 Error: {}", ErrorChain(.0))]
     FromUtf8(#[source] std::string::FromUtf8Error),
 
     /// An event of a watch is larger than one object may be: `Config::collect_limit`, 256 MiB by default.
@@ -69,7 +69,7 @@ pub enum Error {
     LinesCodecMaxLineLengthExceeded,
 
     /// The body of a watch ended with an error.
-    #[error("the watch was interrupted: {}", ErrorChain(.0))]
+    #[error("Error reading events stream: {}", ErrorChain(.0))]
     ReadEvents(#[source] std::io::Error),
 
     /// The request is not valid HTTP.
@@ -81,19 +81,19 @@ pub enum Error {
     SerdeError(#[source] serde_json::Error),
 
     /// The request could not be built from its parameters.
-    #[error("the request cannot be built: {}", ErrorChain(.0))]
+    #[error("Failed to build request: {}", ErrorChain(.0))]
     BuildRequest(#[source] kube_core::request::Error),
 
     /// No configuration was found.
-    #[error("no configuration for a cluster: {}", ErrorChain(.0))]
+    #[error("Failed to infer configuration: {}", ErrorChain(.0))]
     InferConfig(#[source] InferConfigError),
 
     /// Discovery did not find the group, version, kind or resource.
-    #[error("discovery failed: {}", ErrorChain(.0))]
+    #[error("Error from discovery: {}", ErrorChain(.0))]
     Discovery(#[source] DiscoveryError),
 
     /// The kubeconfig cannot be used.
-    #[error("the kubeconfig cannot be used: {}", ErrorChain(.0))]
+    #[error("Failed to infer provided configuration: {}", ErrorChain(.0))]
     InferKubeconfig(#[source] KubeconfigError),
 
     /// The URL of the cluster or of its proxy is https, and no TLS feature is enabled.
@@ -104,7 +104,7 @@ pub enum Error {
 
     /// TLS could not be set up.
     #[cfg(feature = "rustls-tls")]
-    #[error("TLS cannot be set up: {}", ErrorChain(.0))]
+    #[error("rustls tls error: {}", ErrorChain(.0))]
     RustlsTls(#[source] crate::tls::RustlsTlsError),
 
     /// TLS could not be set up.
@@ -114,17 +114,17 @@ pub enum Error {
 
     /// The credentials could not be obtained.
     #[cfg(feature = "client")]
-    #[error("the credentials cannot be used: {}", ErrorChain(.0))]
+    #[error("auth error: {}", ErrorChain(.0))]
     Auth(#[source] AuthError),
 
     /// The connection could not be upgraded to a websocket.
     #[cfg(feature = "ws")]
-    #[error("the connection cannot be upgraded to a websocket: {}", ErrorChain(.0))]
+    #[error("failed to upgrade to a WebSocket connection: {}", ErrorChain(.0))]
     UpgradeConnection(#[source] crate::websocket::UpgradeConnectionError),
 
     /// A reference to an object could not be resolved.
     #[cfg(feature = "unstable-client")]
-    #[error("the reference cannot be resolved: {0}")]
+    #[error("Reference resolve error: {0}")]
     RefResolve(String),
 }
 
@@ -183,19 +183,19 @@ impl From<ConnectError> for Error {
 #[derive(Debug, Error)]
 pub enum DiscoveryError {
     /// The version has no such kind.
-    #[error("no kind {0:?}")]
+    #[error("Missing Kind: {0}")]
     MissingKind(String),
     /// The server has no such group.
-    #[error("no API group {0:?}")]
+    #[error("Missing Api Group: {0}")]
     MissingApiGroup(String),
     /// The version has no such resource.
-    #[error("no resource {0:?}")]
+    #[error("Missing Resource: {0}")]
     MissingResource(String),
     /// The group has no version.
-    #[error("the API group {0:?} has no versions")]
+    #[error("Empty Api Group: {0}")]
     EmptyApiGroup(String),
     /// Not of the form `group/version`.
-    #[error("{0:?} is not of the form group/version")]
+    #[error("Invalid GroupVersion: {0}")]
     InvalidGroupVersion(String),
 }
 

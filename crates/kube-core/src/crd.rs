@@ -49,28 +49,28 @@ pub trait CustomResourceExt {
 ///
 /// let nothing = merge_crds(vec![], "v1").unwrap_err();
 /// assert!(matches!(nothing, MergeError::MissingCrds));
-/// assert_eq!(nothing.to_string(), "there is no definition to merge: pass at least one `crd()`");
+/// assert_eq!(nothing.to_string(), "empty list of CRDs cannot be merged");
 /// ```
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// The list of definitions is empty.
-    #[error("there is no definition to merge: pass at least one `crd()`")]
+    #[error("empty list of CRDs cannot be merged")]
     MissingCrds,
 
     /// No definition has the storage version.
-    #[error("no definition has the storage version `{0}`")]
+    #[error("stored api version {0} not found")]
     MissingStoredApi(String),
 
     /// The definition of the storage version has no such version. Never returned; kept for callers that match on it.
-    #[error("the definition to start from has no version `{0}`")]
+    #[error("root api version {0} not found")]
     MissingRootVersion(String),
 
     /// A definition has no versions.
-    #[error("a definition has no versions: each must have exactly one")]
+    #[error("given CRD must have versions")]
     MissingVersions,
 
     /// A definition has more than one version.
-    #[error("a definition has more than one version: merge definitions of one version each")]
+    #[error("mergeable CRDs cannot have multiple versions")]
     MultiVersionCrd,
 
     /// The definitions are not versions of one kind: the property that differs, or the version that occurs twice.

@@ -29,7 +29,7 @@ use crate::{
 /// assert!(error.source().is_some_and(|source| source.to_string().contains("expected a map")));
 /// ```
 #[derive(Debug, thiserror::Error)]
-#[error("the dynamic object does not have the shape of the requested type")]
+#[error("failed to parse this DynamicObject into a Resource: {source}")]
 pub struct ParseDynamicObjectError {
     #[from]
     source: serde_json::Error,
@@ -290,9 +290,12 @@ mod tests {
         let map: ConfigMap = object.clone().try_parse().expect("a config map");
         assert_eq!(map.data.expect("has data")["a"], "b");
         let error = object.try_parse::<Pod>().expect_err("no pod");
-        assert_eq!(error.to_string(), "the dynamic object does not have the shape of the requested type");
         let source = std::error::Error::source(&error).expect("says why").to_string();
         assert!(source.contains("ConfigMap"), "{source}");
+        assert_eq!(
+            error.to_string(),
+            format!("failed to parse this DynamicObject into a Resource: {source}")
+        );
     }
 
     #[test]

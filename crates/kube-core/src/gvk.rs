@@ -7,16 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{resource::api_version_from_group_version, type_meta::TypeMeta};
 
-/// The text, which is the field, is no `apiVersion`.
-///
-/// ```
-/// use kube_core::GroupVersion;
-/// let error = "apps/v1/deployments".parse::<GroupVersion>().expect_err("two slashes");
-/// assert_eq!(error.0, "apps/v1/deployments");
-/// assert!(error.to_string().contains(r#"expected "version" or "group/version""#));
-/// ```
+/// The text, which is the field, is no `apiVersion`. No text causes it at present: as in kube 5.0, parsing splits at the first slash, and whether
+/// there is such a group and version is for the server to say.
 #[derive(Debug, thiserror::Error)]
-#[error("invalid apiVersion {0:?}: expected \"version\" or \"group/version\"")]
+#[error("failed to parse group version: {0}")]
 pub struct ParseGroupVersionError(pub String);
 
 /// Group, version and kind: `{"group": ..., "version": ..., "kind": ...}` on the wire.
@@ -95,16 +89,9 @@ impl GroupVersion {
 impl FromStr for GroupVersion {
     type Err = ParseGroupVersionError;
 
-    /// Parses `version` or `group/version`; neither part may be empty or contain a slash.
+    /// Splits `group/version` at the first slash; text without one is a version of the core group. Nothing is refused.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (group, version) = match text.split_once('/') {
-            Some((group, version)) if !group.is_empty() => (group, version),
-            Some(_) => return Err(ParseGroupVersionError(text.into())),
-            None => ("", text),
-        };
-        if version.is_empty() || version.contains('/') {
-            return Err(ParseGroupVersionError(text.into()));
-        }
+        let (group, version) = text.split_once('/').unwrap_or(("", text));
         Ok(Self::gv(group, version))
     }
 }
@@ -181,12 +168,19 @@ mod tests {
     use super::{GroupVersion, GroupVersionKind, GroupVersionResource};
     use crate::type_meta::TypeMeta;
 
+    /// As in kube 5.0; client-go refuses the last two.
     #[test]
-    fn malformed_api_versions_are_rejected() {
-        for text in ["", "/", "/v1", "apps/", "a/b/c", "a//c"] {
-            let error = text.parse::<GroupVersion>().expect_err(text);
-            assert_eq!(error.0, text);
-            assert!(error.to_string().contains("expected \"version\" or \"group/version\""));
+    fn any_text_is_split_at_its_first_slash() {
+        for (text, group, version) in [
+            ("", "", ""),
+            ("v1", "", "v1"),
+            ("/v1", "", "v1"),
+            ("apps/", "apps", ""),
+            ("a/b/c", "a", "b/c"),
+            ("a//c", "a", "/c"),
+        ] {
+            let gv: GroupVersion = text.parse().expect("never refused");
+            assert_eq!((gv.group.as_str(), gv.version.as_str()), (group, version), "{text}");
         }
     }
 
@@ -196,7 +190,10 @@ mod tests {
         let types = TypeMeta { api_version: "apps/v1".into(), kind: "Deployment".into() };
         assert_eq!(GroupVersionKind::try_from(&types).expect("valid"), expected);
         assert_eq!(GroupVersionKind::try_from(types).expect("valid"), expected);
-        assert!(GroupVersionKind::try_from(TypeMeta::default()).is_err());
+        assert_eq!(
+            GroupVersionKind::try_from(TypeMeta::default()).expect("valid"),
+            GroupVersionKind::gvk("", "", "")
+        );
         let (api_version, kind) = ("apps/v1".to_owned(), "Deployment".to_owned());
         let owner = OwnerReference {
             api_version: api_version.clone(),
@@ -237,9 +234,8 @@ mod tests {
 
         #[test]
         fn a_parsed_api_version_prints_as_its_text(text in "[a-z/]{0,6}|\\PC{0,6}") {
-            if let Ok(gv) = text.parse::<GroupVersion>() {
-                prop_assert_eq!(gv.api_version(), text);
-            }
+            let gv: GroupVersion = text.parse().expect("never refused");
+            prop_assert_eq!(gv.api_version(), text.strip_prefix('/').unwrap_or(&text));
         }
     }
 }

@@ -211,6 +211,6 @@ mod tests {
             rejection(Request::kubelet_node_attach(&POD, "c/d", &ap)).starts_with("the container \"c/d\"")
         );
         assert!(rejection(Request::kubelet_node_exec(&POD, "c", [""; 0], &ap)).contains("command"));
-        assert!(rejection(Request::kubelet_node_portforward(&POD, &[])).contains("no port"));
+        assert!(rejection(Request::kubelet_node_portforward(&POD, &[])).contains("ports cannot be empty"));
     }
 }

@@ -57,11 +57,14 @@ use proc_macro::TokenStream;
 /// | `shortname = "doc"` | repeatable |
 /// | `category = "all"` | repeatable; `kubectl get all` |
 /// | `namespaced` | the kind is namespaced; cluster-scoped without it |
-/// | `doc = "text"` | description of the kind, in Rust and in the schema |
+/// | `doc = "text"` | description of the kind, in Rust and in the schema; default: the doc comment of the spec |
 ///
 /// | shape | |
 /// |---|---|
 /// | `status = DocumentStatus` | adds `status: Option<DocumentStatus>`, the status subresource and `HasStatus` |
+/// | `status_subresource = false` | the status is written with the rest of the object: the definition has no status subresource |
+/// | `optional_spec` | objects without `spec` are valid and have the default of its type, which needs `Default` |
+/// | `required_metadata` | the schema lists `metadata` as required, as some handwritten definitions do |
 /// | `no_spec` | on the wire the fields of the spec are next to `metadata`, not below `spec` |
 /// | `derive = "PartialEq"` | repeatable; additional derives of the generated struct; `Default` is implemented without a derive |
 /// | `attr = "allow(deprecated)"` | repeatable; additional attributes of the generated struct |
@@ -134,6 +137,11 @@ pub fn derive_custom_resource(input: TokenStream) -> TokenStream {
 /// | on a field | |
 /// |---|---|
 /// | `merge_strategy = expression` | how server-side apply merges it: `ListMerge::{Atomic, Set, Map(keys)}`, `MapMerge::{Atomic, Granular}`, `StructMerge::{Atomic, Granular}` |
+///
+/// | `nullable = false` | an `Option` that may be absent, but not null |
+/// | `format = "byte"` | a format that servers check; schemars' own for `byte` would be a pattern, because servers reject empty data for it |
+///
+/// `length(min = .., max = ..)` of schemars limits the entries of a map as well (`minProperties`, `maxProperties`).
 ///
 /// | on the struct | |
 /// |---|---|

@@ -1,8 +1,9 @@
-//! The job `install`: the ways to depend on this workspace that the README shows, each in a scratch project with the README's controller.
+//! The job `install`: the ways to depend on this workspace that the README shows, each in a scratch project with the README's controller, and
+//! `[patch.crates-io]` with the requirements and lock files that programs have.
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::context::{Context, scratch};
 use crate::job::no_arguments;
@@ -13,6 +14,15 @@ tokio = { version = "1", features = ["macros", "rt-multi-thread"] }"#;
 const FEATURES: &str = r#"features = ["runtime", "derive"]"#;
 /// The crates that `[patch.crates-io]` replaces.
 const PATCHED: [&str; 5] = ["kube", "kube-client", "kube-core", "kube-derive", "kube-runtime"];
+/// Requirements of programs whose lock file has kube 5.0.0, with the features of kube that they turn on.
+const LOCKED: [(&str, &[&str]); 6] = [
+    ("5", &["runtime", "derive"]),
+    ("~5.0", &["runtime", "derive"]),
+    ("=5.0.0", &["runtime", "derive"]),
+    ("<5.1", &["runtime"]),
+    ("5.0", &["derive"]),
+    ("=5.0", &[]),
+];
 
 pub(crate) fn install(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
@@ -24,10 +34,14 @@ pub(crate) fn install(cx: &Context, args: &[String]) -> Result<()> {
         "path",
         &format!("[dependencies]\nkube = {{ path = \"{here}/crates/kube\", {FEATURES} }}\n{OTHERS}\n"),
     )?;
-    let patches: String =
-        PATCHED.iter().map(|name| format!("{name} = {{ path = \"{here}/crates/{name}\" }}\n")).collect();
+    let patches = patches(cx, &["runtime", "derive"]);
     let kube = format!("kube = {{ version = \"5\", {FEATURES} }}");
-    project("patch", &format!("[dependencies]\n{kube}\n{OTHERS}\n\n[patch.crates-io]\n{patches}"))?;
+    project("patch", &format!("[dependencies]\n{kube}\n{OTHERS}\n\n{patches}"))?;
+    for (number, (requirement, features)) in LOCKED.into_iter().enumerate() {
+        let folder = work.path().join(format!("locked-{number}"));
+        locked(cx, &folder, requirement, features)
+            .with_context(|| format!("kube = {requirement:?} {features:?}"))?;
+    }
     if !cx.command("git").args(["ls-files", "--error-unmatch", "Cargo.toml"]).succeeds() {
         println!("--- git: left out, this is not a git checkout");
         return Ok(());
@@ -40,6 +54,45 @@ pub(crate) fn install(cx: &Context, args: &[String]) -> Result<()> {
     cx.command("sh").args(["-c", script]).env("REPOSITORY", &repository).run()?;
     let kube = format!("kube = {{ git = \"file://{}\", {FEATURES} }}", repository.display());
     project("git", &format!("[dependencies]\n{kube}\n{OTHERS}\n"))
+}
+
+/// The lines of the README that a program with these features needs: a patch of a crate that it does not use causes a warning.
+fn patches(cx: &Context, features: &[&str]) -> String {
+    let used = |name: &&str| {
+        name.rsplit_once('-')
+            .is_none_or(|(_, part)| !["derive", "runtime"].contains(&part) || features.contains(&part))
+    };
+    let line = |name| format!("{name} = {{ path = \"{}\" }}\n", cx.path("crates").join(name).display());
+    format!("[patch.crates-io]\n{}", PATCHED.iter().filter(|name| used(name)).map(line).collect::<String>())
+}
+
+/// A program whose lock file has kube 5.0.0 gets the patch and `cargo update -p kube`: then all crates of kube are those of the workspace.
+fn locked(cx: &Context, folder: &Path, requirement: &str, features: &[&str]) -> Result<()> {
+    println!("--- locked at 5.0.0: kube = \"{requirement}\" {features:?}");
+    std::fs::create_dir_all(folder.join("src"))?;
+    std::fs::write(folder.join("src/main.rs"), "fn main() {}\n")?;
+    let manifest = format!(
+        "[workspace]\n[package]\nname = \"scratch\"\nedition = \"2024\"\n\n[dependencies]\n\
+         kube = {{ version = \"{requirement}\", features = {features:?} }}\nk8s-openapi = \"0.29\"\n\n"
+    );
+    let cargo = |args: &str| cx.cargo(args).dir(folder);
+    std::fs::write(folder.join("Cargo.toml"), &manifest)?;
+    cargo("generate-lockfile --quiet").run()?;
+    cargo("update --quiet -p kube --precise 5.0.0").run()?;
+    std::fs::write(folder.join("Cargo.toml"), manifest + &patches(cx, features))?;
+    cargo("update --quiet -p kube").run()?;
+    let tree = cargo("tree --locked --prefix none --format {p}").output()?;
+    let foreign = foreign(&tree.text(), &cx.root.display().to_string());
+    ensure!(tree.code == 0 && foreign.is_empty(), "not of this workspace:\n{}", foreign.join("\n"));
+    Ok(())
+}
+
+/// The lines of `cargo tree` with a crate of kube from elsewhere, and every warning.
+fn foreign<'a>(tree: &'a str, root: &str) -> Vec<&'a str> {
+    let kube = |line: &str| line.starts_with("kube ") || line.starts_with("kube-");
+    let lines =
+        tree.lines().filter(|line| (kube(line) && !line.contains(root)) || line.starts_with("warning"));
+    lines.collect()
 }
 
 /// Compiles the controller in a project with these lines in its manifest.
@@ -76,5 +129,12 @@ mod tests {
         let program = "use kube::runtime::Controller;\nfn main() {}\n";
         let readme = format!("```toml\nkube = 1\n```\n```rust\nlet x;\n```\n```rust,no_run\n{program}```\n");
         assert_eq!(controller(&readme).as_deref(), Some(program));
+    }
+
+    #[test]
+    fn crates_from_elsewhere_and_warnings_are_found() {
+        let tree = "warning: patch `kube-derive` was not used\nscratch v0.0.0\nkube v5.0.0+drop-in.1 (/here/crates/kube)\n\
+                    kube-core v5.0.0\nserde v1.0.0\n";
+        assert_eq!(foreign(tree, "/here"), ["warning: patch `kube-derive` was not used", "kube-core v5.0.0"]);
     }
 }

@@ -218,10 +218,10 @@ impl<K> OccupiedEntry<'_, K> {
 #[derive(Debug, Error)]
 pub enum CommitError {
     /// The object does not belong to the entry.
-    #[error("the object does not belong to this entry: {}", ErrorChain(.0))]
+    #[error("failed to validate object for saving: {}", ErrorChain(.0))]
     Validate(#[source] CommitValidationError),
     /// The server refused it, or did not respond.
-    #[error("the object could not be saved: {}", ErrorChain(.0))]
+    #[error("failed to save object: {}", ErrorChain(.0))]
     Save(#[source] CallError),
 }
 
@@ -235,7 +235,9 @@ impl From<CommitValidationError> for CommitError {
 #[derive(Debug, Error)]
 pub enum CommitValidationError {
     /// It has another name.
-    #[error("the object is named {object_name:?}: expected {expected:?}")]
+    #[error(
+        ".metadata.name does not match the name passed to Api::entry (got: {object_name:?}, expected: {expected:?})"
+    )]
     NameMismatch {
         /// The object's name.
         object_name: String,
@@ -251,7 +253,7 @@ pub enum CommitValidationError {
         expected: Option<String>,
     },
     /// The server would generate its name.
-    #[error("the object has `generateName` {object_generate_name:?} and no name: an entry needs a name")]
+    #[error(".metadata.generate_name must not be set (got: {object_generate_name:?})")]
     GenerateName {
         /// The prefix of the generated name.
         object_generate_name: String,

@@ -9,10 +9,11 @@ use crate::error::{DiscoveryError, Error};
 
 /// Groups the flat list, which has subresources as `plural/name`, into kinds with their subresources.
 pub(super) fn version_resources(list: &APIResourceList) -> Result<VersionResources, Error> {
-    let gv: GroupVersion = list
-        .group_version
-        .parse()
-        .map_err(|_| Error::Discovery(DiscoveryError::InvalidGroupVersion(list.group_version.clone())))?;
+    let invalid = || Error::Discovery(DiscoveryError::InvalidGroupVersion(list.group_version.clone()));
+    let gv: GroupVersion = list.group_version.parse().map_err(|_| invalid())?;
+    if gv.version.is_empty() || gv.version.contains('/') {
+        return Err(invalid());
+    }
     let mut resources: Vec<DiscoveredKind> = list
         .resources
         .iter()

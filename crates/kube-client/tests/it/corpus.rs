@@ -136,19 +136,19 @@ const INVALID: &[(&str, &str)] = &[
         "exec-mode",
         "user \"u\" has `exec.interactiveMode` \"Sometimes\": expected \"Never\", \"IfAvailable\" or \"Always\"",
     ),
-    ("exec-without-command", "the credentials cannot be used: the user's `exec` has no `command`"),
+    ("exec-without-command", "auth error: the user's `exec` has no `command`"),
     (
         "exec-of-old",
-        "the credentials cannot be used: the user's `exec` has apiVersion \"client.authentication.k8s.io/v1alpha1\": expected \
+        "auth error: the user's `exec` has apiVersion \"client.authentication.k8s.io/v1alpha1\": expected \
          client.authentication.k8s.io/v1 or /v1beta1",
     ),
     (
         "provider-of-old",
-        "the credentials cannot be used: the user's auth-provider \"azure\" is not supported (oidc and gcp are): use an `exec` plugin instead",
+        "auth error: the user's auth-provider \"azure\" is not supported (oidc and gcp are): use an `exec` plugin instead",
     ),
     (
         "token-with-line-break",
-        "the credentials cannot be used: the bearer token has characters that are not valid in a header (a line break in the middle?): \
+        "auth error: the bearer token has characters that are not valid in a header (a line break in the middle?): \
          failed to parse header value",
     ),
     (

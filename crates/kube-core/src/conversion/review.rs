@@ -14,11 +14,11 @@ use crate::{response::Status, type_meta::TypeMeta, util::null_as_empty};
 /// let review: ConversionReview =
 ///     serde_json::from_str(r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview"}"#)?;
 /// let error = ConversionRequest::from_review(review).expect_err("no request");
-/// assert_eq!(error.to_string(), "the ConversionReview holds no request");
+/// assert_eq!(error.to_string(), "request missing in ConversionReview");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, thiserror::Error)]
-#[error("the ConversionReview holds no request")]
+#[error("request missing in ConversionReview")]
 pub struct ConvertConversionReviewError;
 
 /// The envelope of request and response:
@@ -128,12 +128,13 @@ pub struct ConversionResponse {
 }
 
 impl ConversionResponse {
-    /// A response to this request, to be completed with [`success`](Self::success) or [`failure`](Self::failure).
+    /// A response to this request, to be completed with [`success`](Self::success) or [`failure`](Self::failure):
+    /// a server takes it as a failure as it is.
     pub fn for_request(request: ConversionRequest) -> Self {
         Self {
             types: request.types,
             uid: request.uid,
-            result: Status::success(),
+            result: Status::default(),
             converted_objects: Vec::new(),
         }
     }

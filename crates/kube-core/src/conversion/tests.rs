@@ -35,7 +35,7 @@ fn a_request_is_converted_and_a_failure_clears_the_objects() {
 fn an_invalid_review_gets_a_response_without_a_uid() {
     let empty = ConversionReview { request: None, ..review() };
     let error = ConversionRequest::from_review(empty).expect_err("none");
-    assert_eq!(error.to_string(), "the ConversionReview holds no request");
+    assert_eq!(error.to_string(), "request missing in ConversionReview");
     let invalid = ConversionResponse::invalid(Status::failure("no review", "BadRequest")).into_review();
     assert_eq!(
         (invalid.types.kind.as_str(), invalid.types.api_version.as_str()),

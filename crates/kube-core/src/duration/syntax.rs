@@ -12,21 +12,21 @@ use std::{fmt, num::ParseFloatError, time::Duration};
 /// assert_eq!(error("90"), ParseError::NoUnit);
 /// assert!(matches!(error("one hour"), ParseError::NotANumber(_)));
 /// assert_eq!(error("3000000h"), ParseError::TooLong);
-/// assert_eq!(error("90").to_string(), "missing unit in duration, expected one of h, m, s, ms, us, ns");
+/// assert_eq!(error("90").to_string(), "missing a unit: expected one of 'ns', 'us', 'µs', 'ms', 's', 'm', or 'h'");
 /// ```
 #[derive(Debug, Eq, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseError {
     /// A number is followed by an unknown unit: there are no days or weeks.
-    #[error("unknown unit in duration, expected one of h, m, s, ms, us, ns")]
+    #[error("invalid unit: expected one of 'ns', 'us', 'µs', 'ms', 's', 'm', or 'h'")]
     InvalidUnit,
 
     /// A number has no unit; only `0` needs none.
-    #[error("missing unit in duration, expected one of h, m, s, ms, us, ns")]
+    #[error("missing a unit: expected one of 'ns', 'us', 'µs', 'ms', 's', 'm', or 'h'")]
     NoUnit,
 
     /// A number is missing or malformed, as in the empty text.
-    #[error("not a number in duration")]
+    #[error("invalid floating-point number: {0}")]
     NotANumber(#[from] ParseFloatError),
 
     /// Longer than fits into 64 bits of nanoseconds, about 292 years, which is Go's limit.

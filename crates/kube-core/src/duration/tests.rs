@@ -94,7 +94,7 @@ fn the_wire_form_is_a_string() {
     let duration: Duration = serde_json::from_str("\"90s\"").expect("valid");
     assert_eq!(serde_json::to_string(&duration).expect("valid"), "\"1m30s\"");
     let error = serde_json::from_str::<Duration>("\"90\"").expect_err("no unit").to_string();
-    assert!(error.starts_with("invalid duration \"90\": missing unit"), "{error}");
+    assert!(error.starts_with("invalid duration \"90\": missing a unit"), "{error}");
     assert!(serde_json::from_str::<Duration>("90").is_err());
 }
 

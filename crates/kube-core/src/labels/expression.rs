@@ -15,10 +15,10 @@ use super::ext::{Sealed, SelectorExt};
 /// ```
 /// use kube_core::Selector;
 /// let error = "app=web tier".parse::<Selector>().expect_err("no comma");
-/// assert_eq!(error.to_string(), r#"invalid label selector: "app=web tier": expected a comma or the end at byte 8, found "tier""#);
+/// assert_eq!(error.to_string(), r#"failed to parse value as expression: "app=web tier": expected a comma or the end at byte 8, found "tier""#);
 /// ```
 #[derive(Debug, thiserror::Error)]
-#[error("invalid label selector: {0}")]
+#[error("failed to parse value as expression: {0}")]
 pub struct ParseExpressionError(pub String);
 
 /// A condition on one label.

@@ -20,15 +20,15 @@
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The result is no valid HTTP request: [`Request::url_path`](crate::Request::url_path) is no valid path.
-    #[error("cannot build the HTTP request")]
+    #[error("failed to build request: {0}")]
     BuildRequest(#[source] http::Error),
 
     /// The body has no JSON form; the source says why.
-    #[error("cannot serialize the request body")]
+    #[error("failed to serialize body: {0}")]
     SerializeBody(#[source] serde_json::Error),
 
     /// Every server rejects the parameters, or a proxy may change the path; the text says what to change.
-    #[error("invalid request: {0}")]
+    #[error("failed to validate request: {0}")]
     Validation(String),
 }
 

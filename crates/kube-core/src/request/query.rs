@@ -47,21 +47,19 @@ pub(super) fn list(lp: &ListParams) -> Result<Query, Error> {
         }
         (Some(VersionMatch::Exact), Some(_)) => query.push("resourceVersionMatch", "Exact"),
         (Some(_), None) => {
-            return Err(Error::invalid("version_match needs a resource_version: call `at` as well"));
+            return Err(Error::invalid("A resource_version is required when using an explicit match"));
         }
     }
     Ok(query)
 }
 
 fn exact_needs_a_version() -> Error {
-    Error::invalid("version_match Exact needs a resource_version other than \"0\"")
+    Error::invalid("A non-zero resource_version is required when using an Exact match")
 }
 
 pub(super) fn watch(wp: &WatchParams, version: &str) -> Result<Query, Error> {
     if wp.send_initial_events && !wp.bookmarks {
-        return Err(Error::invalid(
-            "send_initial_events needs bookmarks: a bookmark marks the end of the initial events",
-        ));
+        return Err(Error::invalid("WatchParams::bookmarks must be set when using send_initial_events"));
     }
     let mut query = Query::default();
     query.push("watch", "true");
@@ -92,7 +90,7 @@ pub(super) fn patch<P: serde::Serialize>(pp: &PatchParams, patch: &Patch<P>) -> 
         ));
     }
     if pp.force && !is_apply {
-        return Err(Error::invalid("force is for apply patches only"));
+        return Err(Error::invalid("PatchParams::force only works with Patch::Apply"));
     }
     let mut query = Query::default();
     dry_run(&mut query, pp.dry_run);

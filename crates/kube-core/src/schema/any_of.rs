@@ -51,7 +51,7 @@ pub(super) fn hoist(node: &mut Node, key: &str, branches: Vec<Node>) {
 }
 
 /// The value validations of `branch` that `merged` does not have.
-pub(super) fn residue(branch: &Node, merged: &Node) -> Node {
+fn residue(branch: &Node, merged: &Node) -> Node {
     let mut rest = Node::new();
     if node_type(merged) == Some(NodeType::Any) {
         return rest;

@@ -49,6 +49,18 @@ pub enum SchemaError {
         path: String,
     },
 
+    /// A handwritten `not` that no structural schema can express, because it contains more than validations of declared fields.
+    #[error(
+        "the schema of `{root}` excludes what a structural schema cannot: `\"not\": {condition}`; inside of `not`, servers accept \
+         validations such as `enum`, `required` or `pattern`, and of fields that are declared outside, also their `properties`; no other type"
+    )]
+    Condition {
+        /// The type whose schema was requested.
+        root: String,
+        /// The schema under `not`.
+        condition: String,
+    },
+
     /// A handwritten schema (`schemars(schema_with)`, `schemars(extend)`, an implementation of `JsonSchema`) has a keyword of the
     /// wrong JSON type, such as `"maxLength": "3"`.
     #[error("the schema of `{root}` has a keyword of the wrong type")]

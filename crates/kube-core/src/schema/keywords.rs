@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::field::apply_written_format;
 use super::node::{INT_OR_STRING, Node, OPEN, VALIDATIONS, add_condition, is_null_only};
 
 /// Keywords of `JSONSchemaProps`, besides the value validations, that servers allow in a structural schema.
@@ -102,7 +103,7 @@ fn patterns_to_additional(node: &mut Node) {
 }
 
 /// `minimum: 3, exclusiveMinimum: true` of older drafts becomes `exclusiveMinimum: 3` of newer ones, so that every keyword has a
-/// meaning by itself. [`bounds_for_servers`] converts it back.
+/// meaning by itself. [`for_servers`] converts it back.
 fn bounds_to_numbers(node: &mut Node) {
     for (exclusive, bound) in BOUNDS {
         match node.get(exclusive) {
@@ -116,10 +117,19 @@ fn bounds_to_numbers(node: &mut Node) {
     }
 }
 
+/// The last step: the spelling that servers expect, and an order that does not depend on that of the fields in Rust.
+pub(super) fn for_servers(node: &mut Node) {
+    bounds_for_servers(node);
+    apply_written_format(node);
+    if let Some(Value::Array(names)) = node.get_mut("required") {
+        names.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+    }
+}
+
 const BOUNDS: [(&str, &str); 2] = [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")];
 
 /// Servers expect a bound and a flag whether it is exclusive: of two bounds the narrower one stays.
-pub(super) fn bounds_for_servers(node: &mut Node) {
+fn bounds_for_servers(node: &mut Node) {
     for (exclusive, bound) in BOUNDS {
         let Some(Value::Number(limit)) = node.get(exclusive).cloned() else { continue };
         let narrower = match (node.get(bound).and_then(Value::as_f64), limit.as_f64()) {

@@ -34,7 +34,8 @@
 //! | `()`, unit struct | an object without fields that may be null |
 //! | `u8`…`u32`, `i8`, `i16` | integer with bounds and the format `int32` or `int64` (servers warn about others) |
 //! | `u64`, `usize`, `i128` | integer; servers store signed 64-bit numbers and reject larger ones |
-//! | handwritten `format` | unchanged, except `byte`, for which servers reject empty data: a pattern |
+//! | handwritten `format` | unchanged, except `byte`, for which servers reject empty data: a pattern, unless `#[x_kube(format = "byte")]` asks for it |
+//! | handwritten `not`, and `oneOf` or `anyOf` of validations alone | as written; a `not` that servers refuse is an error of [`structural_schema`] |
 //! | a type that contains itself | an error of [`structural_schema`]; the transforms alone make the recursive occurrence an open node |
 //!
 //! An *open node* has `x-kubernetes-preserve-unknown-fields: true`: the server stores any value and validates nothing.
@@ -48,8 +49,10 @@
 
 mod any_of;
 mod combine;
+mod conditions;
 mod descriptions;
 mod error;
+mod field;
 mod flatten;
 mod k8s_types;
 mod keywords;
@@ -62,11 +65,13 @@ mod rules;
 mod structural;
 
 pub use error::SchemaError;
+#[doc(hidden)]
+pub use field::{map_length, never_null, written_format};
 pub use flatten::{flattenable, flattened_option};
 pub use optional::{OptionalEnum, OptionalIntOrString};
 pub use structural::{StructuralSchemaRewriter, structural_schema};
 #[doc(hidden)]
-pub use structural::{expect_structural_schema, object_schema};
+pub use structural::{expect_structural_schema, object_schema, require};
 
 #[cfg(test)]
 mod tests;

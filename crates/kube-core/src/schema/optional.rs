@@ -11,7 +11,8 @@ use super::node::{INT_OR_STRING, Node, add_condition, flag, is_null_only};
 /// Allows `null` for an optional enumeration.
 ///
 /// `Option<Enum>` without `skip_serializing_if` serializes as `null`, and servers reject `null` for an `enum` even if that lists
-/// it. They do not check `allOf` for null values, so the values move there:
+/// it. They do not check `anyOf` for null values, so the values move there. `kubectl explain` shows the type of such a field (of
+/// one with `allOf` it does not), but no `enum` except the field's own: the description lists the values.
 ///
 /// ```
 /// use kube_core::schema::OptionalEnum;
@@ -19,7 +20,12 @@ use super::node::{INT_OR_STRING, Node, add_condition, flag, is_null_only};
 ///
 /// let mut schema = json_schema!({ "type": "string", "nullable": true, "enum": ["Blue", "Green", null] });
 /// OptionalEnum.transform(&mut schema);
-/// assert_eq!(schema, json_schema!({ "type": "string", "nullable": true, "allOf": [{ "enum": ["Blue", "Green"] }] }));
+/// assert_eq!(schema, json_schema!({
+///     "type": "string",
+///     "nullable": true,
+///     "anyOf": [{ "enum": ["Blue", "Green"] }],
+///     "description": "One of `Blue`, `Green`.",
+/// }));
 /// ```
 ///
 /// `anyOf` of an enumeration and `null` becomes the same form. Applies to all subschemas.
@@ -34,9 +40,23 @@ impl Transform for OptionalEnum {
         let lists_null =
             matches!(node.get("enum"), Some(Value::Array(values)) if values.contains(&Value::Null));
         if flag(node, "nullable") && (lists_null || node.contains_key("type")) && !is_null_only(node) {
+            describe_values(node);
             enum_beside_null(node);
         }
     }
+}
+
+/// Appends the values to the description, unless the variants are described there.
+fn describe_values(node: &mut Node) {
+    let values = node.get("enum").and_then(Value::as_array).into_iter().flatten();
+    let texts: Vec<_> = values.filter_map(Value::as_str).map(|value| format!("`{value}`")).collect();
+    let description = node.get("description").and_then(Value::as_str).unwrap_or_default();
+    if texts.iter().all(|text| description.contains(text)) {
+        return;
+    }
+    let list = format!("One of {}.", texts.join(", "));
+    let description = if description.is_empty() { list } else { format!("{description}\n\n{list}") };
+    node.insert("description".into(), description.into());
 }
 
 /// Allows `null` for an optional [`IntOrString`](k8s_openapi::apimachinery::pkg::util::intstr::IntOrString).
@@ -84,11 +104,16 @@ impl Transform for OptionalIntOrString {
     }
 }
 
-/// Moves the `enum` of a nullable node into `allOf`, where servers do not check it for `null`.
+/// Moves the `enum` of a nullable node into `anyOf`, where servers do not check it for `null`.
 pub(super) fn enum_beside_null(node: &mut Node) {
     let Some(Value::Array(mut values)) = node.remove("enum") else { return };
     values.retain(|value| !value.is_null());
-    add_condition(node, json!({ "enum": values }));
+    let condition = json!({ "enum": values });
+    if node.contains_key("anyOf") {
+        add_condition(node, condition);
+    } else {
+        node.insert("anyOf".into(), json!([condition]));
+    }
 }
 
 /// Replaces `anyOf`/`oneOf` of null and one schema that matches `applies` by that schema, nullable. The outer description stays.

@@ -1,15 +1,18 @@
 //! Rewrites a schema recursively: normalizes the keywords of every node, hoists its branches, and gives it a type.
 
+use std::cell::RefCell;
+
 use serde_json::{Value, json};
 
 use super::{
-    any_of::{hoist, residue},
+    any_of::hoist,
     combine::intersect,
+    conditions::{as_written, condition},
     descriptions,
     keywords::normalize,
     merge_strategy,
     node::{
-        INT_OR_STRING, Node, NodeType, OPEN, RULES, VALIDATIONS, flag, inferred_type, is_null_only,
+        INT_OR_STRING, Node, NodeType, OPEN, RULES, add_condition, flag, inferred_type, is_null_only,
         node_type, set_type,
     },
     refs,
@@ -18,6 +21,8 @@ use super::{
 /// Rewrites schemas whose `$ref`s point into `root`.
 pub(super) struct Rewriter {
     pub(super) root: Value,
+    /// Each `not` that the result lacks, because it cannot say the same.
+    pub(super) lost: RefCell<Vec<Value>>,
 }
 
 impl Rewriter {
@@ -49,12 +54,34 @@ impl Rewriter {
             intersect(&mut node, self.branch(schema));
         }
         for (key, branches) in alternatives {
-            hoist(&mut node, key, branches.into_iter().map(|schema| self.branch(schema)).collect());
+            match as_written(&node, key, &branches) {
+                Some(branches) if node.contains_key(key) => {
+                    add_condition(&mut node, json!({ key: branches }))
+                }
+                Some(branches) => {
+                    node.insert(key.into(), branches.into());
+                }
+                None => {
+                    hoist(&mut node, key, branches.into_iter().map(|schema| self.branch(schema)).collect())
+                }
+            }
         }
         if let Some(not) = not {
-            exclude(&mut node, self.branch(not.clone()), &not);
+            self.exclude(&mut node, not);
         }
         node
+    }
+
+    /// Adds a `not` that keeps its meaning. An empty one is schemars' spelling of a type without values.
+    fn exclude(&self, node: &mut Node, not: Value) {
+        if !matches!(&not, Value::Object(empty) if empty.is_empty()) {
+            match condition(&not, node) {
+                Some(not) => {
+                    node.insert("not".into(), not.into());
+                }
+                None => self.lost.borrow_mut().push(not),
+            }
+        }
     }
 
     fn children(&self, node: &mut Node) {
@@ -97,17 +124,6 @@ fn take_array(node: &mut Node, key: &str) -> Vec<Value> {
     match node.remove(key) {
         Some(Value::Array(values)) => values,
         _ => Vec::new(),
-    }
-}
-
-/// Keeps a `not` with value validations only: `type` is not allowed inside, and without it the meaning would change.
-fn exclude(node: &mut Node, not: Node, original: &Value) {
-    let plain = original.as_object().is_some_and(|original| {
-        original.keys().all(|key| key == "required" || key == "const" || VALIDATIONS.contains(&key.as_str()))
-    });
-    let rest = residue(&not, &Node::new());
-    if plain && !rest.is_empty() {
-        node.insert("not".into(), rest.into());
     }
 }
 

@@ -1,5 +1,7 @@
 //! The rewriting as a schemars transform, and all steps from a type to the schema in its CRD.
 
+use std::cell::RefCell;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
 use schemars::{
     JsonSchema, Schema, SchemaGenerator,
@@ -7,11 +9,12 @@ use schemars::{
     json_schema,
     transform::{Transform, transform_subschemas},
 };
+use serde_json::Value;
 
 use super::{
     error::SchemaError,
     k8s_types,
-    keywords::bounds_for_servers,
+    keywords::for_servers,
     merge_strategy::{self, MisplacedStrategy},
     node::Node,
     optional::{OptionalEnum, OptionalIntOrString},
@@ -46,10 +49,16 @@ pub struct StructuralSchemaRewriter;
 
 impl Transform for StructuralSchemaRewriter {
     fn transform(&mut self, schema: &mut Schema) {
-        let rewriter = Rewriter { root: std::mem::take(schema).to_value() };
-        *schema = rewriter.node(rewriter.root.clone()).into();
-        EachNode(bounds_for_servers).transform(schema);
+        rewrite(schema);
     }
+}
+
+/// The rewriting, and each `not` that the result lacks.
+fn rewrite(schema: &mut Schema) -> Vec<Value> {
+    let rewriter = Rewriter { root: std::mem::take(schema).to_value(), lost: RefCell::default() };
+    *schema = rewriter.node(rewriter.root.clone()).into();
+    EachNode(for_servers).transform(schema);
+    rewriter.lost.into_inner()
 }
 
 /// Applies a function to every node of a schema.
@@ -91,8 +100,8 @@ impl Transform for EachNode {
 ///
 /// # Errors
 ///
-/// For a type that contains itself, a merge strategy at a value of the wrong type, and keywords of the wrong JSON type in
-/// handwritten schemas: see [`SchemaError`].
+/// For a type that contains itself, a merge strategy at a value of the wrong type, and in handwritten schemas a `not` that servers do
+/// not accept, and keywords of the wrong JSON type: see [`SchemaError`].
 pub fn structural_schema<T: JsonSchema + ?Sized>() -> Result<JSONSchemaProps, SchemaError> {
     structural(generator().into_root_schema_for::<k8s_types::Root<T>>(), &T::schema_name())
 }
@@ -120,7 +129,7 @@ pub fn expect_structural_schema<T: JsonSchema + ?Sized>() -> JSONSchemaProps {
     checked(structural_schema::<T>())
 }
 
-/// The schema of a derived kind, of a spec and perhaps a status.
+/// The schema of a derived kind, of a spec and perhaps a status. It requires none of them.
 #[doc(hidden)]
 #[must_use]
 pub fn object_schema(description: &str, spec: Schema, status: Option<Schema>) -> Schema {
@@ -132,9 +141,17 @@ pub fn object_schema(description: &str, spec: Schema, status: Option<Schema>) ->
     json_schema!({
         "description": description,
         "type": "object",
-        "required": ["spec"],
         "properties": properties,
     })
+}
+
+/// Requires one more field of an object.
+#[doc(hidden)]
+pub fn require(schema: &mut Schema, name: &str) {
+    let required = schema.ensure_object().entry("required").or_insert_with(|| Value::Array(Vec::new()));
+    if let Value::Array(names) = required {
+        names.push(name.into());
+    }
 }
 
 /// The structural schema of the type with this name.
@@ -149,7 +166,9 @@ fn structural(mut schema: Schema, root: &str) -> Result<JSONSchemaProps, SchemaE
         let path = if path.is_empty() { ".".to_owned() } else { path };
         return Err(SchemaError::Recursive { root: root.to_owned(), type_name, path });
     }
-    StructuralSchemaRewriter.transform(&mut schema);
+    if let Some(condition) = rewrite(&mut schema).pop() {
+        return Err(SchemaError::Condition { root: root.to_owned(), condition: condition.to_string() });
+    }
     OptionalEnum.transform(&mut schema);
     OptionalIntOrString.transform(&mut schema);
     EachNode(|node| node.retain(|key, value| key != "nullable" || value != false)).transform(&mut schema);

@@ -133,13 +133,11 @@ impl AttachParams {
     pub(crate) fn check(&self) -> Result<(), Error> {
         if !(self.stdin || self.stdout || self.stderr) {
             return Err(Error::Validation(
-                "at least one of stdin, stdout and stderr must be connected".into(),
+                "AttachParams: one of stdin, stdout, or stderr must be true".into(),
             ));
         }
         if self.tty && self.stderr {
-            return Err(Error::Validation(
-                "a terminal has no separate stderr: set tty or stderr, not both".into(),
-            ));
+            return Err(Error::Validation("AttachParams: tty and stderr cannot both be true".into()));
         }
         Ok(())
     }
@@ -228,7 +226,7 @@ where
 /// Validates the ports and joins them with commas, as servers and kubelets expect.
 pub(crate) fn check_ports(ports: &[u16]) -> Result<String, Error> {
     if ports.is_empty() {
-        return Err(Error::Validation("there is no port to forward".into()));
+        return Err(Error::Validation("ports cannot be empty".into()));
     }
     // A channel number is one byte, and each port needs two channels.
     if ports.len() > 128 {
@@ -243,7 +241,7 @@ pub(crate) fn check_ports(ports: &[u16]) -> Result<String, Error> {
     let mut sorted = ports.to_vec();
     sorted.sort_unstable();
     if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(Error::Validation(format!("port {} occurs twice", twice[0])));
+        return Err(Error::Validation(format!("ports must be unique, found multiple {}", twice[0])));
     }
     Ok(ports.iter().map(u16::to_string).collect::<Vec<_>>().join(","))
 }

@@ -58,7 +58,7 @@ fn definition(model: &CustomResource) -> TokenStream {
     let (annotations, labels) = (pairs(&model.annotations), pairs(&model.labels));
     let columns = model.columns.iter().map(|column| values.column(column));
     let selectable = &model.selectable;
-    let status = model.status.is_some();
+    let status = model.status.is_some() && model.status_subresource;
     // Without a status there are no subresources.
     let scale = values.option(model.scale.as_ref().filter(|_| status).map(|scale| values.scale(scale)));
     let deprecated = model.deprecated.is_some();

@@ -2,9 +2,9 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
-use syn::Path;
+use syn::{Expr, Path};
 
-use crate::parse::{Field, KubeSchema, Validation, flattened_option, in_scope};
+use crate::parse::{Field, KubeSchema, Length, Validation, flattened_option, in_scope};
 
 pub(crate) fn kube_schema(model: &KubeSchema) -> TokenStream {
     let KubeSchema { ident, name, kube_core, schemars, std, .. } = model;
@@ -86,18 +86,14 @@ pub(super) fn flattened_options<'a>(
     quote!(#(#statements)*)
 }
 
-fn is_annotated(field: &Field) -> bool {
-    !field.validations.is_empty() || field.merge_strategy.is_some()
-}
-
 /// Statements that annotate the property of a field. Only serde and schemars know its name, so they come from the schema of a
 /// struct with this field alone.
 fn annotate_property(model: &KubeSchema, annotated: &Field) -> Option<TokenStream> {
-    if !is_annotated(annotated) {
+    if !annotated.is_annotated() {
         return None;
     }
-    let KubeSchema { kube_core, schemars, .. } = model;
-    let Field { field, validations, merge_strategy } = annotated;
+    let KubeSchema { kube_core, schemars, std, .. } = model;
+    let Field { field, validations, merge_strategy, never_null, format, length } = annotated;
     let copy = format_ident!("__{}", model.ident);
     let copy_of_field = copy_with(model, &copy, quote!(#field));
     let rules = validations.iter().map(|validation| in_scope(kube_core, validation));
@@ -107,11 +103,27 @@ fn annotate_property(model: &KubeSchema, annotated: &Field) -> Option<TokenStrea
             #kube_core::merge_strategy_property(&mut property, 0, #strategy).expect("the schema has one property");
         }
     });
+    let never_null = never_null
+        .then(|| quote_spanned!(Span::mixed_site()=> #kube_core::schema::never_null(&mut property);));
+    let format = format.as_ref().map(|format| {
+        quote_spanned!(Span::mixed_site()=> #kube_core::schema::written_format(&mut property, #format);)
+    });
+    let limit = |limit: &Option<Expr>| match limit {
+        Some(limit) => quote!(#std::option::Option::Some((#limit) as u64)),
+        None => quote!(#std::option::Option::None),
+    };
+    let length = (*length != Length::default()).then(|| {
+        let (min, max) = (limit(&length.min), limit(&length.max));
+        quote_spanned!(Span::mixed_site()=> #kube_core::schema::map_length(&mut property, #min, #max);)
+    });
     Some(quote_spanned! {Span::mixed_site()=> {
         #copy_of_field
         let mut property = <#copy as #schemars::JsonSchema>::json_schema(generator);
         #(#kube_core::validate_property(&mut property, 0, #rules).expect("the schema has one property");)*
         #merge_strategy
+        #never_null
+        #format
+        #length
         #kube_core::merge_properties(&mut schema, &mut property);
     }})
 }

@@ -26,6 +26,7 @@ pub(super) fn root(model: &CustomResource) -> TokenStream {
             Some(quote!(#[serde(crate = #serde_crate, rename_all = "camelCase")])),
         )
     };
+    let default_spec = model.optional_spec.then(|| quote!(#[serde(default)]));
     let new = constructor(model);
     quote! {
         #[doc = #doc]
@@ -36,6 +37,7 @@ pub(super) fn root(model: &CustomResource) -> TokenStream {
             /// Name, namespace, labels and the other object metadata.
             #vis metadata: #metadata,
             /// The desired state of the object.
+            #default_spec
             #vis spec: #spec,
             #status
         }

@@ -32,7 +32,9 @@ pub(super) fn schema(model: &CustomResource) -> TokenStream {
     let name = root.to_string();
     let object = if model.no_spec { flattened(model) } else { object(model) };
     let rules = rules(kube_core, &model.validations);
-    let mutable = (!model.validations.is_empty()).then(|| quote!(mut));
+    let required = required(model);
+    let required = required.iter();
+    let mutable = (!model.validations.is_empty() || required.len() > 0).then(|| quote!(mut));
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
         impl #schemars::JsonSchema for #root {
@@ -46,11 +48,19 @@ pub(super) fn schema(model: &CustomResource) -> TokenStream {
 
             fn json_schema(generator: &mut #schemars::SchemaGenerator) -> #schemars::Schema {
                 let #mutable schema = #object;
+                #(#kube_core::schema::require(&mut schema, #required);)*
                 #rules
                 schema
             }
         }
     }
+}
+
+/// The required fields of the object, besides those of a spec that is not one.
+fn required(model: &CustomResource) -> Vec<&'static str> {
+    let metadata = model.required_metadata.then_some("metadata");
+    let spec = (!model.no_spec && !model.optional_spec).then_some("spec");
+    metadata.into_iter().chain(spec).collect()
 }
 
 fn object(model: &CustomResource) -> TokenStream {

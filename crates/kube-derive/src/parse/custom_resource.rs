@@ -10,7 +10,7 @@ use super::{
     Attributes, Crates, Deprecated, KeyValue, PrintColumn, Scale, Validation,
     allowed::{checked, selectable_path},
     errors::{Errors, unknown_value},
-    fields::{flattened_option, texts},
+    fields::{doc_comment, flattened_option, texts},
     value::{flag, invalid, string, type_path, value_span},
 };
 use crate::names::pluralize;
@@ -30,6 +30,12 @@ pub(crate) struct CustomResource {
     pub(crate) namespaced: bool,
     pub(crate) doc: Option<String>,
     pub(crate) status: Option<Path>,
+    /// Whether the status has an endpoint of its own.
+    pub(crate) status_subresource: bool,
+    /// Whether an object without `spec` has the default one.
+    pub(crate) optional_spec: bool,
+    /// Whether the schema lists `metadata` as required, though every object has it.
+    pub(crate) required_metadata: bool,
     pub(crate) no_spec: bool,
     /// `T` of each flattened field of type `Option<T>`.
     pub(crate) optional_parts: Vec<Type>,
@@ -118,6 +124,15 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> Result<CustomResource> {
     if model.scale.is_some() && kube.lacks("status") {
         kube.fail("scale", "`scale` needs a status, which holds the number of replicas: add `status = ..`");
     }
+    if model.scale.is_some() && !model.status_subresource {
+        kube.fail("scale", "`scale` reads the status subresource, which `status_subresource = false` omits");
+    }
+    if !model.status_subresource && kube.lacks("status") {
+        kube.fail("status_subresource", "there is no status: add `status = ..`, or remove this");
+    }
+    if model.optional_spec && model.no_spec {
+        kube.fail("optional_spec", "with `no_spec` there is no `spec` that could be absent");
+    }
     errors.handle(kube.finish());
     if model.no_spec {
         errors.handle(check_no_spec(input));
@@ -147,8 +162,11 @@ fn model(input: &DeriveInput, kube: &mut Attributes, errors: &mut Errors) -> Cus
         shortnames: kube.many("shortname", string),
         categories: kube.many("category", string),
         namespaced: kube.one("namespaced", flag).unwrap_or_default(),
-        doc: kube.one("doc", string),
+        doc: kube.one("doc", string).or_else(|| doc_comment(&input.attrs)),
         status: kube.one("status", type_path),
+        status_subresource: kube.one("status_subresource", flag).unwrap_or(true),
+        optional_spec: kube.one("optional_spec", flag).unwrap_or_default(),
+        required_metadata: kube.one("required_metadata", flag).unwrap_or_default(),
         no_spec: kube.one("no_spec", flag).unwrap_or_default(),
         optional_parts: optional_parts(input),
         x_kube: x_kube(input),

@@ -9,8 +9,8 @@ use super::{
     Attributes, Validation,
     crates::SchemaCrates,
     errors::Errors,
-    fields::{entries, has_flag, texts},
-    value::{flag, merge_strategy},
+    fields::{Length, entries, has_flag, length, texts},
+    value::{flag, merge_strategy, string},
 };
 
 /// The model from which `#[derive(KubeSchema)]` generates code.
@@ -36,6 +36,22 @@ pub(crate) struct Field {
     pub(crate) field: syn::Field,
     pub(crate) validations: Vec<Validation>,
     pub(crate) merge_strategy: Option<Expr>,
+    /// Whether null is refused, though the type may be absent.
+    pub(crate) never_null: bool,
+    /// The format in the definition, whatever schemars says.
+    pub(crate) format: Option<String>,
+    /// The limits of `length(..)`, which are also those of a map.
+    pub(crate) length: Length,
+}
+
+impl Field {
+    pub(crate) fn is_annotated(&self) -> bool {
+        self.never_null
+            || self.format.is_some()
+            || self.length != Length::default()
+            || !self.validations.is_empty()
+            || self.merge_strategy.is_some()
+    }
 }
 
 /// Parses and validates the attributes of a `#[derive(KubeSchema)]`.
@@ -89,17 +105,39 @@ fn read_field(field: &syn::Field) -> Result<Field> {
     let mut on_field = Attributes::of(&field.attrs, "x_kube", field.span());
     let validations = on_field.many("validation", Validation::read);
     let merge_strategy = on_field.one("merge_strategy", merge_strategy);
+    let never_null = on_field.one("nullable", never_null).unwrap_or_default();
+    let format = on_field.one("format", string);
     on_field.finish()?;
-    let annotated = !validations.is_empty() || merge_strategy.is_some();
-    if annotated && ["flatten", "skip", "skip_deserializing"].iter().any(|flag| has_flag(&field.attrs, flag))
+    let attrs = schema_attributes(&field.attrs);
+    let length = length(&attrs);
+    let read = Field {
+        field: syn::Field { attrs, ..field.clone() },
+        validations,
+        merge_strategy,
+        never_null,
+        format,
+        length,
+    };
+    if read.is_annotated()
+        && ["flatten", "skip", "skip_deserializing"].iter().any(|flag| has_flag(&field.attrs, flag))
     {
         return Err(Error::new(
             field.span(),
             "a flattened or skipped field is no property of the schema: put the rule on the struct",
         ));
     }
-    let attrs = schema_attributes(&field.attrs);
-    Ok(Field { field: syn::Field { attrs, ..field.clone() }, validations, merge_strategy })
+    Ok(read)
+}
+
+/// `nullable = false`; what may be null says the type.
+fn never_null(item: &Meta) -> Result<bool> {
+    match flag(item)? {
+        false => Ok(true),
+        true => Err(Error::new(
+            item.span(),
+            "expected `nullable = false`; a field that may be null is an `Option`",
+        )),
+    }
 }
 
 /// The copy gets its name from `name`: schemars allows only one `rename`.

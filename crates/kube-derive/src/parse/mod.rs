@@ -17,7 +17,7 @@ use attributes::Attributes;
 pub(crate) use crates::Crates;
 pub(crate) use custom_resource::{CustomResource, Schema, custom_resource};
 pub(crate) use definition::{Deprecated, PrintColumn, Scale};
-pub(crate) use fields::flattened_option;
+pub(crate) use fields::{Length, flattened_option};
 pub(crate) use inherit::{Inherit, Metadata, inherit};
 pub(crate) use kube_schema::{Field, KubeSchema, kube_schema};
 pub(crate) use value::{KeyValue, Validation, in_scope};

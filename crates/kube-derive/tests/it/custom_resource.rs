@@ -1,11 +1,13 @@
 //! `#[derive(CustomResource)]`: the object, its wire form, its definition.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::{
     ClusterResourceScope, CustomResourceExt, NamespaceResourceScope, Resource,
     object::{HasSpec, HasStatus},
 };
-use kube_derive::CustomResource;
+use kube_derive::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -285,4 +287,69 @@ fn crd_panics_with_the_schema_error_for_a_recursive_spec() {
     assert!(error.contains("`Tree` contains itself at `.spec.trees[*].branches[*]`"), "{error}");
     let panic = std::panic::catch_unwind(Forest::crd).unwrap_err();
     assert_eq!(panic.downcast_ref::<String>(), Some(&error));
+}
+
+/// What a handwritten definition may say besides.
+///
+/// In two paragraphs.
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[kube(group = "example.com", version = "v1", kind = "Legacy", status = "LegacyStatus")]
+#[kube(status_subresource = false, optional_spec, required_metadata)]
+#[kube(crates(kube_core = "kube_core"))]
+#[x_kube(crates(kube_core = kube_core))]
+#[serde(default)]
+struct LegacySpec {
+    #[x_kube(nullable = false)]
+    mode: Option<Mode>,
+    #[x_kube(nullable = false)]
+    note: Option<String>,
+    #[x_kube(format = "byte")]
+    key: String,
+    #[schemars(length(max = 8))]
+    labels: BTreeMap<String, String>,
+    #[validate(length(equal = LIMIT))]
+    ports: Option<BTreeMap<u16, String>>,
+}
+
+const LIMIT: u32 = 2;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+enum Mode {
+    Fast,
+    Slow,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+struct LegacyStatus {
+    phase: Option<Mode>,
+}
+
+#[test]
+fn attributes_say_what_handwritten_definitions_say() {
+    let crd = serde_json::to_value(Legacy::crd()).unwrap();
+    let version = &crd["spec"]["versions"][0];
+    assert_eq!(version.get("subresources"), None);
+    let schema = &version["schema"]["openAPIV3Schema"];
+    assert_eq!(schema["required"], json!(["metadata"]));
+    assert_eq!(schema["description"], "What a handwritten definition may say besides.\n\nIn two paragraphs.");
+    let fields = &schema["properties"]["spec"]["properties"];
+    assert_eq!(fields["mode"], json!({ "type": "string", "enum": ["Fast", "Slow"] }));
+    assert_eq!(fields["note"], json!({ "type": "string" }));
+    assert_eq!(fields["key"]["format"], "byte");
+    assert_eq!(fields["key"].get("pattern"), None);
+    assert_eq!(fields["labels"]["maxProperties"], 8);
+    assert_eq!(
+        (&fields["ports"]["minProperties"], &fields["ports"]["maxProperties"]),
+        (&json!(2), &json!(2))
+    );
+    let phase = &schema["properties"]["status"]["properties"]["phase"];
+    assert_eq!((&phase["type"], &phase["anyOf"]), (&json!("string"), &json!([{ "enum": ["Fast", "Slow"] }])));
+    assert_eq!(phase["description"], "One of `Fast`, `Slow`.");
+}
+
+#[test]
+fn an_optional_spec_has_its_default() {
+    let object = json!({ "apiVersion": "example.com/v1", "kind": "Legacy", "metadata": { "name": "a" } });
+    let legacy: Legacy = serde_json::from_value(object).expect("a spec is not needed");
+    assert_eq!((legacy.spec, legacy.status), (LegacySpec::default(), None));
 }

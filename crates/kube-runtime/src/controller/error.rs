@@ -27,13 +27,10 @@ impl<E: fmt::Display, Q: fmt::Display> fmt::Display for Error<E, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ObjectNotFound(object) => {
-                write!(
-                    f,
-                    "{object} was to be reconciled but is not in the store: it was deleted, or never existed"
-                )
+                write!(f, "tried to reconcile object {object} that was not found in local store")
             }
             Self::ReconcilerFailed(error, object) => {
-                write!(f, "the reconciler of {object} failed: {}", Guarded(error))
+                write!(f, "reconciler for object {object} failed: {}", Guarded(error))
             }
             Self::QueueError(error) => write!(f, "a stream of triggers failed: {error}"),
             Self::RunnerError(error) => write!(f, "running reconcilers failed: {error}"),

@@ -30,19 +30,19 @@ where
     ReconcileErr: std::error::Error + 'static,
 {
     /// The reconciler failed for [`Event::Apply`].
-    #[error("failed to apply the object: {0}")]
+    #[error("failed to apply object: {0}")]
     ApplyFailed(#[source] ReconcileErr),
     /// The reconciler failed for [`Event::Cleanup`]. The finalizer stays, so the object is not deleted yet.
-    #[error("failed to clean up after the object; it stays until that succeeds: {0}")]
+    #[error("failed to clean up object: {0}")]
     CleanupFailed(#[source] ReconcileErr),
     /// The finalizer could not be added, so the reconciler was not called.
-    #[error("failed to add the finalizer: {0}")]
+    #[error("failed to add finalizer: {0}")]
     AddFinalizer(#[source] kube_client::Error),
     /// The clean-up succeeded, but the finalizer could not be removed; the clean-up will run again.
-    #[error("failed to remove the finalizer: {0}")]
+    #[error("failed to remove finalizer: {0}")]
     RemoveFinalizer(#[source] kube_client::Error),
     /// The object has no name, so it cannot be patched.
-    #[error("the object has no metadata.name")]
+    #[error("object has no name")]
     UnnamedObject,
     /// Servers do not accept this name for a finalizer.
     #[error("the finalizer's name is invalid: expected a name like `example.com/cleanup`")]

@@ -138,7 +138,7 @@ where
     /// use k8s_openapi::api::core::v1::Node;
     /// use kube_runtime::reflector::ObjectRef;
     ///
-    /// assert_eq!(ObjectRef::<Node>::new("worker-1").to_string(), "Node.v1/worker-1");
+    /// assert_eq!(ObjectRef::<Node>::new("worker-1").to_string(), "Node.v1./worker-1");
     /// ```
     #[must_use]
     pub fn new(name: &str) -> Self {
@@ -171,7 +171,7 @@ impl<K: Lookup> ObjectRef<K> {
     /// use kube_runtime::reflector::ObjectRef;
     ///
     /// let pods = ApiResource::erase::<Pod>(&());
-    /// assert_eq!(ObjectRef::<DynamicObject>::new_with("web-0", pods).to_string(), "Pod.v1/web-0");
+    /// assert_eq!(ObjectRef::<DynamicObject>::new_with("web-0", pods).to_string(), "Pod.v1./web-0");
     /// ```
     #[must_use]
     pub fn new_with(name: &str, dyntype: K::DynamicType) -> Self {
@@ -200,7 +200,7 @@ impl<K: Lookup> ObjectRef<K> {
     ///
     /// let pods = ApiResource::erase::<Pod>(&());
     /// let pod = DynamicObject::new("web-0", &pods).within("shop");
-    /// assert_eq!(ObjectRef::from_obj_with(&pod, pods).to_string(), "Pod.v1/web-0.shop");
+    /// assert_eq!(ObjectRef::from_obj_with(&pod, pods).to_string(), "Pod.v1./web-0.shop");
     /// ```
     #[must_use]
     pub fn from_obj_with(obj: &K, dyntype: K::DynamicType) -> Self
@@ -254,7 +254,7 @@ impl<K: Lookup> ObjectRef<K> {
     ///
     /// let service = ObjectRef::<Service>::new("web").within("shop");
     /// let endpoints: ObjectRef<Endpoints> = service.into_kind_unchecked(());
-    /// assert_eq!(endpoints.to_string(), "Endpoints.v1/web.shop");
+    /// assert_eq!(endpoints.to_string(), "Endpoints.v1./web.shop");
     /// ```
     #[must_use]
     pub fn into_kind_unchecked<K2: Lookup>(self, dt2: K2::DynamicType) -> ObjectRef<K2> {
@@ -329,12 +329,7 @@ impl<K: Lookup> From<ObjectRef<K>> for ObjectReference {
 impl<K: Lookup> fmt::Display for ObjectRef<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { dyntype, name, namespace, .. } = self;
-        write!(f, "{}.{}", K::kind(dyntype), K::version(dyntype))?;
-        let group = K::group(dyntype);
-        if !group.is_empty() {
-            write!(f, ".{group}")?;
-        }
-        write!(f, "/{name}")?;
+        write!(f, "{}.{}.{}/{name}", K::kind(dyntype), K::version(dyntype), K::group(dyntype))?;
         namespace.as_ref().map_or(Ok(()), |namespace| write!(f, ".{namespace}"))
     }
 }

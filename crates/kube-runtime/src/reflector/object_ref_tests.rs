@@ -17,8 +17,8 @@ fn references_are_equal_by_kind_name_and_namespace_only() {
 
 #[test]
 fn display_contains_kind_version_group_name_and_namespace() {
-    assert_eq!(ObjectRef::<ConfigMap>::new("a").within("x").to_string(), "ConfigMap.v1/a.x");
-    assert_eq!(ObjectRef::<Node>::new("n").erase().to_string(), "Node.v1/n");
+    assert_eq!(ObjectRef::<ConfigMap>::new("a").within("x").to_string(), "ConfigMap.v1./a.x");
+    assert_eq!(ObjectRef::<Node>::new("n").erase().to_string(), "Node.v1./n");
 }
 
 #[test]

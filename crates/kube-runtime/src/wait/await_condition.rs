@@ -16,7 +16,7 @@ const MAX_FAILURE_TIME: Duration = Duration::from_secs(60);
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The object cannot be watched.
-    #[error("failed to watch the object while waiting for a condition: {0}")]
+    #[error("failed to probe for whether the condition is fulfilled yet: {0}")]
     ProbeFailed(#[source] watcher::Error),
 }
 

@@ -10,13 +10,13 @@ use std::fmt::Debug;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The deleted object has no uid, so it cannot be distinguished from a recreated object of the same name.
-    #[error("the deleted object has no metadata.uid, so its deletion cannot be waited for")]
+    #[error("deleted object has no UID to wait for")]
     NoUid,
     /// The delete request failed.
-    #[error("failed to delete the object: {0}")]
+    #[error("failed to delete object: {0}")]
     Delete(#[source] kube_client::Error),
     /// The delete request succeeded, but waiting for the deletion failed.
-    #[error("failed to wait until the object is deleted: {0}")]
+    #[error("failed to wait for object to be deleted: {0}")]
     Await(#[source] super::Error),
 }
 

@@ -282,11 +282,11 @@ mod tests {
             ),
             (
                 Error::WatchStartFailed(E::Service(refused().into())),
-                "failed to start the watch (pods in namespace default): the request could not be carried out: refused",
+                "failed to start the watch (pods in namespace default): ServiceError: refused",
             ),
             (
                 Error::WatchFailed(E::ReadEvents(refused())),
-                "the watch failed (pods in namespace default): the watch was interrupted: refused",
+                "the watch failed (pods in namespace default): Error reading events stream: refused",
             ),
         ] {
             let error = error.in_collection(PODS);

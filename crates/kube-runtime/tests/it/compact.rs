@@ -214,7 +214,7 @@ async fn a_controller_reports_an_undecodable_object_and_reconciles_the_others() 
         .await;
     items.sort();
     assert_eq!(items[0], "good");
-    assert!(items[1].contains("ConfigMap.v1/bad cannot be decoded: "), "{}", items[1]);
+    assert!(items[1].contains("ConfigMap.v1./bad cannot be decoded: "), "{}", items[1]);
 }
 
 /// How often the reconciler runs while an object is created, labelled and given data.

@@ -170,7 +170,7 @@ async fn reconciler_and_error_policy_requeue_after_their_delays() {
     let mut outputs = spawn_outputs(output);
     let runs = [expect_next(&mut times).await, expect_next(&mut times).await, expect_next(&mut times).await];
     assert_eq!(runs, [0, 5, 15]);
-    assert_eq!(expect_next(&mut outputs.items).await, "the reconciler of ConfigMap.v1/a.default failed");
+    assert_eq!(expect_next(&mut outputs.items).await, "reconciler for object ConfigMap.v1./a.default failed");
     assert_idle(&mut times).await;
 }
 
@@ -259,9 +259,9 @@ async fn an_applier_reconciles_a_custom_queue_and_ends_with_it() {
     .await;
     output.sort();
     assert_eq!(output.len(), 2, "{output:?}");
-    assert_eq!(output[0], "ConfigMap.v1/a");
+    assert_eq!(output[0], "ConfigMap.v1./a");
     assert!(
-        output[1].starts_with("ConfigMap.v1/missing was to be reconciled but is not in the store"),
+        output[1].starts_with("tried to reconcile object ConfigMap.v1./missing that was not found"),
         "{output:?}"
     );
 }

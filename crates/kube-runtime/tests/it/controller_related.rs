@@ -81,7 +81,9 @@ async fn objects_returned_by_a_mapper_are_reconciled() {
     config_maps(&client).add(labelled("for-a", ("for", "a"))).await;
     assert_eq!(expect_next(&mut outputs.items).await, "done: a");
     config_maps(&client).add(labelled("for-b", ("for", "b"))).await;
-    assert!(expect_next(&mut outputs.items).await.starts_with("Secret.v1/b.default was to be reconciled"));
+    assert!(
+        expect_next(&mut outputs.items).await.starts_with("tried to reconcile object Secret.v1./b.default")
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -151,7 +151,7 @@ async fn a_watch_error_contains_kind_and_scope() {
     let unreachable = first_error(&unreachable, &ApiResource::erase::<ConfigMap>(&()), Some("shop")).await;
     assert_eq!(
         unreachable,
-        "failed to list the objects (configmaps in namespace shop): the request could not be carried out: no route"
+        "failed to list the objects (configmaps in namespace shop): ServiceError: no route"
     );
 }
 

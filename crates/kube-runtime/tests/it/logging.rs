@@ -60,10 +60,10 @@ async fn start_and_end_of_reconciles_are_logged() {
     let line = |message: &str| {
         log.lines().find(|line| line.contains(message)).unwrap_or_else(|| panic!("{message}:\n{log}"))
     };
-    assert!(line("reconcile started").contains("object.ref=ConfigMap.v1/a.default"), "{log}");
+    assert!(line("reconcile started").contains("object.ref=ConfigMap.v1./a.default"), "{log}");
     assert!(line("reconcile started").contains("reconcile.attempt=1"), "{log}");
     let finished = line("reconcile finished");
-    assert!(finished.contains("object.ref=ConfigMap.v1/a.default"), "{log}");
+    assert!(finished.contains("object.ref=ConfigMap.v1./a.default"), "{log}");
     assert!(finished.contains(r#"reconcile.outcome="requeue_after""#), "{log}");
     assert!(finished.ends_with("reconcile finished requeue_after=Some(7s)"), "{log}");
 }

@@ -99,9 +99,9 @@ async fn a_panicking_mapper_is_an_error_of_the_related_object() {
     let mut first = [output.next().await, output.next().await];
     first.sort();
     assert_eq!(first[0], "done: a");
-    assert!(first[1].contains("Secret.v1/bad-at-the-start.default"), "{first:?}");
+    assert!(first[1].contains("Secret.v1./bad-at-the-start.default"), "{first:?}");
     secrets.add(named("bad-later")).await;
-    output.expect_error(&["mapper", "Secret.v1/bad-later.default", "cannot read it"]).await;
+    output.expect_error(&["mapper", "Secret.v1./bad-later.default", "cannot read it"]).await;
     secrets.add(named("good")).await;
     assert_eq!(output.next().await, "done: a");
 }
@@ -125,7 +125,7 @@ async fn a_panicking_mapper_of_a_custom_stream_is_an_error_of_the_related_object
             secret.metadata.namespace = Some("default".into());
             send.unbounded_send(secret).unwrap();
         }
-        output.expect_error(&["mapper", "Secret.v1/bad.default", "cannot read it"]).await;
+        output.expect_error(&["mapper", "Secret.v1./bad.default", "cannot read it"]).await;
         assert_eq!(output.next().await, "done: a");
     }
 }
@@ -144,10 +144,10 @@ async fn after_a_mapper_panic_the_objects_of_the_previous_mapping_are_reconciled
     secrets.add(named("good")).await;
     assert_eq!(output.next().await, "done: a");
     secrets.touch("good", "1").await;
-    output.expect_error(&["mapper", "Secret.v1/good.default"]).await;
+    output.expect_error(&["mapper", "Secret.v1./good.default"]).await;
     assert_eq!(output.next().await, "done: a");
     secrets.remove("good").await;
-    output.expect_error(&["mapper", "Secret.v1/good.default"]).await;
+    output.expect_error(&["mapper", "Secret.v1./good.default"]).await;
     assert_eq!(output.next().await, "done: a");
     assert_idle(&mut output.items).await;
 }
@@ -242,7 +242,7 @@ async fn a_reconcile_that_panics_on_drop_is_an_error_of_the_object() {
     let by_type = controller(&client).with_config(config()).run_with(PanicOnDropReconciler);
     for mut output in [OutputTexts::spawn(by_function), OutputTexts::spawn(by_type)] {
         for (name, text) in PANIC_ON_DROP_CASES {
-            output.expect_error(&[&format!("ConfigMap.v1/{name}.default"), text]).await;
+            output.expect_error(&[&format!("ConfigMap.v1./{name}.default"), text]).await;
         }
         assert_idle(&mut output.items).await;
         assert!(!output.task.is_finished());
@@ -282,7 +282,7 @@ async fn a_panic_before_the_first_poll_is_an_error_of_the_object() {
     config_maps(&client).add(named("sync")).await;
     let mut output =
         OutputTexts::spawn(controller(&client).with_config(config()).run_with(PanicOnDropReconciler));
-    output.expect_error(&["ConfigMap.v1/sync.default", "before the first poll"]).await;
+    output.expect_error(&["ConfigMap.v1./sync.default", "before the first poll"]).await;
     assert_idle(&mut output.items).await;
 }
 
@@ -319,12 +319,12 @@ async fn a_panicking_index_over_several_namespaces_is_an_error_of_the_object() {
     let controller = Controller::for_namespaces(client.clone(), namespaces, watcher::Config::default());
     let mut output =
         OutputTexts::spawn(controller.with_index(&index).run(nothing, wait_for_change, Arc::new(())));
-    output.expect_error(&["index", "ConfigMap.v1/bad.default", "cannot read it"]).await;
+    output.expect_error(&["index", "ConfigMap.v1./bad.default", "cannot read it"]).await;
     assert_eq!(output.next().await, "done: bad");
     api.add(named("good")).await;
     assert_eq!(output.next().await, "done: good");
     api.touch("bad", "1").await;
-    output.expect_error(&["index", "ConfigMap.v1/bad.default", "cannot read it"]).await;
+    output.expect_error(&["index", "ConfigMap.v1./bad.default", "cannot read it"]).await;
     assert_eq!(output.next().await, "done: bad");
     assert_idle(&mut output.items).await;
 }
@@ -346,7 +346,7 @@ async fn a_panicking_index_is_an_error_of_the_object() {
     let mut first = [output.next().await, output.next().await, output.next().await];
     first.sort();
     assert_eq!(first[..2], ["done: bad", "done: good"]);
-    assert!(first[2].contains("index") && first[2].contains("ConfigMap.v1/bad.default"), "{first:?}");
+    assert!(first[2].contains("index") && first[2].contains("ConfigMap.v1./bad.default"), "{first:?}");
     assert_eq!((store.by_index(&index, "good").len(), store.by_index(&index, "bad").len()), (1, 0));
     api.touch("good", "1").await;
     assert_eq!(output.next().await, "done: good");

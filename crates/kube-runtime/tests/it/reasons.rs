@@ -97,11 +97,11 @@ async fn a_change_and_a_related_change_have_their_reasons() {
     let owner = secrets(&client).add(named("a")).await;
     let mut outputs = run(controller(&client).owns(config_maps(&client), watcher::Config::default()));
     expect_next(&mut outputs.items).await;
-    assert_eq!(spans.last(), ["Secret.v1/a.default", "object updated"]);
+    assert_eq!(spans.last(), ["Secret.v1./a.default", "object updated"]);
     config_maps(&client).add(owned("child", &owner)).await;
     expect_next(&mut outputs.items).await;
-    let reason = "related object updated: ConfigMap.v1/child.default";
-    assert_eq!(spans.last(), ["Secret.v1/a.default", reason]);
+    let reason = "related object updated: ConfigMap.v1./child.default";
+    assert_eq!(spans.last(), ["Secret.v1./a.default", reason]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -165,5 +165,5 @@ async fn an_applier_keeps_the_custom_reason_of_its_queue() {
         Config::default(),
     );
     assert_eq!(output.count().await, 1);
-    assert_eq!(spans.last(), ["ConfigMap.v1/a", "the certificate expires"]);
+    assert_eq!(spans.last(), ["ConfigMap.v1./a", "the certificate expires"]);
 }

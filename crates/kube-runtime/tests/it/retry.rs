@@ -137,7 +137,7 @@ async fn a_reconcile_that_hangs_is_cancelled_and_retried() {
     let error = expect_next(&mut output).await.unwrap_err();
     assert_eq!(start.elapsed().as_secs(), 10);
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert_eq!(cause, "the reconciler of ConfigMap.v1/a.default timed out after 10s and was cancelled");
+    assert_eq!(cause, "the reconciler of ConfigMap.v1./a.default timed out after 10s and was cancelled");
     assert_eq!(
         Arc::strong_count(&held),
         3,
@@ -176,7 +176,7 @@ async fn on_error_of_a_reconciler_type_is_called_with_its_errors() {
     config_maps(&client).add(named("a")).await;
     let errors = Arc::default();
     let mut outputs = spawn_outputs(controller(&client).run_with(FailsTwice { errors: Arc::clone(&errors) }));
-    for expected in ["the reconciler of ConfigMap.v1/a.default failed"; 2] {
+    for expected in ["reconciler for object ConfigMap.v1./a.default failed"; 2] {
         assert_eq!(expect_next(&mut outputs.items).await, expected);
     }
     assert_eq!(expect_next(&mut outputs.items).await, "done: a");
@@ -263,9 +263,9 @@ async fn on_outcome_of_a_reconciler_type_decides_after_every_outcome() {
     assert_eq!(
         items,
         [
-            "the reconciler of ConfigMap.v1/fails.default panicked: in on_outcome",
-            "the reconciler of ConfigMap.v1/hangs.default timed out after 10s and was cancelled",
-            "the reconciler of ConfigMap.v1/panics.default panicked: oh",
+            "the reconciler of ConfigMap.v1./fails.default panicked: in on_outcome",
+            "the reconciler of ConfigMap.v1./hangs.default timed out after 10s and was cancelled",
+            "the reconciler of ConfigMap.v1./panics.default panicked: oh",
             "works: true",
         ]
     );

@@ -5,13 +5,14 @@ use std::iter::once;
 use std::marker::PhantomData;
 use std::slice::Iter;
 
-use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, StrDeserializer};
+use serde::de::value::{BorrowedStrDeserializer, MapDeserializer};
 use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, EnumAccess, Error, IgnoredAny, MapAccess, SeqAccess,
     VariantAccess, Visitor,
 };
 use serde_json::value::RawValue;
 
+use super::map_key::{KeyDeserializer, MapKey};
 use super::prune::{PrunedField, PrunedFields};
 use crate::decode::split::arrays_in;
 
@@ -303,10 +304,12 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for KeySeed<'_, '_, S> {
     }
 
     fn visit_borrowed_str<E: Error>(self, name: &'de str) -> Result<Self::Value, E> {
-        self.take_seed(name).map(|seed| seed.deserialize(BorrowedStrDeserializer::new(name))).transpose()
+        let key = KeyDeserializer::new(MapKey::Borrowed(name));
+        self.take_seed(name).map(|seed| seed.deserialize(key)).transpose()
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        self.take_seed(name).map(|seed| seed.deserialize(StrDeserializer::new(name))).transpose()
+        let key = KeyDeserializer::new(MapKey::Transient(name));
+        self.take_seed(name).map(|seed| seed.deserialize(key)).transpose()
     }
 }

@@ -44,7 +44,12 @@ fn unit_variants_become_an_enum() {
     assert_eq!(of::<Color>(), json!({ "type": "string", "enum": ["Red", "Blue"] }));
     assert_eq!(
         of::<Option<Color>>(),
-        json!({ "type": "string", "nullable": true, "allOf": [{ "enum": ["Red", "Blue"] }] })
+        json!({
+            "type": "string",
+            "nullable": true,
+            "anyOf": [{ "enum": ["Red", "Blue"] }],
+            "description": "One of `Red`, `Blue`.",
+        })
     );
 }
 
@@ -211,7 +216,7 @@ fn flattened_structs_enums_and_maps_are_merged() {
         of::<Flat>(),
         json!({
             "type": "object",
-            "required": ["own", "a"],
+            "required": ["a", "own"],
             "properties": {
                 "own": { "type": "boolean" },
                 "a": { "type": "string" },
@@ -353,7 +358,7 @@ fn equivalent_spellings_of_drafts_give_one_schema() {
     for schema in written {
         assert_eq!(
             rewritten(schema.clone()),
-            json!({ "type": "string", "nullable": true, "allOf": [{ "enum": ["a"] }] }),
+            json!({ "type": "string", "nullable": true, "anyOf": [{ "enum": ["a"] }], "description": "One of `a`." }),
             "{schema}"
         );
     }
@@ -408,6 +413,61 @@ fn only_a_not_with_value_validations_stays() {
     let schema = |not: Value| json!({ "type": "string", "not": not });
     assert_eq!(rewritten(schema(json!({ "enum": ["a"] }))), schema(json!({ "enum": ["a"] })));
     assert_eq!(rewritten(schema(json!({ "type": "number", "enum": ["a"] }))), json!({ "type": "string" }));
+}
+
+/// What findings/testserver/18-derive-oneof-not.rs found.
+#[test]
+fn handwritten_conditions_are_kept_as_written() {
+    let struct_with = |conditions: Value| {
+        let mut schema = json!({ "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "string" } } });
+        schema.as_object_mut().unwrap().extend(conditions.as_object().unwrap().clone());
+        schema
+    };
+    for conditions in [
+        json!({ "oneOf": [{ "not": { "required": ["a"] } }, { "required": ["a"] }] }),
+        json!({ "not": { "anyOf": [{ "required": ["a"] }, { "required": ["b"] }] } }),
+        json!({ "not": { "properties": { "a": { "enum": ["x"] } }, "required": ["a"] } }),
+        json!({ "oneOf": [{ "required": ["a"] }, { "required": ["b"] }, { "maxProperties": 0 }] }),
+        json!({ "oneOf": [{}, { "required": ["a", "b"] }] }),
+        json!({ "anyOf": [{ "required": ["a"] }, { "properties": { "b": { "minLength": 3 } } }] }),
+        json!({ "oneOf": [{ "required": ["a"] }, { "required": ["b"] }], "not": { "required": ["a", "b"] } }),
+    ] {
+        assert_eq!(rewritten(struct_with(conditions.clone())), struct_with(conditions));
+    }
+}
+
+#[test]
+fn a_not_that_servers_refuse_is_an_error() {
+    #[derive(JsonSchema)]
+    #[schemars(extend("not" = { "properties": { "a": { "type": "integer" } } }))]
+    #[allow(dead_code)]
+    struct Excluding {
+        a: String,
+    }
+    let error = structural_schema::<Excluding>().unwrap_err().to_string();
+    assert!(
+        error.contains(r#"`Excluding` excludes what a structural schema cannot: `"not": {"properties":{"a""#),
+        "{error}"
+    );
+}
+
+#[test]
+fn required_fields_are_sorted_everywhere() {
+    #[derive(JsonSchema)]
+    #[allow(dead_code)]
+    struct Outer {
+        z: u8,
+        a: Vec<Pair>,
+    }
+    #[derive(JsonSchema)]
+    #[allow(dead_code)]
+    struct Pair {
+        value: u8,
+        key: u8,
+    }
+    let schema = of::<Outer>();
+    assert_eq!(schema["required"], json!(["a", "z"]));
+    assert_eq!(schema["properties"]["a"]["items"]["required"], json!(["key", "value"]));
 }
 
 #[test]

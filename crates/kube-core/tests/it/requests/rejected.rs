@@ -123,22 +123,22 @@ fn apply_patches_with_managed_fields_are_rejected() {
 #[test]
 fn force_without_apply_is_rejected() {
     let rejected = pods().patch("a", &PatchParams::apply("me").force(), &Patch::Merge(json!({})));
-    assert_eq!(rejection(rejected), "force is for apply patches only");
+    assert_eq!(rejection(rejected), "PatchParams::force only works with Patch::Apply");
 }
 
 #[test]
 fn version_match_needs_a_version() {
     let list = |lp: ListParams| rejection(pods().list(&lp));
     let lp = ListParams::default;
-    assert!(list(lp().matching(VersionMatch::NotOlderThan)).contains("needs a resource_version"));
-    assert!(list(lp().at("").matching(VersionMatch::Exact)).contains("needs a resource_version"));
-    assert!(list(lp().at("0").matching(VersionMatch::Exact)).contains("other than \"0\""));
+    assert!(list(lp().matching(VersionMatch::NotOlderThan)).contains("A resource_version is required"));
+    assert!(list(lp().at("").matching(VersionMatch::Exact)).contains("A resource_version is required"));
+    assert!(list(lp().at("0").matching(VersionMatch::Exact)).contains("A non-zero resource_version"));
 }
 
 #[test]
 fn initial_events_without_bookmarks_are_rejected() {
     let rejected = pods().watch(&WatchParams::streaming_lists().disable_bookmarks(), "0");
-    assert!(rejection(rejected).contains("needs bookmarks"));
+    assert!(rejection(rejected).contains("bookmarks must be set"));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_body_without_a_json_form_is_an_error() {
     }
     let error = pods().patch("a", &PatchParams::default(), &Patch::Merge(Failing)).expect_err("no JSON");
     assert!(matches!(error, Error::SerializeBody(_)));
-    assert_eq!(error.to_string(), "cannot serialize the request body");
+    assert_eq!(error.to_string(), "failed to serialize body: on purpose");
     assert_eq!(std::error::Error::source(&error).expect("has one").to_string(), "on purpose");
 }
 
@@ -159,6 +159,6 @@ fn a_body_without_a_json_form_is_an_error() {
 fn a_path_that_is_no_uri_is_an_error() {
     let error = Request::new("/api/v1/po ds").list(&ListParams::default()).expect_err("a space");
     assert!(matches!(error, Error::BuildRequest(_)));
-    assert_eq!(error.to_string(), "cannot build the HTTP request");
+    assert_eq!(error.to_string(), "failed to build request: invalid uri character");
     assert!(std::error::Error::source(&error).is_some());
 }

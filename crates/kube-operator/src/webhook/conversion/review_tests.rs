@@ -121,7 +121,7 @@ fn what_is_no_review_is_refused_with_its_reason() {
         ),
         (
             r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview"}"#,
-            "the ConversionReview holds no request",
+            "request missing in ConversionReview",
         ),
         (
             r#"{"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": {"uid": "u", "objects": []}}"#,

@@ -165,7 +165,7 @@ mod tests {
             ("apps/v1beta2", "Deployment", "db"),
         ]);
         let requests = collect(trigger_owners::<Deployment, _>(stream::iter([Ok(child)]), (), ()));
-        let reason = "related object updated: ConfigMap.v1/child.ns".to_owned();
+        let reason = "related object updated: ConfigMap.v1./child.ns".to_owned();
         let expected = ["web", "db"].map(|name| (format!("Deployment.v1.apps/{name}.ns"), reason.clone()));
         assert_eq!(requests, expected);
     }
@@ -173,11 +173,11 @@ mod tests {
     #[test]
     fn objects_trigger_themselves_and_mappers_trigger_any_object() {
         let itself = collect(trigger_self::<ConfigMap, _>(stream::iter([Ok(owned_by(&[]))]), ()));
-        assert_eq!(itself, [("ConfigMap.v1/child.ns".into(), "object updated".into())]);
+        assert_eq!(itself, [("ConfigMap.v1./child.ns".into(), "object updated".into())]);
         let mapped = trigger_with(stream::iter([Ok(2)]), |n| {
             (0..n).map(|i| ObjectRef::<ConfigMap>::new(&format!("{i}")))
         });
-        let expected = ["0", "1"].map(|name| (format!("ConfigMap.v1/{name}"), "unknown".to_owned()));
+        let expected = ["0", "1"].map(|name| (format!("ConfigMap.v1./{name}"), "unknown".to_owned()));
         assert_eq!(collect(mapped), expected);
     }
 }

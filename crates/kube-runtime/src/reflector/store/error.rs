@@ -2,7 +2,7 @@
 
 /// The writer of the store was dropped, so the awaited state cannot arrive.
 #[derive(Debug, thiserror::Error)]
-#[error("the writer of the store was dropped before the awaited state was in the store")]
+#[error("writer was dropped before store became ready")]
 pub struct WriterDropped(pub(super) ());
 
 /// An object in a compact cache that cannot be decoded. It exists.

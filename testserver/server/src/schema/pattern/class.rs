@@ -1,6 +1,6 @@
 //! Character classes of a pattern: brackets, ranges, POSIX names.
 
-use super::error::error;
+use super::error;
 
 const POSIX: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",

@@ -2,12 +2,7 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::{
-    class,
-    error::{error, literal},
-    group,
-    repeat::Repeats,
-};
+use super::{class, error, group, repeat::Repeats};
 
 /// Go has no limit; this one keeps a definition from taking all memory.
 const MAX_BYTES: usize = 256 << 20;
@@ -139,4 +134,9 @@ impl<'p> Scan<'p> {
         }
         Ok(())
     }
+}
+
+/// A literal character.
+fn literal(c: char) -> String {
+    regex::escape(c.encode_utf8(&mut [0; 4]))
 }

@@ -1,6 +1,6 @@
 //! Groups and flags of a pattern: what starts with `(`.
 
-use super::error::error;
+use super::error;
 
 /// What starts with `(`.
 pub(super) struct Opened<'p> {

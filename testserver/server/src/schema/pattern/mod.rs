@@ -2,7 +2,6 @@
 
 mod class;
 mod compile;
-mod error;
 mod group;
 mod repeat;
 
@@ -10,3 +9,8 @@ mod repeat;
 mod tests;
 
 pub(crate) use compile::compile;
+
+/// Go's form of an error: what is wrong, and the part of the pattern.
+fn error(what: &str, part: &str) -> String {
+    format!("{what}: `{part}`")
+}

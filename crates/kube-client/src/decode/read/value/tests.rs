@@ -53,7 +53,7 @@ enum Variants {
     Struct { a: String },
 }
 
-#[derive(Debug, Deserialize, PartialEq, Eq, Hash)]
+#[derive(Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Key {
     A,
     B,
@@ -247,6 +247,40 @@ fn any_path_is_skipped_also_in_each_element_of_an_array() {
     let pod = json!({"metadata": {}, "spec": {"containers": [{"name": "x", "env": [{"name": "e"}]}]}, "status": {}});
     let pod: Pod = hinted(&pod.to_string(), prune).expect("valid");
     assert_eq!((pod.status, &pod.spec.expect("it has a spec").containers[0].env), (None, &None));
+}
+
+/// Keys are text in JSON; serde_json decodes them as the type of the map's keys.
+#[test]
+fn keys_of_any_type_are_decoded_beside_skipped_fields() {
+    fn beside<K: DeserializeOwned + Ord + Debug>(keys: [&str; 2]) {
+        let [a, b] = keys;
+        let json = format!(r#"{{"skipped":1,"{a}":{{"x":1,"y":2}},"{b}":{{}}}}"#);
+        let kept = format!(r#"{{"{a}":{{"y":2}},"{b}":{{}}}}"#);
+        let prune = Prune::default().path(["skipped"]).path([a, "x"]);
+        let read: BTreeMap<K, Value> = hinted(&json, prune).expect("valid");
+        assert_eq!(read, serde_json::from_str(&kept).expect("valid"));
+    }
+    beside::<u16>(["80", "443"]);
+    beside::<i64>(["-1", "9223372036854775807"]);
+    beside::<u128>(["340282366920938463463374607431768211455", "0"]);
+    beside::<bool>(["true", "false"]);
+    beside::<Key>(["A", "B"]);
+    beside::<Option<u8>>(["1", "2"]);
+    beside::<Name>(["a", "b"]);
+    beside::<char>(["a", "b"]);
+    beside::<String>(["1", "\u{e9}"]);
+    for wrong in [
+        r#"{"65536":1}"#,
+        r#"{"-1":1}"#,
+        r#"{"a":1}"#,
+        r#"{"1 ":1}"#,
+        r#"{" 1":1}"#,
+        r#"{"":1}"#,
+        r#"{"1.5":1}"#,
+    ] {
+        let error = hinted::<BTreeMap<u16, Value>>(wrong, Prune::default().path(["x"]));
+        assert!(serde_json::from_str::<BTreeMap<u16, Value>>(wrong).is_err() && error.is_err(), "{wrong}");
+    }
 }
 
 proptest::proptest! {
