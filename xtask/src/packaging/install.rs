@@ -82,7 +82,8 @@ fn locked(cx: &Context, folder: &Path, requirement: &str, features: &[&str]) -> 
     std::fs::write(folder.join("Cargo.toml"), manifest + &patches(cx, features))?;
     cargo("update --quiet -p kube").run()?;
     let tree = cargo("tree --locked --prefix none --format {p}").output()?;
-    let foreign = foreign(&tree.text(), &cx.root.display().to_string());
+    let text = tree.text();
+    let foreign = foreign(&text, &cx.root.display().to_string());
     ensure!(tree.code == 0 && foreign.is_empty(), "not of this workspace:\n{}", foreign.join("\n"));
     Ok(())
 }
