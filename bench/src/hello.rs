@@ -30,8 +30,7 @@ const METRICS: [&str; 5] = [
 
 /// Builds and measures the three programs in alternating rounds, and prints a table of medians.
 pub(crate) fn run(rounds: usize) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir()?;
-    let programs = programs(folder.path())?;
+    let programs = programs()?;
     let cluster = Cluster::up(&["--bare"])?;
     let mut results = vec![vec![Vec::new(); METRICS.len()]; programs.len()];
     for round in 0..2 * rounds {
@@ -59,12 +58,15 @@ pub(crate) fn run(rounds: usize) -> anyhow::Result<()> {
 }
 
 /// Builds the programs of all libraries. That of controller-runtime is left out, with the reason, where it cannot be built.
-pub(crate) fn programs(folder: &Path) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
+/// They are kept beside this program, so that the next run builds only what has changed.
+pub(crate) fn programs() -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
+    let folder = std::env::current_exe()?.with_file_name("hello-programs");
+    eprintln!("building the programs in {}", folder.display());
     let mut programs = vec![
-        ("this workspace", rust(folder, Library::Workspace)?),
-        ("kube 5.0.0", rust(folder, Library::Baseline)?),
+        ("this workspace", rust(&folder, Library::Workspace)?),
+        ("kube 5.0.0", rust(&folder, Library::Baseline)?),
     ];
-    match go(folder) {
+    match go(&folder) {
         Ok(program) => programs.push(("controller-runtime", program)),
         Err(error) => eprintln!("the column of controller-runtime is skipped: {error:#}"),
     }

@@ -23,9 +23,9 @@ const CALM: Duration = Duration::from_secs(20);
 
 /// Runs all faults, and prints a table. `outages`: lengths in seconds.
 pub(crate) fn run(outages: &[usize]) -> anyhow::Result<()> {
-    let folder = tempfile::tempdir()?;
-    let programs = hello::programs(folder.path())?;
+    // First, because the programs take minutes to build, and the server's port may be in use.
     let cluster = Cluster::up(&["--bare"])?;
+    let (programs, folder) = (hello::programs()?, tempfile::tempdir()?);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let mut table = Table::of(&programs);
 

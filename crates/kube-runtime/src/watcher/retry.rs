@@ -24,10 +24,16 @@ pub(crate) struct RetryBackoff {
 
 /// What lengthens the waits.
 enum Configured {
-    /// Spares a server that is loaded: not one that does not answer, nor one that has just answered that a list is needed.
-    Default { backoff: DefaultBackoff, reports: Reports },
+    Default(Box<DefaultWaits>),
     /// All waits, because the program wants it so.
     Program(RepeatLast<Box<dyn Backoff>>),
+}
+
+/// Spares a server that is loaded: not one that does not answer, nor one that has just answered that a list is needed.
+#[derive(Default)]
+struct DefaultWaits {
+    backoff: DefaultBackoff,
+    reports: Reports,
 }
 
 /// Selects the built-in backoff.
@@ -74,9 +80,7 @@ impl RetryBackoff {
     /// The built-in backoff, and the default one for a server that answers. Failures to reach the server are reported ever more
     /// rarely, up to every 30 s. For watches without a backoff behind them.
     pub(crate) fn with_default() -> Self {
-        let configured =
-            Configured::Default { backoff: DefaultBackoff::default(), reports: Reports::default() };
-        Self { configured: Some(configured), ..Self::built_in() }
+        Self { configured: Some(Configured::Default(Box::default())), ..Self::built_in() }
     }
 
     /// The built-in backoff, with waits at least as long as those of `backoff`, the program's.
@@ -125,8 +129,8 @@ impl RetryBackoff {
         let built_in = built_in.next().expect("invariant: the built-in backoff is unlimited");
         let configured = match (&mut self.configured, class) {
             (None, _) => None,
-            (Some(Configured::Default { .. }), RetryClass::Relist | RetryClass::Unreachable) => None,
-            (Some(Configured::Default { backoff, .. }), _) => backoff.next(),
+            (Some(Configured::Default(_)), RetryClass::Relist | RetryClass::Unreachable) => None,
+            (Some(Configured::Default(waits)), _) => waits.backoff.next(),
             (Some(Configured::Program(backoff)), _) => Some(backoff.next()),
         };
         retry_after.unwrap_or(built_in).max(configured.unwrap_or_default())
@@ -135,7 +139,7 @@ impl RetryBackoff {
     /// Whether a failure to reach the server is reported.
     pub(super) fn reports_unreachable(&mut self, now: Instant) -> bool {
         match &mut self.configured {
-            Some(Configured::Default { reports, .. }) => reports.is_due(now),
+            Some(Configured::Default(waits)) => waits.reports.is_due(now),
             _ => true,
         }
     }
@@ -152,9 +156,9 @@ impl RetryBackoff {
         self.persistent.reset();
         match &mut self.configured {
             None => {}
-            Some(Configured::Default { backoff, reports }) => {
-                backoff.reset();
-                *reports = Reports::default();
+            Some(Configured::Default(waits)) => {
+                waits.backoff.reset();
+                waits.reports = Reports::default();
             }
             Some(Configured::Program(backoff)) => backoff.reset(),
         }
