@@ -153,7 +153,7 @@ const INVALID: &[(&str, &str)] = &[
     ),
     (
         "key-of-another",
-        "TLS cannot be set up: there is no private key in the client key's PEM: expected PKCS#8, PKCS#1 or SEC1",
+        "rustls tls error: there is no private key in the client key's PEM: expected PKCS#8, PKCS#1 or SEC1",
     ),
 ];
 
