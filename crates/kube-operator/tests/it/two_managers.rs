@@ -138,6 +138,6 @@ async fn two_managers_that_apply_in_two_versions_add_and_lose_nothing() {
         result = futures::FutureExt::catch_unwind(std::panic::AssertUnwindSafe(scenario)) => result,
         _ = server.serve(std::future::pending()) => unreachable!("it serves until the end"),
     };
-    crds.delete(&v1::Poster::crd_name(), &DeleteParams::default()).await.unwrap();
+    crds.delete(v1::Poster::crd_name(), &DeleteParams::default()).await.unwrap();
     result.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
 }

@@ -378,7 +378,8 @@ impl std::fmt::Debug for Unprintable {
 async fn an_error_whose_message_panics_is_an_error_of_its_object() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
-    let policies: [(fn(Arc<ConfigMap>, &Unprintable, Arc<()>) -> Action, _); 2] = [
+    type Policy = fn(Arc<ConfigMap>, &Unprintable, Arc<()>) -> Action;
+    let policies: [(Policy, _); 2] = [
         (|_, _, _| Action::await_change(), "failed: an error whose message cannot be printed: no message"),
         (|_, _, _| panic!("no policy"), "panicked: no policy"),
     ];
@@ -388,7 +389,7 @@ async fn an_error_whose_message_panics_is_an_error_of_its_object() {
         let fails = async |_, _| Err(Unprintable);
         let mut output = std::pin::pin!(controller.run(fails, policy, Arc::new(())));
         let error = expect_next(&mut output).await.err().unwrap().to_string();
-        assert!(error.contains("ConfigMap.v1/a.default") && error.contains(expected), "{error}");
+        assert!(error.contains("ConfigMap.v1./a.default") && error.contains(expected), "{error}");
         assert_eq!(monitor.snapshot().failing[0].name, "a");
     }
 }

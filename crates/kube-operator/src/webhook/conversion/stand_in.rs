@@ -105,8 +105,10 @@ pub(super) fn fill<T>(
                 parent.insert(field.to_owned(), Value::Null);
                 place.push_back(field);
                 let example = example.and_then(|example| place.resolve(example).ok());
-                let stand_in = StandIn::new(example.cloned(), choice);
-                open.entry(place.to_string()).insert_entry(stand_in).into_mut().next()
+                let mut stand_in = StandIn::new(example.cloned(), choice);
+                let next = stand_in.next();
+                open.insert(place.to_string(), stand_in);
+                next
             }
             // Errors in tagged and flattened types are those of the value around: the last stand-in in it does not fit.
             None => loop {

@@ -45,10 +45,12 @@ pub struct Versions<Hub> {
     examples: HashMap<String, Value>,
 }
 
+type Recode = dyn Fn(&Value) -> Result<Value, Mismatch> + Send + Sync;
+
 struct Version<Hub> {
     api_version: String,
     /// The object as the type of this version has it. Reports what does not decode.
-    recoded: Box<dyn Fn(&Value) -> Result<Value, Mismatch> + Send + Sync>,
+    recoded: Box<Recode>,
     to_hub: Box<dyn Fn(Value) -> Result<Hub, ConversionError> + Send + Sync>,
     from_hub: Box<dyn Fn(Hub) -> Result<Value, ConversionError> + Send + Sync>,
 }
