@@ -159,7 +159,7 @@ async fn all_permissions_that_are_missing_are_one_message_at_the_start() {
         "kind: ClusterRole\n",
         "configmaps",
         "kind: Role\n",
-        "namespace: shop",
+        "namespace: \"shop\"",
         "secrets",
         "leases",
         "create",
