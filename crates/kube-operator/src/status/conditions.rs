@@ -222,9 +222,9 @@ mod tests {
     fn a_message_that_is_too_long_is_cut() {
         let mut list = Vec::new();
         let mut conditions = at(&mut list, 1, 0);
-        conditions.set("Ready", true, "Ok", &"ä".repeat(32_769)).unwrap();
-        assert_eq!(conditions.set("Ready", true, "Ok", &"ä".repeat(40_000)), Ok(false));
-        conditions.set("Synced", true, "Ok", &"ä".repeat(32_768)).unwrap();
+        conditions.set("Ready", true, "Ok", "ä".repeat(32_769)).unwrap();
+        assert_eq!(conditions.set("Ready", true, "Ok", "ä".repeat(40_000)), Ok(false));
+        conditions.set("Synced", true, "Ok", "ä".repeat(32_768)).unwrap();
         assert!(list.iter().all(|it| it.message.chars().count() == 32_768));
     }
 
