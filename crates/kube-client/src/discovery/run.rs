@@ -311,7 +311,7 @@ mod tests {
             super::super::pinned_kind(&client(), &GroupVersionKind::gvk("", "v1", "Pod")).await.unwrap();
         assert_eq!(pod.api_version, "v1");
         let missing = super::super::pinned_kind(&client(), &GroupVersionKind::gvk("", "v1", "Bar")).await;
-        assert!(missing.unwrap_err().to_string().contains("discovery failed"));
+        assert!(missing.unwrap_err().to_string().contains("Missing Kind"));
         assert!(super::super::group(&client(), "nope").await.is_err());
         assert_eq!(super::super::group(&client(), "apps").await.unwrap().name(), "apps");
     }
