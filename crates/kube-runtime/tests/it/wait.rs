@@ -77,7 +77,7 @@ async fn an_unknown_kind_fails_at_once() {
     let api: Api<DynamicObject> = Api::default_namespaced_with(client, &unknown);
     let error =
         timeout(Duration::from_secs(5), await_condition(api, "a", conditions::is_created())).await.unwrap();
-    assert!(error.unwrap_err().to_string().contains("failed to watch"));
+    assert!(error.unwrap_err().to_string().contains("failed to probe"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -62,6 +62,13 @@ pub(in crate::config) struct MergedFile {
     pub(in crate::config) users: usize,
 }
 
+/// The file that has a user, and the user's name in it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct UserOrigin {
+    pub(in crate::config) path: PathBuf,
+    pub(in crate::config) user: String,
+}
+
 pub(in crate::config) fn merge_files(
     files: Vec<(PathBuf, Kubeconfig)>,
 ) -> Result<(Kubeconfig, Vec<MergedFile>), KubeconfigError> {

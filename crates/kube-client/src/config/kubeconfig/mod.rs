@@ -17,6 +17,7 @@ mod last_key;
 mod merge;
 mod named;
 mod read;
+#[cfg(feature = "oidc")]
 mod save;
 mod select;
 mod types;
@@ -28,9 +29,9 @@ pub(crate) use data::certificates_from_pem;
 pub(crate) use data::{ClientIdentityPem, KEY_IS_ENCRYPTED, is_encrypted};
 pub use exec_config::{ExecAuthCluster, ExecConfig, ExecInteractiveMode};
 pub use extension::NamedExtension;
+pub(crate) use merge::UserOrigin;
 pub(super) use merge::{MergedFile, merge_files};
 pub(super) use read::read_files;
-pub(crate) use save::UserOrigin;
 pub use select::KubeConfigOptions;
 pub(super) use select::Selection;
 pub use types::{Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, Preferences};

@@ -7,14 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::IgnoredAny;
 
-use super::Kubeconfig;
-
-/// The file and the name of a user.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct UserOrigin {
-    pub(in crate::config) path: PathBuf,
-    pub(in crate::config) user: String,
-}
+use super::{Kubeconfig, UserOrigin};
 
 impl UserOrigin {
     /// The settings of the user's auth provider as they are in the file now. Blocks.
