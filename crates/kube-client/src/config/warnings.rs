@@ -59,8 +59,8 @@ impl WarningHandler {
         })
     }
 
-    #[cfg(feature = "client")]
-    pub(crate) fn handle(&self, warning: &Warning<'_>) {
+    /// Handles a warning. For a handler that does more and then passes the warning on to this one.
+    pub fn handle(&self, warning: &Warning<'_>) {
         (self.0)(warning);
     }
 }
