@@ -45,7 +45,7 @@ pub(crate) use redact::{
     write_origin, write_query,
 };
 pub use settings::*;
-#[cfg(any(feature = "oidc", feature = "oauth"))]
+#[cfg(feature = "oidc")]
 pub(crate) use url::parse_url;
 #[cfg(feature = "client")]
 pub(crate) use url::{Schemes, check_url};

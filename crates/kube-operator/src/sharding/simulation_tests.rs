@@ -334,8 +334,9 @@ fn run(seed: u64, edits: bool) {
     simulation.edits = edits;
     simulation.run(2400);
     simulation.end_faults();
-    // The Leases of members that were restarted expire, reconciles of 10 s end, and views are published.
-    simulation.run(450);
+    // The Leases of members that were restarted expire, reconciles of 10 s end, and views are published. A member whose Lease was edited
+    // stops first, and joins when what was written there has expired.
+    simulation.run(if edits { 700 } else { 450 });
     let owners = simulation.owners();
     assert!(owners.iter().all(Option::is_some), "seed {seed}: keys without a member: {owners:?}");
     let joined = simulation.processes.iter().all(|process| !process.machine.members().is_empty());
