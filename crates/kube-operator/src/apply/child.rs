@@ -102,6 +102,7 @@ pub(super) struct Owner {
 /// An extension of apply requests: the permission that they need beyond their own where the admission plugin
 /// OwnerReferencesPermissionEnforcement is on, `update` of the finalizers of the owner.
 #[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "manager"), allow(dead_code, reason = "read by the recorder of permissions"))]
 pub(crate) struct OwnerFinalizers {
     pub(crate) group: String,
     pub(crate) plural: String,
