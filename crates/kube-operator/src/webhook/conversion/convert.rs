@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Why an object cannot be converted: any error, or a text.
 pub type ConversionError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Converts the objects of one kind between its versions. [`Versions`] implements it from typed conversions.
+/// Converts the objects of one kind between its versions. [`Versions`](super::Versions) implements it from typed conversions.
 ///
 /// Conversion is a pure function: it runs outside of the async runtime, for each object of each list and watch in another version than
 /// the stored one.
