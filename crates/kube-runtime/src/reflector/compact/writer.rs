@@ -3,8 +3,8 @@
 use super::{cache::CompactCache, dictionary::Compressor, object::CompactObject};
 use crate::{
     reflector::{
-        Index, Lookup, ObjectKey, ObjectRef,
-        store::{Store, Writer, subscription::ReflectHandle},
+        Index, Lookup, ObjectRef,
+        store::{Store, Writer, subscription::ReflectHandle, without_object},
     },
     watcher::{
         self, CollectionEvent, Event, RawContent, RawObject, RetryBackoff, UndecodableObject, WatchMonitor,
@@ -175,11 +175,7 @@ where
         events.filter_map(move |item| {
             let event = item.map(|event| writer.apply_collection_event(keeper.keep(event)));
             drop(writer.take_index_panics()); // they were logged
-            let reference = |object: Arc<CompactObject>| ObjectKey::of(&*object).into_ref(dyntype.clone());
-            let event = event.map_or_else(|error| Some(Err(error)), CollectionEvent::into_public);
-            ready(event.map(|event| {
-                event.map(|event| event.map(reference)).map_err(watcher::ErasedError::into_error)
-            }))
+            ready(without_object(event, &dyntype))
         })
     }
 

@@ -4,7 +4,8 @@ use super::Writer;
 use crate::{
     reflector::{Lookup, ObjectKey, ObjectRef},
     watcher::{
-        self, CollectionEvent, Event, RetryBackoff, WatchMonitor, WatchSettings, cached_collection_events,
+        self, CollectionEvent, ErasedResult, Event, RetryBackoff, WatchMonitor, WatchSettings,
+        cached_collection_events,
     },
 };
 use futures::{Stream, StreamExt};
@@ -87,11 +88,17 @@ where
         events.filter_map(move |item| {
             let event = item.map(|event| self.apply_collection_event(event));
             drop(self.take_index_panics()); // they were logged
-            let reference = |object: Arc<K>| ObjectKey::of(&*object).into_ref(dyntype.clone());
-            let event = event.map_or_else(|error| Some(Err(error)), CollectionEvent::into_public);
-            ready(event.map(|event| {
-                event.map(|event| event.map(reference)).map_err(watcher::ErasedError::into_error)
-            }))
+            ready(without_object(event, &dyntype))
         })
     }
+}
+
+/// What the stream of a filled store shows of an event: the reference in place of the object.
+pub(in crate::reflector) fn without_object<T: Lookup, K: Lookup<DynamicType: Clone>>(
+    event: ErasedResult<CollectionEvent<Arc<T>>>,
+    dyntype: &K::DynamicType,
+) -> Option<watcher::Result<Event<ObjectRef<K>>>> {
+    let event = event.map_or_else(|error| Some(Err(error)), CollectionEvent::into_public)?;
+    let reference = |object: Arc<T>| ObjectKey::of(&*object).into_ref(dyntype.clone());
+    Some(event.map(|event| event.map(reference)).map_err(watcher::ErasedError::into_error))
 }
