@@ -3,6 +3,7 @@
 //! It does not matter who polls the outputs of controllers: work is registered before it starts, and its registration ends with it.
 
 use crate::{
+    capacity::release,
     delay::{after, until},
     reflector::ObjectKey,
 };
@@ -15,8 +16,6 @@ use tokio::{sync::Notify, time::Instant};
 const REPORT_EVERY: Duration = Duration::from_secs(30);
 /// How long cancelled work may take to end: until its next `await`.
 const CANCELLATION: Duration = Duration::from_millis(100);
-/// The room that is kept while nothing runs.
-const MAX_KEPT_CAPACITY: usize = 1024;
 /// How many keys a report names.
 const MAX_NAMED: usize = 5;
 
@@ -100,9 +99,7 @@ impl Drop for RunningWork {
     fn drop(&mut self) {
         let mut running = self.all.running.lock();
         let ended = running.keys.remove(&self.id);
-        if running.keys.is_empty() && running.keys.capacity() > MAX_KEPT_CAPACITY {
-            running.keys.shrink_to_fit();
-        }
+        release(&mut running.keys);
         drop(running);
         drop(ended);
         self.all.ended.notify_waiters();

@@ -25,8 +25,9 @@ use std::{borrow::Cow, fmt, future::ready, hash::Hash, sync::Arc};
 /// A new store that keeps its objects compressed, and the writer that fills it.
 ///
 /// For collections whose objects are many and read seldom. An object takes a twentieth to a fifth of its JSON and some hundred bytes, and
-/// is decoded when it is read. The objects that were used last stay decoded, in an eighth of the bytes of all JSON and at most about 16 MiB. Fields that the configuration
-/// [prunes](watcher::Config::prune) are skipped when an object is decoded; its compressed JSON contains them.
+/// is decoded when it is read. The objects that were used last stay decoded, in an eighth of the bytes of all JSON and at most about
+/// 16 MiB. Fields that the configuration [prunes](watcher::Config::prune) are skipped when an object is decoded; its compressed JSON
+/// contains them.
 ///
 /// ```
 /// use futures::TryStreamExt;
