@@ -41,6 +41,7 @@ pub(crate) use awaited::Awaited;
 #[cfg(feature = "compact-cache")]
 pub(super) use shared::Shared;
 pub(crate) use wait::StoreWait;
+#[cfg(feature = "compact-cache")]
 pub(super) use watch::without_object;
 pub(crate) use writer_indexes::IndexPanic;
 pub(super) use {namespace::NamespaceList, watermarks::ListVersion};
