@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::command::Command;
+use crate::command::{Command, Output};
 use crate::context::{Context, scratch};
 use crate::job::no_arguments;
 use crate::skip::skip;
@@ -20,16 +20,29 @@ pub(crate) fn test(cx: &Context, args: &[String]) -> Result<()> {
 
 /// Runs a command that runs the end-to-end suite, then lists the scenarios that were skipped: Rust's test runner counts them as passed.
 pub(crate) fn end_to_end(command: Command) -> Result<()> {
+    let (result, skipped) = listing_skipped(command, Command::run)?;
+    result?;
+    print!("{skipped}");
+    Ok(())
+}
+
+/// The same with the outputs of the command, and the list of skipped scenarios as text.
+pub(crate) fn end_to_end_output(command: Command) -> Result<(Output, String)> {
+    let (output, skipped) = listing_skipped(command, Command::output)?;
+    Ok((output?, skipped))
+}
+
+fn listing_skipped<T>(command: Command, run: impl FnOnce(Command) -> T) -> Result<(T, String)> {
     let folder = scratch()?;
     let report = folder.path().join("skipped");
     std::fs::write(&report, "")?;
-    command.env("KUBE_E2E_SKIPPED", &report).run()?;
+    let result = run(command.env("KUBE_E2E_SKIPPED", &report));
     let mut skipped: Vec<_> = std::fs::read_to_string(&report)?.lines().map(str::to_owned).collect();
     skipped.sort();
     skipped.dedup();
-    println!("\nend-to-end scenarios skipped but counted as passed: {}", skipped.len());
-    skipped.iter().for_each(|scenario| println!("  {scenario}"));
-    Ok(())
+    let mut text = format!("\nend-to-end scenarios skipped but counted as passed: {}\n", skipped.len());
+    skipped.iter().for_each(|scenario| text += &format!("  {scenario}\n"));
+    Ok((result, text))
 }
 
 /// A separate job, so that `cargo test --workspace` needs no OpenSSL.

@@ -1,33 +1,64 @@
 //! The jobs `e2e-genuine` and `e2e-restart`: the end-to-end suite on genuine servers.
 
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::realapi::{self, Server};
+use crate::command::Command;
 use crate::context::{Context, scratch};
 use crate::job::{choices, no_arguments};
-use crate::test::end_to_end;
+use crate::test::{end_to_end, end_to_end_output};
 
+/// The servers run beside each other: the scenarios wait more than they compute.
 pub(crate) fn e2e(cx: &Context, args: &[String]) -> Result<()> {
     let program = realapi::program(cx)?;
-    for name in choices(args, &["modern", "core", "v1.37"], &["modern", "core"])? {
-        let server = Server::up(cx, name)?;
-        println!("\n--- end-to-end suite on {name}");
-        let suite =
-            cx.cargo("test --workspace --test e2e --features kube/openssl-tls,e2e/openssl -- --nocapture");
-        let mut suite = suite.env("KUBE_E2E", "cluster").env("KUBECONFIG", &server.kubeconfig);
-        if name == "core" {
-            // It has the kind Lease, and with its controller manager a candidate of client-go.
-            suite = suite.env("KUBE_E2E_REALAPI", &program);
+    suite(cx).arg("--no-run").run()?;
+    cx.cargo("build --quiet --example quickstart").run()?;
+    let names = choices(args, &["modern", "core", "v1.37"], &["v1.37", "core"])?;
+    let servers = names.iter().map(|name| Server::up(cx, name)).collect::<Result<Vec<_>>>()?;
+    std::thread::scope(|scope| {
+        let runs = names.iter().zip(&servers).map(|(name, server)| {
+            let program = &program;
+            (name, scope.spawn(move || on_server(cx, name, server, program)))
+        });
+        let mut failed = Vec::new();
+        for (name, run) in runs.collect::<Vec<_>>() {
+            let result = run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            if let Err(error) = result {
+                println!("{error:#}");
+                failed.push(*name);
+            }
         }
-        end_to_end(suite)?;
-        println!("\n--- quickstart on {name}");
-        let quickstart =
-            cx.cargo("run --quiet --example quickstart -- --cluster").env("KUBECONFIG", &server.kubeconfig);
-        quickstart.limit(Duration::from_secs(150)).run()?;
+        ensure!(failed.is_empty(), "failed on {}", failed.join(" and "));
+        Ok(())
+    })
+}
+
+/// The suite and the quickstart, whose outputs are printed when each has ended.
+fn on_server(cx: &Context, name: &str, server: &Server, realapi: &Path) -> Result<()> {
+    let mut suite = suite(cx).args(["--", "--nocapture"]).env("KUBE_E2E", "cluster");
+    suite = suite.env("KUBECONFIG", &server.kubeconfig);
+    if name == "core" {
+        // It has the kind Lease, and with its controller manager a candidate of client-go.
+        suite = suite.env("KUBE_E2E_REALAPI", realapi);
     }
+    let started = Instant::now();
+    let (suite, skipped) = end_to_end_output(suite)?;
+    println!("\n--- end-to-end suite on {name} ({}s)\n{}", started.elapsed().as_secs(), suite.text());
+    print!("{skipped}");
+    ensure!(suite.code == 0, "the suite failed with exit code {}", suite.code);
+    let quickstart =
+        cx.cargo("run --quiet --example quickstart -- --cluster").env("KUBECONFIG", &server.kubeconfig);
+    let quickstart = quickstart.limit(Duration::from_secs(150)).output()?;
+    println!("\n--- quickstart on {name}\n{}", quickstart.text());
+    ensure!(quickstart.code == 0, "the quickstart failed with exit code {}", quickstart.code);
     Ok(())
+}
+
+fn suite(cx: &Context) -> Command {
+    cx.cargo("test --workspace --test e2e --features kube/openssl-tls,e2e/openssl")
 }
 
 /// A client of a server that restarts and loses its watch history, on ports of its own.
