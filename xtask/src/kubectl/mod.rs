@@ -1,6 +1,7 @@
 //! Jobs that run `kubectl` against the embedded server: lists of commands in `testserver/foreign/*.commands`.
 
 mod compare;
+mod example;
 mod normalize;
 mod pods;
 mod script;
@@ -9,5 +10,6 @@ mod smoke;
 mod transcript;
 
 pub(crate) use compare::compare;
+pub(crate) use example::example;
 pub(crate) use pods::pods;
 pub(crate) use smoke::smoke;

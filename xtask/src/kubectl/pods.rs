@@ -67,7 +67,7 @@ fn forward_ports(cx: &Context, program: &Path, work: &Path, other: &Path) -> Res
     Ok(session.checks + 6)
 }
 
-fn local_port(output: &Path) -> Result<String> {
+pub(super) fn local_port(output: &Path) -> Result<String> {
     let pattern = regex(r"127\.0\.0\.1:(\d+) -> 8080");
     let end = Instant::now() + Duration::from_secs(30);
     loop {
