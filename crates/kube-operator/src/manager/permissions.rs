@@ -52,6 +52,7 @@ impl NeededRequests {
         let any = format!("{path}/any");
         match writes {
             Writes::Objects => {
+                self.add(Method::GET, &any);
                 self.add(Method::POST, path);
                 self.add(Method::PATCH, &any);
             }
@@ -191,7 +192,11 @@ mod tests {
         const PAGES: &str = "/apis/example.com/v1/pages";
         assert_eq!(
             requests(PAGES, Writes::Objects),
-            ["PATCH /apis/example.com/v1/pages/any", "POST /apis/example.com/v1/pages"]
+            [
+                "GET /apis/example.com/v1/pages/any",
+                "PATCH /apis/example.com/v1/pages/any",
+                "POST /apis/example.com/v1/pages",
+            ]
         );
         assert_eq!(requests(PAGES, Writes::Finalizers), ["PATCH /apis/example.com/v1/pages/any"]);
         assert_eq!(requests(PAGES, Writes::Status), ["PATCH /apis/example.com/v1/pages/any/status"]);

@@ -11,14 +11,20 @@ use k8s_openapi::api::{
     core::v1::{ConfigMap, Secret},
 };
 use kube_client::{Api, Client, client::Body};
+use kube_core::admission::AdmissionRequest;
 use kube_operator::{
+    health::{Check, Health},
     leader_election::{Config, LeaderElector},
     manager::{Manager, Writes},
+    webhook::Webhooks,
 };
 use kube_runtime::{controller::Action, watcher};
 use kube_testserver::{ApiServer, Fault, Match};
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 use tokio::time::sleep;
 use tower::{ServiceExt, service_fn};
 use tracing_subscriber::EnvFilter;
@@ -247,4 +253,35 @@ async fn where_the_review_is_refused_the_first_refusals_are_one_message() {
     }
     stop.cancel();
     running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_peers_cause_is_a_few_lines_a_minute_and_a_check_that_recovers_is_one() {
+    let (lines, _guard) = capture_log();
+    let down = Arc::new(AtomicBool::new(true));
+    let state = Arc::clone(&down);
+    let check =
+        Check::new("database", move || if state.load(Ordering::SeqCst) { Err("refused") } else { Ok(()) });
+    let health = Health::new().live(check).router();
+    let webhooks = Webhooks::new().validate(async |_: AdmissionRequest<ConfigMap>| Ok::<_, String>(()));
+    let webhooks = webhooks.router().unwrap();
+    let send = async |router: &axum::Router, request: http::request::Builder| {
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        router.clone().oneshot(request).await.unwrap().status().as_u16()
+    };
+    let both = async || {
+        assert_eq!(send(&webhooks, Request::post("/validate--v1-configmap")).await, 400);
+        send(&health, Request::get("/livez")).await
+    };
+    for _ in 0..50 {
+        assert_eq!(both().await, 500);
+    }
+    let count = |text: &str| lines.text().matches(text).count();
+    assert_eq!((count("webhook request failed"), count("health check failed")), (5, 5));
+    sleep(seconds(60)).await;
+    both().await;
+    assert_eq!(count("left_out=45"), 2, "{}", lines.text());
+    down.store(false, Ordering::SeqCst);
+    assert_eq!((both().await, both().await), (200, 200));
+    assert_eq!(count("health check succeeds again"), 1);
 }
