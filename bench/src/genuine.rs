@@ -9,8 +9,8 @@ use anyhow::Context;
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 
-use crate::config_map::config_map;
 use crate::realapi::Cluster;
+use crate::server::typed_config_map;
 use crate::started::Server;
 
 /// The namespace that is listed.
@@ -36,9 +36,9 @@ impl GenuineServer {
                 };
                 Api::all(client.clone()).create(&PostParams::default(), &namespace).await?;
             }
-            create(&client, "default", 1, config_map).await?;
-            create(&client, LISTED, listed, config_map).await?;
-            create(&client, OTHERS, all.saturating_sub(listed), config_map).await
+            create(&client, "default", 1, typed_config_map).await?;
+            create(&client, LISTED, listed, typed_config_map).await?;
+            create(&client, OTHERS, all.saturating_sub(listed), typed_config_map).await
         })?;
         Ok(Self(cluster))
     }

@@ -6,7 +6,6 @@ mod baseline;
 mod build_cost;
 mod case;
 mod chaos;
-mod config_map;
 mod floor;
 mod genuine;
 mod growth;

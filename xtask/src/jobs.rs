@@ -22,7 +22,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "cost", when: When::Always, summary: "processor time and memory of the test server, at most three times the recorded values", usage: "", run: measure::cost },
     Job { name: "openssl", when: When::Always, summary: "TLS tests with OpenSSL beside rustls", usage: "", run: test::openssl },
     Job { name: "quickstart", when: When::Always, summary: "the README's quickstart ends within 20 s; an unreachable cluster is one line and exit code 1", usage: "", run: test::quickstart },
-    Job { name: "commands", when: When::ByName, summary: "every cargo run of the pages and examples runs as printed", usage: "", run: commands::commands },
+    Job { name: "commands", when: When::Always, summary: "every cargo run of the pages and examples names one program, which does what the page says", usage: "", run: commands::commands },
     Job { name: "promtool", when: When::Always, summary: "metrics are well-formed, dashboard and alert rules use metrics that exist, alerts fire when they should", usage: "", run: deploy::promtool },
     Job { name: "kubectl-smoke", when: When::Always, summary: "common kubectl commands against the embedded server", usage: "", run: kubectl::smoke },
     Job { name: "foreign-pods", when: When::Always, summary: "kubectl and the PyPI client against pods of the embedded server: exec, logs, cp, port-forward, drain", usage: "", run: kubectl::pods },

@@ -11,8 +11,8 @@ use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::config_map::config_map;
 use crate::measure::{self, Metrics, Stopwatch};
+use crate::server::typed_config_map;
 
 /// Namespace and name.
 type Key = (String, String);
@@ -21,7 +21,7 @@ type Key = (String, String);
 pub(super) async fn measure(count: usize, work_ms: u64) -> anyhow::Result<Metrics> {
     let work = Duration::from_millis(work_ms);
     let (mut store, mut keys) = (HashMap::new(), Vec::with_capacity(count));
-    for object in (0..count).map(config_map) {
+    for object in (0..count).map(typed_config_map) {
         let key = (object.metadata.namespace.clone().unwrap(), object.metadata.name.clone().unwrap());
         keys.push(key.clone());
         store.insert(key, Arc::new(object));

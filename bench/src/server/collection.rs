@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use bytes::{Bytes, BytesMut};
+use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Value, json};
 
 use super::pods::pod;
@@ -110,7 +111,18 @@ fn config_map(index: usize) -> Value {
     object
 }
 
-/// The same without `data`.
+/// A smaller one, for cases without this server.
+pub(crate) fn typed_config_map(index: usize) -> ConfigMap {
+    let mut object = ConfigMap::default();
+    let metadata = &mut object.metadata;
+    metadata.name = Some(format!("object-{index}"));
+    metadata.namespace = Some("default".to_owned());
+    metadata.resource_version = Some((1000 + index).to_string());
+    object.data = Some([("text".to_owned(), "x".repeat(600))].into());
+    object
+}
+
+/// The metadata of the objects of this server.
 fn metadata(index: usize) -> Value {
     json!({
         "metadata": {

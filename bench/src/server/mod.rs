@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::case::Objects;
 use collection::Collection;
+pub(crate) use collection::typed_config_map;
 
 /// Writes a kubeconfig for the server, prints `ready` and serves until the process is killed.
 pub(crate) fn serve(objects: &Objects, kubeconfig: &Path) -> anyhow::Result<()> {

@@ -11,8 +11,8 @@ use super::super::kube::runtime::controller::{self, applier};
 use super::super::kube::runtime::reflector::{self, ObjectRef};
 use super::super::kube::runtime::watcher::Event;
 use super::reconciler::{Seen, on_error, reconcile};
-use crate::config_map::config_map;
 use crate::measure::{self, Metrics, Stopwatch};
+use crate::server::typed_config_map;
 
 pub(super) async fn measure(count: usize, work_ms: u64) -> anyhow::Result<Metrics> {
     let seen = Arc::new(Seen::with_work(Duration::from_millis(work_ms)));
@@ -20,7 +20,7 @@ pub(super) async fn measure(count: usize, work_ms: u64) -> anyhow::Result<Metric
     let mut keys = Vec::with_capacity(count);
     writer.apply_watcher_event(&Event::Init);
     for index in 0..count {
-        let object = config_map(index);
+        let object = typed_config_map(index);
         keys.push(Ok::<_, Infallible>(ObjectRef::from_obj(&object)));
         writer.apply_watcher_event(&Event::InitApply(object));
     }

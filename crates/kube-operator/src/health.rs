@@ -27,12 +27,20 @@
 //! | `/livez/NAME` | one check; 500 with its reason |
 //!
 //! `/readyz` is the same for readiness. `/healthz` is the older name of `/livez` and runs its checks. The check `ping` always exists and
-//! succeeds. Reasons are logged as warnings. Source: "Kubernetes API health endpoints" of the Kubernetes documentation.
+//! succeeds. Reasons are logged as warnings, at most a few times a minute for each check, and the end of a failure at info. Source: "Kubernetes API health endpoints" of the Kubernetes documentation.
 //!
 //! A liveness check that fails makes the kubelet restart the container: it should state that the process cannot recover by itself. Use a
 //! readiness check for what may pass, such as a peer that is not reachable.
 
-use std::{fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use parking_lot::RwLock;
 
@@ -47,6 +55,8 @@ use futures::{
     future::{BoxFuture, join_all},
 };
 use http::{HeaderName, StatusCode, header};
+use kube_serve::log_limit::LogLimit;
+use serde::Serialize;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1);
 const HEADERS: [(HeaderName, &str); 3] = [
@@ -68,6 +78,14 @@ pub struct Check {
     name: String,
     timeout: Duration,
     run: Arc<Run>,
+    log: Arc<CheckLog>,
+}
+
+/// What was logged of a check. Probes come at any rate, from whoever reaches the port.
+#[derive(Default)]
+struct CheckLog {
+    failing: AtomicBool,
+    limit: LogLimit,
 }
 
 impl Check {
@@ -96,7 +114,7 @@ impl Check {
             let check = check.clone();
             async move { check().await.map_err(Into::into) }.boxed()
         };
-        Self { name: name.into(), timeout: DEFAULT_TIMEOUT, run: Arc::new(run) }
+        Self { name: name.into(), timeout: DEFAULT_TIMEOUT, run: Arc::new(run), log: Arc::default() }
     }
 
     /// How long the check may take before it has failed; 1 s by default. The `timeoutSeconds` of the kubelet's probe, also 1 s by
@@ -105,6 +123,20 @@ impl Check {
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
+    }
+
+    /// Logs a failure, at most a few times a minute, and its end.
+    fn log(&self, endpoint: &str, result: &Result<(), Reason>) {
+        let (check, was_failing) = (&self.name, self.log.failing.swap(result.is_err(), Ordering::Relaxed));
+        match result {
+            Err(reason) => {
+                if let Some(left_out) = self.log.limit.permit() {
+                    tracing::warn!(endpoint, check, %reason, left_out, "health check failed");
+                }
+            }
+            Ok(()) if was_failing => tracing::info!(endpoint, check, "health check succeeds again"),
+            Ok(()) => {}
+        }
     }
 
     async fn result(&self) -> Result<(), Reason> {
@@ -132,6 +164,20 @@ pub enum Probe {
     Live,
     /// The process can do its work; otherwise it should receive no traffic. `/readyz`.
     Ready,
+}
+
+/// The result of a check: see [`Health::report`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct CheckReport {
+    /// `livez` or `readyz`.
+    pub endpoint: &'static str,
+    /// The name of the check.
+    pub check: String,
+    /// `ok` or `failed`.
+    pub state: &'static str,
+    /// Why it failed.
+    pub message: Option<String>,
 }
 
 /// The checks of a process, and their endpoints. Clones share the checks, and checks may be added and removed while it serves.
@@ -180,6 +226,19 @@ impl Health {
         checks.retain(|(kind, check)| *kind != probe || check.name != name);
     }
 
+    /// Runs all checks, as a request of each endpoint does, and returns what a person wants to know of them, the reasons included. For
+    /// [`DebugPage::asynchronous_section`](crate::debug::DebugPage::asynchronous_section).
+    pub async fn report(&self) -> Vec<CheckReport> {
+        let checks = |endpoint, probe| self.of(probe).into_iter().map(move |check| (endpoint, check));
+        let checks = checks("livez", Probe::Live).chain(checks("readyz", Probe::Ready));
+        let reports = checks.map(|(endpoint, check)| async move {
+            let message = check.result().await.err().map(|reason| reason.to_string());
+            let state = if message.is_some() { "failed" } else { "ok" };
+            CheckReport { endpoint, check: check.name, state, message }
+        });
+        join_all(reports).await
+    }
+
     /// The endpoints, to be merged with other routes. Only GET and HEAD are allowed.
     pub fn router(&self) -> Router {
         let mut router = Router::new();
@@ -212,9 +271,7 @@ impl Health {
             checks.iter().cloned().partition(|check| excluded.contains(&check.name));
         let results = results(&run).await;
         for (check, result) in run.iter().zip(&results) {
-            if let Err(reason) = result {
-                tracing::warn!(endpoint, check = check.name, %reason, "health check failed");
-            }
+            check.log(endpoint, result);
         }
         let failed = results.iter().any(Result::is_err);
         if !failed && !verbose {

@@ -4,3 +4,4 @@
 //! and HTTP/1.1 or HTTP/2 as negotiated, and passes every request to one cloneable tower service.
 
 pub mod listener;
+pub mod log_limit;

@@ -18,7 +18,7 @@ use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::{
     Api, Client, CustomResourceExt,
     operator::{
-        manager::Manager,
+        manager::{Manager, Writes},
         webhook::{Versions, Webhooks, certificates::SelfSigned},
     },
     runtime::{Controller, watcher::Config},
@@ -56,7 +56,11 @@ pub fn manager(client: Client, addresses: Addresses) -> Manager {
         .owns(Api::<ConfigMap>::all(client.clone()), children);
     let context = Arc::new(reconcile::Context { client: client.clone() });
 
-    Manager::new(client)
+    Manager::new(client.clone())
+        .writes(&Api::<v2::Page>::all(client.clone()), Writes::Finalizers)
+        .writes(&Api::<v2::Page>::all(client.clone()), Writes::Status)
+        .writes(&Api::<Deployment>::all(client.clone()), Writes::Objects)
+        .writes(&Api::<ConfigMap>::all(client), Writes::Objects)
         .leader_election(NAME, namespace)
         .serve_metrics(addresses.metrics)
         .webhooks(addresses.webhooks, certificates, webhooks)

@@ -31,8 +31,7 @@ pub fn link_to_cause(object: &impl ResourceExt) {
 
 /// Writes logs to standard error, and exports spans if there is an exporter. Call `shutdown` of the result before the process ends.
 pub fn install() -> anyhow::Result<Option<SdkTracerProvider>> {
-    let filter = EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| "warn,operator=info,kube_operator=info,kube_runtime=info".into());
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn,operator=info,kube=info".into());
     let logs = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     let exporter = exporter()?;
     tracing_subscriber::registry().with(filter).with(logs).with(exporter.as_ref().map(spans)).try_init()?;

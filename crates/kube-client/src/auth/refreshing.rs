@@ -57,6 +57,8 @@ pub(crate) struct RefreshingCredential {
 struct CredentialState {
     cache: CredentialCache,
     last_failure: Option<(Instant, String)>,
+    /// Whether the log says that the old credential is kept.
+    keeps_old: bool,
 }
 
 impl RefreshingCredential {
@@ -105,6 +107,9 @@ impl RefreshingCredential {
             Ok(credential) => {
                 let header = credential.header.clone();
                 state.last_failure = None;
+                if std::mem::take(&mut state.keeps_old) {
+                    tracing::info!("credentials are refreshed again");
+                }
                 state.cache.update(credential, now);
                 Ok(header)
             }
@@ -112,7 +117,9 @@ impl RefreshingCredential {
                 let cause = ErrorChain(&err).to_string();
                 if let Some(old) = state.cache.on_source_failure(now) {
                     tracing::warn!(error = %cause, "credentials cannot be refreshed, keeping the old ones");
-                    return Ok(old.header.clone());
+                    let header = old.header.clone();
+                    state.keeps_old = true;
+                    return Ok(header);
                 }
                 state.last_failure = Some((now, cause));
                 Err(err)

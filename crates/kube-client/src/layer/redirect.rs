@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use futures::FutureExt;
 use futures::future::{BoxFuture, Either};
 use http::header::{LOCATION, UPGRADE};
-use http::uri::Parts;
+use http::uri::{Parts, Scheme};
 use http::{Method, Request, Response, Uri};
 use tower::{BoxError, ServiceExt};
 use tower_layer::Layer;
@@ -90,7 +90,7 @@ fn target<B>(response: &Response<B>, from: &Uri) -> Option<Uri> {
     let text = response.headers().get(LOCATION)?.to_str().ok()?;
     let location: Uri = text.parse().ok()?;
     if location.authority().is_some() {
-        return (origin(&location)? == origin(from)?).then_some(location);
+        return is_same_origin(&location, from).then_some(location);
     }
     // `//host/path` is another host. Other forms do not occur: Go's servers send whole paths.
     if !text.starts_with('/') || text.starts_with("//") {
@@ -103,10 +103,15 @@ fn target<B>(response: &Response<B>, from: &Uri) -> Option<Uri> {
     Uri::from_parts(parts).ok()
 }
 
-fn origin(uri: &Uri) -> Option<(&str, String, u16)> {
-    let scheme = uri.scheme_str()?;
-    let port = uri.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
-    Some((scheme, uri.host()?.to_ascii_lowercase(), port))
+/// Whether both lead to the same scheme, host and port.
+fn is_same_origin(one: &Uri, other: &Uri) -> bool {
+    let port =
+        |uri: &Uri| uri.port_u16().unwrap_or(if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 });
+    let host = |uri: &Uri| uri.host().map(str::to_ascii_lowercase);
+    one.scheme().is_some()
+        && one.scheme() == other.scheme()
+        && host(one) == host(other)
+        && port(one) == port(other)
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl<T> CaFile<T> {
         }
         match load(&self.path, &self.convert) {
             Ok(loaded) => {
-                tracing::debug!(path = %self.path.display(), "CA certificates reloaded");
+                tracing::info!(path = %self.path.display(), "CA certificates reloaded");
                 let made = Arc::clone(&loaded.1);
                 *self.current.write() = loaded;
                 made

@@ -126,7 +126,7 @@ impl<T> CurrentIdentity<T> {
         };
         match loaded {
             Ok(parsed) => {
-                tracing::debug!("client certificate reloaded");
+                tracing::info!("client certificate reloaded");
                 current.parsed = Some(Arc::new(parsed));
                 current.versions = versions;
             }

@@ -11,6 +11,7 @@ use super::{
     allowed::{checked, selectable_path},
     errors::{Errors, unknown_value},
     fields::{doc_comment, flattened_option, texts},
+    handwritten::refused_conditions,
     value::{flag, invalid, string, type_path, value_span},
 };
 use crate::names::pluralize;
@@ -134,6 +135,9 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> Result<CustomResource> {
         kube.fail("optional_spec", "with `no_spec` there is no `spec` that could be absent");
     }
     errors.handle(kube.finish());
+    if model.schema == Schema::Derived {
+        refused_conditions(input).into_iter().for_each(|error| errors.push(error));
+    }
     if model.no_spec {
         errors.handle(check_no_spec(input));
     }

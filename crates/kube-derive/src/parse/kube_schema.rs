@@ -10,6 +10,7 @@ use super::{
     crates::SchemaCrates,
     errors::Errors,
     fields::{Length, entries, has_flag, length, texts},
+    handwritten::refused_conditions,
     value::{flag, merge_strategy, string},
 };
 
@@ -71,6 +72,7 @@ pub(crate) fn kube_schema(input: &DeriveInput) -> Result<KubeSchema> {
     let named = errors.handle(named_fields(input));
     let fields = named.iter().flat_map(|fields| &fields.named);
     let fields = fields.filter_map(|field| errors.handle(read_field(field))).collect();
+    refused_conditions(input).into_iter().for_each(|error| errors.push(error));
     errors.finish()?;
     let mut attrs = schema_attributes(&input.attrs);
     attrs.iter_mut().for_each(|attr| redirect_default(&input.ident, &crates.std, attr));

@@ -7,6 +7,7 @@ mod custom_resource;
 mod definition;
 mod errors;
 mod fields;
+mod handwritten;
 mod inherit;
 mod kube_schema;
 #[cfg(test)]

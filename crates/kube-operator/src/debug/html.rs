@@ -40,7 +40,7 @@ const FIRST: [&str; 15] = [
 const LAST: [&str; 4] = ["last_error_age_seconds", "last_error", "message", "error"];
 
 /// The whole document.
-pub(super) fn page(sections: &[(&str, Value)], refresh: Option<u32>) -> String {
+pub(super) fn page(sections: &[(String, Value)], refresh: Option<u32>) -> String {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     out += "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">";
     if let Some(seconds) = refresh {
@@ -175,7 +175,7 @@ fn cell(key: &str, value: &Value) -> String {
 /// The colour of a state.
 fn tone(key: &str, text: &str) -> Option<&'static str> {
     match (key, text) {
-        ("state", "running" | "watching" | "leading") => Some("good"),
+        ("state", "ok" | "running" | "watching" | "leading") => Some("good"),
         ("state", "stopped" | "failed" | "failing" | "lost") | ("outcome", _) => Some("bad"),
         ("state", _) => Some("warn"),
         _ => None,
@@ -227,7 +227,10 @@ mod tests {
         let evil = "<script>alert('\"&\"')</script>";
         let content = json!([{"name": evil, "state": evil, evil: evil, "failing": [{evil: evil, "message": evil}],
             "nested": {evil: {evil: [evil, 5, null]}}}]);
-        let page = page(&[(evil, content), ("plain", json!(evil)), (evil, json!([evil]))], None);
+        let page = page(
+            &[(evil.into(), content), ("plain".into(), json!(evil)), (evil.into(), json!([evil]))],
+            None,
+        );
         assert!(!page.contains("<script") && !page.contains("alert('"), "{page}");
         assert!(page.matches("&lt;script&gt;alert(&#39;&quot;&amp;&quot;&#39;)").count() >= 12, "{page}");
     }
@@ -235,7 +238,7 @@ mod tests {
     #[test]
     fn tables_have_a_column_for_each_field_of_any_row() {
         let rows = json!([{"name": "c", "running": [{"name": "a", "elapsed_seconds": 1.5}, {"name": "b", "reason": "x"}], "failing": []}]);
-        let page = page(&[("controllers", rows)], Some(7));
+        let page = page(&[("controllers".into(), rows)], Some(7));
         assert!(page.contains("content=\"7\"") && page.contains("stop refreshing"));
         let columns = ["<th>name</th>", "<th>reason</th>", "<th class=\"number\">elapsed</th>"];
         let order = columns.map(|column| page.find(column));

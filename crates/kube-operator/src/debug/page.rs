@@ -2,6 +2,11 @@
 
 use std::{fmt, panic::AssertUnwindSafe, sync::Arc};
 
+use futures::{
+    FutureExt,
+    future::{BoxFuture, join_all, ready},
+};
+
 use axum::{
     Router,
     extract::RawQuery,
@@ -14,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::html;
 
-type Section = dyn Fn() -> Value + Send + Sync;
+type Section = dyn Fn() -> BoxFuture<'static, Value> + Send + Sync;
 
 /// The sections of the page, in order. Cloning is cheap.
 #[derive(Clone, Default)]
@@ -33,21 +38,43 @@ impl DebugPage {
     /// A later section of the same name replaces an earlier one.
     #[must_use]
     pub fn section<T: Serialize>(
-        mut self,
+        self,
         name: impl Into<String>,
         content: impl Fn() -> T + Send + Sync + 'static,
     ) -> Self {
-        let name = name.into();
-        let content = move || {
-            let encoded = std::panic::catch_unwind(AssertUnwindSafe(|| serde_json::to_value(content())));
-            match encoded {
+        // Encoded at once: then a content need not be `Send`.
+        self.add(name.into(), move || ready(serde_json::to_value(content())))
+    }
+
+    /// Like [`section`](Self::section), for a content that takes some time. Sections are made at the same time, and the page waits for all:
+    /// limit the time. The future is dropped when the client of the request leaves.
+    #[must_use]
+    pub fn asynchronous_section<T: Serialize + 'static, F: Future<Output = T> + Send + 'static>(
+        self,
+        name: impl Into<String>,
+        content: impl Fn() -> F + Send + Sync + 'static,
+    ) -> Self {
+        self.add(name.into(), move || content().map(serde_json::to_value))
+    }
+
+    fn add<F>(mut self, name: String, content: impl Fn() -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = serde_json::Result<Value>> + Send + 'static,
+    {
+        let content = Arc::new(content);
+        let section = move || {
+            // The closure may panic too, so it is called within the future.
+            let content = Arc::clone(&content);
+            let encoded = AssertUnwindSafe(async move { content().await }).catch_unwind();
+            let shown = encoded.map(|encoded| match encoded {
                 Ok(Ok(content)) => content,
                 Ok(Err(error)) => json!({ "error": format!("cannot be encoded: {error}") }),
                 Err(_) => json!({ "error": "the section panicked" }),
-            }
+            });
+            shown.boxed()
         };
         self.sections.retain(|(known, _)| *known != name);
-        self.sections.push((name, Arc::new(content)));
+        self.sections.push((name, Arc::new(section)));
         self
     }
 
@@ -55,18 +82,22 @@ impl DebugPage {
     pub fn router(&self) -> Router {
         let page = self.clone();
         let respond = move |RawQuery(query): RawQuery, headers: HeaderMap| async move {
-            page.respond(&query.unwrap_or_default(), &headers)
+            page.respond(&query.unwrap_or_default(), &headers).await
         };
         Router::new().route("/debug/controllers", get(respond))
     }
 
     /// The content of all sections.
-    pub fn json(&self) -> Value {
-        let fields = self.sections.iter().map(|(name, content)| (name.clone(), content()));
-        Value::Object(fields.collect::<Map<_, _>>())
+    pub async fn json(&self) -> Value {
+        Value::Object(self.contents().await.into_iter().collect::<Map<_, _>>())
     }
 
-    fn respond(&self, query: &str, headers: &HeaderMap) -> Response {
+    async fn contents(&self) -> Vec<(String, Value)> {
+        let contents = self.sections.iter().map(|(name, content)| async { (name.clone(), content().await) });
+        join_all(contents).await
+    }
+
+    async fn respond(&self, query: &str, headers: &HeaderMap) -> Response {
         let (mut as_html, mut refresh) = (prefers_html(headers), None);
         for (key, value) in form_urlencoded::parse(query.as_bytes()) {
             match (key.as_ref(), value.as_ref()) {
@@ -81,11 +112,9 @@ impl DebugPage {
             }
         }
         let (content_type, body) = if as_html {
-            let sections: Vec<_> =
-                self.sections.iter().map(|(name, content)| (name.as_str(), content())).collect();
-            ("text/html; charset=utf-8", html::page(&sections, refresh))
+            ("text/html; charset=utf-8", html::page(&self.contents().await, refresh))
         } else {
-            ("application/json", format!("{:#}\n", self.json()))
+            ("application/json", format!("{:#}\n", self.json().await))
         };
         let headers = [
             (header::CONTENT_TYPE, content_type),

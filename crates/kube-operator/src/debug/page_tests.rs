@@ -45,17 +45,22 @@ async fn each_request_shows_the_state_of_its_time_and_a_panic_stays_in_its_secti
     let page = DebugPage::new()
         .section("count", || 0)
         .section("bad", || -> u8 { panic!("on purpose") })
+        .asynchronous_section("worse", async || -> u8 { panic!("on purpose") })
+        .asynchronous_section("slow", async || {
+            tokio::task::yield_now().await;
+            7
+        })
         .section("unencodable", || std::collections::HashMap::from([(vec![1], 1)]))
         .section("count", move || count.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
-    assert_eq!((page.json()["count"].clone(), page.json()["count"].clone()), (json!(0), json!(1)));
-    assert_eq!(page.json()["bad"]["error"], "the section panicked");
-    assert!(
-        page.json()["unencodable"]["error"]
-            .as_str()
-            .unwrap()
-            .starts_with("cannot be encoded: key must be a string")
-    );
+    let (first, second) = (page.json().await, page.json().await);
+    assert_eq!((&first["count"], &second["count"]), (&json!(0), &json!(1)));
+    for section in ["bad", "worse"] {
+        assert_eq!(first[section]["error"], "the section panicked");
+    }
+    assert_eq!(first["slow"], 7);
+    let unencodable = first["unencodable"]["error"].as_str().unwrap();
+    assert!(unencodable.starts_with("cannot be encoded: key must be a string"));
     let (code, _, body) = get_page(&page, "?format=html", "*/*").await;
     assert!(code == 200 && body.contains("the section panicked"));
-    assert_eq!(format!("{page:?}"), r#"["bad", "unencodable", "count"]"#);
+    assert_eq!(format!("{page:?}"), r#"["bad", "worse", "slow", "unencodable", "count"]"#);
 }

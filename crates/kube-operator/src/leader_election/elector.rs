@@ -101,6 +101,7 @@ impl LeaderElector {
             clock: clock.clone(),
             machine: Machine::new(&config, identity.clone()),
             failure: None,
+            failing: false,
             metrics: ElectionMetrics::new(&config.name, &config.namespace),
             name: config.name,
             lease: lease.clone(),
@@ -235,6 +236,8 @@ struct Task {
     machine: Machine,
     /// Why the last request failed.
     failure: Option<String>,
+    /// Whether the last request failed.
+    failing: bool,
     metrics: ElectionMetrics,
     name: String,
     lease: String,
@@ -368,6 +371,10 @@ impl Task {
             }
         };
         self.failure = failure;
+        let failed = matches!(response, Response::Failed);
+        if std::mem::replace(&mut self.failing, failed) && !failed {
+            tracing::info!(lease = self.lease, "leader election: requests succeed again");
+        }
         (sent, response)
     }
 

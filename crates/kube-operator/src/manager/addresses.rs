@@ -7,6 +7,7 @@ use tokio::sync::watch;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Addresses {
     pub(super) metrics: Option<SocketAddr>,
+    pub(super) debug_page: Option<SocketAddr>,
     pub(super) webhooks: Option<SocketAddr>,
 }
 

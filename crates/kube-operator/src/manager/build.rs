@@ -7,9 +7,11 @@ use super::{
     controllers::{Managed, ManagedController},
     error::BoxError,
     handle::{Command, ManagerHandle},
+    permissions::{NeededRequests, Refusals},
     replicas::{Hook, Replicas},
-    serve::Webhook,
+    serve::{PageAt, Webhook},
     status::Status,
+    writes::Writes,
 };
 use crate::{
     health::Health,
@@ -19,6 +21,7 @@ use crate::{
 use axum::Router;
 use futures::{FutureExt, TryFuture};
 use kube_client::{Api, Client};
+use kube_core::Resource;
 use kube_runtime::{
     Controller,
     controller::{Action, ProgressLimits, Reconcile},
@@ -37,7 +40,7 @@ pub struct Manager {
     pub(super) before_leading: Vec<Hook>,
     pub(super) metrics: Option<SocketAddr>,
     pub(super) routes: Vec<Router>,
-    pub(super) debug_page: bool,
+    pub(super) debug_page: PageAt,
     pub(super) version: Option<String>,
     pub(super) health: Health,
     pub(super) limits: ProgressLimits,
@@ -50,20 +53,23 @@ pub struct Manager {
     pub(super) addresses: watch::Sender<Addresses>,
     pub(super) commands: (mpsc::UnboundedSender<Command>, mpsc::UnboundedReceiver<Command>),
     pub(super) caches: Caches,
+    pub(super) needed: NeededRequests,
+    pub(super) refusals: Refusals,
 }
 
 impl Manager {
     /// Runs nothing yet.
     pub fn new(client: Client) -> Self {
         let health = Health::new();
-        let (status, caches) = (Status::new(&health), Caches::new(health.clone()));
+        let (status, refusals) = (Status::new(&health), Refusals::default());
+        let caches = Caches::new(health.clone(), refusals.clone());
         Self {
             client,
             replicas: Replicas::Alone,
             before_leading: Vec::new(),
             metrics: None,
             routes: Vec::new(),
-            debug_page: true,
+            debug_page: PageAt::Metrics,
             version: None,
             health,
             limits: ProgressLimits::default(),
@@ -76,6 +82,8 @@ impl Manager {
             addresses: watch::Sender::default(),
             commands: mpsc::unbounded_channel(),
             caches,
+            needed: NeededRequests::default(),
+            refusals,
         }
     }
 
@@ -124,9 +132,16 @@ impl Manager {
         self
     }
 
-    /// Does not serve `/debug/controllers`, which names objects and their errors to whoever may read the metrics.
+    /// Serves `/debug/controllers` over HTTP at this address and not beside the metrics: it names objects and their errors. Port 0 takes a free
+    /// one, which [`ManagerHandle::debug_page_address`] returns. At `127.0.0.1`, `kubectl port-forward` reaches it and other pods do not.
+    pub fn serve_debug_page(mut self, address: impl Into<SocketAddr>) -> Self {
+        self.debug_page = PageAt::Own(address.into());
+        self
+    }
+
+    /// Does not serve `/debug/controllers`.
     pub fn without_debug_page(mut self) -> Self {
-        self.debug_page = false;
+        self.debug_page = PageAt::Nowhere;
         self
     }
 
@@ -238,6 +253,30 @@ impl Manager {
             self.components.push((name, fill, Restart::Never));
         }
         store
+    }
+
+    /// The program writes to objects of `api`: when the manager starts, it also asks for the permissions of these writes, as it does for those
+    /// of its watches and Leases, and names what is missing in the same message. Nothing else depends on it.
+    ///
+    /// An [`Api::all`] stands for writes in all namespaces, an [`Api::namespaced`] for those in one. A role that permits writes to some names
+    /// only is reported.
+    ///
+    /// ```no_run
+    /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
+    /// # use kube_client::{Api, Client};
+    /// use kube_operator::manager::{Manager, Writes};
+    ///
+    /// # fn manager(client: Client) -> Manager {
+    /// let (maps, children) = (Api::<ConfigMap>::all(client.clone()), Api::<Deployment>::all(client.clone()));
+    /// Manager::new(client)
+    ///     .writes(&maps, Writes::Finalizers)
+    ///     .writes(&maps, Writes::Events)
+    ///     .writes(&children, Writes::Objects)
+    /// # }
+    /// ```
+    pub fn writes<K: Resource>(mut self, api: &Api<K>, writes: Writes) -> Self {
+        self.needed.add_writes(api.resource_url(), writes);
+        self
     }
 
     /// How long everything together may take to stop, with the release of the Lease. A tenth of it is kept for each later phase: leader-only

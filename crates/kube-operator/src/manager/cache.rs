@@ -1,6 +1,6 @@
 //! Caches that several controllers and components share: one watch for each client, kind, scope and selectors.
 
-use super::{components::Component, error::BoxError, log::advice};
+use super::{components::Component, error::BoxError, permissions::Refusals};
 use crate::health::{Check, Health, Probe};
 use futures::{
     FutureExt, StreamExt,
@@ -55,6 +55,7 @@ pub(super) struct Caches {
     caches: Arc<Mutex<Vec<Cache>>>,
     health: Health,
     limits: Arc<Mutex<ProgressLimits>>,
+    refusals: Refusals,
 }
 
 /// The store of one type of one collection, of the cluster that one client knows.
@@ -112,9 +113,9 @@ fn describe(monitor: &WatchMonitor) -> String {
 }
 
 impl Caches {
-    /// With checks in `health`.
-    pub(super) fn new(health: Health) -> Self {
-        Self { caches: Arc::default(), health, limits: Arc::default() }
+    /// With checks in `health`. What the server refuses is noted in `refusals`.
+    pub(super) fn new(health: Health, refusals: Refusals) -> Self {
+        Self { caches: Arc::default(), health, limits: Arc::default(), refusals }
     }
 
     /// What the liveness checks tolerate.
@@ -150,7 +151,7 @@ impl Caches {
         let name = free_name(&caches, &collection);
         let (client, prune, compact) = (api.clone().into_client(), prune(&api, &config), is_compact(&config));
         let monitor = WatchMonitor::new(&name, &K::kind(&K::DynamicType::default()));
-        let (store, fill) = make(monitor.clone(), api, config);
+        let (store, fill) = make(monitor.clone(), api, config, self.refusals.clone());
         let sync = CacheSync::new(store.clone(), monitor.clone());
         let (filled, limits) = (store.clone(), Arc::clone(&self.limits));
         let ready = move || filled.is_ready().then_some(()).ok_or("the cache is not in sync");
@@ -192,7 +193,12 @@ impl Caches {
 }
 
 /// A store, and the component that fills it. When it ends, the store keeps the last state.
-fn make<K: Cached>(monitor: WatchMonitor, api: Api<K>, config: watcher::Config) -> (Store<K>, Component) {
+fn make<K: Cached>(
+    monitor: WatchMonitor,
+    api: Api<K>,
+    config: watcher::Config,
+    refusals: Refusals,
+) -> (Store<K>, Component) {
     #[cfg(feature = "compact-cache")]
     if config.compact_cache {
         let (store, writer) = kube_runtime::reflector::compact_store::<K>();
@@ -200,7 +206,7 @@ fn make<K: Cached>(monitor: WatchMonitor, api: Api<K>, config: watcher::Config) 
         let component = Component::new(move |stop| {
             let events = writer.take();
             let events = events.map(|writer| writer.watch_monitored(api.clone(), config.clone(), &monitor));
-            fill(monitor.clone(), events, stop)
+            fill(monitor.clone(), events, refusals.clone(), stop)
         });
         return (store, component);
     }
@@ -209,7 +215,7 @@ fn make<K: Cached>(monitor: WatchMonitor, api: Api<K>, config: watcher::Config) 
     let component = Component::new(move |stop| {
         let events = writer.take();
         let events = events.map(|writer| writer.watch_monitored(api.clone(), config.clone(), &monitor));
-        fill(monitor.clone(), events, stop)
+        fill(monitor.clone(), events, refusals.clone(), stop)
     });
     (store, component)
 }
@@ -227,13 +233,14 @@ fn is_compact(config: &watcher::Config) -> bool {
 async fn fill<E>(
     monitor: WatchMonitor,
     events: Option<impl futures::Stream<Item = Result<E, watcher::Error>>>,
+    refusals: Refusals,
     stop: CancellationToken,
 ) -> Result<(), BoxError> {
     let Some(events) = events else { return Ok(()) };
     let filling = events.for_each(|event| {
         if let Err(error) = event {
-            let advice = advice(&error);
-            tracing::warn!(name = monitor.name(), error = %kube_client::error::ErrorChain(&error), advice, "the watch of a shared cache failed, and is retried");
+            tracing::warn!(name = monitor.name(), error = %kube_client::error::ErrorChain(&error), "the watch of a shared cache failed, and is retried");
+            refusals.note(&error);
         }
         std::future::ready(())
     });

@@ -4,6 +4,7 @@ use super::{
     cache::CacheSync,
     error::{BoxError, Ended},
     log::log_error,
+    permissions::Refusals,
 };
 use futures::{Stream, StreamExt, TryFuture, future::BoxFuture};
 use kube_core::Resource;
@@ -54,6 +55,7 @@ type RunController = Box<
     dyn FnOnce(
             Option<Assignments>,
             Vec<CacheSync>,
+            Refusals,
             CancellationToken,
         ) -> BoxFuture<'static, Result<(), BoxError>>
         + Send,
@@ -97,7 +99,7 @@ impl ManagedController {
         let (monitor, paths) = (controller.monitor(), controller.watched_paths());
         let name: Arc<str> = name.into();
         let logged_name = Arc::clone(&name);
-        let run: RunController = Box::new(move |assignments, caches, stop| {
+        let run: RunController = Box::new(move |assignments, caches, refusals, stop| {
             let controller = controller.graceful_shutdown_on(stop.clone().cancelled_owned());
             let controller = caches.into_iter().fold(controller, |controller, cache| {
                 let (waiting_for, ready) = cache.gate();
@@ -107,7 +109,7 @@ impl ManagedController {
                 Some(assignments) => controller.assigned_by(assignments),
                 None => controller,
             };
-            Box::pin(poll(logged_name, run(controller), stop))
+            Box::pin(poll(logged_name, run(controller), refusals, stop))
         });
         Self { name, monitor, paths, run }
     }
@@ -117,6 +119,7 @@ impl ManagedController {
 async fn poll<K, E>(
     name: Arc<str>,
     output: impl Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send,
+    refusals: Refusals,
     stop: CancellationToken,
 ) -> Result<(), BoxError>
 where
@@ -132,6 +135,9 @@ where
             Err(error) => error,
         };
         log_error(&name, &error);
+        if let Error::QueueError(error) = &error {
+            refusals.note(error);
+        }
         if let Error::RunnerError(error @ (RunnerError::Readiness(_) | RunnerError::SyncTimedOut { .. })) =
             error
             && !stop.is_cancelled()

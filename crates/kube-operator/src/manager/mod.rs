@@ -46,6 +46,10 @@
 //! to be aborted may still run in a thread: then the Lease is not released but expires. The manager stops on a signal, or when a part of it
 //! fails: the first failure is the result.
 //!
+//! **Permissions.** When it starts, and when something is added to it, the manager asks the server for the permissions of its watches, of its
+//! Leases and of what it [writes](Manager::writes) (a `SelfSubjectAccessReview` each), and logs all that are missing in one warning, as roles
+//! that can be applied. Where the server refuses the questions, the roles are those of the requests that it refuses in the first 10 s.
+//!
 //! **Leadership.** While another process leads, controllers reconcile nothing, but their caches stay filled. A process that lost the
 //! leadership cancels its reconciles before another one can lead, and campaigns again; it does not end.
 
@@ -64,8 +68,10 @@ mod run;
 mod serve;
 mod signals;
 mod status;
+mod writes;
 
 pub use build::Manager;
 pub use components::Restart;
 pub use error::ManagerError;
 pub use handle::ManagerHandle;
+pub use writes::Writes;

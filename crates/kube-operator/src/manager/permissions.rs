@@ -1,13 +1,23 @@
-//! What this program may not do that it needs: asked once at the start, and said in one message.
+//! What this program may not do that it needs: asked when the manager starts and when something is added to it, and said in one message.
 
-use super::replicas::Replicas;
-use crate::rbac::missing_permissions;
-use http::{Method, Uri};
-use kube_client::{Client, error::ErrorChain};
+use super::{replicas::Replicas, writes::Writes};
+use crate::rbac::{missing_permissions, permissions_for};
+use http::{Method, Request, StatusCode, Uri};
+use kube_client::{Client, Error, client::Body, error::ErrorChain};
+use kube_core::Status;
+use kube_runtime::watcher;
+use parking_lot::Mutex;
+use std::{collections::HashSet, sync::Arc, time::Duration};
+use tokio::task::JoinSet;
+
+/// How long refused requests are collected where the server does not answer questions: the first attempts of all watches are made by then.
+const COLLECTED: Duration = Duration::from_secs(10);
+
+const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces";
 
 /// The requests for which a manager needs permissions.
 #[derive(Default)]
-pub(super) struct NeededRequests(Vec<(Method, Uri)>);
+pub(super) struct NeededRequests(HashSet<(Method, Uri)>);
 
 impl NeededRequests {
     /// List and watch of this collection.
@@ -18,7 +28,7 @@ impl NeededRequests {
 
     /// What leader election or sharding does with Leases.
     pub(super) fn add_leases(&mut self, replicas: &Replicas) {
-        let leases = |namespace: &str| format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases");
+        let leases = |namespace: &str| format!("{LEASES}/{namespace}/leases");
         match replicas {
             Replicas::Alone => {}
             Replicas::Elected(config) => {
@@ -37,25 +47,166 @@ impl NeededRequests {
         }
     }
 
+    /// What the library's helpers request for such writes to objects of this collection.
+    pub(super) fn add_writes(&mut self, path: &str, writes: Writes) {
+        let any = format!("{path}/any");
+        match writes {
+            Writes::Objects => {
+                self.add(Method::GET, &any);
+                self.add(Method::POST, path);
+                self.add(Method::PATCH, &any);
+            }
+            Writes::Finalizers => self.add(Method::PATCH, &any),
+            Writes::Status => self.add(Method::PATCH, &format!("{any}/status")),
+            Writes::Events => {
+                let events = events_of(path);
+                self.add(Method::POST, &events);
+                self.add(Method::PATCH, &format!("{events}/any"));
+            }
+        }
+    }
+
     fn add(&mut self, method: Method, uri: &str) {
         // A path that is no URI is an error of its own requests.
         self.0.extend(uri.parse().ok().map(|uri| (method, uri)));
     }
+}
 
-    /// Asks for all of them, and logs the rules that are missing, as roles that can be applied.
-    pub(super) async fn review(self, client: Client) {
-        match missing_permissions(&client, self.0).await {
-            Ok(missing) if missing.is_empty() => {}
-            Ok(missing) => {
-                let roles = missing.to_yaml("missing-permissions");
+fn is_about_leases((_, uri): &(Method, Uri)) -> bool {
+    uri.path().starts_with(LEASES)
+}
+
+/// Where the events about objects of this collection are.
+fn events_of(path: &str) -> String {
+    let namespaced = path.split_once("/namespaces/").and_then(|(_, rest)| rest.split_once('/'));
+    match namespaced {
+        Some((namespace, _)) => format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"),
+        None => "/apis/events.k8s.io/v1/events".to_owned(),
+    }
+}
+
+/// The lists and watches that the server has refused. Clones are the same.
+#[derive(Clone, Default)]
+pub(super) struct Refusals(Arc<Mutex<NeededRequests>>);
+
+impl Refusals {
+    /// A watch has failed.
+    pub(super) fn note(&self, error: &watcher::Error) {
+        let status = match error {
+            watcher::Error::InitialListFailed(Error::Api(status))
+            | watcher::Error::WatchStartFailed(Error::Api(status))
+            | watcher::Error::WatchError(status) => status,
+            _ => return,
+        };
+        if let Some(path) = refused_path(status) {
+            self.0.lock().add_watch(path); // whoever may not list may hardly watch
+        }
+    }
+
+    fn take(&self) -> NeededRequests {
+        std::mem::take(&mut self.0.lock())
+    }
+}
+
+fn refused_path(status: &Status) -> Option<&str> {
+    let path = status.metadata.as_ref()?.self_link.as_deref();
+    path.filter(|_| status.code == StatusCode::FORBIDDEN.as_u16())
+}
+
+/// Asks for the permissions of a manager, each once. Dropped with it.
+pub(super) struct PermissionReview {
+    client: Client,
+    asked: HashSet<(Method, Uri)>,
+    refusals: Refusals,
+    tasks: JoinSet<()>,
+}
+
+impl PermissionReview {
+    pub(super) fn new(client: Client, refusals: Refusals) -> Self {
+        Self { client, asked: HashSet::new(), refusals, tasks: JoinSet::new() }
+    }
+
+    /// Asks for what was not asked before, beside the start of the manager, which it does not delay. What is missing is one message.
+    pub(super) fn ask(&mut self, mut needed: NeededRequests) {
+        needed.0.retain(|request| self.asked.insert(request.clone()));
+        while self.tasks.try_join_next().is_some() {}
+        if !needed.0.is_empty() {
+            self.tasks.spawn(review(self.client.clone(), needed, self.refusals.clone()));
+        }
+    }
+}
+
+/// Logs the rules that are missing, as roles that can be applied.
+async fn review(client: Client, needed: NeededRequests, refusals: Refusals) {
+    match missing_permissions(&client, needed.0.iter().cloned()).await {
+        Ok(missing) if missing.is_empty() => {}
+        Ok(missing) => {
+            let roles = missing.to_yaml("missing-permissions");
+            tracing::warn!(
+                "this program lacks permissions that it needs; these roles would grant them:\n{roles}"
+            );
+        }
+        // Every identity may ask by default. Where it may not, what is refused tells.
+        Err(error) => {
+            let leases = refused_leases(&client, needed).await;
+            tokio::time::sleep(COLLECTED).await;
+            let refused = permissions_for(refusals.take().0.into_iter().chain(leases.0));
+            if !refused.is_empty() {
+                let roles = refused.to_yaml("missing-permissions");
                 tracing::warn!(
-                    "this program lacks permissions that it needs; these roles would grant them:\n{roles}"
+                    not_reviewed = %ErrorChain(&error),
+                    "this program lacks permissions that it needs, as refused requests show; these roles would grant them:\n{roles}"
                 );
             }
-            // Every identity may ask by default. Where it may not, each refused request says so.
-            Err(error) => {
-                tracing::debug!(error = %ErrorChain(&error), "the permissions could not be reviewed");
-            }
         }
+    }
+}
+
+/// All requests about Leases, if reading them is refused.
+async fn refused_leases(client: &Client, needed: NeededRequests) -> NeededRequests {
+    let mut leases = needed;
+    leases.0.retain(is_about_leases);
+    let read = leases.0.iter().find(|(method, _)| method == Method::GET);
+    let request = read.and_then(|(_, uri)| Request::get(uri.clone()).body(Body::empty()).ok());
+    let Some(request) = request else { return NeededRequests::default() };
+    match client.send(request).await {
+        Ok(response) if response.status() == StatusCode::FORBIDDEN => leases,
+        _ => NeededRequests::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_are_the_requests_of_the_librarys_helpers() {
+        let requests = |path: &str, writes| {
+            let mut needed = NeededRequests::default();
+            needed.add_writes(path, writes);
+            let mut requests: Vec<_> =
+                needed.0.iter().map(|(method, uri)| format!("{method} {uri}")).collect();
+            requests.sort();
+            requests
+        };
+        const PAGES: &str = "/apis/example.com/v1/pages";
+        assert_eq!(
+            requests(PAGES, Writes::Objects),
+            [
+                "GET /apis/example.com/v1/pages/any",
+                "PATCH /apis/example.com/v1/pages/any",
+                "POST /apis/example.com/v1/pages",
+            ]
+        );
+        assert_eq!(requests(PAGES, Writes::Finalizers), ["PATCH /apis/example.com/v1/pages/any"]);
+        assert_eq!(requests(PAGES, Writes::Status), ["PATCH /apis/example.com/v1/pages/any/status"]);
+        assert_eq!(
+            requests(PAGES, Writes::Events),
+            ["PATCH /apis/events.k8s.io/v1/events/any", "POST /apis/events.k8s.io/v1/events"]
+        );
+        assert_eq!(
+            requests("/apis/example.com/v1/namespaces/shop/pages", Writes::Events)[1],
+            "POST /apis/events.k8s.io/v1/namespaces/shop/events"
+        );
     }
 }

@@ -9,9 +9,9 @@ use super::{
     error::{Ended, ManagerError},
     grace_period::GracePeriod,
     handle::Command,
-    permissions::NeededRequests,
+    permissions::{NeededRequests, PermissionReview, Refusals},
     replicas::{Hook, Replica, Replicas, join, while_assigned},
-    serve::{MetricsServer, Page, Webhook, serve_webhooks},
+    serve::{MetricsServer, Page, PageAt, PageServer, Webhook, serve_webhooks},
     signals::Signals,
     status::Status,
 };
@@ -23,7 +23,6 @@ use kube_runtime::controller::{Assignments, ProgressLimits};
 use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, oneshot, watch},
-    task::JoinSet,
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
@@ -89,8 +88,8 @@ struct Running<'a> {
     failures: (mpsc::UnboundedSender<ManagerError>, mpsc::UnboundedReceiver<ManagerError>),
     /// Who waits for the end of a controller or component.
     removals: BTreeMap<Arc<str>, Vec<oneshot::Sender<()>>>,
-    /// Asks once for the permissions. Dropped with the manager.
-    review: JoinSet<()>,
+    review: PermissionReview,
+    refusals: Refusals,
     grace_period: Duration,
 }
 
@@ -99,6 +98,7 @@ struct Servers {
     metrics: Option<SocketAddr>,
     routes: Vec<Router>,
     page: Page,
+    page_at: PageAt,
     webhooks: Option<Webhook>,
     addresses: watch::Sender<Addresses>,
 }
@@ -111,6 +111,7 @@ struct Work {
     components: Vec<(Arc<str>, Component, Restart)>,
     leader_components: Vec<(Arc<str>, Component, Restart)>,
     controllers: Vec<ManagedController>,
+    needed: NeededRequests,
 }
 
 /// Why the manager stops: shutdown, or a failure.
@@ -119,9 +120,15 @@ type End = Result<(), ManagerError>;
 /// Starts everything, runs until `shutdown` completes or something fails, and stops what has started.
 async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Result<(), ManagerError> {
     check_names(&manager)?;
-    let Manager { metrics, routes, webhooks, addresses, debug_page, version, .. } = manager;
-    let page = Page { served: debug_page, version, since: Instant::now() };
-    let servers = Servers { metrics, routes, page, webhooks, addresses };
+    let Manager { metrics, routes, webhooks, addresses, version, .. } = manager;
+    let page = Page {
+        version,
+        since: Instant::now(),
+        health: manager.health.clone(),
+        status: manager.status.clone(),
+        caches: manager.caches.clone(),
+    };
+    let servers = Servers { metrics, routes, page, page_at: manager.debug_page, webhooks, addresses };
     let work = Work {
         client: manager.client,
         replicas: manager.replicas,
@@ -129,6 +136,7 @@ async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Res
         components: manager.components,
         leader_components: manager.leader_components,
         controllers: manager.controllers,
+        needed: manager.needed,
     };
     let mut running = Running {
         servers: Group::default(),
@@ -145,7 +153,8 @@ async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Res
         started: false,
         failures: mpsc::unbounded_channel(),
         removals: BTreeMap::new(),
-        review: JoinSet::new(),
+        review: PermissionReview::new(work.client.clone(), manager.refusals.clone()),
+        refusals: manager.refusals,
         grace_period: manager.grace_period,
     };
     let result = match running.start(servers, work).await {
@@ -165,12 +174,10 @@ impl Running<'_> {
     /// The end comes first.
     async fn start(&mut self, servers: Servers, work: Work) -> Result<(), End> {
         self.start_servers(servers).await?;
-        let mut needed = NeededRequests::default();
+        let mut needed = work.needed;
         needed.add_leases(&work.replicas);
         let paths = work.controllers.iter().flat_map(|controller| controller.paths.clone());
-        paths.chain(self.caches.paths()).for_each(|path| needed.add_watch(&path));
-        // Beside the start, which it does not delay.
-        self.review.spawn(needed.review(work.client.clone()));
+        self.review_watches(needed, paths);
         for (name, component, restart) in work.components {
             self.start_component(name, component, restart);
         }
@@ -191,12 +198,20 @@ impl Running<'_> {
 
     async fn start_servers(&mut self, servers: Servers) -> Result<(), End> {
         // Dropped at the end: no further address is bound then.
-        let Servers { metrics, routes, page, webhooks, addresses } = servers;
+        let Servers { metrics, routes, page, page_at, webhooks, addresses } = servers;
+        let mut beside_metrics = Router::new();
+        match page_at {
+            PageAt::Metrics => beside_metrics = page.router(),
+            PageAt::Own(address) => {
+                let server = self.unless_ended(PageServer::bind(address, page.router())).await?;
+                addresses.send_modify(|addresses| addresses.debug_page = Some(server.local_addr()));
+                self.servers.start("the server of the debug page".into(), |stop| server.serve(stop));
+            }
+            PageAt::Nowhere => {}
+        }
         if let Some(address) = metrics {
-            let (health, status) = (self.health.clone(), self.status.clone());
-            let caches = self.caches.clone();
-            let binding =
-                async move { MetricsServer::bind(address, &health, &status, &caches, page, routes).await };
+            let health = self.health.clone();
+            let binding = async move { MetricsServer::bind(address, &health, beside_metrics, routes).await };
             let server = self.unless_ended(binding).await?;
             addresses.send_modify(|addresses| addresses.metrics = Some(server.local_addr()));
             self.servers.start("the metrics server".into(), |stop| server.serve(stop));
@@ -251,10 +266,12 @@ impl Running<'_> {
         match command {
             Command::Add(controller) => {
                 self.check_name(&controller.name)?;
+                self.review_watches(NeededRequests::default(), controller.paths.clone());
                 self.add(controller);
             }
             Command::AddComponent(name, component, restart) => {
                 self.check_name(&name)?;
+                self.review_watches(NeededRequests::default(), []); // it may fill a cache
                 self.start_component(name, component, restart);
             }
             Command::AddLeaderComponent(name, component, restart) => {
@@ -269,6 +286,12 @@ impl Running<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Asks for permissions: these, and those of the watches of controllers and of all caches.
+    fn review_watches(&mut self, mut needed: NeededRequests, paths: impl IntoIterator<Item = String>) {
+        paths.into_iter().chain(self.caches.paths()).for_each(|path| needed.add_watch(&path));
+        self.review.ask(needed);
     }
 
     fn check_name(&self, name: &Arc<str>) -> Result<(), ManagerError> {
@@ -287,8 +310,8 @@ impl Running<'_> {
         let ManagedController { name, monitor, run, .. } = controller;
         self.status.add(&name, &monitor, &self.health, &self.limits);
         let assignments = self.assignments.clone();
-        let caches = self.caches.syncs();
-        self.controllers.start(name, |stop| run(assignments, caches, stop));
+        let (caches, refusals) = (self.caches.syncs(), self.refusals.clone());
+        self.controllers.start(name, |stop| run(assignments, caches, refusals, stop));
     }
 
     fn start_component(&mut self, name: Arc<str>, component: Component, restart: Restart) {

@@ -47,14 +47,71 @@ pub(super) async fn serve_webhooks(server: WebhookServer, stop: CancellationToke
     Ok(())
 }
 
-/// Whether the debug page is served, and what it says of the process.
-pub(super) struct Page {
-    pub(super) served: bool,
-    pub(super) version: Option<String>,
-    pub(super) since: Instant,
+/// Where the debug page is served.
+#[derive(Clone, Copy)]
+pub(super) enum PageAt {
+    /// Beside the metrics.
+    Metrics,
+    Own(SocketAddr),
+    Nowhere,
 }
 
-/// Metrics, health and the debug page.
+/// What the debug page shows.
+pub(super) struct Page {
+    pub(super) version: Option<String>,
+    pub(super) since: Instant,
+    pub(super) health: Health,
+    pub(super) status: Status,
+    pub(super) caches: Caches,
+}
+
+impl Page {
+    pub(super) fn router(self) -> Router {
+        let Self { version, since, health, status, caches } = self;
+        let replicas = status.clone();
+        let process = move || json!({ "version": version, "uptime_seconds": since.elapsed().as_secs_f64() });
+        let checked = move || {
+            let health = health.clone();
+            async move { health.report().await }
+        };
+        let page = DebugPage::new()
+            .section("process", process)
+            .asynchronous_section("health", checked)
+            .section("replicas", move || replicas.replicas())
+            .section("controllers", move || status.snapshots())
+            .section("caches", move || caches.snapshots());
+        page.router()
+    }
+}
+
+/// A server without metrics, for the debug page.
+pub(super) struct PageServer {
+    listener: Listener,
+    router: Router,
+}
+
+impl PageServer {
+    pub(super) async fn bind(addr: SocketAddr, router: Router) -> Result<Self, ManagerError> {
+        Ok(Self { listener: bind(addr).await?, router })
+    }
+
+    pub(super) fn local_addr(&self) -> SocketAddr {
+        self.listener.local_addr()
+    }
+
+    pub(super) async fn serve(self, stop: CancellationToken) -> Result<(), BoxError> {
+        tracing::info!(address = %self.local_addr(), "serving the debug page");
+        self.listener.serve(self.router, stop.cancelled()).await;
+        Ok(())
+    }
+}
+
+async fn bind(addr: SocketAddr) -> Result<Listener, ManagerError> {
+    let listener = Listener::bind(addr).await.map_err(|reason| ManagerError::Bind { addr, reason })?;
+    Ok(listener.max_connections(MAX_CONNECTIONS))
+}
+
+/// Metrics and health, and what else is served beside them.
 pub(super) struct MetricsServer {
     listener: Listener,
     router: Router,
@@ -65,23 +122,11 @@ impl MetricsServer {
     pub(super) async fn bind(
         addr: SocketAddr,
         health: &Health,
-        status: &Status,
-        caches: &Caches,
-        page: Page,
+        page: Router,
         routes: Vec<Router>,
     ) -> Result<Self, ManagerError> {
         let endpoint = MetricsEndpoint::install()?;
-        let listener = Listener::bind(addr).await.map_err(|reason| ManagerError::Bind { addr, reason })?;
-        let listener = listener.max_connections(MAX_CONNECTIONS);
-        let (replicas, controllers, caches) = (status.clone(), status.clone(), caches.clone());
-        let Page { served, version, since } = page;
-        let process = move || json!({ "version": version, "uptime_seconds": since.elapsed().as_secs_f64() });
-        let page = DebugPage::new()
-            .section("process", process)
-            .section("replicas", move || replicas.replicas())
-            .section("controllers", move || controllers.snapshots())
-            .section("caches", move || caches.snapshots());
-        let page = if served { page.router() } else { Router::new() };
+        let listener = bind(addr).await?;
         let ours = health.router().merge(endpoint.router()).merge(page);
         let router = merge(ours, routes)?;
         Ok(Self { listener, router, endpoint })

@@ -20,4 +20,4 @@ mod yaml;
 pub use permissions::Permissions;
 pub use recorder::{RbacRecorder, Recorded, RecordedFuture};
 
-pub(crate) use review::missing_permissions;
+pub(crate) use review::{missing_permissions, permissions_for};

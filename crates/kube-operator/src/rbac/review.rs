@@ -24,15 +24,8 @@ pub(crate) async fn missing_permissions(
     client: &Client,
     requests: impl IntoIterator<Item = (Method, Uri)>,
 ) -> Result<Permissions, Error> {
-    let accesses: BTreeSet<Access> = requests
-        .into_iter()
-        .flat_map(|(method, uri)| {
-            let target = Target::of(&method, &uri, &HeaderMap::new());
-            target.accesses().cloned().collect::<Vec<_>>()
-        })
-        .collect();
     let reviews: Api<SelfSubjectAccessReview> = Api::all(client.clone());
-    let answers = stream::iter(accesses).map(|access| {
+    let answers = stream::iter(accesses(requests)).map(|access| {
         let reviews = reviews.clone();
         async move {
             let allowed = match &access {
@@ -44,6 +37,19 @@ pub(crate) async fn missing_permissions(
     });
     let missing = answers.buffer_unordered(CONCURRENT).try_collect::<Vec<_>>().await?;
     Ok(Permissions::new(missing.into_iter().flatten().collect()))
+}
+
+/// The permissions for these requests.
+pub(crate) fn permissions_for(requests: impl IntoIterator<Item = (Method, Uri)>) -> Permissions {
+    Permissions::new(accesses(requests))
+}
+
+fn accesses(requests: impl IntoIterator<Item = (Method, Uri)>) -> BTreeSet<Access> {
+    let accesses = |(method, uri)| {
+        let target = Target::of(&method, &uri, &HeaderMap::new());
+        target.accesses().cloned().collect::<Vec<_>>()
+    };
+    requests.into_iter().flat_map(accesses).collect()
 }
 
 async fn is_allowed(reviews: &Api<SelfSubjectAccessReview>, access: &ResourceAccess) -> Result<bool, Error> {

@@ -79,6 +79,7 @@ impl Membership {
             machine: Machine::new(lease, identity),
             limits: Arc::default(),
             occupied_by: None,
+            failing: false,
             assigner,
             members,
         };
@@ -131,6 +132,8 @@ struct Task {
     limits: Arc<Mutex<Limits>>,
     /// The other holder of this member's Lease that was logged last.
     occupied_by: Option<String>,
+    /// Whether the last request failed.
+    failing: bool,
     assigner: Assigner,
     members: watch::Sender<Option<Vec<String>>>,
 }
@@ -187,6 +190,10 @@ impl Task {
                     Response::Failed
                 }
             };
+            let failed = matches!(response, Response::Failed);
+            if std::mem::replace(&mut self.failing, failed) && !failed {
+                tracing::info!(group = self.selector, "sharding: requests succeed again");
+            }
             next = self.machine.respond(request, response, sent, self.clock.now(), Timestamp::now());
             let deadline = self.machine.deadline();
             let mut limits = self.limits.lock();

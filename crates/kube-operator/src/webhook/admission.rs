@@ -13,12 +13,16 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use kube_core::panic::panic_message;
+use kube_serve::log_limit::LogLimit;
 
 use super::{
     metrics,
     outcome::{Allowed, Denial, Identity, Mutated},
     patch,
 };
+
+/// Of old objects that do not decode: whoever reaches the port can send them.
+static UNDECODABLE: LogLimit = LogLimit::new();
 
 /// A kind that admission handlers receive. Implemented for every kind that fits, and for
 /// [`DynamicObject`](kube_core::DynamicObject); an alias of the bounds.
@@ -261,7 +265,14 @@ fn typed<K: AdmittedObject>(received: Received) -> Result<Typed<K>, Denial> {
         Ok(old) => request.old_object = old,
         Err((path, why)) => {
             let error = format!("{path}: {why}");
-            tracing::warn!(object = subject, error, "the old object of an admission request does not decode");
+            if let Some(left_out) = UNDECODABLE.permit() {
+                tracing::warn!(
+                    object = subject,
+                    error,
+                    left_out,
+                    "the old object of an admission request does not decode"
+                );
+            }
             undecodable = Some(UndecodableObject { json: old_object, error });
         }
     }

@@ -17,6 +17,7 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
+use kube_serve::log_limit::LogLimit;
 use tokio::time::Instant;
 
 use super::{
@@ -52,6 +53,8 @@ pub(super) struct Endpoint {
     /// The largest body, in bytes.
     pub(super) body_limit: usize,
     pub(super) budget: BodyBudget,
+    /// Of requests that fail: whoever reaches the port can send them.
+    pub(super) log: Arc<LogLimit>,
 }
 
 impl fmt::Debug for Endpoint {
@@ -67,7 +70,10 @@ impl Endpoint {
         let response = match self.review(request).await {
             Ok(review) => ([(header::CONTENT_TYPE, "application/json")], review).into_response(),
             Err((code, message)) => {
-                tracing::warn!(webhook = self.path, code = code.as_u16(), message, "webhook request failed");
+                if let Some(left_out) = self.log.permit() {
+                    let code = code.as_u16();
+                    tracing::warn!(webhook = self.path, code, message, left_out, "webhook request failed");
+                }
                 // The API server shows the text of a failed call to its client.
                 ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], message).into_response().with(code)
             }

@@ -171,6 +171,7 @@ impl Webhooks {
             work: Work::Admission(handler),
             body_limit: self.admission_limit,
             budget: budget.clone(),
+            log: Arc::default(),
         });
         let converters: Arc<[_]> = self.converters.into();
         let conversion = (!converters.is_empty()).then(|| Endpoint {
@@ -178,6 +179,7 @@ impl Webhooks {
             work: Work::Conversion(converters),
             body_limit: self.conversion_limit,
             budget: budget.clone(),
+            log: Arc::default(),
         });
         let mut router = Router::new();
         for endpoint in admission.chain(conversion) {

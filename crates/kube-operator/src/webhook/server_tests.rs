@@ -1,6 +1,6 @@
 //! The webhook server over TLS.
 
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 
 use http::Request;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -16,11 +16,23 @@ use crate::webhook::{certificates::CertificateFiles, router::tests::review};
 
 /// A client that trusts one certificate.
 pub(in crate::webhook) fn client(addr: SocketAddr, certificate: &str, name: &str) -> Client {
+    client_with(addr, certificate, name, None)
+}
+
+/// The same, with a file that has its own certificate and key.
+pub(in crate::webhook) fn client_with(
+    addr: SocketAddr,
+    certificate: &str,
+    name: &str,
+    identity: Option<&Path>,
+) -> Client {
     let mut config = Config::new(format!("https://{addr}").parse().unwrap());
     config.root_cert = Some(
         CertificateDer::pem_slice_iter(certificate.as_bytes()).map(|der| der.unwrap().to_vec()).collect(),
     );
     config.tls_server_name = Some(name.into());
+    let identity = identity.map(|file| file.display().to_string());
+    (config.auth_info.client_certificate, config.auth_info.client_key) = (identity.clone(), identity);
     Client::try_from(config).unwrap()
 }
 

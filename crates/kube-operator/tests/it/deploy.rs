@@ -33,7 +33,7 @@ use tower::{ServiceExt, service_fn};
 
 const NAMESPACE: &str = "my-operator";
 
-fn manifest(name: &str) -> String {
+pub(crate) fn manifest(name: &str) -> String {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../deploy/manifests").join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod apply;
+#[path = "../../../kube-runtime/tests/it/common.rs"]
 mod common;
 #[cfg(feature = "manager")]
 mod deploy;
+#[path = "../../../kube-runtime/tests/it/layers.rs"]
 mod layers;
 mod leader_election;
 #[cfg(feature = "manager")]

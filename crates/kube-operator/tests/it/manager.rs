@@ -18,6 +18,7 @@ use kube_client::{
 };
 use kube_core::{CustomResourceExt, ResourceExt};
 use kube_operator::{
+    health::{Check, Probe},
     manager::{Manager, ManagerError, Restart},
     sharding,
 };
@@ -437,6 +438,7 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
         .version("1.2.3")
         .leader_election("shown-operator", "default")
         .controller("shown", maps(&client), logging("reconciled"), Arc::new(Log::default()));
+    manager.health().add(Probe::Live, Check::new("database", || Err("connection refused")));
     let handle = manager.handle();
     let (stop, running) = run(manager);
     let address = timeout(seconds(60), handle.metrics_address()).await.unwrap().expect("metrics are served");
@@ -460,7 +462,7 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
     timeout(seconds(60), ready).await.expect("the object is reconciled");
     let (status, body) = get("/readyz?verbose").await.unwrap();
     assert_eq!((status, body.contains("[+]controller-shown ok")), (200, true), "{body}");
-    assert_eq!(get("/livez").await.unwrap().0, 200);
+    assert_eq!(get("/livez?exclude=database").await.unwrap().0, 200);
     for (path, text) in [("/version", "1.2"), ("/about", "an operator")] {
         assert_eq!(get(path).await.unwrap(), (200, text.to_owned()));
     }
@@ -468,6 +470,13 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
     let page: serde_json::Value = serde_json::from_str(&page).unwrap();
     assert_eq!(page["controllers"][0]["name"], "shown");
     assert_eq!(page["process"]["version"], "1.2.3");
+    let checks = page["health"].as_array().unwrap();
+    let check = |name: &str| checks.iter().find(|check| check["check"] == name).unwrap().clone();
+    assert_eq!(check("database")["message"], "connection refused");
+    assert_eq!(
+        (check("database")["state"].clone(), check("controller-shown")["state"].clone()),
+        ("failed".into(), "ok".into())
+    );
     assert!(page["process"]["uptime_seconds"].as_f64().is_some_and(|seconds| seconds > 0.0));
     #[cfg(target_os = "linux")]
     assert!(get("/metrics").await.unwrap().1.contains("\nprocess_resident_memory_bytes "));

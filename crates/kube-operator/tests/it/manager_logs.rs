@@ -1,32 +1,49 @@
 //! What a manager and its elector log, for the person on call.
 
 use crate::{
+    common::set_subscriber,
     layers::gated,
     manager::{Log, logging, maps, run, seconds, server_with},
 };
 use http::{HeaderValue, Request};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::{
+    authorization::v1::SelfSubjectAccessReview,
+    core::v1::{ConfigMap, Secret},
+};
 use kube_client::{Api, Client, client::Body};
+use kube_core::admission::AdmissionRequest;
 use kube_operator::{
+    health::{Check, Health},
     leader_election::{Config, LeaderElector},
-    manager::Manager,
+    manager::{Manager, Writes},
+    webhook::Webhooks,
 };
 use kube_runtime::{controller::Action, watcher};
 use kube_testserver::{ApiServer, Fault, Match};
 use parking_lot::Mutex;
-use std::sync::{Arc, OnceLock};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 use tokio::time::sleep;
 use tower::{ServiceExt, service_fn};
+use tracing_subscriber::EnvFilter;
 
 /// Collects the log lines of this thread until it is dropped.
-fn capture_log() -> (LogBuffer, tracing::subscriber::DefaultGuard) {
-    // With one subscriber alone, `tracing` caches what that one is interested in for all threads.
-    static PERMANENT: OnceLock<tracing::Dispatch> = OnceLock::new();
-    PERMANENT.get_or_init(|| tracing::Dispatch::new(tracing_subscriber::registry()));
+fn capture_log() -> (LogBuffer, tracing::dispatcher::DefaultGuard) {
     let lines = LogBuffer::default();
     let writer = lines.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone());
-    (lines, tracing::subscriber::set_default(subscriber.finish()))
+    let subscriber = subscriber.with_env_filter(shipped_filter());
+    (lines, set_subscriber(subscriber.finish()))
+}
+
+/// What the shipped manifest lets through: what is not in it, nobody on call sees.
+fn shipped_filter() -> EnvFilter {
+    let manifest = crate::deploy::manifest("operator.yaml");
+    let (_, value) = manifest.split_once("name: RUST_LOG\n").unwrap();
+    let value = value.trim_start().strip_prefix("value: ").unwrap();
+    EnvFilter::try_new(value.lines().next().unwrap()).unwrap()
 }
 
 #[derive(Clone, Default)]
@@ -93,12 +110,16 @@ async fn a_watch_that_fails_says_what_to_do_and_when_it_works_again() {
     sleep(seconds(60)).await;
     for failed in ["a watch of the controller failed", "the watch of a shared cache failed"] {
         let line = lines.line(failed);
-        assert!(line.contains("WARN") && line.contains("is the CRD installed"), "{line}");
+        let text = "failed to list the objects (secrets cluster-wide): ";
+        let advice = "(is the CRD installed, and does it serve this version?)";
+        assert!(line.contains("WARN") && line.contains(text) && line.contains(advice), "{line}");
+        assert!(!line.contains("stream of triggers") && line.matches("a watch of the").count() < 2, "{line}");
     }
     fault.remove();
     sleep(seconds(60)).await;
     let line = lines.line("a watch works again");
     assert!(line.contains("kind=\"Secret\"") && line.contains("failures="), "{line}");
+    assert!(line.contains("INFO"), "{line}");
     stop.cancel();
     running.await.unwrap().unwrap();
     lines.line("stop: the controllers end");
@@ -171,4 +192,96 @@ async fn all_permissions_that_are_missing_are_one_message_at_the_start() {
     }
     stop.cancel();
     running.await.unwrap().unwrap();
+}
+
+/// The roles in each message about missing permissions.
+fn missing_roles(lines: &LogBuffer) -> Vec<String> {
+    let text = lines.text();
+    let roles = |message: &str| {
+        // Up to the next line with a time.
+        let lines = message.lines().take_while(|line| !line.starts_with("20"));
+        lines.map(|line| format!("{line}\n")).collect()
+    };
+    text.split("would grant them:\n").skip(1).map(roles).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn permissions_of_what_is_added_later_and_of_writes_are_asked_for_once() {
+    let (lines, _guard) = capture_log();
+    let server = ApiServer::builder().with_rbac().service().unwrap();
+    let client = nobody(&server);
+    let all = Api::<ConfigMap>::all(client.clone());
+    let manager = Manager::new(client.clone())
+        .writes(&all, Writes::Finalizers)
+        .writes(&all, Writes::Status)
+        .writes(&Api::<ConfigMap>::default_namespaced(client.clone()), Writes::Events);
+    let handle = manager.handle();
+    let (stop, running) = run(manager);
+    sleep(seconds(5)).await;
+    let [writes] = &missing_roles(&lines)[..] else { panic!("{}", lines.text()) };
+    for part in ["configmaps", "configmaps/status", "patch", "events.k8s.io", "events", "create"] {
+        assert!(writes.contains(part), "{part} in {writes}");
+    }
+    handle.add("later", maps(&client), logging("reconciled"), Arc::new(Log::default()));
+    let _secrets = handle.cache(Api::<Secret>::all(client.clone()), watcher::Config::default());
+    sleep(seconds(30)).await;
+    let messages = missing_roles(&lines);
+    let asked = |kind: &str| messages.iter().skip(1).filter(|roles| roles.contains(kind)).count();
+    assert_eq!((asked("configmaps"), asked("secrets")), (1, 1), "{messages:?}");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_the_review_is_refused_the_first_refusals_are_one_message() {
+    let (lines, _guard) = capture_log();
+    let server = ApiServer::builder().with_rbac().service().unwrap();
+    server.fault(Match::kind::<SelfSubjectAccessReview>(), Fault::status(403, "Forbidden"));
+    let client = nobody(&server);
+    let mut manager = Manager::new(client.clone()).leader_election("operator", "shop");
+    let _maps = manager.cache(Api::<ConfigMap>::all(client.clone()), watcher::Config::default());
+    let controller =
+        maps(&client).owns(Api::<Secret>::namespaced(client, "shop"), watcher::Config::default());
+    let manager = manager.controller("maps", controller, logging("reconciled"), Arc::new(Log::default()));
+    let (stop, running) = run(manager);
+    sleep(seconds(60)).await;
+    let [roles] = &missing_roles(&lines)[..] else { panic!("{}", lines.text()) };
+    for part in
+        ["kind: ClusterRole\n", "configmaps", "namespace: \"shop\"", "secrets", "leases", "update", "watch"]
+    {
+        assert!(roles.contains(part), "{part} in {roles}");
+    }
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_peers_cause_is_a_few_lines_a_minute_and_a_check_that_recovers_is_one() {
+    let (lines, _guard) = capture_log();
+    let down = Arc::new(AtomicBool::new(true));
+    let state = Arc::clone(&down);
+    let check =
+        Check::new("database", move || if state.load(Ordering::SeqCst) { Err("refused") } else { Ok(()) });
+    let health = Health::new().live(check).router();
+    let webhooks = Webhooks::new().validate(async |_: AdmissionRequest<ConfigMap>| Ok::<_, String>(()));
+    let webhooks = webhooks.router().unwrap();
+    let send = async |router: &axum::Router, request: http::request::Builder| {
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        router.clone().oneshot(request).await.unwrap().status().as_u16()
+    };
+    let both = async || {
+        assert_eq!(send(&webhooks, Request::post("/validate--v1-configmap")).await, 400);
+        send(&health, Request::get("/livez")).await
+    };
+    for _ in 0..50 {
+        assert_eq!(both().await, 500);
+    }
+    let count = |text: &str| lines.text().matches(text).count();
+    assert_eq!((count("webhook request failed"), count("health check failed")), (5, 5));
+    sleep(seconds(60)).await;
+    both().await;
+    assert_eq!(count("left_out=45"), 2, "{}", lines.text());
+    down.store(false, Ordering::SeqCst);
+    assert_eq!((both().await, both().await), (200, 200));
+    assert_eq!(count("health check succeeds again"), 1);
 }

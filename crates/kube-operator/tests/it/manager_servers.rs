@@ -7,6 +7,8 @@ use futures::{
     FutureExt,
     future::{BoxFuture, pending},
 };
+use http::Request;
+use kube_client::{Client, Config};
 use kube_operator::{
     manager::{Manager, ManagerError, ManagerHandle, Restart},
     webhook::{
@@ -44,6 +46,30 @@ async fn without_the_debug_page_its_path_is_free() {
     let handle = manager.handle();
     let (stop, running) = run(manager);
     assert!(timeout(seconds(20), handle.metrics_address()).await.unwrap().is_some());
+    stop.cancel();
+    timeout(seconds(20), running).await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn the_debug_page_can_have_an_address_of_its_own() {
+    let (_server, client) = server_with(&[]).await;
+    let page_on_metrics = Router::new().route("/debug/controllers", get(async || "not here"));
+    let manager =
+        Manager::new(client).serve_metrics(ANY_PORT).serve_debug_page(ANY_PORT).routes(page_on_metrics);
+    let handle = manager.handle();
+    let (stop, running) = run(manager);
+    let addresses = async { (handle.metrics_address().await, handle.debug_page_address().await) };
+    let (Some(metrics), Some(page)) = timeout(seconds(20), addresses).await.unwrap() else {
+        panic!("both are served")
+    };
+    assert_ne!(metrics, page);
+    let read = async |address: SocketAddr, path: &str| {
+        let client = Client::try_from(Config::new(format!("http://{address}").parse().unwrap())).unwrap();
+        client.request_text(Request::get(path).body(Vec::new()).unwrap()).await
+    };
+    assert!(read(page, "/debug/controllers").await.unwrap().contains("uptime_seconds"));
+    assert_eq!(read(metrics, "/debug/controllers").await.unwrap(), "not here");
+    assert!(read(page, "/metrics").await.is_err() && read(page, "/livez").await.is_err());
     stop.cancel();
     timeout(seconds(20), running).await.unwrap().unwrap().unwrap();
 }

@@ -17,7 +17,7 @@ pub enum Error<ReconcilerErr: 'static, QueueErr: 'static> {
     ObjectNotFound(Box<ObjectRef<DynamicObject>>),
     /// The reconciler of this object returned an error. The error policy decides what happens next.
     ReconcilerFailed(#[source] ReconcilerErr, Box<ObjectRef<DynamicObject>>),
-    /// A stream of triggers failed. Watches are retried automatically.
+    /// A watch of the controller failed, or another source of its triggers. Watches are retried automatically.
     QueueError(#[source] QueueErr),
     /// A reconciler or another callback panicked or timed out, or the store can never become ready.
     RunnerError(#[source] RunnerError),
@@ -32,7 +32,7 @@ impl<E: fmt::Display, Q: fmt::Display> fmt::Display for Error<E, Q> {
             Self::ReconcilerFailed(error, object) => {
                 write!(f, "reconciler for object {object} failed: {}", Guarded(error))
             }
-            Self::QueueError(error) => write!(f, "a stream of triggers failed: {error}"),
+            Self::QueueError(error) => write!(f, "a watch of the controller failed: {error}"),
             Self::RunnerError(error) => write!(f, "running reconcilers failed: {error}"),
         }
     }

@@ -60,8 +60,11 @@ impl<K: Eq + Hash> KeyBackoff<K> {
 
     /// Resets the failure count of `key`.
     pub(crate) fn forget(&mut self, key: &K) {
-        self.failures.remove(key);
-        release(&mut self.failures);
+        // Mostly nothing has failed, and then no key is hashed.
+        if !self.failures.is_empty() {
+            self.failures.remove(key);
+            release(&mut self.failures);
+        }
     }
 
     #[cfg(test)]

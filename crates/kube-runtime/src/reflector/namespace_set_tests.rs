@@ -311,12 +311,9 @@ fn changes_before_the_store_is_ready_advance_the_version_of_their_list() {
 #[test]
 fn an_undecodable_object_stays_until_it_is_deleted() {
     let undecodable = |deleted| UndecodableObject {
-        namespace: Some("x".into()),
-        name: "a".into(),
-        uid: None,
         resource_version: Some("2".into()),
         deleted,
-        error: "data: expected a map".into(),
+        ..UndecodableObject::named(Some("x"), "a", "data: expected a map")
     };
     let mut harness = NamespaceSetHarness::of(&["x"]);
     harness.list("x", &[("a", 1), ("b", 1)]);

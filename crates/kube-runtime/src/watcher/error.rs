@@ -3,7 +3,7 @@
 //! The variants of [`Error`] cannot hold the path of the collection. A status carries it in `metadata.self_link`, every other
 //! error of a request in an [`InCollection`] around its cause.
 
-use super::error_class::ErrorClass;
+use super::error_class::{ErrorClass, advice, advice_on};
 use crate::unwind::ObjectPanic;
 use kube_client::error::{Erased, ErrorChain};
 use kube_core::{
@@ -14,7 +14,8 @@ use std::{error::Error as StdError, fmt, io};
 
 /// Why a step of a [`watcher`](fn@super::watcher) failed. The watcher retries by itself.
 ///
-/// `{}` prints the kind and scope, such as `pods in namespace default`, and all causes. The API path of the collection is in
+/// `{}` prints the kind and scope, such as `pods in namespace default`, all causes, and what to check where the cause does not say it. The
+/// API path of the collection is in
 /// `metadata.self_link` of a status, and within the other errors of requests.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -181,7 +182,7 @@ impl StdError for InCollection {
     }
 }
 
-/// ` (pods in namespace default): ` and the causes, for the end of a message.
+/// ` (pods in namespace default): `, the causes and what to check, for the end of a message.
 fn describe(error: &kube_client::Error) -> String {
     use kube_client::Error as E;
     let in_collection = match error {
@@ -190,16 +191,18 @@ fn describe(error: &kube_client::Error) -> String {
         E::ReadEvents(cause) => cause.get_ref().and_then(|cause| cause.downcast_ref::<InCollection>()),
         _ => None,
     };
-    message(in_collection.map(|it| it.path.as_str()), error)
+    message(in_collection.map(|it| it.path.as_str()), error, advice(error))
 }
 
 fn describe_status(status: &Status) -> String {
-    message(status.metadata.as_ref().and_then(|metadata| metadata.self_link.as_deref()), status)
+    let path = status.metadata.as_ref().and_then(|metadata| metadata.self_link.as_deref());
+    message(path, status, advice_on(status))
 }
 
-fn message(path: Option<&str>, cause: &(dyn StdError + 'static)) -> String {
-    let collection = path.map(|path| format!(" ({})", kind_and_scope(path)));
-    format!("{}: {}", collection.unwrap_or_default(), ErrorChain(cause))
+fn message(path: Option<&str>, cause: &(dyn StdError + 'static), advice: Option<&str>) -> String {
+    let collection = path.map(|path| format!(" ({})", kind_and_scope(path))).unwrap_or_default();
+    let advice = advice.map(|advice| format!(" ({advice})")).unwrap_or_default();
+    format!("{collection}: {}{advice}", ErrorChain(cause))
 }
 
 /// `/apis/apps/v1/namespaces/web/deployments` as `deployments.apps in namespace web`.
@@ -224,6 +227,7 @@ pub(crate) fn kind_and_scope(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watcher::undecodable::UndecodableObject;
 
     const PODS: &str = "/api/v1/namespaces/default/pods";
 
@@ -240,14 +244,7 @@ mod tests {
             message: "index out of bounds".into(),
         };
         assert!(Error::WatchFailed(kube_client::Error::Service(panic.into())).is_about_objects());
-        let undecodable = crate::watcher::undecodable::UndecodableObject {
-            namespace: None,
-            name: "web".into(),
-            uid: None,
-            resource_version: None,
-            deleted: false,
-            error: "missing field `spec`".into(),
-        };
+        let undecodable = UndecodableObject::named(None, "web", "missing field `spec`");
         assert!(Error::from(undecodable).is_about_objects());
         assert!(!Error::WatchFailed(kube_client::Error::Service(refused().into())).is_about_objects());
         assert!(!Error::NoResourceVersion.is_about_objects());
@@ -274,11 +271,13 @@ mod tests {
         for (error, expected) in [
             (
                 Error::InitialListFailed(E::Api(status())),
-                "failed to list the objects (pods in namespace default): 404 page not found (NotFound, code 404)",
+                "failed to list the objects (pods in namespace default): 404 page not found (NotFound, code 404) \
+                 (is the CRD installed, and does it serve this version?)",
             ),
             (
                 Error::WatchError(status()),
-                "the server reported an error within the watch (pods in namespace default): 404 page not found (NotFound, code 404)",
+                "the server reported an error within the watch (pods in namespace default): 404 page not found \
+                 (NotFound, code 404) (is the CRD installed, and does it serve this version?)",
             ),
             (
                 Error::WatchStartFailed(E::Service(refused().into())),

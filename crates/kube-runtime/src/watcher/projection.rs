@@ -162,14 +162,7 @@ mod tests {
     }
 
     fn undecodable(name: &str, deleted: bool) -> Collection {
-        Collection::Undecodable(UndecodableObject {
-            namespace: None,
-            name: name.into(),
-            uid: None,
-            resource_version: None,
-            deleted,
-            error: "odd".into(),
-        })
+        Collection::Undecodable(UndecodableObject { deleted, ..UndecodableObject::named(None, name, "odd") })
     }
 
     fn synced() -> Collection {

@@ -37,6 +37,15 @@ impl UndecodableObject {
     }
 }
 
+#[cfg(test)]
+impl UndecodableObject {
+    /// One of which nothing else is known.
+    pub(crate) fn named(namespace: Option<&str>, name: &str, error: &str) -> Self {
+        let (namespace, error) = (namespace.map(str::to_owned), error.to_owned());
+        Self { namespace, name: name.to_owned(), uid: None, resource_version: None, deleted: false, error }
+    }
+}
+
 /// `namespace/name`.
 impl fmt::Display for UndecodableObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -150,14 +159,7 @@ mod tests {
     use super::*;
 
     fn object(name: &str) -> UndecodableObject {
-        UndecodableObject {
-            namespace: Some("ns".into()),
-            name: name.into(),
-            uid: None,
-            resource_version: None,
-            deleted: false,
-            error: "data is no map".into(),
-        }
+        UndecodableObject::named(Some("ns"), name, "data is no map")
     }
 
     fn chain(error: &dyn StdError) -> Vec<String> {

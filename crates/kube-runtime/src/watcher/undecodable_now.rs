@@ -112,12 +112,8 @@ mod tests {
 
     fn undecodable(name: &str, deleted: bool) -> CollectionEvent<ConfigMap> {
         CollectionEvent::Undecodable(UndecodableObject {
-            namespace: None,
-            name: name.into(),
-            uid: None,
-            resource_version: None,
             deleted,
-            error: "odd".into(),
+            ..UndecodableObject::named(None, name, "odd")
         })
     }
 

@@ -1,4 +1,7 @@
-//! Helpers that most tests use: server and client, short object constructors, and assertions on streams.
+//! Helpers that most tests use: server and client, short object constructors, and assertions on streams. The tests of kube-operator include
+//! this file.
+
+#![allow(dead_code)] // each of the two uses a part
 
 use futures::{Stream, StreamExt, channel::mpsc, future::ready};
 use k8s_openapi::{NamespaceResourceScope, api::core::v1::ConfigMap};

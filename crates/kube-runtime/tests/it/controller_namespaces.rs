@@ -122,7 +122,7 @@ async fn a_namespace_whose_watch_fails_does_not_delay_the_others() {
         expect_next(&mut outputs.items).await,
     ];
     first.sort();
-    assert_eq!(first, ["a stream of triggers failed", "done: one", "done: one"]);
+    assert_eq!(first, ["a watch of the controller failed", "done: one", "done: one"]);
     for round in 0..10 {
         let start = Instant::now();
         maps(&client, "a").touch("one", &round.to_string()).await;

@@ -173,7 +173,7 @@ async fn a_queue_error_of_a_controller_contains_the_kind() {
     let message = expect_next(&mut errors).await.to_string();
     assert!(
         message.starts_with(
-            "a stream of triggers failed: failed to start the watch (configmaps in namespace default): "
+            "a watch of the controller failed: failed to start the watch (configmaps in namespace default): "
         ),
         "{message}"
     );

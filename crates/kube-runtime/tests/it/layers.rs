@@ -1,4 +1,7 @@
-//! Services between a client and the in-process server: they delay, block, count or disturb requests.
+//! Services between a client and the in-process server: they delay, block, refuse, count or disturb requests. The tests of kube-operator include
+//! this file.
+
+#![allow(dead_code)] // each of the two uses a part
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -51,14 +54,28 @@ pub(crate) fn gated(server: &ApiServer, part: &'static str) -> (Client, watch::S
                 return forward(server, request).await;
             }
             drop(is_open.wait_for(|open| *open).await);
-            let (parts, body) = forward(server, request).await?.into_parts();
             let closed = async move { drop(is_open.wait_for(|open| !*open).await) };
-            let until_closed =
-                body.into_data_stream().take_until(Box::pin(closed)).map(|data| data.map(Frame::data));
-            Ok(Response::from_parts(parts, StreamBody::new(until_closed).boxed_unsync()))
+            Ok(ending(forward(server, request).await?, closed))
         }
     });
     (Client::new(service, "default"), gate)
+}
+
+/// A client of a server that is away while the value is `true`: connections are refused, and watches end.
+pub(crate) fn refusing(server: &ApiServer) -> (Client, watch::Sender<bool>) {
+    let (sender, away) = watch::channel(false);
+    let server = server.clone();
+    let service = service_fn(move |request: Request<Body>| {
+        let (server, mut away) = (server.clone(), away.clone());
+        async move {
+            if *away.borrow() {
+                return Err(io::Error::from(io::ErrorKind::ConnectionRefused));
+            }
+            let gone = async move { drop(away.wait_for(|away| *away).await) };
+            Ok(ending(forward(server, request).await?, gone))
+        }
+    });
+    (Client::new(service, "default"), sender)
 }
 
 /// A client whose requests are delayed depending on their path.
@@ -107,6 +124,14 @@ pub(crate) fn interfering<F: Future<Output = ()> + Send + 'static>(
         }
     });
     (Client::new(service, "default"), count)
+}
+
+/// The response with a body that ends with `end`.
+fn ending(response: ServerResponse, end: impl Future<Output = ()> + Send + 'static) -> ServerResponse {
+    response.map(|body| {
+        let data = body.into_data_stream().take_until(Box::pin(end)).map(|data| data.map(Frame::data));
+        StreamBody::new(data).boxed_unsync()
+    })
 }
 
 fn is_watch(request: &Request<Body>) -> bool {

@@ -15,7 +15,15 @@ use kube_runtime::{
 };
 use kube_testserver::{Fault, Match};
 use serde_json::json;
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 use tokio::time::{Instant, sleep, timeout};
 
 fn controller(client: &Client, config: Config) -> (Controller<ConfigMap>, Monitor) {
@@ -205,6 +213,41 @@ async fn attempts_count_the_retries_in_a_row() {
         assert_eq!(monitor.snapshot().failing[0].attempt, attempt);
     }
     assert_eq!(monitor.snapshot().totals.retries, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_retry_of_a_failing_object_is_known() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("retried")).await;
+    api.add(named("given-up")).await;
+    let (controller, monitor) = controller(&client, Config::default());
+    let policy = |map: Arc<ConfigMap>, _: &TestError, _| match map.metadata.name.as_deref() {
+        Some("retried") => Action::requeue(Duration::from_secs(90)),
+        _ => Action::await_change(),
+    };
+    let busy = Arc::new(AtomicBool::new(false));
+    let reconcile = |_, busy: Arc<AtomicBool>| async move {
+        if busy.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        Err::<Action, _>(TestError("no"))
+    };
+    let mut outputs = spawn_outputs(controller.run(reconcile, policy, Arc::clone(&busy)));
+    expect_next(&mut outputs.items).await;
+    expect_next(&mut outputs.items).await;
+    let next = || {
+        let failing = monitor.snapshot().failing.into_iter();
+        failing.map(|it| (it.name, it.next_retry.map(|wait| wait.as_secs()))).collect::<BTreeMap<_, _>>()
+    };
+    sleep(Duration::from_secs(30)).await;
+    assert_eq!(next(), BTreeMap::from([("given-up".into(), None), ("retried".into(), Some(59))]));
+    let json = serde_json::to_value(monitor.snapshot()).unwrap();
+    let shown = json["failing"].as_array().unwrap().iter().map(|it| it["next_retry_seconds"].is_number());
+    assert_eq!(shown.filter(|shown| *shown).count(), 1, "{json}");
+    busy.store(true, Ordering::SeqCst);
+    sleep(Duration::from_secs(61)).await;
+    assert_eq!(next()["retried"], None, "it runs");
 }
 
 #[tokio::test(start_paused = true)]

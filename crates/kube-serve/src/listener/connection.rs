@@ -1,6 +1,6 @@
 //! Serves one connection until its end or the drain.
 
-use std::{pin::pin, time::Duration};
+use std::{fmt, net::SocketAddr, pin::pin, time::Duration};
 
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -14,6 +14,7 @@ use super::{
     service::{BoxError, HttpService},
     tls::TlsSettings,
 };
+use crate::log_limit::LogLimit;
 
 /// How long a peer may take for its TLS handshake, or to answer a ping.
 const PEER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -76,22 +77,31 @@ where
     }
 }
 
-/// A TLS handshake with a time limit; `None` (after a log line) if it fails.
+/// A TLS handshake with a time limit; `None` if it fails, after a log line that `log` may leave out.
 pub(super) async fn handshake(
     tls: &TlsSettings,
     tcp: tokio::net::TcpStream,
+    peer: SocketAddr,
+    log: &LogLimit,
 ) -> Option<tokio_rustls::server::TlsStream<tokio::net::TcpStream>> {
     let acceptor = tokio_rustls::TlsAcceptor::from(tls.current());
     match tokio::time::timeout(PEER_TIMEOUT, acceptor.accept(tcp)).await {
         Ok(Ok(stream)) => Some(stream),
         Ok(Err(error)) => {
-            tracing::debug!(%error, "TLS handshake failed");
+            log_failure(peer, &error, log);
             None
         }
         Err(_) => {
-            tracing::debug!("TLS handshake took longer than {PEER_TIMEOUT:?}");
+            log_failure(peer, &format_args!("it took longer than {PEER_TIMEOUT:?}"), log);
             None
         }
+    }
+}
+
+/// A peer that refuses the certificate is told from others by the text of the error, such as `received fatal alert: BadCertificate`.
+fn log_failure(peer: SocketAddr, reason: &dyn fmt::Display, log: &LogLimit) {
+    if let Some(left_out) = log.permit() {
+        tracing::info!(%peer, %reason, left_out, "a TLS handshake failed");
     }
 }
 

@@ -1,6 +1,6 @@
 //! The listener: accepts connections within limits and drains them at shutdown.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use hyper::rt::Executor;
 use tokio::net::{TcpListener, TcpStream};
@@ -13,6 +13,7 @@ use super::{
     slots::Slots,
     tls::TlsSettings,
 };
+use crate::log_limit::LogLimit;
 
 const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
 /// Many watches share one connection, so the limit is far above hyper's 200.
@@ -138,6 +139,7 @@ impl Listener {
         let mut slots = Slots::new(connections, first_request);
         let tracked = Tracked { tasks: TaskTracker::new(), cut: CancellationToken::new() };
         let drain = CancellationToken::new();
+        let (refused, failed) = (LogLimit::new(), Arc::new(LogLimit::new()));
         // Dropping this future must end the connections too.
         let _cut_on_drop = tracked.cut.clone().drop_guard();
 
@@ -146,7 +148,7 @@ impl Listener {
             let (stream, peer) = tokio::select! {
                 biased;
                 () = shutdown.as_mut() => break,
-                accepted = accept(&tcp) => accepted,
+                accepted = accept(&tcp, &refused) => accepted,
             };
             // After accepting: only then is a place needed, and a silent connection in the way.
             let slot = tokio::select! {
@@ -159,8 +161,8 @@ impl Listener {
             if let Err(error) = stream.set_nodelay(true) {
                 tracing::debug!(%error, "TCP_NODELAY could not be set");
             }
-            let (tls, service, running, drain) =
-                (tls.clone(), service.clone(), tracked.clone(), drain.clone());
+            let tls = tls.clone().map(|settings| Handshake { settings, peer, log: Arc::clone(&failed) });
+            let (service, running, drain) = (service.clone(), tracked.clone(), drain.clone());
             let service = slot.notice(service);
             let connection = async move {
                 let served = serve_one(stream, tls, service, streams, running, drain);
@@ -181,20 +183,28 @@ impl Listener {
     }
 }
 
+/// The handshake of one connection.
+struct Handshake {
+    settings: TlsSettings,
+    peer: SocketAddr,
+    log: Arc<LogLimit>,
+}
+
 /// Serves one connection, after its handshake if there is TLS.
 async fn serve_one<S: HttpService>(
     stream: TcpStream,
-    tls: Option<TlsSettings>,
+    tls: Option<Handshake>,
     service: S,
     streams: u32,
     running: Tracked,
     drain: CancellationToken,
 ) {
-    let Some(tls) = tls else {
+    let Some(Handshake { settings, peer, log }) = tls else {
         return connection::run(stream, service, streams, running, drain).await;
     };
     // An unfinished handshake holds no request, so draining does not wait for it.
-    if let Some(Some(stream)) = drain.run_until_cancelled(connection::handshake(&tls, stream)).await {
+    let handshake = connection::handshake(&settings, stream, peer, &log);
+    if let Some(Some(stream)) = drain.run_until_cancelled(handshake).await {
         let peer = PeerCertificates::of(stream.get_ref().1.peer_certificates());
         connection::run(stream, WithPeer { service, peer }, streams, running, drain).await;
     }
@@ -202,16 +212,23 @@ async fn serve_one<S: HttpService>(
 
 /// Accepts the next connection. A connection that was closed while queued is skipped. When the process is out of
 /// descriptors or memory, it retries after a pause that doubles up to a second.
-async fn accept(tcp: &TcpListener) -> (TcpStream, SocketAddr) {
+async fn accept(tcp: &TcpListener, log: &LogLimit) -> (TcpStream, SocketAddr) {
     let mut pause = MIN_BACKOFF;
     loop {
         match tcp.accept().await {
-            Ok(accepted) => return accepted,
+            Ok(accepted) => {
+                if pause > MIN_BACKOFF {
+                    tracing::info!("connections are accepted again");
+                }
+                return accepted;
+            }
             Err(error) if is_peer_error(&error) => {
                 tracing::debug!(%error, "connection was closed before it was accepted")
             }
             Err(error) => {
-                tracing::warn!(%error, ?pause, "accepting connections failed, retrying after a pause");
+                if let Some(left_out) = log.permit() {
+                    tracing::warn!(%error, ?pause, left_out, "accepting connections failed, retrying after a pause");
+                }
                 tokio::time::sleep(pause).await;
                 pause = next_pause(pause);
             }

@@ -6,7 +6,9 @@ use rustls::{
     RootCertStore, ServerConfig,
     crypto::{CryptoProvider, ring::Ticketer},
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::{ServerSessionMemoryCache, WebPkiClientVerifier, danger::ClientCertVerifier},
+    server::{
+        ClientCertVerifierBuilder, ServerSessionMemoryCache, WebPkiClientVerifier, danger::ClientCertVerifier,
+    },
     sign::{CertifiedKey, SingleCertAndKey},
 };
 use tokio::sync::watch;
@@ -51,15 +53,25 @@ impl TlsSettings {
     /// # Errors
     /// [`TlsError`] says which of the inputs is wrong.
     pub fn from_pem_with_clients(chain: &[u8], key: &[u8], authorities: &[u8]) -> Result<Self, TlsError> {
-        let mut roots = RootCertStore::empty();
-        for authority in certificates(authorities)? {
-            roots.add(authority).map_err(TlsError::Unusable)?;
-        }
-        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider())
-            .allow_unauthenticated()
-            .build()
-            .map_err(|error| TlsError::Unusable(rustls::Error::General(error.to_string())))?;
-        Ok(Self::new(server_config(chain, key, Some(verifier))?))
+        let verifier = client_verifier(authorities)?.allow_unauthenticated();
+        Ok(Self::new(server_config(chain, key, Some(built(verifier)?))?))
+    }
+
+    /// Refuses clients without a certificate of these authorities from now on, and keeps the certificate; on error nothing changes. Requests
+    /// carry [`PeerCertificates`](super::PeerCertificates). Sessions from before are not resumed. Other settings of a configuration that
+    /// was given to [`new`](Self::new) become rustls' defaults.
+    ///
+    /// # Errors
+    /// The authorities are no certificates in PEM.
+    pub fn require_clients(&self, authorities: &[u8]) -> Result<(), TlsError> {
+        let verifier = built(client_verifier(authorities)?)?;
+        let mut result = Ok(());
+        // In one step, or a certificate that comes meanwhile would be lost.
+        self.current.send_if_modified(|current| {
+            result = requiring(current, verifier).map(|config| *current = with_alpn(config));
+            result.is_ok()
+        });
+        result.map_err(TlsError::Unusable)
     }
 
     /// Takes a finished rustls configuration, for client authentication or certificates chosen by name.
@@ -123,6 +135,28 @@ fn renewed(
         config.ticketer = Ticketer::new()?;
     }
     Ok(config)
+}
+
+/// The same certificate for clients that this verifier accepts.
+fn requiring(
+    config: &ServerConfig,
+    verifier: Arc<dyn ClientCertVerifier>,
+) -> Result<ServerConfig, rustls::Error> {
+    let builder = ServerConfig::builder_with_provider(Arc::clone(config.crypto_provider()));
+    let builder = builder.with_safe_default_protocol_versions()?.with_client_cert_verifier(verifier);
+    Ok(builder.with_cert_resolver(Arc::clone(&config.cert_resolver)))
+}
+
+fn client_verifier(authorities: &[u8]) -> Result<ClientCertVerifierBuilder, TlsError> {
+    let mut roots = RootCertStore::empty();
+    for authority in certificates(authorities)? {
+        roots.add(authority).map_err(TlsError::Unusable)?;
+    }
+    Ok(WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider()))
+}
+
+fn built(verifier: ClientCertVerifierBuilder) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+    verifier.build().map_err(|error| TlsError::Unusable(rustls::Error::General(error.to_string())))
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {

@@ -1,6 +1,17 @@
 //! The state of a server behind one lock, and the controllers that react to every change.
 //!
 //! Handlers read and write through [`ClusterState`]: `storage` holds the objects and kinds, `work` the tasks of controllers, `access` who may use the server, `admission` what decides about writes, `services` their addresses. A change is announced to each of them and enqueues tasks (garbage collection, namespace and CRD deletion, workloads); [`ClusterState::run_tasks`] runs them before the lock is released, so no request sees a half-finished change. Tasks with a due time wait in `timers` until a request, a watch or the clock runs them.
+//!
+//! In the order in which data passes:
+//!
+//! - `settings`: how the server was configured.
+//! - `state`: its parts; announces each change to all of them. `roles`: who may send a request.
+//! - `create`, `delete`: objects, on behalf of controllers and of handlers.
+//! - `replace`: the whole state at once. `data_dir`: the state on disk.
+//! - `work`, `timers`: the tasks that follow from a change, now and later. `task`: their order. `schedule`: runs them.
+//! - `owners`, `garbage`: dependents without owners. `finalize`: terminating namespaces and definitions.
+//! - `allocator`, `services`: addresses. `quotas`, `priority_classes`, `service_accounts`, `storage_protection`: the controllers of these kinds.
+//! - `workloads`: carries out the plans of the workload controllers. `pods`: the node of the kubelet, and its pods.
 
 mod allocator;
 mod create;

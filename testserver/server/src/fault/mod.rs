@@ -1,6 +1,12 @@
 //! Fault injection.
 //!
 //! [`Match`] selects requests, [`Fault`] says what happens to them; `server.fault(match, fault)` adds a rule. Rules count requests and use a seeded random number generator, so that a failed run can be repeated.
+//!
+//! In the order in which data passes:
+//!
+//! - `matching`: selects the requests. `kinds`: what happens to them. `response`: a response in place of the server's own.
+//! - `rules`: which rule a request hits, and how often each was hit.
+//! - `inject`: applies a fault to the body of a response.
 
 mod inject;
 mod kinds;

@@ -1,4 +1,13 @@
 //! One handler per verb and subresource: functions from [`ClusterState`] and a [`Call`] to an [`ApiResponse`], without I/O and with the cluster's clock.
+//!
+//! [`perform`] chooses one. In the order in which data passes:
+//!
+//! - `body`, `protobuf`: decode what was sent.
+//! - `read`: one object, or a list.
+//! - `create`, `update`, `patch`, `apply`: change an object. `write`: the steps that they share.
+//! - `delete`: one object, or a collection.
+//! - `scale`, `binding`, `eviction`, `token`: subresources with requests of their own.
+//! - `reviews`: kinds that are answered and not stored.
 
 mod apply;
 mod binding;
@@ -14,6 +23,7 @@ mod scale;
 mod token;
 mod update;
 mod write;
+
 use crate::{
     call::{ApiResponse, Call},
     cluster::ClusterState,

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use serde::de::Error as _;
+use serde::de::{Error as _, IgnoredAny};
 
 use super::Kubeconfig;
 use super::merge::merge_files;
@@ -15,7 +15,8 @@ use crate::config::redact::without_quoted_value;
 
 impl Kubeconfig {
     /// Parses YAML or JSON text. Several documents in it are merged like several files; of a document after the first that is not a
-    /// kubeconfig, only a warning is logged, since kubectl reads the first document only. Of a key that occurs twice, the last value is read.
+    /// kubeconfig, and of text after a JSON document, only a warning is logged, since kubectl reads the first document only. Of a key that
+    /// occurs twice, the last value is read.
     ///
     /// Relative paths stay relative: text has no directory.
     ///
@@ -33,7 +34,7 @@ impl Kubeconfig {
     /// [`KubeconfigError::Parse`] if the text is not a kubeconfig, or has two clusters, users or contexts of one name, which kubectl refuses
     /// too. Text that is nested too deeply or expands too far through aliases is refused, so that it cannot exhaust memory.
     pub fn from_yaml(text: &str) -> Result<Kubeconfig, KubeconfigError> {
-        let mut bytes = text.as_bytes();
+        let mut bytes = without_text_after_json(text).as_bytes();
         let documents = serde_saphyr::read_with_options(&mut bytes, limits()).map(read_document);
         let mut merged: Option<Self> = None;
         for document in documents {
@@ -79,6 +80,20 @@ impl Kubeconfig {
     pub fn read() -> Result<Kubeconfig, KubeconfigError> {
         merge_files(read_files()?).map(|(merged, _)| merged)
     }
+}
+
+/// As kubectl: what follows a JSON document is not read, whatever it is. Unless it is another YAML document.
+fn without_text_after_json(text: &str) -> &str {
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    if !text.trim_start().starts_with('{') || !matches!(documents.next(), Some(Ok(_))) {
+        return text;
+    }
+    let (document, rest) = text.split_at(documents.byte_offset());
+    if rest.trim().is_empty() || rest.trim_start().starts_with("---") {
+        return text;
+    }
+    tracing::warn!("the text after the JSON document in a kubeconfig is ignored");
+    document
 }
 
 fn read_document(

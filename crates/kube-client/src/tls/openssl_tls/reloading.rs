@@ -80,7 +80,10 @@ where
         if current.0 != inputs {
             // Files that cannot be used now, perhaps half written, are tried again with the next connection.
             match (self.make)() {
-                Ok(connector) => *current = (inputs, connector),
+                Ok(connector) => {
+                    tracing::info!("certificates reloaded");
+                    *current = (inputs, connector);
+                }
                 Err(err) => {
                     tracing::warn!(error = %err, "changed certificates cannot be used, keeping the previous ones")
                 }

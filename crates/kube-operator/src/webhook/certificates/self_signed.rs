@@ -364,6 +364,7 @@ impl SelfSigned {
     async fn keep(self, tls: TlsSettings, mut serving: String) {
         let mut expiry = Expiry::of(self.subject(), serving.as_bytes());
         let mut changes = self.changes();
+        let mut failing = false;
         loop {
             // Without targets there are no changes.
             let changed = async {
@@ -386,9 +387,14 @@ impl SelfSigned {
                 }
                 Ok(())
             });
-            if let Err(error) = settled {
-                tracing::warn!(%error, "the certificate was not checked");
+            match &settled {
+                Err(error) => tracing::warn!(%error, "the certificate was not checked"),
+                Ok(()) if failing => {
+                    tracing::info!(secret = self.subject(), "the certificate is checked again")
+                }
+                Ok(()) => {}
             }
+            failing = settled.is_err();
         }
     }
 }

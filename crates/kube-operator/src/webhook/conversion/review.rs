@@ -10,9 +10,13 @@ use kube_core::{
     panic::panic_message,
     response::{Status, reason},
 };
+use kube_serve::log_limit::LogLimit;
 use serde_json::Value;
 
 use super::{super::metrics, convert::Convert};
+
+/// Of conversions that fail: whoever reaches the port can send such objects.
+static FAILED: LogLimit = LogLimit::new();
 
 /// Decodes the body of a review, converts its objects and encodes the response. The error says why the body is no review.
 /// Blocks until all are converted, or until `cancelled`.
@@ -41,7 +45,9 @@ pub(in crate::webhook) fn review(
     let response = match converted.collect::<Result<Vec<_>, _>>() {
         Ok(converted) => response.success(converted),
         Err(message) => {
-            tracing::warn!(reason = message, "conversion failed");
+            if let Some(left_out) = FAILED.permit() {
+                tracing::warn!(reason = message, left_out, "conversion failed");
+            }
             response.failure(Status::failure(&message, reason::INVALID).with_code(422))
         }
     };

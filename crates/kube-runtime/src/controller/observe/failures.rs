@@ -22,6 +22,8 @@ pub(super) struct Failure {
     pub(super) outcome: &'static str,
     pub(super) message: String,
     pub(super) attempt: u32,
+    /// When it is reconciled again, if nothing changes before.
+    pub(super) retry_at: Option<Instant>,
 }
 
 impl Failures {
@@ -63,6 +65,7 @@ mod tests {
             outcome: "error",
             message: "no".into(),
             attempt: 1,
+            retry_at: None,
         };
         for name in 0..40 {
             failures.failed(key(name), failure(name as u64));

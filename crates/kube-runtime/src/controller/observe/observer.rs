@@ -12,6 +12,7 @@ use crate::{
         error::Error,
         reconcile::{Action, ReconcileReason, Requeue},
     },
+    delay::after,
     metrics::{ControllerMetrics, Finished, Refresh, register, unregister},
     queue::QueueNumbers,
     reflector::ObjectKey,
@@ -89,12 +90,13 @@ impl Observer {
         observed.observation.facts.lock().running.insert(Arc::clone(key), Arc::new(running));
     }
 
-    /// A reconcile of the object with this key and uid has ended. Returns how.
+    /// A reconcile of the object with this key and uid has ended, and the next one is due after `delay`. Returns how it has ended.
     pub(crate) fn finished<E: StdError + 'static, Q: StdError + 'static>(
         &self,
         key: &Arc<ObjectKey>,
         uid: Option<&str>,
         action: &Action,
+        delay: Option<Duration>,
         error: Option<&Error<E, Q>>,
     ) -> ReconcileOutcome {
         let outcome = ReconcileOutcome::of(action, error);
@@ -109,7 +111,8 @@ impl Observer {
         match message.filter(|_| outcome.is_failure()) {
             Some(message) => {
                 let uid = uid.map(Into::into);
-                let failure = Failure { at: now, uid, outcome: outcome.as_str(), message, attempt };
+                let retry_at = delay.map(|delay| after(now, delay));
+                let failure = Failure { at: now, uid, outcome: outcome.as_str(), message, attempt, retry_at };
                 facts.failures.failed(Arc::clone(key), failure);
             }
             None => facts.failures.forget(key),
@@ -131,7 +134,14 @@ impl Observer {
     pub(crate) fn undecodable(&self, key: &Arc<ObjectKey>, uid: Option<Box<str>>, error: &str) {
         if let Some(Active { observed, .. }) = &self.0 {
             let message = format!("the {} cannot be decoded: {error}", observed.observation.kind);
-            let failure = Failure { at: Instant::now(), uid, outcome: UNDECODABLE, message, attempt: 0 };
+            let failure = Failure {
+                at: Instant::now(),
+                uid,
+                outcome: UNDECODABLE,
+                message,
+                attempt: 0,
+                retry_at: None,
+            };
             observed.observation.facts.lock().failures.failed(Arc::clone(key), failure);
         }
     }
@@ -190,7 +200,7 @@ mod tests {
         let key = Arc::new(ObjectKey { namespace: Some("shop".into()), name: "a".into() });
         let reconcile = |observer: &Observer| {
             observer.started(&key, &ReconcileReason::ObjectUpdated, 1, Duration::ZERO);
-            observer.finished::<Infallible, Infallible>(&key, None, &Action::await_change(), None);
+            observer.finished::<Infallible, Infallible>(&key, None, &Action::await_change(), None, None);
         };
         reconcile(&observed); // the table of running reconciles grows
         let cost = |observer: &Observer| {

@@ -101,6 +101,10 @@ pub struct FailingObject {
     /// How long ago it failed.
     #[serde(rename = "age_seconds", serialize_with = "seconds")]
     pub age: Duration,
+    /// How long until it is reconciled again, if nothing changes before; zero if it is due. `None` if only a change leads to the next
+    /// reconcile, or it runs now.
+    #[serde(rename = "next_retry_seconds", serialize_with = "optional_seconds")]
+    pub next_retry: Option<Duration>,
 }
 
 impl Snapshot {
@@ -111,6 +115,9 @@ impl Snapshot {
         let running: Vec<_> =
             facts.running.iter().map(|(key, running)| (Arc::clone(key), Arc::clone(running))).collect();
         let (mut failing, cache) = (facts.failures.latest_first(), facts.cache.clone());
+        for (key, failure) in &mut failing {
+            failure.retry_at = failure.retry_at.filter(|_| !facts.running.contains_key(key));
+        }
         let (name, state, totals, queue) = (facts.name.to_string(), facts.state, facts.totals, facts.queue);
         let max_concurrent = Some(facts.max_concurrent).filter(|limit| *limit > 0);
         drop(facts);
@@ -190,6 +197,7 @@ impl FailingObject {
             message: failure.message,
             attempt: failure.attempt,
             age: now.saturating_duration_since(failure.at),
+            next_retry: failure.retry_at.map(|retry_at| retry_at.saturating_duration_since(now)),
         }
     }
 }
@@ -204,6 +212,7 @@ impl FailingObject {
             message: format!("the {} cannot be decoded: {}", watch.kind, object.error),
             attempt: 0,
             age: now.saturating_duration_since(object.at),
+            next_retry: None,
         };
         watch.undecodable().into_iter().map(failing).collect()
     }

@@ -78,29 +78,30 @@ impl WorkQueue {
     /// The turn of an object ends with its reconcile. It is queued again after `delay`, if there is one.
     pub(super) fn finish(&mut self, key: &Arc<ObjectKey>, delay: Option<Duration>, reason: ReconcileReason) {
         let now = Instant::now();
-        if let Some(delay) = delay.filter(|_| !self.closed) {
-            let due = after(now, delay.max(self.debounce));
+        if let Some(delay) = delay {
+            let due = after(now, delay);
             let priority = reason.priority();
             self.queue.push(Arc::clone(key), reason, due, priority, now);
         }
         self.queue.finish(key, now);
     }
 
-    /// The delay until the next reconcile that was asked for. Counts or forgets the failures of the object with this key and uid.
+    /// The delay until the next reconcile, if one was asked for and the queue is not closed. Counts or forgets the failures of the object
+    /// with this key and uid.
     pub(super) fn next_delay(
         &mut self,
         key: &Arc<ObjectKey>,
         uid: Option<&str>,
         requeue: Requeue,
     ) -> Option<Duration> {
-        if requeue == Requeue::WithBackoff {
-            return Some(self.backoff.next_delay(Arc::clone(key), uid));
-        }
-        self.backoff.forget(key);
-        match requeue {
-            Requeue::After(delay) => Some(delay),
-            Requeue::Never | Requeue::WithBackoff => None,
-        }
+        let delay = if requeue == Requeue::WithBackoff {
+            self.backoff.next_delay(Arc::clone(key), uid)
+        } else {
+            self.backoff.forget(key);
+            let Requeue::After(delay) = requeue else { return None };
+            delay
+        };
+        (!self.closed).then(|| delay.max(self.debounce))
     }
 
     /// 1, and one more for each failure in a row.

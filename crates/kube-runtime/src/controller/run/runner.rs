@@ -429,23 +429,18 @@ where
                 (ReconcileReason::ErrorPolicyRequestedRetry, Err(ControllerError::RunnerError(error)))
             }
         };
-        let outcome =
-            self.observer.finished(key, object.meta().uid.as_deref(), &action, result.as_ref().err());
+        let uid = object.meta().uid.as_deref();
+        let delay = self.queue.next_delay(key, uid, action.next_run());
+        let outcome = self.observer.finished(key, uid, &action, delay, result.as_ref().err());
         log::outcome(outcome);
-        self.apply_action(key, object, &action, reason);
+        log::finished(delay);
+        self.hold_until_written(key, &action, object);
+        self.queue.finish(key, delay, reason);
         if revoked && self.assigned.includes(key) {
             // It was assigned again before this runner saw that it was not, so that no new assignment enqueues it.
             self.enqueue((**key).clone(), ReconcileReason::BulkReconcile, Priority::Background);
         }
         result
-    }
-
-    /// Marks the run of `key` as finished, and requeues it as `action` requires.
-    fn apply_action(&mut self, key: &Arc<ObjectKey>, object: &K, action: &Action, reason: ReconcileReason) {
-        let delay = self.queue.next_delay(key, object.meta().uid.as_deref(), action.next_run());
-        log::finished(delay);
-        self.hold_until_written(key, action, object);
-        self.queue.finish(key, delay, reason);
     }
 
     /// Holds the object back until the store shows the write of `action`.

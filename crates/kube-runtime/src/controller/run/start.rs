@@ -13,7 +13,7 @@ use crate::{
     task::CancelableJoinHandle,
     watcher,
 };
-use futures::{Stream, StreamExt, TryFuture, TryStreamExt};
+use futures::{FutureExt, Stream, StreamExt, TryFuture, TryStreamExt, future::Either};
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::Future, hash::Hash, sync::Arc};
@@ -160,14 +160,18 @@ where
         let Shutdown { graceful, forceful } = self.shutdown;
         let assignments = self.assignments.clone();
         let spawn = move |object: Arc<K>| {
-            let term = assignments.as_ref().map(|assignments| assignments.begin(ObjectKey::of(&*object)));
-            // It was taken away since the runner looked: it does not start.
-            let reconcile = (!matches!(term, Some(None))).then(|| start(object));
-            let task = async move {
-                match term.flatten() {
-                    Some(term) => term.run(reconcile?).await,
-                    None => Some(reconcile?.await),
-                }
+            let task = match &assignments {
+                None => Either::Left(start(object).map(Some)),
+                // Boxed, so that without an assignment, which is usual, each task is small.
+                Some(assignments) => Either::Right({
+                    let term = assignments.begin(ObjectKey::of(&*object));
+                    let work = term.map(|term| term.run(start(object)));
+                    async move {
+                        // It was taken away since the runner looked: it does not start.
+                        work?.await
+                    }
+                    .boxed()
+                }),
             };
             CancelableJoinHandle::spawn(task.in_current_span(), &Handle::current())
         };

@@ -133,12 +133,14 @@ pub(crate) struct SyncWatchdog<S, Ready> {
     started: Option<Instant>,
     /// `None` after the sync.
     timer: Option<Pin<Box<Sleep>>>,
+    /// Whether the log says that the sync is not complete.
+    warned: bool,
 }
 
 impl<S, Ready> SyncWatchdog<S, Ready> {
     pub(crate) fn new(triggers: S, sync: InitialSync, store_is_ready: Ready, config: &Config) -> Self {
         let (limit, ends) = config.initial_sync();
-        Self { triggers, sync, store_is_ready, limit, ends, started: None, timer: None }
+        Self { triggers, sync, store_is_ready, limit, ends, started: None, timer: None, warned: false }
     }
 
     /// Reports when the timer fires. Returns the trigger that ends the controller.
@@ -155,8 +157,13 @@ impl<S, Ready> SyncWatchdog<S, Ready> {
         while let Some(timer) = &mut self.timer {
             std::task::ready!(timer.as_mut().poll(cx));
             self.timer = None;
-            let Some(waiting) = self.sync.waiting((self.store_is_ready)()) else { break };
             let waited = started.elapsed();
+            let Some(waiting) = self.sync.waiting((self.store_is_ready)()) else {
+                if self.warned {
+                    tracing::info!(?waited, "the initial sync of the controller is complete");
+                }
+                break;
+            };
             if self.ends {
                 return Poll::Ready(Trigger::SyncTimedOut { waited, waiting });
             }
@@ -165,6 +172,7 @@ impl<S, Ready> SyncWatchdog<S, Ready> {
                 waiting_for = waiting,
                 "the initial sync of the controller is not complete"
             );
+            self.warned = true;
             self.timer = Some(Box::pin(sleep_until(after(Instant::now(), self.limit))));
         }
         Poll::Pending

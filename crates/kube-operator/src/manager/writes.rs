@@ -1,0 +1,16 @@
+//! What a program writes, as far as this library's helpers make the requests.
+
+/// Writes of this library's helpers, for [`Manager::writes`](super::Manager::writes).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Writes {
+    /// Objects by server-side apply, such as children by [`apply`](mod@crate::apply): `get`, `create` and `patch`.
+    Objects,
+    /// The status, by [`status`](crate::status) or [`Api::patch_status`](kube_client::Api::patch_status): `patch` of the subresource.
+    Status,
+    /// Finalizers, by [`finalizer`](kube_runtime::finalizer()): `patch` of the objects.
+    Finalizers,
+    /// Events about the objects, by a [`Recorder`](kube_runtime::events::Recorder): `create` and `patch`. Those about objects of the whole cluster are
+    /// in `kube-system`; a role that permits them only there is reported.
+    Events,
+}
