@@ -21,6 +21,11 @@ pub(crate) fn e2e(cx: &Context, args: &[String]) -> Result<()> {
             // It has the kind Lease, and with its controller manager a candidate of client-go.
             suite = suite.env("KUBE_E2E_REALAPI", &program);
         }
+        if name == "v1.37" {
+            // Its kubectl, with which `yaml.rs` compares.
+            let kubectl = cx.command(&program).args(["program", name, "kubectl"]).read()?;
+            suite = suite.env("KUBE_E2E_KUBECTL", kubectl.trim());
+        }
         end_to_end(suite)?;
         println!("\n--- quickstart on {name}");
         let quickstart =
