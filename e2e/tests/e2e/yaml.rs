@@ -161,14 +161,20 @@ async fn scenario(env: &TestEnv) -> anyhow::Result<()> {
     ensure!(results[0].id.kind == "Namespace" && results[1].id.kind == "CustomResourceDefinition");
     let ours = live(&env.client, &objects).await?;
     ensure!(ours.len() == 10);
-    ensure!(ours["Deployment web"]["spec"]["template"]["spec"]["volumes"][0]["configMap"]["defaultMode"] == 0o440);
+    ensure!(
+        ours["Deployment web"]["spec"]["template"]["spec"]["volumes"][0]["configMap"]["defaultMode"] == 0o440
+    );
     ensure!(ours["ServiceAccount web"]["automountServiceAccountToken"] == false);
-    ensure!(ours["Gadget red"]["spec"] == json!({ "size": 3, "parts": [{ "name": "a", "weight": 1.5 }, { "name": "b" }] }));
+    ensure!(
+        ours["Gadget red"]["spec"]
+            == json!({ "size": 3, "parts": [{ "name": "a", "weight": 1.5 }, { "name": "b" }] })
+    );
 
     let again = applier.apply(&objects, &manager()).await;
     for result in again.results() {
         // A status that a controller writes in between is a change too.
-        let by_controller = ["Namespace", "Deployment", "CustomResourceDefinition"].contains(&result.id.kind.as_str());
+        let by_controller =
+            ["Namespace", "Deployment", "CustomResourceDefinition"].contains(&result.id.kind.as_str());
         let unchanged = matches!(result.outcome, ObjectOutcome::Unchanged);
         ensure!(unchanged || by_controller && result.is_ok(), "applied again: {result}");
     }
@@ -213,7 +219,8 @@ async fn live(client: &Client, objects: &Objects) -> anyhow::Result<BTreeMap<Str
     for object in objects.iter() {
         let types = object.types.as_ref().context("has a kind")?;
         let mapping = mapper.kind(&types.try_into()?).await?;
-        let mut api = Api::<DynamicObject>::dynamic(client.clone(), &mapping.resource, &mapping.capabilities.scope);
+        let mut api =
+            Api::<DynamicObject>::dynamic(client.clone(), &mapping.resource, &mapping.capabilities.scope);
         if let Some(namespace) = &object.metadata.namespace {
             api = api.constrain(namespace);
         }
@@ -230,7 +237,9 @@ async fn live(client: &Client, objects: &Objects) -> anyhow::Result<BTreeMap<Str
         let mut value = serde_json::to_value(found)?;
         let fields = value.as_object_mut().context("an object")?;
         fields.remove("status");
-        if types.kind == "Service" && let Some(spec) = fields["spec"].as_object_mut() {
+        if types.kind == "Service"
+            && let Some(spec) = fields["spec"].as_object_mut()
+        {
             spec.remove("clusterIP");
             spec.remove("clusterIPs");
         }
@@ -247,7 +256,8 @@ fn kubectl_apply(kubectl: &Path, directory: &Directory) -> anyhow::Result<()> {
 
 fn kubectl_run(kubectl: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let output = Command::new(kubectl).args(arguments).output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     println!("kubectl {arguments:?}: {text}");
     ensure!(output.status.success(), "kubectl {arguments:?}: {text}");
     Ok(())

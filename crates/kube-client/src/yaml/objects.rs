@@ -41,7 +41,7 @@ use crate::config::decode_text;
 /// ```
 ///
 /// # Limits
-/// A file may have 256 MiB, and mappings 200 levels. What YAML aliases expand to is limited, so that a small text cannot fill the memory.
+/// A file may have 256 MiB, and a document 128 levels. What YAML aliases expand to is limited, so that a small text cannot fill the memory.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     entries: Vec<Entry>,

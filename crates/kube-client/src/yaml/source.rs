@@ -11,7 +11,7 @@ pub struct Source {
     pub file: Arc<str>,
     /// The number of the document in the file, from 1. Documents without content are not counted.
     pub document: usize,
-    /// The line in which the document begins, from 1.
+    /// The line in which the document begins, or in which the fault is, from 1; 0 if it is not known.
     pub line: u64,
     /// The positions of the object in lists, outermost first, from 0; empty for an object that is not in a list.
     pub items: Vec<usize>,
@@ -35,7 +35,10 @@ impl fmt::Display for Source {
         if !self.file.is_empty() {
             write!(f, "{}, ", self.file)?;
         }
-        write!(f, "document {}, line {}", self.document, self.line)?;
+        write!(f, "document {}", self.document)?;
+        if self.line > 0 {
+            write!(f, ", line {}", self.line)?;
+        }
         for (depth, at) in self.items.iter().enumerate() {
             write!(f, "{}items[{at}]", if depth == 0 { ", " } else { "." })?;
         }

@@ -23,7 +23,19 @@ pub(super) fn documents(file: &Arc<str>, text: &str) -> Result<Vec<(Value, Sourc
     }
 }
 
+/// In a thread of its own: each level of a document needs some 30 KB of stack in a debug build, and threads of programs may have 2 MB.
 fn yaml_documents(file: &Arc<str>, text: &str) -> Result<Vec<(Value, Source)>, ReadError> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("yaml".to_owned()).stack_size(STACK);
+        let reader = thread.spawn_scoped(scope, || read_yaml(file, text));
+        let reader = reader.map_err(|source| ReadError::Io { path: (&**file).into(), source })?;
+        reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+const STACK: usize = 16 * 1024 * 1024;
+
+fn read_yaml(file: &Arc<str>, text: &str) -> Result<Vec<(Value, Source)>, ReadError> {
     let mut bytes = text.as_bytes();
     let read = serde_saphyr::read_with_options::<_, Spanned<UniqueKeys>>(&mut bytes, yaml_options());
     let documents = read.enumerate().map(|(at, document)| {
@@ -45,10 +57,11 @@ fn yaml_documents(file: &Arc<str>, text: &str) -> Result<Vec<(Value, Source)>, R
 fn json_documents(file: &Arc<str>, text: &str) -> Result<Vec<(Value, Source)>, (Category, ReadError)> {
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<UniqueKeys>();
     let mut documents = Vec::new();
+    let (mut line, mut begin) = (1, 0);
     loop {
-        let rest = &text[stream.byte_offset()..];
-        let begin = text.len() - rest.trim_start().len();
-        let line = text[..begin].bytes().filter(|byte| *byte == b'\n').count() as u64 + 1;
+        let rest = text[stream.byte_offset()..].trim_start();
+        let passed = std::mem::replace(&mut begin, text.len() - rest.len());
+        line += text[passed..begin].bytes().filter(|byte| *byte == b'\n').count() as u64;
         let at = Source { file: Arc::clone(file), document: documents.len() + 1, line, items: Vec::new() };
         match stream.next() {
             Some(Ok(UniqueKeys(value))) => documents.push((value, at)),
@@ -67,7 +80,8 @@ fn yaml_options() -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_reader_input_bytes: None,
-            max_depth: 200,
+            max_depth: 128,
+            flow_nesting_limit: 128,
             max_events: 20_000_000,
             max_nodes: 10_000_000,
             max_documents: 100_000,

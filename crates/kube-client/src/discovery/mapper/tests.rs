@@ -18,7 +18,7 @@ struct Server {
     down: AtomicBool,
 }
 
-const CORE: &str = r#"{"items":[{"versions":[{"version":"v1","resources":[
+const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"versions":[{"version":"v1","resources":[
     {"resource":"pods","singularResource":"pod","scope":"Namespaced","shortNames":["po"],"verbs":["get"],"responseKind":{"kind":"Pod"}},
     {"resource":"events","singularResource":"event","scope":"Namespaced","shortNames":["ev"],"verbs":["get"],"responseKind":{"kind":"Event"}},
     {"resource":"nodes","scope":"Cluster","verbs":["get"],"responseKind":{"kind":"Node"}}]}]}]}"#;
