@@ -1,5 +1,6 @@
 //! The unified diff of an object: before and after a write.
 
+use kube_core::DynamicObject;
 use serde_json::{Map, Value};
 use similar::TextDiff;
 
@@ -34,7 +35,7 @@ impl ObjectResult {
     pub fn diff(&self) -> Option<String> {
         let after = self.after.as_deref()?;
         let [mut old, mut new] =
-            [self.before.as_deref().map(comparable).unwrap_or_default(), comparable(after)];
+            [self.before.as_deref().map(without_noise).unwrap_or_default(), without_noise(after)];
         if self.id.group.is_empty() && self.id.kind == "Secret" {
             hide_values(&mut old, &mut new);
         }
@@ -43,6 +44,18 @@ impl ObjectResult {
         let diff = TextDiff::from_lines(&old, &new);
         Some(diff.unified_diff().header(&names[0], &names[1]).to_string())
     }
+}
+
+/// Without the status, which is not applied, and without what `kubectl apply` of old keeps: the whole object once more.
+fn without_noise(object: &DynamicObject) -> Value {
+    let mut value = comparable(object);
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("status");
+    }
+    let annotations = value.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+    annotations
+        .and_then(|annotations| annotations.remove("kubectl.kubernetes.io/last-applied-configuration"));
+    value
 }
 
 /// Nothing for an object that does not exist.

@@ -68,12 +68,10 @@ async fn apply(target: &Target, params: &PatchParams) -> Result<Written, ObjectE
     Ok(Written { outcome, before, after: Some(after) })
 }
 
-/// A dry run changes no resourceVersion.
+/// A dry run changes no resourceVersion. And a new one may be for managed fields alone, as at the second apply of a Namespace.
 fn is_unchanged(before: &DynamicObject, after: &DynamicObject, dry_run: bool) -> bool {
-    match dry_run {
-        true => comparable(before) == comparable(after),
-        false => before.metadata.resource_version == after.metadata.resource_version,
-    }
+    let same_version = before.metadata.resource_version == after.metadata.resource_version;
+    (same_version && !dry_run) || comparable(before) == comparable(after)
 }
 
 async fn create(target: &Target, params: &PostParams) -> Result<Written, ObjectError> {
