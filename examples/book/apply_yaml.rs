@@ -1,55 +1,58 @@
-//! Applies objects of any kind from YAML, as `kubectl apply --server-side` does.
+//! Applies a directory of YAML, as `kubectl apply --server-side` does, and deletes it.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_testserver::TestServer;
 
 // ANCHOR: all
-use kube::api::{Patch, PatchParams};
-use kube::core::DynamicObject;
-use kube::discovery::{Discovery, Scope};
-use kube::{Api, Client, ResourceExt, core::GroupVersionKind};
+use futures::StreamExt;
+use kube::api::{DeleteParams, PatchParams};
+use kube::yaml::{Applier, Objects};
+use kube::{Api, Client};
 
-async fn apply(client: Client, yaml: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let discovery = Discovery::new(client.clone()).run().await?;
-    let params = PatchParams::apply("my-script").force();
-    for object in serde_saphyr::from_multiple::<DynamicObject>(yaml)? {
-        let types = object.types.as_ref().ok_or("an object has no apiVersion and kind")?;
-        let kind = GroupVersionKind::try_from(types)?;
-        let (resource, capabilities) =
-            discovery.resolve_gvk(&kind).ok_or(format!("the cluster has no {}", kind.kind))?;
-        let api: Api<DynamicObject> = match (capabilities.scope, object.namespace()) {
-            (Scope::Cluster, _) => Api::all_with(client.clone(), &resource),
-            (Scope::Namespaced, Some(namespace)) => {
-                Api::namespaced_with(client.clone(), &namespace, &resource)
-            }
-            (Scope::Namespaced, None) => Api::default_namespaced_with(client.clone(), &resource),
-        };
-        api.patch(&object.name_any(), &params, &Patch::Apply(&object)).await?;
-        println!("applied {} {}", kind.kind, object.name_any());
-    }
+async fn apply(client: Client, path: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let objects = Objects::read(path)?;
+    let report = Applier::new(client).apply(&objects, &PatchParams::apply("my-script")).await;
+    print!("{report}");
+    report.into_result()?;
     Ok(())
 }
 // ANCHOR_END: all
 
+// ANCHOR: progress
+async fn delete(client: Client, objects: &Objects) {
+    let mut run = Applier::new(client).delete(objects, &DeleteParams::background());
+    while let Some(progress) = run.next().await {
+        println!("{progress}"); // 1/2 configmap/settings deleted
+    }
+}
+// ANCHOR_END: progress
+
 const OBJECTS: &str = "
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop}
----
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: settings, namespace: shop}
 data: {level: info}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
 ";
 
 #[tokio::test]
-async fn objects_are_applied_in_their_order_and_again() {
+async fn a_directory_is_applied_again_and_deleted() {
     let client = Client::new(TestServer::service(), "default");
-    apply(client.clone(), OBJECTS).await.unwrap();
-    apply(client.clone(), &OBJECTS.replace("info", "debug")).await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("objects.yaml");
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "shop");
-    assert_eq!(maps.get("settings").await.unwrap().data.unwrap()["level"], "debug");
+    for level in ["info", "debug"] {
+        std::fs::write(&path, OBJECTS.replace("info", level)).unwrap();
+        apply(client.clone(), directory.path().to_str().unwrap()).await.unwrap();
+        assert_eq!(maps.get("settings").await.unwrap().data.unwrap()["level"], level);
+    }
+    delete(client.clone(), &Objects::read(&path).unwrap()).await;
+    assert!(maps.get_opt("settings").await.unwrap().is_none());
 
-    let unknown = "apiVersion: example.com/v1\nkind: Unknown\nmetadata: {name: a}\n";
-    assert_eq!(apply(client, unknown).await.unwrap_err().to_string(), "the cluster has no Unknown");
+    std::fs::write(&path, "apiVersion: example.com/v1\nkind: Unknown\nmetadata: {name: a}\n").unwrap();
+    let err = apply(client, directory.path().to_str().unwrap()).await.unwrap_err().to_string();
+    assert!(err.contains(r#"the cluster serves no kind "Unknown" in version "example.com/v1""#), "{err}");
 }

@@ -4,6 +4,7 @@
 //! - [`Client`] sends requests. It is cheap to clone, and made of tower layers that can be replaced.
 //! - [`Api`] is the typed interface to one kind of object.
 //! - [`Discovery`] lists the kinds that a cluster serves.
+//! - [`yaml`] reads objects of any kinds from YAML, and applies them.
 //!
 //! ```no_run
 //! use k8s_openapi::api::core::v1::Pod;
@@ -34,6 +35,7 @@
 //! | `metrics` | the `rest_client_*` metrics |
 //! | `unstable-client` | objects by scope or by reference, without an `Api` |
 //! | `hyper-util-tracing` | `tracing` events of TCP connections |
+//! | `diff` | [what a write changes](yaml::ObjectResult::diff), as a unified diff |
 
 #[cfg(all(
     any(feature = "oidc", feature = "oauth"),
@@ -54,6 +56,8 @@ pub mod api;
 pub mod client;
 #[cfg(feature = "client")]
 pub mod discovery;
+#[cfg(feature = "client")]
+pub mod yaml;
 
 // The layers that a request passes, and the stack that they form.
 #[cfg(feature = "client")]

@@ -22,6 +22,7 @@
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
 //! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |
 //! | `gzip` | compressed responses, where servers support it | |
+//! | `diff` | `yaml::ObjectResult::diff`: what a write of YAML changes | |
 //! | `metrics` | metrics of clients, and with `runtime` of controllers, through the `metrics` facade | |
 //! | `jsonpatch` | `api::Patch::Json` | |
 //! | `operator` | the module `operator`: manager, health, metrics endpoint, webhooks; enables `runtime`, `admission`, `metrics` | |
@@ -63,7 +64,7 @@ pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{Api, Client, Discovery, api, client, discovery};
+pub use kube_client::{Api, Client, Discovery, api, client, discovery, yaml};
 
 /// Watchers, caches and controllers: all of `kube_runtime`. Beyond kube 5.0, the modules of `kube_operator` for reconcilers and replicas.
 #[cfg(feature = "runtime")]

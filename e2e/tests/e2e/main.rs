@@ -52,6 +52,7 @@ mod triggers;
 mod watch;
 mod watcher;
 mod widget;
+mod yaml;
 
 // `table.rs` uses these crate names; it is shared with kube-derive.
 use kube::core as kube_core;

@@ -11,24 +11,31 @@ use crate::context::{Context, scratch};
 use crate::job::{choices, no_arguments};
 use crate::test::{end_to_end, end_to_end_output};
 
-/// The servers run beside each other: the scenarios wait more than they compute.
+/// Scenarios that run kubectl beside our calls.
+const BESIDE_KUBECTL: [&str; 3] = ["waiting::", "apply_set::", "yaml::"];
+
+/// The suite on each server, and on the embedded one what kubectl does beside it. All at the same time: the scenarios wait more than they
+/// compute.
 pub(crate) fn e2e(cx: &Context, args: &[String]) -> Result<()> {
-    let program = realapi::program(cx)?;
+    let names = choices(args, &["modern", "core", "v1.37"], &["v1.37", "core"])?;
+    let (program, kubectl) = (realapi::program(cx)?, realapi::kubectl(cx)?);
     suite(cx).arg("--no-run").run()?;
     cx.cargo("build --quiet --example quickstart").run()?;
-    let names = choices(args, &["modern", "core", "v1.37"], &["v1.37", "core"])?;
-    let servers = names.iter().map(|name| Server::up(cx, name)).collect::<Result<Vec<_>>>()?;
+    // On a node, pods become ready.
+    let up = |name: &&str| if *name == "v1.37" { Server::with_node(cx, name) } else { Server::up(cx, name) };
+    let servers = names.iter().map(up).collect::<Result<Vec<_>>>()?;
     std::thread::scope(|scope| {
-        let runs = names.iter().zip(&servers).map(|(name, server)| {
-            let program = &program;
-            (name, scope.spawn(move || on_server(cx, name, server, program)))
-        });
+        let mut runs = vec![("the embedded server", scope.spawn(|| beside_kubectl(cx, &kubectl)))];
+        for (name, server) in names.iter().zip(&servers) {
+            let (program, kubectl) = (&program, &kubectl);
+            runs.push((name, scope.spawn(move || on_server(cx, name, server, program, kubectl))));
+        }
         let mut failed = Vec::new();
-        for (name, run) in runs.collect::<Vec<_>>() {
+        for (name, run) in runs {
             let result = run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             if let Err(error) = result {
                 println!("{error:#}");
-                failed.push(*name);
+                failed.push(name);
             }
         }
         ensure!(failed.is_empty(), "failed on {}", failed.join(" and "));
@@ -37,23 +44,34 @@ pub(crate) fn e2e(cx: &Context, args: &[String]) -> Result<()> {
 }
 
 /// The suite and the quickstart, whose outputs are printed when each has ended.
-fn on_server(cx: &Context, name: &str, server: &Server, realapi: &Path) -> Result<()> {
-    let mut suite = suite(cx).args(["--", "--nocapture"]).env("KUBE_E2E", "cluster");
-    suite = suite.env("KUBECONFIG", &server.kubeconfig);
-    if name == "core" {
+fn on_server(cx: &Context, name: &str, server: &Server, realapi: &Path, kubectl: &Path) -> Result<()> {
+    let suite = suite(cx).env("KUBE_E2E", "cluster").env("KUBECONFIG", &server.kubeconfig);
+    let suite = match name {
         // It has the kind Lease, and with its controller manager a candidate of client-go.
-        suite = suite.env("KUBE_E2E_REALAPI", realapi);
-    }
-    let started = Instant::now();
-    let (suite, skipped) = end_to_end_output(suite)?;
-    println!("\n--- end-to-end suite on {name} ({}s)\n{}", started.elapsed().as_secs(), suite.text());
-    print!("{skipped}");
-    ensure!(suite.code == 0, "the suite failed with exit code {}", suite.code);
+        "core" => suite.env("KUBE_E2E_REALAPI", realapi),
+        "v1.37" => suite.env("KUBE_E2E_KUBECTL", kubectl),
+        _ => suite,
+    };
+    run_suite(name, suite.args(["--", "--nocapture"]))?;
     let quickstart =
         cx.cargo("run --quiet --example quickstart -- --cluster").env("KUBECONFIG", &server.kubeconfig);
     let quickstart = quickstart.limit(Duration::from_secs(150)).output()?;
     println!("\n--- quickstart on {name}\n{}", quickstart.text());
     ensure!(quickstart.code == 0, "the quickstart failed with exit code {}", quickstart.code);
+    Ok(())
+}
+
+fn beside_kubectl(cx: &Context, kubectl: &Path) -> Result<()> {
+    let suite = suite(cx).args(["--", "--nocapture"]).args(BESIDE_KUBECTL);
+    run_suite("the embedded server", suite.env_remove("KUBECONFIG").env("KUBE_E2E_KUBECTL", kubectl))
+}
+
+fn run_suite(name: &str, suite: Command) -> Result<()> {
+    let started = Instant::now();
+    let (suite, skipped) = end_to_end_output(suite)?;
+    println!("\n--- end-to-end suite on {name} ({}s)\n{}", started.elapsed().as_secs(), suite.text());
+    print!("{skipped}");
+    ensure!(suite.code == 0, "the suite failed with exit code {}", suite.code);
     Ok(())
 }
 

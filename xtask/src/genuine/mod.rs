@@ -12,4 +12,4 @@ pub(crate) use e2e::{e2e, restart};
 pub(crate) use etcd_restore::etcd_restore;
 pub(crate) use generated::generated;
 pub(crate) use operator::operator;
-pub(crate) use realapi::{Server, program};
+pub(crate) use realapi::{Server, kubectl, program};

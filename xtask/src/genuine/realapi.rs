@@ -26,6 +26,11 @@ pub(crate) fn program(cx: &Context) -> Result<PathBuf> {
     std::path::absolute(&program).with_context(|| program.display().to_string())
 }
 
+/// The genuine kubectl of Kubernetes 1.37.
+pub(crate) fn kubectl(cx: &Context) -> Result<PathBuf> {
+    Ok(cx.command(program(cx)?).args(["program", "v1.37", "kubectl"]).read()?.trim().into())
+}
+
 /// A running server. It is ended when this is dropped, unless it was running before.
 pub(crate) struct Server {
     pub(crate) kubeconfig: PathBuf,

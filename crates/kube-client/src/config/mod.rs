@@ -34,7 +34,7 @@ pub use kubeconfig::{
     KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
 };
 #[cfg(feature = "client")]
-pub(crate) use kubeconfig::{ClientIdentityPem, KEY_IS_ENCRYPTED, is_encrypted, sorted};
+pub(crate) use kubeconfig::{ClientIdentityPem, KEY_IS_ENCRYPTED, decode_text, is_encrypted, sorted};
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 pub(crate) use proxy::proxy_from_env;
 #[cfg(any(feature = "oidc", feature = "oauth"))]

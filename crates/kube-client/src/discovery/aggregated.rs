@@ -6,7 +6,7 @@ use kube_core::discovery::v2::{
 use kube_core::discovery::{ApiCapabilities, ApiResource, Scope};
 use kube_core::gvk::GroupVersion;
 
-use super::group::{ApiGroup, DiscoveredKind, VersionResources};
+use super::group::{ApiGroup, DiscoveredResource, ResourceNames, VersionResources};
 
 /// A group, and its versions that the server could not fetch from their backend.
 pub(super) struct AggregatedGroup {
@@ -37,7 +37,7 @@ fn version_resources(group: &str, version: APIVersionDiscovery) -> VersionResour
     VersionResources { version: gv.version, resources }
 }
 
-fn resource(gv: &GroupVersion, entry: APIResourceDiscovery) -> Option<DiscoveredKind> {
+fn resource(gv: &GroupVersion, entry: APIResourceDiscovery) -> Option<DiscoveredResource> {
     let scope = if entry.scope.as_deref() == Some("Namespaced") { Scope::Namespaced } else { Scope::Cluster };
     let subresources = entry.subresources.into_iter().filter_map(|sub| {
         let resource = api_resource(gv, sub.response_kind, sub.subresource?)?;
@@ -47,7 +47,14 @@ fn resource(gv: &GroupVersion, entry: APIResourceDiscovery) -> Option<Discovered
     });
     let subresources = subresources.collect();
     let resource = api_resource(gv, entry.response_kind, entry.resource?)?;
-    Some((resource, ApiCapabilities { scope, subresources, operations: entry.verbs }))
+    Some(DiscoveredResource {
+        kind: (resource, ApiCapabilities { scope, subresources, operations: entry.verbs }),
+        names: ResourceNames {
+            singular: entry.singular_resource.unwrap_or_default(),
+            short_names: entry.short_names,
+            categories: entry.categories,
+        },
+    })
 }
 
 /// `None` for an entry without a kind, which has no objects.

@@ -19,11 +19,27 @@ pub struct ApiGroup {
 #[derive(Clone, Debug)]
 pub(super) struct VersionResources {
     pub(super) version: String,
-    pub(super) resources: Vec<DiscoveredKind>,
+    pub(super) resources: Vec<DiscoveredResource>,
+}
+
+/// A resource as discovery has it.
+#[derive(Clone, Debug)]
+pub(super) struct DiscoveredResource {
+    pub(super) kind: DiscoveredKind,
+    pub(super) names: ResourceNames,
 }
 
 /// A kind and its capabilities.
 pub(super) type DiscoveredKind = (ApiResource, ApiCapabilities);
+
+/// What a resource is called beside its plural and its kind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ResourceNames {
+    /// Empty where the server has none: it is then the kind in lower case.
+    pub(super) singular: String,
+    pub(super) short_names: Vec<String>,
+    pub(super) categories: Vec<String>,
+}
 
 impl ApiGroup {
     /// Name of the core group: the empty string.
@@ -67,7 +83,7 @@ impl ApiGroup {
 
     /// The resources of version `ver`; none if there is no such version.
     pub fn versioned_resources(&self, ver: &str) -> Vec<(ApiResource, ApiCapabilities)> {
-        self.in_version(ver).to_vec()
+        self.in_version(ver).iter().map(|resource| resource.kind.clone()).collect()
     }
 
     /// The resources of the recommended version: see [`ApiGroup::preferred_version_or_latest`].
@@ -80,7 +96,7 @@ impl ApiGroup {
     /// Each kind once, in the newest of the most stable versions that have it.
     pub fn resources_by_stability(&self) -> Vec<(ApiResource, ApiCapabilities)> {
         let mut seen = HashSet::new();
-        let all = self.versions.iter().flat_map(|entry| &entry.resources);
+        let all = self.versions.iter().flat_map(|entry| &entry.resources).map(|resource| &resource.kind);
         all.filter(|(resource, _)| seen.insert(resource.kind.as_str())).cloned().collect()
     }
 
@@ -93,14 +109,15 @@ impl ApiGroup {
         find_kind(self.in_version(version), kind)
     }
 
-    fn in_version(&self, version: &str) -> &[DiscoveredKind] {
+    /// The resources of a version; none if there is no such version.
+    pub(super) fn in_version(&self, version: &str) -> &[DiscoveredResource] {
         let found = self.versions.iter().find(|entry| entry.version == version);
         found.map_or(&[], |entry| &entry.resources)
     }
 }
 
-fn find_kind(resources: &[DiscoveredKind], kind: &str) -> Option<DiscoveredKind> {
-    resources.iter().find(|(resource, _)| resource.kind == kind).cloned()
+fn find_kind(resources: &[DiscoveredResource], kind: &str) -> Option<DiscoveredKind> {
+    resources.iter().map(|resource| &resource.kind).find(|(resource, _)| resource.kind == kind).cloned()
 }
 
 #[cfg(test)]
@@ -113,7 +130,9 @@ mod tests {
     fn version(version: &str, kinds: &[&str]) -> VersionResources {
         let resources = kinds.iter().map(|kind| {
             let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("g", version, kind));
-            (resource, ApiCapabilities { scope: Scope::Cluster, subresources: vec![], operations: vec![] })
+            let capabilities =
+                ApiCapabilities { scope: Scope::Cluster, subresources: vec![], operations: vec![] };
+            DiscoveredResource { kind: (resource, capabilities), names: ResourceNames::default() }
         });
         VersionResources { version: version.to_owned(), resources: resources.collect() }
     }

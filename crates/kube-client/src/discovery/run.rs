@@ -39,6 +39,8 @@ pub struct Discovery {
     client: Client,
     filter: GroupFilter,
     groups: HashMap<String, ApiGroup>,
+    /// The names of the groups in the server's order, which is that of their priority; the core group first.
+    order: Vec<String>,
     failed: Vec<String>,
 }
 
@@ -73,6 +75,7 @@ impl Discovery {
             client,
             filter: GroupFilter::AllExcept(Vec::new()),
             groups: HashMap::new(),
+            order: Vec::new(),
             failed: Vec::new(),
         }
     }
@@ -168,7 +171,7 @@ impl Discovery {
                 self.add_failed(&name, &err);
                 first_error.get_or_insert(err);
             }
-            self.groups.extend(group.map(|group| (name, group)));
+            self.add_group(group);
         }
         first_error
     }
@@ -185,12 +188,19 @@ impl Discovery {
                     format_args!("stale versions: {}", converted.stale.join(", ")),
                 );
             }
-            self.groups.extend(converted.group.map(|group| (converted.name, group)));
+            self.add_group(converted.group);
         }
+    }
+
+    fn add_group(&mut self, group: Option<ApiGroup>) {
+        let Some(group) = group else { return };
+        self.order.push(group.name().to_owned());
+        self.groups.insert(group.name().to_owned(), group);
     }
 
     fn clear(&mut self) {
         self.groups.clear();
+        self.order.clear();
         self.failed.clear();
     }
 
@@ -210,6 +220,11 @@ impl Discovery {
     /// The groups, in no particular order.
     pub fn groups(&self) -> impl Iterator<Item = &ApiGroup> {
         self.groups.values()
+    }
+
+    /// The groups in the server's order of priority, the core group first.
+    pub(super) fn groups_by_priority(&self) -> impl Iterator<Item = &ApiGroup> {
+        self.order.iter().filter_map(|name| self.groups.get(name))
     }
 
     /// The groups by name, the core group first.

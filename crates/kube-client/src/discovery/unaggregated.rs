@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIResource, APIResourceLis
 use kube_core::discovery::{ApiCapabilities, ApiResource, Scope};
 use kube_core::gvk::GroupVersion;
 
-use super::group::{DiscoveredKind, VersionResources};
+use super::group::{DiscoveredResource, ResourceNames, VersionResources};
 use crate::error::{DiscoveryError, Error};
 
 /// Groups the flat list, which has subresources as `plural/name`, into kinds with their subresources.
@@ -14,17 +14,20 @@ pub(super) fn version_resources(list: &APIResourceList) -> Result<VersionResourc
     if gv.version.is_empty() || gv.version.contains('/') {
         return Err(invalid());
     }
-    let mut resources: Vec<DiscoveredKind> = list
+    let mut resources: Vec<DiscoveredResource> = list
         .resources
         .iter()
         .filter(|entry| !entry.name.contains('/'))
-        .map(|entry| (resource(entry, &entry.name, &gv), capabilities(entry)))
+        .map(|entry| DiscoveredResource {
+            kind: (resource(entry, &entry.name, &gv), capabilities(entry)),
+            names: names(entry),
+        })
         .collect();
     for entry in &list.resources {
         let Some((plural, name)) = entry.name.split_once('/') else { continue };
         // A few subresources have no parent resource in the list, and cannot be requested.
-        if let Some((_, parent)) = resources.iter_mut().find(|(resource, _)| resource.plural == plural) {
-            parent.subresources.push((resource(entry, name, &gv), capabilities(entry)));
+        if let Some(parent) = resources.iter_mut().find(|parent| parent.kind.0.plural == plural) {
+            parent.kind.1.subresources.push((resource(entry, name, &gv), capabilities(entry)));
         }
     }
     Ok(VersionResources { version: gv.version, resources })
@@ -44,6 +47,14 @@ fn resource(entry: &APIResource, plural: &str, list: &GroupVersion) -> ApiResour
         version: gv.version,
         kind: entry.kind.clone(),
         plural: plural.to_owned(),
+    }
+}
+
+fn names(entry: &APIResource) -> ResourceNames {
+    ResourceNames {
+        singular: entry.singular_name.clone(),
+        short_names: entry.short_names.clone().unwrap_or_default(),
+        categories: entry.categories.clone().unwrap_or_default(),
     }
 }
 
@@ -70,7 +81,9 @@ mod tests {
         .unwrap();
         let version = version_resources(&list).unwrap();
         assert_eq!(version.version, "v1");
-        let [(resource, caps)] = &version.resources[..] else { panic!("{version:?}") };
+        let [deployments] = &version.resources[..] else { panic!("{version:?}") };
+        assert_eq!(deployments.names.singular, "deployment");
+        let (resource, caps) = &deployments.kind;
         assert_eq!((resource.api_version.as_str(), resource.plural.as_str()), ("apps/v1", "deployments"));
         assert!(caps.supports_operation("list") && caps.scope == Scope::Namespaced);
         let [(scale, _)] = &caps.subresources[..] else { panic!("{caps:?}") };

@@ -40,3 +40,4 @@ mod watch;
 #[cfg(feature = "ws")]
 mod websocket;
 mod with_transport;
+mod yaml;

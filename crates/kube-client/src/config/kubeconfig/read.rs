@@ -207,7 +207,7 @@ fn limits() -> serde_saphyr::Options {
 }
 
 /// UTF-16 if there is a byte order mark for it, which Windows tools write; else UTF-8.
-fn decode_text(bytes: &[u8]) -> std::io::Result<String> {
+pub(crate) fn decode_text(bytes: &[u8]) -> std::io::Result<String> {
     let invalid = |what: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, what.to_owned());
     let utf16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
