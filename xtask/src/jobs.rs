@@ -29,6 +29,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "python", when: When::Always, summary: "the fixture and the test of examples/python", usage: "", run: test::python },
     Job { name: "kubectl-compare", when: When::Genuine, summary: "450 kubectl commands print the same on the embedded server and on genuine ones", usage: "[-v] [core] [modern]", run: kubectl::compare },
     Job { name: "e2e-genuine", when: When::Genuine, summary: "the end-to-end suite and the quickstart on genuine servers", usage: "[modern] [core]", run: genuine::e2e },
+    Job { name: "e2e-kubectl", when: When::Genuine, summary: "waiting and apply sets beside kubectl 1.37, on the embedded server and on a genuine one with a node", usage: "", run: genuine::beside_kubectl },
     Job { name: "operator-genuine", when: When::Genuine, summary: "examples/operator on a server that calls its webhooks (needs root for port 443)", usage: "", run: genuine::operator },
     Job { name: "generated", when: When::Genuine, summary: "the tables of the test server are what their generators write", usage: "", run: genuine::generated },
     Job { name: "conformance-genuine", when: When::Genuine, summary: "the conformance suite passes, and its results match their table", usage: "[modern] [core]", run: genuine::conformance },

@@ -1,4 +1,4 @@
-//! The jobs `e2e-genuine` and `e2e-restart`: the end-to-end suite on genuine servers.
+//! The jobs `e2e-genuine`, `e2e-kubectl` and `e2e-restart`: the end-to-end suite on genuine servers.
 
 use std::time::Duration;
 
@@ -28,6 +28,22 @@ pub(crate) fn e2e(cx: &Context, args: &[String]) -> Result<()> {
         quickstart.limit(Duration::from_secs(150)).run()?;
     }
     Ok(())
+}
+
+/// Scenarios that run kubectl beside our calls, on the embedded server and on a genuine one with a node.
+pub(crate) fn beside_kubectl(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    let program = realapi::program(cx)?;
+    let kubectl = cx.command(&program).args(["program", "v1.37", "kubectl"]).read()?;
+    let suite = || {
+        let suite = cx.cargo("test --workspace --test e2e -- --nocapture waiting:: apply_set::");
+        suite.env("KUBE_E2E_KUBECTL", kubectl.trim())
+    };
+    println!("\n--- on the embedded server");
+    end_to_end(suite())?;
+    let server = Server::with_node(cx, "v1.37")?;
+    println!("\n--- on v1.37");
+    end_to_end(suite().env("KUBE_E2E", "cluster").env("KUBECONFIG", &server.kubeconfig))
 }
 
 /// A client of a server that restarts and loses its watch history, on ports of its own.
