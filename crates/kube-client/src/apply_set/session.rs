@@ -99,30 +99,24 @@ impl ApplySet {
         client: &Client,
         objects: &[(ApiResource, DynamicObject)],
     ) -> Result<(), ApplySetError> {
-        let mut collections: BTreeMap<_, BTreeSet<&str>> = BTreeMap::new();
+        let mut collections: BTreeMap<_, (&ApiResource, BTreeSet<&str>)> = BTreeMap::new();
         for (resource, object) in objects {
             let key = (GroupKind::of(resource), object.metadata.namespace.as_deref());
-            collections.entry(key).or_default().extend(object.metadata.name.as_deref());
+            let (_, names) = collections.entry(key).or_insert((resource, BTreeSet::new()));
+            names.extend(object.metadata.name.as_deref());
         }
-        let first_of_kind = |kind: &GroupKind| {
-            objects.iter().map(|(resource, _)| resource).find(|resource| GroupKind::of(resource) == *kind)
-        };
-        let lists = collections.iter().filter_map(|((kind, namespace), names)| {
-            let resource = first_of_kind(kind)?;
-            Some(async move {
-                let api: Api<DynamicObject> = api(client, resource, *namespace);
-                let lp = ListParams::default().labels(&format!("{PART_OF},{PART_OF}!={}", self.id()));
-                let others = match api.list_metadata(&lp).await {
-                    Ok(others) => others.items,
-                    // The kind or the namespace is in the set itself.
-                    Err(Error::Api(status)) if status.is_not_found() => Vec::new(),
-                    Err(err) => return Err(list_error(resource, *namespace, err)),
-                };
-                let mut others = others.into_iter().map(|other| other.metadata);
-                let taken =
-                    others.find(|other| other.name.as_deref().is_some_and(|name| names.contains(name)));
-                taken.map_or(Ok(()), |taken| Err(self.other_set(resource, taken)))
-            })
+        let lp = &ListParams::default().labels(&format!("{PART_OF},{PART_OF}!={}", self.id()));
+        let lists = collections.into_iter().map(|((_, namespace), (resource, names))| async move {
+            let api: Api<DynamicObject> = api(client, resource, namespace);
+            let others = match api.list_metadata(lp).await {
+                Ok(others) => others.items,
+                // The kind or the namespace is in the set itself.
+                Err(Error::Api(status)) if status.is_not_found() => Vec::new(),
+                Err(err) => return Err(list_error(resource, namespace, err)),
+            };
+            let mut others = others.into_iter().map(|other| other.metadata);
+            let taken = others.find(|other| other.name.as_deref().is_some_and(|name| names.contains(name)));
+            taken.map_or(Ok(()), |taken| Err(self.other_set(resource, taken)))
         });
         stream::iter(lists).buffer_unordered(CONCURRENCY).try_collect().await
     }

@@ -198,8 +198,14 @@ mod tests {
     #[test]
     fn ids_are_those_of_kubectl() {
         for (set, id) in [
-            (ApplySet::secret("default", "example"), "RECORD-SECRET"),
-            (ApplySet::config_map("default", "example"), "RECORD-MAP"),
+            (
+                ApplySet::secret("default", "example"),
+                "applyset-VNX-enArHQgpmK7gtLljNBbFbl753p7x5UJGSVuRSCs-v1",
+            ),
+            (
+                ApplySet::config_map("default", "example"),
+                "applyset-OWmdUBxh4h3xzK2nxpNKbpSGFZDLvliwFdJ4clKnUqE-v1",
+            ),
         ] {
             assert_eq!(set.id(), id);
         }
