@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use either::Either;
 use futures::{StreamExt, TryStreamExt, stream};
 use kube_core::metadata::PartialObjectMeta;
 use kube_core::params::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
@@ -99,24 +98,25 @@ impl ApplySet {
         client: &Client,
         objects: &[(ApiResource, DynamicObject)],
     ) -> Result<(), ApplySetError> {
-        let mut collections: BTreeMap<_, (&ApiResource, BTreeSet<&str>)> = BTreeMap::new();
+        let mut collections: BTreeMap<_, (ApiResource, BTreeSet<String>)> = BTreeMap::new();
         for (resource, object) in objects {
-            let key = (GroupKind::of(resource), object.metadata.namespace.as_deref());
-            let (_, names) = collections.entry(key).or_insert((resource, BTreeSet::new()));
-            names.extend(object.metadata.name.as_deref());
+            let key = (GroupKind::of(resource), object.metadata.namespace.clone());
+            let (_, names) = collections.entry(key).or_insert_with(|| (resource.clone(), BTreeSet::new()));
+            names.extend(object.metadata.name.clone());
         }
         let lp = &ListParams::default().labels(&format!("{PART_OF},{PART_OF}!={}", self.id()));
+        // The closure takes owned values: with references, the future would not be `Send`.
         let lists = collections.into_iter().map(|((_, namespace), (resource, names))| async move {
-            let api: Api<DynamicObject> = api(client, resource, namespace);
+            let api: Api<DynamicObject> = api(client, &resource, namespace.as_deref());
             let others = match api.list_metadata(lp).await {
                 Ok(others) => others.items,
                 // The kind or the namespace is in the set itself.
                 Err(Error::Api(status)) if status.is_not_found() => Vec::new(),
-                Err(err) => return Err(list_error(resource, namespace, err)),
+                Err(err) => return Err(list_error(&resource, namespace.as_deref(), err)),
             };
             let mut others = others.into_iter().map(|other| other.metadata);
-            let taken = others.find(|other| other.name.as_deref().is_some_and(|name| names.contains(name)));
-            taken.map_or(Ok(()), |taken| Err(self.other_set(resource, taken)))
+            let taken = others.find(|other| other.name.as_ref().is_some_and(|name| names.contains(name)));
+            taken.map_or(Ok(()), |taken| Err(self.other_set(&resource, taken)))
         });
         stream::iter(lists).buffer_unordered(CONCURRENCY).try_collect().await
     }
@@ -192,13 +192,14 @@ impl Applying {
                 }
             }
         }
-        doomed
-            .sort_by_key(|object| (plan::rank(&object.resource, object.namespace.is_some()), object.clone()));
+        doomed.sort_by_key(|object| {
+            (plan::rank(&object.resource, object.namespace.is_some()), object.to_string())
+        });
         let mut deletions = stream::iter(doomed).map(|object| self.delete(object)).buffered(CONCURRENCY);
-        while let Some(result) = deletions.next().await {
+        while let Some((object, result)) = deletions.next().await {
             match result {
-                Ok(object) => pruned.push(object),
-                Err(failure) => failures.push(failure),
+                Ok(()) => pruned.push(object),
+                Err(source) => failures.push(PruneFailure { object, source }),
             }
         }
         drop(deletions);
@@ -243,19 +244,20 @@ impl Applying {
         let mut collections = Vec::new();
         for (resource, namespaced) in kinds {
             let namespaces = plan::collections(&self.set, &self.old, &resource.kind, *namespaced)?;
-            collections.extend(namespaces.into_iter().map(|namespace| (resource, namespace)));
+            collections.extend(namespaces.into_iter().map(|namespace| (resource.clone(), namespace)));
         }
         let lp = &ListParams::default().labels(&format!("{PART_OF}={}", self.set.id()));
         let lists = collections.into_iter().map(|(resource, namespace)| async move {
-            let api: Api<DynamicObject> = api(&self.client, resource, namespace.as_deref());
+            let api: Api<DynamicObject> = api(&self.client, &resource, namespace.as_deref());
             let members = api.list_metadata(lp).await;
-            let members = members.map_err(|err| list_error(resource, namespace.as_deref(), err))?;
-            Ok(members.into_iter().map(|member| (resource.clone(), member)).collect::<Vec<_>>())
+            let members = members.map_err(|err| list_error(&resource, namespace.as_deref(), err))?;
+            let listed = members.into_iter().map(|member| (resource.clone(), member)).collect::<Listed>();
+            Ok::<_, ApplySetError>(listed)
         });
         stream::iter(lists).buffered(CONCURRENCY).try_concat().await
     }
 
-    async fn delete(&self, object: PrunedObject) -> Result<PrunedObject, PruneFailure> {
+    async fn delete(&self, object: PrunedObject) -> (PrunedObject, Result<(), PruneError>) {
         let api: Api<DynamicObject> = api(&self.client, &object.resource, object.namespace.as_deref());
         let uid = Some(object.uid.clone()).filter(|uid| !uid.is_empty());
         let params = DeleteParams {
@@ -263,11 +265,13 @@ impl Applying {
             preconditions: Some(Preconditions { uid, resource_version: None }),
             ..DeleteParams::background()
         };
-        match api.delete(&object.name, &params).await {
-            Ok(Either::Left(_) | Either::Right(_)) => Ok(object),
-            Err(Error::Api(status)) if status.is_not_found() => Ok(object),
-            Err(err) => Err(PruneFailure { object, source: err.into() }),
-        }
+        let result = match api.delete(&object.name, &params).await {
+            Ok(_) => Ok(()),
+            // Someone else was faster.
+            Err(Error::Api(status)) if status.is_not_found() => Ok(()),
+            Err(err) => Err(err.into()),
+        };
+        (object, result)
     }
 
     /// Records the exact set. If the parent has been changed since, another run is going on: the union of both is recorded.

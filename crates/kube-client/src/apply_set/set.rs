@@ -136,7 +136,7 @@ impl ApplySet {
     #[must_use]
     pub fn id(&self) -> String {
         let namespace = self.namespace.as_deref().unwrap_or_default();
-        let parts = [&self.name, namespace, &self.resource.kind, &self.resource.group];
+        let parts = [self.name.as_str(), namespace, &self.resource.kind, &self.resource.group];
         let hash = Sha256::digest(parts.join("."));
         format!("applyset-{}-v1", URL_SAFE_NO_PAD.encode(hash))
     }

@@ -291,7 +291,7 @@ mod tests {
             "condition=Ready",
             "condition=Ready=false",
             "jsonpath={.a}",
-            "jsonpath={.a['}']}=b=c",
+            "jsonpath={.a[?(@.b=='}')]}=b=c",
             "create",
             "delete",
         ] {

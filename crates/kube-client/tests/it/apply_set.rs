@@ -74,7 +74,10 @@ async fn members_that_are_no_longer_in_the_set_are_pruned() {
     let mut first = maps(&["a", "b"]);
     first.extend(objects::<Secret>(Some("kube-public"), &["s"]));
     first.extend(objects::<Namespace>(None, &["team"]));
-    assert_eq!(apply(&client, &set(), first).await.unwrap(), [] as [&str; 0]);
+    // In a task, so that its futures have to be `Send`.
+    let task = client.clone();
+    let pruned = tokio::spawn(async move { apply(&task, &set(), first).await }).await.unwrap().unwrap();
+    assert_eq!(pruned, [] as [&str; 0]);
     assert_eq!(record(&client).await, ["ConfigMap,Namespace,Secret", "kube-public"]);
     assert_eq!(
         apply(&client, &set(), maps(&["b", "c"])).await.unwrap(),

@@ -276,12 +276,13 @@ async fn a_set_is_waited_for_to_the_end_and_names_what_is_not_ready() {
         target(&kinds, "web"),
         WaitTarget::new(&ApiResource::erase::<Namespace>(&()), None, "default"),
     ];
-    until_ready(client.clone(), ready.clone(), MINUTE).await.unwrap();
+    // In a task, so that its future has to be `Send`.
+    tokio::spawn(until_ready(client.clone(), ready.clone(), MINUTE)).await.unwrap().unwrap();
     until_ready(client.clone(), [], MINUTE).await.unwrap();
 
     let mut stuck = web(1);
     stuck.metadata.name = Some("stuck".into());
-    stuck.spec.as_mut().unwrap().paused = Some(true);
+    stuck.spec.paused = Some(true);
     deployments.create(&PostParams::default(), &stuck).await.unwrap();
     let all = ready.into_iter().chain([target(&maps, "missing"), target(&kinds, "stuck")]);
     let err = until_ready(client.clone(), all.clone(), MINUTE).await.unwrap_err();
