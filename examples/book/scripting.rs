@@ -4,6 +4,10 @@ use kube::config::{Config, KubeConfigOptions, Kubeconfig};
 use kube_testserver::{BuiltInController, TestServer};
 use serde_json::json;
 
+use k8s_openapi::api::apps::v1::Deployment;
+use std::pin::pin;
+use std::time::Duration;
+
 // ANCHOR: list
 use futures::{AsyncBufReadExt, TryStreamExt};
 use k8s_openapi::api::core::v1::Pod;
@@ -61,6 +65,30 @@ async fn exec(pods: &Api<Pod>, name: &str, command: &[&str]) -> Result<String, B
 }
 // ANCHOR_END: exec
 
+// ANCHOR: rollout
+/// Restarts a deployment and prints the progress, as `kubectl rollout restart` and `kubectl rollout status` do.
+async fn rollout(deployments: &Api<Deployment>, name: &str) -> Result<String, Box<dyn std::error::Error>> {
+    deployments.restart(name).await?;
+    let (mut last, mut progress) = (String::new(), pin!(deployments.rollout_status(name)));
+    while let Some(status) = progress.try_next().await? {
+        println!("{status}");
+        last = status.to_string();
+    }
+    Ok(last)
+}
+// ANCHOR_END: rollout
+
+// ANCHOR: wait
+/// Waits as `kubectl wait` does, at most a minute.
+async fn wait(deployments: &Api<Deployment>, name: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let minute = Duration::from_secs(60);
+    deployments.wait_ready(name, minute).await?;
+    deployments.wait_for(name, &"condition=Available".parse()?, minute).await?;
+    deployments.wait_for(name, &"jsonpath={.status.readyReplicas}=2".parse()?, minute).await?;
+    Ok(())
+}
+// ANCHOR_END: wait
+
 /// A server with a running pod. Commands need a socket, because they are websockets.
 async fn start() -> (TestServer, Client) {
     let pod = json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web", "labels": { "app": "web" } },
@@ -83,4 +111,18 @@ async fn a_pod_is_listed_read_and_entered() {
 
     assert_eq!(exec(&pods, "web", &["echo", "hello"]).await.unwrap(), "hello\n");
     assert!(exec(&pods, "web", &["false"]).await.unwrap_err().to_string().contains("NonZeroExitCode"));
+}
+
+#[tokio::test]
+async fn a_deployment_is_restarted_and_waited_for() {
+    let builder = TestServer::builder().with(BuiltInController::Kubelet).with(BuiltInController::Workloads);
+    let client = Client::new(builder.service().unwrap(), "default");
+    let deployments: Api<Deployment> = Api::default_namespaced(client);
+    let labels = json!({ "app": "web" });
+    let template = json!({ "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
+    let spec = json!({ "replicas": 2, "selector": { "matchLabels": labels }, "template": template });
+    let web = serde_json::from_value(json!({ "metadata": { "name": "web" }, "spec": spec })).unwrap();
+    deployments.create(&Default::default(), &web).await.unwrap();
+    wait(&deployments, "web").await.unwrap();
+    assert_eq!(rollout(&deployments, "web").await.unwrap(), r#"deployment "web" successfully rolled out"#);
 }

@@ -31,6 +31,7 @@
 //! | `http-proxy`, `socks5`, `proxy` (both) | [proxies](Config::proxy_url) |
 //! | `oidc`, `oauth` | OpenID Connect tokens and their refresh, Google's default credentials |
 //! | `ws` | exec, attach and port-forward |
+//! | `apply-set` | [`apply_set`]: applying sets of objects with pruning, as kubectl does |
 //! | `gzip` | compressed responses |
 //! | `metrics` | the `rest_client_*` metrics |
 //! | `unstable-client` | objects by scope or by reference, without an `Api` |
@@ -52,12 +53,17 @@ pub mod config;
 // What programs call: typed requests, discovery, and any request.
 #[cfg(feature = "client")]
 pub mod api;
+#[cfg(feature = "apply-set")]
+pub mod apply_set;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "client")]
 pub mod discovery;
 #[cfg(feature = "client")]
 pub mod yaml;
+pub mod ready;
+#[cfg(feature = "client")]
+pub mod wait;
 
 // The layers that a request passes, and the stack that they form.
 #[cfg(feature = "client")]

@@ -20,6 +20,7 @@
 //! | `compact-cache` | caches that keep objects compressed (`runtime::reflector::compact_store`); compiles zstd's C library | |
 //! | `derive` | the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
+//! | `apply-set` | the module `apply_set`: sets of objects that are applied together and pruned, as kubectl's apply sets | |
 //! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |
 //! | `gzip` | compressed responses, where servers support it | |
 //! | `diff` | `yaml::ObjectResult::diff`: what a write of YAML changes | |
@@ -64,7 +65,10 @@ pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{Api, Client, Discovery, api, client, discovery, yaml};
+pub use kube_client::{Api, Client, Discovery, api, client, discovery, yaml, ready, wait};
+
+#[cfg(feature = "apply-set")]
+pub use kube_client::apply_set;
 
 /// Watchers, caches and controllers: all of `kube_runtime`. Beyond kube 5.0, the modules of `kube_operator` for reconcilers and replicas.
 #[cfg(feature = "runtime")]

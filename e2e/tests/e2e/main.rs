@@ -7,6 +7,7 @@
 // In a test binary, `pub` only marks what other files of the binary use.
 #![allow(unreachable_pub)]
 
+mod apply_set;
 mod compact_cache;
 mod controller;
 mod crd;
@@ -25,6 +26,7 @@ mod guide_controller_pipeline;
 mod guide_generic_controllers;
 mod guide_reconciler;
 mod invalid_config;
+mod kubectl;
 mod leader_election;
 mod list;
 mod managed_fields;
@@ -49,6 +51,7 @@ mod table;
 mod test_env;
 mod traffic;
 mod triggers;
+mod waiting;
 mod watch;
 mod watcher;
 mod widget;

@@ -63,6 +63,14 @@ impl Server {
         Ok(Self::started(cx, &program, name, &output.text()))
     }
 
+    /// Starts the server with a scheduler and one node, on which pods become ready.
+    pub(crate) fn with_node(cx: &Context, name: &str) -> Result<Self> {
+        let program = program(cx)?;
+        let output = up(cx, &program, name).args(["--nodes", "1"]).output()?;
+        ensure!(output.code == 0, "realapi up {name} --nodes 1: {}", output.text());
+        Ok(Self::started(cx, &program, name, &output.text()))
+    }
+
     fn started(cx: &Context, program: &std::path::Path, name: &str, output: &str) -> Self {
         // Its last line is the path.
         let kubeconfig = output.trim_end().lines().last().unwrap_or_default().into();

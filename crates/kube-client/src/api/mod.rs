@@ -7,6 +7,7 @@ mod handle;
 mod get;
 mod list;
 mod metadata;
+mod wait;
 mod watch;
 
 // Writes.

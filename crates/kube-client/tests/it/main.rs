@@ -1,6 +1,8 @@
 //! The client against the embedded API server: in process, over a socket, and over TLS.
 
 mod api;
+#[cfg(feature = "apply-set")]
+mod apply_set;
 mod black_hole;
 mod closed_connection;
 mod connect_errors;
@@ -36,6 +38,7 @@ mod secrets;
 mod server;
 mod timeouts;
 mod transport;
+mod wait;
 mod watch;
 #[cfg(feature = "ws")]
 mod websocket;

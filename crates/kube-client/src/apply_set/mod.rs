@@ -1,0 +1,22 @@
+//! Apply sets: which objects were applied together, so that those that are no longer in the set can be deleted.
+//!
+//! They are those of kubectl ([KEP-3659](https://kep.k8s.io/3659)): a set that one of both has applied can be applied by the other, and what
+//! was removed in between is pruned. [`ApplySet`] shows how.
+
+// The set, what its parent records, and objects in messages.
+mod members;
+mod object;
+mod set;
+
+// What to write, what to look at and what to delete; no I/O.
+mod plan;
+
+// The requests.
+mod session;
+
+mod error;
+
+pub use error::{ApplySetError, PruneError, PruneFailure};
+pub use object::PrunedObject;
+pub use session::Applying;
+pub use set::ApplySet;

@@ -1,0 +1,17 @@
+//! [`Readiness`]: whether an object of any kind is ready, by one rule set.
+//!
+//! The functions are pure. [`wait`](crate::wait) watches objects and applies them.
+
+// The result, and which rule judges an object.
+mod readiness;
+
+// The rules.
+mod conditions;
+mod kinds;
+mod pods;
+mod rollout;
+
+// What the rules read.
+mod view;
+
+pub use readiness::{Readiness, ReadyState};

@@ -1,0 +1,116 @@
+//! Rules for workloads, as `kubectl rollout status` has them, with its texts.
+
+use super::readiness::{Readiness, failed, in_progress, ready};
+use super::view::View;
+
+pub(super) fn deployment(object: View<'_>) -> Readiness {
+    let name = object.name();
+    if !is_seen(object) {
+        return in_progress("Waiting for deployment spec update to be observed...");
+    }
+    if object.condition("Progressing").is_some_and(|it| it.text("reason") == "ProgressDeadlineExceeded") {
+        return failed(format!("deployment {name:?} exceeded its progress deadline"));
+    }
+    let [replicas, updated, available] =
+        ["replicas", "updatedReplicas", "availableReplicas"].map(|it| object.count(it));
+    let waiting =
+        |what: String| in_progress(format!("Waiting for deployment {name:?} rollout to finish: {what}..."));
+    match object.number("/spec/replicas").unwrap_or(1) {
+        wanted if updated < wanted => {
+            waiting(format!("{updated} out of {wanted} new replicas have been updated"))
+        }
+        _ if replicas > updated => {
+            waiting(format!("{} old replicas are pending termination", replicas.saturating_sub(updated)))
+        }
+        _ if available < updated => {
+            waiting(format!("{available} of {updated} updated replicas are available"))
+        }
+        _ => ready(format!("deployment {name:?} successfully rolled out")),
+    }
+}
+
+pub(super) fn stateful_set(object: View<'_>) -> Readiness {
+    if !is_seen(object) {
+        return in_progress("Waiting for statefulset spec update to be observed...");
+    }
+    let [ready_replicas, updated] = ["readyReplicas", "updatedReplicas"].map(|it| object.count(it));
+    let wanted = object.number("/spec/replicas").unwrap_or(1);
+    if ready_replicas < wanted {
+        return in_progress(format!(
+            "Waiting for {} pods to be ready...",
+            wanted.saturating_sub(ready_replicas)
+        ));
+    }
+    if is_on_delete(object) {
+        return ready(format!(
+            "{ready_replicas} pods are ready; new ones are made when old ones are deleted"
+        ));
+    }
+    if let Some(partition) = object.number("/spec/updateStrategy/rollingUpdate/partition") {
+        let wanted = wanted.saturating_sub(partition);
+        return match updated < wanted {
+            true => in_progress(format!(
+                "Waiting for partitioned roll out to finish: {updated} out of {wanted} new pods have been updated..."
+            )),
+            false => ready(format!("partitioned roll out complete: {updated} new pods have been updated...")),
+        };
+    }
+    let [new, current] =
+        ["/status/updateRevision", "/status/currentRevision"].map(|it| object.text(it).unwrap_or_default());
+    match new == current {
+        true => ready(format!(
+            "statefulset rolling update complete {} pods at revision {current}...",
+            object.count("currentReplicas")
+        )),
+        false => in_progress(format!(
+            "waiting for statefulset rolling update to complete {updated} pods at revision {new}..."
+        )),
+    }
+}
+
+pub(super) fn daemon_set(object: View<'_>) -> Readiness {
+    let name = object.name();
+    if !is_seen(object) {
+        return in_progress("Waiting for daemon set spec update to be observed...");
+    }
+    let [wanted, updated, available] =
+        ["desiredNumberScheduled", "updatedNumberScheduled", "numberAvailable"].map(|it| object.count(it));
+    let waiting =
+        |what: String| in_progress(format!("Waiting for daemon set {name:?} rollout to finish: {what}..."));
+    if updated < wanted && !is_on_delete(object) {
+        return waiting(format!("{updated} out of {wanted} new pods have been updated"));
+    }
+    if available < wanted {
+        return waiting(format!("{available} of {wanted} updated pods are available"));
+    }
+    ready(format!("daemon set {name:?} successfully rolled out"))
+}
+
+pub(super) fn replica_set(object: View<'_>) -> Readiness {
+    if !is_seen(object) {
+        return in_progress("the current spec has not been observed");
+    }
+    let wanted = object.number("/spec/replicas").unwrap_or(1);
+    let [replicas, available] = ["replicas", "availableReplicas"].map(|it| object.count(it));
+    match (available < wanted, replicas > wanted) {
+        (true, _) => {
+            let refused = object.condition("ReplicaFailure").filter(|it| it.is("True"));
+            let why = refused.map(|it| format!(": {}", it.explanation())).unwrap_or_default();
+            in_progress(format!("{available} of {wanted} replicas are available{why}"))
+        }
+        (false, true) => {
+            in_progress(format!("{} replicas are pending termination", replicas.saturating_sub(wanted)))
+        }
+        (false, false) => ready(format!("{available} replicas are available")),
+    }
+}
+
+/// Pods are replaced only when someone deletes them, so that the update is never complete by itself.
+fn is_on_delete(object: View<'_>) -> bool {
+    object.text("/spec/updateStrategy/type") == Some("OnDelete")
+}
+
+/// Whether the controller has seen the current spec. Without a status it has seen nothing.
+fn is_seen(object: View<'_>) -> bool {
+    object.count("observedGeneration") >= object.meta.generation.unwrap_or(1)
+}
