@@ -30,6 +30,7 @@
 //! | `http-proxy`, `socks5`, `proxy` (both) | [proxies](Config::proxy_url) |
 //! | `oidc`, `oauth` | OpenID Connect tokens and their refresh, Google's default credentials |
 //! | `ws` | exec, attach and port-forward |
+//! | `cp` | copies to and from pods; enables `ws` |
 //! | `gzip` | compressed responses |
 //! | `metrics` | the `rest_client_*` metrics |
 //! | `unstable-client` | objects by scope or by reference, without an `Api` |
@@ -54,6 +55,8 @@ pub mod api;
 pub mod client;
 #[cfg(feature = "client")]
 pub mod discovery;
+#[cfg(feature = "client")]
+pub mod pods;
 
 // The layers that a request passes, and the stack that they form.
 #[cfg(feature = "client")]

@@ -19,7 +19,8 @@
 //! | `runtime` | the module `runtime`: watchers, caches, controllers, leader election, sharding, children, status | |
 //! | `compact-cache` | caches that keep objects compressed (`runtime::reflector::compact_store`); compiles zstd's C library | |
 //! | `derive` | the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
-//! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
+//! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, `Api::forward`, ephemeral containers, `Client::connect` | |
+//! | `cp` | `Api::copy_to`, `Api::copy_from`: files of pods; enables `ws` | |
 //! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |
 //! | `gzip` | compressed responses, where servers support it | |
 //! | `metrics` | metrics of clients, and with `runtime` of controllers, through the `metrics` facade | |
@@ -63,7 +64,7 @@ pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{Api, Client, Discovery, api, client, discovery};
+pub use kube_client::{Api, Client, Discovery, api, client, discovery, pods};
 
 /// Watchers, caches and controllers: all of `kube_runtime`. Beyond kube 5.0, the modules of `kube_operator` for reconcilers and replicas.
 #[cfg(feature = "runtime")]
