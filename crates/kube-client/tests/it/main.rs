@@ -15,6 +15,7 @@ mod corpus;
     feature = "unstable-client"
 ))]
 mod errors;
+mod cutter;
 #[cfg(unix)]
 mod exec_plugin;
 #[cfg(feature = "gzip")]
@@ -26,6 +27,13 @@ mod kubelet;
 mod lifetime;
 mod malformed_responses;
 mod methods;
+#[cfg(feature = "ws")]
+mod pod_exec;
+#[cfg(all(feature = "cp", unix))]
+mod pod_files;
+#[cfg(feature = "ws")]
+mod pod_forward;
+mod pod_logs;
 #[cfg(feature = "ws")]
 mod pods;
 mod prune;
