@@ -116,7 +116,9 @@ async fn a_pod_is_listed_read_and_entered() {
     assert_eq!(logs(&pods, "web", false).await.unwrap(), ["one", "two"]);
 
     assert_eq!(exec(&pods, "web", &["echo", "hello"]).await.unwrap(), "hello\n");
-    assert!(exec(&pods, "web", &["false"]).await.unwrap_err().to_string().ends_with("failed with exit code 1"));
+    assert!(
+        exec(&pods, "web", &["false"]).await.unwrap_err().to_string().ends_with("failed with exit code 1")
+    );
 
     let followed = tokio::time::timeout(Duration::from_millis(200), tail(&pods, "web")).await;
     assert!(followed.is_err(), "it goes on: {followed:?}");

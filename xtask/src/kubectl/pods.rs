@@ -68,7 +68,8 @@ fn both_ways(cx: &Context, kubeconfig: &Path, folder: &Path) -> Result<usize> {
     session.run("ok 'one' exec both -- cat /ours/deep/a\n")?;
     for copy in ["kubectl-out", "kube-out"] {
         for file in ["a", "deep/b", "large"] {
-            let same = std::fs::read(folder.join(copy).join(file))? == std::fs::read(folder.join("tree").join(file))?;
+            let same = std::fs::read(folder.join(copy).join(file))?
+                == std::fs::read(folder.join("tree").join(file))?;
             ensure!(same, "{copy}/{file} differs");
         }
     }

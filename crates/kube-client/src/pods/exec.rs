@@ -244,7 +244,7 @@ pub(super) async fn start(
     command: Vec<String>,
     streams: &AttachParams,
 ) -> Result<Started, ExecError> {
-    let ran = format!("`{}` in pod {name}", command.join(" "));
+    let ran = describe(&command, name);
     let request = with_verb("exec", Request::new(pods.resource_url()).exec(name, command, streams));
     let client = Client::from(pods.clone());
     let connected = match request {
@@ -261,13 +261,18 @@ pub(super) async fn start(
     Ok(Started { process: AttachedProcess::start(connection, streams), ran })
 }
 
+/// The beginning of the command, and its pod.
+fn describe(command: &[String], pod: &str) -> String {
+    const LENGTH: usize = 200;
+    let mut text = command.join(" ");
+    if let Some((end, _)) = text.char_indices().nth(LENGTH) {
+        text.replace_range(end.., "…");
+    }
+    format!("`{text}` in pod {pod}")
+}
+
 impl Started {
-    async fn output(
-        mut self,
-        ran: String,
-        input: Option<Bytes>,
-        limit: usize,
-    ) -> Result<Output, ExecError> {
+    async fn output(mut self, ran: String, input: Option<Bytes>, limit: usize) -> Result<Output, ExecError> {
         let (stdin, status) = (self.process.stdin_pipe(), self.process.take_status());
         let (stdout, stderr) = (self.process.stdout(), self.process.stderr());
         let write = async {
@@ -347,9 +352,18 @@ mod tests {
         assert_eq!(code(serde_json::json!({})), None);
     }
 
+    #[test]
+    fn a_long_command_is_cut() {
+        let described = describe(&["sh".into(), "é".repeat(1000)], "web");
+        assert!(described.starts_with("`sh é") && described.ends_with("é…` in pod web"));
+        assert_eq!(described.chars().count(), 214);
+    }
+
     #[tokio::test]
     async fn what_is_over_the_limit_is_read_and_discarded() {
-        for (limit, kept, cut) in [(0, "", true), (3, "abc", true), (6, "abcdef", false), (9, "abcdef", false)] {
+        for (limit, kept, cut) in
+            [(0, "", true), (3, "abc", true), (6, "abcdef", false), (9, "abcdef", false)]
+        {
             let collected = collect(Some(&b"abcdef"[..]), limit).await;
             assert_eq!((collected.kept.as_slice(), collected.cut), (kept.as_bytes(), cut), "{limit}");
         }

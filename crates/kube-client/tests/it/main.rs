@@ -6,6 +6,7 @@ mod closed_connection;
 mod connect_errors;
 #[cfg(feature = "rustls-tls")]
 mod corpus;
+mod cutter;
 #[cfg(all(
     feature = "oauth",
     feature = "oidc",
@@ -15,7 +16,6 @@ mod corpus;
     feature = "unstable-client"
 ))]
 mod errors;
-mod cutter;
 #[cfg(unix)]
 mod exec_plugin;
 #[cfg(feature = "gzip")]

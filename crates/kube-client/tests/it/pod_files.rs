@@ -146,7 +146,8 @@ async fn failures_say_what_was_copied() {
     assert!(matches!(&err.kind, CopyErrorKind::Local { path, .. } if path.ends_with("none")), "{err}");
 
     write(here.path().join("large"), &vec![b'x'; 3_000_000], 0o644);
-    let err = within(pods.copy_to("web", here.path().join("large"), "no/such/place", &params)).await.unwrap_err();
+    let err =
+        within(pods.copy_to("web", here.path().join("large"), "no/such/place", &params)).await.unwrap_err();
     let CopyErrorKind::Exec(ExecError::Failed { output }) = &err.kind else { panic!("{err:?}") };
     assert!(String::from_utf8_lossy(&output.stderr).contains("no/such"), "{err}");
 

@@ -101,7 +101,10 @@ async fn a_refused_port_is_the_error_of_its_connection_alone() {
         assert!(within(refused.read(&mut [0])).await.is_err(), "it is reset");
         let err = within(errors.recv()).await.unwrap();
         assert!(matches!(&*err, ForwardError::Refused { .. }), "{err:?}");
-        assert!(err.to_string().contains("pod a, port 1: ") && err.to_string().contains("nothing listens on 1"), "{err}");
+        assert!(
+            err.to_string().contains("pod a, port 1: ") && err.to_string().contains("nothing listens on 1"),
+            "{err}"
+        );
     }
     let (mut fine, _) = connect(&forwarder, 1).await;
     fine.write_all(b"x").await.unwrap();
@@ -150,7 +153,8 @@ async fn an_open_connection_of_a_deleted_pod_ends_with_an_error_that_says_so() {
     create(&pods, "a").await;
     let (client, cutter) = Cutter::between(&server).await;
     let watched: Api<Pod> = Api::default_namespaced(client);
-    let forwarder = within(watched.forward(&ForwardTarget::Pod("a".into()), &[ForwardPort::to(99)])).await.unwrap();
+    let forwarder =
+        within(watched.forward(&ForwardTarget::Pod("a".into()), &[ForwardPort::to(99)])).await.unwrap();
     let mut errors = forwarder.errors();
     // The connection to the server fails, the pod stays.
     let (mut open, _) = connect(&forwarder, 0).await;
@@ -198,10 +202,17 @@ async fn what_cannot_be_forwarded_is_refused_at_the_start() {
         forwarding.unwrap_err().to_string()
     };
     let any = [ForwardPort::to(80)];
-    assert!(refusal("svc/none", &any).await.contains("cannot find a pod of service/none: services \"none\" not found"));
+    assert!(
+        refusal("svc/none", &any)
+            .await
+            .contains("cannot find a pod of service/none: services \"none\" not found")
+    );
     assert!(refusal("deploy/none", &any).await.contains("deployments.apps \"none\" not found"));
     let text = refusal("svc/web", &[ForwardPort::to(81)]).await;
-    assert_eq!(text, "cannot forward to service/web, port 81: the Service has no such port; its ports: 80, 9000");
+    assert_eq!(
+        text,
+        "cannot forward to service/web, port 81: the Service has no such port; its ports: 80, 9000"
+    );
     let text = refusal("a", &[ForwardPort::to("none")]).await;
     assert_eq!(text, "cannot forward to pod/a, port none: no container of pod a has a port named none");
     assert_eq!(refusal("a", &[]).await, "no port to forward to pod/a is given");

@@ -39,10 +39,11 @@ async fn next(lines: &mut LogLines) -> String {
 }
 
 async fn all(pods: &Api<Pod>, params: LogLinesParams) -> Vec<String> {
-    let lines: Vec<LogLine> = tokio::time::timeout(Duration::from_secs(20), pods.log_lines(&params).try_collect())
-        .await
-        .expect("the stream ends")
-        .unwrap();
+    let lines: Vec<LogLine> =
+        tokio::time::timeout(Duration::from_secs(20), pods.log_lines(&params).try_collect())
+            .await
+            .expect("the stream ends")
+            .unwrap();
     let mut texts: Vec<String> = lines.iter().map(ToString::to_string).collect();
     texts.sort();
     texts
@@ -57,7 +58,14 @@ async fn the_logs_of_a_selector_are_read_to_their_end() {
         log(&server, pod, container, "1\n2");
     }
     let params = LogLinesParams::default().labels("app=web");
-    let main = ["[pod/a/main] 1", "[pod/a/main] 2", "[pod/a/side] 1", "[pod/a/side] 2", "[pod/b/main] 1", "[pod/b/main] 2"];
+    let main = [
+        "[pod/a/main] 1",
+        "[pod/a/main] 2",
+        "[pod/a/side] 1",
+        "[pod/a/side] 2",
+        "[pod/b/main] 1",
+        "[pod/b/main] 2",
+    ];
     assert_eq!(all(&pods, params.clone()).await, main);
     assert_eq!(all(&pods, params.clone().container("setup").tail(1)).await, ["[pod/a/setup] 2"]);
     assert_eq!(all(&pods, params.clone().all_containers()).await.len(), 8);
@@ -173,7 +181,8 @@ async fn a_slow_reader_holds_the_log_back() {
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
     for number in 0..20_000 {
-        let line = tokio::time::timeout(Duration::from_secs(20), lines.try_next()).await.unwrap().unwrap().unwrap();
+        let line =
+            tokio::time::timeout(Duration::from_secs(20), lines.try_next()).await.unwrap().unwrap().unwrap();
         assert!(line.text.starts_with(&format!("{number} ")), "{number}: {}", &line.text[..10]);
     }
     server.shutdown().await;
@@ -222,7 +231,7 @@ async fn an_expired_watch_is_listed_again() {
     log(&server, "a", "main", "one");
     let mut lines = pods.log_lines(&LogLinesParams::default().container("main").follow());
     assert_eq!(next(&mut lines).await, "[pod/a/main] one");
-    let _rule = server.fault(Match::watch::<Pod>().first(1), Fault::Expired);
+    let _rule = server.fault(Match::watch::<Pod>().nth(1), Fault::Expired);
     server.end_watches();
     tokio::time::sleep(Duration::from_millis(100)).await;
     log(&server, "b", "main", "two");

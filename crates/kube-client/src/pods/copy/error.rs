@@ -44,7 +44,9 @@ pub enum CopyErrorKind {
     #[error("the archive from the container is corrupted: {0}")]
     Archive(String),
     /// The files changed between two attempts, so that the copy cannot be resumed.
-    #[error("the copy cannot be resumed at byte {offset} of the archive, because files in the container have changed")]
+    #[error(
+        "the copy cannot be resumed at byte {offset} of the archive, because files in the container have changed"
+    )]
     Changed {
         /// The position in the archive.
         offset: u64,

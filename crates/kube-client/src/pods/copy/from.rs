@@ -110,7 +110,8 @@ async fn receive(
     let unpacked = unpacking.await;
     // An archive that was cut off is an error of the unpacker as well.
     downloaded?;
-    unpacked.unwrap_or_else(|err| Err(CopyErrorKind::Archive(format!("the task that unpacks it failed: {err}"))))
+    unpacked
+        .unwrap_or_else(|err| Err(CopyErrorKind::Archive(format!("the task that unpacks it failed: {err}"))))
 }
 
 /// The archive of a path, received in one or several attempts.
@@ -132,7 +133,9 @@ impl Download<'_> {
             let err = match self.attempt(pieces).await {
                 Err(CopyErrorKind::Exec(
                     err @ (ExecError::Disconnected { .. } | ExecError::Request { .. }),
-                )) if attempt < retries && (attempt > 0 || matches!(err, ExecError::Disconnected { .. })) => err,
+                )) if attempt < retries && (attempt > 0 || matches!(err, ExecError::Disconnected { .. })) => {
+                    err
+                }
                 ended => return ended,
             };
             attempt += 1;

@@ -1,9 +1,9 @@
 //! Copies files and directories to and from containers, through `tar` in the container.
 
 // What is copied, and what became of it.
+mod error;
 mod params;
 mod progress;
-mod error;
 // Archives, on threads that may block.
 mod bridge;
 mod pack;

@@ -28,7 +28,9 @@ pub(super) fn pack(
             builder.append_data(&mut header, &name, io::empty()).map_err(failed)?;
             counter.directory();
             let mut children = fs::read_dir(&path)
-                .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>())
+                .and_then(|entries| {
+                    entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()
+                })
                 .map_err(failed)?;
             // The last one is the next.
             children.sort_unstable_by(|a, b| b.cmp(a));

@@ -35,7 +35,10 @@ impl Requested {
                 name => prefix.push(name.to_owned()),
             }
         }
-        Self { argument: argument(if trimmed.is_empty() && !path.is_empty() { "/" } else { trimmed }), prefix }
+        Self {
+            argument: argument(if trimmed.is_empty() && !path.is_empty() { "/" } else { trimmed }),
+            prefix,
+        }
     }
 
     /// The name of the file or directory; `None` for `/`, `.` and `..`.
@@ -55,7 +58,8 @@ impl Requested {
                 Component::RootDir | Component::Prefix(_) => return Err(Rejected::NotRequested),
             }
         }
-        let begins = self.prefix.len() <= names.len() && self.prefix.iter().zip(&names).all(|(a, b)| b == a.as_str());
+        let begins =
+            self.prefix.len() <= names.len() && self.prefix.iter().zip(&names).all(|(a, b)| b == a.as_str());
         if climbs {
             return Err(if begins { Rejected::Outside } else { Rejected::NotRequested });
         }

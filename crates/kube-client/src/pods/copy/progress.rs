@@ -86,10 +86,10 @@ impl Counter {
 
     pub(super) fn skip(&self, path: &Path, reason: impl Into<String>) {
         let skipped = Skipped { path: path.to_owned(), reason: reason.into() };
-        tracing::warn!(path = %path.display(), reason = %skipped.reason, "not copied");
         self.change(|copied| {
             copied.skipped_count += 1;
             if copied.skipped.len() < LISTED {
+                tracing::warn!(path = %path.display(), reason = %skipped.reason, "not copied");
                 copied.skipped.push(skipped);
             }
         });

@@ -90,7 +90,8 @@ async fn send(
 
     let (pieces, mut receiver) = channel();
     let (source, counted) = (local.to_owned(), counter.clone());
-    let packing = tokio::task::spawn_blocking(move || pack(&source, &file, &counted, PieceWriter::new(pieces)));
+    let packing =
+        tokio::task::spawn_blocking(move || pack(&source, &file, &counted, PieceWriter::new(pieces)));
     let sending = async {
         let Some(mut stdin) = stdin else { return };
         while let Some(piece) = receiver.recv().await {

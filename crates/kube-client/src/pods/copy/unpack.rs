@@ -107,7 +107,8 @@ impl Unpacker {
             self.counter.skip(name, format!("behind the local link {}", link.display()));
             return Ok(None);
         }
-        let target = if below.as_os_str().is_empty() { self.target.clone() } else { self.target.join(&below) };
+        let target =
+            if below.as_os_str().is_empty() { self.target.clone() } else { self.target.join(&below) };
         if let Some(parent) = target.parent() {
             fs::create_dir_all(parent).map_err(|source| local(parent, source))?;
         }
@@ -191,9 +192,10 @@ impl Unpacker {
 
     fn attributes(&self, entry: &Entry<'_, impl Read>) -> Attributes {
         let header = entry.header();
-        let modified = header.mtime().ok().and_then(|seconds| {
-            SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
-        });
+        let modified = header
+            .mtime()
+            .ok()
+            .and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
         // Set-user-ID and the like are for the users of the container.
         Attributes { mode: header.mode().ok().map(|mode| mode & 0o777), modified }
     }

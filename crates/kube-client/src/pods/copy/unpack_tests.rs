@@ -10,8 +10,13 @@ use super::*;
 use crate::pods::copy::progress::{Copied, CopyProgress};
 
 /// An archive with any names, which `tar` would refuse to write.
-#[derive(Default)]
 struct Raw(Builder<Vec<u8>>);
+
+impl Default for Raw {
+    fn default() -> Self {
+        Self(Builder::new(Vec::new()))
+    }
+}
 
 impl Raw {
     fn entry(&mut self, kind: EntryType, name: &str, link: &str, content: &[u8]) -> &mut Self {
@@ -41,7 +46,7 @@ impl Raw {
     }
 
     fn bytes(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.0).into_inner().unwrap()
+        std::mem::take(self).0.into_inner().unwrap()
     }
 }
 
@@ -112,7 +117,8 @@ fn a_file_becomes_the_target_and_replaces_it() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("copy");
     fs::write(&target, "a longer text").unwrap();
-    let (result, copied) = unpack_to(&target, "/etc/hosts", &Raw::default().file("etc/hosts", b"new").bytes());
+    let (result, copied) =
+        unpack_to(&target, "/etc/hosts", &Raw::default().file("etc/hosts", b"new").bytes());
     result.unwrap();
     assert_eq!((fs::read_to_string(&target).unwrap().as_str(), copied.files), ("new", 1));
 }
@@ -215,7 +221,10 @@ fn an_archive_of_a_link_alone_is_an_error() {
     assert_eq!(result.unwrap_err().to_string(), "nothing was copied: data is a symbolic link to /other");
     assert!(!target.exists());
     let (result, _) = unpack_to(&target, "/data", &Raw::default().bytes());
-    assert_eq!(result.unwrap_err().to_string(), "nothing was copied: the archive from the container is empty");
+    assert_eq!(
+        result.unwrap_err().to_string(),
+        "nothing was copied: the archive from the container is empty"
+    );
 }
 
 #[test]

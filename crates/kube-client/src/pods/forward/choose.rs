@@ -125,7 +125,13 @@ mod tests {
         let (old, new) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
         let mut deleted = pod("deleted", new, "True");
         deleted.metadata.deletion_timestamp = deleted.metadata.creation_timestamp.clone();
-        let all = vec![pod("old", old, "True"), pod("b", new, "True"), pod("a", new, "True"), pod("unready", new, "False"), deleted];
+        let all = vec![
+            pod("old", old, "True"),
+            pod("b", new, "True"),
+            pod("a", new, "True"),
+            pod("unready", new, "False"),
+            deleted,
+        ];
         assert_eq!(name_of(&choose(all.clone()).unwrap()), "a");
         assert_eq!(choose(all[3..].to_vec()).unwrap_err(), "0 of 2 pods are ready");
         assert_eq!(choose(Vec::new()).unwrap_err(), "it has no pods");

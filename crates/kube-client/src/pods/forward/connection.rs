@@ -58,7 +58,9 @@ impl Route {
             return Err(ForwardError::PodGone { pod: endpoint.pod, port: endpoint.port });
         }
         match (refused, joined) {
-            (Some(message), _) => Err(ForwardError::Refused { pod: endpoint.pod, port: endpoint.port, message }),
+            (Some(message), _) => {
+                Err(ForwardError::Refused { pod: endpoint.pod, port: endpoint.port, message })
+            }
             (None, Err(err)) => Err(lost(ErrorChain(&err).to_string())),
             (None, Ok(())) => Ok(()),
         }
@@ -91,10 +93,8 @@ impl Route {
         };
         *self.last.lock() = Some(endpoint.clone());
         let forwarder = open(&self.resolver.pods, &endpoint).await;
-        let forwarder = forwarder.map_err(|source| ForwardError::Request {
-            target: self.resolver.target.clone(),
-            source,
-        })?;
+        let forwarder = forwarder
+            .map_err(|source| ForwardError::Request { target: self.resolver.target.clone(), source })?;
         Ok((endpoint, forwarder))
     }
 }

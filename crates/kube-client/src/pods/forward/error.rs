@@ -8,14 +8,6 @@ use thiserror::Error;
 use super::target::{ForwardTarget, RemotePort};
 use crate::error::{Error, ErrorChain};
 
-/// Text that names no target or port.
-#[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("`{text}` is not a {expected}")]
-pub struct InvalidForward {
-    pub(super) text: String,
-    pub(super) expected: &'static str,
-}
-
 /// Why ports cannot be forwarded, or why a forwarded connection ended.
 #[derive(Debug, Error)]
 pub enum ForwardError {

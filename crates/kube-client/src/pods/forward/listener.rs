@@ -102,8 +102,7 @@ impl Api<Pod> {
         // First what can be refused, then the listeners.
         let mut routes = Vec::new();
         for port in ports {
-            let resolver =
-                Resolver { pods: self.clone(), target: target.clone(), port: port.remote.clone() };
+            let resolver = Resolver { pods: self.clone(), target: target.clone(), port: port.remote.clone() };
             let last = match resolver.resolve().await {
                 Ok(endpoint) => Some(endpoint),
                 Err(ForwardError::NotReady { .. }) => None,
@@ -177,4 +176,3 @@ fn reset(socket: &TcpStream) {
     #[allow(deprecated, reason = "its successor needs tokio 1.50; zero never blocks")]
     let _ = socket.set_linger(Some(Duration::ZERO));
 }
-

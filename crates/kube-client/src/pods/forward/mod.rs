@@ -10,6 +10,6 @@ mod connection;
 mod error;
 mod listener;
 
-pub use error::{ForwardError, InvalidForward};
+pub use error::ForwardError;
 pub use listener::Forwarder;
-pub use target::{ForwardPort, ForwardTarget, RemotePort};
+pub use target::{ForwardPort, ForwardTarget, InvalidForward, RemotePort};

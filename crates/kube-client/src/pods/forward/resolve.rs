@@ -69,7 +69,8 @@ impl Resolver {
     pub(super) async fn is_gone(&self, endpoint: &Endpoint) -> bool {
         match self.pods.get_opt(&endpoint.pod).await {
             Ok(Some(pod)) => {
-                pod.metadata.uid.as_deref() != Some(&endpoint.uid) || pod.metadata.deletion_timestamp.is_some()
+                pod.metadata.uid.as_deref() != Some(&endpoint.uid)
+                    || pod.metadata.deletion_timestamp.is_some()
             }
             Ok(None) => true,
             Err(_) => false,
@@ -129,7 +130,8 @@ mod tests {
     fn selectors_are_those_of_workloads_and_of_replication_controllers() {
         let text = |selector: Value| selector_of(&selector).map(|selector| selector.to_string());
         assert_eq!(text(json!({"matchLabels": {"app": "web"}})).as_deref(), Some("app=web"));
-        let expressions = json!({"matchExpressions": [{"key": "app", "operator": "In", "values": ["a", "b"]}]});
+        let expressions =
+            json!({"matchExpressions": [{"key": "app", "operator": "In", "values": ["a", "b"]}]});
         assert_eq!(text(expressions).as_deref(), Some("app in (a,b)"));
         assert_eq!(text(json!({"app": "web"})).as_deref(), Some("app=web"));
         assert!(text(Value::Null).is_none());

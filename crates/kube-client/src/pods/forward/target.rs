@@ -8,8 +8,7 @@ use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet}
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::ReplicationController;
 use kube_core::ApiResource;
-
-use super::error::InvalidForward;
+use thiserror::Error;
 
 /// A pod, or what has pods: then a connection goes to one that is ready.
 ///
@@ -146,6 +145,14 @@ impl From<&str> for RemotePort {
     }
 }
 
+/// Text that names no target or port.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("`{text}` is not a {expected}")]
+pub struct InvalidForward {
+    text: String,
+    expected: &'static str,
+}
+
 /// A local address, and the port to which its connections are forwarded.
 ///
 /// ```
@@ -214,7 +221,9 @@ mod tests {
 
     #[test]
     fn targets_print_as_they_are_read() {
-        for text in ["pod/a", "service/a", "deployment/a", "statefulset/a", "daemonset/a", "replicaset/a", "job/a"] {
+        for text in
+            ["pod/a", "service/a", "deployment/a", "statefulset/a", "daemonset/a", "replicaset/a", "job/a"]
+        {
             assert_eq!(text.parse::<ForwardTarget>().unwrap().to_string(), text);
         }
         assert_eq!("DEPLOY/a".parse(), Ok(ForwardTarget::Deployment("a".into())));
@@ -233,7 +242,9 @@ mod tests {
         assert_eq!(read("80"), (80, "80".into()));
         assert_eq!(read(":80"), (0, "80".into()));
         assert_eq!(read("0:http"), (0, "http".into()));
-        for text in ["", ":", "http", "80:", "80:0", "80:70000", "70000:80", "-1:80", "1:2:3", "127.0.0.1:80:80"] {
+        for text in
+            ["", ":", "http", "80:", "80:0", "80:70000", "70000:80", "-1:80", "1:2:3", "127.0.0.1:80:80"]
+        {
             assert!(text.parse::<ForwardPort>().is_err(), "{text}");
         }
     }

@@ -20,6 +20,8 @@ pub(super) enum Phase {
     Waiting,
     Running,
     Terminated,
+    /// It waits to be restarted. The server has the log of its last run, and not of the one before.
+    Restarting,
 }
 
 /// The selected containers of a pod that have a status.
@@ -45,8 +47,7 @@ fn state_of(status: &ContainerStatus) -> ContainerState {
     let phase = match state {
         Some(state) if state.running.is_some() => Phase::Running,
         Some(state) if state.terminated.is_some() => Phase::Terminated,
-        // It waits to be restarted: the server has the log of its last run.
-        _ if crashed => Phase::Terminated,
+        _ if crashed => Phase::Restarting,
         _ => Phase::Waiting,
     };
     ContainerState { run: status.restart_count, phase, gone: false }
@@ -94,6 +95,6 @@ mod tests {
             .into_iter()
             .map(|(_, state)| (state.run, state.phase))
             .collect();
-        assert_eq!(states, [(2, Phase::Running), (4, Phase::Terminated), (0, Phase::Waiting)]);
+        assert_eq!(states, [(2, Phase::Running), (4, Phase::Restarting), (0, Phase::Waiting)]);
     }
 }

@@ -125,7 +125,8 @@ mod tests {
 
     #[tokio::test]
     async fn lines_have_their_time_whatever_the_pieces_of_the_body() {
-        let log = b"2026-01-02T03:04:05.000000006Z one\n2026-01-02T05:04:05+02:00 t\xff wo\nfailed to follow\n\
+        let log =
+            b"2026-01-02T03:04:05.000000006Z one\n2026-01-02T05:04:05+02:00 t\xff wo\nfailed to follow\n\
             2026-01-02T03:04:05Z \n2026-01-02T03:04:05Z\n\n2026-01-02T03:04:05Z rest";
         for piece in [1, 7, 1000] {
             let parts = parts(log, piece).await;
@@ -149,7 +150,12 @@ mod tests {
         let first = LINE_LIMIT - 21;
         assert_eq!(
             shape,
-            [(first, true, true, false), (LINE_LIMIT, false, false, false), (5, false, false, true), (4, false, true, true)]
+            [
+                (first, true, true, false),
+                (LINE_LIMIT, false, false, false),
+                (5, false, false, true),
+                (4, false, true, true)
+            ]
         );
     }
 

@@ -10,6 +10,9 @@ const REPORT: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
+/// An attempt that lasted longer has not failed.
+const STABLE: Duration = Duration::from_secs(10);
+
 /// Failures in a row.
 #[derive(Debug, Default)]
 pub(super) struct Outage {
@@ -21,6 +24,15 @@ impl Outage {
     /// An attempt has succeeded.
     pub(super) fn over(&mut self) {
         *self = Self::default();
+    }
+
+    /// An attempt that began at this time has ended without a failure. It was of no use if it ended at once and received nothing.
+    pub(super) fn ended(&mut self, began: Instant, now: Instant, received: bool) {
+        if received || now.duration_since(began) > STABLE {
+            self.over();
+        } else {
+            self.failed(now);
+        }
     }
 
     /// An attempt has failed. Returns whether to report the error.
@@ -58,6 +70,11 @@ mod tests {
         assert!(outage.failed(start + Duration::from_secs(120)));
         outage.over();
         assert!(!outage.failed(start + Duration::from_secs(500)));
+        assert_eq!(outage.pause(), FIRST_PAUSE);
+        let later = start + Duration::from_secs(501);
+        outage.ended(later, later, false);
+        assert!(outage.pause() > FIRST_PAUSE);
+        outage.ended(later, later + STABLE * 2, false);
         assert_eq!(outage.pause(), FIRST_PAUSE);
     }
 }

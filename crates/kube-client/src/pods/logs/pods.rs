@@ -42,6 +42,7 @@ pub(super) async fn watch(pods: Api<Pod>, params: LogLinesParams, changes: Sende
     let mut outage = Outage::default();
     let mut version = None;
     while !changes.is_closed() {
+        let began = Instant::now();
         let progress = match version.take() {
             None => match list(&pods, &params).await {
                 Ok((views, listed)) => {
@@ -65,9 +66,8 @@ pub(super) async fn watch(pods: Api<Pod>, params: LogLinesParams, changes: Sende
         };
         let now = Instant::now();
         match progress {
-            Ok(true) => outage.over(),
             // A server that ends each watch at once is not asked again at once.
-            Ok(false) => drop(outage.failed(now)),
+            Ok(progress) => outage.ended(began, now, progress),
             Err(Error::Api(status)) if status.code == 410 => version = None,
             Err(err) => {
                 tracing::warn!(error = %err, "cannot watch the pods whose logs are read");

@@ -63,7 +63,8 @@ impl LogReader {
         let ends = state.gone || !self.follow;
         if let Some(run) = self.run.as_mut().filter(|run| run.number != state.run) {
             // Only the run before the current one can still be read.
-            if !run.complete && run.number + 1 == state.run && !state.gone {
+            let kept = run.number + 1 == state.run && state.phase != Phase::Restarting;
+            if !run.complete && kept && !state.gone {
                 let since = run.position.start();
                 return Step::Read(Read { follow: false, previous: true, since, tail: None, last: true });
             }
@@ -73,7 +74,7 @@ impl LogReader {
         let ended = match state.phase {
             Phase::Waiting => return if ends { Step::Done } else { Step::Wait },
             Phase::Running => false,
-            Phase::Terminated => true,
+            Phase::Terminated | Phase::Restarting => true,
         };
         let run = self.run.get_or_insert_with(|| Run {
             number: state.run,
@@ -167,13 +168,16 @@ mod tests {
         let next = read(&mut reader, state(1, Phase::Running));
         assert!(!next.previous && next.follow);
         assert_eq!((next.since, next.tail), (Some(at(5)), None), "all of the new run");
+        // While it waits for a restart, "previous" is the run that has just ended.
+        let crashed = read(&mut reader, state(2, Phase::Restarting));
+        assert!(!crashed.previous && crashed.last);
         // Two runs later only the current one can be read.
-        let later = read(&mut reader, state(3, Phase::Running));
+        let later = read(&mut reader, state(4, Phase::Running));
         assert!(!later.previous && later.follow);
         // A run that was read to its end is not read again as the previous one.
-        let last = read(&mut reader, state(3, Phase::Terminated));
+        let last = read(&mut reader, state(4, Phase::Terminated));
         reader.ended(last);
-        assert!(!read(&mut reader, state(4, Phase::Running)).previous);
+        assert!(!read(&mut reader, state(5, Phase::Running)).previous);
     }
 
     #[test]

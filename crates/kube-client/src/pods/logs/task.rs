@@ -73,14 +73,11 @@ impl ContainerTask {
                 Step::Wait => continue,
                 Step::Read(read) => read,
             };
-            let mut received = false;
+            let (mut received, began) = (false, Instant::now());
             match self.read(read, &mut received).await {
                 Ok(()) => {
                     self.reader.ended(read);
-                    match read.last || received {
-                        true => outage.over(),
-                        false => drop(outage.failed(Instant::now())),
-                    }
+                    outage.ended(began, Instant::now(), received || read.last);
                     if read.last {
                         continue;
                     }
