@@ -120,11 +120,8 @@ async fn a_service_survives_the_replacement_of_its_pod() {
     let ports = [ForwardPort::to(80), ForwardPort::to("metrics")];
     let target = ForwardTarget::Service("web".into());
     let forwarder = within(pods.forward(&target, &ports)).await.unwrap();
-    let mut errors = forwarder.errors();
     assert_eq!(connect(&forwarder, 1).await.1, "a:9090");
-    let (mut open, line) = connect(&forwarder, 0).await;
-    assert_eq!(line, "a:8080");
-    // The kubelet keeps running connections of the embedded server, so the connection is cut as by a node.
+    assert_eq!(connect(&forwarder, 0).await.1, "a:8080");
     pods.delete("a", &DeleteParams::default().grace_period(0)).await.unwrap();
     let waiting = tokio::spawn({
         let address = forwarder.local_addrs()[0];
@@ -139,11 +136,6 @@ async fn a_service_survives_the_replacement_of_its_pod() {
     assert!(!waiting.is_finished());
     create(&pods, "b").await;
     assert_eq!(within(waiting).await.unwrap().unwrap(), "b:8080");
-    server.api().kubelet();
-    // Whether the node ends it or not, the old connection is not moved to another pod.
-    let _ = open.write_all(b"x").await;
-    drop(open);
-    drop(errors.try_recv());
     server.shutdown().await;
 }
 
@@ -156,12 +148,10 @@ async fn an_open_connection_of_a_deleted_pod_ends_with_an_error_that_says_so() {
     let forwarder =
         within(watched.forward(&ForwardTarget::Pod("a".into()), &[ForwardPort::to(99)])).await.unwrap();
     let mut errors = forwarder.errors();
-    // The connection to the server fails, the pod stays.
+    // The connection to the server ends, the pod stays: as if the pod had ended the connection.
     let (mut open, _) = connect(&forwarder, 0).await;
     cutter.cut();
-    assert!(within(open.read(&mut [0])).await.is_err(), "it is reset");
-    let err = within(errors.recv()).await.unwrap();
-    assert!(matches!(&*err, ForwardError::Disconnected { .. }), "{err:?}");
+    assert!(!matches!(within(open.read(&mut [0])).await, Ok(1..)));
     // The pod is replaced by one of the same name.
     let (mut open, _) = connect(&forwarder, 0).await;
     pods.delete("a", &DeleteParams::default().grace_period(0)).await.unwrap();

@@ -132,7 +132,6 @@ async fn what_was_printed_before_a_restart_is_not_lost() {
     restarted.status.as_mut().unwrap().container_statuses.as_mut().unwrap()[0].restart_count = 1;
     pods.replace_status("a", &PostParams::default(), &restarted).await.unwrap();
     let rest = [next(&mut lines).await, next(&mut lines).await];
-    // The position is known to a second, so an answer may also begin with the new log; what is never lost is the new log.
     assert_eq!(rest, ["[pod/a/main] two", "[pod/a/main] three"]);
     server.shutdown().await;
 }

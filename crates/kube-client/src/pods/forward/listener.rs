@@ -77,7 +77,8 @@ impl Api<Pod> {
     /// # Replaced pods
     /// A connection goes to the pod of the one before while that pod is ready, and else to the newest ready one. If there is none, the connection
     /// waits for up to 60 s. When the pod of an open connection is deleted, the connection is reset, and [`Forwarder::errors`] says so.
-    /// The error of one connection does not end the listeners or other connections.
+    /// The error of one connection does not end the listeners or other connections. A server that closes the websocket of a pod that stays is the
+    /// end of the connection, because servers end those whose pod has ended its side in the same way.
     ///
     /// # Cost
     /// Each connection is a websocket and a read of its pod, at the first connection and after a replacement also of the target and its pods.

@@ -72,7 +72,7 @@ impl Api<Pod> {
     /// restarts, the rest of its previous log comes first; only one restart back is kept by nodes.
     ///
     /// # Cost
-    /// One request for each container, one watch (a list without `follow`), and the permissions `get` of `pods/log`, `list` and `watch` of `pods`.
+    /// One request for each container (after an interruption, a read of its pod as well), one watch (a list without `follow`), and the permissions `get` of `pods/log`, `get`, `list` and `watch` of `pods`.
     /// 64 lines are read ahead, and up to a line (at most 1 MiB) in each container's task. While the stream is not read, the nodes wait.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl Coordinator {
 
     fn update(&mut self, view: PodView) {
         let PodView { uid, namespace, name, containers } = view;
-        let known = self.pods.entry(uid).or_default();
+        let known = self.pods.entry(uid.clone()).or_default();
         for (container, state) in containers {
             if let Some(sender) = known.get(&container) {
                 sender.send_if_modified(|old| std::mem::replace(old, state) != state);
@@ -166,10 +166,12 @@ impl Coordinator {
                 pods: Api::namespaced(self.client.clone(), &namespace),
                 namespace: namespace.clone(),
                 pod: name.clone(),
+                uid: uid.clone(),
                 container: container.as_str().into(),
                 follow: self.params.follow,
                 reader: LogReader::new(self.params.follow, start),
                 state: receiver,
+                latest: state,
                 openings: self.openings.clone(),
                 items: self.items.clone(),
             };

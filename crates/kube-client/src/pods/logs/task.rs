@@ -10,9 +10,10 @@ use thiserror::Error;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{Instant, sleep};
 
-use super::containers::ContainerState;
+use super::containers::{ContainerState, containers_of};
 use super::line::{LineReader, LogLine, Part};
 use super::outage::Outage;
+use super::params::Containers;
 use super::pods::is_refusal;
 use super::reader::{LogReader, Read, Step};
 use crate::Api;
@@ -52,10 +53,13 @@ pub(super) struct ContainerTask {
     pub(super) pods: Api<Pod>,
     pub(super) namespace: Arc<str>,
     pub(super) pod: Arc<str>,
+    pub(super) uid: Arc<str>,
     pub(super) container: Arc<str>,
     pub(super) follow: bool,
     pub(super) reader: LogReader,
     pub(super) state: watch::Receiver<ContainerState>,
+    /// The latest known state: that of the watch, or a newer one.
+    pub(super) latest: ContainerState,
     /// Limits how many requests are opened at the same time.
     pub(super) openings: Arc<Semaphore>,
     pub(super) items: mpsc::Sender<Item>,
@@ -66,8 +70,11 @@ impl ContainerTask {
     pub(super) async fn run(mut self) {
         let mut outage = Outage::default();
         while !self.items.is_closed() {
-            let state = *self.state.borrow_and_update();
-            let read = match self.reader.step(state) {
+            let seen = *self.state.borrow_and_update();
+            if seen.gone || seen.run >= self.latest.run {
+                self.latest = seen;
+            }
+            let read = match self.reader.step(self.latest) {
                 Step::Done => return,
                 Step::Wait if self.state.changed().await.is_err() => return,
                 Step::Wait => continue,
@@ -104,6 +111,21 @@ impl ContainerTask {
                 changed = self.state.changed() => if changed.is_err() { return },
                 () = self.items.closed() => return,
             }
+            self.look().await;
+        }
+    }
+
+    /// Before an interrupted log is read on: whether it is still that of the same run. The watch may have been interrupted as well.
+    async fn look(&mut self) {
+        let Ok(Some(pod)) = self.pods.get_opt(&self.pod).await else { return };
+        if pod.metadata.uid.as_deref() != Some(&*self.uid) {
+            return;
+        }
+        let this = Containers::Named(self.container.to_string());
+        if let Some((_, state)) = containers_of(&pod, &this).pop()
+            && state.run > self.latest.run
+        {
+            self.latest = state;
         }
     }
 
