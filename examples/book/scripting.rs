@@ -1,8 +1,18 @@
 //! What scripts do with a cluster: list, read logs, run a command.
 
+use std::path::Path;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Service;
+use kube::api::PostParams;
 use kube::config::{Config, KubeConfigOptions, Kubeconfig};
+use kube::pods::{
+    CopyError, CopyParams, ExecError, ExecParams, ForwardPort, ForwardTarget, LogLinesError, LogLinesParams,
+};
 use kube_testserver::{BuiltInController, TestServer};
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use std::pin::pin;
@@ -11,9 +21,8 @@ use std::time::Duration;
 // ANCHOR: list
 use futures::{AsyncBufReadExt, TryStreamExt};
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{AttachParams, ListParams, LogParams};
+use kube::api::{ListParams, LogParams};
 use kube::{Api, Client, ResourceExt};
-use tokio::io::AsyncReadExt;
 
 /// Names and phases of the pods of an app, of all namespaces. A page of 500 at a time, so that the server is not asked for everything.
 async fn phases(client: Client, app: &str) -> kube::Result<Vec<String>> {
@@ -49,19 +58,23 @@ async fn logs(pods: &Api<Pod>, name: &str, follow: bool) -> Result<Vec<String>, 
 }
 // ANCHOR_END: logs
 
+// ANCHOR: pod_logs
+/// Prints the last lines of all pods of an app, then new lines, also of restarted containers and of new pods.
+async fn tail(pods: &Api<Pod>, app: &str) -> Result<(), LogLinesError> {
+    let params = LogLinesParams::default().labels(&format!("app={app}")).tail(10).follow();
+    let mut lines = pods.log_lines(&params);
+    while let Some(line) = lines.try_next().await? {
+        println!("{line}"); // [pod/web-1/web] text
+    }
+    Ok(())
+}
+// ANCHOR_END: pod_logs
+
 // ANCHOR: exec
 /// Runs a command in a container, without a shell. Needs the feature `ws`.
-async fn exec(pods: &Api<Pod>, name: &str, command: &[&str]) -> Result<String, Box<dyn std::error::Error>> {
-    let mut process =
-        pods.exec(name, command.iter().copied(), &AttachParams::default().stderr(false)).await?;
-    let mut output = String::new();
-    process.stdout().ok_or("no standard output")?.read_to_string(&mut output).await?;
-    let status = process.take_status().ok_or("no status")?.await;
-    process.join().await?;
-    match status {
-        Some(status) if status.status.as_deref() == Some("Success") => Ok(output),
-        status => Err(format!("the command failed: {status:?}").into()),
-    }
+async fn exec(pods: &Api<Pod>, name: &str, command: &[&str]) -> Result<String, ExecError> {
+    let output = pods.exec_output(name, command.iter().copied(), &ExecParams::default()).await?;
+    Ok(String::from_utf8_lossy(&output.exit_ok()?.stdout).into_owned())
 }
 // ANCHOR_END: exec
 
@@ -88,6 +101,24 @@ async fn wait(deployments: &Api<Deployment>, name: &str) -> Result<(), Box<dyn s
     Ok(())
 }
 // ANCHOR_END: wait
+// ANCHOR: copy
+/// Sends a file, and receives a directory. Needs the feature `cp`, and `tar` in the container.
+async fn copy(pods: &Api<Pod>, pod: &str, input: &Path, results: &Path) -> Result<u64, CopyError> {
+    pods.copy_to(pod, input, "/tmp/input", &CopyParams::default()).await?;
+    let copied = pods.copy_from(pod, "/tmp", results, &CopyParams::default().retries(3)).await?;
+    Ok(copied.bytes)
+// ANCHOR_END: copy
+
+// ANCHOR: forward
+/// Asks a Service by a local port, until the forwarder is dropped.
+async fn ask(pods: &Api<Pod>, service: &str) -> Result<String, Box<dyn std::error::Error>> {
+    let target = ForwardTarget::Service(service.to_owned());
+    let forwarder = pods.forward(&target, &[ForwardPort::to("http")]).await?;
+    let mut connection = TcpStream::connect(forwarder.local_addrs()[0]).await?;
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).await?;
+    Ok(answer)
+// ANCHOR_END: forward
 
 /// A server with a running pod. Commands need a socket, because they are websockets.
 async fn start() -> (TestServer, Client) {
@@ -110,7 +141,31 @@ async fn a_pod_is_listed_read_and_entered() {
     assert_eq!(logs(&pods, "web", false).await.unwrap(), ["one", "two"]);
 
     assert_eq!(exec(&pods, "web", &["echo", "hello"]).await.unwrap(), "hello\n");
-    assert!(exec(&pods, "web", &["false"]).await.unwrap_err().to_string().contains("NonZeroExitCode"));
+    assert!(
+        exec(&pods, "web", &["false"]).await.unwrap_err().to_string().ends_with("failed with exit code 1")
+    );
+
+    let followed = tokio::time::timeout(Duration::from_millis(200), tail(&pods, "web")).await;
+    assert!(followed.is_err(), "it goes on: {followed:?}");
+
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "hello").unwrap();
+    let results = folder.path().join("results");
+    assert_eq!(copy(&pods, "web", &folder.path().join("file"), &results).await.unwrap(), 5);
+    assert_eq!(std::fs::read_to_string(results.join("input")).unwrap(), "hello");
+}
+
+#[tokio::test]
+async fn a_service_is_asked_by_a_local_port() {
+    let (server, client) = start().await;
+    server.api().kubelet().on_port_forward(async |mut connection| {
+        connection.stream.write_all(b"welcome").await.map_err(|err| err.to_string())
+    });
+    let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web" },
+        "spec": { "selector": { "app": "web" }, "ports": [{ "name": "http", "port": 80, "targetPort": 8080 }] } });
+    let services: Api<Service> = Api::default_namespaced(client.clone());
+    services.create(&PostParams::default(), &serde_json::from_value(service).unwrap()).await.unwrap();
+    assert_eq!(ask(&Api::default_namespaced(client), "web").await.unwrap(), "welcome");
 }
 
 #[tokio::test]

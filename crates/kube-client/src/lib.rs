@@ -32,6 +32,7 @@
 //! | `oidc`, `oauth` | OpenID Connect tokens and their refresh, Google's default credentials |
 //! | `ws` | exec, attach and port-forward |
 //! | `apply-set` | [`apply_set`]: applying sets of objects with pruning, as kubectl does |
+//! | `cp` | copies to and from pods; enables `ws` |
 //! | `gzip` | compressed responses |
 //! | `metrics` | the `rest_client_*` metrics |
 //! | `unstable-client` | objects by scope or by reference, without an `Api` |
@@ -64,6 +65,7 @@ pub mod yaml;
 pub mod ready;
 #[cfg(feature = "client")]
 pub mod wait;
+pub mod pods;
 
 // The layers that a request passes, and the stack that they form.
 #[cfg(feature = "client")]

@@ -21,6 +21,8 @@
 //! | `derive` | the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
 //! | `apply-set` | the module `apply_set`: sets of objects that are applied together and pruned, as kubectl's apply sets | |
+//! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, `Api::forward`, ephemeral containers, `Client::connect` | |
+//! | `cp` | `Api::copy_to`, `Api::copy_from`: files of pods; enables `ws` | |
 //! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |
 //! | `gzip` | compressed responses, where servers support it | |
 //! | `diff` | `yaml::ObjectResult::diff`: what a write of YAML changes | |
@@ -65,7 +67,7 @@ pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{Api, Client, Discovery, api, client, discovery, yaml, ready, wait};
+pub use kube_client::{Api, Client, Discovery, api, client, discovery, yaml, ready, wait, pods};
 
 #[cfg(feature = "apply-set")]
 pub use kube_client::apply_set;

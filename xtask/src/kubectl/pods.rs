@@ -1,4 +1,4 @@
-//! The job `foreign-pods`: kubectl and the PyPI client `kubernetes` against pods of an embedded server.
+//! The job `foreign-pods`: kubectl and the PyPI client `kubernetes` against pods of an embedded server; kubectl and `kube` on the same pods.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -30,6 +30,8 @@ pub(crate) fn pods(cx: &Context, args: &[String]) -> Result<()> {
     }
     let forwarded = forward_ports(cx, &program, work.path(), &server.kubeconfig)?;
     println!("{} checks of kubectl passed", session.checks + forwarded);
+    let both = both_ways(cx, &server.kubeconfig, &folder)?;
+    println!("{both} checks of kubectl and kube together passed");
 
     let python = tools::python_client(cx).context("the checks of kubectl passed")?;
     let server = Server::start(cx, &program, work.path(), "pypi", &[])?;
@@ -41,6 +43,39 @@ pub(crate) fn pods(cx: &Context, args: &[String]) -> Result<()> {
         output.text().lines().filter(|line| line.starts_with("ok")).count()
     );
     Ok(())
+}
+
+/// What kubectl copies into a pod, `kube` copies out unchanged, and the other way round; their other commands have the same effect.
+fn both_ways(cx: &Context, kubeconfig: &Path, folder: &Path) -> Result<usize> {
+    cx.cargo("build --quiet --locked -p kube-client --features cp,rustls-tls --example pods").run()?;
+    let program = cx.target.join("debug/examples/pods");
+    let ours = |args: &[&str]| {
+        let command = cx.command(&program).dir(folder).env("KUBECONFIG", kubeconfig);
+        let output = command.args(args).limit(Duration::from_secs(60)).output()?;
+        ensure!(output.code == 0, "pods {}: {}", args.join(" "), output.text());
+        Ok(output.text())
+    };
+    let mut session = Session::new(cx, kubeconfig, folder)?;
+    session.run("ok 'pod/both created' run both --image=i\nok 'met' wait --for=condition=Ready pod/both --timeout=10s\n")?;
+    std::fs::write(folder.join("tree/large"), "0123456789abcdef".repeat(200_000))?;
+    ours(&["cp", "tree", "both:/ours"])?;
+    session.run("ok 'two' exec both -- cat /ours/deep/b\nok '' cp both:/ours kubectl-out\nok '' cp tree both:/theirs\n")?;
+    let copied = ours(&["cp", "both:/theirs", "kube-out"])?;
+    ensure!(copied.contains("3 files, 3200008 bytes"), "kube copied {copied}");
+    // Into a directory that exists, and a single file.
+    session.run("ok '' cp tree/a both:/ours\nok 'one' exec both -- cat /ours/a\n")?;
+    ours(&["cp", "tree/a", "both:/ours/deep"])?;
+    session.run("ok 'one' exec both -- cat /ours/deep/a\n")?;
+    for copy in ["kubectl-out", "kube-out"] {
+        for file in ["a", "deep/b", "large"] {
+            let same = std::fs::read(folder.join(copy).join(file))?
+                == std::fs::read(folder.join("tree").join(file))?;
+            ensure!(same, "{copy}/{file} differs");
+        }
+    }
+    let printed = ours(&["exec", "both", "sh", "-c", "cat /theirs/deep/b"])?;
+    ensure!(printed == "two\n", "exec printed {printed:?}");
+    Ok(session.checks + 5)
 }
 
 /// A pod port that forwards to a real listener, the port of another API server: three requests over each protocol.

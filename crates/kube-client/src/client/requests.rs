@@ -7,6 +7,7 @@ use http_body_util::BodyExt;
 use kube_core::object::ObjectList;
 use kube_core::{DeserializeGuard, Status, WatchEvent};
 use serde::de::DeserializeOwned;
+use tokio_util::io::StreamReader;
 
 use super::Client;
 use crate::Result;
@@ -95,6 +96,15 @@ impl Client {
         let body = self.send_for_success(request).await?;
         // The pinned box makes the reader `Unpin`.
         Ok(Box::pin(body.into_data_stream().map_err(std::io::Error::other)).into_async_read())
+    }
+
+    /// [`Client::request_stream`] with a reader of tokio.
+    pub(crate) async fn request_reader(
+        &self,
+        request: Request<Vec<u8>>,
+    ) -> Result<impl tokio::io::AsyncBufRead + Send + Unpin + use<>> {
+        let body = self.send_for_success(request).await?;
+        Ok(StreamReader::new(Box::pin(body.into_data_stream().map_err(std::io::Error::other))))
     }
 
     /// Sends a request whose response is an object or a `Status`, such as a deletion.

@@ -8,6 +8,7 @@ mod closed_connection;
 mod connect_errors;
 #[cfg(feature = "rustls-tls")]
 mod corpus;
+mod cutter;
 #[cfg(all(
     feature = "oauth",
     feature = "oidc",
@@ -28,6 +29,13 @@ mod kubelet;
 mod lifetime;
 mod malformed_responses;
 mod methods;
+#[cfg(feature = "ws")]
+mod pod_exec;
+#[cfg(all(feature = "cp", unix))]
+mod pod_files;
+#[cfg(feature = "ws")]
+mod pod_forward;
+mod pod_logs;
 #[cfg(feature = "ws")]
 mod pods;
 mod prune;

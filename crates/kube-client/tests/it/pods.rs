@@ -16,7 +16,7 @@ use crate::lifetime::{alive_tasks, wait_for_tasks};
 use crate::server::config_of;
 
 /// A server with the pod `web`, over TLS, and a client that may be behind a black hole.
-async fn with_pod(hole: bool) -> (Api<Pod>, TestServer, Option<BlackHole>) {
+pub(crate) async fn with_pod(hole: bool) -> (Api<Pod>, TestServer, Option<BlackHole>) {
     let server = TestServer::builder().tls().start().await.unwrap();
     let mut config = config_of(&server);
     let hole = match hole {
@@ -36,7 +36,7 @@ async fn with_pod(hole: bool) -> (Api<Pod>, TestServer, Option<BlackHole>) {
 }
 
 /// Waiting for ever is a failure.
-async fn within<F: Future>(call: F) -> F::Output {
+pub(crate) async fn within<F: Future>(call: F) -> F::Output {
     tokio::time::timeout(Duration::from_secs(30), call).await.expect("the call should not have to wait")
 }
 

@@ -65,6 +65,34 @@ where
     pub async fn log_stream(&self, name: &str, lp: &LogParams) -> Result<impl AsyncBufRead + use<K>> {
         self.client.request_stream(with_verb("log_stream", self.request.logs(name, lp))?).await
     }
+
+    /// As [`Api::log_stream`], with a reader of tokio.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_client::api::LogParams;
+    /// use kube_client::{Api, Client};
+    #[doc = include_str!("../../doc/running_pod_in_process.txt")]
+    /// # server.kubelet().log("default", "web", "main", "one\ntwo");
+    ///
+    /// let pods: Api<Pod> = Api::default_namespaced(client);
+    /// let mut log = pods.log_reader("web", &LogParams::default()).await?;
+    /// let mut file = Vec::new();
+    /// tokio::io::copy(&mut log, &mut file).await?;
+    /// assert_eq!(file, b"one\ntwo\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Api::log_stream`].
+    pub async fn log_reader(
+        &self,
+        name: &str,
+        lp: &LogParams,
+    ) -> Result<impl tokio::io::AsyncBufRead + Send + Unpin + use<K>> {
+        self.client.request_reader(with_verb("log_reader", self.request.logs(name, lp))?).await
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,305 @@
+//! Archives of well-meaning and of hostile containers.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use tar::{Builder, Header};
+use tokio::sync::watch;
+
+use super::*;
+use crate::pods::copy::progress::{Copied, CopyProgress};
+
+/// An archive with any names, which `tar` would refuse to write.
+struct Raw(Builder<Vec<u8>>);
+
+impl Default for Raw {
+    fn default() -> Self {
+        Self(Builder::new(Vec::new()))
+    }
+}
+
+impl Raw {
+    fn entry(&mut self, kind: EntryType, name: &str, link: &str, content: &[u8]) -> &mut Self {
+        let mut header = Header::new_gnu();
+        let gnu = header.as_gnu_mut().unwrap();
+        gnu.name[..name.len()].copy_from_slice(name.as_bytes());
+        gnu.linkname[..link.len()].copy_from_slice(link.as_bytes());
+        header.set_entry_type(kind);
+        header.set_mode(0o6754);
+        header.set_mtime(1_700_000_000);
+        header.set_size(content.len() as u64);
+        header.set_cksum();
+        self.0.append(&header, content).unwrap();
+        self
+    }
+
+    fn file(&mut self, name: &str, content: &[u8]) -> &mut Self {
+        self.entry(EntryType::Regular, name, "", content)
+    }
+
+    fn directory(&mut self, name: &str) -> &mut Self {
+        self.entry(EntryType::Directory, name, "", b"")
+    }
+
+    fn link(&mut self, name: &str, to: &str) -> &mut Self {
+        self.entry(EntryType::Symlink, name, to, b"")
+    }
+
+    fn bytes(&mut self) -> Vec<u8> {
+        std::mem::take(self).0.into_inner().unwrap()
+    }
+}
+
+fn unpack_to(target: &Path, requested: &str, archive: &[u8]) -> (Result<(), CopyErrorKind>, Copied) {
+    let counter = Counter::new(None);
+    let unpacker = Unpacker {
+        requested: Requested::new(requested),
+        target: target.to_owned(),
+        preserve: true,
+        counter: counter.clone(),
+    };
+    (unpacker.unpack(archive), counter.copied())
+}
+
+/// All files and links below a folder, with what they contain.
+fn tree(folder: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(next) = waiting.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+            if path.is_symlink() {
+                found.insert(name, format!("-> {}", fs::read_link(&path).unwrap().display()));
+            } else if path.is_dir() {
+                waiting.push(path);
+            } else {
+                found.insert(name, fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+    found
+}
+
+fn texts(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
+    entries.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
+#[test]
+fn files_and_directories_keep_modes_and_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("new/copy");
+    let archive = Raw::default()
+        .directory("data/")
+        .file("data/a", b"one")
+        .directory("data/empty/")
+        .file("data/deep/b", b"two")
+        .bytes();
+    let (result, copied) = unpack_to(&target, "/data", &archive);
+    result.unwrap();
+    assert_eq!((copied.files, copied.directories, copied.bytes, copied.skipped_count), (2, 2, 6, 0));
+    assert_eq!(tree(&target), texts(&[("a", "one"), ("deep/b", "two")]));
+    assert!(target.join("empty").is_dir());
+    for path in ["a", "empty", ""] {
+        let metadata = target.join(path).metadata().unwrap();
+        let modified = metadata.modified().unwrap().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(modified.as_secs(), 1_700_000_000, "{path}");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(metadata.permissions().mode() & 0o7777, 0o754, "{path}: no set-user-ID");
+        }
+    }
+}
+
+#[test]
+fn a_file_becomes_the_target_and_replaces_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("copy");
+    fs::write(&target, "a longer text").unwrap();
+    let (result, copied) =
+        unpack_to(&target, "/etc/hosts", &Raw::default().file("etc/hosts", b"new").bytes());
+    result.unwrap();
+    assert_eq!((fs::read_to_string(&target).unwrap().as_str(), copied.files), ("new", 1));
+}
+
+#[test]
+fn what_leaves_the_target_is_skipped_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("copy");
+    let archive = Raw::default()
+        .file("data/good", b"1")
+        .file("data/../../evil", b"2")
+        .link("data/link", "../../evil")
+        .file("data/link/x", b"3")
+        .entry(EntryType::Fifo, "data/fifo", "", b"")
+        .entry(EntryType::Link, "data/hard", "data/../../secret", b"")
+        .bytes();
+    let (result, copied) = unpack_to(&target, "/data", &archive);
+    result.unwrap();
+    // No link was created, so what is behind its name is an ordinary file.
+    assert_eq!(tree(folder.path()), texts(&[("copy/good", "1"), ("copy/link/x", "3")]));
+    let skipped: Vec<String> =
+        copied.skipped.iter().map(|s| format!("{}: {}", s.path.display(), s.reason)).collect();
+    let expected = [
+        "data/../../evil: outside of the target",
+        "data/link: a symbolic link to ../../evil",
+        "data/fifo: neither a file nor a directory",
+        "data/../../secret: outside of the target",
+    ];
+    assert_eq!(skipped, expected);
+}
+
+#[test]
+fn another_archive_than_the_requested_one_is_an_error() {
+    for name in ["/etc/passwd", "other/x", "../data/x"] {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = Raw::default().file("data/a", b"1").file(name, b"2").bytes();
+        let (result, copied) = unpack_to(&folder.path().join("copy"), "/data", &archive);
+        match (name, result) {
+            ("../data/x", result) => assert_eq!((result.unwrap(), copied.skipped_count), ((), 1)),
+            (_, result) => {
+                let err = result.unwrap_err().to_string();
+                assert!(err.contains(&format!("corrupted: {name} is not below /data")), "{err}");
+            }
+        }
+        assert_eq!(tree(folder.path()), texts(&[("copy/a", "1")]));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn local_links_below_the_target_are_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (target, outside) = (folder.path().join("copy"), folder.path().join("outside"));
+    fs::create_dir_all(&target).unwrap();
+    fs::create_dir_all(&outside).unwrap();
+    fs::write(outside.join("kept"), "kept").unwrap();
+    std::os::unix::fs::symlink(&outside, target.join("dir")).unwrap();
+    std::os::unix::fs::symlink(outside.join("kept"), target.join("file")).unwrap();
+    let archive = Raw::default().file("data/dir/x", b"1").file("data/file", b"2").bytes();
+    let (result, copied) = unpack_to(&target, "/data", &archive);
+    result.unwrap();
+    assert_eq!(tree(&outside), texts(&[("kept", "kept")]));
+    assert_eq!(fs::read_to_string(target.join("file")).unwrap(), "2");
+    assert!(!target.join("file").is_symlink());
+    assert!(copied.skipped[0].reason.starts_with("behind the local link"), "{copied:?}");
+}
+
+#[test]
+fn a_hard_link_is_the_file_it_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Raw::default()
+        .file("data/a", b"one")
+        .entry(EntryType::Link, "data/b", "data/a", b"")
+        .entry(EntryType::Link, "data/c", "data/none", b"")
+        .bytes();
+    let (result, copied) = unpack_to(folder.path(), "data", &archive);
+    result.unwrap();
+    assert_eq!(tree(folder.path()), texts(&[("a", "one"), ("b", "one")]));
+    assert_eq!((copied.files, copied.skipped_count), (2, 1));
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let archive = Raw::default().file("data/a", b"one").file("data/b", &[b'x'; 5000]).bytes();
+    let (result, copied) = unpack_to(folder.path(), "data", &archive[..3000]);
+    assert!(matches!(result, Err(CopyErrorKind::Archive(_))), "{result:?}");
+    assert_eq!(tree(folder.path()), texts(&[("a", "one")]));
+    assert_eq!(copied.files, 1);
+    for garbage in [&b"no archive"[..], &[b'x'; 2000]] {
+        assert!(matches!(unpack_to(folder.path(), "data", garbage).0, Err(CopyErrorKind::Archive(_))));
+    }
+}
+
+#[test]
+fn an_archive_of_a_link_alone_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("copy");
+    let (result, _) = unpack_to(&target, "/data", &Raw::default().link("data", "/other").bytes());
+    assert_eq!(result.unwrap_err().to_string(), "nothing was copied: data is a symbolic link to /other");
+    assert!(!target.exists());
+    let (result, _) = unpack_to(&target, "/data", &Raw::default().bytes());
+    assert_eq!(
+        result.unwrap_err().to_string(),
+        "nothing was copied: the archive from the container is empty"
+    );
+}
+
+#[test]
+fn a_local_file_that_cannot_be_written_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("a")).unwrap();
+    let (result, _) = unpack_to(folder.path(), "data", &Raw::default().file("data/a", b"one").bytes());
+    let err = result.unwrap_err().to_string();
+    assert!(err.starts_with(&format!("{}: ", folder.path().join("a").display())), "{err}");
+}
+
+#[test]
+fn the_progress_counts_files_and_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sender, progress) = watch::channel(CopyProgress::default());
+    let unpacker = Unpacker {
+        requested: Requested::new("data"),
+        target: folder.path().join("copy"),
+        preserve: false,
+        counter: Counter::new(Some(sender)),
+    };
+    unpacker.unpack(&Raw::default().file("data/a", &[b'x'; 100_000]).bytes()[..]).unwrap();
+    assert_eq!(*progress.borrow(), CopyProgress { files: 1, bytes: 100_000 });
+}
+
+fn hostile_name() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        3 => Just("data".to_owned()),
+        2 => Just("..".to_owned()),
+        1 => Just(String::new()),
+        1 => Just(".".to_owned()),
+        3 => "[ab]",
+        1 => Just("link".to_owned()),
+        1 => Just("out".to_owned()),
+    ];
+    (any::<bool>(), prop::collection::vec(part, 1..5))
+        .prop_map(|(below, parts)| if below { format!("data/{}", parts.join("/")) } else { parts.join("/") })
+}
+
+fn entry_type() -> impl Strategy<Value = EntryType> {
+    prop_oneof![
+        3 => Just(EntryType::Regular),
+        2 => Just(EntryType::Directory),
+        2 => Just(EntryType::Symlink),
+        2 => Just(EntryType::Link),
+        1 => Just(EntryType::Fifo),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    /// Whatever names, links and types a container sends, and whatever links were there before: nothing outside of the target changes.
+    #[test]
+    fn nothing_outside_of_the_target_changes(
+        entries in prop::collection::vec((entry_type(), hostile_name(), hostile_name()), 1..12),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let (target, outside) = (folder.path().join("target"), folder.path().join("out"));
+        fs::create_dir_all(&target).unwrap();
+        fs::create_dir_all(&outside).unwrap();
+        fs::write(outside.join("a"), "kept").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(&outside, target.join("link")).unwrap();
+        let mut raw = Raw::default();
+        for (kind, name, link) in &entries {
+            raw.entry(*kind, name, link, if *kind == EntryType::Regular { b"evil" } else { b"" });
+        }
+        let _ = unpack_to(&target, "/data", &raw.bytes());
+        prop_assert_eq!(tree(&outside), texts(&[("a", "kept")]));
+        let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        prop_assert_eq!(names, ["out", "target"]);
+        // No link was created.
+        let links = tree(&target).into_iter().filter(|(name, text)| text.starts_with("-> ") && name != "link").count();
+        prop_assert_eq!(links, 0);
+    }
+}

@@ -1,0 +1,195 @@
+//! What to read next of the log of one container, as its status changes. No I/O.
+
+use jiff::Timestamp;
+
+use super::containers::{ContainerState, Phase};
+use super::position::Position;
+
+/// The reader of one container: which run of it is being read, and how far.
+#[derive(Debug)]
+pub(super) struct LogReader {
+    follow: bool,
+    run: Option<Run>,
+    /// Of the first request.
+    start: Start,
+}
+
+/// Where the log of a container that existed at the beginning starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Start {
+    pub(super) since: Option<Timestamp>,
+    pub(super) tail: Option<i64>,
+}
+
+/// A run of a container: it has a log of its own.
+#[derive(Debug)]
+struct Run {
+    number: i32,
+    position: Position,
+    /// All of it has been read.
+    complete: bool,
+}
+
+/// What the task of a container has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Send this request and deliver its lines.
+    Read(Read),
+    /// Wait for a change of the status.
+    Wait,
+    /// Nothing will come any more.
+    Done,
+}
+
+/// A request for a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Read {
+    pub(super) follow: bool,
+    /// The log of the run before the current one.
+    pub(super) previous: bool,
+    pub(super) since: Option<Timestamp>,
+    pub(super) tail: Option<i64>,
+    /// The run had ended before the request: what comes is all there is.
+    pub(super) last: bool,
+}
+
+impl LogReader {
+    pub(super) fn new(follow: bool, start: Start) -> Self {
+        Self { follow, run: None, start }
+    }
+
+    /// The next step, given the status of the container.
+    pub(super) fn step(&mut self, state: ContainerState) -> Step {
+        let ends = state.gone || !self.follow;
+        if let Some(run) = self.run.as_mut().filter(|run| run.number != state.run) {
+            // Only the run before the current one can still be read.
+            let kept = run.number + 1 == state.run && state.phase != Phase::Restarting;
+            if !run.complete && kept && !state.gone {
+                let since = run.position.start();
+                return Step::Read(Read { follow: false, previous: true, since, tail: None, last: true });
+            }
+            self.run = None;
+            self.start.tail = None;
+        }
+        let ended = match state.phase {
+            Phase::Waiting => return if ends { Step::Done } else { Step::Wait },
+            Phase::Running => false,
+            Phase::Terminated | Phase::Restarting => true,
+        };
+        let run = self.run.get_or_insert_with(|| Run {
+            number: state.run,
+            position: Position::default(),
+            complete: false,
+        });
+        if run.complete || state.gone {
+            return if ends { Step::Done } else { Step::Wait };
+        }
+        let resumed = run.position.start();
+        let since = resumed.or(self.start.since);
+        let tail = if resumed.is_some() { None } else { self.start.tail };
+        Step::Read(Read {
+            follow: self.follow && !ended,
+            previous: false,
+            since,
+            tail,
+            last: ended || !self.follow,
+        })
+    }
+
+    /// Whether a line of the current request is new.
+    pub(super) fn accept(&mut self, time: Option<Timestamp>) -> bool {
+        self.run.as_mut().is_none_or(|run| run.position.accept(time))
+    }
+
+    /// The response of a request has been read to its end without an error.
+    pub(super) fn ended(&mut self, read: Read) {
+        if let Some(run) = &mut self.run
+            && read.last
+        {
+            run.complete = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(run: i32, phase: Phase) -> ContainerState {
+        ContainerState { run, phase, gone: false }
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(second).unwrap()
+    }
+
+    fn read(reader: &mut LogReader, state: ContainerState) -> Read {
+        match reader.step(state) {
+            Step::Read(read) => read,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn follower() -> LogReader {
+        LogReader::new(true, Start { since: Some(at(5)), tail: Some(2) })
+    }
+
+    #[test]
+    fn a_container_is_read_when_it_runs_and_once_more_after_its_end() {
+        let mut reader = follower();
+        assert_eq!(reader.step(state(0, Phase::Waiting)), Step::Wait);
+        let first = read(&mut reader, state(0, Phase::Running));
+        let expected = Read { follow: true, previous: false, since: Some(at(5)), tail: Some(2), last: false };
+        assert_eq!(first, expected);
+        assert!(reader.accept(Some(at(7))));
+        reader.ended(first);
+        // The connection ended: it continues.
+        let again = read(&mut reader, state(0, Phase::Running));
+        assert_eq!((again.since, again.tail, again.follow), (Some(at(7)), None, true));
+        assert!(!reader.accept(Some(at(7))));
+        reader.ended(again);
+        // The status is later than the end of the log.
+        let rest = read(&mut reader, state(0, Phase::Terminated));
+        assert!(rest.last && !rest.follow && rest.since == Some(at(7)));
+        reader.ended(rest);
+        assert_eq!(reader.step(state(0, Phase::Terminated)), Step::Wait);
+        let gone = ContainerState { gone: true, ..state(0, Phase::Terminated) };
+        assert_eq!(reader.step(gone), Step::Done);
+    }
+
+    #[test]
+    fn the_rest_of_the_previous_run_comes_before_the_next_run() {
+        let mut reader = follower();
+        read(&mut reader, state(0, Phase::Running));
+        assert!(reader.accept(Some(at(9))));
+        let rest = read(&mut reader, state(1, Phase::Running));
+        assert!(rest.previous && rest.last && !rest.follow && rest.since == Some(at(9)));
+        reader.ended(rest);
+        let next = read(&mut reader, state(1, Phase::Running));
+        assert!(!next.previous && next.follow);
+        assert_eq!((next.since, next.tail), (Some(at(5)), None), "all of the new run");
+        // While it waits for a restart, "previous" is the run that has just ended.
+        let crashed = read(&mut reader, state(2, Phase::Restarting));
+        assert!(!crashed.previous && crashed.last);
+        // Two runs later only the current one can be read.
+        let later = read(&mut reader, state(4, Phase::Running));
+        assert!(!later.previous && later.follow);
+        // A run that was read to its end is not read again as the previous one.
+        let last = read(&mut reader, state(4, Phase::Terminated));
+        reader.ended(last);
+        assert!(!read(&mut reader, state(5, Phase::Running)).previous);
+    }
+
+    #[test]
+    fn without_follow_each_container_is_read_once() {
+        for phase in [Phase::Running, Phase::Terminated] {
+            let mut reader = LogReader::new(false, Start::default());
+            let all = read(&mut reader, state(2, phase));
+            assert!(all.last && !all.follow);
+            reader.ended(all);
+            assert_eq!(reader.step(state(2, phase)), Step::Done);
+        }
+        let mut reader = LogReader::new(false, Start::default());
+        assert_eq!(reader.step(state(0, Phase::Waiting)), Step::Done);
+    }
+}
