@@ -1,5 +1,6 @@
 //! [`enum@Error`], which every call returns, and the error of discovery.
 
+mod conflict;
 #[cfg(feature = "client")]
 mod erased;
 
@@ -9,6 +10,7 @@ use thiserror::Error;
 pub use kube_core::ErrorResponse;
 pub use kube_core::Status;
 
+pub use self::conflict::FieldConflict;
 #[cfg(feature = "client")]
 #[doc(hidden)]
 pub use self::erased::Erased;

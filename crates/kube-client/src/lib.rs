@@ -51,6 +51,8 @@ pub mod config;
 #[cfg(feature = "client")]
 pub mod api;
 #[cfg(feature = "client")]
+pub mod apply;
+#[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "client")]
 pub mod discovery;

@@ -57,13 +57,13 @@ pub mod core {
     #[cfg(feature = "derive")]
     pub use kube_derive::KubeSchema;
 }
-pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
+pub use kube_core::{CustomResourceExt, Resource, ResourceExt, Sparse};
 
 #[cfg(feature = "config")]
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{Api, Client, Discovery, api, client, discovery};
+pub use kube_client::{Api, Client, Discovery, api, apply, client, discovery};
 
 /// Watchers, caches and controllers: all of `kube_runtime`. Beyond kube 5.0, the modules of `kube_operator` for reconcilers and replicas.
 #[cfg(feature = "runtime")]

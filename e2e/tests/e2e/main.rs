@@ -7,6 +7,7 @@
 // In a test binary, `pub` only marks what other files of the binary use.
 #![allow(unreachable_pub)]
 
+mod apply;
 mod compact_cache;
 mod controller;
 mod crd;

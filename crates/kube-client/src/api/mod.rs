@@ -10,6 +10,7 @@ mod metadata;
 mod watch;
 
 // Writes.
+mod apply;
 mod delete;
 pub mod entry;
 mod kubectl;

@@ -1,6 +1,7 @@
 //! The client against the embedded API server: in process, over a socket, and over TLS.
 
 mod api;
+mod apply;
 mod black_hole;
 mod closed_connection;
 mod connect_errors;
