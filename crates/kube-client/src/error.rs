@@ -130,6 +130,30 @@ pub enum Error {
     RefResolve(String),
 }
 
+impl Error {
+    /// The fields of other managers for which the server refused an apply, in the order of the response. Empty for all other errors,
+    /// also for a conflict because the object has changed meanwhile.
+    ///
+    /// ```
+    /// use kube_client::{Error, core::Status};
+    ///
+    /// let status: Status = serde_json::from_str(
+    ///     r#"{"status": "Failure", "reason": "Conflict", "code": 409, "details": {"causes": [{
+    ///         "reason": "FieldManagerConflict", "message": "conflict with \"kubectl\" using apps/v1", "field": ".spec.replicas"}]}}"#,
+    /// )?;
+    /// let refused = Error::Api(status.boxed());
+    /// let owners: Vec<_> = refused.field_conflicts().iter().map(|it| (it.manager_name(), it.field.clone())).collect();
+    /// assert_eq!(owners, [("kubectl".to_owned(), ".spec.replicas".to_owned())]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn field_conflicts(&self) -> Vec<FieldConflict> {
+        match self {
+            Self::Api(status) => FieldConflict::of(status),
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// An [`enum@Error`] behind a trait object: see [`Erased`].
 #[cfg(feature = "client")]
 #[doc(hidden)]

@@ -2,8 +2,6 @@
 
 use kube_core::Status;
 
-use super::Error;
-
 /// A field that an apply would change and that another manager owns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldConflict {
@@ -34,30 +32,6 @@ impl FieldConflict {
     }
 }
 
-impl Error {
-    /// The fields of other managers for which the server refused an apply, in the order of the response. Empty for all other errors,
-    /// also for a conflict because the object has changed meanwhile.
-    ///
-    /// ```
-    /// use kube_client::{Error, core::Status};
-    ///
-    /// let status: Status = serde_json::from_str(
-    ///     r#"{"status": "Failure", "reason": "Conflict", "code": 409, "details": {"causes": [{
-    ///         "reason": "FieldManagerConflict", "message": "conflict with \"kubectl\" using apps/v1", "field": ".spec.replicas"}]}}"#,
-    /// )?;
-    /// let refused = Error::Api(status.boxed());
-    /// let owners: Vec<_> = refused.field_conflicts().iter().map(|it| (it.manager_name(), it.field.clone())).collect();
-    /// assert_eq!(owners, [("kubectl".to_owned(), ".spec.replicas".to_owned())]);
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
-    pub fn field_conflicts(&self) -> Vec<FieldConflict> {
-        match self {
-            Self::Api(status) => FieldConflict::of(status),
-            _ => Vec::new(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,13 +49,7 @@ mod tests {
 
     #[test]
     fn other_conflicts_have_no_fields() {
-        let changed =
-            Error::Api(Status::failure("the object has been modified", "Conflict").with_code(409).boxed());
-        assert!(changed.field_conflicts().is_empty());
-        assert!(
-            Error::Discovery(super::super::DiscoveryError::MissingKind("x".into()))
-                .field_conflicts()
-                .is_empty()
-        );
+        let changed = Status::failure("the object has been modified", "Conflict").with_code(409);
+        assert_eq!(FieldConflict::of(&changed), []);
     }
 }
