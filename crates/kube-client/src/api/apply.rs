@@ -159,15 +159,15 @@ where
     /// # Errors
     /// [`Error::Api`] with code 404 if the object does not exist, and with 409 if others changed it during each of the attempts.
     pub async fn adopt(&self, name: &str, manager: &str) -> Result<bool> {
-        for attempt in 1.. {
+        let mut pause = ADOPT_PAUSE;
+        for _ in 1..ADOPT_ATTEMPTS {
             match self.try_adopt(name, manager).await {
-                Err(Error::Api(status)) if status.is_conflict() && attempt < ADOPT_ATTEMPTS => {
-                    tokio::time::sleep(ADOPT_PAUSE * 2_u32.pow(attempt - 1)).await;
-                }
+                Err(Error::Api(status)) if status.is_conflict() => tokio::time::sleep(pause).await,
                 result => return result,
             }
+            pause *= 2;
         }
-        unreachable!("the last attempt returns")
+        self.try_adopt(name, manager).await
     }
 
     async fn try_adopt(&self, name: &str, manager: &str) -> Result<bool> {
