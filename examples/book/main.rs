@@ -3,6 +3,7 @@
 // A panic fails the test. Types are public, as in a program, and samples have fields that no test reads.
 #![allow(clippy::unwrap_used, unreachable_pub, dead_code)]
 
+mod apply;
 mod apply_yaml;
 mod caches;
 mod crds;

@@ -30,7 +30,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "kubectl-compare", when: When::Genuine, summary: "450 kubectl commands print the same on the embedded server and on genuine ones", usage: "[-v] [core] [modern]", run: kubectl::compare },
     Job { name: "e2e-genuine", when: When::Genuine, summary: "the end-to-end suite and the quickstart on genuine servers", usage: "[modern] [core]", run: genuine::e2e },
     Job { name: "operator-genuine", when: When::Genuine, summary: "examples/operator on a server that calls its webhooks (needs root for port 443)", usage: "", run: genuine::operator },
-    Job { name: "generated", when: When::Genuine, summary: "the tables of the test server are what their generators write", usage: "", run: genuine::generated },
+    Job { name: "generated", when: When::Genuine, summary: "the tables of the test server and of the client are what their generators write", usage: "", run: genuine::generated },
     Job { name: "conformance-genuine", when: When::Genuine, summary: "the conformance suite passes, and its results match their table", usage: "[modern] [core]", run: genuine::conformance },
     Job { name: "package", when: When::Always, summary: "every crate packs, builds from its packed files, and documents as on docs.rs", usage: "", run: packaging::package },
     Job { name: "instructions", when: When::Always, summary: "instructions and allocations of single operations, at most 5 % above guard/baseline.txt", usage: "--update", run: measure::instructions },

@@ -42,6 +42,9 @@ pub(crate) const TABLES: &str = "testserver/server/data";
 pub(crate) const MESSAGES: &str = "testserver/server/src/handlers/protobuf";
 pub(crate) const TABLES_GENERATOR: &str = "testserver/generators/tables.py";
 pub(crate) const MESSAGES_GENERATOR: &str = "testserver/generators/messages.py";
+/// Generated table of the client.
+pub(crate) const MERGE_TYPES: &str = "crates/kube-core/src/apply/merge_types.tsv";
+pub(crate) const MERGE_TYPES_GENERATOR: &str = "testserver/generators/merge_types.py";
 
 /// Tools and genuine servers that are kept beside the checkout.
 pub(crate) const APIDIFF: &str = "../shared/tools/apidiff/apidiff.py";

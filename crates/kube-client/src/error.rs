@@ -1,5 +1,6 @@
 //! [`enum@Error`], which every call returns, and the error of discovery.
 
+mod conflict;
 #[cfg(feature = "client")]
 mod erased;
 
@@ -9,6 +10,7 @@ use thiserror::Error;
 pub use kube_core::ErrorResponse;
 pub use kube_core::Status;
 
+pub use self::conflict::FieldConflict;
 #[cfg(feature = "client")]
 #[doc(hidden)]
 pub use self::erased::Erased;
@@ -126,6 +128,30 @@ pub enum Error {
     #[cfg(feature = "unstable-client")]
     #[error("Reference resolve error: {0}")]
     RefResolve(String),
+}
+
+impl Error {
+    /// The fields of other managers for which the server refused an apply, in the order of the response. Empty for all other errors,
+    /// also for a conflict because the object has changed meanwhile.
+    ///
+    /// ```
+    /// use kube_client::{Error, core::Status};
+    ///
+    /// let status: Status = serde_json::from_str(
+    ///     r#"{"status": "Failure", "reason": "Conflict", "code": 409, "details": {"causes": [{
+    ///         "reason": "FieldManagerConflict", "message": "conflict with \"kubectl\" using apps/v1", "field": ".spec.replicas"}]}}"#,
+    /// )?;
+    /// let refused = Error::Api(status.boxed());
+    /// let owners: Vec<_> = refused.field_conflicts().iter().map(|it| (it.manager_name(), it.field.clone())).collect();
+    /// assert_eq!(owners, [("kubectl".to_owned(), ".spec.replicas".to_owned())]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn field_conflicts(&self) -> Vec<FieldConflict> {
+        match self {
+            Self::Api(status) => FieldConflict::of(status),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// An [`enum@Error`] behind a trait object: see [`Erased`].

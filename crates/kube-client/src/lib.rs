@@ -57,6 +57,8 @@ pub mod api;
 #[cfg(feature = "apply-set")]
 pub mod apply_set;
 #[cfg(feature = "client")]
+pub mod apply;
+#[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "client")]
 pub mod discovery;

@@ -7,6 +7,7 @@
 //! - Objects: [`metadata`], [`object`] and [`dynamic`] are typed, partly typed and untyped objects.
 //! - Requests: [`params`] configure a verb, [`labels`] select objects, and [`request`] builds [`http::Request`] values from
 //!   both. [`subresource`] adds the verbs of some kinds only, `kubelet_debug` the endpoints of a kubelet.
+//! - Server-side apply: [`apply`] has configurations, and what a manager has applied.
 //! - Responses: [`ObjectList`], [`watch`] and [`response`] decode what a server returns; [`error_boundary`] keeps one
 //!   undecodable object from failing a whole list.
 //! - Schemas of custom resources: `schema` makes them structural, [`cel`] adds validation rules and merge strategies.
@@ -31,6 +32,7 @@ mod version;
 
 #[cfg(feature = "admission")]
 pub mod admission;
+pub mod apply;
 pub mod cel;
 pub mod conversion;
 pub mod crd;
@@ -55,6 +57,7 @@ pub mod subresource;
 pub mod util;
 pub mod watch;
 
+pub use apply::Sparse;
 pub use cel::{ListMerge, MapMerge, Message, Reason, Rule, StructMerge};
 #[cfg(feature = "schema")]
 pub use cel::{merge_properties, merge_strategy, merge_strategy_property, validate, validate_property};

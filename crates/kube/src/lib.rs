@@ -61,13 +61,13 @@ pub mod core {
     #[cfg(feature = "derive")]
     pub use kube_derive::KubeSchema;
 }
-pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
+pub use kube_core::{CustomResourceExt, Resource, ResourceExt, Sparse};
 
 #[cfg(feature = "config")]
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{Api, Client, Discovery, api, client, discovery, yaml, ready, wait, pods};
+pub use kube_client::{Api, Client, Discovery, api, client, discovery, yaml, ready, wait, pods, apply};
 
 #[cfg(feature = "apply-set")]
 pub use kube_client::apply_set;

@@ -8,6 +8,7 @@
 #![allow(unreachable_pub)]
 
 mod apply_set;
+mod apply;
 mod compact_cache;
 mod controller;
 mod crd;

@@ -1,4 +1,4 @@
-//! The job `generated`: the tables of the test server are what their generators write from genuine API servers.
+//! The job `generated`: the tables of the test server and of the client are what their generators write from genuine API servers.
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -13,6 +13,7 @@ pub(crate) fn generated(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
     realapi::program(cx)?;
     cx.require(&["python3"])?;
+    merge_types(cx)?;
     let modern = Server::fresh(cx, "modern")?;
     let core = Server::fresh(cx, "core")?;
     let metadata = cx.metadata(true)?;
@@ -33,6 +34,20 @@ pub(crate) fn generated(cx: &Context, args: &[String]) -> Result<()> {
             cx.command("diff").args(["-r", "--exclude=__pycache__", written]).arg(copy.path().join(written));
         ensure!(diff.output()?.code == 0, "{written} differs from what its generator writes");
     }
-    println!("the tables of the test server are what their generators write");
+    println!("the tables of the test server and of the client are what their generators write");
+    Ok(())
+}
+
+/// The client's table of built-in types, from the OpenAPI documents of a new server with all its API versions.
+fn merge_types(cx: &Context) -> Result<()> {
+    let server = Server::fresh_with(cx, "v1.37", &["--bare", "--runtime-config=api/all=true"])?;
+    let generator = cx.command("python3").arg(cx.path(paths::MERGE_TYPES_GENERATOR));
+    let written = generator.arg(&server.kubeconfig).read()?;
+    let table = std::fs::read_to_string(cx.path(paths::MERGE_TYPES))?;
+    ensure!(
+        written.trim_end() == table.trim_end(),
+        "{} differs from what its generator writes",
+        paths::MERGE_TYPES
+    );
     Ok(())
 }

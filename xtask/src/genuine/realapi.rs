@@ -57,8 +57,13 @@ impl Server {
 
     /// Starts the server. One that runs already is an error: it may contain anything.
     pub(crate) fn fresh(cx: &Context, name: &str) -> Result<Self> {
+        Self::fresh_with(cx, name, &[])
+    }
+
+    /// The same, with arguments of `realapi up`.
+    pub(crate) fn fresh_with(cx: &Context, name: &str, args: &[&str]) -> Result<Self> {
         let program = program(cx)?;
-        let output = up(cx, &program, name).output()?;
+        let output = up(cx, &program, name).args(args).output()?;
         ensure!(output.code == 0, "realapi up {name}: {}", output.text());
         Ok(Self::started(cx, &program, name, &output.text()))
     }

@@ -11,6 +11,7 @@ mod wait;
 mod watch;
 
 // Writes.
+mod apply;
 mod delete;
 pub mod entry;
 mod kubectl;

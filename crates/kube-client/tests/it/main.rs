@@ -3,6 +3,7 @@
 mod api;
 #[cfg(feature = "apply-set")]
 mod apply_set;
+mod apply;
 mod black_hole;
 mod closed_connection;
 mod connect_errors;

@@ -3,9 +3,12 @@
 use k8s_openapi::{
     ClusterResourceScope, NamespaceResourceScope, apimachinery::pkg::apis::meta::v1::OwnerReference,
 };
-use kube_core::{Resource, ResourceExt};
-use serde::Serialize;
-use serde_json::{Value, json};
+use kube_core::{
+    ObjectMeta, Resource, ResourceExt,
+    apply::{Configuration, ListMapKeys, MissingKey},
+    request,
+};
+use serde_json::{Map, Value, json};
 use std::any::TypeId;
 
 /// A child that cannot be applied as it is, or an owner that cannot own it.
@@ -83,11 +86,29 @@ pub enum InvalidChild {
     /// The child cannot be serialized.
     #[error("{child} cannot be serialized: {error}")]
     NotSerializable {
-        /// Kind and name of the child.
+        /// The kind of the child.
         child: String,
         /// The reason.
         #[source]
         error: serde_json::Error,
+    },
+    /// The child is a configuration that carries an error, or no object.
+    #[error("the configuration of a child {child} is invalid: {error}")]
+    InvalidConfiguration {
+        /// The kind of the child.
+        child: String,
+        /// The reason.
+        #[source]
+        error: request::Error,
+    },
+    /// An item of a list lacks the field that identifies it.
+    #[error("{child}: {missing}")]
+    MissingKey {
+        /// Kind and name of the child.
+        child: String,
+        /// The list, the item and the field.
+        #[source]
+        missing: MissingKey,
     },
 }
 
@@ -139,31 +160,40 @@ impl Owner {
     }
 
     /// Checks `child` and adds the owner reference.
-    pub(super) fn patch<K>(&self, child: &K, dyntype: &K::DynamicType) -> Result<ChildPatch, InvalidChild>
+    pub(super) fn patch<C>(
+        &self,
+        child: &C,
+        dyntype: &<C::Resource as Resource>::DynamicType,
+    ) -> Result<ChildPatch, InvalidChild>
     where
-        K: Resource<Scope: 'static> + Serialize,
+        C: Configuration<Resource: Resource<Scope: 'static>>,
     {
-        let title = title(child, dyntype);
-        let Some(name) = child.meta().name.clone().filter(|name| !name.is_empty()) else {
-            return Err(InvalidChild::NoName { kind: K::kind(dyntype).into_owned(), owner: self.title() });
+        let kind = C::Resource::kind(dyntype);
+        let (mut patch, meta) = read(child, &kind)?;
+        let Some(name) = meta.name.clone().filter(|name| !name.is_empty()) else {
+            return Err(InvalidChild::NoName { kind: kind.into_owned(), owner: self.title() });
         };
-        if let Some(field) = server_field(child) {
+        let title = in_namespace(&kind, &name, meta.namespace.as_deref());
+        if let Some(field) = server_field(&meta) {
             return Err(InvalidChild::FromServer { child: title, field });
         }
-        self.check_controller(child, &title)?;
-        let namespace = self.namespace_of(child, &title)?;
-        let mut patch = match serde_json::to_value(child).and_then(with_metadata) {
-            Ok(patch) => patch,
-            Err(error) => return Err(InvalidChild::NotSerializable { child: title, error }),
-        };
-        patch["apiVersion"] = json!(K::api_version(dyntype));
-        patch["kind"] = json!(K::kind(dyntype));
+        let owners = meta.owner_references.as_deref().unwrap_or_default();
+        self.check_controller(owners, &title)?;
+        let namespace = self.namespace_of::<C::Resource>(&meta, &title)?;
+        let api_version = C::Resource::api_version(dyntype);
+        patch.insert("apiVersion".into(), json!(api_version));
+        patch.insert("kind".into(), json!(kind));
         let metadata = &mut patch["metadata"];
-        metadata["ownerReferences"] = json!(self.references(child));
+        metadata["ownerReferences"] = json!(self.references(owners));
         if let Some(namespace) = &namespace {
             metadata["namespace"] = json!(namespace);
         }
-        Ok(ChildPatch { name, namespace, title, patch })
+        if let Some(Err(missing)) =
+            ListMapKeys::of_built_in(&api_version, &kind).map(|it| it.check_json(&patch))
+        {
+            return Err(InvalidChild::MissingKey { child: title, missing });
+        }
+        Ok(ChildPatch { name, namespace, title, patch: Value::Object(patch) })
     }
 
     /// Whether this is the controller of `object`.
@@ -171,10 +201,14 @@ impl Owner {
         object.owner_references().iter().any(|it| it.controller == Some(true) && it.uid == self.reference.uid)
     }
 
-    /// An error if `object` has another controller.
-    pub(super) fn check_controller<K: Resource>(&self, object: &K, title: &str) -> Result<(), InvalidChild> {
+    /// An error if an object with these owners has another controller.
+    pub(super) fn check_controller(
+        &self,
+        owners: &[OwnerReference],
+        title: &str,
+    ) -> Result<(), InvalidChild> {
         let other = |it: &&OwnerReference| it.controller == Some(true) && it.uid != self.reference.uid;
-        match object.owner_references().iter().find(other) {
+        match owners.iter().find(other) {
             None => Ok(()),
             Some(OwnerReference { kind, name, uid, .. }) => Err(InvalidChild::OtherController {
                 child: title.to_owned(),
@@ -185,12 +219,12 @@ impl Owner {
     }
 
     /// The namespace of a child: that of the owner if the child has none.
-    fn namespace_of<K>(&self, child: &K, title: &str) -> Result<Option<String>, InvalidChild>
+    fn namespace_of<K>(&self, meta: &ObjectMeta, title: &str) -> Result<Option<String>, InvalidChild>
     where
         K: Resource<Scope: 'static>,
     {
         let (child_title, owner) = (title.to_owned(), self.title());
-        let namespace = child.namespace().filter(|namespace| !namespace.is_empty());
+        let namespace = meta.namespace.clone().filter(|namespace| !namespace.is_empty());
         let scope = TypeId::of::<K::Scope>();
         let is_cluster_scoped = scope == TypeId::of::<ClusterResourceScope>();
         match (&self.namespace, namespace) {
@@ -213,8 +247,8 @@ impl Owner {
     }
 
     /// The owner references of the child, with this one.
-    fn references<K: Resource>(&self, child: &K) -> Vec<OwnerReference> {
-        let others = child.owner_references().iter().filter(|it| it.uid != self.reference.uid).cloned();
+    fn references(&self, owners: &[OwnerReference]) -> Vec<OwnerReference> {
+        let others = owners.iter().filter(|it| it.uid != self.reference.uid).cloned();
         others.chain([self.reference.clone()]).collect()
     }
 
@@ -224,15 +258,21 @@ impl Owner {
     }
 }
 
-fn with_metadata(object: Value) -> Result<Value, serde_json::Error> {
-    match object.get("metadata") {
-        Some(Value::Object(_)) => Ok(object),
-        _ => Err(serde::ser::Error::custom("expected an object with the field metadata")),
-    }
+/// The configuration and its metadata.
+fn read(child: &impl Configuration, kind: &str) -> Result<(Map<String, Value>, ObjectMeta), InvalidChild> {
+    let unserializable = |error| InvalidChild::NotSerializable { child: kind.to_owned(), error };
+    let patch = child.to_json().map_err(|error| match error {
+        request::Error::SerializeBody(error) => unserializable(error),
+        error => InvalidChild::InvalidConfiguration { child: kind.to_owned(), error },
+    })?;
+    let meta = match patch.get("metadata") {
+        Some(metadata @ Value::Object(_)) => serde_json::from_value(metadata.clone()),
+        _ => Err(serde::de::Error::custom("expected an object with the field metadata")),
+    };
+    Ok((patch, meta.map_err(unserializable)?))
 }
 
-fn server_field<K: Resource>(child: &K) -> Option<&'static str> {
-    let meta = child.meta();
+fn server_field(meta: &ObjectMeta) -> Option<&'static str> {
     let set = [
         (meta.managed_fields.is_some(), "managedFields"),
         (meta.resource_version.is_some(), "resourceVersion"),

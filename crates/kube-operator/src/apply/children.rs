@@ -8,6 +8,7 @@ use super::{
 use kube_client::Client;
 use kube_core::{
     Request, Resource, ResourceExt,
+    apply::Configuration,
     params::{GetParams, Patch, PatchParams},
 };
 use kube_runtime::reflector::{ObjectRef, Store};
@@ -17,7 +18,7 @@ use std::{fmt::Debug, hash::Hash, sync::Arc};
 
 /// Creates and updates the children of one object, each in one call, by server-side apply.
 ///
-/// A child is a new object with exactly the fields that the controller wants. [`apply`](Self::apply) adds the reference to its owner,
+/// A child is a [`Configuration`]: a [`Sparse`](kube_core::Sparse), as `apply!` writes it, or a new object with exactly the fields that the controller wants. [`apply`](Self::apply) adds the reference to its owner,
 /// which makes the owner its controller, so that it is deleted with the owner; sends it under one field manager; and reports what
 /// happened. Fields that were applied before and are missing now are removed; fields of other managers stay.
 ///
@@ -137,6 +138,11 @@ pub enum ApplyError {
     },
 }
 
+/// A kind of which an object can be a child: every kind that can be sent and read.
+pub trait Child: Resource<Scope: 'static> + Serialize + DeserializeOwned + Clone + Debug {}
+
+impl<K: Resource<Scope: 'static> + Serialize + DeserializeOwned + Clone + Debug> Child for K {}
+
 impl Apply {
     /// Children of `owner`, applied as `field_manager`: a name for the controller, the same in all versions and replicas of it.
     ///
@@ -176,11 +182,11 @@ impl Apply {
     /// # Errors
     ///
     /// See [`ApplyError`]; [`InvalidChild`] without a request, or if another controller owns the existing child.
-    pub async fn apply<K>(&self, child: &K) -> Result<Applied<K>, ApplyError>
+    pub async fn apply<C>(&self, child: &C) -> Result<Applied<C::Resource>, ApplyError>
     where
-        K: Resource<DynamicType: Default, Scope: 'static> + Serialize + DeserializeOwned + Clone + Debug,
+        C: Configuration<Resource: Child<DynamicType: Default>>,
     {
-        self.apply_with(child, &K::DynamicType::default()).await
+        self.apply_with(child, &Default::default()).await
     }
 
     /// Like [`apply`](Self::apply), for kinds known only at run time.
@@ -208,9 +214,13 @@ impl Apply {
     /// # Errors
     ///
     /// As [`apply`](Self::apply).
-    pub async fn apply_with<K>(&self, child: &K, dyntype: &K::DynamicType) -> Result<Applied<K>, ApplyError>
+    pub async fn apply_with<C>(
+        &self,
+        child: &C,
+        dyntype: &<C::Resource as Resource>::DynamicType,
+    ) -> Result<Applied<C::Resource>, ApplyError>
     where
-        K: Resource<Scope: 'static> + Serialize + DeserializeOwned + Clone + Debug,
+        C: Configuration<Resource: Child>,
     {
         let child = self.owner.patch(child, dyntype)?;
         self.apply_patch(child, dyntype).await
@@ -225,13 +235,13 @@ impl Apply {
     /// # Errors
     ///
     /// As [`apply`](Self::apply).
-    pub async fn apply_cached<K>(&self, child: &K, store: &Store<K>) -> Result<Applied<K>, ApplyError>
+    pub async fn apply_cached<C>(
+        &self,
+        child: &C,
+        store: &Store<C::Resource>,
+    ) -> Result<Applied<C::Resource>, ApplyError>
     where
-        K: Resource<DynamicType: Eq + Hash + Clone, Scope: 'static>
-            + Serialize
-            + DeserializeOwned
-            + Clone
-            + Debug,
+        C: Configuration<Resource: Child<DynamicType: Eq + Hash + Clone>>,
     {
         let dyntype = store.dyntype();
         let child = self.owner.patch(child, dyntype)?;
@@ -260,7 +270,7 @@ impl Apply {
             let object = Arc::new(self.send(&request, &child, force).await?);
             return Ok(Applied { change: Change::Created, object });
         };
-        self.owner.check_controller(&current, &child.title)?;
+        self.owner.check_controller(current.owner_references(), &child.title)?;
         if self.is_as_wanted(&current, &child) {
             return Ok(Applied { change: Change::Unchanged, object: Arc::new(current) });
         }

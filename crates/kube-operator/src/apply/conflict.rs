@@ -1,5 +1,6 @@
 //! Conflicts of server-side apply, by field manager.
 
+use kube_client::error::FieldConflict;
 use kube_core::Status;
 use std::fmt;
 
@@ -16,26 +17,10 @@ pub struct ApplyConflict {
     pub fields: Vec<FieldConflict>,
 }
 
-/// A field that another manager owns.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldConflict {
-    /// The manager as the server describes it: a name, and possibly subresource, API version and time.
-    pub manager: String,
-    /// The path of the field, such as `.spec.replicas`.
-    pub field: String,
-}
-
 impl ApplyConflict {
     /// The conflicts in a response; `None` if it is another error, such as a wrong uid.
     pub(crate) fn of(status: &Status, object: String, manager: &str) -> Option<Self> {
-        let causes = status.details.iter().flat_map(|details| &details.causes);
-        let causes = causes.filter(|cause| cause.reason == "FieldManagerConflict");
-        let fields: Vec<_> = causes
-            .map(|cause| FieldConflict {
-                manager: cause.message.strip_prefix("conflict with ").unwrap_or(&cause.message).to_owned(),
-                field: cause.field.clone(),
-            })
-            .collect();
+        let fields = FieldConflict::of(status);
         (!fields.is_empty()).then(|| Self { object, manager: manager.to_owned(), fields })
     }
 }

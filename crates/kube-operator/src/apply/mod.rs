@@ -16,8 +16,9 @@ mod compare_tests;
 mod conflict;
 
 pub use child::InvalidChild;
-pub use children::{Applied, Apply, ApplyError, Change, OnConflict};
-pub use conflict::{ApplyConflict, FieldConflict};
+pub use children::{Applied, Apply, ApplyError, Change, Child, OnConflict};
+pub use conflict::ApplyConflict;
+pub use kube_client::error::FieldConflict;
 
 #[cfg(feature = "manager")]
 pub(crate) use child::OwnerFinalizers;

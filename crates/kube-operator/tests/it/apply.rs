@@ -12,7 +12,7 @@ use k8s_openapi::api::{
 };
 use kube_client::{Api, Client};
 use kube_core::{
-    ApiResource, DynamicObject, ResourceExt,
+    ApiResource, DynamicObject, ResourceExt, Sparse,
     params::{DeleteParams, Patch, PatchParams},
 };
 use kube_operator::apply::{Apply, ApplyError, Change, InvalidChild, OnConflict};
@@ -292,4 +292,43 @@ async fn children_as_wanted_cost_no_request_in_a_controller() {
     }
     eventually(|| std::future::ready(changes.lock().unwrap().len() >= before + 4)).await;
     assert_eq!(*requests.lock().unwrap(), Vec::<String>::new());
+}
+
+fn sparse(json: serde_json::Value) -> Sparse<Service> {
+    let serde_json::Value::Object(fields) = json else { unreachable!() };
+    Sparse::from_fields(fields)
+}
+
+#[tokio::test]
+async fn a_child_may_have_only_the_fields_that_were_written() {
+    let (_server, client) = server();
+    let children = apply(&client, &owner(&client).await);
+    let service = |port: u16| {
+        sparse(
+            json!({ "metadata": { "name": "web" }, "spec": { "ports": [{ "port": port }], "selector": { "app": "web" } } }),
+        )
+    };
+    let created = children.apply(&service(80)).await.unwrap();
+    assert_eq!((created.change, created.object.namespace().as_deref()), (Change::Created, Some("default")));
+    assert_eq!(created.object.owner_references()[0].name, "site");
+    assert_eq!(children.apply(&service(80)).await.unwrap().change, Change::Unchanged);
+    let changed = children.apply(&service(81)).await.unwrap();
+    assert_eq!(changed.change, Change::Changed);
+    let ports = changed.object.spec.as_ref().and_then(|spec| spec.ports.clone()).unwrap_or_default();
+    assert_eq!(ports.iter().map(|port| port.port).collect::<Vec<_>>(), [81], "what is left out is removed");
+}
+
+#[tokio::test]
+async fn a_child_whose_item_lacks_its_key_names_list_and_key() {
+    let (_server, client) = server();
+    let children = apply(&client, &owner(&client).await);
+    let service = sparse(json!({ "metadata": { "name": "web" }, "spec": { "ports": [{ "name": "http" }] } }));
+    let error = children.apply(&service).await.unwrap_err();
+    assert!(matches!(error, ApplyError::InvalidChild(InvalidChild::MissingKey { .. })), "{error}");
+    assert_eq!(error.to_string(), "Service web: .spec.ports[0] has no \"port\", a key of this list");
+    let nameless = children.apply(&sparse(json!({ "metadata": {} }))).await.unwrap_err();
+    assert_eq!(
+        nameless.to_string(),
+        "a child Service of Secret site in namespace default has no metadata.name"
+    );
 }
