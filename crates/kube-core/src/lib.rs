@@ -31,6 +31,7 @@ mod version;
 
 #[cfg(feature = "admission")]
 pub mod admission;
+pub mod apply;
 pub mod cel;
 pub mod conversion;
 pub mod crd;
@@ -55,6 +56,7 @@ pub mod subresource;
 pub mod util;
 pub mod watch;
 
+pub use apply::Sparse;
 pub use cel::{ListMerge, MapMerge, Message, Reason, Rule, StructMerge};
 #[cfg(feature = "schema")]
 pub use cel::{merge_properties, merge_strategy, merge_strategy_property, validate, validate_property};

@@ -18,7 +18,7 @@
 //! | `oauth` | Google's default credentials | |
 //! | `runtime` | the module `runtime`: watchers, caches, controllers, leader election, sharding, children, status | |
 //! | `compact-cache` | caches that keep objects compressed (`runtime::reflector::compact_store`); compiles zstd's C library | |
-//! | `derive` | the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
+//! | `derive` | the macro `apply!`, the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
 //! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |
 //! | `gzip` | compressed responses, where servers support it | |
@@ -57,7 +57,7 @@ pub mod core {
     #[cfg(feature = "derive")]
     pub use kube_derive::KubeSchema;
 }
-pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
+pub use kube_core::{CustomResourceExt, Resource, ResourceExt, Sparse};
 
 #[cfg(feature = "config")]
 pub use kube_client::{Config, Error, Result, config, error};
@@ -88,7 +88,7 @@ pub mod runtime {
 pub use kube_operator as operator;
 
 #[cfg(feature = "derive")]
-pub use kube_derive::{CustomResource, KubeSchema, Resource};
+pub use kube_derive::{CustomResource, KubeSchema, Resource, apply};
 
 /// The extension traits, for one `use kube::prelude::*`.
 ///
