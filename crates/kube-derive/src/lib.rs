@@ -1,8 +1,9 @@
-//! Derive macros for Kubernetes types: [`CustomResource`], [`KubeSchema`] and [`Resource`].
+//! Macros for Kubernetes types: the derive macros [`CustomResource`], [`KubeSchema`] and [`Resource`], and [`apply!`](apply).
 //!
 //! Use them through the `kube` crate (feature `derive`). Each macro parses its attributes into a model (`parse`), which reports
 //! all errors at once with their spans, and generates Rust code from the model (`expand`).
 
+mod apply;
 mod expand;
 mod names;
 mod parse;
@@ -182,6 +183,127 @@ pub fn derive_kube_schema(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Resource, attributes(resource))]
 pub fn derive_resource(input: TokenStream) -> TokenStream {
     run(input, |input| Ok(expand::inherit(&parse::inherit(input)?)))
+}
+
+/// Some fields of an object, for server-side apply: exactly those that are written are sent and owned.
+///
+/// ```
+/// use k8s_openapi::api::{apps::v1::Deployment, core::v1::Probe};
+/// use kube_core::Sparse;
+/// # macro_rules! apply {
+/// #     ($($all:tt)*) => { kube_derive::apply!(#[kube(crates(kube_core = ::kube_core))] $($all)*) };
+/// # }
+///
+/// fn probe(path: &str) -> Sparse<Probe> {
+///     apply!(Probe { http_get: { path, port: "http" } })
+/// }
+///
+/// # let (name, replicas, debug) = ("web", None, true);
+/// # let env = [("RUST_LOG".to_owned(), "info".to_owned())];
+/// let web = apply!(Deployment {
+///     metadata: { name, labels: { "app": name } },
+///     spec: {
+///         replicas, // an `Option`: `None` leaves the field out
+///         selector: { match_labels: { "app": name } },
+///         template: {
+///             metadata: { labels: { "app": name } },
+///             spec: { containers: [{
+///                 name: "web",
+///                 image: format!("registry.example.com/{name}"),
+///                 if debug { args: ["--verbose"] }
+///                 env: [for (name, value) in &env { name, value }],
+///                 readiness_probe: probe("/healthz"),
+///             }] },
+///         },
+///     },
+/// });
+/// let json = web.json()?;
+/// assert_eq!(json["kind"], "Deployment");
+/// assert!(json["spec"].get("replicas").is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// The value is a `Sparse<Deployment>`. Types are any structs that implement `Serialize` and `Default`: those of k8s-openapi, those
+/// of `#[derive(CustomResource)]`, parts of both. If the type implements `Resource`, its `apiVersion` and `kind` are added. The compiler checks every
+/// name and type: fields have their names in Rust, and are sent under those that `Serialize` gives them.
+///
+/// # Grammar
+///
+/// `apply!(Type { fields })`. Parts are separated by commas, which may be left out after the braces of `if`, `match` and `for`.
+///
+/// | in the braces of a struct | |
+/// |---|---|
+/// | `name: value` | writes the field. If it is written again, the later value counts |
+/// | `name` | the same as `name: name` |
+/// | `..base` | fields of another `Sparse` of the same type (also `&` or `Option`); those that are written have priority, wherever it stands |
+///
+/// | in the braces of a map | |
+/// |---|---|
+/// | `"key": value` | an entry; the key is a literal |
+/// | `(expression): value` | an entry; the key is anything that can be made from the expression by `Into` |
+/// | `..entries` | all pairs of an iterator or a map |
+///
+/// | in the brackets of a list | |
+/// |---|---|
+/// | `value` | an item |
+/// | `..values` | all items of an iterator or a list |
+/// | `..[value, value]` | several items |
+///
+/// | anywhere of these | |
+/// |---|---|
+/// | `if condition { .. } else if let pattern = value { .. } else { .. }` | what is in the braces, if the condition is true |
+/// | `match value { pattern if guard => { .. }, .. }` | what is in the braces of the arm |
+/// | `for pattern in values { .. }` | what is in the braces, each time; `continue` in a value leaves the item out |
+///
+/// In a list, the braces of these have the fields of one item, or a value: `for name in names { name }`, or several items:
+/// `if debug { ..["--verbose", "--trace"] }`. An arm of `match` may be a value as well.
+///
+/// | a value | |
+/// |---|---|
+/// | `{ name: value }` | a struct, also in `Option` and `Box` |
+/// | `{ "key": value }` | a map: `BTreeMap`, `HashMap` |
+/// | `[value, value]` | a list: `Vec`, `VecDeque`, and without braces in it `BTreeSet`, `HashSet` |
+/// | an expression of the type of the field | all of it, with what its `Serialize` writes |
+/// | an expression of the type `Sparse<T>` | the fields in it |
+/// | a reference to one of these | a clone |
+/// | an `Option` of one of these, or `None` | `None` leaves the field, the entry or the item out |
+///
+/// Fields of type `String` take `&str`; `Quantity` and `IntOrString` take texts, the latter numbers too; `Time` and `MicroTime` take a `Timestamp`,
+/// `ByteString` takes bytes, `JSON` and `RawExtension` take a `serde_json::Value`; `i64` takes `i32`, and so on where no number is too large. A list
+/// takes arrays and slices of what its items take.
+///
+/// Braces that have one variable, `{ name }`, are a struct with this field; where a block of Rust is meant, write the variable without braces.
+///
+/// Values are evaluated once, in the order of the source, in the function around: `?`, `return` and `.await` work.
+///
+/// # Merging
+///
+/// `..base` is shallow: a field that is written replaces that of the base with everything in it. `Sparse::merge` goes into structs. It replaces
+/// lists, maps and whole values.
+///
+/// # Errors
+///
+/// The value of the macro carries an error until it is used: `json()`, `Serialize` and sending it return it, with the path of the field. There are
+/// errors of values whose `Serialize` fails, and of names. The name of a field on the wire is known from the type's `Serialize`, which has
+/// to hand out the field by reference, as derived implementations and those of k8s-openapi do. With `#[serde(serialize_with)]`, and behind pointers, the name is
+/// that of the only part of the serialized struct that the field has changed. Errors, all at the first use in a test, are:
+///
+/// - a value that the type leaves out, such as an empty list with `skip_serializing_if`: leave the field out too;
+/// - a field in braces that a function serializes, of which only a part is serialized, or whose changes cannot be told from those of others: write the
+///   struct around it as a whole value;
+/// - a type that is not serialized as an object with its fields, such as an enum, or with `#[serde(transparent)]`, in braces: the same.
+///
+/// # Cost
+///
+/// About as much as a `serde_json::Value` of the same size from `json!`, in time, size and compile time: the benchmark
+/// `apply` measures it.
+///
+/// # Paths
+///
+/// `apply!(#[kube(crates(kube_core = path))] Type { .. })` sets the path of `kube_core` in the expansion; the default is `::kube::core`.
+#[proc_macro]
+pub fn apply(input: TokenStream) -> TokenStream {
+    apply::apply(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 type Expansion = syn::Result<proc_macro2::TokenStream>;

@@ -18,7 +18,7 @@
 //! | `oauth` | Google's default credentials | |
 //! | `runtime` | the module `runtime`: watchers, caches, controllers, leader election, sharding, children, status | |
 //! | `compact-cache` | caches that keep objects compressed (`runtime::reflector::compact_store`); compiles zstd's C library | |
-//! | `derive` | the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
+//! | `derive` | the macro `apply!`, the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
 //! | `apply-set` | the module `apply_set`: sets of objects that are applied together and pruned, as kubectl's apply sets | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, `Api::forward`, ephemeral containers, `Client::connect` | |
@@ -95,7 +95,7 @@ pub mod runtime {
 pub use kube_operator as operator;
 
 #[cfg(feature = "derive")]
-pub use kube_derive::{CustomResource, KubeSchema, Resource};
+pub use kube_derive::{CustomResource, KubeSchema, Resource, apply};
 
 /// The extension traits, for one `use kube::prelude::*`.
 ///

@@ -1,7 +1,7 @@
 //! `crates(..)` of each macro: the paths of crates in the generated code. Paths that the generated code does not use are accepted
 //! too, because existing programs set them.
 
-use syn::{Path, parse_quote};
+use syn::{Attribute, Error, Path, Result, parse_quote, spanned::Spanned};
 
 use super::{Attributes, value::crate_path};
 
@@ -58,6 +58,18 @@ impl ResourceCrates {
     pub(super) fn read(crates: &mut Attributes) -> Self {
         Self { kube_core: kube_core(crates), k8s_openapi: k8s_openapi(crates) }
     }
+}
+
+/// The path of `kube_core` from the attributes `#[kube(crates(..))]` of a function-like macro.
+pub(crate) fn kube_core_of(attributes: &[Attribute]) -> Result<Path> {
+    if let Some(other) = attributes.iter().find(|attribute| !attribute.path().is_ident("kube")) {
+        return Err(Error::new(other.span(), "expected `#[kube(crates(kube_core = path))]`"));
+    }
+    let owner = attributes.first().map_or_else(proc_macro2::Span::call_site, Spanned::span);
+    let mut attributes = Attributes::of(attributes, "kube", owner);
+    let path = attributes.nested("crates", kube_core);
+    attributes.finish()?;
+    Ok(path)
 }
 
 fn kube_core(crates: &mut Attributes) -> Path {

@@ -15,7 +15,7 @@ mod tests;
 mod value;
 
 use attributes::Attributes;
-pub(crate) use crates::Crates;
+pub(crate) use crates::{Crates, kube_core_of};
 pub(crate) use custom_resource::{CustomResource, Schema, custom_resource};
 pub(crate) use definition::{Deprecated, PrintColumn, Scale};
 pub(crate) use fields::{Length, flattened_option};

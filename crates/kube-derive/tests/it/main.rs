@@ -1,8 +1,9 @@
-//! Tests of the derive macros from a program that uses them.
+//! Tests of the macros from a program that uses them.
 
 extern crate kube_core;
 extern crate kube_derive;
 
+mod apply;
 mod cel;
 mod custom_resource;
 mod hygiene;
