@@ -16,7 +16,6 @@ use tokio::net::TcpStream;
 
 use k8s_openapi::api::apps::v1::Deployment;
 use std::pin::pin;
-use std::time::Duration;
 
 // ANCHOR: list
 use futures::{AsyncBufReadExt, TryStreamExt};

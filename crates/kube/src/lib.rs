@@ -67,7 +67,7 @@ pub use kube_core::{CustomResourceExt, Resource, ResourceExt, Sparse};
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{Api, Client, Discovery, api, client, discovery, yaml, ready, wait, pods, apply};
+pub use kube_client::{Api, Client, Discovery, api, apply, client, discovery, pods, ready, wait, yaml};
 
 #[cfg(feature = "apply-set")]
 pub use kube_client::apply_set;

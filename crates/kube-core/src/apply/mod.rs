@@ -4,6 +4,7 @@
 //! it applied before and left out now, and refuses to change fields of other managers, unless forced.
 //!
 //! - `sparse`: [`Sparse`], a configuration that has exactly the fields that were written.
+//! - `fields`: what the macro `kube::apply!` calls to write one.
 //! - `configuration`: [`Configuration`], what can be applied: a [`Sparse`], and every object.
 //! - `merge_types`: how servers merge the values of a kind.
 //! - `list_map_keys`: [`ListMapKeys`], the fields that identify the items of lists, checked before a configuration is sent.
@@ -13,6 +14,8 @@ mod configuration;
 mod extract;
 #[cfg(test)]
 mod extract_tests;
+#[doc(hidden)]
+pub mod fields;
 mod list_map_keys;
 mod merge_types;
 mod sparse;
