@@ -24,7 +24,7 @@ mod clock;
 pub mod leader_election;
 pub mod sharding;
 #[cfg(test)]
-mod simulation_seeds;
+mod simulation;
 pub mod status;
 
 #[cfg(feature = "manager")]

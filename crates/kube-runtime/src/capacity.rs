@@ -44,6 +44,14 @@ impl<T: Eq + Hash, S: BuildHasher> Shrink for HashSet<T, S> {
     }
 }
 
+impl<T> Shrink for Vec<T> {
+    fn shrink(&mut self) {
+        if let Some(capacity) = shrunk(self.len(), self.capacity()) {
+            self.shrink_to(capacity);
+        }
+    }
+}
+
 impl<T> Shrink for VecDeque<T> {
     fn shrink(&mut self) {
         if let Some(capacity) = shrunk(self.len(), self.capacity()) {

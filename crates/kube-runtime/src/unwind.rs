@@ -3,8 +3,10 @@
 //! All code of a program that we call is behind it: reconcilers and error policies, mappers, predicates, index functions, assignments,
 //! backoffs, and the texts of errors.
 
+use futures::FutureExt;
 use std::{
     fmt,
+    future::{Future, pending},
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
@@ -27,6 +29,18 @@ pub(crate) struct ObjectPanic {
 /// itself, as it would between threads.
 pub(crate) fn catch_panic<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| panic_message(&*payload).to_owned())
+}
+
+/// The output of a future of the program. If it panics, this is logged with `consequence`, and nothing completes.
+pub(crate) async fn pending_after_panic<F: Future>(future: F, consequence: &'static str) -> F::Output {
+    match AssertUnwindSafe(future).catch_unwind().await {
+        Ok(output) => output,
+        Err(payload) => {
+            tracing::error!(message = panic_message(&*payload), "{consequence}");
+            drop(payload); // it need not be `Sync`
+            pending().await
+        }
+    }
 }
 
 /// Displays an error of user code as `{}` does, or says that its message cannot be printed, as [`kube_client::error::ErrorChain`] does.

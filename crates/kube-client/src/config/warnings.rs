@@ -29,7 +29,7 @@ pub struct Warning<'a> {
 /// The default logs each warning once.
 ///
 /// # Cost
-/// It is called while a response is returned, so it must not block. A panic is one of the call that got the response.
+/// It is called while a response is returned, so it must not block. A panic is logged.
 ///
 /// ```
 /// use kube_client::config::WarningHandler;

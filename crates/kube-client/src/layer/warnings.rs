@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use http::header::WARNING;
 use http::{HeaderMap, Method, Request, Response, Uri};
+use kube_core::panic::panic_message;
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -110,7 +112,13 @@ fn pass(headers: &HeaderMap, verb: &str, resource: &str, handler: &WarningHandle
         let mut rest = &*value;
         while let Some((agent, text, after)) = parse(rest) {
             if !text.is_empty() {
-                handler.handle(&Warning { code: CODE, agent, text: &text, verb, resource });
+                let warning = Warning { code: CODE, agent, text: &text, verb, resource };
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.handle(&warning))) {
+                    tracing::error!(
+                        message = panic_message(&*panic),
+                        "the warning handler of the client panicked"
+                    );
+                }
             }
             rest = after;
         }

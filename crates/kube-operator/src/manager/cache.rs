@@ -1,7 +1,10 @@
 //! Caches that several controllers and components share: one watch for each client, kind, scope and selectors.
 
 use super::{components::Component, error::BoxError, permissions::Refusals};
-use crate::health::{Check, Health, Probe};
+use crate::{
+    health::{Check, Health, Probe},
+    metrics,
+};
 use futures::{
     FutureExt, StreamExt,
     future::{BoxFuture, Shared},
@@ -181,7 +184,9 @@ impl Caches {
     pub(super) fn forget(&self, name: &str) {
         let mut caches = self.lock();
         let Some(found) = caches.iter().position(|cache| *cache.name == *name) else { return };
-        caches.remove(found).sync.removed.cancel();
+        let CacheSync { monitor, removed, .. } = caches.remove(found).sync;
+        removed.cancel();
+        metrics::remove_controller(monitor.name());
         for probe in [Probe::Ready, Probe::Live] {
             self.health.remove(probe, name);
         }

@@ -5,6 +5,7 @@ use super::{
     grace_period::GracePeriod,
 };
 use futures::{FutureExt, future::BoxFuture};
+use kube_client::error::ErrorChain;
 use kube_core::panic::panic_message;
 use kube_runtime::watcher::DefaultBackoff;
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
@@ -80,6 +81,7 @@ pub(super) async fn supervise(
             backoff = DefaultBackoff::default(); // it had worked
         }
         let wait = backoff.next().unwrap_or_default();
+        let error = ErrorChain(&*error).to_string();
         tracing::error!(component = %name, %error, ?wait, "a component failed and is started again");
         tokio::select! {
             () = sleep(wait) => {}

@@ -35,7 +35,7 @@ pub enum ManagerError {
     /// others.
     #[error("{name} failed: {reason}")]
     Failed {
-        /// The name of the controller or component, or `the hook before_leading`.
+        /// The name of the controller or component, `the hook before_leading`, or `the shutdown future of the manager`.
         name: Arc<str>,
         /// Its error.
         #[source]

@@ -6,7 +6,7 @@ use super::{
     cache::Caches,
     components::{Component, Group, Restart, supervise},
     controllers::ManagedController,
-    error::{Ended, ManagerError},
+    error::{Ended, ManagerError, Panicked},
     grace_period::GracePeriod,
     handle::Command,
     permissions::{NeededRequests, PermissionReview, Refusals},
@@ -19,8 +19,9 @@ use crate::health::Health;
 use axum::Router;
 use futures::{FutureExt, future::BoxFuture};
 use kube_client::Client;
+use kube_core::panic::panic_message;
 use kube_runtime::controller::{Assignments, ProgressLimits};
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::Instant,
@@ -64,6 +65,8 @@ impl Manager {
     ///
     /// Dropping the future aborts everything at once. The Lease is not released but expires, because what was aborted may still run in a
     /// thread.
+    ///
+    /// If `shutdown` panics, the manager stops with an error, because nothing else could stop it.
     pub async fn run_until(self, shutdown: impl Future<Output = ()> + Send) -> Result<(), ManagerError> {
         run(self, shutdown).await
     }
@@ -80,7 +83,7 @@ struct Running<'a> {
     caches: Caches,
     limits: ProgressLimits,
     assignments: Option<Assignments>,
-    shutdown: BoxFuture<'a, ()>,
+    shutdown: BoxFuture<'a, End>,
     /// Executed from the end of the start on: a controller needs its assignments.
     commands: mpsc::UnboundedReceiver<Command>,
     started: bool,
@@ -148,7 +151,7 @@ async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Res
         caches: manager.caches,
         limits: manager.limits,
         assignments: None,
-        shutdown: shutdown.boxed(),
+        shutdown: guarded(shutdown).boxed(),
         commands: manager.commands.1,
         started: false,
         failures: mpsc::unbounded_channel(),
@@ -240,7 +243,7 @@ impl Running<'_> {
     async fn until_end(&mut self) -> End {
         loop {
             let (name, result) = tokio::select! {
-                () = &mut self.shutdown => return Ok(()),
+                end = &mut self.shutdown => return end,
                 Some(failure) = self.failures.1.recv() => return Err(failure),
                 Some(command) = self.commands.recv(), if self.started => {
                     self.execute(command)?;
@@ -368,6 +371,14 @@ impl Drop for Running<'_> {
             replica.let_expire();
         }
     }
+}
+
+/// A panic of the future that says when to stop is a failure.
+async fn guarded(shutdown: impl Future<Output = ()> + Send) -> End {
+    AssertUnwindSafe(shutdown).catch_unwind().await.map_err(|panic| ManagerError::Failed {
+        name: "the shutdown future of the manager".into(),
+        reason: Box::new(Panicked(panic_message(&*panic).to_owned())),
+    })
 }
 
 fn check_names(manager: &Manager) -> Result<(), ManagerError> {

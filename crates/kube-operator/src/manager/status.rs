@@ -4,6 +4,7 @@ use super::replicas::Replica;
 use crate::{
     health::{Check, Health, Probe},
     leader_election::State,
+    metrics,
 };
 use kube_runtime::controller::{Monitor, ProgressLimits, Snapshot};
 use serde_json::{Value, json};
@@ -50,7 +51,9 @@ impl Status {
     }
 
     pub(super) fn remove(&self, name: &str, health: &Health) {
-        self.monitors().remove(name);
+        if let Some(monitor) = self.monitors().remove(name) {
+            metrics::remove_controller(&monitor.name());
+        }
         for probe in [Probe::Ready, Probe::Live] {
             health.remove(probe, &format!("controller-{name}"));
         }

@@ -1,9 +1,10 @@
 //! Webhooks over HTTPS.
 
-use std::{fmt, io, net::SocketAddr, time::Duration};
+use std::{fmt, io, net::SocketAddr, panic::AssertUnwindSafe, time::Duration};
 
 use axum::Router;
-use futures::future::BoxFuture;
+use futures::{FutureExt, future::BoxFuture};
+use kube_core::panic::panic_message;
 use kube_serve::listener::{Listener, Served};
 
 use super::{
@@ -96,7 +97,13 @@ impl WebhookServer {
         let Self { listener, router, keeper } = self;
         let serving = listener.serve(router, shutdown);
         let kept = async {
-            keeper.await;
+            if let Err(panic) = AssertUnwindSafe(keeper).catch_unwind().await {
+                let message = panic_message(&*panic);
+                tracing::error!(
+                    message,
+                    "what keeps the certificate current panicked: it is not renewed any more"
+                );
+            }
             std::future::pending().await
         };
         tokio::select! {

@@ -498,6 +498,14 @@ async fn metrics_health_and_the_debug_page_show_the_controllers() {
             .1
             .contains("leader_election_master_status{name=\"shown-operator\",lease_namespace=\"default\"} 1")
     );
+    let secrets = Api::<Secret>::default_namespaced(client.clone());
+    timeout(seconds(30), handle.remove("shown")).await.unwrap();
+    timeout(seconds(30), handle.remove_cache(&secrets, &watcher::Config::default())).await.unwrap();
+    let (_, left) = get("/metrics").await.unwrap();
+    for removed in ["\"shown\"", "\"cache of /api/v1/namespaces/default/secrets\""] {
+        assert!(!left.contains(removed), "{removed} in {left}");
+    }
+    assert!(left.contains("leader_election_master_status"), "{left}");
     stop.cancel();
     timeout(seconds(30), running).await.unwrap().unwrap().unwrap();
     assert!(get("/livez").await.is_none(), "the server has stopped");

@@ -35,7 +35,12 @@ use crate::manager::{Log, component, logging, maps, run, seconds, server_with};
 
 /// Status and text of `/readyz?verbose`.
 async fn readiness(health: &Health) -> (u16, String) {
-    let request = Request::get("/readyz?verbose").body(axum::body::Body::empty()).unwrap();
+    probe(health, "/readyz?verbose").await
+}
+
+/// Status and text of a probe.
+async fn probe(health: &Health, path: &str) -> (u16, String) {
+    let request = Request::get(path).body(axum::body::Body::empty()).unwrap();
     let response = health.router().oneshot(request).await.unwrap();
     let status = response.status().as_u16();
     let body = axum::body::to_bytes(response.into_body(), 10_000).await.unwrap();
@@ -429,4 +434,86 @@ async fn readiness_waits_for_the_caches() {
     assert_eq!(status, 200, "{text}");
     stop.cancel();
     running.await.unwrap().unwrap();
+}
+
+/// Panics after a second.
+fn broken<T: Send + 'static>() -> impl futures::Stream<Item = T> + Send {
+    futures::stream::once(async {
+        sleep(seconds(1)).await;
+        panic!("no more")
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_panics_does_not_stop_the_manager_and_liveness_names_it() {
+    let (_server, client) = server_with(&["a"]).await;
+    let log = Arc::new(Log::default());
+    let controller = maps(&client).reconcile_all_on(broken());
+    let manager =
+        Manager::new(client.clone()).controller("maps", controller, logging("saw"), Arc::clone(&log));
+    let health = manager.health().clone();
+    let (stop, running) = run(manager);
+    sleep(Duration::from_millis(500)).await;
+    assert_eq!(probe(&health, "/livez?verbose").await.0, 200);
+    sleep(seconds(60)).await;
+    crate::manager::add(&client, "b").await;
+    sleep(seconds(1)).await;
+    assert_eq!(log.take(), ["saw a", "saw b"]);
+    assert_eq!(probe(&health, "/livez?verbose").await.0, 500);
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+struct Unprintable;
+
+impl std::error::Error for Unprintable {}
+
+impl std::fmt::Display for Unprintable {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("no message")
+    }
+}
+
+impl std::fmt::Debug for Unprintable {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("no message")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_component_whose_error_cannot_be_printed_is_started_again() {
+    let (_server, client) = server_with(&[]).await;
+    let (starts, counted) =
+        (Arc::new(std::sync::atomic::AtomicUsize::new(0)), tracing_subscriber::registry());
+    // A subscriber that formats what it is told.
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::layer::SubscriberExt::with(
+        counted,
+        tracing_subscriber::fmt::layer().with_writer(std::io::sink),
+    ));
+    let count = Arc::clone(&starts);
+    let component = move |_| {
+        count.fetch_add(1, Ordering::Relaxed);
+        std::future::ready(Err::<(), _>(Box::new(Unprintable) as Box<dyn std::error::Error + Send + Sync>))
+    };
+    let (stop, running) = run(Manager::new(client).component("broken", Restart::Always, component));
+    sleep(seconds(60)).await;
+    assert!(starts.load(Ordering::Relaxed) > 3);
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_future_that_panics_stops_the_manager_in_order() {
+    let (_server, client) = server_with(&[]).await;
+    let log = Log::default();
+    let manager = Manager::new(client).component("component", Restart::Never, component(&log, "component"));
+    let error = manager
+        .run_until(async {
+            sleep(seconds(1)).await;
+            panic!("no signal")
+        })
+        .await
+        .unwrap_err();
+    assert_eq!(error.to_string(), "the shutdown future of the manager failed: it panicked: no signal");
+    assert_eq!(log.take(), ["component starts", "component ends"]);
 }

@@ -114,3 +114,19 @@ fn names(work: &[(u64, Arc<ObjectKey>)]) -> String {
     }
     names.join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_has_ended_takes_little_memory() {
+        let (all, key) = (Arc::default(), Arc::new(ObjectKey { namespace: None, name: "a".into() }));
+        let memory = allocation_counter::measure(|| {
+            let running: Vec<_> = (0..10_000).map(|_| AssignedWork::begin(&all, Arc::clone(&key))).collect();
+            assert_eq!(all.snapshot().len(), 10_000);
+            drop(running);
+        });
+        assert!(memory.bytes_current < 10_000, "{memory:?}");
+    }
+}

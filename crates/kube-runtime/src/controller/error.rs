@@ -2,7 +2,7 @@
 
 use super::{
     runner_error::{self, RunnerError},
-    source::CallbackPanic,
+    source::{CallbackPanic, SourcePanic},
 };
 use crate::{reflector::ObjectRef, unwind::Guarded};
 use kube_core::DynamicObject;
@@ -51,7 +51,8 @@ impl<E, Q> Error<E, Q> {
                 | R::Undecodable { object, .. }
                 | R::CallbackPanicked { object, .. },
             ) => Some(object),
-            Self::RunnerError(R::Readiness(_) | R::SyncTimedOut { .. }) | Self::QueueError(_) => None,
+            Self::RunnerError(R::Readiness(_) | R::SyncTimedOut { .. } | R::SourcePanicked { .. })
+            | Self::QueueError(_) => None,
         }
     }
 
@@ -63,6 +64,14 @@ impl<E, Q> Error<E, Q> {
             Self::QueueError(error) => Error::QueueError(convert(error)),
             Self::RunnerError(error) => Error::RunnerError(error),
         }
+    }
+}
+
+impl<E, Q> From<SourcePanic> for Error<E, Q> {
+    fn from(panic: SourcePanic) -> Self {
+        let error = runner_error::Error::SourcePanicked { name: panic.source, message: panic.message };
+        tracing::error!(%error, "a source of the controller panicked");
+        Self::RunnerError(error)
     }
 }
 

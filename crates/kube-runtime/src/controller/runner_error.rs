@@ -75,6 +75,16 @@ pub enum Error<R: std::error::Error + 'static> {
         /// The message of the panic.
         message: String,
     },
+    /// A stream of the program, or a watch, panicked. It is not polled again, so its changes cause no reconciles any more; the controller
+    /// goes on with its other sources, and [`Monitor::progress`](super::Monitor::progress) fails from now on, so that a liveness probe has
+    /// the process restarted.
+    #[error("{name} panicked and causes no reconciles any more: {message}")]
+    SourcePanicked {
+        /// The source, in words, such as `the stream of reconcile_on`.
+        name: String,
+        /// The message of the panic.
+        message: String,
+    },
 }
 
 impl<R: std::error::Error + 'static> Error<R> {

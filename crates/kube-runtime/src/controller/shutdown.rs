@@ -1,5 +1,6 @@
 //! When a controller stops.
 
+use crate::unwind::pending_after_panic;
 use futures::{
     FutureExt,
     future::{self, BoxFuture},
@@ -22,6 +23,8 @@ impl Default for Shutdown {
 impl Shutdown {
     /// Also stops gracefully when `trigger` completes.
     pub(super) fn or_on(self, trigger: impl Future<Output = ()> + Send + 'static) -> Self {
+        let consequence = "the future of graceful_shutdown_on panicked: it will not stop the controller";
+        let trigger = pending_after_panic(trigger, consequence);
         Self { graceful: either(self.graceful, trigger), ..self }
     }
 

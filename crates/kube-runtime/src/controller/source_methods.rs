@@ -567,7 +567,10 @@ where
     /// ```
     #[must_use]
     pub fn reconcile_on(mut self, trigger: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
-        self.sources.add_stream(trigger.map(|obj_ref| Ok(ReconcileRequest::from(obj_ref).into())));
+        self.sources.add_stream(
+            "the stream of reconcile_on",
+            trigger.map(|obj_ref| Ok(ReconcileRequest::from(obj_ref).into())),
+        );
         self
     }
 
@@ -587,7 +590,7 @@ where
     /// ```
     #[must_use]
     pub fn reconcile_all_on(mut self, trigger: impl Stream<Item = ()> + Send + 'static) -> Self {
-        self.sources.add_stream(trigger.map(|()| Ok(Trigger::All)));
+        self.sources.add_stream("the stream of reconcile_all_on", trigger.map(|()| Ok(Trigger::All)));
         self
     }
 }

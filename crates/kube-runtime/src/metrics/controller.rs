@@ -1,14 +1,16 @@
 //! The metrics of one controller and its queue.
 
-use super::{Finished, names};
+use super::{Finished, names, recorded::Recorded};
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use std::time::Duration;
 
 /// The values of the label `result`.
 const RESULTS: [&str; 4] = ["success", "requeue", "requeue_after", "error"];
 
-/// The handles of one controller. Each time series has one writer, because controllers have different names.
-pub(crate) struct ControllerMetrics {
+/// The metrics of one controller. Each time series has one writer, because controllers have different names.
+pub(crate) struct ControllerMetrics(Recorded<Handles>);
+
+struct Handles {
     results: [Counter; RESULTS.len()],
     errors: Counter,
     terminal_errors: Counter,
@@ -31,6 +33,37 @@ pub(crate) struct ControllerMetrics {
 impl ControllerMetrics {
     /// Looks the handles up, and sets counters and gauges to their initial values, so that they are exported from the start.
     pub(crate) fn new(controller: &str, kind: &str, max_concurrent: u16) -> Self {
+        Self(Recorded::new(controller, || Handles::new(controller, kind, max_concurrent)))
+    }
+
+    /// The queue now, and how many keys were added to it since the last call.
+    pub(crate) fn queue(&self, changes: usize, background: usize, adds: u64) {
+        self.0.record(|handles| handles.queue(changes, background, adds));
+    }
+
+    pub(crate) fn started(&self, waited: Duration) {
+        self.0.record(|handles| handles.started(waited));
+    }
+
+    pub(crate) fn finished(&self, finished: Finished) {
+        self.0.record(|handles| handles.finished(finished));
+    }
+
+    /// How long the running reconciles have been running, and the number of objects in the store.
+    pub(crate) fn refresh(&self, running: impl Iterator<Item = Duration>, objects: usize) {
+        self.0.record(|handles| handles.refresh(running, objects));
+    }
+}
+
+impl Drop for ControllerMetrics {
+    /// The controller has ended: nothing waits or runs any more.
+    fn drop(&mut self) {
+        self.0.record(Handles::clear);
+    }
+}
+
+impl Handles {
+    fn new(controller: &str, kind: &str, max_concurrent: u16) -> Self {
         names::describe();
         let (name, kind) = (controller.to_owned(), kind.to_owned());
         let of_controller = |metric: &'static str| counter!(metric, "controller" => name.clone());
@@ -69,19 +102,18 @@ impl ControllerMetrics {
         metrics
     }
 
-    /// The queue now, and how many keys were added to it since the last call.
-    pub(crate) fn queue(&self, changes: usize, background: usize, adds: u64) {
+    fn queue(&self, changes: usize, background: usize, adds: u64) {
         self.changes.set(changes as f64);
         self.background.set(background as f64);
         self.adds.increment(adds);
     }
 
-    pub(crate) fn started(&self, waited: Duration) {
+    fn started(&self, waited: Duration) {
         self.active.increment(1);
         self.queue_duration.record(waited);
     }
 
-    pub(crate) fn finished(&self, finished: Finished) {
+    fn finished(&self, finished: Finished) {
         self.active.decrement(1);
         if let Some(index) = RESULTS.iter().position(|result| *result == finished.result) {
             self.results[index].increment(1);
@@ -101,8 +133,7 @@ impl ControllerMetrics {
         self.work_duration.record(finished.elapsed);
     }
 
-    /// How long the running reconciles have been running, and the number of objects in the store.
-    pub(crate) fn refresh(&self, running: impl Iterator<Item = Duration>, objects: usize) {
+    fn refresh(&self, running: impl Iterator<Item = Duration>, objects: usize) {
         let (sum, longest) = running.fold((0.0, 0.0_f64), |(sum, longest), elapsed| {
             let seconds = elapsed.as_secs_f64();
             (sum + seconds, longest.max(seconds))
@@ -117,12 +148,5 @@ impl ControllerMetrics {
         for gauge in queue.into_iter().chain([&self.active, &self.max_concurrent, &self.objects]) {
             gauge.set(0.0);
         }
-    }
-}
-
-impl Drop for ControllerMetrics {
-    /// The controller has ended: nothing waits or runs any more.
-    fn drop(&mut self) {
-        self.clear();
     }
 }

@@ -71,7 +71,7 @@
 //! ```
 
 // - `controller`, `watch`: the metrics of one controller and watch, looked up once; `event`: what is recorded.
-// - `names`: their names and descriptions. `refresh`: gauges that change with time alone. `export`: what an exporter needs.
+// - `recorded`: the guard around the recorder. `names`: their names and descriptions. `refresh`: gauges that change with time alone. `export`: what an exporter needs.
 // - `disabled`: without the feature `metrics`, all of these are empty.
 
 #[cfg(feature = "metrics")]
@@ -81,6 +81,8 @@ mod event;
 mod export;
 #[cfg(feature = "metrics")]
 mod names;
+#[cfg(feature = "metrics")]
+mod recorded;
 #[cfg(feature = "metrics")]
 mod refresh;
 #[cfg(feature = "metrics")]

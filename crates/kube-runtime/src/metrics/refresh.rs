@@ -1,6 +1,7 @@
 //! Gauges that change with time alone, such as the age of the last event: set every few seconds, and on request.
 
 use super::Refresh;
+use crate::capacity::release;
 use futures::Stream;
 use parking_lot::Mutex;
 use pin_project_lite::pin_project;
@@ -32,7 +33,9 @@ pub(crate) fn register<R: Refresh + 'static>(refreshed: &Arc<R>) {
 /// The counterpart of [`register`]. A weak reference would keep the memory.
 pub(crate) fn unregister<R: Refresh + 'static>(refreshed: &Arc<R>) {
     let ended = Arc::as_ptr(refreshed);
-    REFRESHED.lock().retain(|other| !std::ptr::addr_eq(other.as_ptr(), ended));
+    let mut all = REFRESHED.lock();
+    all.retain(|other| !std::ptr::addr_eq(other.as_ptr(), ended));
+    release(&mut *all);
 }
 
 /// Sets the gauges of all that is running.

@@ -1,14 +1,16 @@
 //! The metrics of one watch.
 
-use super::{WatchMeasurement, names};
+use super::{WatchMeasurement, names, recorded::Recorded};
 use metrics::{Counter, Gauge, counter, gauge};
 use std::{fmt, time::Duration};
 
 /// The values of the label `type`.
 const EVENTS: [&str; 4] = ["added", "modified", "deleted", "bookmark"];
 
-/// The handles of one watch. The watches of one kind of a controller, in several namespaces, add to the same time series.
-pub(crate) struct WatchMetrics {
+/// The metrics of one watch. The watches of one kind of a controller, in several namespaces, add to the same time series.
+pub(crate) struct WatchMetrics(Recorded<Handles>);
+
+struct Handles {
     events: [Counter; EVENTS.len()],
     errors: Counter,
     restarts: Counter,
@@ -21,6 +23,20 @@ pub(crate) struct WatchMetrics {
 
 impl WatchMetrics {
     pub(crate) fn new(controller: &str, kind: &str) -> Self {
+        Self(Recorded::new(controller, || Handles::new(controller, kind)))
+    }
+
+    pub(crate) fn record(&self, step: WatchMeasurement) {
+        self.0.record(|handles| handles.step(step));
+    }
+
+    pub(crate) fn set_age(&self, age: Duration) {
+        self.0.record(|handles| handles.age.set(age.as_secs_f64()));
+    }
+}
+
+impl Handles {
+    fn new(controller: &str, kind: &str) -> Self {
         let labels = [("controller", controller.to_owned()), ("kind", kind.to_owned())];
         let event = |event: &'static str| {
             let [controller, kind] = labels.clone();
@@ -44,7 +60,7 @@ impl WatchMetrics {
         metrics
     }
 
-    pub(crate) fn record(&self, step: WatchMeasurement) {
+    fn step(&self, step: WatchMeasurement) {
         if let Some(index) = EVENTS.iter().position(|event| Some(*event) == step.event) {
             self.events[index].increment(1);
         }
@@ -64,10 +80,6 @@ impl WatchMetrics {
         if step.objects != 0 {
             self.objects.increment(step.objects as f64);
         }
-    }
-
-    pub(crate) fn set_age(&self, age: Duration) {
-        self.age.set(age.as_secs_f64());
     }
 }
 

@@ -46,7 +46,7 @@ impl SeenStates {
     pub(crate) fn observe(&mut self, key: &ObjectKey, state: State) -> bool {
         let list_generation = self.list_generation;
         let Some(state) = state else {
-            self.seen.remove(key);
+            self.forget(key);
             return true;
         };
         match self.seen.get_mut(key) {
@@ -171,6 +171,34 @@ mod tests {
         assert!(!observe(&mut states, &objects[2]), "nor does an unfinished one");
         states.finish_list();
         assert_eq!(states.seen.len(), 1);
+    }
+
+    #[test]
+    fn emptied_states_take_little_memory() {
+        let mut states = SeenStates::default();
+        let objects: Vec<_> = (0..10_000).map(|at| object(&at.to_string(), Some(1))).collect();
+        let empties: [fn(&mut SeenStates, &[ConfigMap]); 4] = [
+            |states, objects| objects.iter().for_each(|object| states.forget(&ObjectKey::of(object))),
+            |states, objects| {
+                for object in objects {
+                    states.observe(&ObjectKey::of(object), None);
+                }
+            },
+            |states, _| {
+                states.start_list();
+                states.finish_list();
+            },
+            |states, _| states.sweep(0, |_| false),
+        ];
+        for empty in empties {
+            let memory = allocation_counter::measure(|| {
+                for object in &objects {
+                    observe(&mut states, object);
+                }
+                empty(&mut states, &objects);
+            });
+            assert!(memory.bytes_current < 10_000, "{memory:?}");
+        }
     }
 
     #[test]

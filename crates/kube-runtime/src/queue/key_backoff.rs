@@ -135,6 +135,18 @@ mod tests {
         assert_eq!((backoff.failures(&"key", Some("second")), backoff.len()), (1, 1));
     }
 
+    #[test]
+    fn keys_that_do_not_fail_any_more_take_little_memory() {
+        let mut backoff = KeyBackoff::new(BackoffRange::default(), fastrand::Rng::with_seed(1));
+        let memory = allocation_counter::measure(|| {
+            for key in 0..10_000 {
+                backoff.next_delay(key, Some("uid"));
+            }
+            (0..10_000).for_each(|key| backoff.forget(&key));
+        });
+        assert!(memory.bytes_current < 10_000, "{memory:?}");
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 

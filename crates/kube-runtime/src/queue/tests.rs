@@ -238,3 +238,32 @@ fn a_raised_key_has_been_due_since_it_became_due() {
     assert_eq!(queue.start(at(t, 40)), Some(("a", 1)));
     assert_eq!(queue.last_wait(), Duration::from_millis(40));
 }
+
+#[test]
+fn an_emptied_queue_takes_little_memory() {
+    let t = Instant::now();
+    let mut queue = Queue::new(0);
+    let push_all = |queue: &mut Queue<u32, ()>| {
+        for key in 0..30_000 {
+            let (due, priority) = [(t, Change), (t, Background), (at(t, 10), Change)][key as usize % 3];
+            queue.push(key, (), due, priority, t);
+        }
+    };
+    let memory = allocation_counter::measure(|| {
+        push_all(&mut queue);
+        let started: Vec<u32> = std::iter::from_fn(|| Some(queue.start(at(t, 20))?.0)).collect();
+        assert_eq!(started.len(), 30_000);
+        push_all(&mut queue); // each is dirty
+        started.iter().for_each(|key| queue.finish(key, at(t, 20)));
+        while let Some((key, ())) = queue.start(at(t, 20)) {
+            queue.finish(&key, at(t, 20));
+        }
+        assert!(queue.is_empty());
+    });
+    assert!(memory.bytes_current < 20_000, "{memory:?}");
+    let memory = allocation_counter::measure(|| {
+        (0..30_000).for_each(|key| queue.push(key, (), at(t, 100), Change, t));
+        queue.retain_waiting(|(), _| false);
+    });
+    assert!(queue.is_empty() && memory.bytes_current < 20_000, "{memory:?}");
+}

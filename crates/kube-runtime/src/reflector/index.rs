@@ -1,10 +1,16 @@
 //! Indexes: finding the objects of a store by computed keys.
 
-use super::{object_ref::Lookup, object_table::ObjectTable};
-use crate::{capacity::release, unwind::catch_panic};
-use hashbrown::HashMap;
+use super::{object_key::ObjectKey, object_ref::Lookup, object_table::ObjectTable};
+use crate::{capacity::shrunk, unwind::catch_panic};
+use hashbrown::{DefaultHashBuilder, HashTable};
 use kube_core::ResourceExt;
-use std::{any::Any, borrow::Borrow, fmt, hash::Hash, sync::Arc};
+use std::{
+    any::Any,
+    borrow::Borrow,
+    fmt,
+    hash::{BuildHasher, Hash},
+    sync::Arc,
+};
 
 /// Calls a visitor with each index key of an object.
 type Visit<K, T> = dyn Fn(&K, &mut dyn FnMut(T)) + Send + Sync;
@@ -36,6 +42,7 @@ type Visit<K, T> = dyn Fn(&K, &mut dyn FnMut(T)) + Send + Sync;
 pub struct Index<K: 'static, T: 'static> {
     keys: Arc<Visit<K, T>>,
     id: IndexId,
+    hasher: DefaultHashBuilder,
 }
 
 /// Which index it is.
@@ -61,8 +68,8 @@ impl<K, T> Index<K, T> {
     /// An index by the keys that `keys` returns for an object: an `Option`, a `Vec`, or any other iterable type.
     ///
     /// `keys` must return the same keys for the same state. It is called without a lock, by the task that fills the store, before
-    /// readers can see the state. If it panics, the index does not find the object: a controller returns an error for the object,
-    /// other stores log it.
+    /// readers can see the state. If it panics, or the `Hash` or `Eq` of a key, the index does not find the object: a controller returns an
+    /// error for the object, other stores log it.
     #[must_use]
     pub fn new<I>(keys: impl Fn(&K) -> I + Send + Sync + 'static) -> Self
     where
@@ -71,6 +78,7 @@ impl<K, T> Index<K, T> {
         Self {
             keys: Arc::new(move |object, visit| keys(object).into_iter().for_each(visit)),
             id: IndexId::Custom(Arc::new(())),
+            hasher: DefaultHashBuilder::default(),
         }
     }
 
@@ -161,7 +169,7 @@ impl<K: ResourceExt> Index<K, String> {
 
 impl<K, T> Clone for Index<K, T> {
     fn clone(&self) -> Self {
-        Self { keys: Arc::clone(&self.keys), id: self.id.clone() }
+        Self { keys: Arc::clone(&self.keys), id: self.id.clone(), hasher: self.hasher.clone() }
     }
 }
 
@@ -176,12 +184,21 @@ pub(super) fn pair(key: &str, value: &str) -> String {
     format!("{key}={value}")
 }
 
-/// The keys of one object, as a type-erased `Vec<T>`. `None` if the index function panicked.
+/// The keys of one object, as a type-erased `Vec<HashedKey<T>>`. `None` if the index function panicked.
 pub(super) type IndexKeys = Option<Box<dyn Any + Send>>;
+
+/// An object that an index does not find because its code panicked, and the panic message.
+pub(crate) type IndexPanic = (ObjectKey, String);
+
+/// A key with its hash, which user code has computed without a lock.
+struct HashedKey<T> {
+    hash: u64,
+    key: T,
+}
 
 /// An [`Index`] without the type of its keys: the indexes of one store have keys of different types.
 pub(super) trait AnyIndex<K>: Send + Sync {
-    /// Calls the index function. It is user code, so the caller must not hold a lock. `Err` is the panic message.
+    /// Calls the index function and hashes the keys. Both are user code, so the caller must not hold a lock. `Err` is the panic message.
     fn keys(&self, object: &K) -> Result<IndexKeys, String>;
     fn empty_buckets(&self) -> Box<dyn AnyBuckets<K>>;
 }
@@ -192,15 +209,18 @@ where
     T: Eq + Hash + Send + Sync + 'static,
 {
     fn keys(&self, object: &K) -> Result<IndexKeys, String> {
-        let mut keys: Vec<T> = Vec::new();
-        catch_panic(|| (self.keys)(object, &mut |key| keys.push(key)))?;
+        let mut keys: Vec<HashedKey<T>> = Vec::new();
+        catch_panic(|| {
+            (self.keys)(object, &mut |key| keys.push(HashedKey { hash: self.hasher.hash_one(&key), key }));
+        })?;
         Ok(Some(Box::new(keys)))
     }
 
     fn empty_buckets(&self) -> Box<dyn AnyBuckets<K>> {
         Box::new(IndexBuckets::<K, T> {
             id: self.id.clone(),
-            objects: HashMap::new(),
+            hasher: self.hasher.clone(),
+            buckets: HashTable::new(),
             without_keys: ObjectTable::default(),
         })
     }
@@ -208,17 +228,25 @@ where
 
 /// [`IndexBuckets`] without the type of their keys.
 pub(super) trait AnyBuckets<K>: Any + Send + Sync {
-    fn insert(&mut self, object: &Arc<K>, keys: IndexKeys);
-    /// Removes an object. `keys` are those that it was inserted with; without them, O(keys of the index).
+    /// `Err` is the message with which the comparison of keys panicked: the index does not find the object.
+    fn insert(&mut self, object: &Arc<K>, keys: IndexKeys) -> Result<(), String>;
+    /// Removes an object. `keys` are those that it was inserted with; without them, or if their comparison panics, O(keys of the index).
     fn remove(&mut self, object: &K, keys: IndexKeys);
 }
 
 /// The objects of a store by the keys of one index.
 pub(super) struct IndexBuckets<K: 'static, T: 'static> {
     id: IndexId,
-    objects: HashMap<T, ObjectTable<K>>,
-    /// The objects whose index function panicked.
+    hasher: DefaultHashBuilder,
+    buckets: HashTable<Bucket<K, T>>,
+    /// The objects for which the index panicked.
     without_keys: ObjectTable<K>,
+}
+
+/// The objects with one key.
+struct Bucket<K, T> {
+    key: HashedKey<T>,
+    objects: ObjectTable<K>,
 }
 
 impl<K: Lookup + 'static, T: Eq + Hash + 'static> IndexBuckets<K, T> {
@@ -233,7 +261,40 @@ impl<K: Lookup + 'static, T: Eq + Hash + 'static> IndexBuckets<K, T> {
         Q: Eq + Hash + ?Sized,
     {
         let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.id == *index)?;
-        Some(buckets.objects.get(key))
+        Some(buckets.objects(key))
+    }
+
+    fn objects<Q>(&self, key: &Q) -> Option<&ObjectTable<K>>
+    where
+        T: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let found = self.buckets.find(self.hasher.hash_one(key), |bucket| bucket.key.key.borrow() == key);
+        found.map(|bucket| &bucket.objects)
+    }
+
+    fn insert_by_keys(&mut self, object: &Arc<K>, keys: Vec<HashedKey<T>>) {
+        for key in keys {
+            let bucket = self.buckets.entry(key.hash, |it| it.key.key == key.key, |it| it.key.hash);
+            let bucket = bucket.or_insert_with(|| Bucket { key, objects: ObjectTable::default() });
+            bucket.into_mut().objects.insert(Arc::clone(object));
+        }
+    }
+
+    fn remove_by_keys(&mut self, object: &K, keys: Vec<HashedKey<T>>) {
+        for key in keys {
+            if let Ok(mut bucket) = self.buckets.find_entry(key.hash, |it| it.key.key == key.key) {
+                bucket.get_mut().objects.remove(object);
+                if bucket.get().objects.len() == 0 {
+                    bucket.remove();
+                }
+            }
+        }
+    }
+
+    /// Without user code.
+    fn remove_everywhere(&mut self, object: &K) {
+        self.buckets.retain(|bucket| bucket.objects.remove(object).is_none() || bucket.objects.len() > 0);
     }
 }
 
@@ -244,7 +305,7 @@ impl<K: Lookup + 'static> IndexBuckets<K, String> {
         pairs: &[String],
     ) -> Option<Vec<&'a ObjectTable<K>>> {
         let buckets = (buckets as &dyn Any).downcast_ref::<Self>().filter(|it| it.id == IndexId::Labels)?;
-        Some(pairs.iter().filter_map(|pair| buckets.objects.get(pair)).collect())
+        Some(pairs.iter().filter_map(|pair| buckets.objects(pair)).collect())
     }
 }
 
@@ -253,37 +314,36 @@ where
     K: Lookup + Send + Sync + 'static,
     T: Eq + Hash + Send + Sync + 'static,
 {
-    fn insert(&mut self, object: &Arc<K>, keys: IndexKeys) {
-        let Some(keys) = keys else {
-            self.without_keys.insert(Arc::clone(object));
-            return;
+    fn insert(&mut self, object: &Arc<K>, keys: IndexKeys) -> Result<(), String> {
+        let inserted = match keys {
+            Some(keys) => catch_panic(|| self.insert_by_keys(object, downcast(keys))),
+            None => {
+                self.without_keys.insert(Arc::clone(object));
+                return Ok(()); // the panic of the index function is known
+            }
         };
-        for key in downcast::<T>(keys) {
-            self.objects.entry(key).or_default().insert(Arc::clone(object));
+        if inserted.is_err() {
+            self.remove_everywhere(object);
+            self.without_keys.insert(Arc::clone(object));
         }
+        inserted
     }
 
     fn remove(&mut self, object: &K, keys: IndexKeys) {
         if self.without_keys.remove(object).is_some() {
             return;
         }
-        let Some(keys) = keys else {
-            self.objects.retain(|_, same_key| same_key.remove(object).is_none() || same_key.len() > 0);
-            return;
-        };
-        for key in downcast::<T>(keys) {
-            if let Some(same_key) = self.objects.get_mut(&key) {
-                same_key.remove(object);
-                if same_key.len() == 0 {
-                    self.objects.remove(&key);
-                }
-            }
+        let removed = keys.map(|keys| catch_panic(|| self.remove_by_keys(object, downcast(keys))));
+        if !matches!(removed, Some(Ok(()))) {
+            self.remove_everywhere(object);
         }
-        release(&mut self.objects);
+        if let Some(capacity) = shrunk(self.buckets.len(), self.buckets.capacity()) {
+            self.buckets.shrink_to(capacity, |bucket| bucket.key.hash);
+        }
     }
 }
 
-fn downcast<T: 'static>(keys: Box<dyn Any + Send>) -> Vec<T> {
+fn downcast<T: 'static>(keys: Box<dyn Any + Send>) -> Vec<HashedKey<T>> {
     *keys.downcast().expect("invariant: the keys come from the same index")
 }
 
@@ -305,18 +365,69 @@ mod tests {
 
     #[test]
     fn a_key_without_objects_is_removed() {
-        let mut buckets = IndexBuckets::<ConfigMap, u8> {
-            id: IndexId::Labels,
-            objects: HashMap::new(),
-            without_keys: ObjectTable::default(),
-        };
+        let mut buckets = buckets::<u8>();
         let object = Arc::new(ConfigMap::default());
-        let keys = |keys: &[u8]| -> IndexKeys { Some(Box::new(keys.to_vec())) };
+        let keys = |keys: &[u8]| -> IndexKeys { hashed(keys.to_vec()) };
         for removed_with in [keys(&[1, 2]), None] {
-            buckets.insert(&object, keys(&[1, 2]));
-            assert_eq!(buckets.objects.len(), 2);
+            buckets.insert(&object, keys(&[1, 2])).unwrap();
+            assert_eq!(buckets.buckets.len(), 2);
             buckets.remove(&object, removed_with);
-            assert!(buckets.objects.is_empty());
+            assert!(buckets.buckets.is_empty());
         }
+    }
+
+    fn buckets<T>() -> IndexBuckets<ConfigMap, T> {
+        IndexBuckets {
+            id: IndexId::Labels,
+            hasher: DefaultHashBuilder::default(),
+            buckets: HashTable::new(),
+            without_keys: ObjectTable::default(),
+        }
+    }
+
+    /// All with one hash, so that they are compared.
+    fn hashed<T: Send + 'static>(keys: Vec<T>) -> IndexKeys {
+        Some(Box::new(keys.into_iter().map(|key| HashedKey { hash: 0, key }).collect::<Vec<_>>()))
+    }
+
+    /// The comparison of 0 panics, with anything.
+    #[derive(Clone)]
+    struct Incomparable(u8);
+
+    impl PartialEq for Incomparable {
+        fn eq(&self, other: &Self) -> bool {
+            assert!(self.0 != 0 && other.0 != 0, "cannot compare");
+            self.0 == other.0
+        }
+    }
+
+    impl Eq for Incomparable {}
+
+    impl Hash for Incomparable {
+        fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+            self.0.hash(state);
+        }
+    }
+
+    #[test]
+    fn after_a_panic_of_a_comparison_no_other_object_is_affected_and_nothing_is_left() {
+        let object = |name: &str| {
+            let metadata = kube_core::ObjectMeta { name: Some(name.into()), ..Default::default() };
+            Arc::new(ConfigMap { metadata, ..Default::default() })
+        };
+        let keys = |keys: &[u8]| hashed(keys.iter().copied().map(Incomparable).collect::<Vec<_>>());
+        let (good, bad) = (object("good"), object("bad"));
+        let mut buckets = buckets::<Incomparable>();
+        buckets.insert(&good, keys(&[1])).unwrap();
+        assert_eq!(buckets.insert(&bad, keys(&[1, 0])).unwrap_err(), "cannot compare");
+        let only_good = |buckets: &IndexBuckets<ConfigMap, Incomparable>| {
+            let found: Vec<_> = buckets.buckets.iter().flat_map(|it| it.objects.iter().cloned()).collect();
+            found.len() == 1 && Arc::ptr_eq(&found[0], &good)
+        };
+        assert!(only_good(&buckets) && buckets.without_keys.len() == 1);
+        buckets.remove(&bad, keys(&[1, 0]));
+        assert!(only_good(&buckets) && buckets.without_keys.len() == 0);
+        buckets.remove(&good, keys(&[0]));
+        assert!(buckets.buckets.is_empty(), "found without its keys");
     }
 }

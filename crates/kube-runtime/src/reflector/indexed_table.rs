@@ -1,10 +1,12 @@
 //! A table of objects by key and by each declared index.
 
 use super::{
-    index::{AnyBuckets, AnyIndex, IndexBuckets, IndexId, IndexKeys, pair},
+    index::{AnyBuckets, AnyIndex, IndexBuckets, IndexId, IndexKeys, IndexPanic, pair},
+    object_key::ObjectKey,
     object_ref::Lookup,
     object_table::ObjectTable,
 };
+use crate::capacity::Shrink;
 use kube_core::{Expression, Selector};
 use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
@@ -65,14 +67,8 @@ impl<K: Lookup + 'static> IndexedTable<K> {
         Self { objects: ObjectTable::with_capacity(capacity), indexes }
     }
 
-    /// Adds an index. `keys` are the index keys of each object in the table.
-    pub(super) fn add_index(
-        &mut self,
-        index: &dyn AnyIndex<K>,
-        keys: impl IntoIterator<Item = (Arc<K>, IndexKeys)>,
-    ) {
-        let mut buckets = index.empty_buckets();
-        keys.into_iter().for_each(|(object, keys)| buckets.insert(&object, keys));
+    /// Adds an index, with all objects of the table.
+    pub(super) fn add_index(&mut self, buckets: Box<dyn AnyBuckets<K>>) {
         self.indexes.push(buckets);
     }
 
@@ -120,18 +116,21 @@ impl<K: Lookup + 'static> IndexedTable<K> {
     }
 
     /// Inserts an object, with the index keys of the stored state and of the new one. Returns the replaced object, to be dropped
-    /// without a lock.
+    /// without a lock. Adds the panics of comparisons of keys to `panics`.
     pub(super) fn insert(
         &mut self,
         object: Arc<K>,
         old_keys: Vec<IndexKeys>,
         new_keys: Vec<IndexKeys>,
+        panics: &mut Vec<IndexPanic>,
     ) -> Option<Arc<K>> {
         for (index, keys) in self.indexes.iter_mut().zip(old_keys) {
             index.remove(&object, keys);
         }
         for (index, keys) in self.indexes.iter_mut().zip(new_keys) {
-            index.insert(&object, keys);
+            if let Err(message) = index.insert(&object, keys) {
+                panics.push((ObjectKey::of(&*object), message));
+            }
         }
         self.objects.insert(object)
     }
@@ -142,6 +141,13 @@ impl<K: Lookup + 'static> IndexedTable<K> {
             index.remove(object, keys);
         }
         self.objects.remove(object)
+    }
+}
+
+/// A new list has room for as many objects as there were before.
+impl<K: Lookup> Shrink for IndexedTable<K> {
+    fn shrink(&mut self) {
+        self.objects.shrink();
     }
 }
 
@@ -171,7 +177,7 @@ mod tests {
         let mut table = IndexedTable::with_capacity(0, declared);
         for object in [labelled("a", "web"), labelled("b", "db"), labelled("c", "web")] {
             let keys = declared.keys(&object, |panic| panic!("{panic}"));
-            table.insert(object, Vec::new(), keys);
+            table.insert(object, Vec::new(), keys, &mut Vec::new());
         }
         table
     }

@@ -5,7 +5,10 @@ use super::{
     object_ref::Lookup,
     store::{IndexPanic, Writer},
 };
-use crate::watcher::{self, Event};
+use crate::{
+    capacity::release,
+    watcher::{self, Event},
+};
 use futures::{
     Stream, StreamExt, TryStreamExt,
     stream::{self, AbortHandle, BoxStream, SelectAll},
@@ -250,6 +253,7 @@ where
                 watch.abort();
             }
         }
+        release(&mut self.aborts);
         for namespace in added {
             let end = NamespacesInput::WatchEnded(namespace.clone());
             let tag = namespace.clone();

@@ -1,7 +1,7 @@
 //! A hash table of objects by key, without a copy of the keys.
 
 use super::object_ref::Lookup;
-use crate::capacity::shrunk;
+use crate::capacity::{Shrink, release, shrunk};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::{borrow::Cow, hash::BuildHasher, sync::Arc};
 
@@ -60,11 +60,17 @@ impl<K: Lookup> ObjectTable<K> {
         let hash = hash(&self.hasher, namespace.as_deref(), &name);
         let found = self.objects.find_entry(hash, |other| has_key(&**other, namespace.as_deref(), &name));
         let removed = found.ok().map(|entry| entry.remove().0);
+        release(self);
+        removed
+    }
+}
+
+impl<K: Lookup> Shrink for ObjectTable<K> {
+    fn shrink(&mut self) {
         if let Some(capacity) = shrunk(self.objects.len(), self.objects.capacity()) {
             let hasher = &self.hasher;
             self.objects.shrink_to(capacity, |object| hash_of(hasher, &**object));
         }
-        removed
     }
 }
 

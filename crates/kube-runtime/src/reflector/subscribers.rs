@@ -3,6 +3,7 @@
 //! `tests/loom.rs` includes this file with loom's locks and tests every interleaving.
 
 use super::inbox::Inbox;
+use crate::capacity::release;
 use parking_lot::Mutex;
 use std::{
     hash::Hash,
@@ -10,7 +11,7 @@ use std::{
     task::Waker,
 };
 
-/// The inboxes of all subscribers. A dropped inbox is removed when the next subscriber is added.
+/// The inboxes of all subscribers. A dropped inbox is removed when the next value is published, or the next subscriber added.
 pub(super) struct Subscribers<Key, V> {
     list: Mutex<SubscriberList<Key, V>>,
     capacity: usize,
@@ -50,7 +51,7 @@ impl<Key: Eq + Hash + Clone, V: Clone> Subscribers<Key, V> {
     }
 
     pub(super) fn publish(&self, values: impl Iterator<Item = (Key, V)> + Clone) {
-        let list = self.list.lock();
+        let mut list = self.list.lock();
         let changed = list.for_each(|inbox| inbox.put(values.clone()));
         drop(list); // a woken task may subscribe at once
         changed.into_iter().for_each(Changed::wake);
@@ -79,14 +80,23 @@ impl<Key: Eq + Hash + Clone, V: Clone> SubscriberList<Key, V> {
         if self.closed {
             drop(inbox.close()); // it has no waker yet
         }
-        self.inboxes.retain(|inbox| inbox.strong_count() > 0);
+        self.remove_dropped();
         self.inboxes.push(Arc::downgrade(inbox));
     }
 
     /// Calls `change` for every inbox that still has a subscriber.
-    fn for_each(&self, change: impl Fn(&Inbox<Key, V>) -> Option<Waker>) -> Vec<Changed<Key, V>> {
+    fn for_each(&mut self, change: impl Fn(&Inbox<Key, V>) -> Option<Waker>) -> Vec<Changed<Key, V>> {
         let changed = |inbox: Arc<Inbox<Key, V>>| Changed { waker: change(&inbox), _inbox: inbox };
-        self.inboxes.iter().filter_map(Weak::upgrade).map(changed).collect()
+        let changed: Vec<_> = self.inboxes.iter().filter_map(Weak::upgrade).map(changed).collect();
+        if changed.len() < self.inboxes.len() {
+            self.remove_dropped();
+        }
+        changed
+    }
+
+    fn remove_dropped(&mut self) {
+        self.inboxes.retain(|inbox| inbox.strong_count() > 0);
+        release(&mut self.inboxes);
     }
 }
 

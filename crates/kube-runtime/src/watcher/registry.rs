@@ -10,10 +10,13 @@ use super::{
     undecodable_now::{Undecodable, UndecodableNow},
     watch_status::{Received, StepOutcome, WatchState, WatchStatus},
 };
-use crate::metrics::{Refresh, WatchMeasurement, WatchMetrics};
+use crate::{
+    capacity::release,
+    metrics::{Refresh, WatchMeasurement, WatchMetrics},
+};
 use hashbrown::HashMap;
 use kube_core::Resource;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     sync::{Arc, OnceLock, Weak},
     time::Duration,
@@ -42,15 +45,21 @@ impl WatchRegistry {
             undecodable: Mutex::default(),
             metrics: WatchMetrics::new(self.controller.get().map_or("", |name| name), kind),
         });
-        let mut watches = self.watches.lock();
-        watches.retain(|watch| watch.strong_count() > 0);
-        watches.push(Arc::downgrade(&watch));
+        self.existing().push(Arc::downgrade(&watch));
         watch
     }
 
     /// The watches that have not been dropped, in the order in which they were made.
     pub(crate) fn watches(&self) -> Vec<Arc<RegisteredWatch>> {
-        self.watches.lock().iter().filter_map(Weak::upgrade).collect()
+        self.existing().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Without those that have been dropped: a weak reference keeps the memory.
+    fn existing(&self) -> MutexGuard<'_, Vec<Weak<RegisteredWatch>>> {
+        let mut watches = self.watches.lock();
+        watches.retain(|watch| watch.strong_count() > 0);
+        release(&mut *watches);
+        watches
     }
 }
 
@@ -196,6 +205,11 @@ mod tests {
         assert_eq!(registry.watches()[0].namespace.as_deref(), Some("shop"));
         drop(registered);
         assert!(registry.watches().is_empty());
+        let memory = allocation_counter::measure(|| {
+            drop((0..1000).map(|_| registry.add("Pod", None)).collect::<Vec<_>>());
+            assert!(registry.watches().is_empty());
+        });
+        assert!(memory.bytes_current < 5_000, "{memory:?}");
         let _another = registry.add("Pod", Some("stage"));
         assert_eq!(registry.watches.lock().len(), 1, "nothing is left of it");
     }

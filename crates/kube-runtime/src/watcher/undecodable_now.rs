@@ -144,4 +144,18 @@ mod tests {
         assert_eq!(step(vec![CollectionEvent::InitApply(readable("e")), synced()]), (0, -1, None));
         assert_eq!(now.len(), 0);
     }
+
+    #[test]
+    fn objects_that_can_be_decoded_again_take_little_memory() {
+        let (mut now, t) = (UndecodableNow::default(), Instant::now());
+        let memory = allocation_counter::measure(|| {
+            for name in (0..10_000).map(|number| number.to_string()) {
+                now.step(&[Ok(undecodable(&name, false))], t);
+            }
+            for name in (0..10_000).map(|number| number.to_string()) {
+                now.step(&[Ok(CollectionEvent::Apply(readable(&name)))], t);
+            }
+        });
+        assert!(now.len() == 0 && memory.bytes_current < 20_000, "{memory:?}");
+    }
 }

@@ -88,6 +88,7 @@ async fn every_public_error_message_tells_its_cause() {
             waiting: "pods (last error: no)".into(),
         },
         RunnerError::CallbackPanicked { callback: "mapper", object: object(), message: "oh".into() },
+        RunnerError::SourcePanicked { name: "the stream of reconcile_on".into(), message: "oh".into() },
         RunnerError::Undecodable { object: object(), error: "ConfigMap.data: invalid type".into() },
     ] {
         let name = match &error {
@@ -97,6 +98,7 @@ async fn every_public_error_message_tells_its_cause() {
             RunnerError::Revoked { .. } => "RunnerError::Revoked",
             RunnerError::SyncTimedOut { .. } => "RunnerError::SyncTimedOut",
             RunnerError::CallbackPanicked { .. } => "RunnerError::CallbackPanicked",
+            RunnerError::SourcePanicked { .. } => "RunnerError::SourcePanicked",
             RunnerError::Undecodable { .. } => "RunnerError::Undecodable",
         };
         messages.add(name, &error);

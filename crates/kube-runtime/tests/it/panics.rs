@@ -3,7 +3,7 @@
 use crate::common::{
     ApiExt, TestError, assert_idle, config_maps, expect_next, named, owned, server, wait_for_change,
 };
-use futures::{Stream, StreamExt, channel::mpsc};
+use futures::{FutureExt, Stream, StreamExt, channel::mpsc};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::{Api, Client};
 use kube_core::{Resource, ResourceExt};
@@ -439,4 +439,149 @@ async fn the_built_in_waits_apply_while_a_backoff_panics() {
         output.expect_error(&["failed to list"]).await;
     }
     assert_eq!(output.next().await, "done: a");
+}
+
+/// Panics after a second.
+fn broken<T: Send + 'static>() -> impl Stream<Item = T> + Send + 'static {
+    futures::stream::once(async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        panic!("no more")
+    })
+}
+
+type AddSource = fn(Controller<ConfigMap>) -> Controller<ConfigMap>;
+
+const BROKEN_SOURCES: [(AddSource, &str); 6] = [
+    (|it| it.reconcile_on(broken()), "the stream of reconcile_on"),
+    (|it| it.reconcile_all_on(broken()), "the stream of reconcile_all_on"),
+    (|it| it.owns_stream::<Secret>(broken()), "the stream of Secret objects"),
+    (|it| it.owns_shared_stream::<Secret>(broken()), "the stream of Secret objects"),
+    (|it| it.watches_stream::<Secret, _>(broken(), |_| []), "the stream of Secret objects"),
+    (|it| it.watches_shared_stream::<Secret, _>(broken(), |_| []), "the stream of Secret objects"),
+];
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_panics_is_an_error_and_the_others_go_on() {
+    for (add_source, expected) in BROKEN_SOURCES {
+        let (_server, client) = server();
+        let api = config_maps(&client);
+        api.add(named("a")).await;
+        let controller = add_source(controller(&client));
+        let monitor = controller.monitor();
+        let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+        assert_eq!(output.next().await, "done: a");
+        monitor.progress(&Default::default()).unwrap();
+        output.expect_error(&[expected, "panicked", "no more"]).await;
+        api.touch("a", "1").await;
+        assert_eq!(output.next().await, "done: a");
+        let stalled = monitor.progress(&Default::default()).unwrap_err().to_string();
+        assert!(stalled.contains(expected) && stalled.ends_with("no more"), "{stalled}");
+        assert_idle(&mut output.items).await;
+    }
+}
+
+/// The broken stream owns the writer of the store.
+#[tokio::test(start_paused = true)]
+async fn after_a_panic_of_the_own_stream_requeued_objects_are_reconciled() {
+    for shared in [false, true] {
+        let (_server, client) = server();
+        config_maps(&client).add(named("a")).await;
+        let (reader, writer) = reflector::store();
+        let watch = watcher(config_maps(&client), watcher::Config::default());
+        let changes = watch.default_backoff().reflect(writer).applied_objects().map(Result::unwrap);
+        let changes = futures::stream::select(changes, broken());
+        let controller = match shared {
+            true => Controller::for_shared_stream(changes.map(Arc::new), reader),
+            false => Controller::for_stream(changes.map(Ok), reader),
+        };
+        let requeued = async |_: Arc<ConfigMap>, _: Arc<()>| {
+            Ok::<_, TestError>(Action::requeue(Duration::from_secs(10)))
+        };
+        let mut output = OutputTexts::spawn(controller.run(requeued, wait_for_change, Arc::new(())));
+        assert_eq!(output.next().await, "done: a");
+        output
+            .expect_error(&["the stream of the controller's own ConfigMap objects panicked", "no more"])
+            .await;
+        assert_eq!([output.next().await, output.next().await], ["done: a", "done: a"]);
+        assert!(!output.task.is_finished());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_future_that_panics_does_not_stop_the_controller_and_others_do() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let (stop, stopped) = futures::channel::oneshot::channel::<()>();
+    let controller = controller(&client)
+        .graceful_shutdown_on(async { panic!("no signal") })
+        .graceful_shutdown_on(stopped.map(|_| ()));
+    let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+    assert_eq!(output.next().await, "done: a");
+    stop.send(()).unwrap();
+    assert_eq!(output.items.next().await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gate_that_panics_stays_closed() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let controller = controller(&client).reconcile_after(|| panic!("no name"), async { panic!("no gate") });
+    let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert_idle(&mut output.items).await;
+    assert!(!output.task.is_finished());
+}
+
+/// An index key whose `Hash` or `Eq` panics.
+#[derive(Debug)]
+enum BadKey {
+    Good(String),
+    Unhashable,
+    Incomparable,
+}
+
+impl std::hash::Hash for BadKey {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        assert!(!matches!(self, Self::Unhashable), "no hash");
+        0.hash(state); // so that all are compared
+    }
+}
+
+impl PartialEq for BadKey {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Good(one), Self::Good(other)) => one == other,
+            _ => panic!("no comparison"),
+        }
+    }
+}
+
+impl Eq for BadKey {}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_an_index_key_is_an_error_of_the_object() {
+    let (_server, client) = server();
+    let api = config_maps(&client);
+    api.add(named("good")).await;
+    let index = Index::new(|map: &ConfigMap| {
+        [match map.name_any().as_str() {
+            "unhashable" => BadKey::Unhashable,
+            "incomparable" => BadKey::Incomparable,
+            name => BadKey::Good(name.to_owned()),
+        }]
+    });
+    let controller = controller(&client).with_index(&index);
+    let store = controller.store();
+    let mut output = OutputTexts::spawn(controller.run(nothing, wait_for_change, Arc::new(())));
+    assert_eq!(output.next().await, "done: good");
+    for (name, message) in [("unhashable", "no hash"), ("incomparable", "no comparison")] {
+        api.add(named(name)).await;
+        output.expect_error(&["index", &format!("ConfigMap.v1./{name}.default"), message]).await;
+        assert_eq!(output.next().await, format!("done: {name}"));
+        api.remove(name).await;
+    }
+    api.touch("good", "1").await;
+    while output.next().await != "done: good" {}
+    let found = store.by_index(&index, &BadKey::Good("good".into()));
+    assert_eq!((found.len(), store.len()), (1, 1));
 }

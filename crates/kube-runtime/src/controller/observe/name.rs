@@ -1,5 +1,6 @@
 //! The names of the running controllers of a process.
 
+use crate::capacity::release;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -41,7 +42,9 @@ impl UniqueName {
 
 impl Drop for UniqueName {
     fn drop(&mut self) {
-        NAMES.lock().retain(|name| *name != self.0);
+        let mut names = NAMES.lock();
+        names.retain(|name| *name != self.0);
+        release(&mut *names);
     }
 }
 

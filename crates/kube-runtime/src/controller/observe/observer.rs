@@ -11,6 +11,7 @@ use crate::{
     controller::{
         error::Error,
         reconcile::{Action, ReconcileReason, Requeue},
+        source::SourcePanic,
     },
     delay::after,
     metrics::{ControllerMetrics, Finished, Refresh, register, unregister},
@@ -146,6 +147,14 @@ impl Observer {
         }
     }
 
+    /// A source panicked, and causes no reconciles any more.
+    pub(crate) fn source_panicked(&self, panic: &SourcePanic) {
+        if let Some(Active { observed, .. }) = &self.0 {
+            let mut facts = observed.observation.facts.lock();
+            facts.panicked_source.get_or_insert_with(|| (panic.source.clone(), panic.message.clone()));
+        }
+    }
+
     /// An object that was to be reconciled does not exist.
     pub(crate) fn gone(&self, key: &ObjectKey) {
         if let Some(Active { observed, .. }) = &self.0 {
@@ -207,5 +216,23 @@ mod tests {
             allocation_counter::measure(|| (0..100).for_each(|_| reconcile(observer))).count_total
         };
         assert_eq!((cost(&observed), cost(&Observer::default())), (100, 0));
+    }
+
+    #[test]
+    fn reconciles_that_have_ended_take_little_memory() {
+        let (store, _writer) = reflector::store::<ConfigMap>();
+        let observer = Observer::start(Arc::new(Observation::new("ended", store)), "ended-test", 0);
+        let memory = allocation_counter::measure(|| {
+            let keys: Vec<_> = (0..10_000)
+                .map(|number| Arc::new(ObjectKey { namespace: None, name: number.to_string().into() }))
+                .collect();
+            for key in &keys {
+                observer.started(key, &ReconcileReason::ObjectUpdated, 1, Duration::ZERO);
+            }
+            for key in &keys {
+                observer.finished::<Infallible, Infallible>(key, None, &Action::await_change(), None);
+            }
+        });
+        assert!(memory.bytes_current < 20_000, "{memory:?}");
     }
 }

@@ -99,6 +99,16 @@ pub enum Stalled {
         /// The configured limit.
         limit: Duration,
     },
+    /// A stream of the program, or a watch, panicked: its changes cause no reconciles any more. Only a restart helps.
+    #[error("{source_name} of controller {controller} panicked: {message}")]
+    SourcePanicked {
+        /// The name of the controller.
+        controller: String,
+        /// The source, in words, such as `the stream of reconcile_on`.
+        source_name: String,
+        /// The message of the panic.
+        message: String,
+    },
     /// Objects are due, workers are free, and no reconcile is started.
     #[error(
         "an object has been due for {waiting:.1?} in the queue of controller {controller}, but may for {limit:?}: is its output polled?"
@@ -162,9 +172,13 @@ pub(super) fn check(observation: &Observation, limits: &ProgressLimits, now: Ins
     let oldest_due = facts.queue.oldest_due.filter(|_| free && state == ControllerState::Running);
     let longest = facts.running.iter().min_by_key(|(_, running)| running.started);
     let longest = longest.map(|(key, running)| RunningObject::of(key, running, now));
+    let panicked = facts.panicked_source.clone();
     drop(facts);
     if matches!(state, ControllerState::NotStarted | ControllerState::Stopped) {
         return Ok(());
+    }
+    if let Some((source_name, message)) = panicked {
+        return Err(Stalled::SourcePanicked { controller, source_name, message });
     }
     if let Some(RunningObject { namespace, name, elapsed, .. }) = longest
         && elapsed > limits.reconcile

@@ -32,6 +32,8 @@ pub(super) struct Facts {
     pub(super) queue: QueueNumbers,
     pub(super) running: HashMap<Arc<ObjectKey>, Arc<Running>>,
     pub(super) failures: Failures,
+    /// The name and the message of the first source that panicked.
+    pub(super) panicked_source: Option<(String, String)>,
     pub(super) totals: Totals,
 }
 
@@ -84,6 +86,7 @@ impl Observation {
             queue: QueueNumbers::default(),
             running: HashMap::new(),
             failures: Failures::default(),
+            panicked_source: None,
             totals: Totals::default(),
         };
         Self { kind, watches: Arc::default(), facts: Mutex::new(facts) }

@@ -11,7 +11,7 @@ use k8s_openapi::{
 };
 use kube_core::{ApiResource, DynamicObject, TypeMeta};
 use std::future::poll_fn;
-use tokio::time::Instant;
+use tokio::{task::unconstrained, time::Instant};
 
 fn meta(uid: &str, version: &str) -> ObjectMeta {
     ObjectMeta {
@@ -202,4 +202,27 @@ async fn merged_requests_keep_the_reason_of_the_first_and_internal_ones_can_be_d
 fn a_wait_of_zero_disables_waiting() {
     assert!(!PendingWrites::new(Duration::ZERO).is_enabled());
     assert!(PendingWrites::new(Duration::from_nanos(1)).is_enabled());
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_that_are_visible_take_little_memory() {
+    let old = object("1", "9");
+    let (store, mut writer) = store_with(&old);
+    let mut pending = PendingWrites::new(Duration::from_secs(10));
+    let memory = allocation_counter::measure(|| {
+        for number in 0..10_000 {
+            let key = ObjectKey { namespace: None, name: number.to_string().into() };
+            let awaited = WriteVersion::of(&object("1", "10")).unwrap().awaited_after(&old, &()).unwrap();
+            pending.add(&Arc::new(key.clone()), store.wait_until(key.clone(), awaited));
+            assert!(pending.park(&key, ReconcileReason::Unknown).is_none());
+        }
+        writer.apply_watcher_event(&Event::Apply(object("1", "11")));
+        let mut ended = 0;
+        // Without tokio's budget of 128 polls in a row.
+        while unconstrained(poll_fn(|cx| pending.poll_visible(cx))).now_or_never().is_some() {
+            ended += 1;
+        }
+        assert_eq!(ended, 10_000);
+    });
+    assert!(memory.bytes_current < 30_000, "{memory:?}");
 }

@@ -179,6 +179,10 @@ where
                 RunnerEvent::Trigger(Some(Ok(Trigger::CallbackPanicked(panic)))) => {
                     return Some(Err(panic.into()));
                 }
+                RunnerEvent::Trigger(Some(Ok(Trigger::SourcePanicked(panic)))) => {
+                    self.observer.source_panicked(&panic);
+                    return Some(Err(panic.into()));
+                }
                 RunnerEvent::Trigger(Some(Ok(Trigger::SyncTimedOut { waited, waiting }))) => {
                     self.stage = Stage::Draining;
                     return Some(Err(ControllerError::RunnerError(Error::SyncTimedOut { waited, waiting })));
@@ -250,7 +254,8 @@ where
                     self.enqueue_all(); // before the first start, all objects are in the queue anyway
                 }
             }
-            Trigger::CallbackPanicked(_) | Trigger::SyncTimedOut { .. } => {} // returned as errors by `next`
+            // Returned as errors by `next`.
+            Trigger::CallbackPanicked(_) | Trigger::SourcePanicked(_) | Trigger::SyncTimedOut { .. } => {}
         }
     }
 

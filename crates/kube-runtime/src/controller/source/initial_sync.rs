@@ -7,6 +7,7 @@ use super::trigger::Trigger;
 use crate::{
     controller::{config::Config, reconcile::guard_call},
     delay::after,
+    unwind::pending_after_panic,
     watcher::{self, CollectionEvent, kind_and_scope},
 };
 use futures::{FutureExt, Stream, StreamExt, future::BoxFuture, stream::BoxStream};
@@ -81,6 +82,8 @@ impl InitialSync {
         ready: impl Future<Output = ()> + Send + 'static,
     ) -> BoxFuture<'static, ()> {
         let is_open = Arc::new(AtomicBool::new(false));
+        let consequence = "the future of reconcile_after panicked: the controller starts no reconcile";
+        let ready = pending_after_panic(ready, consequence);
         self.gates.lock().push(Gate { waiting_for: Arc::new(waiting_for), is_open: Arc::clone(&is_open) });
         async move {
             ready.await;

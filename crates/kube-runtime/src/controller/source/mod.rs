@@ -6,6 +6,7 @@
 //! - `own`, `filter`: own objects, and the predicate that drops changes; `compact`: the same with a compact cache.
 //! - `related`: related objects; `related_changes`, `owner_map`, `related_sync`: from their changes to triggers.
 //! - `namespaces`: one watch per namespace.
+//! - `guarded`: the panics of a source.
 //! - `sources`, `backoff`: all sources of a controller as one stream, and the waits after failures.
 //! - `initial_sync`: reports first lists that are missing.
 //! - `trigger`: what a source emits; `requests`: the same in the public API.
@@ -14,6 +15,7 @@ mod backoff;
 #[cfg(feature = "compact-cache")]
 mod compact;
 mod filter;
+mod guarded;
 mod initial_sync;
 mod namespaces;
 mod own;
@@ -35,5 +37,5 @@ pub(super) use {
     related::{RelatedSource, mapped_by, owners_in},
     related_changes::Mapped,
     sources::Sources,
-    trigger::{CallbackPanic, Trigger},
+    trigger::{CallbackPanic, SourcePanic, Trigger},
 };

@@ -3,7 +3,7 @@
 use super::{
     filter::{OwnCache, OwnFilter, OwnPredicate},
     namespaces::Apis,
-    sources::{EventStream, OpenSource, SourceSettings},
+    sources::{EventStream, NamedSource, SourceSettings},
     trigger::{CallbackPanic, Trigger, TriggerStream},
 };
 use crate::{
@@ -108,9 +108,11 @@ where
     }
 
     /// The source without the store, which the runner reads.
-    pub(crate) fn into_parts(self) -> (OpenSource, Store<K>) {
-        let Self { open, filter, store, .. } = self;
-        (Box::new(move |settings| open(settings, filter)), store)
+    pub(crate) fn into_parts(self) -> (NamedSource, Store<K>) {
+        let Self { open, filter, store, paths, dyntype } = self;
+        let origin = if paths.is_empty() { "stream" } else { "watch" };
+        let name = format!("the {origin} of the controller's own {} objects", K::kind(&dyntype));
+        (NamedSource { name, open: Box::new(move |settings| open(settings, filter)) }, store)
     }
 }
 

@@ -139,5 +139,14 @@ mod tests {
             owners.observe(key("child", at), &[]);
         }
         assert!(owners.related.is_empty(), "an object that maps to nothing costs nothing");
+        let mut owners = OwnerMap::default();
+        let memory = allocation_counter::measure(|| {
+            for at in 0..10_000 {
+                owners.observe(key("child", at), &[key("owner", at)]);
+            }
+            owners.start_list();
+            drop(owners.finish_list());
+        });
+        assert!(memory.bytes_current < 10_000, "{memory:?}");
     }
 }

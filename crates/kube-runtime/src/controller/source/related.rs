@@ -149,15 +149,17 @@ where
             Origin::Watches(watches) if watches.is_empty() => {}
             Origin::Watches(watches) => {
                 let (paths, watches): (Vec<_>, Vec<_>) = watches.into_iter().unzip();
+                let name = format!("the watch of {} objects", O::kind(&dyntype));
                 let open = move |settings: &SourceSettings| {
                     let kind = O::kind(&dyntype).into_owned();
                     let watches = watches.into_iter().map(|open| open(settings, &kind)).collect();
                     triggers_of_watches::<O, T>(watches, mapper, filter, dyntype).boxed()
                 };
-                sources.add_watches(paths, Box::new(open));
+                sources.add_watches(name, paths, Box::new(open));
             }
             Origin::Stream(objects) => {
-                sources.add_stream(triggers_of_stream::<O, T>(objects, mapper, dyntype));
+                let name = format!("the stream of {} objects", O::kind(&dyntype));
+                sources.add_stream(name, triggers_of_stream::<O, T>(objects, mapper, dyntype));
             }
         }
     }

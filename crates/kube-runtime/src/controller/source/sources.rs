@@ -2,6 +2,7 @@
 
 use super::{
     backoff::SourceBackoff,
+    guarded::GuardedSource,
     initial_sync::InitialSync,
     trigger::{Trigger, TriggerStream},
 };
@@ -11,7 +12,7 @@ use crate::{
 };
 use futures::{
     Stream,
-    stream::{self, BoxStream, SelectAll},
+    stream::{self, BoxStream},
 };
 use kube_client::Api;
 use kube_core::Resource;
@@ -23,9 +24,15 @@ pub(super) type EventStream<T> = BoxStream<'static, watcher::ErasedResult<Collec
 /// Opens a source once the settings of all sources are known: when the controller runs.
 pub(super) type OpenSource = Box<dyn FnOnce(&SourceSettings) -> TriggerStream + Send>;
 
+/// A source, with its name for people.
+pub(crate) struct NamedSource {
+    pub(super) name: String,
+    pub(super) open: OpenSource,
+}
+
 /// The sources of a controller besides that of its own objects.
 pub(crate) struct Sources {
-    sources: Vec<OpenSource>,
+    sources: Vec<NamedSource>,
     /// The number of sources that emit [`Trigger::RelatedSynced`].
     synced_count: usize,
     /// The API paths of the watches.
@@ -48,16 +55,18 @@ impl Sources {
     /// Adds a custom stream.
     pub(crate) fn add_stream(
         &mut self,
+        name: impl Into<String>,
         triggers: impl Stream<Item = watcher::ErasedResult<Trigger>> + Send + 'static,
     ) {
-        self.sources.push(Box::new(|settings| settings.backoff.apply(triggers)));
+        let open = Box::new(|settings: &SourceSettings| settings.backoff.apply(triggers));
+        self.sources.push(NamedSource { name: name.into(), open });
     }
 
     /// Adds watches of related objects, which wait after failures by themselves and emit [`Trigger::RelatedSynced`].
-    pub(super) fn add_watches(&mut self, paths: Vec<String>, open: OpenSource) {
+    pub(super) fn add_watches(&mut self, name: String, paths: Vec<String>, open: OpenSource) {
         self.paths.extend(paths);
         self.synced_count += 1;
-        self.sources.push(open);
+        self.sources.push(NamedSource { name, open });
     }
 
     /// The API paths of the watches.
@@ -78,12 +87,13 @@ impl Sources {
     /// registered in `watches`.
     pub(crate) fn merge(
         self,
-        own: OpenSource,
+        own: NamedSource,
         watches: Option<Arc<WatchRegistry>>,
-    ) -> SelectAll<TriggerStream> {
+    ) -> impl Stream<Item = watcher::ErasedResult<Trigger>> + Unpin {
         let Self { sources, backoff, sync, .. } = self;
         let settings = SourceSettings { backoff, sync, watches };
-        stream::select_all([own].into_iter().chain(sources).map(|open| open(&settings)))
+        let open = |source: NamedSource| GuardedSource::new(source.name, (source.open)(&settings));
+        stream::select_all([own].into_iter().chain(sources).map(open))
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) enum Trigger {
     },
     /// A mapper, an index or a predicate panicked: report the error, reconcile nothing.
     CallbackPanicked(CallbackPanic),
+    /// A source panicked and is silent from now on: report the error, reconcile nothing.
+    SourcePanicked(SourcePanic),
     /// The initial sync took too long: report the error and end.
     SyncTimedOut { waited: Duration, waiting: String },
 }
@@ -46,6 +48,13 @@ pub(crate) struct CallbackPanic {
     /// The kind of callback: `mapper`, `index` or `predicate`.
     pub(crate) callback: &'static str,
     pub(crate) object: Box<ObjectRef<DynamicObject>>,
+    pub(crate) message: String,
+}
+
+/// The code of a source panicked.
+#[derive(Debug)]
+pub(crate) struct SourcePanic {
+    pub(crate) source: String,
     pub(crate) message: String,
 }
 

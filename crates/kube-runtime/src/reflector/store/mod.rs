@@ -37,11 +37,11 @@ pub use reader::*;
 pub use wait::WaitForError;
 pub use writer::{Writer, store, store_shared};
 
+pub(crate) use super::index::IndexPanic;
 pub(crate) use awaited::Awaited;
 #[cfg(feature = "compact-cache")]
 pub(super) use shared::Shared;
 pub(crate) use wait::StoreWait;
 #[cfg(feature = "compact-cache")]
 pub(super) use watch::without_object;
-pub(crate) use writer_indexes::IndexPanic;
 pub(super) use {namespace::NamespaceList, watermarks::ListVersion};

@@ -107,14 +107,16 @@ where
                 Some((Arc::clone(object), old_keys, Some(new_keys)))
             }))
             .collect();
+        let mut panics = Vec::new();
         let replaced: Vec<Option<Arc<K>>> = self.shared().objects.change(|table| {
             let change = |(object, old_keys, new_keys): TableChange<K>| match new_keys {
-                Some(new_keys) => table.insert(object, old_keys, new_keys),
+                Some(new_keys) => table.insert(object, old_keys, new_keys, &mut panics),
                 None => table.remove(&object, old_keys),
             };
             changes.into_iter().map(change).collect()
         });
         drop(replaced); // without the lock: `K::drop` is user code
+        self.indexes.report_panics(panics);
         self.shared().objects.publish(removed.iter().chain(&changed).cloned().map(keyed));
         self.shared().forget_outdated();
         removed.into_iter().map(Event::Delete).chain(changed.into_iter().map(Event::Apply)).collect()

@@ -4,13 +4,16 @@ use super::{
     awaited::{Awaited, Visible},
     watermarks::{HighWatermarks, StartedWait},
 };
-use crate::reflector::{
-    Lookup, ObjectKey,
-    inbox::Inbox,
-    index::{AnyIndex, IndexId},
-    indexed_table::IndexedTable,
-    published::Published,
-    subscribers::Subscribers,
+use crate::{
+    capacity::release,
+    reflector::{
+        Lookup, ObjectKey,
+        inbox::Inbox,
+        index::{AnyIndex, IndexId},
+        indexed_table::IndexedTable,
+        published::Published,
+        subscribers::Subscribers,
+    },
 };
 use hashbrown::{HashMap, HashSet};
 use kube_client::client::ObjectVersion;
@@ -136,6 +139,7 @@ impl<K: Lookup + 'static> Shared<K> {
         self.objects.read(|table| {
             outdated.retain(|key| table.get(key.namespace.as_deref(), &key.name).is_some());
         });
+        release(&mut outdated);
         // Only the writer, which is here, changes it.
         let before = std::mem::replace(&mut *self.outdated.write(), outdated);
         drop(before); // without the lock

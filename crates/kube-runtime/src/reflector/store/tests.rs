@@ -472,3 +472,50 @@ fn other_objects_keep_their_arc_beside_an_undecodable_one() {
     list().into_iter().for_each(|event| drop(writer.pass_through(event)));
     assert!(Arc::ptr_eq(&before, &store.get(&key("b")).unwrap()));
 }
+
+/// Visible objects, an index, a subscriber that reads late, and a list that broke off.
+#[test]
+fn an_emptied_store_takes_little_memory() {
+    let (store, writer) = filled([Event::Init, Event::InitDone]);
+    let mut writer =
+        writer.with_index(&crate::reflector::Index::new(|object: &ConfigMap| [object.name_any()]));
+    let mut subscriber = store.subscribe().unwrap();
+    let objects = || (0..10_000).map(|number| object(&number.to_string(), "1"));
+    let memory = allocation_counter::measure(|| {
+        objects().for_each(|object| writer.apply_watcher_event(&Event::Apply(object)));
+        objects().for_each(|object| writer.apply_watcher_event(&Event::Delete(object)));
+        while subscriber.next().now_or_never().is_some() {}
+        for _ in 0..2 {
+            writer.apply_watcher_event(&Event::Init);
+            objects().for_each(|object| writer.apply_watcher_event(&Event::InitApply(object)));
+        }
+        [Event::Init, Event::InitDone].iter().for_each(|event| writer.apply_watcher_event(event));
+        assert_eq!(store.len(), 0);
+    });
+    assert!(memory.bytes_total > 10_000_000 && memory.bytes_current < 50_000, "{memory:?}");
+}
+
+#[test]
+fn retained_states_that_are_gone_take_little_memory() {
+    let (store, mut writer) = filled([Event::Init, Event::InitDone]);
+    let names = || (0..10_000).map(|number| number.to_string());
+    let memory = allocation_counter::measure(|| {
+        for name in names() {
+            writer.apply_watcher_event(&Event::Apply(object(&name, "1")));
+            writer.apply_collection_event(undecodable(&name, &format!("uid-of-{name}"), false));
+        }
+        [Event::Init, Event::InitDone].iter().for_each(|event| writer.apply_watcher_event(event));
+        assert_eq!(store.len(), 0);
+    });
+    assert!(memory.bytes_current < 20_000, "{memory:?}");
+}
+
+#[test]
+fn subscribers_that_are_gone_take_no_memory_after_the_next_change() {
+    let (store, mut writer) = filled([Event::Init, Event::InitDone]);
+    let memory = allocation_counter::measure(|| {
+        drop((0..1000).map(|_| store.subscribe().unwrap()).collect::<Vec<_>>());
+        writer.apply_watcher_event(&Event::Apply(object("a", "1")));
+    });
+    assert!(memory.bytes_current < 10_000, "{memory:?}");
+}

@@ -249,3 +249,24 @@ fn a_wait_that_is_met_is_over_before_it_is_polled() {
     assert!(store.wait_until(key.clone(), awaited("7")).is_over());
     assert!(!store.wait_until(key, awaited("8")).is_over());
 }
+
+#[test]
+fn waits_that_have_ended_take_little_memory() {
+    let (store, mut writer) = filled([Event::Init, Event::InitApply(object("a", "7")), Event::InitDone]);
+    let memory = allocation_counter::measure(|| {
+        let waits = |version: &str| -> Vec<_> {
+            (0..10_000)
+                .map(|number| {
+                    let mut waiting = wait(&store, &number.to_string(), version);
+                    assert_eq!(outcome(&mut waiting), Err("waits"));
+                    waiting
+                })
+                .collect()
+        };
+        drop(waits("100"));
+        let mut met = waits("100");
+        writer.apply_watcher_event(&Event::Apply(object("a", "101")));
+        assert!(met.iter_mut().all(|waiting| outcome(waiting) == Ok(None)));
+    });
+    assert!(memory.bytes_current < 20_000, "{memory:?}");
+}

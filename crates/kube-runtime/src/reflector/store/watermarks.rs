@@ -153,6 +153,7 @@ impl HighWatermarks {
     pub(super) fn remove_namespace(&mut self, namespace: &str) {
         if let Some(collection) = self.collections.remove(namespace) {
             self.ended.abandoned.extend(collection.waiters.into_values());
+            release(&mut self.collections);
         }
     }
 
@@ -298,6 +299,7 @@ impl HighWatermarks {
         let removed = self.collections.extract_if(predicate);
         let waiters = removed.flat_map(|(_, collection)| collection.waiters.into_values());
         self.ended.abandoned.extend(waiters);
+        release(&mut self.collections);
     }
 }
 
@@ -369,6 +371,7 @@ impl Collection {
             self.by_version.pop();
             self.end(number, ended);
         }
+        release(&mut self.by_version);
     }
 
     fn end_by_object(&mut self, key: &ObjectKey, change: Visible<'_>, deleted: bool, ended: &mut EndedWaits) {

@@ -6,13 +6,15 @@ use super::{
     shared::{Shared, SharedWatermarks, keyed, sort},
     subscription::ReflectHandle,
     watermarks::ListVersion,
-    writer_indexes::{IndexPanic, WriterIndexes},
+    writer_indexes::WriterIndexes,
 };
 #[cfg(feature = "compact-cache")]
 use crate::reflector::compact::CompactCache;
 use crate::{
     capacity::release,
-    reflector::{Index, Lookup, ObjectKey, indexed_table::IndexedTable, subscribers::Subscribers},
+    reflector::{
+        Index, Lookup, ObjectKey, index::IndexPanic, indexed_table::IndexedTable, subscribers::Subscribers,
+    },
     version::parse,
     watcher::{CollectionEvent, Event, UndecodableObject},
 };
@@ -323,7 +325,10 @@ where
         let before = {
             // Under both locks: otherwise a reader could find neither the running list nor its result.
             let mut listed = shared.listed.write();
-            listed.take().map(|listed| shared.objects.change(|visible| std::mem::replace(visible, listed)))
+            listed.take().map(|mut listed| {
+                release(&mut listed);
+                shared.objects.change(|visible| std::mem::replace(visible, listed))
+            })
         };
         let changed = match &before {
             Some(before) if shared.objects.is_shared() => {
@@ -386,8 +391,11 @@ where
         let objects = &self.shared().objects;
         let current = || objects.read(|table| table.get_same_key(object).cloned());
         let Some((old_keys, new_keys)) = self.indexes.keys(current, object) else { return };
-        let replaced = objects.change(|table| table.insert(Arc::clone(object), old_keys, new_keys));
+        let mut panics = Vec::new();
+        let replaced =
+            objects.change(|table| table.insert(Arc::clone(object), old_keys, new_keys, &mut panics));
         drop(replaced); // without the lock: `K::drop` is user code
+        self.indexes.report_panics(panics);
     }
 
     /// Inserts into the running list.
@@ -395,9 +403,12 @@ where
         let listed = &self.shared().listed;
         let current = || listed.read().as_ref().and_then(|table| table.get_same_key(object).cloned());
         let Some((old_keys, new_keys)) = self.indexes.keys(current, object) else { return };
-        let insert = |table: &mut IndexedTable<K>| table.insert(Arc::clone(object), old_keys, new_keys);
+        let mut panics = Vec::new();
+        let insert =
+            |table: &mut IndexedTable<K>| table.insert(Arc::clone(object), old_keys, new_keys, &mut panics);
         let replaced = listed.write().as_mut().and_then(insert);
         drop(replaced); // without the lock
+        self.indexes.report_panics(panics);
     }
 
     /// Removes the object with this key from the visible objects and from the running list.

@@ -3,14 +3,11 @@
 use super::shared::Shared;
 use crate::reflector::{
     Lookup, ObjectKey,
-    index::{AnyIndex, IndexKeys},
+    index::{AnyIndex, IndexKeys, IndexPanic},
     indexed_table::{DeclaredIndexes, keys_or_none},
 };
 use parking_lot::Mutex;
 use std::sync::Arc;
-
-/// An object that an index does not find because its function panicked, and the panic message.
-pub(crate) type IndexPanic = (ObjectKey, String);
 
 pub(super) struct WriterIndexes<K> {
     declared: DeclaredIndexes<K>,
@@ -43,7 +40,7 @@ impl<K: Lookup + 'static> WriterIndexes<K> {
             Some(current) => self.keys_of_current(&current),
             None => Vec::new(),
         };
-        let new_keys = self.declared.keys(new, |message| self.report_panic(new, message));
+        let new_keys = self.declared.keys(new, |message| self.report_panic(ObjectKey::of(&**new), message));
         Some((old_keys, new_keys))
     }
 
@@ -60,39 +57,45 @@ impl<K: Lookup + 'static> WriterIndexes<K> {
         })
     }
 
-    fn report_panic(&self, object: &K, message: String) {
-        let key = ObjectKey::of(object);
+    /// Reports panics of comparisons, which run under a lock. The caller holds none.
+    pub(super) fn report_panics(&self, panics: Vec<IndexPanic>) {
+        panics.into_iter().for_each(|(key, message)| self.report_panic(key, message));
+    }
+
+    fn report_panic(&self, key: ObjectKey, message: String) {
         tracing::error!(
             "object.ref" = %key,
             message,
-            "an index function panicked: the index does not find this object"
+            "the function or a key of an index panicked: the index does not find this object"
         );
         self.panics.lock().push((key, message));
     }
 
-    /// The panics of index functions since the last call.
+    /// The panics of indexes since the last call.
     pub(super) fn take_panics(&mut self) -> Vec<IndexPanic> {
         std::mem::take(self.panics.get_mut())
     }
 
-    /// Adds the indexes that readers have declared. Only the writer changes tables, so index functions need no lock. O(n) for
-    /// each index.
+    /// Adds the indexes that readers have declared. Only the writer changes tables, so their code needs no lock. O(n) for each index.
     pub(super) fn add_pending(&mut self, shared: &Shared<K>) {
         let pending: Vec<Arc<dyn AnyIndex<K>>> = std::mem::take(&mut *shared.pending_indexes.lock());
         for index in pending {
-            let with_keys = |objects: Vec<Arc<K>>| -> Vec<_> {
-                let keys = |object: &Arc<K>| {
-                    keys_or_none(&*index, object, &mut |message| self.report_panic(object, message))
-                };
-                objects.into_iter().map(|object| (Arc::clone(&object), keys(&object))).collect()
+            let buckets_of = |objects: Vec<Arc<K>>| {
+                let mut buckets = index.empty_buckets();
+                for object in objects {
+                    let report = |message| self.report_panic(ObjectKey::of(&*object), message);
+                    let keys = keys_or_none(&*index, &*object, &mut { report });
+                    buckets.insert(&object, keys).unwrap_or_else(report);
+                }
+                buckets
             };
-            let visible = with_keys(shared.objects.read(|table| table.iter().cloned().collect()));
-            shared.objects.change(|table| table.add_index(&*index, visible));
+            let visible = buckets_of(shared.objects.read(|table| table.iter().cloned().collect()));
+            shared.objects.change(|table| table.add_index(visible));
             let listed = shared.listed.read().as_ref().map(|table| table.iter().cloned().collect());
-            if let Some(listed) = listed.map(with_keys)
+            if let Some(listed) = listed.map(buckets_of)
                 && let Some(table) = &mut *shared.listed.write()
             {
-                table.add_index(&*index, listed);
+                table.add_index(listed);
             }
             self.declared.push(index);
         }

@@ -25,7 +25,7 @@ use kube_runtime::{
     utils::CancelableJoinHandle,
     watcher,
 };
-use kube_testserver::ApiServer;
+use kube_testserver::{ApiServer, Fault, Match};
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -117,10 +117,12 @@ async fn run_controllers(
         changes.next().await;
         sleep(rng.millis(3000)).await;
     }
+    if controller.assigner.is_some() {
+        changes.assign_all_during_a_list(&mut controller).await;
+    }
     faults.end();
     context.faults_over.store(true, Ordering::Relaxed);
     context.record("faults are over");
-    controller.assign_all();
     settle(&controller, context, &changes).await?;
     controller.stop(context).await
 }
@@ -197,11 +199,11 @@ impl RunningController {
         Self { store, namespaces, assigner, assigning, stop, task }
     }
 
-    /// Assigns everything from now on.
-    fn assign_all(&mut self) {
+    /// The assignment from now on.
+    fn assign(&mut self, assignment: Assignment) {
         self.assigning = None;
         if let Some(assigner) = &self.assigner {
-            drop(assigner.assign(Assignment::all()));
+            drop(assigner.assign(assignment));
         }
     }
 
@@ -393,6 +395,31 @@ impl OwnerWriter {
             11 => self.remove_child(namespace, &name).await,
             _ => self.server.end_watches(),
         }
+    }
+
+    /// Makes the watch list anew, creates objects meanwhile, and assigns everything when any number of pages has come.
+    ///
+    /// No other assignment follows, so an object that the list brings must not be lost.
+    async fn assign_all_during_a_list(&mut self, controller: &mut RunningController) {
+        controller.assign(Assignment::none());
+        let (names, objects) =
+            (|| (0..6).map(|number| format!("{}-{number}", NAMESPACES[0])), self.objects(NAMESPACES[0]));
+        for name in names() {
+            if self.rng.one_in(2) {
+                drop(objects.delete(&name, &DeleteParams::default()).await);
+            }
+        }
+        sleep(self.rng.millis(3000)).await;
+        let expired = Match::watch::<ConfigMap>().namespace(NAMESPACES[0]).times(1);
+        self.server.fault(expired, Fault::Expired);
+        self.server.end_watches();
+        for name in names() {
+            drop(objects.create(&PostParams::default(), &named(&name)).await);
+        }
+        sleep(self.rng.millis(10_000)).await;
+        self.context.record("everything is assigned");
+        controller.assign(Assignment::all());
+        sleep(self.rng.millis(10_000)).await;
     }
 
     async fn change_child(&mut self, namespace: &str, name: &str, patch: &Patch<serde_json::Value>) {

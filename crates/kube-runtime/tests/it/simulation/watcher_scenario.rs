@@ -243,7 +243,7 @@ impl EventChecker {
 
     /// Records the version of an object, which must not be lower than before.
     fn advance(&self, object: &ConfigMap) {
-        let version: u64 = object.resource_version().and_then(|it| it.parse().ok()).unwrap();
+        let version = version_of(object);
         let (name, uid) = (object.name_any(), object.uid().unwrap());
         let mut highest = self.highest.lock().unwrap();
         let before = highest.get(&name).map_or(0, |(version, _)| *version);
@@ -272,13 +272,23 @@ struct ObjectWriter {
     rng: Rng,
     checker: Arc<EventChecker>,
     count: usize,
+    /// The object that got each version.
+    written: BTreeMap<u64, String>,
 }
 
 impl ObjectWriter {
     fn new(server: &ApiServer, rng: Rng, checker: &Arc<EventChecker>) -> Self {
         let client = Client::new(server.clone(), "default");
         let (objects, all_namespaces) = (Api::default_namespaced(client.clone()), Api::all(client));
-        Self { server: server.clone(), objects, all_namespaces, rng, checker: Arc::clone(checker), count: 0 }
+        Self {
+            server: server.clone(),
+            objects,
+            all_namespaces,
+            rng,
+            checker: Arc::clone(checker),
+            count: 0,
+            written: BTreeMap::new(),
+        }
     }
 
     /// Makes one change, if its object exists.
@@ -288,7 +298,7 @@ impl ObjectWriter {
         let what = self.rng.below(13);
         self.checker.record(format!("change {what} of {name}"));
         match what {
-            0..=3 => drop(self.objects.create(&PostParams::default(), &named(&name)).await),
+            0..=3 => self.create(&name).await,
             4..=6 => self.patch(&name, json!({})).await,
             7 | 8 => self.patch(&name, json!({ "undecodable": "yes" })).await,
             9 => self.patch(&name, json!({ "undecodable": null })).await,
@@ -298,12 +308,18 @@ impl ObjectWriter {
         }
     }
 
-    async fn patch(&self, name: &str, data: serde_json::Value) {
+    async fn create(&mut self, name: &str) {
+        if let Ok(object) = self.objects.create(&PostParams::default(), &named(name)).await {
+            self.written.insert(version_of(&object), name.to_owned());
+        }
+    }
+
+    async fn patch(&mut self, name: &str, data: serde_json::Value) {
         let labels = json!({ "change": self.count.to_string() });
         let patch = Patch::Merge(json!({ "metadata": { "labels": labels }, "data": data }));
-        if let Ok(object) = self.objects.patch(name, &PatchParams::default(), &patch).await
-            && is_undecodable(&object)
-        {
+        let Ok(object) = self.objects.patch(name, &PatchParams::default(), &patch).await else { return };
+        self.written.insert(version_of(&object), name.to_owned());
+        if is_undecodable(&object) {
             self.checker.may_be_missing.lock().unwrap().extend(object.uid());
         }
     }
@@ -318,20 +334,30 @@ impl ObjectWriter {
     /// Restores the storage from a backup, makes other changes, which get the versions of those that are lost, and waits until the watcher
     /// can have noticed it: a storage that reaches the old version again before is not noticed.
     async fn rewind(&mut self, store: &Store<ConfigMap>) -> Result<(), String> {
-        // The watcher has reached the version of a change that the store shows.
-        self.count += 1;
-        drop(self.objects.create(&PostParams::default(), &named("object-0")).await);
-        self.patch("object-0", json!({ "undecodable": null })).await;
+        // The watcher has reached the version of changes that the store shows. They come after all compactions, so that there is a history.
+        for number in (0..=self.rng.below(6)).rev() {
+            self.count += 1;
+            let name = format!("object-{number}");
+            self.create(&name).await;
+            self.patch(&name, json!({ "undecodable": null })).await;
+        }
         self.settle(store).await?;
         let reached = self.server.resource_version();
         let version = reached.saturating_sub(1 + self.rng.below(10));
-        if self.server.rewind(version).is_err() {
-            return Ok(()); // the history is too short
-        }
+        let version = match self.server.rewind(version) {
+            Ok(()) => version,
+            Err(too_old) => self.server.rewind(too_old.oldest).map(|()| too_old.oldest).unwrap(),
+        };
         self.checker.record(format!("the storage goes back to {version}"));
         for _ in 0..self.rng.below(20) {
-            if self.server.resource_version() + 1 < reached {
-                self.next().await; // at most one version
+            let next = self.server.resource_version() + 1;
+            if next >= reached {
+                break;
+            }
+            self.count += 1;
+            match self.written.get(&next).cloned().filter(|_| self.rng.one_in(2)) {
+                Some(name) => self.patch(&name, json!({})).await, // another state with the uid and the version of one that is lost
+                None => self.next().await,
             }
         }
         self.checker.record(format!("and is at {}", self.server.resource_version()));
@@ -382,6 +408,10 @@ impl ObjectWriter {
             None => Ok(()),
         }
     }
+}
+
+fn version_of(object: &ConfigMap) -> u64 {
+    object.resource_version().and_then(|version| version.parse().ok()).unwrap()
 }
 
 fn is_undecodable(object: &ConfigMap) -> bool {
