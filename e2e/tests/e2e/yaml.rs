@@ -77,10 +77,9 @@ spec: &spec {<<: {size: 4}}
 const LIST: &str = r#"{"apiVersion": "v1", "kind": "List", "items": [
     {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings", "namespace": "NAME"}, "data": {"level": "info"}},
     {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token", "namespace": "NAME"}, "stringData": {"token": "secret"}},
-    {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBindingList", "items": [
-        {"metadata": {"name": "web", "namespace": "NAME"},
-         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
-         "subjects": [{"kind": "ServiceAccount", "name": "web", "namespace": "NAME"}]}]}]}"#;
+    {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "web", "namespace": "NAME"},
+     "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+     "subjects": [{"kind": "ServiceAccount", "name": "web", "namespace": "NAME"}]}]}"#;
 
 const DEFINITIONS: &str = "
 apiVersion: apiextensions.k8s.io/v1

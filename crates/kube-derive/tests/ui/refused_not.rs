@@ -1,6 +1,6 @@
 use kube_derive::{CustomResource, KubeSchema};
 
-#[derive(CustomResource)]
+#[derive(CustomResource, schemars::JsonSchema)]
 #[kube(group = "clux.dev", version = "v1", kind = "Foo")]
 #[schemars(extend("not" = { "properties": { "a": { "type": "integer" }, "c": { "enum": ["x"] } } }))]
 struct FooSpec {
@@ -22,7 +22,7 @@ struct Bar {
 
 /// Accepted, as far as the attribute shows.
 #[derive(KubeSchema)]
-#[serde(rename_all = "camelCase")]
+#[schemars(rename_all = "camelCase")]
 #[schemars(extend("not" = { "properties": { "aB": { "enum": ["x"], "type": "string" } }, "required": ["aB"], "type": "object" }))]
 struct Good {
     a_b: String,

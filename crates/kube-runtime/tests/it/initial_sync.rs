@@ -83,7 +83,8 @@ async fn without_permission_to_list_its_objects_a_controller_ends_with_the_reaso
     assert_eq!(after, Duration::from_secs(60));
     let expected = "running reconcilers failed: the initial sync is not complete after 60s: waiting for configmaps in namespace default \
                     (last error: failed to list the objects (configmaps in namespace default): configmaps is forbidden: User \"robot\" \
-                    cannot list resource \"configmaps\" in API group \"\" in the namespace \"default\" (Forbidden, code 403))";
+                    cannot list resource \"configmaps\" in API group \"\" in the namespace \"default\" (Forbidden, code 403) \
+                    (does a role of this program permit it?))";
     assert_eq!(end(&output), expected);
 }
 

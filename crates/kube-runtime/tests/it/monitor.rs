@@ -241,7 +241,7 @@ async fn the_next_retry_of_a_failing_object_is_known() {
         failing.map(|it| (it.name, it.next_retry.map(|wait| wait.as_secs()))).collect::<BTreeMap<_, _>>()
     };
     sleep(Duration::from_secs(30)).await;
-    assert_eq!(next(), BTreeMap::from([("given-up".into(), None), ("retried".into(), Some(59))]));
+    assert_eq!(next(), BTreeMap::from([("given-up".into(), None), ("retried".into(), Some(60))]));
     let json = serde_json::to_value(monitor.snapshot()).unwrap();
     let shown = json["failing"].as_array().unwrap().iter().map(|it| it["next_retry_seconds"].is_number());
     assert_eq!(shown.filter(|shown| *shown).count(), 1, "{json}");
