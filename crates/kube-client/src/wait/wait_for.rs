@@ -103,7 +103,7 @@ fn compare(path: &JsonPath, selected: &[&Value], expected: Option<&str>) -> Resu
         (_, None) => Ok(true),
         ([Value::Object(_) | Value::Array(_)], Some(_)) => Err(WaitForError::Nested(path.clone())),
         ([Value::String(found)], Some(expected)) => Ok(found == expected),
-        ([found], Some(expected)) => Ok(found.to_string() == expected),
+        ([found], Some(expected)) => Ok(format!("{found}") == expected),
         (several, Some(_)) => Err(WaitForError::Several { path: path.clone(), count: several.len() }),
     }
 }
