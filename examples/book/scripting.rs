@@ -100,12 +100,14 @@ async fn wait(deployments: &Api<Deployment>, name: &str) -> Result<(), Box<dyn s
     Ok(())
 }
 // ANCHOR_END: wait
+
 // ANCHOR: copy
 /// Sends a file, and receives a directory. Needs the feature `cp`, and `tar` in the container.
 async fn copy(pods: &Api<Pod>, pod: &str, input: &Path, results: &Path) -> Result<u64, CopyError> {
     pods.copy_to(pod, input, "/tmp/input", &CopyParams::default()).await?;
     let copied = pods.copy_from(pod, "/tmp", results, &CopyParams::default().retries(3)).await?;
     Ok(copied.bytes)
+}
 // ANCHOR_END: copy
 
 // ANCHOR: forward
@@ -117,6 +119,7 @@ async fn ask(pods: &Api<Pod>, service: &str) -> Result<String, Box<dyn std::erro
     let mut answer = String::new();
     connection.read_to_string(&mut answer).await?;
     Ok(answer)
+}
 // ANCHOR_END: forward
 
 /// A server with a running pod. Commands need a socket, because they are websockets.

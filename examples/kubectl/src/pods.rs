@@ -99,14 +99,16 @@ pub(crate) struct Cp {
 
 impl Cp {
     pub(crate) async fn run(self, cluster: &Cluster) -> anyhow::Result<()> {
-        let (pods, params) =
-            (cluster.pods(), CopyParams { container: self.container, ..CopyParams::default() });
+        let (pods, mut params) = (cluster.pods(), CopyParams::default());
+        params.container = self.container;
         let copied = match (self.from.split_once(':'), self.to.split_once(':')) {
             (Some((pod, path)), None) => pods.copy_from(pod, path, &self.to, &params).await?,
             (None, Some((pod, path))) => pods.copy_to(pod, &self.from, path, &params).await?,
             _ => bail!("expected one local path and one POD:PATH"),
         };
-        copied.skipped.iter().for_each(|skipped| eprintln!("warning: {skipped}"));
+        for skipped in copied.skipped {
+            eprintln!("warning: {}: {}", skipped.path.display(), skipped.reason);
+        }
         Ok(())
     }
 }

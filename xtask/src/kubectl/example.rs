@@ -131,7 +131,9 @@ impl Programs {
                 *entry = if own { Value::Null } else { Value::from_iter(manager) };
             }
             let conditions = object["status"]["conditions"].as_array_mut().into_iter().flatten();
-            conditions.for_each(|condition| *condition = Value::from_iter([condition["type"].take(), condition["status"].take()]));
+            conditions.for_each(|condition| {
+                *condition = Value::from_iter([condition["type"].take(), condition["status"].take()])
+            });
         }
         Ok(normalize(&format!("{list:#}"), namespace))
     }
@@ -177,11 +179,15 @@ impl Programs {
             let (ours, theirs) = (run(&self.example)?, run(&self.kubectl)?);
             let shown = args.join(" ");
             ensure!(ours.code == theirs.code, "{shown}: exit code {}, of kubectl {}", ours.code, theirs.code);
-            let is_error = ours.code == 1;
-            self.equal(&shown, if is_error { "" } else { &ours.text() }, if is_error { "" } else { &theirs.text() })?;
+            // Messages of errors are the programs' own.
+            let [ours, theirs] =
+                [ours, theirs].map(|output| if output.code == 1 { String::new() } else { output.text() });
+            self.equal(&shown, &ours, &theirs)?;
         }
         // What one copies in, the other one copies out.
-        for (at, (to, from)) in [(&self.example, &self.kubectl), (&self.kubectl, &self.example)].into_iter().enumerate() {
+        for (at, (to, from)) in
+            [(&self.example, &self.kubectl), (&self.kubectl, &self.example)].into_iter().enumerate()
+        {
             succeed(to.clone().args(["cp", "tree", &format!("web:/tmp/tree-{at}")]))?;
             succeed(from.clone().args(["cp", &format!("web:/tmp/tree-{at}"), &format!("copy-{at}")]))?;
             for file in ["a", "deep/b"] {
@@ -191,7 +197,8 @@ impl Programs {
         }
         self.compared += 4;
         let output = work.join("forwarded");
-        let _forward = self.example.clone().args(["port-forward", "pod/web", ":8080"]).spawn(&output, &output)?;
+        let _forward =
+            self.example.clone().args(["port-forward", "pod/web", ":8080"]).spawn(&output, &output)?;
         local_port(&output).map(drop)
     }
 
@@ -212,7 +219,12 @@ fn write_directory(work: &Path, replicas: u32, color: &str) -> Result<PathBuf> {
     let folder = work.join("shop");
     std::fs::create_dir_all(&folder)?;
     let files = [
-        ("settings.yaml", format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: settings}}, data: {{color: {color}}}}}")),
+        (
+            "settings.yaml",
+            format!(
+                "{{apiVersion: v1, kind: ConfigMap, metadata: {{name: settings}}, data: {{color: {color}}}}}"
+            ),
+        ),
         (
             "web.yaml",
             format!(
