@@ -77,6 +77,9 @@ pub(super) fn of_group_kind(discovery: &Discovery, group: &str, kind: &str) -> O
 /// The resource that a user means by `argument`, as `kubectl get` understands it.
 pub(super) fn of_argument(discovery: &Discovery, argument: &str) -> Option<RestMapping> {
     let (name, rest) = argument.split_once('.').unwrap_or((argument, ""));
+    if name.is_empty() {
+        return None;
+    }
     // A resource of that name is meant before one with that short name.
     let is_called = |found: &DiscoveredResource| found.is_called(name);
     let has_short_name = |found: &DiscoveredResource| found.has_short_name(name);

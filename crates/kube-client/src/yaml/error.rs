@@ -41,14 +41,14 @@ pub enum ReadError {
         reason: String,
     },
     /// An object occurs twice.
-    #[error("{object} occurs twice: expected it once, in {} or in {}", origin(first.as_ref()), origin(second.as_ref()))]
+    #[error("{object} occurs twice: expected it once, in {} or in {}", origin(first.as_deref()), origin(second.as_deref()))]
     Duplicate {
         /// The kind, name and namespace.
         object: String,
         /// Where it was first; `None` for an object of the program.
-        first: Option<Source>,
+        first: Option<Box<Source>>,
         /// Where it was again; `None` for an object of the program.
-        second: Option<Source>,
+        second: Option<Box<Source>>,
     },
 }
 

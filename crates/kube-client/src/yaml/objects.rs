@@ -229,7 +229,7 @@ fn refuse_duplicates(entries: &[Entry]) -> Result<(), ReadError> {
     for entry in entries.iter().filter(|entry| entry.object.metadata.name.is_some()) {
         let id = ObjectId::of(&entry.object);
         if let Some(first) = seen.insert(id.clone(), entry) {
-            let (first, second) = (first.source.clone(), entry.source.clone());
+            let [first, second] = [first, entry].map(|entry| entry.source.clone().map(Box::new));
             return Err(ReadError::Duplicate { object: id.in_words(), first, second });
         }
     }

@@ -193,8 +193,8 @@ fn errors_of_syntax_have_document_and_line() {
         ),
         ("{\"a\": 1}\n{\"a\": ", "document 2, line ", ""),
         ("{\"a\": 1,\n \"b\" 2}", "document 1, line 2: ", ""),
-        ("? {a: b}\n: c\n", "document 1, line ", "a key is a mapping: expected a text"),
-        ("~: b\n", "document 1, line ", "a key is null: expected a text"),
+        ("? {a: b}\n: c\n", "document 1: ", "a key is a mapping: expected a text"),
+        ("~: b\n", "document 1: ", "a key is null: expected a text"),
         ("a: .inf\n", "document 1, line ", ""),
         ("a: *nothing\n", "document 1, line 1: ", "unknown anchor"),
     ] {
