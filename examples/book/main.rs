@@ -17,3 +17,4 @@ mod replicas;
 mod roles;
 mod scripting;
 mod testing;
+mod typed_apply;

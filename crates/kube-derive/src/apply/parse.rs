@@ -244,7 +244,7 @@ fn block(braces: &Group) -> Result<Expr> {
 }
 
 fn expression(input: ParseStream<'_>) -> Result<Value> {
-    let fork = input.fork();
+    let (start, fork) = (input.span(), input.fork());
     Ok(match fork.parse::<Expr>() {
         Ok(Expr::Path(path)) if path.path.is_ident("None") && is_end(&fork) => {
             input.advance_to(&fork);
@@ -256,7 +256,8 @@ fn expression(input: ParseStream<'_>) -> Result<Value> {
         }
         Err(error) => {
             skip(input)?;
-            Value::Wrong(error)
+            // The end of braces has no position.
+            Value::Wrong(Error::new(if fork.is_empty() { start } else { error.span() }, error))
         }
     })
 }
