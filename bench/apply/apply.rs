@@ -1,3 +1,4 @@
+//! A Deployment, a Service and an autoscaler with `apply!`.
 use k8s_openapi::api::{
     apps::v1::Deployment,
     autoscaling::v2::HorizontalPodAutoscaler,

@@ -1,3 +1,4 @@
+//! A Deployment, a Service and an autoscaler with `json!`.
 use serde_json::{Value, json};
 
 use crate::Web;

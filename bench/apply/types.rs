@@ -1,3 +1,4 @@
+//! A Deployment, a Service and an autoscaler with k8s-openapi's types.
 use k8s_openapi::api::{apps::v1::*, autoscaling::v2::*, core::v1::*};
 use k8s_openapi::apimachinery::pkg::{
     api::resource::Quantity,

@@ -49,9 +49,9 @@ pub(crate) fn rust_analyzer(cx: &Context, args: &[String]) -> Result<()> {
     server.wait_until_loaded()?;
     let mut wrong = Vec::new();
     for (expression, question, expected) in CASES {
-        let (text, line, column) = program(expression);
-        server.change(&file, &text)?;
-        let answer = ask(&mut server, &file, question, line, column)?;
+        let program = program(expression);
+        server.change(&file, &program.0)?;
+        let answer = ask(&mut server, &file, question, &program)?;
         let is_right = answer.contains(expected);
         println!("{} {expression}: {expected}", if is_right { "ok  " } else { "FAIL" });
         if !is_right {
@@ -86,9 +86,14 @@ fn program(expression: &str) -> (String, usize, usize) {
 }
 
 /// The texts of an answer.
-fn ask(server: &mut Server, file: &Path, question: Question, line: usize, column: usize) -> Result<String> {
-    let document = json!({ "uri": server::uri(file) });
-    let at = json!({ "textDocument": document, "position": { "line": line, "character": column } });
+fn ask(
+    server: &mut Server,
+    file: &Path,
+    question: Question,
+    program: &(String, usize, usize),
+) -> Result<String> {
+    let (text, line, column) = program;
+    let at = json!({ "textDocument": { "uri": server::uri(file) }, "position": { "line": line, "character": column } });
     let texts = |list: &Value, text: &dyn Fn(&Value) -> String| {
         list.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join("\n")
     };
@@ -102,9 +107,8 @@ fn ask(server: &mut Server, file: &Path, question: Question, line: usize, column
             texts(&server.request("textDocument/definition", at)?, &|place| place.to_string())
         }
         Question::Diagnostics => {
-            let answer = server.request("textDocument/diagnostic", json!({ "textDocument": document }))?;
             let here = json!({ "line": line, "character": column });
-            texts(&answer["items"], &|found| match found["range"]["start"] == here {
+            texts(&server.diagnostics(file, text)?, &|found| match found["range"]["start"] == here {
                 true => found["message"].to_string(),
                 false => format!("elsewhere, {}", found["range"]),
             })

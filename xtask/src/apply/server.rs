@@ -1,6 +1,6 @@
 //! A language server (LSP 3.17): requests and answers over the pipes of a child process.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -44,9 +44,9 @@ impl Server {
             "rootUri": uri(project),
             "capabilities": {
                 "experimental": { "serverStatusNotification": true },
-                "textDocument": { "hover": { "contentFormat": ["markdown"] }, "diagnostic": {} },
+                "textDocument": { "hover": { "contentFormat": ["markdown"] }, "publishDiagnostics": {} },
             },
-            "initializationOptions": { "checkOnSave": false, "cachePriming": { "enable": false } },
+            "initializationOptions": { "cachePriming": { "enable": false } },
         });
         server.request("initialize", parameters)?;
         server.notify("initialized", json!({}))?;
@@ -77,6 +77,23 @@ impl Server {
         let document = json!({ "uri": uri(file), "version": self.last_version });
         let parameters = json!({ "textDocument": document, "contentChanges": [{ "text": text }] });
         self.notify("textDocument/didChange", parameters)
+    }
+
+    /// Saves the file, and waits for what the compiler finds in it.
+    pub(super) fn diagnostics(&mut self, file: &Path, text: &str) -> Result<Value> {
+        std::fs::write(file, text)?;
+        self.notify("textDocument/didSave", json!({ "textDocument": { "uri": uri(file) } }))?;
+        loop {
+            let message = self.receive()?;
+            let parameters = &message["params"];
+            let found = parameters["diagnostics"].as_array().is_some_and(|all| !all.is_empty());
+            if message["method"] == "textDocument/publishDiagnostics"
+                && parameters["uri"] == uri(file)
+                && found
+            {
+                return Ok(parameters["diagnostics"].clone());
+            }
+        }
     }
 
     /// Asks, and waits for the answer.

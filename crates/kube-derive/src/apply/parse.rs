@@ -9,7 +9,7 @@ use syn::{
 };
 
 use super::{
-    braces::Braces,
+    braces::{Braces, group},
     literal::{Arm, Entry, Field, Item, Literal, Part, Value},
 };
 use crate::parse::kube_core_of;
@@ -264,14 +264,6 @@ fn expression(input: ParseStream<'_>) -> Result<Value> {
 
 fn is_end(input: ParseStream<'_>) -> bool {
     input.is_empty() || input.peek(Token![,])
-}
-
-/// Braces with what is in them.
-pub(super) fn group(input: ParseStream<'_>) -> Result<Group> {
-    if !input.peek(Brace) {
-        return Err(input.error("expected `{`"));
-    }
-    input.parse()
 }
 
 /// Passes over everything up to the next comma.
