@@ -32,6 +32,7 @@ other measurements (alone on the command line)
   hello      the hello operator beside kube 5.0.0 and Go's controller-runtime, on a genuine API server (see hello/README.md)
   chaos      the same three while that server is restarted, killed, suspended or cut off: the time until everything is reconciled
              again; `chaos --outages N[,N...]` for outages of so many seconds; default 10,20,45,90
+  apply      a Deployment, a Service and an autoscaler written with `apply!`, `json!` and full types: time, size, compile time
 
   --rounds N        rounds per table, each library once per round; default 5; kube 5.0.0 with 1000000 objects: 1
   --objects N[,N]   numbers of objects for all tables except get; default 20000, relist 4000, growth: see above
@@ -51,6 +52,8 @@ pub(crate) enum Command {
         /// Seconds.
         outages: Vec<usize>,
     },
+    /// Objects to apply: by macro, as JSON, as full types.
+    Apply,
     /// Internal: keeps the CPUs busy.
     Load,
     /// Internal: runs the server.
@@ -131,6 +134,7 @@ pub(crate) fn parse(mut args: impl Iterator<Item = String>) -> anyhow::Result<Co
             "--update" => options.update = Some(value(&arg, args.next(), "a file")?.into()),
             "hello" => return hello(args),
             "chaos" => return chaos(args),
+            "apply" => return apply(args),
             "load" => return Ok(Command::Load),
             "serve" => return serve(args),
             "measure" => return measure(args),
@@ -185,6 +189,13 @@ fn chaos(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
         Some(other) => bail!("chaos: expected --outages N[,N...] or nothing, got {other:?}"),
     };
     Ok(Command::Chaos { outages })
+}
+
+fn apply(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {
+    match args.next() {
+        None => Ok(Command::Apply),
+        Some(other) => bail!("apply: expected nothing more, got {other:?}"),
+    }
 }
 
 fn serve(mut args: impl Iterator<Item = String>) -> anyhow::Result<Command> {

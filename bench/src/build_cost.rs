@@ -145,14 +145,14 @@ pub struct Status{number} {{
     write(root, "types/src/lib.rs", &text)
 }
 
-fn write(root: &Path, file: &str, text: &str) -> anyhow::Result<()> {
+pub(crate) fn write(root: &Path, file: &str, text: &str) -> anyhow::Result<()> {
     let path = root.join(file);
     std::fs::create_dir_all(path.parent().context("a file has a folder")?)?;
     std::fs::write(&path, text).with_context(|| path.display().to_string())
 }
 
-/// The CPU time of all processes of a release build in milliseconds.
-fn build(root: &Path, package: &str) -> anyhow::Result<f64> {
+/// The CPU time of all processes of a release build of a package in milliseconds.
+pub(crate) fn build(root: &Path, package: &str) -> anyhow::Result<f64> {
     let before = children_cpu_time()?;
     cargo(root, &["build", "--release", "--quiet", "--offline", "-p", package])?;
     Ok(children_cpu_time()? - before)

@@ -1,6 +1,7 @@
 //! Benchmarks of this workspace against kube 5.0.0 (the baseline): the same program compiled against both libraries. See results/README.md.
 
 mod allocator;
+mod apply;
 mod args;
 mod baseline;
 mod build_cost;
@@ -34,6 +35,7 @@ fn main() -> anyhow::Result<()> {
         Command::Run(options) => run::run(&options)?,
         Command::Hello { rounds } => hello::run(rounds)?,
         Command::Chaos { outages } => chaos::run(&outages)?,
+        Command::Apply => apply::run()?,
         Command::Load => load::run(),
         Command::Serve { objects, kubeconfig } => server::serve(&objects, &kubeconfig)?,
         Command::Measure { library, case, kubeconfig } => {

@@ -18,3 +18,4 @@ mod replicas;
 mod roles;
 mod scripting;
 mod testing;
+mod typed_apply;

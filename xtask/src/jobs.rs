@@ -1,7 +1,9 @@
 //! The table of jobs, in the order of a run.
 
 use crate::job::{Job, When};
-use crate::{commands, deploy, docs, facts, genuine, kubectl, lint, long, measure, packaging, setup, test};
+use crate::{
+    apply, commands, deploy, docs, facts, genuine, kubectl, lint, long, measure, packaging, setup, test,
+};
 
 /// All jobs.
 #[rustfmt::skip] // one job a line
@@ -42,6 +44,8 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "mutants", when: When::ByName, summary: "no mutant of decision code survives the tests", usage: "[queue|watcher|store|runner|leases] [OPTIONS]", run: long::mutants },
     Job { name: "soak", when: When::ByName, summary: "two replicas, one killed every 20 s while pages change, for 10 minutes", usage: "[MINUTES]", run: test::soak },
     Job { name: "debug-page", when: When::ByName, summary: "the debug page of examples/operator in headless Chromium", usage: "--update", run: deploy::debug_page },
+    Job { name: "rust-analyzer", when: When::ByName, summary: "completion, hover, definitions and diagnostics inside apply! (needs rustup's component rust-analyzer)", usage: "", run: apply::rust_analyzer },
+    Job { name: "apply-names", when: When::ByName, summary: "apply! finds the names of all fields with every version of k8s-openapi, optimized, and under Miri", usage: "[versions] [release] [miri]", run: apply::apply_names },
     Job { name: "packet-loss", when: When::ByName, summary: "idle streams end within 60 s when the network drops every packet (needs root)", usage: "", run: long::packet_loss },
     Job { name: "chaos", when: When::GenuineByName, summary: "three libraries on a genuine server that is restarted, killed, suspended, cut off: the time until all is reconciled", usage: "[--outages N,N]", run: long::chaos },
     Job { name: "e2e-restart", when: When::GenuineByName, summary: "429 and 410 of a genuine server that restarts", usage: "", run: genuine::restart },

@@ -198,7 +198,7 @@ pub fn derive_resource(input: TokenStream) -> TokenStream {
 ///     apply!(Probe { http_get: { path, port: "http" } })
 /// }
 ///
-/// # let (name, replicas, debug) = ("web", None, true);
+/// # let (name, replicas, debug) = ("web", None::<i32>, true);
 /// # let env = [("RUST_LOG".to_owned(), "info".to_owned())];
 /// let web = apply!(Deployment {
 ///     metadata: { name, labels: { "app": name } },

@@ -8,8 +8,6 @@ use syn::{
     token::{Brace, Paren},
 };
 
-use super::parse::group;
-
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Braces {
     Struct,
@@ -121,4 +119,12 @@ fn simple(input: ParseStream<'_>) -> Braces {
         (false, false) if fork.is_empty() || fork.peek(Token![,]) => Braces::Struct,
         _ => Braces::Block,
     }
+}
+
+/// Braces with what is in them.
+pub(super) fn group(input: ParseStream<'_>) -> syn::Result<Group> {
+    if !input.peek(Brace) {
+        return Err(input.error("expected `{`"));
+    }
+    input.parse()
 }

@@ -9,7 +9,7 @@ use syn::{
 };
 
 use super::{
-    braces::Braces,
+    braces::{Braces, group},
     literal::{Arm, Entry, Field, Item, Literal, Part, Value},
 };
 use crate::parse::kube_core_of;
@@ -244,7 +244,7 @@ fn block(braces: &Group) -> Result<Expr> {
 }
 
 fn expression(input: ParseStream<'_>) -> Result<Value> {
-    let fork = input.fork();
+    let (start, fork) = (input.span(), input.fork());
     Ok(match fork.parse::<Expr>() {
         Ok(Expr::Path(path)) if path.path.is_ident("None") && is_end(&fork) => {
             input.advance_to(&fork);
@@ -256,21 +256,14 @@ fn expression(input: ParseStream<'_>) -> Result<Value> {
         }
         Err(error) => {
             skip(input)?;
-            Value::Wrong(error)
+            // The end of braces has no position.
+            Value::Wrong(Error::new(if fork.is_empty() { start } else { error.span() }, error))
         }
     })
 }
 
 fn is_end(input: ParseStream<'_>) -> bool {
     input.is_empty() || input.peek(Token![,])
-}
-
-/// Braces with what is in them.
-pub(super) fn group(input: ParseStream<'_>) -> Result<Group> {
-    if !input.peek(Brace) {
-        return Err(input.error("expected `{`"));
-    }
-    input.parse()
 }
 
 /// Passes over everything up to the next comma.

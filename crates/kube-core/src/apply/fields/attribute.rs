@@ -6,15 +6,15 @@
 //!    compared: what changed is theirs, if there is only one way to attribute it: `change`.
 //! 3. What remains is an error: a name is never guessed.
 
-use std::{any::type_name, fmt};
+use std::any::type_name;
 
 use serde::Serialize;
 
 use super::{
     Blank,
     change::Change,
-    names::{self, Observed, Refused, Task},
-    slot::Place,
+    names::{self, Refused, Task},
+    written::{Named, Written, Wrong},
 };
 use crate::apply::{Field, Fields};
 
@@ -26,60 +26,7 @@ pub(super) struct Struct {
     written: Vec<Written>,
 }
 
-/// A field that was written.
-pub(super) struct Written {
-    pub(super) place: Place,
-    pub(super) json: Field,
-    /// Whether the value in the struct may have more than `json`, or less.
-    pub(super) partial: bool,
-    /// The names under which it is serialized.
-    keys: Vec<String>,
-    /// Whether something in it is serialized by itself.
-    pub(super) parts: bool,
-}
-
-impl Written {
-    pub(super) fn new(place: Place, json: Field, partial: bool) -> Self {
-        Self { place, json, partial, keys: Vec::new(), parts: false }
-    }
-
-    /// Whether the names are the same, upper and lower case and underscores aside, and the value is not handed out by reference.
-    pub(super) fn is_called(&self, observed: &Observed) -> bool {
-        let letters = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
-        observed.inside.is_none() && letters(self.place.name) == letters(&observed.key)
-    }
-
-    /// Looks at a value that the struct serializes as `key`.
-    pub(super) fn compare(&mut self, key: &str, address: usize, size: usize, type_name: &str) {
-        let Place { address: start, size: of_field, declared, inner, .. } = self.place;
-        let end = start + of_field;
-        let whole = address == start && type_name == declared;
-        let inside = start <= address && address + size <= end;
-        if whole || inside && type_name == inner {
-            self.keys.push(key.to_owned());
-        } else if inside && size > 0 {
-            self.parts = true;
-        }
-    }
-}
-
-/// Why a name is not known.
-#[derive(Debug)]
-pub(super) struct Wrong {
-    /// Of the field; empty if it is the struct.
-    pub(super) field: &'static str,
-    pub(super) message: String,
-}
-
-impl fmt::Display for Wrong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
 type Look<'a> = &'a dyn Fn(Task<'_>) -> Result<(), Refused>;
-/// Fields by their names on the wire.
-pub(super) type Named = Vec<(String, Field)>;
 
 impl Struct {
     pub(super) fn new<T>() -> Self {

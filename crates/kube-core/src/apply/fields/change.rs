@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    attribute::{Named, Written, Wrong},
     names::Observed,
+    written::{Named, Written, Wrong},
 };
 use crate::apply::Field;
 
@@ -68,7 +68,7 @@ impl<'a> Change<'a> {
     /// The value of the same name, upper and lower case and underscores aside, if it changed. On the wire is what the struct has there, not
     /// what was written: a function makes one from the other.
     fn alike(&mut self, field: &Written) -> Option<Named> {
-        let mut alike = self.after.iter().enumerate().filter(|(_, observed)| field.is_called(observed));
+        let mut alike = self.after.iter().enumerate().filter(|(_, observed)| is_called(field, observed));
         let (position, observed) = alike.next().filter(|_| !field.partial)?;
         let is_its = alike.next().is_none() && (field.place.unchanged || self.is_changed(observed));
         let value = observed.value.clone().filter(|_| is_its)?;
@@ -97,8 +97,8 @@ impl<'a> Change<'a> {
         let nothing_changed =
             !self.after.iter().any(|observed| observed.inside.is_none() && self.is_changed(observed));
         let is_absent = |field: &&Written| {
-            let is_called = self.after.iter().any(|observed| field.is_called(observed));
-            !field.parts && !is_called && (nothing_changed || field.place.unchanged)
+            let is_serialized = self.after.iter().any(|observed| is_called(field, observed));
+            !field.parts && !is_serialized && (nothing_changed || field.place.unchanged)
         };
         let absent = fields.iter().find(is_absent);
         let Some(field) = absent.or(fields.first()) else {
@@ -123,4 +123,10 @@ impl<'a> Change<'a> {
         };
         Wrong { field: field.place.name, message }
     }
+}
+
+/// Whether the names are the same, upper and lower case and underscores aside, and the value is not handed out by reference.
+fn is_called(field: &Written, observed: &Observed) -> bool {
+    let letters = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
+    observed.inside.is_none() && letters(field.place.name) == letters(&observed.key)
 }

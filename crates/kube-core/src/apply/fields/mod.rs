@@ -8,7 +8,7 @@
 //! - `accept`: [`Accept`], the values that a field of a type takes; `convert` has the conversions for types of the Kubernetes API.
 //! - `slot`: [`Slot`], one field; `collection`: lists and maps.
 //! - `writer`: [`Writer`], everything written so far; `root`: [`Root`], the outermost struct.
-//! - `attribute`: the names of the fields of one struct, from `names`, which looks at what the struct serializes; `change` and `observe`
+//! - `written`: a field that was written. `attribute`: the names of those of one struct, from `names`, which looks at what the struct serializes; `change` and `observe`
 //!   find those of fields that a function serializes.
 
 mod accept;
@@ -22,6 +22,7 @@ mod observe;
 mod root;
 mod slot;
 mod writer;
+mod written;
 
 pub use accept::{Accept, Base, Taken};
 pub use blank::Blank;

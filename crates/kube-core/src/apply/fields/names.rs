@@ -5,7 +5,7 @@ use std::{any::type_name, fmt, ops::Range};
 use serde::ser::{self, Impossible, Serialize, Serializer};
 use serde_json::Value;
 
-use super::{attribute::Written, observe::Observe};
+use super::{observe::Observe, written::Written};
 
 /// What to do with the fields.
 pub(super) enum Task<'a> {

@@ -1,46 +1,12 @@
 //! One field: where it is, and what is written to it.
 
-use std::any::type_name;
-
 use serde::Serialize;
 
-use super::{Accept, Blank, ListField, MapField, Writer, accept::Content};
+use super::{Accept, Blank, ListField, MapField, Writer, accept::Content, written::Place};
 use crate::apply::Field;
 
 /// A field.
 pub struct Slot<'a, F>(pub &'a mut F);
-
-/// Where a field is, in which its struct can be recognized to serialize it.
-pub(super) struct Place {
-    /// Its name in Rust.
-    pub(super) name: &'static str,
-    pub(super) address: usize,
-    pub(super) size: usize,
-    /// The type of the field.
-    pub(super) declared: &'static str,
-    /// The type in its `Option`, or the same.
-    pub(super) inner: &'static str,
-    /// Whether the value is equal to the one that was there before, so that what the struct serializes is as before.
-    pub(super) unchanged: bool,
-}
-
-impl Place {
-    fn new<F, T>(field: &F, name: &'static str) -> Self {
-        Self {
-            name,
-            address: std::ptr::from_ref(field).addr(),
-            size: size_of::<F>(),
-            declared: type_name::<F>(),
-            inner: type_name::<T>(),
-            unchanged: false,
-        }
-    }
-
-    /// Whether the address is in the field.
-    pub(super) fn contains(&self, address: usize) -> bool {
-        (self.address..self.address + self.size).contains(&address)
-    }
-}
 
 // Every function here is called once for each field in a program: a call has to be small, so none is inlined.
 

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::{
     Accept, Base, Blank, ListField, ListItems, MapField, MapValues,
     accept::Content,
-    attribute::{Struct, Written},
-    slot::Place,
+    attribute::Struct,
+    written::{Place, Written},
 };
 use crate::apply::{Field, Fields, SparseError};
 

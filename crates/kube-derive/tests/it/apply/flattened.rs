@@ -50,17 +50,14 @@ struct Deep {
     deep: Option<i32>,
 }
 
-#[derive(Clone, Serialize)]
+#[derive(Clone, Default, Serialize)]
 #[serde(tag = "kind")]
 enum Kind {
+    #[default]
     None,
-    Circle { radius: i32 },
-}
-
-impl Default for Kind {
-    fn default() -> Self {
-        Self::None
-    }
+    Circle {
+        radius: i32,
+    },
 }
 
 #[test]

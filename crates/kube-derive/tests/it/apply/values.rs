@@ -187,13 +187,6 @@ fn types_without_default_can_be_written_in_braces() {
     );
 }
 
-fn blank() -> Condition {
-    serde_json::from_value(json!({
-        "type": "", "status": "", "reason": "", "message": "", "lastTransitionTime": "1970-01-01T00:00:00Z",
-    }))
-    .unwrap()
-}
-
 #[derive(Default, Serialize)]
 struct Own {
     ready: Option<Condition>,
