@@ -180,11 +180,8 @@ fn types_without_default_can_be_written_in_braces() {
         json(&condition),
         json!({ "type": "Ready", "status": "True", "lastTransitionTime": "1970-01-01T00:00:00Z" })
     );
-    assert_eq!(
-        json(&apply!(Own { ready: { status: "False" }, all: [{ type_: "A" }, &Condition::clone(&blank())] }))
-            ["ready"],
-        json!({ "status": "False" })
-    );
+    let own = apply!(Own { ready: { status: "False" }, all: [{ type_: "A" }] });
+    assert_eq!(json(&own), json!({ "ready": { "status": "False" }, "all": [{ "type": "A" }] }));
 }
 
 #[derive(Default, Serialize)]
