@@ -53,7 +53,11 @@ pub mod api;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "client")]
+pub mod crds;
+#[cfg(feature = "client")]
 pub mod discovery;
+#[cfg(feature = "client")]
+pub mod table;
 
 // The layers that a request passes, and the stack that they form.
 #[cfg(feature = "client")]
@@ -121,7 +125,7 @@ pub use discovery::Discovery;
 #[cfg(feature = "config")]
 pub use error::Error;
 pub use kube_core as core;
-pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
+pub use kube_core::{CustomResourceExt, OwnerExt, Resource, ResourceExt};
 
 /// The result of calls of this crate: a value, or an [`Error`].
 #[cfg(feature = "config")]

@@ -57,13 +57,13 @@ pub mod core {
     #[cfg(feature = "derive")]
     pub use kube_derive::KubeSchema;
 }
-pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
+pub use kube_core::{CustomResourceExt, OwnerExt, Resource, ResourceExt};
 
 #[cfg(feature = "config")]
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{Api, Client, Discovery, api, client, discovery};
+pub use kube_client::{Api, Client, Discovery, api, client, crds, discovery, table};
 
 /// Watchers, caches and controllers: all of `kube_runtime`. Beyond kube 5.0, the modules of `kube_operator` for reconcilers and replicas.
 #[cfg(feature = "runtime")]
@@ -99,7 +99,8 @@ pub mod prelude {
     #[cfg(feature = "unstable-client")]
     pub use kube_client::client::scope::NamespacedRef;
     pub use kube_core::{
-        CustomResourceExt as _, PartialObjectMetaExt as _, Resource as _, ResourceExt as _, SelectorExt as _,
+        CustomResourceExt as _, OwnerExt as _, PartialObjectMetaExt as _, Resource as _, ResourceExt as _,
+        SelectorExt as _,
     };
     #[cfg(feature = "runtime")]
     pub use kube_runtime::{Predicate as _, WatchStreamExt as _};

@@ -11,12 +11,16 @@ use crate::test::end_to_end;
 
 pub(crate) fn e2e(cx: &Context, args: &[String]) -> Result<()> {
     let program = realapi::program(cx)?;
+    let kubectl = cx.command(&program).args(["program", "v1.37", "kubectl"]).read()?;
     for name in choices(args, &["modern", "core", "v1.37"], &["modern", "core"])? {
         let server = Server::up(cx, name)?;
         println!("\n--- end-to-end suite on {name}");
         let suite =
             cx.cargo("test --workspace --test e2e --features kube/openssl-tls,e2e/openssl -- --nocapture");
-        let mut suite = suite.env("KUBE_E2E", "cluster").env("KUBECONFIG", &server.kubeconfig);
+        let mut suite = suite
+            .env("KUBE_E2E", "cluster")
+            .env("KUBECONFIG", &server.kubeconfig)
+            .env("KUBE_E2E_KUBECTL", &kubectl);
         if name == "core" {
             // It has the kind Lease, and with its controller manager a candidate of client-go.
             suite = suite.env("KUBE_E2E_REALAPI", &program);

@@ -7,6 +7,8 @@ mod handle;
 mod get;
 mod list;
 mod metadata;
+mod pages;
+mod table;
 mod watch;
 
 // Writes.
@@ -14,6 +16,7 @@ mod delete;
 pub mod entry;
 mod kubectl;
 mod patch;
+mod update;
 mod write;
 
 // Subresources.
@@ -25,6 +28,7 @@ pub use handle::*;
 #[cfg(feature = "ws")]
 pub use sub::{Attach, Ephemeral, Execute, Portforward};
 pub use sub::{Evict, Log, Resize};
+pub use update::ChangeResult;
 
 /// The error of a process in a container.
 #[cfg(feature = "ws")]

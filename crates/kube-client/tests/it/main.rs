@@ -6,6 +6,7 @@ mod closed_connection;
 mod connect_errors;
 #[cfg(feature = "rustls-tls")]
 mod corpus;
+mod crds;
 #[cfg(all(
     feature = "oauth",
     feature = "oidc",
@@ -26,6 +27,7 @@ mod kubelet;
 mod lifetime;
 mod malformed_responses;
 mod methods;
+mod pages;
 #[cfg(feature = "ws")]
 mod pods;
 mod prune;
@@ -34,8 +36,10 @@ mod scope;
 #[cfg(unix)]
 mod secrets;
 mod server;
+mod tables;
 mod timeouts;
 mod transport;
+mod updates;
 mod watch;
 #[cfg(feature = "ws")]
 mod websocket;
