@@ -1,6 +1,7 @@
 //! Why a controller does nothing: the causes of the page "Debugging" that need no cluster.
 
 use k8s_openapi::api::core::v1::{Namespace, Secret};
+use kube::OwnerExt;
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::runtime::controller::ControllerState;
 use kube::runtime::predicates;
@@ -137,7 +138,7 @@ async fn a_child_without_an_owner_reference_triggers_nothing() {
     secrets.create(&PostParams::default(), &child).await.unwrap();
     assert_eq!(next(&mut outcomes).await, None);
     child.metadata.name = Some("owned".into());
-    child.owner_references_mut().extend(kube::Resource::controller_owner_ref(&owner, &()));
+    let child = child.owned_by(&owner).unwrap();
     secrets.create(&PostParams::default(), &child).await.unwrap();
     assert_eq!(next(&mut outcomes).await, Some(Ok("a".into())));
 }

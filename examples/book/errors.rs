@@ -9,7 +9,7 @@ use kube::error::ErrorChain;
 /// Whether it makes sense to try again.
 fn is_transient(err: &Error) -> bool {
     match err {
-        Error::Api(status) => matches!(status.code, 409 | 429 | 500..=599),
+        Error::Api(status) => err.is_conflict() || err.is_too_many_requests() || status.code >= 500,
         Error::Service(_) | Error::HyperError(_) | Error::ReadEvents(_) => true,
         _ => false,
     }

@@ -19,29 +19,41 @@ use std::pin::pin;
 
 // ANCHOR: list
 use futures::{AsyncBufReadExt, TryStreamExt};
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{ListParams, LogParams};
 use kube::{Api, Client, ResourceExt};
 
-/// Names and phases of the pods of an app, of all namespaces. A page of 500 at a time, so that the server is not asked for everything.
+/// Names and phases of the pods of an app, of all namespaces. A page of 500 at a time is requested, and one is in memory.
 async fn phases(client: Client, app: &str) -> kube::Result<Vec<String>> {
-    let pods: Api<Pod> = Api::all(client);
-    let mut params = ListParams::default().labels(&format!("app={app}")).limit(500);
+    let mut pods = Api::<Pod>::all(client).list_stream(&ListParams::default().labels(&format!("app={app}")));
     let mut found = Vec::new();
-    loop {
-        let page = pods.list(&params).await?;
-        let next = page.metadata.continue_.clone();
-        for pod in page {
-            let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("Unknown");
-            found.push(format!("{}/{} {phase}", pod.namespace().unwrap_or_default(), pod.name_any()));
-        }
-        match next.filter(|token| !token.is_empty()) {
-            Some(token) => params = params.continue_token(&token),
-            None => return Ok(found),
-        }
+    while let Some(pod) = pods.try_next().await? {
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("Unknown");
+        found.push(format!("{}/{} {phase}", pod.namespace().unwrap_or_default(), pod.name_any()));
     }
+    Ok(found)
 }
 // ANCHOR_END: list
+
+// ANCHOR: table
+/// The pods of an app as `kubectl get pods --all-namespaces -o wide` prints them.
+async fn pod_table(client: Client, app: &str) -> kube::Result<String> {
+    let pods: Api<Pod> = Api::all(client);
+    let table = pods.table(&ListParams::default().labels(&format!("app={app}"))).await?;
+    Ok(table.printer().with_namespace().wide().to_string())
+}
+// ANCHOR_END: table
+
+// ANCHOR: update
+/// Sets an entry of a ConfigMap. If another client changes the map in the same moment, it is read and changed again.
+async fn set(maps: &Api<ConfigMap>, name: &str, key: &str, value: &str) -> kube::Result<ConfigMap> {
+    maps.get_or_create(name, ConfigMap::default).await?;
+    maps.update_with_retry(name, |map| {
+        map.data.get_or_insert_default().insert(key.to_owned(), value.to_owned());
+    })
+    .await
+}
+// ANCHOR_END: update
 
 // ANCHOR: logs
 /// Prints a log line by line, and the lines that follow if `follow` is set.
@@ -137,6 +149,11 @@ async fn start() -> (TestServer, Client) {
 async fn a_pod_is_listed_read_and_entered() {
     let (server, client) = start().await;
     assert_eq!(phases(client.clone(), "web").await.unwrap(), ["default/web Running"]);
+    let table = pod_table(client.clone(), "web").await.unwrap();
+    assert!(table.starts_with("NAMESPACE   NAME   READY   STATUS    RESTARTS   AGE   IP"), "{table}");
+    assert!(table.contains("\ndefault     web    1/1     Running   0          "), "{table}");
+    let map = set(&Api::default_namespaced(client.clone()), "settings", "color", "blue").await.unwrap();
+    assert_eq!(map.data.unwrap()["color"], "blue");
 
     server.api().kubelet().log("default", "web", "web", "one\ntwo\n");
     let pods: Api<Pod> = Api::default_namespaced(client);

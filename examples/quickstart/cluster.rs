@@ -60,7 +60,7 @@ impl Cluster {
     pub async fn has_core_kinds(&self) -> anyhow::Result<bool> {
         match self.client.list_core_api_resources("v1").await {
             Ok(list) => Ok(list.resources.iter().any(|resource| resource.name == "configmaps")),
-            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+            Err(error) if error.is_not_found() => Ok(false),
             Err(error) => Err(error).context("cannot discover the kinds of the server"),
         }
     }

@@ -2,12 +2,10 @@
 
 use anyhow::Context as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, Patch, PatchParams};
-use kube::runtime::{conditions, wait::await_condition};
-use kube::{Api, Client, CustomResource, CustomResourceExt};
+use kube::api::DeleteParams;
+use kube::{Api, Client, CustomResource, CustomResourceExt, crds};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// The field manager of this program for server-side apply.
 pub const FIELD_MANAGER: &str = "quickstart";
@@ -42,17 +40,9 @@ pub struct PageStatus {
     pub observed_generation: Option<i64>,
 }
 
-/// Registers the CRD by server-side apply and waits until it is established.
+/// Registers the CRD by server-side apply, and returns when the server serves the kind.
 pub async fn register(client: &Client) -> anyhow::Result<()> {
-    let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let params = PatchParams::apply(FIELD_MANAGER).force();
-    crds.patch(Page::crd_name(), &params, &Patch::Apply(Page::crd()))
-        .await
-        .context("the server rejected the CRD")?;
-    let established = await_condition(crds, Page::crd_name(), conditions::is_crd_established());
-    tokio::time::timeout(Duration::from_secs(10), established)
-        .await
-        .with_context(|| format!("the CRD {} was not established within 10 s", Page::crd_name()))??;
+    crds::install(client, FIELD_MANAGER, [Page::crd()]).await?;
     Ok(())
 }
 

@@ -110,7 +110,7 @@ async fn create(pages: &Api<Page>) -> anyhow::Result<Vec<(&'static str, Instant)
         let page = Page::new(name, PageSpec { title: format!("Page {name}"), text: "Hello.".into() });
         let requested = Instant::now();
         match pages.create(&PostParams::default(), &page).await {
-            Err(kube::Error::Api(status)) if status.is_already_exists() => {
+            Err(error) if error.is_already_exists() => {
                 println!("   page {name} already exists, from an earlier run");
             }
             other => drop(other.with_context(|| format!("cannot create page {name}"))?),

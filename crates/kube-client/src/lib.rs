@@ -61,6 +61,8 @@ pub mod apply;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "client")]
+pub mod crds;
+#[cfg(feature = "client")]
 pub mod discovery;
 #[cfg(feature = "client")]
 pub mod yaml;
@@ -68,6 +70,7 @@ pub mod ready;
 #[cfg(feature = "client")]
 pub mod wait;
 pub mod pods;
+pub mod table;
 
 // The layers that a request passes, and the stack that they form.
 #[cfg(feature = "client")]
@@ -135,7 +138,7 @@ pub use discovery::Discovery;
 #[cfg(feature = "config")]
 pub use error::Error;
 pub use kube_core as core;
-pub use kube_core::{CustomResourceExt, Resource, ResourceExt};
+pub use kube_core::{CustomResourceExt, OwnerExt, Resource, ResourceExt};
 
 /// The result of calls of this crate: a value, or an [`Error`].
 #[cfg(feature = "config")]

@@ -72,8 +72,8 @@ pub use metadata::{ListMeta, ObjectMeta, PartialObjectMeta, PartialObjectMetaExt
 pub use object::{NotUsed, Object, ObjectList};
 pub use request::Request;
 pub use resource::{
-    ClusterResourceScope, DynamicResourceScope, NamespaceResourceScope, NamespaceScope, Resource,
-    ResourceExt, ResourceScope, SubResourceScope, api_version_from_group_version,
+    ClusterResourceScope, DynamicResourceScope, NamespaceResourceScope, NamespaceScope, OwnerError, OwnerExt,
+    Resource, ResourceExt, ResourceScope, SubResourceScope, api_version_from_group_version,
 };
 pub use response::Status;
 pub use version::Version;

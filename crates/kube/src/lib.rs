@@ -61,13 +61,13 @@ pub mod core {
     #[cfg(feature = "derive")]
     pub use kube_derive::KubeSchema;
 }
-pub use kube_core::{CustomResourceExt, Resource, ResourceExt, Sparse};
+pub use kube_core::{CustomResourceExt, Resource, ResourceExt, Sparse, OwnerExt};
 
 #[cfg(feature = "config")]
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{Api, Client, Discovery, api, apply, client, discovery, pods, ready, wait, yaml};
+pub use kube_client::{Api, Client, Discovery, api, apply, client, discovery, pods, ready, wait, yaml, crds, table};
 
 #[cfg(feature = "apply-set")]
 pub use kube_client::apply_set;
@@ -106,7 +106,8 @@ pub mod prelude {
     #[cfg(feature = "unstable-client")]
     pub use kube_client::client::scope::NamespacedRef;
     pub use kube_core::{
-        CustomResourceExt as _, PartialObjectMetaExt as _, Resource as _, ResourceExt as _, SelectorExt as _,
+        CustomResourceExt as _, OwnerExt as _, PartialObjectMetaExt as _, Resource as _, ResourceExt as _,
+        SelectorExt as _,
     };
     #[cfg(feature = "runtime")]
     pub use kube_runtime::{Predicate as _, WatchStreamExt as _};

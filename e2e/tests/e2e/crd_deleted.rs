@@ -7,8 +7,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{ApiResource, DeleteParams, DynamicObject, GroupVersionKind, PostParams};
 use kube::runtime::wait::delete::delete_and_finalize;
 use kube::runtime::watcher::{Config, Event, watcher};
-use kube::runtime::{WatchStreamExt as _, conditions, reflector::store::Writer, wait::await_condition};
-use kube::{Api, ResourceExt as _};
+use kube::runtime::{WatchStreamExt as _, reflector::store::Writer};
+use kube::{Api, ResourceExt as _, crds};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
@@ -17,7 +17,6 @@ use crate::test_env::{Requires, TestEnv, run, unique};
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 async fn create_crd(env: &TestEnv, group: &str) -> anyhow::Result<String> {
-    let crds: Api<CustomResourceDefinition> = Api::all(env.client.clone());
     let schema = json!({ "openAPIV3Schema": { "type": "object" } });
     let name = format!("ephemerals.{group}");
     let crd = serde_json::from_value(json!({
@@ -29,8 +28,7 @@ async fn create_crd(env: &TestEnv, group: &str) -> anyhow::Result<String> {
             "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema }],
         },
     }))?;
-    crds.create(&PostParams::default(), &crd).await?;
-    timeout(TIMEOUT, await_condition(crds, &name, conditions::is_crd_established())).await??;
+    crds::install(&env.client, "e2e", [crd]).await?;
     Ok(name)
 }
 

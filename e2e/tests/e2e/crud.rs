@@ -5,7 +5,7 @@ use kube::ResourceExt as _;
 use kube::api::PostParams;
 
 use crate::test_env::{Requires, rejection, run};
-use crate::widget::{Widget, widget};
+use crate::widget::{Widget, WidgetStatus, widget};
 
 #[test]
 fn an_object_is_created_read_and_replaced() -> anyhow::Result<()> {
@@ -62,6 +62,38 @@ fn a_stale_replace_is_a_conflict() -> anyhow::Result<()> {
             let status = rejection(api.replace("stale", &PostParams::default(), &late).await)?;
             assert!(status.is_conflict() && status.code == 409, "{status:?}");
             assert!(status.message.contains("the object has been modified"), "{}", status.message);
+            Ok(())
+        }
+        .boxed()
+    })
+}
+
+#[test]
+fn an_update_is_repeated_after_the_change_of_another_client() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
+        async move {
+            let api = env.api::<Widget>();
+            let created = api.get_or_create("shared", || widget("shared", 0)).await?;
+            assert_eq!(api.get_or_create("shared", || widget("shared", 9)).await?, created);
+            let count = async || {
+                for _ in 0..10 {
+                    while let Err(error) =
+                        api.update_with_retry("shared", |widget| widget.spec.size += 1).await
+                    {
+                        anyhow::ensure!(error.is_conflict(), "{error}");
+                    }
+                }
+                Ok(())
+            };
+            futures::try_join!(count(), count(), count())?;
+            let counted = api.get("shared").await?;
+            assert_eq!(counted.spec.size, 30);
+            assert_eq!(api.update_with_retry("shared", |_| ()).await?, counted);
+
+            let phase = |phase: &str| WidgetStatus { phase: phase.to_owned() };
+            let shown =
+                api.update_status_with_retry("shared", |widget| widget.status = Some(phase("Ready"))).await?;
+            assert_eq!((shown.status, shown.spec.size), (Some(phase("Ready")), 30));
             Ok(())
         }
         .boxed()

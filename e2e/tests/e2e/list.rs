@@ -1,6 +1,6 @@
 //! Lists: order, pages, selectors.
 
-use futures::FutureExt as _;
+use futures::{FutureExt as _, TryStreamExt as _};
 use kube::ResourceExt as _;
 use kube::api::{ListParams, PostParams};
 
@@ -83,6 +83,20 @@ fn selectors_filter_a_list() -> anyhow::Result<()> {
             ] {
                 assert_eq!(api.list(&params).await?.items.len(), expected, "{params:?}");
             }
+            Ok(())
+        }
+        .boxed()
+    })
+}
+
+#[test]
+fn a_stream_has_every_object_once_in_order() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
+        async move {
+            create_ten(env).await?;
+            let names = env.api::<Widget>().list_stream(&ListParams::default().limit(3));
+            let names: Vec<_> = names.map_ok(|widget| widget.name_any()).try_collect().await?;
+            assert_eq!(names, (0..10).map(|index| format!("w{index}")).collect::<Vec<_>>());
             Ok(())
         }
         .boxed()

@@ -13,6 +13,7 @@ mod compact_cache;
 mod controller;
 mod crd;
 mod crd_deleted;
+mod crd_install;
 mod credentials;
 mod crud;
 mod delete;
@@ -49,6 +50,7 @@ mod store;
 mod subresource;
 #[path = "../../../crates/kube-derive/tests/it/table.rs"]
 mod table;
+mod tables;
 mod test_env;
 mod traffic;
 mod triggers;

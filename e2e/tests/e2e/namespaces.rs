@@ -24,7 +24,7 @@ async fn namespace(env: &TestEnv) -> anyhow::Result<String> {
     object.metadata.name = Some(name.clone());
     match Api::all(env.client.clone()).create(&PostParams::default(), &object).await {
         Ok(_) => Ok(name),
-        Err(kube::Error::Api(status)) if status.code == 404 => Ok(name),
+        Err(error) if error.is_not_found() => Ok(name),
         Err(error) => Err(error.into()),
     }
 }

@@ -5,12 +5,12 @@ use anyhow::{Context as _, ensure};
 use futures::{FutureExt as _, StreamExt as _, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
-use kube::runtime::{conditions, wait::await_condition};
+use kube::crds::install;
 use kube::{Api, ResourceExt as _};
 use serde_json::{Value, json};
 
 use crate::table::{RejectedObject, Row, rows};
-use crate::test_env::{Requires, TestEnv, rejection, run, wait_until_served};
+use crate::test_env::{Requires, TestEnv, rejection, run};
 
 #[test]
 fn every_serde_representation_survives_a_round_trip() -> anyhow::Result<()> {
@@ -39,7 +39,7 @@ async fn check(env: &TestEnv, row: &Row) -> anyhow::Result<()> {
     let outcome = check_row(env, row, &crds).await;
     match crds.delete(&row.crd.name_any(), &DeleteParams::default()).await {
         Ok(_) => {}
-        Err(kube::Error::Api(status)) if status.code == 404 => {}
+        Err(error) if error.is_not_found() => {}
         Err(error) => return outcome.and(Err(error.into())),
     }
     outcome
@@ -49,22 +49,14 @@ async fn check_row(env: &TestEnv, row: &Row, crds: &Api<CustomResourceDefinition
     let empty = find_empty_list(&serde_json::to_value(&row.crd)?, "");
     ensure!(empty.is_none(), "the CRD has an empty list at {}", empty.unwrap_or_default());
     let name = row.crd.name_any();
-    // A CRD that an earlier run deleted may still be terminating.
-    if crds.get_opt(&name).await?.is_some_and(|crd| crd.metadata.deletion_timestamp.is_some()) {
-        await_condition(crds.clone(), &name, |crd: Option<&CustomResourceDefinition>| crd.is_none()).await?;
-    }
-    match crds.patch(&name, &PatchParams::apply("e2e").force(), &Patch::Apply(&row.crd)).await {
-        Err(kube::Error::Api(status))
-            if env.older_than(30) && status.message.contains("field not declared in schema") =>
-        {
-            println!("skipped: {} needs a newer server: {}", row.name, status.message);
+    match install(&env.client, "e2e", [row.crd.clone()]).await {
+        Err(error) if env.older_than(30) && error.to_string().contains("field not declared in schema") => {
+            println!("skipped: {} needs a newer server: {error}", row.name);
             return Ok(());
         }
-        applied => applied.context("applying the CRD")?,
+        installed => installed.context("installing the CRD")?,
     };
-    await_condition(crds.clone(), &name, conditions::is_crd_established()).await?;
     let api = objects(env, row)?;
-    wait_until_served(&api).await?;
     ensure!(
         crds.get(&name).await?.status.and_then(|status| status.conditions).is_some_and(|conditions| {
             conditions.iter().all(|condition| condition.type_ != "NonStructuralSchema")

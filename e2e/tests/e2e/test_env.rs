@@ -7,13 +7,10 @@ use std::time::Duration;
 use anyhow::Context as _;
 use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Namespace;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::api::{DeleteParams, ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::runtime::{conditions, wait::await_condition};
-use kube::{Api, Client, Config, CustomResourceExt as _};
+use kube::{Api, Client, Config, CustomResourceExt as _, crds};
 use kube_testserver::TestServer;
-use serde::de::DeserializeOwned;
 
 use crate::widget::Widget;
 
@@ -84,7 +81,7 @@ impl TestEnv {
         };
         let core_kinds = match client.list_core_api_resources("v1").await {
             Ok(list) => list.resources.iter().any(|resource| resource.name == "namespaces"),
-            Err(kube::Error::Api(status)) if status.code == 404 => false,
+            Err(error) if error.is_not_found() => false,
             Err(error) => return Err(error.into()),
         };
         let version = client.apiserver_version().await?;
@@ -114,13 +111,10 @@ impl TestEnv {
         self.minor < minor
     }
 
-    /// Registers the CRD of the scenarios and waits until its objects can be listed.
+    /// Registers the CRD of the scenarios.
     async fn register(&self) -> anyhow::Result<()> {
-        let crds: Api<CustomResourceDefinition> = Api::all(self.client.clone());
-        let params = PatchParams::apply("e2e").force();
-        crds.patch(Widget::crd_name(), &params, &Patch::Apply(Widget::crd())).await?;
-        await_condition(crds, Widget::crd_name(), conditions::is_crd_established()).await?;
-        wait_until_served(&self.api::<Widget>()).await
+        crds::install(&self.client, "e2e", [Widget::crd()]).await?;
+        Ok(())
     }
 
     async fn close(self) -> anyhow::Result<()> {
@@ -149,22 +143,6 @@ pub async fn embedded_client(server: &TestServer) -> anyhow::Result<Client> {
     let kubeconfig = Kubeconfig::from_yaml(&server.kubeconfig())?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
     Ok(Client::try_from(config)?)
-}
-
-/// Waits until the objects of a kind can be listed. A genuine server serves a kind shortly after its CRD is established.
-pub async fn wait_until_served<K: Clone + std::fmt::Debug + DeserializeOwned>(
-    api: &Api<K>,
-) -> anyhow::Result<()> {
-    for _ in 0..200 {
-        match api.list(&ListParams::default()).await {
-            Ok(_) => return Ok(()),
-            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 503) => {
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    anyhow::bail!("the objects cannot be listed 10 s after the CRD was established")
 }
 
 /// A unique name: concurrent scenarios and later runs may share a genuine server.

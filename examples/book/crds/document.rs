@@ -1,10 +1,8 @@
 //! From a struct to a CRD, and an object of it.
 
 // ANCHOR: all
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{Patch, PatchParams, PostParams};
-use kube::runtime::{conditions, wait::await_condition};
-use kube::{Api, Client, CustomResource, CustomResourceExt};
+use kube::api::PostParams;
+use kube::{Api, Client, CustomResource, CustomResourceExt, crds};
 use kube_testserver::ApiServer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,10 +27,7 @@ pub struct DocumentStatus {
 async fn a_document_is_registered_and_written() {
     let client = Client::new(ApiServer::new(), "default");
 
-    let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let params = PatchParams::apply("documents-operator").force();
-    crds.patch(Document::crd_name(), &params, &Patch::Apply(Document::crd())).await.unwrap();
-    await_condition(crds, Document::crd_name(), conditions::is_crd_established()).await.unwrap();
+    crds::install(&client, "documents-operator", [Document::crd()]).await.unwrap();
 
     let documents: Api<Document> = Api::default_namespaced(client);
     let spec = DocumentSpec { title: "Read me".into(), tags: vec![] };

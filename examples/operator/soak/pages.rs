@@ -39,7 +39,7 @@ impl Pages {
         } else {
             let spec = json!({ "spec": { "title": title, "paragraphs": paragraphs, "replicas": replicas } });
             match self.pages.patch(&name, &PatchParams::default(), &Patch::Merge(spec)).await {
-                Err(Error::Api(status)) if status.code == 404 => {
+                Err(error) if error.is_not_found() => {
                     let page = Page::new(&name, PageSpec { title, paragraphs, replicas });
                     self.pages.create(&PostParams::default(), &page).await.map(drop)
                 }
@@ -49,7 +49,7 @@ impl Pages {
         match result {
             Ok(()) if is_deletion => self.deletions += 1,
             Ok(()) => self.changes += 1,
-            Err(Error::Api(status)) if status.code == 404 => {}
+            Err(error) if error.is_not_found() => {}
             Err(Error::Api(status)) if status.code == 500 && status.message.contains("webhook") => {
                 self.refused += 1
             }

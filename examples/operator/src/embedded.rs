@@ -12,7 +12,7 @@ use k8s_openapi::api::{
     core::v1::{ConfigMap, Endpoints, Service},
 };
 use kube::{
-    Api, Client, Error,
+    Api, Client,
     api::{DeleteParams, Patch, PatchParams, PostParams},
     config::{Config, KubeConfigOptions, Kubeconfig},
     runtime::{
@@ -84,9 +84,7 @@ impl Embedded {
 
         let invalid = json!({ "spec": { "replicas": 11 } });
         match new.patch("hello", &PatchParams::default(), &Patch::Merge(invalid)).await {
-            Err(Error::Api(status)) if status.code == 422 => {
-                println!("a change to 11 replicas is denied: {}", status.message)
-            }
+            Err(error) if error.is_invalid() => println!("a change to 11 replicas is denied: {error}"),
             Err(error) => return Err(error.into()),
             Ok(_) => bail!("11 replicas were accepted"),
         }

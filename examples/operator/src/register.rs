@@ -5,38 +5,27 @@ use crate::{
     page::{v1, v2},
 };
 use anyhow::Context as _;
-use k8s_openapi::{
-    api::admissionregistration::v1::ValidatingWebhookConfiguration,
-    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
-};
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use kube::{
     Api, Client, CustomResourceExt, Resource,
     api::{Patch, PatchParams},
     core::crd::merge_crds,
+    crds,
     operator::webhook::validate_path,
-    runtime::{conditions::is_crd_established, wait::await_condition},
 };
 use serde_json::{Value, json};
-use std::time::Duration;
 
 /// Applies the CRD and the webhook configuration, and waits until the server serves the CRD. The running operator adds its CA to both.
 pub async fn register(client: &Client) -> anyhow::Result<()> {
     let service = |path: &str| json!({ "service": { "namespace": client.default_namespace(), "name": NAME, "path": path } });
-    let params = PatchParams::apply(&format!("{NAME}-registration")).force();
+    let manager = format!("{NAME}-registration");
 
-    let crds: Api<CustomResourceDefinition> = Api::all(client.clone());
     let mut crd = merge_crds(vec![v1::Page::crd(), v2::Page::crd()], "v2")?;
     crd.spec.conversion = serde_json::from_value(json!({
         "strategy": "Webhook",
         "webhook": { "clientConfig": service("/convert"), "conversionReviewVersions": ["v1"] },
     }))?;
-    let name = v2::Page::crd_name();
-    crds.patch(name, &params, &Patch::Apply(crd))
-        .await
-        .with_context(|| format!("cannot apply the CRD {name}"))?;
-    tokio::time::timeout(Duration::from_secs(30), await_condition(crds, name, is_crd_established()))
-        .await
-        .with_context(|| format!("the CRD {name} was not established within 30 s"))??;
+    crds::install(client, &manager, [crd]).await?;
 
     let configurations: Api<ValidatingWebhookConfiguration> = Api::all(client.clone());
     let configuration = json!({
@@ -49,7 +38,7 @@ pub async fn register(client: &Client) -> anyhow::Result<()> {
         ],
     });
     configurations
-        .patch(NAME, &params, &Patch::Apply(configuration))
+        .patch(NAME, &PatchParams::apply(&manager).force(), &Patch::Apply(configuration))
         .await
         .with_context(|| format!("cannot apply the ValidatingWebhookConfiguration {NAME}"))?;
     Ok(())

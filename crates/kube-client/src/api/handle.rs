@@ -13,7 +13,6 @@ use serde::de::DeserializeOwned;
 
 use crate::Result;
 use crate::client::{BuiltRequest, Client, Prune, with_verb};
-use crate::error::Error;
 
 /// The objects of kind `K`, in one namespace or in the whole cluster.
 ///
@@ -222,7 +221,7 @@ impl<K> Api<K> {
 pub(super) fn not_found_as_none<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(found) => Ok(Some(found)),
-        Err(Error::Api(status)) if status.is_not_found() => Ok(None),
+        Err(err) if err.is_not_found() => Ok(None),
         Err(err) => Err(err),
     }
 }
@@ -336,6 +335,7 @@ mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
 
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn paths_change_their_namespace() {

@@ -8,6 +8,8 @@ mod get;
 mod list;
 mod metadata;
 mod wait;
+mod pages;
+mod table;
 mod watch;
 
 // Writes.
@@ -16,6 +18,7 @@ mod delete;
 pub mod entry;
 mod kubectl;
 mod patch;
+mod update;
 mod write;
 
 // Subresources.
@@ -27,6 +30,7 @@ pub use handle::*;
 #[cfg(feature = "ws")]
 pub use sub::{Attach, Ephemeral, Execute, Portforward};
 pub use sub::{Evict, Log, Resize};
+pub use update::ChangeResult;
 
 /// The error of a process in a container.
 #[cfg(feature = "ws")]

@@ -19,7 +19,7 @@ where
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::api::{ObjectMeta, PostParams};
-    /// use kube_client::{Api, Client, Error};
+    /// use kube_client::{Api, Client};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
@@ -29,7 +29,7 @@ where
     /// let map = ConfigMap { metadata, ..ConfigMap::default() };
     /// assert!(maps.create(&PostParams::default(), &map).await?.metadata.uid.is_some());
     /// let again = maps.create(&PostParams::default(), &map).await;
-    /// assert!(matches!(again, Err(Error::Api(status)) if status.is_already_exists()));
+    /// assert!(again.is_err_and(|err| err.is_already_exists()));
     /// # Ok(())
     /// # }
     /// ```
@@ -51,7 +51,7 @@ where
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
     /// use kube_client::api::PostParams;
-    /// use kube_client::{Api, Client, Error};
+    /// use kube_client::{Api, Client};
     #[doc = include_str!("../doc/config_map.txt")]
     ///
     /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
@@ -60,7 +60,7 @@ where
     /// maps.replace("settings", &PostParams::default(), &settings).await?;
     /// // The object has changed since it was read.
     /// let late = maps.replace("settings", &PostParams::default(), &settings).await;
-    /// assert!(matches!(late, Err(Error::Api(status)) if status.is_conflict()));
+    /// assert!(late.is_err_and(|err| err.is_conflict()));
     /// # Ok(())
     /// # }
     /// ```

@@ -111,7 +111,7 @@ impl Discovery {
         match core {
             Ok(core) => first_error = self.add_groups(&client, core).await,
             // A server without a core group, such as one for custom resources only.
-            Err(Error::Api(status)) if status.is_not_found() => {}
+            Err(err) if err.is_not_found() => {}
             Err(err) => {
                 self.add_failed(ApiGroup::CORE_GROUP, &err);
                 first_error = Some(err);

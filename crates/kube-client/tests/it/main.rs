@@ -10,6 +10,7 @@ mod connect_errors;
 #[cfg(feature = "rustls-tls")]
 mod corpus;
 mod cutter;
+mod crds;
 #[cfg(all(
     feature = "oauth",
     feature = "oidc",
@@ -30,6 +31,7 @@ mod kubelet;
 mod lifetime;
 mod malformed_responses;
 mod methods;
+mod pages;
 #[cfg(feature = "ws")]
 mod pod_exec;
 #[cfg(all(feature = "cp", unix))]
@@ -45,9 +47,11 @@ mod scope;
 #[cfg(unix)]
 mod secrets;
 mod server;
+mod tables;
 mod timeouts;
 mod transport;
 mod wait;
+mod updates;
 mod watch;
 #[cfg(feature = "ws")]
 mod websocket;

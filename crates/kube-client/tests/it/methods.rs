@@ -70,6 +70,7 @@ impl Recorder {
 }
 
 const META: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
 const METAS: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 #[tokio::test]
@@ -97,10 +98,14 @@ async fn reads() {
     recorder.expect(pods.list(&some), &format!("GET {at}{query}")).await;
     recorder.expect(pods.list_guarded(&some), &format!("GET {at}{query}")).await;
     recorder.expect(pods.list_metadata(&some), &format!("GET {at}{query} [{METAS}]")).await;
+    recorder.expect(pods.table(&some), &format!("GET {at}{query} [{TABLE}]")).await;
+    recorder.expect(pods.get_table("a"), &format!("GET {at}/a [{TABLE}]")).await;
+    recorder.expect(pods.pages(&some).try_collect::<Vec<_>>(), &format!("GET {at}{query}")).await;
     let some = WatchParams::default().timeout(10);
     let query = "?&watch=true&timeoutSeconds=10&allowWatchBookmarks=true&resourceVersion=7";
     recorder.expect(pods.watch(&some, "7"), &format!("GET {at}{query}")).await;
     recorder.expect(pods.watch_guarded(&some, "7"), &format!("GET {at}{query}")).await;
+    recorder.expect(pods.watch_table(&some, "7"), &format!("GET {at}{query} [{TABLE}]")).await;
     recorder.expect(pods.watch_metadata(&some, "7"), &format!("GET {at}{query} [{META}]")).await;
 }
 

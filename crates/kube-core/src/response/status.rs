@@ -1,6 +1,6 @@
 //! The `Status` object: success or failure of a request.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,10 @@ use super::reason;
 /// assert!(exists.is_already_exists() && !exists.is_conflict());
 /// let changed = Status::failure("a has changed", "Conflict").with_code(409).boxed();
 /// assert!(changed.is_conflict() && !changed.is_already_exists());
+///
+/// // The questions are those of `k8s.io/apimachinery/pkg/api/errors` in Go, with the same answers.
+/// let expired = Status::failure("too old resource version: 5 (90)", "Expired").with_code(410);
+/// assert!(expired.is_expired() && !expired.is_gone());
 ///
 /// // Without a reason, as in responses of proxies, the code is used.
 /// assert!(Status::failure("", "").with_code(403).is_forbidden());
@@ -124,6 +128,82 @@ impl Status {
     /// Whether the object or the parameters are invalid: reason `Invalid`, or code 422 without a known reason.
     pub fn is_invalid(&self) -> bool {
         self.has_reason(reason::INVALID, 422)
+    }
+
+    /// Whether the server no longer has what was requested: reason `Gone`, or code 410 without a known reason. See
+    /// [`is_expired`](Self::is_expired).
+    pub fn is_gone(&self) -> bool {
+        self.has_reason(reason::GONE, 410)
+    }
+
+    /// Whether the resourceVersion or continue token is too old: reason `Expired`. Servers send it with code 410, but some send that code
+    /// alone ([`is_gone`](Self::is_gone)): to relist, ask for either.
+    pub fn is_expired(&self) -> bool {
+        self.reason == reason::EXPIRED
+    }
+
+    /// Whether the credentials are missing or invalid: reason `Unauthorized`, or code 401 without a known reason.
+    pub fn is_unauthorized(&self) -> bool {
+        self.has_reason(reason::UNAUTHORIZED, 401)
+    }
+
+    /// Whether the request is malformed: reason `BadRequest`, or code 400 without a known reason.
+    pub fn is_bad_request(&self) -> bool {
+        self.has_reason(reason::BAD_REQUEST, 400)
+    }
+
+    /// Whether the resource does not support the verb: reason `MethodNotAllowed`, or code 405 without a known reason.
+    pub fn is_method_not_allowed(&self) -> bool {
+        self.has_reason(reason::METHOD_NOT_ALLOWED, 405)
+    }
+
+    /// Whether the server has no format that the request accepts: reason `NotAcceptable`, or code 406 without a known reason.
+    pub fn is_not_acceptable(&self) -> bool {
+        self.has_reason(reason::NOT_ACCEPTABLE, 406)
+    }
+
+    /// Whether the body is too large: reason `RequestEntityTooLarge`, or code 413 without a known reason.
+    pub fn is_request_entity_too_large(&self) -> bool {
+        self.has_reason(reason::REQUEST_ENTITY_TOO_LARGE, 413)
+    }
+
+    /// Whether the server does not support the format of the body: reason `UnsupportedMediaType`, or code 415 without a known reason.
+    pub fn is_unsupported_media_type(&self) -> bool {
+        self.has_reason(reason::UNSUPPORTED_MEDIA_TYPE, 415)
+    }
+
+    /// Whether the server throttles requests, or a disruption budget forbids an eviction: reason `TooManyRequests`, or code 429 with any
+    /// reason.
+    pub fn is_too_many_requests(&self) -> bool {
+        self.reason == reason::TOO_MANY_REQUESTS || self.code == 429
+    }
+
+    /// Whether the server or a webhook failed: reason `InternalError`, or code 500 without a known reason.
+    pub fn is_internal_error(&self) -> bool {
+        self.has_reason(reason::INTERNAL_ERROR, 500)
+    }
+
+    /// Whether the server is unavailable: reason `ServiceUnavailable`, or code 503 without a known reason.
+    pub fn is_service_unavailable(&self) -> bool {
+        self.has_reason(reason::SERVICE_UNAVAILABLE, 503)
+    }
+
+    /// Whether the server gave up because the time of the request was over: reason `Timeout`, or code 504 without a known reason. The
+    /// operation may still complete.
+    pub fn is_timeout(&self) -> bool {
+        self.has_reason(reason::TIMEOUT, 504)
+    }
+
+    /// Whether the server could not finish in time and asks to be called again: reason `ServerTimeout`. The operation may still complete.
+    pub fn is_server_timeout(&self) -> bool {
+        self.reason == reason::SERVER_TIMEOUT
+    }
+
+    /// How long the server asks to wait before the next attempt: [`retry_after_seconds`](StatusDetails::retry_after_seconds), also from
+    /// the header `Retry-After`. `None` if it does not ask.
+    pub fn retry_after(&self) -> Option<Duration> {
+        let seconds = self.details.as_ref()?.retry_after_seconds;
+        (seconds > 0).then(|| Duration::from_secs(seconds.into()))
     }
 
     /// Compares the reason, and the code only if the reason is unknown.
@@ -236,6 +316,8 @@ fn is_zero<T: Default + PartialEq>(n: &T) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
     use super::{Status, StatusCause, StatusDetails};
@@ -258,6 +340,49 @@ mod tests {
         assert!(!both(404, reason::EXPIRED).is_not_found());
         assert!(both(0, reason::INVALID).is_invalid());
         assert!(reason::is_known("") && reason::is_known("Gone") && !reason::is_known("Teapot"));
+    }
+
+    #[test]
+    fn every_reason_has_its_question() {
+        type Question = fn(&Status) -> bool;
+        // Reason, code, and whether the code alone is enough.
+        let questions: [(&str, u16, bool, Question); 18] = [
+            (reason::NOT_FOUND, 404, true, Status::is_not_found),
+            (reason::ALREADY_EXISTS, 409, false, Status::is_already_exists),
+            (reason::CONFLICT, 409, true, Status::is_conflict),
+            (reason::FORBIDDEN, 403, true, Status::is_forbidden),
+            (reason::INVALID, 422, true, Status::is_invalid),
+            (reason::GONE, 410, true, Status::is_gone),
+            (reason::EXPIRED, 410, false, Status::is_expired),
+            (reason::UNAUTHORIZED, 401, true, Status::is_unauthorized),
+            (reason::BAD_REQUEST, 400, true, Status::is_bad_request),
+            (reason::METHOD_NOT_ALLOWED, 405, true, Status::is_method_not_allowed),
+            (reason::NOT_ACCEPTABLE, 406, true, Status::is_not_acceptable),
+            (reason::REQUEST_ENTITY_TOO_LARGE, 413, true, Status::is_request_entity_too_large),
+            (reason::UNSUPPORTED_MEDIA_TYPE, 415, true, Status::is_unsupported_media_type),
+            (reason::TOO_MANY_REQUESTS, 429, true, Status::is_too_many_requests),
+            (reason::INTERNAL_ERROR, 500, true, Status::is_internal_error),
+            (reason::SERVICE_UNAVAILABLE, 503, true, Status::is_service_unavailable),
+            (reason::TIMEOUT, 504, true, Status::is_timeout),
+            (reason::SERVER_TIMEOUT, 504, false, Status::is_server_timeout),
+        ];
+        for (at, (reason, code, by_code, ask)) in questions.into_iter().enumerate() {
+            let status = Status::failure("", reason).with_code(code);
+            let yes: Vec<_> = (0..questions.len()).filter(|&other| questions[other].3(&status)).collect();
+            assert_eq!(yes, [at], "{reason}: only its own question");
+            assert_eq!(ask(&Status::failure("", "").with_code(code)), by_code, "{code} without a reason");
+        }
+        // In Go, the code is enough here whatever the reason.
+        assert!(Status::failure("", reason::INTERNAL_ERROR).with_code(429).is_too_many_requests());
+    }
+
+    #[test]
+    fn the_time_to_wait_is_that_of_the_details() {
+        let details =
+            |seconds: u32| serde_json::from_value(json!({ "retryAfterSeconds": seconds })).expect("valid");
+        let waits = |seconds| Status::failure("", "").with_details(details(seconds)).retry_after();
+        assert_eq!((waits(7), waits(0)), (Some(Duration::from_secs(7)), None));
+        assert_eq!(Status::failure("", "").retry_after(), None);
     }
 
     #[test]

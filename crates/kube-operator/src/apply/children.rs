@@ -305,7 +305,7 @@ impl Apply {
         let get = get.map_err(|error| failed(kube_client::Error::BuildRequest(error)))?;
         match self.client.request::<K>(get).await {
             Ok(object) => Ok(Some(object)),
-            Err(kube_client::Error::Api(status)) if status.is_not_found() => Ok(None),
+            Err(error) if error.is_not_found() => Ok(None),
             Err(error) => Err(failed(error)),
         }
     }

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::clock::Clock;
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
-use kube_client::{Api, Client, Error, api::PostParams, error::ErrorChain};
+use kube_client::{Api, Client, api::PostParams, error::ErrorChain};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, watch},
@@ -348,11 +348,11 @@ impl Task {
         let mut failure = None;
         let response = match timeout(self.request_timeout, call).await {
             Ok(Ok(lease)) => Response::Lease(Box::new(lease)),
-            Ok(Err(Error::Api(status))) if status.code == 404 && !matches!(request, Request::Create(_)) => {
+            Ok(Err(error)) if error.is_not_found() && !matches!(request, Request::Create(_)) => {
                 failure = Some("the Lease was deleted".to_owned());
                 Response::NotFound
             }
-            Ok(Err(Error::Api(status))) if status.code == 409 => Response::Conflict,
+            Ok(Err(error)) if error.is_conflict() || error.is_already_exists() => Response::Conflict,
             Ok(Err(error)) => {
                 let error = ErrorChain(&error).to_string();
                 tracing::warn!(lease = self.lease, error, "leader election: a request failed");

@@ -12,7 +12,7 @@ use futures::{
 };
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
 use kube_client::{
-    Api, Client, Error,
+    Api, Client,
     api::{DeleteParams, ListParams, PostParams, Preconditions},
     error::ErrorChain,
 };
@@ -297,7 +297,7 @@ impl Task {
         };
         match result {
             Ok(response) => response,
-            Err(Error::Api(status)) if matches!(status.code, 404 | 409) => {
+            Err(error) if error.is_not_found() || error.is_conflict() || error.is_already_exists() => {
                 if let Request::Create(lease) = request {
                     let lease = lease.metadata.name.as_deref().unwrap_or_default();
                     tracing::warn!(

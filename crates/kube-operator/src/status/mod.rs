@@ -36,6 +36,16 @@
 //!     apply_status(pages, "pages.example.com", page, &status).await?;
 //!     Ok(())
 //! }
+//!
+//! /// A program without a controller and its cache, such as a script, sets a condition in one call.
+//! async fn publish(pages: &Api<Page>, name: &str) -> Result<Page, Box<dyn std::error::Error>> {
+//!     let set = |page: &mut Page| {
+//!         let status = page.status.get_or_insert_default();
+//!         Conditions::new(&mut status.conditions, page.metadata.generation).set("Published", true, "Uploaded", "")?;
+//!         Ok(())
+//!     };
+//!     pages.update_status_with_retry(name, set).await
+//! }
 //! ```
 
 mod check;

@@ -184,11 +184,7 @@ where
 {
     let params = PatchParams::apply(field_manager).force();
     let conflict = match api.patch_status(name, &params, &Patch::Apply(&patch)).await {
-        Err(kube_client::Error::Api(status))
-            if status.is_conflict() && !patch["metadata"]["resourceVersion"].is_null() =>
-        {
-            kube_client::Error::Api(status)
-        }
+        Err(error) if error.is_conflict() && !patch["metadata"]["resourceVersion"].is_null() => error,
         other => return other,
     };
     let present = api.get(name).await?;

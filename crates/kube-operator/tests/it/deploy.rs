@@ -9,7 +9,7 @@ use k8s_openapi::{
     },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
-use kube_client::{Api, Client, Error, client::Body};
+use kube_client::{Api, Client, Error, client::Body, crds::install};
 use kube_core::{
     ApiResource, DynamicObject, Resource,
     params::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
@@ -26,7 +26,7 @@ use kube_runtime::{
     watcher,
 };
 use kube_testserver::ApiServer;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 use tokio::time::timeout;
 use tower::{ServiceExt, service_fn};
@@ -118,7 +118,7 @@ async fn installed() -> (ApiServer, Client) {
 
 #[track_caller]
 fn forbidden<T: std::fmt::Debug>(result: Result<T, Error>) {
-    assert!(matches!(&result, Err(Error::Api(status)) if status.code == 403), "{result:?}");
+    assert!(result.as_ref().is_err_and(|error| error.is_forbidden()), "{result:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,9 +127,7 @@ async fn registration_and_run_time_have_roles_of_their_own() {
     let (registration, operator) =
         (account(&server, "my-operator-registration"), account(&server, "my-operator"));
     forbidden(Api::all(operator.clone()).create(&PostParams::default(), &definition()).await);
-    let apply_patch = PatchParams::apply("registration");
-    let definitions: Api<CustomResourceDefinition> = Api::all(registration.clone());
-    definitions.patch("pages.example.com", &apply_patch, &Patch::Apply(definition_to_apply())).await.unwrap();
+    install(&registration, "registration", [definition()]).await.unwrap();
     assert_eq!(apply(&registration, &manifest("webhooks.yaml")).await, 2);
     forbidden(Api::<Secret>::all(registration.clone()).list(&ListParams::default()).await);
     forbidden(Api::<DynamicObject>::all_with(registration, &pages()).list(&ListParams::default()).await);
@@ -144,14 +142,6 @@ async fn registration_and_run_time_have_roles_of_their_own() {
     let of_operator: Api<CustomResourceDefinition> = Api::all(operator.clone());
     forbidden(of_operator.delete("pages.example.com", &DeleteParams::default()).await);
     forbidden(of_operator.patch("other.example.com", &PatchParams::default(), &bundle).await);
-}
-
-/// The definition as a whole, for server-side apply.
-fn definition_to_apply() -> Value {
-    let mut definition = serde_json::to_value(definition()).unwrap();
-    definition["apiVersion"] = json!("apiextensions.k8s.io/v1");
-    definition["kind"] = json!("CustomResourceDefinition");
-    definition
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -91,7 +91,7 @@ impl Recorder {
             let series = EventSeries { count, last_observed_time: MicroTime(now) };
             let patch = Patch::Merge(json!({ "series": series }));
             match events.patch(&name, &PatchParams::default(), &patch).await {
-                Err(kube_client::Error::Api(status)) if status.is_not_found() => {} // the event has expired: publish a new one
+                Err(error) if error.is_not_found() => {} // the event has expired: publish a new one
                 other => return other.map(drop),
             }
         }

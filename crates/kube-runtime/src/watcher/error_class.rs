@@ -1,6 +1,6 @@
 //! Classification of request errors. No other file inspects their codes and reasons.
 
-use kube_core::{Status, response::reason};
+use kube_core::Status;
 use std::{io, time::Duration};
 
 /// The classes of errors. The machine has one reaction to each.
@@ -51,9 +51,9 @@ impl ErrorClass {
         match status.code {
             _ if is_version_too_large(status) => Self::ResourceVersionTooLarge,
             410 => Self::Expired,
-            _ if status.reason == reason::EXPIRED || status.reason == reason::GONE => Self::Expired,
-            429 | 503 => Self::Throttled { retry_after: retry_after(status) },
-            _ if is_initializing(status) => Self::Throttled { retry_after: retry_after(status) },
+            _ if status.is_expired() || status.is_gone() => Self::Expired,
+            429 | 503 => Self::Throttled { retry_after: status.retry_after() },
+            _ if is_initializing(status) => Self::Throttled { retry_after: status.retry_after() },
             401 | 403 => Self::Forbidden,
             404 => Self::UnknownKind,
             400 | 405 | 406 | 415 | 422 => Self::InvalidRequest,
@@ -107,15 +107,10 @@ fn is_version_too_large(status: &Status) -> bool {
     causes.into_iter().any(|cause| cause.reason == "ResourceVersionTooLarge")
 }
 
-fn retry_after(status: &Status) -> Option<Duration> {
-    let seconds = status.details.as_ref()?.retry_after_seconds;
-    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kube_core::response::{StatusCause, StatusDetails};
+    use kube_core::response::{StatusCause, StatusDetails, reason};
 
     fn status(code: u16, reason: &str) -> Status {
         Status::failure("", reason).with_code(code)

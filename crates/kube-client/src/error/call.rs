@@ -1,23 +1,13 @@
 //! [`enum@Error`], which every call returns, and the error of discovery.
 
-mod conflict;
-#[cfg(feature = "client")]
-mod erased;
-
+use kube_core::Status;
 use thiserror::Error;
 
-#[expect(deprecated, reason = "the old name stays reachable")]
-pub use kube_core::ErrorResponse;
-pub use kube_core::Status;
-
-pub use self::conflict::FieldConflict;
 #[cfg(feature = "client")]
-#[doc(hidden)]
-pub use self::erased::Erased;
-pub use crate::chain::ErrorChain;
-
+use super::erased::Erased;
 #[cfg(feature = "client")]
 use crate::auth::AuthError;
+use crate::chain::ErrorChain;
 #[cfg(feature = "client")]
 use crate::chain::hint;
 use crate::config::{InferConfigError, KubeconfigError};
