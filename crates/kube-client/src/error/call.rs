@@ -3,6 +3,8 @@
 use kube_core::Status;
 use thiserror::Error;
 
+use super::conflict::FieldConflict;
+
 #[cfg(feature = "client")]
 use super::erased::Erased;
 #[cfg(feature = "client")]

@@ -1,8 +1,10 @@
 //! [`FieldConflict`]: who owns the fields for which the server refused an apply.
 
+use std::fmt;
+
 use kube_core::Status;
 
-/// A field that an apply would change and that another manager owns.
+/// A field that an apply would change and that another manager owns. `{}` prints it as `.spec.replicas of "kubectl" using apps/v1`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldConflict {
     /// The manager as the server describes it: its name in quotes, and possibly subresource, API version and time, such as
@@ -29,6 +31,12 @@ impl FieldConflict {
     pub fn manager_name(&self) -> String {
         let mut values = serde_json::Deserializer::from_str(&self.manager).into_iter::<String>();
         values.next().and_then(Result::ok).unwrap_or_else(|| self.manager.clone())
+    }
+}
+
+impl fmt::Display for FieldConflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.field, self.manager)
     }
 }
 

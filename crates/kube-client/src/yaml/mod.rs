@@ -54,14 +54,13 @@ mod written;
 
 // What became of each object.
 mod comparable;
-mod conflict;
 #[cfg(feature = "diff")]
 mod diff;
 mod report;
 mod result;
 
 pub use applier::Applier;
-pub use conflict::FieldConflict;
+pub use crate::error::FieldConflict;
 pub use error::ReadError;
 pub use id::ObjectId;
 pub use objects::Objects;

@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use kube_core::DynamicObject;
 
-use super::conflict::FieldConflict;
 use super::id::ObjectId;
 use super::source::{Source, origin};
 use crate::discovery::{ApiResource, RestMapperError};
-use crate::error::Error;
+use crate::error::{Error, FieldConflict};
 
 /// What became of one object in a run of an [`Applier`](super::Applier).
 ///

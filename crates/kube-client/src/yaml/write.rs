@@ -4,13 +4,12 @@ use kube_core::DynamicObject;
 use kube_core::params::{DeleteParams, Patch, PatchParams, PostParams, ValidationDirective};
 
 use super::comparable::comparable;
-use super::conflict::FieldConflict;
 use super::delete::delete;
 use super::resolve::Target;
 use super::result::{ObjectError, ObjectOutcome};
 use super::settings::Settings;
 use super::written::Written;
-use crate::error::Error;
+use crate::error::{Error, FieldConflict};
 
 /// What a run does with each object.
 #[derive(Clone, Debug)]

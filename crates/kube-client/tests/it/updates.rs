@@ -196,11 +196,11 @@ async fn a_status_is_updated_alone() {
     let updated = api
         .update_status_with_retry("web", |web| {
             web.status.get_or_insert_default().observed_generation = Some(1);
-            web.spec.as_mut().expect("it has a spec").replicas = Some(5);
+            web.spec.replicas = Some(5);
         })
         .await
         .unwrap();
-    let replicas = updated.spec.and_then(|spec| spec.replicas);
+    let replicas = updated.spec.replicas;
     assert_eq!((updated.status.and_then(|status| status.observed_generation), replicas), (Some(1), Some(1)));
 }
 
