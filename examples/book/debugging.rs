@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::{Config, Controller, controller::Action, watcher};
-use kube::{Api, Client, ResourceExt, error::ErrorChain};
+use kube::{Api, Client, error::ErrorChain};
 use std::{convert::Infallible, sync::Arc};
 
 /// Prints every error, and each minute what the controller does: queue, running and failing objects, watches with their last error.

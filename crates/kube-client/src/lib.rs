@@ -54,23 +54,23 @@ pub mod config;
 // What programs call: typed requests, discovery, and any request.
 #[cfg(feature = "client")]
 pub mod api;
-#[cfg(feature = "apply-set")]
-pub mod apply_set;
 #[cfg(feature = "client")]
 pub mod apply;
+#[cfg(feature = "apply-set")]
+pub mod apply_set;
 #[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "client")]
 pub mod crds;
 #[cfg(feature = "client")]
 pub mod discovery;
-#[cfg(feature = "client")]
-pub mod yaml;
+pub mod pods;
 pub mod ready;
+pub mod table;
 #[cfg(feature = "client")]
 pub mod wait;
-pub mod pods;
-pub mod table;
+#[cfg(feature = "client")]
+pub mod yaml;
 
 // The layers that a request passes, and the stack that they form.
 #[cfg(feature = "client")]

@@ -61,13 +61,15 @@ pub mod core {
     #[cfg(feature = "derive")]
     pub use kube_derive::KubeSchema;
 }
-pub use kube_core::{CustomResourceExt, Resource, ResourceExt, Sparse, OwnerExt};
+pub use kube_core::{CustomResourceExt, OwnerExt, Resource, ResourceExt, Sparse};
 
 #[cfg(feature = "config")]
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{Api, Client, Discovery, api, apply, client, discovery, pods, ready, wait, yaml, crds, table};
+pub use kube_client::{
+    Api, Client, Discovery, api, apply, client, crds, discovery, pods, ready, table, wait, yaml,
+};
 
 #[cfg(feature = "apply-set")]
 pub use kube_client::apply_set;

@@ -235,8 +235,9 @@ fn without_namespace<K>(configuration: &Sparse<K>) -> Value {
 fn what_was_applied_to_built_in_kinds_can_be_applied_again() -> anyhow::Result<()> {
     run(Requires::CoreKinds, |env| {
         async move {
-            is_fixpoint(&env.api::<Deployment>(), random(&deployment())).await?;
-            is_fixpoint(&env.api::<Service>(), random(&service())).await
+            let (deployments, services) = (random(&deployment()), random(&service()));
+            is_fixpoint(&env.api::<Deployment>(), deployments).await?;
+            is_fixpoint(&env.api::<Service>(), services).await
         }
         .boxed()
     })
@@ -245,7 +246,11 @@ fn what_was_applied_to_built_in_kinds_can_be_applied_again() -> anyhow::Result<(
 #[test]
 fn what_was_applied_to_custom_resources_can_be_applied_again() -> anyhow::Result<()> {
     run(Requires::CustomResources, |env| {
-        async move { is_fixpoint(&env.api::<Widget>(), random(&custom())).await }.boxed()
+        async move {
+            let cases = random(&custom());
+            is_fixpoint(&env.api::<Widget>(), cases).await
+        }
+        .boxed()
     })
 }
 

@@ -101,7 +101,7 @@ fn the_yaml_of_a_definition_is_read_by_kubectl_as_it_was_written() -> anyhow::Re
             let definitions = [Widget::crd(), odd];
             let yaml = crds::to_yaml(definitions.clone())?;
             let printed = kubectl
-                .run(&["create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-"], &yaml)
+                .stdout(&["create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-"], &yaml)
                 .await?;
             let read: Vec<Value> =
                 serde_json::Deserializer::from_str(&printed).into_iter().collect::<Result<_, _>>()?;

@@ -7,8 +7,8 @@
 // In a test binary, `pub` only marks what other files of the binary use.
 #![allow(unreachable_pub)]
 
-mod apply_set;
 mod apply;
+mod apply_set;
 mod compact_cache;
 mod controller;
 mod crd;

@@ -132,7 +132,10 @@ fn a_table_has_the_columns_of_the_definition_and_the_metadata_of_the_objects() -
             let table = api.table(&ListParams::default()).await?;
             let size = table.column("size").context("no column")?;
             assert_eq!((table.rows[0].cells[size].as_i64(), table.rows.len()), (Some(7), 1));
-            assert_eq!(table.rows[0].object.as_ref().and_then(|object| object.metadata.namespace.as_ref()), Some(&env.namespace));
+            assert_eq!(
+                table.rows[0].object.as_ref().and_then(|object| object.metadata.namespace.as_ref()),
+                Some(&env.namespace)
+            );
             let one = api.get_table("one").await?;
             assert_eq!(one.to_string(), "NAME   SIZE\none    7");
             Ok(())

@@ -7,9 +7,9 @@ mod handle;
 mod get;
 mod list;
 mod metadata;
-mod wait;
 mod pages;
 mod table;
+mod wait;
 mod watch;
 
 // Writes.

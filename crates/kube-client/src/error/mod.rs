@@ -19,9 +19,9 @@ pub use kube_core::Status;
 #[doc(hidden)]
 pub use self::call::ErasedError;
 pub use self::call::{DiscoveryError, Error};
+pub use self::conflict::FieldConflict;
 #[cfg(feature = "client")]
 #[doc(hidden)]
 pub use self::erased::Erased;
-pub use self::conflict::FieldConflict;
 pub use self::status::status_of;
 pub use crate::chain::ErrorChain;

@@ -83,7 +83,8 @@ impl<'a> TablePrinter<'a> {
 
     fn line(&self, row: &TableRow) -> Vec<String> {
         let labels: Vec<_> = row.object.iter().flat_map(ResourceExt::labels).collect();
-        let value = |key: &String| labels.iter().find(|(label, _)| *label == key).map(|(_, value)| (*value).clone());
+        let value =
+            |key: &String| labels.iter().find(|(label, _)| *label == key).map(|(_, value)| (*value).clone());
         let own = self.table.columns.iter().zip(&row.cells).filter(|(column, _)| self.shows(column));
         let mut line: Vec<_> = own.map(|(_, cell)| text_of(cell)).collect();
         if self.namespace {

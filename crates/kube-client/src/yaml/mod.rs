@@ -59,8 +59,8 @@ mod diff;
 mod report;
 mod result;
 
-pub use applier::Applier;
 pub use crate::error::FieldConflict;
+pub use applier::Applier;
 pub use error::ReadError;
 pub use id::ObjectId;
 pub use objects::Objects;

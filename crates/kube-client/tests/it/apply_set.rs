@@ -1,5 +1,7 @@
 //! Apply sets: pruning, what the parent records, and what is refused.
 
+#![allow(clippy::unwrap_used, reason = "functions of tests, too")]
+
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use kube_client::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube_client::apply_set::{ApplySet, ApplySetError};

@@ -1,16 +1,16 @@
 //! The client against the embedded API server: in process, over a socket, and over TLS.
 
 mod api;
+mod apply;
 #[cfg(feature = "apply-set")]
 mod apply_set;
-mod apply;
 mod black_hole;
 mod closed_connection;
 mod connect_errors;
 #[cfg(feature = "rustls-tls")]
 mod corpus;
-mod cutter;
 mod crds;
+mod cutter;
 #[cfg(all(
     feature = "oauth",
     feature = "oidc",
@@ -50,8 +50,8 @@ mod server;
 mod tables;
 mod timeouts;
 mod transport;
-mod wait;
 mod updates;
+mod wait;
 mod watch;
 #[cfg(feature = "ws")]
 mod websocket;

@@ -31,7 +31,11 @@ async fn pods_are_printed_as_kubectl_prints_them() {
     assert_eq!(table.printer().wide().with_namespace().to_string(), wide);
     assert_eq!(table.column("nominated node"), Some(7));
     assert_eq!(
-        table.rows[0].object.as_ref().and_then(|pod| pod.metadata.labels.as_ref()).map(|labels| labels["app"].as_str()),
+        table.rows[0]
+            .object
+            .as_ref()
+            .and_then(|pod| pod.metadata.labels.as_ref())
+            .map(|labels| labels["app"].as_str()),
         Some("web")
     );
     assert_eq!(pods.get_table("web-0").await.unwrap().to_string(), table.to_string());

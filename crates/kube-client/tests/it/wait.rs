@@ -1,5 +1,7 @@
 //! Waiting for objects: `Api::wait_ready`, `wait_for`, `rollout_status`, and sets of objects. Time is paused.
 
+#![allow(clippy::unwrap_used, reason = "functions of tests, too")]
+
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};

@@ -1,5 +1,7 @@
 //! YAML of any kinds, applied, created, compared and deleted on the embedded server.
 
+#![allow(clippy::unwrap_used, reason = "functions of tests, too")]
+
 use std::time::Duration;
 
 use futures::StreamExt;

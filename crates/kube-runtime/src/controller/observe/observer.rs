@@ -230,7 +230,7 @@ mod tests {
                 observer.started(key, &ReconcileReason::ObjectUpdated, 1, Duration::ZERO);
             }
             for key in &keys {
-                observer.finished::<Infallible, Infallible>(key, None, &Action::await_change(), None);
+                observer.finished::<Infallible, Infallible>(key, None, &Action::await_change(), None, None);
             }
         });
         assert!(memory.bytes_current < 20_000, "{memory:?}");
