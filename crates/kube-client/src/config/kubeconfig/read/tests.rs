@@ -105,7 +105,9 @@ fn text_that_is_not_a_kubeconfig_is_an_error() {
 #[test]
 fn text_after_a_json_document_is_not_read() {
     let json = r#"{"kind": "Config", "current-context": "one"}"#;
-    for rest in ["garbage", "{\"current-context\": \"two\"}", "}", "# a comment", "a: [", "", "---", "---\nx: [b"] {
+    for rest in
+        ["garbage", "{\"current-context\": \"two\"}", "}", "# a comment", "a: [", "", "---", "---\nx: [b"]
+    {
         let config = Kubeconfig::from_yaml(&format!("{json}\n{rest}\n")).unwrap();
         assert_eq!(config.current_context.as_deref(), Some("one"), "{rest}");
     }
