@@ -63,7 +63,7 @@ async fn only_fields_that_are_written_are_owned() {
 
     site.debug = false;
     site.env.clear();
-    let container = publish(client, &site).await.unwrap().spec.unwrap().template.spec.unwrap().containers.remove(0);
+    let container = publish(client, &site).await.unwrap().spec.template.spec.unwrap().containers.remove(0);
     assert_eq!((container.args, container.env.unwrap().len()), (None, 1));
     assert_eq!(container.readiness_probe.unwrap().period_seconds, Some(5));
 }
