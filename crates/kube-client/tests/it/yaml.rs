@@ -58,7 +58,7 @@ fn params() -> PatchParams {
 }
 
 fn shop() -> Objects {
-    Objects::parse(SHOP).unwrap()
+    Objects::parse(SHOP).expect("the set can be read")
 }
 
 fn lines(report: &Report) -> Vec<String> {
