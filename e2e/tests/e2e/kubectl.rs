@@ -1,6 +1,6 @@
-//! kubectl beside our calls, for scenarios that compare both: the program in `KUBE_E2E_KUBECTL`.
+//! Runs a genuine kubectl against the server of a scenario, to compare what it prints and does.
 
-use std::path::PathBuf;
+use std::io::Write as _;
 use std::process::Stdio;
 
 use anyhow::Context as _;
@@ -9,73 +9,45 @@ use tokio::process::Command;
 
 use crate::test_env::TestEnv;
 
-/// Runs kubectl in the namespace of a scenario.
+/// kubectl as the administrator of the server, in the namespace of the scenario.
 pub struct Kubectl {
-    program: PathBuf,
-    kubeconfig: PathBuf,
+    program: String,
     namespace: String,
-    /// Whether the kubeconfig was written for this.
-    temporary: bool,
-}
-
-/// What a run has printed, trimmed, and whether it succeeded.
-#[derive(Debug)]
-pub struct Printed {
-    pub success: bool,
-    pub text: String,
-}
-
-/// Whether a scenario with kubectl can run.
-pub fn is_given() -> bool {
-    std::env::var_os("KUBE_E2E_KUBECTL").is_some()
+    /// That of the embedded server. A genuine one is named by `KUBECONFIG`.
+    kubeconfig: Option<tempfile::NamedTempFile>,
 }
 
 impl Kubectl {
-    pub fn new(env: &TestEnv) -> anyhow::Result<Self> {
-        let program = std::env::var_os("KUBE_E2E_KUBECTL").context("KUBE_E2E_KUBECTL is not set")?.into();
-        let (kubeconfig, temporary) = match &env.server {
+    /// `None` where `KUBE_E2E_KUBECTL` does not name the program. `cargo xtask e2e-genuine` sets it.
+    pub fn open(env: &TestEnv) -> anyhow::Result<Option<Self>> {
+        let Ok(program) = std::env::var("KUBE_E2E_KUBECTL") else { return Ok(None) };
+        let kubeconfig = match &env.server {
+            None => None,
             Some(server) => {
-                let path = std::env::temp_dir().join(format!("{}.kubeconfig", env.namespace));
-                std::fs::write(&path, server.kubeconfig())?;
-                (path, true)
+                let mut file = tempfile::NamedTempFile::new()?;
+                file.write_all(server.kubeconfig().as_bytes())?;
+                Some(file)
             }
-            None => (std::env::var_os("KUBECONFIG").context("KUBECONFIG is not set")?.into(), false),
         };
-        Ok(Self { program, kubeconfig, namespace: env.namespace.clone(), temporary })
+        Ok(Some(Self { program, namespace: env.namespace.clone(), kubeconfig }))
     }
 
-    /// Runs it with these arguments and this input.
-    pub async fn run(&self, args: &[&str], input: &str) -> anyhow::Result<Printed> {
-        let mut child = Command::new(&self.program)
-            .args([
-                "--kubeconfig".as_ref(),
-                self.kubeconfig.as_os_str(),
-                "-n".as_ref(),
-                self.namespace.as_ref(),
-            ])
-            .args(args)
-            .env("KUBECTL_APPLYSET", "true")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
-        let mut stdin = child.stdin.take().context("stdin is piped")?;
-        stdin.write_all(input.as_bytes()).await?;
-        drop(stdin);
-        let output = child.wait_with_output().await?;
-        let text = [output.stdout, output.stderr].concat();
-        Ok(Printed {
-            success: output.status.success(),
-            text: String::from_utf8_lossy(&text).trim().to_owned(),
-        })
-    }
-}
-
-impl Drop for Kubectl {
-    fn drop(&mut self) {
-        if self.temporary {
-            drop(std::fs::remove_file(&self.kubeconfig));
+    /// What kubectl prints with these arguments and this input.
+    pub async fn run(&self, arguments: &[&str], input: &str) -> anyhow::Result<String> {
+        let mut command = Command::new(&self.program);
+        command.arg("--namespace").arg(&self.namespace).args(arguments);
+        command.env("KUBECTL_APPLYSET", "true");
+        if let Some(file) = &self.kubeconfig {
+            command.env("KUBECONFIG", file.path());
         }
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = piped.kill_on_drop(true).spawn().with_context(|| self.program.clone())?;
+        if let Some(mut stdin) = child.stdin.take() {
+            stdin.write_all(input.as_bytes()).await?;
+        }
+        let output = child.wait_with_output().await?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        anyhow::ensure!(output.status.success(), "kubectl {}: {errors}", arguments.join(" "));
+        Ok(String::from_utf8(output.stdout)?)
     }
 }
