@@ -8,7 +8,7 @@ use kube::crds::{self, CrdError};
 use kube::{Api, CustomResourceExt as _, ResourceExt as _};
 use serde_json::{Value, json};
 
-use crate::kubectl::{self, Kubectl};
+use crate::kubectl::Kubectl;
 use crate::test_env::{Requires, run, skip, unique};
 use crate::widget::Widget;
 
@@ -69,10 +69,7 @@ fn kinds_are_served_once_they_are_installed_and_no_version_is_dropped() -> anyho
 fn the_yaml_of_a_definition_is_read_by_kubectl_as_it_was_written() -> anyhow::Result<()> {
     run(Requires::CustomResources, |env| {
         async move {
-            if !kubectl::is_given() {
-                return skip("KUBE_E2E_KUBECTL is not set");
-            }
-            let kubectl = Kubectl::new(env)?;
+            let Some(kubectl) = Kubectl::open(env)? else { return skip("KUBE_E2E_KUBECTL is not set") };
             let mut odd = Widget::crd();
             odd.metadata.name = Some("odd".to_owned());
             let texts = [
@@ -101,7 +98,7 @@ fn the_yaml_of_a_definition_is_read_by_kubectl_as_it_was_written() -> anyhow::Re
             let definitions = [Widget::crd(), odd];
             let yaml = crds::to_yaml(definitions.clone())?;
             let printed = kubectl
-                .stdout(&["create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-"], &yaml)
+                .run(&["create", "--dry-run=client", "--validate=false", "-o", "json", "-f", "-"], &yaml)
                 .await?;
             let read: Vec<Value> =
                 serde_json::Deserializer::from_str(&printed).into_iter().collect::<Result<_, _>>()?;

@@ -11,7 +11,7 @@ use kube::table::{Table, human_duration};
 use kube::{Api, Client, Resource, crds};
 use serde_json::{Value, json};
 
-use crate::kubectl::{self, Kubectl};
+use crate::kubectl::Kubectl;
 use crate::test_env::{Requires, TestEnv, run, skip, unique};
 use crate::widget::{Widget, widget};
 
@@ -78,7 +78,7 @@ async fn compare<K>(
 ) -> anyhow::Result<()> {
     for _ in 0..20 {
         let before = print(&api.table(&ListParams::default()).await?);
-        let theirs = kubectl.stdout(arguments, "").await?;
+        let theirs = kubectl.run(arguments, "").await?;
         let after = print(&api.table(&ListParams::default()).await?);
         if before == after {
             assert_eq!(format!("{before}\n"), theirs, "kubectl {}", arguments.join(" "));
@@ -104,10 +104,7 @@ where
 fn objects_are_printed_as_kubectl_prints_them() -> anyhow::Result<()> {
     run(Requires::CoreKinds, |env| {
         async move {
-            if !kubectl::is_given() {
-                return skip("KUBE_E2E_KUBECTL is not set");
-            }
-            let kubectl = Kubectl::new(env)?;
+            let Some(kubectl) = Kubectl::open(env)? else { return skip("KUBE_E2E_KUBECTL is not set") };
             objects(env).await?;
             compare_kind::<Pod>(env, &kubectl, "pods").await?;
             compare_kind::<Deployment>(env, &kubectl, "deployments").await?;
