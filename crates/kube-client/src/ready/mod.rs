@@ -3,6 +3,7 @@
 //! The functions are pure. [`wait`](crate::wait) watches objects and applies them.
 
 // The result, and which rule judges an object.
+mod judge;
 mod readiness;
 
 // The rules.

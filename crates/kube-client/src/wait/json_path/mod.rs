@@ -3,12 +3,15 @@
 // From text to steps, and from steps to values.
 mod parse;
 mod select;
+mod step;
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde_json::Value;
 use thiserror::Error;
+
+use step::Step;
 
 /// A JSON path as kubectl reads it, in `kubectl wait --for=jsonpath=…` and `-o jsonpath=…`.
 ///
@@ -85,52 +88,6 @@ pub struct JsonPathError {
     pub position: usize,
     /// What was expected.
     pub message: String,
-}
-
-/// One step from values to values.
-#[derive(Clone, Debug, PartialEq)]
-enum Step {
-    Field(String),
-    /// Every field or item.
-    Wildcard,
-    /// The value and everything below it.
-    Descend,
-    Items(Slice),
-    /// What each of these paths selects.
-    Union(Vec<Vec<Step>>),
-    /// The items for which it holds.
-    Filter(Filter),
-}
-
-/// Items by position. Negative positions count from the end.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Slice {
-    start: Option<i64>,
-    end: Option<i64>,
-    step: usize,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Filter {
-    left: Operand,
-    /// Without a comparison, the left operand has to select something.
-    comparison: Option<(Comparison, Operand)>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Operand {
-    Path(Vec<Step>),
-    Literal(Value),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Comparison {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Comparison, Filter, JsonPathError, Operand, Slice, Step};
+use super::JsonPathError;
+use super::step::{Comparison, Filter, Operand, Slice, Step};
 
 /// How deep filters may be inside each other: the parser calls itself for each.
 const MAX_DEPTH: usize = 16;

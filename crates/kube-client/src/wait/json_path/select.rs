@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::{Comparison, Filter, Operand, Slice, Step};
+use super::step::{Comparison, Filter, Operand, Slice, Step};
 
 pub(super) fn select<'a>(steps: &[Step], value: &'a Value) -> Vec<&'a Value> {
     let mut values = vec![value];
