@@ -91,7 +91,9 @@ fn write_program(root: &Path, way: usize, copies: usize) -> anyhow::Result<()> {
         )?;
         // Equal functions would be merged into one.
         let text = WAYS[way].1.replace("registry.example.com", &format!("registry{copy}.example.com"));
-        let text = text.replace("RUST_LOG", &format!("RUST_LOG_{copy}")).replace("\"http\"", &format!("\"http{copy}\""));
+        let text = text
+            .replace("RUST_LOG", &format!("RUST_LOG_{copy}"))
+            .replace("\"http\"", &format!("\"http{copy}\""));
         write(root, &format!("way{way}/src/copy_{copy}.rs"), &text)?;
     }
     write!(main, "\nfn copies(web: &Web) -> usize {{\n    let mut total = 0;\n{calls}    total\n}}\n")?;

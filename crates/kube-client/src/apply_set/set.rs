@@ -65,7 +65,7 @@ const KUBECTL: &str = "kubectl/v1.37";
 /// - Before anything is applied, the parent records a superset of the old and the new members, and only after all others were pruned the
 ///   exact set. A run that fails or is cut off in between leaves the superset: the next one finds the rest.
 /// - A parent of another tool ([`tooling`](Self::tooling)), or with the ID of another set, is refused; so are objects of another set.
-/// - Objects are deleted by uid: one that was made anew in the meantime is not deleted.
+/// - Objects are deleted by uid: one that was created again in the meantime is not deleted.
 ///
 /// # Permissions
 /// `get` and `patch` of the parent; `list` and `delete` of all kinds of members in their namespaces.

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_are_the_requests_of_the_librarys_helpers() {
+    fn writes_are_the_requests_of_the_helpers() {
         let requests = |path: &str, writes| {
             let mut needed = NeededRequests::default();
             needed.add_writes(path, writes);
