@@ -73,7 +73,11 @@ fn container(name: &'static str) -> BoxedStrategy<Value> {
         ),
         (
             "securityContext",
-            one_of([json!({}), json!({ "runAsNonRoot": true, "capabilities": { "drop": ["ALL"] } })]),
+            // Not an empty one: where its owner shares it with a manager whose fields are removed, it goes with them, and cannot be extracted.
+            one_of([
+                json!({ "runAsUser": 5 }),
+                json!({ "runAsNonRoot": true, "capabilities": { "drop": ["ALL"] } }),
+            ]),
         ),
         (
             "readinessProbe",

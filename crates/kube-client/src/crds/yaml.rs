@@ -126,7 +126,9 @@ spec:
     served: true
     storage: true
 ";
-        assert_eq!(yaml, expected);
+        // Empty lines of a text are written with its indent.
+        let lines: String = yaml.lines().map(|line| format!("{}\n", line.trim_end())).collect();
+        assert_eq!(lines, expected);
     }
 
     #[test]

@@ -145,17 +145,26 @@ impl Unpacker {
         Ok(())
     }
 
-    fn write(&self, entry: &mut impl Read, target: &Path, file: &mut File) -> Result<(), CopyErrorKind> {
+    fn write(
+        &self,
+        entry: &mut Entry<'_, impl Read>,
+        target: &Path,
+        file: &mut File,
+    ) -> Result<(), CopyErrorKind> {
+        let mut left = entry.size();
         let mut buffer = vec![0; 64 << 10];
         loop {
             let length = match entry.read(&mut buffer) {
-                Ok(0) => return Ok(()),
+                Ok(0) if left == 0 => return Ok(()),
+                // An archive that was cut off ends its last entry without an error.
+                Ok(0) => return Err(corrupted(io::ErrorKind::UnexpectedEof.into())),
                 Ok(length) => length,
                 Err(err) if err.kind() == io::ErrorKind::Interrupted => continue,
                 Err(err) => return Err(corrupted(err)),
             };
             file.write_all(&buffer[..length]).map_err(|source| local(target, source))?;
             self.counter.bytes(length);
+            left = left.saturating_sub(length as u64);
         }
     }
 
