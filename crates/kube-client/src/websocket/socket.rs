@@ -162,7 +162,10 @@ fn decode(message: Message) -> Option<(u8, Bytes)> {
 fn is_closed(err: &WsError) -> bool {
     match err {
         WsError::ConnectionClosed | WsError::AlreadyClosed => true,
-        WsError::Protocol(err) => matches!(err, ProtocolError::ResetWithoutClosingHandshake),
+        // `SendAfterClosing`: the peer's closing message came while data was being sent.
+        WsError::Protocol(err) => {
+            matches!(err, ProtocolError::ResetWithoutClosingHandshake | ProtocolError::SendAfterClosing)
+        }
         WsError::Io(err) => err.kind() == std::io::ErrorKind::UnexpectedEof,
         _ => false,
     }

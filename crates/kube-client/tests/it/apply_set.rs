@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "functions of tests, too")]
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_client::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube_client::apply_set::{ApplySet, ApplySetError};
 use kube_client::{Api, Client, Resource};
@@ -199,13 +200,9 @@ async fn a_kind_that_is_not_served_stays_recorded() {
 async fn custom_parents_need_a_definition_that_says_so() {
     let server = ApiServer::new();
     let client = Client::new(server.clone(), "default");
-    let definition = |label: &str| {
-        format!(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: sets.example.com, labels: {{{label}}}}}\n\
-             spec: {{group: example.com, scope: Cluster, names: {{kind: Set, plural: sets}}, versions: [{{name: v1, served: true, storage: true, \
-             schema: {{openAPIV3Schema: {{type: object, x-kubernetes-preserve-unknown-fields: true}}}}}}]}}\n"
-        )
-    };
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: sets.example.com}\n\
+                      spec: {group: example.com, scope: Cluster, names: {kind: Set, plural: sets}, versions: [{name: v1, served: true, \
+                      storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}\n";
     let resource = ApiResource {
         group: "example.com".into(),
         version: "v1".into(),
@@ -214,10 +211,12 @@ async fn custom_parents_need_a_definition_that_says_so() {
         plural: "sets".into(),
     };
     let set = ApplySet::custom(&resource, None, "one");
-    server.load(definition("").as_str()).unwrap();
+    server.load(definition).unwrap();
     let err = apply(&client, &set, maps(&["a"])).await.unwrap_err();
     assert!(err.to_string().contains("has the label applyset.kubernetes.io/is-parent-type"), "{err}");
-    server.load(definition("applyset.kubernetes.io/is-parent-type: \"true\"").as_str()).unwrap();
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let label = json!({ "metadata": { "labels": { "applyset.kubernetes.io/is-parent-type": "true" } } });
+    definitions.patch("sets.example.com", &PatchParams::default(), &Patch::Merge(label)).await.unwrap();
     let err = apply(&client, &set, maps(&["a"])).await.unwrap_err();
     assert!(err.to_string().contains("does not exist; only Secrets and ConfigMaps"), "{err}");
     let parent = format!(

@@ -98,7 +98,7 @@ async fn names_that_are_taken_are_an_error_and_the_others_are_installed() {
     let taken = crd("papers", "Page", &["v1"]);
     let error = install(&client, "test", [taken, crd("shops", "Shop", &["v1"])]).await.unwrap_err();
     assert!(
-        matches!(&error.failed[..], [CrdError::NamesTaken { name, message }] if name == "papers.example.com" && message.contains("KindConflict")),
+        matches!(&error.failed[..], [CrdError::NamesTaken { name, message }] if name == "papers.example.com" && message.contains("is already in use")),
         "{error}"
     );
     assert_eq!(error.installed[0].crd.name_any(), "shops.example.com");

@@ -154,7 +154,7 @@ async fn failures_say_what_was_copied() {
     // A local file in the way of a directory.
     write(pod.path().join("tree/a"), b"one", 0o644);
     write(pod.path().join("tree/b/c"), b"two", 0o644);
-    write(here.path().join("local/b"), b"in the way", 0o644);
+    write(here.path().join("local/tree/b"), b"in the way", 0o644);
     let err = within(pods.copy_from("web", "tree/.", here.path().join("local"), &params)).await;
     let err = err.unwrap_err();
     assert!(matches!(&err.kind, CopyErrorKind::Local { .. }), "{err:?}");

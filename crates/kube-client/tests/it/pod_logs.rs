@@ -85,8 +85,9 @@ async fn new_pods_restarts_and_deletions_are_followed() {
     let (server, pods) = server().await;
     create(&pods, "a").await;
     log(&server, "a", "main", "old\nlast");
-    let params = LogLinesParams::default().labels("app=web").container("main").tail(1).follow();
+    let params = LogLinesParams::default().labels("app=web").container("main").tail(2).follow();
     let mut lines = pods.log_lines(&params);
+    assert_eq!(next(&mut lines).await, "[pod/a/main] old");
     assert_eq!(next(&mut lines).await, "[pod/a/main] last");
     log(&server, "a", "main", "new");
     assert_eq!(next(&mut lines).await, "[pod/a/main] new");

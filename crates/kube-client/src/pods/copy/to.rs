@@ -73,6 +73,9 @@ async fn send(
     params: &CopyParams,
     counter: &Counter,
 ) -> Result<(), CopyErrorKind> {
+    if remote.is_empty() {
+        return Err(CopyErrorKind::NoName { path: remote.to_owned() });
+    }
     local.symlink_metadata().map_err(|source| CopyErrorKind::Local { path: local.to_owned(), source })?;
     let remote = target(pods, name, local, remote, params).await?;
     let (directory, file) = split(&remote).ok_or(CopyErrorKind::NoName { path: remote })?;
