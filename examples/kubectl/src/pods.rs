@@ -117,7 +117,7 @@ impl Cp {
 pub(crate) struct PortForward {
     /// A pod, or TYPE/NAME of a service or a workload.
     target: ForwardTarget,
-    /// [LOCAL:]REMOTE
+    /// LOCAL:REMOTE, or REMOTE alone.
     #[arg(required = true)]
     ports: Vec<ForwardPort>,
 }

@@ -159,10 +159,8 @@ async fn failures_say_what_was_copied() {
     let err = err.unwrap_err();
     assert!(matches!(&err.kind, CopyErrorKind::Local { .. }), "{err:?}");
     assert!(err.to_string().contains("local/"), "{err}");
-    for path in ["", "/", ".."] {
-        let err = within(pods.copy_to("web", here.path().join("large"), path, &params)).await;
-        assert!(err.is_err(), "{path}");
-    }
+    let err = within(pods.copy_to("web", here.path().join("large"), "", &params)).await.unwrap_err();
+    assert!(matches!(&err.kind, CopyErrorKind::NoName { .. }), "{err:?}");
     server.shutdown().await;
 }
 
@@ -237,7 +235,6 @@ async fn a_dropped_copy_removes_the_file_that_it_was_writing() {
         ended = pods.copy_from("web", "large", &target, &params) => panic!("{ended:?}"),
         _ = progress.wait_for(|progress| progress.bytes > 500_000) => {}
     }
-    assert!(target.exists());
     for _ in 0..500 {
         if !target.exists() {
             break;
