@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::test_env::{Requires, TestEnv, rejection, run};
+use crate::test_env::{Requires, TestEnv, rejection, run, skip};
 use crate::widget::{Widget, WidgetStatus, widget};
 
 /// How many random configurations are applied.
@@ -186,6 +186,8 @@ fn custom() -> BoxedStrategy<Value> {
     .boxed()
 }
 
+const OLD: &str = "servers before 1.22 store an apply that changes nothing";
+
 /// Three random configurations for each case.
 fn random(configurations: &BoxedStrategy<Value>) -> Vec<[Value; 3]> {
     let mut runner = TestRunner::deterministic();
@@ -215,11 +217,8 @@ where
         for manager in ["me", "other"] {
             let applied = extract(&live, manager, None)?;
             let again = api.apply(&PatchParams::apply(manager), &applied).await?;
-            assert_eq!(
-                again.resource_version(),
-                live.resource_version(),
-                "{manager}: {applied:?} of {live:?}"
-            );
+            // Controllers may change the status meanwhile.
+            assert_eq!(again.meta().generation, live.meta().generation, "{manager}: {applied:?} of {live:?}");
             assert_eq!(extract(&again, manager, None)?, applied);
         }
         let finalizers = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
@@ -239,6 +238,9 @@ fn without_namespace<K>(configuration: &Sparse<K>) -> Value {
 fn what_was_applied_to_built_in_kinds_can_be_applied_again() -> anyhow::Result<()> {
     run(Requires::CoreKinds, |env| {
         async move {
+            if env.older_than(22) {
+                return skip(OLD);
+            }
             let (deployments, services) = (random(&deployment()), random(&service()));
             is_fixpoint(&env.api::<Deployment>(), deployments).await?;
             is_fixpoint(&env.api::<Service>(), services).await
@@ -251,6 +253,9 @@ fn what_was_applied_to_built_in_kinds_can_be_applied_again() -> anyhow::Result<(
 fn what_was_applied_to_custom_resources_can_be_applied_again() -> anyhow::Result<()> {
     run(Requires::CustomResources, |env| {
         async move {
+            if env.older_than(22) {
+                return skip(OLD);
+            }
             let cases = random(&custom());
             is_fixpoint(&env.api::<Widget>(), cases).await
         }
@@ -313,7 +318,9 @@ fn a_status_is_applied_and_extracted_by_itself() -> anyhow::Result<()> {
                 assert_eq!((main["spec"]["size"].as_i64(), main.get("status")), (Some(3), None));
             }
             let again = api.apply_status(&me(), &sparse(status)).await?;
-            assert_eq!(again.resource_version(), live.resource_version());
+            if !env.older_than(22) {
+                assert_eq!(again.resource_version(), live.resource_version());
+            }
             Ok(())
         }
         .boxed()

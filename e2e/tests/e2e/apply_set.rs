@@ -119,7 +119,7 @@ fn kubectl_and_ours_take_turns() -> anyhow::Result<()> {
             let refused = theirs(env, &kubectl, "mine", &["m"], &[]).await.expect_err("another tool");
             ensure!(refused.to_string().contains("managed by tooling \"mine\""), "{refused}");
             let other = ApplySet::secret(&env.namespace, "one").tooling("mine/v1");
-            let refused = ours(env, &other, &["m"], &[]).await.expect_err("another tool");
+            let refused = ours(env, &other, &["n"], &[]).await.expect_err("another tool");
             ensure!(refused.to_string().contains("belongs to another tool"), "{refused}");
             Ok(())
         }

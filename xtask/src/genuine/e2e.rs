@@ -11,9 +11,6 @@ use crate::context::{Context, scratch};
 use crate::job::{choices, no_arguments};
 use crate::test::{end_to_end, end_to_end_output};
 
-/// Scenarios that run kubectl beside our calls.
-const BESIDE_KUBECTL: [&str; 3] = ["waiting::", "apply_set::", "yaml::"];
-
 /// The suite on each server, and on the embedded one what kubectl does beside it. All at the same time: the scenarios wait more than they
 /// compute.
 pub(crate) fn e2e(cx: &Context, args: &[String]) -> Result<()> {
@@ -21,11 +18,9 @@ pub(crate) fn e2e(cx: &Context, args: &[String]) -> Result<()> {
     let (program, kubectl) = (realapi::program(cx)?, realapi::kubectl(cx)?);
     suite(cx).arg("--no-run").run()?;
     cx.cargo("build --quiet --example quickstart").run()?;
-    // On a node, pods become ready.
-    let up = |name: &&str| if *name == "v1.37" { Server::with_node(cx, name) } else { Server::up(cx, name) };
-    let servers = names.iter().map(up).collect::<Result<Vec<_>>>()?;
+    let servers = names.iter().map(|name| Server::up(cx, name)).collect::<Result<Vec<_>>>()?;
     std::thread::scope(|scope| {
-        let mut runs = vec![("the embedded server", scope.spawn(|| beside_kubectl(cx, &kubectl)))];
+        let mut runs = vec![("the embedded server", scope.spawn(|| beside_kubectl(cx, &kubectl, None)))];
         for (name, server) in names.iter().zip(&servers) {
             let (program, kubectl) = (&program, &kubectl);
             runs.push((name, scope.spawn(move || on_server(cx, name, server, program, kubectl))));
@@ -61,9 +56,16 @@ fn on_server(cx: &Context, name: &str, server: &Server, realapi: &Path, kubectl:
     Ok(())
 }
 
-fn beside_kubectl(cx: &Context, kubectl: &Path) -> Result<()> {
-    let suite = suite(cx).args(["--", "--nocapture"]).args(BESIDE_KUBECTL);
-    run_suite("the embedded server", suite.env_remove("KUBECONFIG").env("KUBE_E2E_KUBECTL", kubectl))
+/// Scenarios that run kubectl beside our calls, on a server with a node or on the embedded one.
+pub(crate) fn beside_kubectl(cx: &Context, kubectl: &Path, server: Option<&Server>) -> Result<()> {
+    let suite = suite(cx).env("KUBE_E2E_KUBECTL", kubectl).args(["--", "--nocapture", "waiting::"]);
+    match server {
+        None => run_suite("the embedded server", suite.env_remove("KUBECONFIG")),
+        Some(server) => {
+            let suite = suite.env("KUBE_E2E", "cluster").env("KUBECONFIG", &server.kubeconfig);
+            run_suite("a server with a node", suite)
+        }
+    }
 }
 
 fn run_suite(name: &str, suite: Command) -> Result<()> {

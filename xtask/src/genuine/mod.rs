@@ -8,7 +8,7 @@ mod operator;
 mod realapi;
 
 pub(crate) use conformance::conformance;
-pub(crate) use e2e::{e2e, restart};
+pub(crate) use e2e::{beside_kubectl, e2e, restart};
 pub(crate) use etcd_restore::etcd_restore;
 pub(crate) use generated::generated;
 pub(crate) use operator::operator;
