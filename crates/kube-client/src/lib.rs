@@ -64,8 +64,11 @@ pub mod client;
 pub mod crds;
 #[cfg(feature = "client")]
 pub mod discovery;
+#[cfg(feature = "client")]
 pub mod pods;
+#[cfg(feature = "client")]
 pub mod ready;
+#[cfg(feature = "client")]
 pub mod table;
 #[cfg(feature = "client")]
 pub mod wait;

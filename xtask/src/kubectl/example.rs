@@ -125,12 +125,20 @@ impl Programs {
         let list = ["-n", namespace, "get", kinds, "-o", "json", "--show-managed-fields"];
         let mut list: Value = serde_json::from_str(&self.kubectl.clone().args(list).read()?)?;
         for object in list["items"].as_array_mut().into_iter().flatten() {
-            for entry in object["metadata"]["managedFields"].as_array_mut().into_iter().flatten() {
-                let manager = ["manager", "operation", "subresource"].map(|key| entry[key].clone());
-                // The example is a manager of its own for what is no apply.
-                let own = ["kubectl-example", "kubectl-rollout"].iter().any(|name| manager[0] == *name);
-                *entry = if own { Value::Null } else { Value::from_iter(manager) };
+            if let Some(entries) = object["metadata"]["managedFields"].as_array_mut() {
+                // What is no apply has the name of the program as its manager.
+                entries.retain(|entry| {
+                    !["kube-client", "kubectl-rollout"].iter().any(|name| entry["manager"] == *name)
+                });
+                for entry in entries {
+                    *entry = ["manager", "operation", "subresource"]
+                        .map(|key| entry[key].clone())
+                        .into_iter()
+                        .collect();
+                }
             }
+            // Of the pods before a restart.
+            object["status"].as_object_mut().map(|status| status.remove("terminatingReplicas"));
             let conditions = object["status"]["conditions"].as_array_mut().into_iter().flatten();
             conditions.for_each(|condition| {
                 *condition = Value::from_iter([condition["type"].take(), condition["status"].take()])
