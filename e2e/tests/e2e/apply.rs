@@ -68,7 +68,7 @@ fn container(name: &'static str) -> BoxedStrategy<Value> {
             one_of([
                 json!({}),
                 json!({ "limits": { "cpu": "1" } }),
-                json!({ "limits": { "memory": "1Gi" }, "requests": { "cpu": "2" } }),
+                json!({ "limits": { "memory": "1Gi" }, "requests": { "cpu": "100m" } }),
             ]),
         ),
         (
@@ -83,7 +83,7 @@ fn container(name: &'static str) -> BoxedStrategy<Value> {
             "readinessProbe",
             one_of([
                 json!({ "httpGet": { "port": 80 } }),
-                json!({ "tcpSocket": { "port": "http" }, "periodSeconds": 5 }),
+                json!({ "httpGet": { "path": "/ready", "port": "http" }, "periodSeconds": 5 }),
             ]),
         ),
         ("imagePullPolicy", one_of([json!("Always"), json!("Never")])),
