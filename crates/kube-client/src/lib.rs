@@ -37,7 +37,7 @@
 //! | `metrics` | the `rest_client_*` metrics |
 //! | `unstable-client` | objects by scope or by reference, without an `Api` |
 //! | `hyper-util-tracing` | `tracing` events of TCP connections |
-//! | `diff` | [what a write changes](yaml::ObjectResult::diff), as a unified diff |
+//! | `diff` | `yaml::ObjectResult::diff`: what a write changes, as a unified diff |
 
 #[cfg(all(
     any(feature = "oidc", feature = "oauth"),

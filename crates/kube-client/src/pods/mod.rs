@@ -5,11 +5,11 @@
 //!
 //! | method | what it does | feature |
 //! |---|---|---|
-//! | [`exec_output`](crate::Api::exec_output) | runs a command to its end, and returns its exit code and output | `ws` |
-//! | [`copy_to`](crate::Api::copy_to), [`copy_from`](crate::Api::copy_from) | copies files and directories, as `kubectl cp` | `cp` |
-//! | [`forward`](crate::Api::forward) | listens on local ports, and forwards connections to a pod, a Service or a workload | `ws` |
-//! | [`log_lines`](crate::Api::log_lines) | the lines of all pods of a selector, and of those that come later | |
-//! | [`log_reader`](crate::Api::log_reader) | the log of one container as bytes | |
+//! | `Api::exec_output` | runs a command to its end, and returns its exit code and output | `ws` |
+//! | `Api::copy_to`, `Api::copy_from` | copies files and directories, as `kubectl cp` | `cp` |
+//! | `Api::forward` | listens on local ports, and forwards connections to a pod, a Service or a workload | `ws` |
+//! | [`Api::log_lines`](crate::Api::log_lines) | the lines of all pods of a selector, and of those that come later | |
+//! | [`Api::log_reader`](crate::Api::log_reader) | the log of one container as bytes | |
 
 // Commands.
 #[cfg(feature = "ws")]
