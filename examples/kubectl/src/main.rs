@@ -1,6 +1,6 @@
 //! A small kubectl, made of what `kube` has for programs that talk to clusters: tables, YAML, pods, waiting.
 //!
-//! `cargo run -p kubectl-example -- get pods -A`; each command is a file of its own.
+//! The job `kubectl-example` compares it with kubectl. Each group of commands is a file.
 
 mod apply;
 mod describe;
