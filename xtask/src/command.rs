@@ -178,8 +178,13 @@ impl Command {
 
     /// Starts the program, with both outputs in files, or with its standard error in the standard output's file if they are the same.
     pub(crate) fn spawn(self, stdout: &Path, stderr: &Path) -> Result<Background> {
-        let out = self.expression().stdout_path(stdout);
-        let expression = if stdout == stderr { out.stderr_to_stdout() } else { out.stderr_path(stderr) };
+        let expression = self.expression();
+        // Of two redirections, the later one encloses the earlier one.
+        let expression = if stdout == stderr {
+            expression.stderr_to_stdout().stdout_path(stdout)
+        } else {
+            expression.stdout_path(stdout).stderr_path(stderr)
+        };
         let handle = expression.unchecked().start().with_context(|| self.to_string())?;
         Ok(Background { handle, shown: self.to_string(), _stdin: None })
     }
@@ -293,6 +298,15 @@ mod tests {
 
     fn sh(script: &str) -> Command {
         Command::new("sh", Path::new("/")).args(["-c", script])
+    }
+
+    #[test]
+    fn a_background_program_writes_both_outputs_to_one_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        let program = sh("echo out; echo err >&2").spawn(&log, &log).unwrap();
+        assert_eq!(program.wait(Duration::from_secs(10)).unwrap(), 0);
+        assert_eq!(std::fs::read_to_string(log).unwrap(), "out\nerr\n");
     }
 
     #[test]

@@ -238,7 +238,7 @@ async fn forwarding_ends_when_it_is_shut_down_and_leaves_no_task_behind() {
         open.write_all(b"x").await.unwrap();
         assert_eq!(within(open.read_u8()).await.unwrap(), b'x');
         // A reset: after a mere end of the client's side, the pod may still answer.
-        open.set_zero_linger().unwrap();
+        socket2::SockRef::from(&open).set_linger(Some(Duration::ZERO)).unwrap();
         drop(open);
         within(down).await.unwrap();
     };
