@@ -64,16 +64,13 @@ impl Server {
     pub(crate) fn fresh_with(cx: &Context, name: &str, args: &[&str]) -> Result<Self> {
         let program = program(cx)?;
         let output = up(cx, &program, name).args(args).output()?;
-        ensure!(output.code == 0, "realapi up {name}: {}", output.text());
+        ensure!(output.code == 0, "realapi up {name} {}: {}", args.join(" "), output.text());
         Ok(Self::started(cx, &program, name, &output.text()))
     }
 
     /// Starts the server with a scheduler and one node, on which pods become ready.
     pub(crate) fn with_node(cx: &Context, name: &str) -> Result<Self> {
-        let program = program(cx)?;
-        let output = up(cx, &program, name).args(["--nodes", "1"]).output()?;
-        ensure!(output.code == 0, "realapi up {name} --nodes 1: {}", output.text());
-        Ok(Self::started(cx, &program, name, &output.text()))
+        Self::fresh_with(cx, name, &["--nodes", "1"])
     }
 
     fn started(cx: &Context, program: &std::path::Path, name: &str, output: &str) -> Self {
