@@ -46,11 +46,11 @@ fn fill(field: &Field, value: &mut Value) {
 /// The default of a field, unless it has a value.
 fn missing(field: &Field, present: Option<&Value>) -> Option<Value> {
     match present {
-        Some(Value::Null) if !field.node().nullable => field.default_value().cloned(),
-        Some(_) => None,
-        None => {
+        Some(Value::Null) if field.node().nullable => None,
+        Some(Value::Null) | None => {
             field.default_value().cloned().or_else(|| field.by_value().then(|| Value::Object(Map::new())))
         }
+        Some(_) => None,
     }
 }
 
@@ -87,6 +87,14 @@ mod tests {
             schema().default(&mut got);
             assert_eq!(got, want, "{provided}");
         }
+    }
+
+    #[test]
+    fn a_null_for_a_struct_that_go_holds_by_value_is_an_empty_struct() {
+        let mut deployment =
+            json!({"spec": {"template": {"spec": {"containers": [{"name": "c", "resources": null}]}}}});
+        types::by_name("io.k8s.api.apps.v1.Deployment").unwrap().default(&mut deployment);
+        assert_eq!(deployment["spec"]["template"]["spec"]["containers"][0]["resources"], json!({}));
     }
 
     /// The response of `core` to the same Deployment, except for defaults that depend on other fields (pull policy).
