@@ -32,7 +32,7 @@ pub(crate) fn typos(cx: &Context, args: &[String]) -> Result<()> {
 pub(crate) fn clippy(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
     let openssl = if cx.has_openssl() {
-        "--features kube/openssl-tls,e2e/openssl"
+        "--features e2e/openssl"
     } else {
         println!("no OpenSSL headers: the openssl features are not linted");
         ""

@@ -51,7 +51,8 @@ pub(crate) fn openssl(cx: &Context, args: &[String]) -> Result<()> {
     if !cx.has_openssl() {
         return skip("no OpenSSL headers (libssl-dev) or no pkg-config");
     }
-    cx.cargo("test --workspace --lib --test e2e --features kube/openssl-tls,e2e/openssl -- tls openssl").run()
+    cx.cargo("test -p kube-client --lib --features openssl-tls -- tls openssl").run()?;
+    cx.cargo("test -p e2e --test e2e --features openssl -- tls openssl").run()
 }
 
 pub(crate) fn quickstart(cx: &Context, args: &[String]) -> Result<()> {

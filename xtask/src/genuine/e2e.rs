@@ -78,7 +78,8 @@ fn run_suite(name: &str, suite: Command) -> Result<()> {
 }
 
 fn suite(cx: &Context) -> Command {
-    cx.cargo("test --workspace --test e2e --features kube/openssl-tls,e2e/openssl")
+    // The build of the job `openssl`.
+    cx.cargo("test -p e2e --test e2e --features openssl")
 }
 
 /// A client of a server that restarts and loses its watch history, on ports of its own.
