@@ -79,7 +79,7 @@ async fn what_others_have_set_stays() {
     assert_eq!(installed.crd.annotations()["example.com/by"], "another");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_definition_changed_by_others_in_between_is_read_again() {
     let (client, server) = in_process();
     install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap();
@@ -122,7 +122,7 @@ async fn a_server_that_says_nothing_is_an_error() {
     assert!(error.to_string().ends_with("60 s: the server does not respond"), "{error}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn outages_are_awaited_and_refusals_are_errors() {
     let (client, server) = in_process();
     let discovery = server.fault(
