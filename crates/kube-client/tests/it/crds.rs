@@ -8,23 +8,13 @@ use kube_client::{Api, Client, ResourceExt};
 use kube_testserver::{Fault, FaultResponse, Match};
 use serde_json::json;
 
+use crate::definition::definition;
 use crate::server::in_process;
 
 type Crds = Api<CustomResourceDefinition>;
 
-/// A definition with these versions, of which the last is the storage version.
 fn crd(plural: &str, kind: &str, versions: &[&str]) -> CustomResourceDefinition {
-    let schema =
-        json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
-    let versions: Vec<_> = versions
-        .iter()
-        .map(|name| json!({ "name": name, "served": true, "storage": Some(name) == versions.last(), "schema": schema }))
-        .collect();
-    serde_json::from_value(json!({
-        "metadata": { "name": format!("{plural}.example.com") },
-        "spec": { "group": "example.com", "scope": "Namespaced", "names": { "plural": plural, "kind": kind }, "versions": versions },
-    }))
-    .unwrap()
+    definition("example.com", plural, kind, "Namespaced", versions)
 }
 
 fn versions(crd: &CustomResourceDefinition) -> Vec<(&str, bool, bool)> {

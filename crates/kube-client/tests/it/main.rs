@@ -11,6 +11,7 @@ mod connect_errors;
 mod corpus;
 mod crds;
 mod cutter;
+mod definition;
 #[cfg(all(
     feature = "oauth",
     feature = "oidc",
