@@ -48,7 +48,6 @@ mod establish;
 mod resolve;
 mod run;
 mod settings;
-mod until;
 mod write;
 mod written;
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet, hash_map};
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures::channel::mpsc::{UnboundedSender, unbounded};
@@ -22,6 +23,7 @@ use super::settings::Settings;
 use super::source::Source;
 use super::write::{Verb, write};
 use super::written::Written;
+use crate::crds::CrdError;
 use crate::discovery::RestMapperError;
 
 /// A run of an [`Applier`](super::Applier): `.await` it for the [`Report`], or read it as a stream of its [`Progress`].
@@ -164,10 +166,7 @@ impl Work {
         let mut planned = Vec::new();
         for (entry, target) in wave.into_iter().zip(targets) {
             let target = match unusable.get(&kind_of(&entry.object)) {
-                Some((name, reason)) => {
-                    let (name, reason) = (name.clone(), reason.clone());
-                    Err(ObjectOutcome::Failed(ObjectError::Crd { name, reason }))
-                }
+                Some(unusable) => Err(ObjectOutcome::Failed(unusable.error())),
                 None => self.plan(&entry, target),
             };
             planned.push((entry, target));
@@ -221,8 +220,8 @@ impl Work {
         Ok(target)
     }
 
-    /// Waits until the kinds of these objects are served, if their CRDs are of the same set. Returns those that cannot be used: the CRD, and why.
-    async fn wait_for_crds(&self, wave: &[Entry]) -> HashMap<GroupVersionKind, (String, String)> {
+    /// Waits until the kinds of these objects are served, if their CRDs are of the same set. Returns those that cannot be used.
+    async fn wait_for_crds(&self, wave: &[Entry]) -> HashMap<GroupVersionKind, UnusableCrd> {
         let kinds: HashSet<_> = wave.iter().map(|entry| kind_of(&entry.object)).collect();
         let defined = kinds.into_iter().filter_map(|kind| {
             let crd = self.crds.iter().find(|crd| crd.serves(&kind))?;
@@ -233,14 +232,29 @@ impl Work {
                 return None;
             }
             if self.verb.is_dry_run() {
-                let reason = "a dry run does not install it, so its objects cannot be tried";
-                return Some((kind, (crd.name().to_owned(), reason.to_owned())));
+                return Some((kind, UnusableCrd::NotInstalled(crd.name().to_owned())));
             }
             self.reporter.send(Progress::WaitingForCrd { name: crd.name().to_owned() });
-            let reason = establish(&self.settings, crd, &kind).await.err()?;
-            Some((kind, (crd.name().to_owned(), reason)))
+            let error = establish(&self.settings, crd).await.err()?;
+            Some((kind, UnusableCrd::NotServed(Arc::new(error))))
         });
         join_all(waits).await.into_iter().flatten().collect()
+    }
+}
+
+/// Why a kind of the set cannot be used.
+enum UnusableCrd {
+    NotInstalled(String),
+    NotServed(Arc<CrdError>),
+}
+
+impl UnusableCrd {
+    /// For each object of the kind.
+    fn error(&self) -> ObjectError {
+        match self {
+            Self::NotInstalled(name) => ObjectError::CrdNotInstalled(name.clone()),
+            Self::NotServed(error) => ObjectError::Crd(error.clone()),
+        }
     }
 }
 
