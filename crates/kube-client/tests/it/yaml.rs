@@ -315,7 +315,7 @@ async fn a_wait_survives_broken_watches_and_a_new_object_of_that_name() {
     let objects = Objects::parse(text).unwrap();
     applier.apply(&objects, &params()).await.into_result().unwrap();
     server.fault(Match::watch::<ConfigMap>().nth(1), Fault::Cut);
-    server.fault(Match::watch::<ConfigMap>().nth(2), Fault::Expired);
+    server.fault(Match::watch::<ConfigMap>().nth(1), Fault::Expired); // the second one: the first rule takes the first
     // The list after that fails for a while.
     let lists = Match::list::<ConfigMap>().nth(2).times(4);
     let failed = server.fault(lists, FaultResponse::status(500, "InternalError"));
