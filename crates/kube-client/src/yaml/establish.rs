@@ -20,16 +20,16 @@ impl WrittenCrd {
     pub(super) fn name(&self) -> &str {
         self.crd.metadata.name.as_deref().unwrap_or_default()
     }
+}
 
-    /// Whether it defines this kind, in this version, as served.
-    pub(super) fn serves(&self, gvk: &GroupVersionKind) -> bool {
-        let spec = &self.crd.data["spec"];
-        let versions = spec["versions"].as_array().into_iter().flatten();
-        let mut served = versions.filter(|version| version["served"] == true);
-        spec["group"] == gvk.group.as_str()
-            && spec["names"]["kind"] == gvk.kind.as_str()
-            && served.any(|version| version["name"] == gvk.version.as_str())
-    }
+/// Whether the CRD defines this kind, in this version, as served.
+pub(super) fn defines(crd: &DynamicObject, gvk: &GroupVersionKind) -> bool {
+    let spec = &crd.data["spec"];
+    let versions = spec["versions"].as_array().into_iter().flatten();
+    let mut served = versions.filter(|version| version["served"] == true);
+    spec["group"] == gvk.group.as_str()
+        && spec["names"]["kind"] == gvk.kind.as_str()
+        && served.any(|version| version["name"] == gvk.version.as_str())
 }
 
 /// Whether the kind is found already, so that there is nothing to wait for.
@@ -68,8 +68,8 @@ mod tests {
         let crd = json!({ "metadata": { "name": "gadgets.example.com" },
             "spec": { "group": "example.com", "names": { "kind": "Gadget" },
                 "versions": [{ "name": "v1", "served": true }, { "name": "v2", "served": false }] } });
-        let crd = WrittenCrd { crd: serde_json::from_value(crd).unwrap(), is_new: true };
-        let serves = |group, version, kind| crd.serves(&GroupVersionKind::gvk(group, version, kind));
+        let crd = serde_json::from_value(crd).unwrap();
+        let serves = |group, version, kind| defines(&crd, &GroupVersionKind::gvk(group, version, kind));
         assert!(serves("example.com", "v1", "Gadget"));
         assert!(!serves("example.com", "v2", "Gadget") && !serves("example.com", "v3", "Gadget"));
         assert!(!serves("other.com", "v1", "Gadget") && !serves("example.com", "v1", "Gizmo"));

@@ -48,12 +48,22 @@ impl fmt::Display for ObjectResult {
             let dry_run = if self.dry_run { " (server dry run)" } else { "" };
             return write!(f, "{} {}{dry_run}", self.id, self.outcome);
         }
-        f.write_str(&self.id.in_words())?;
-        if let Some(source) = &self.source {
-            write!(f, " ({source})")?;
-        }
-        write!(f, ": {}", self.outcome)
+        write_failure(f, &self.id, self.source.as_ref(), &self.outcome)
     }
+}
+
+/// The line of an object that failed.
+pub(super) fn write_failure(
+    f: &mut fmt::Formatter<'_>,
+    id: &ObjectId,
+    source: Option<&Source>,
+    reason: &impl fmt::Display,
+) -> fmt::Result {
+    f.write_str(&id.in_words())?;
+    if let Some(source) = source {
+        write!(f, " ({source})")?;
+    }
+    write!(f, ": {reason}")
 }
 
 /// What was done with an object.
@@ -118,7 +128,7 @@ pub enum ObjectError {
     /// The CRD of the same set has the kind, and a dry run does not install it.
     #[error("a dry run does not install the CRD {0}, so its objects cannot be tried")]
     CrdNotInstalled(String),
-    /// It is being deleted, and cannot be watched.
+    /// It was written, and does not become ready; or it is being deleted, and cannot be watched.
     #[error("{0}")]
     Wait(#[source] WaitError),
     /// It is being deleted, and was not gone in time.

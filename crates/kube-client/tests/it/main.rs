@@ -58,3 +58,5 @@ mod watch;
 mod websocket;
 mod with_transport;
 mod yaml;
+#[cfg(feature = "apply-set")]
+mod yaml_deploy;
