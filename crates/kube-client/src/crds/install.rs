@@ -152,7 +152,7 @@ impl Installation {
                 Step::AwaitDeletion => {
                     self.state = "it is being deleted".to_owned();
                     let deleted = self.api.wait_for(&self.name, &WaitFor::Delete, LIMIT).await;
-                    deleted.map_err(|error| CrdError::Watch { name: self.name.clone(), error })?;
+                    deleted.map_err(CrdError::Watch)?;
                 }
                 Step::Apply { definition, kept } => {
                     match self.api.patch(&self.name, &self.params, &Patch::Apply(definition)).await {

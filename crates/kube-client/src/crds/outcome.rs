@@ -54,14 +54,8 @@ pub enum CrdError {
         message: String,
     },
     /// It cannot be watched, so that it is not known whether its kind is served.
-    #[error("the CustomResourceDefinition {name} was applied, but cannot be watched: {error}")]
-    Watch {
-        /// Its name.
-        name: String,
-        /// The cause.
-        #[source]
-        error: WaitError,
-    },
+    #[error("cannot watch {0}")]
+    Watch(#[source] WaitError),
     /// It is established, and discovery is refused, so that it is not known whether its kind is served.
     #[error("the CustomResourceDefinition {name} is established, but discovery failed: {error}")]
     Discovery {

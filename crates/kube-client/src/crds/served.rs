@@ -71,11 +71,10 @@ fn target(name: &str) -> WaitTarget {
 }
 
 fn existing(state: Option<ObjectState>, name: &str) -> Result<Box<DynamicObject>, CrdError> {
-    let name = name.to_owned();
     match state.expect("invariant: the stream of object states ends after an error") {
         Ok(Some(crd)) => Ok(crd),
-        Ok(None) => Err(CrdError::Deleted { name }),
-        Err(error) => Err(CrdError::Watch { name, error }),
+        Ok(None) => Err(CrdError::Deleted { name: name.to_owned() }),
+        Err(error) => Err(CrdError::Watch(error)),
     }
 }
 

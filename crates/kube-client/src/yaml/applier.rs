@@ -93,7 +93,7 @@ impl Applier {
     ///
     /// // On a server without controllers, no claim is ever bound.
     /// let text = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}";
-    /// let applier = Applier::new(client).wait_ready(Duration::from_millis(10));
+    /// let applier = Applier::new(client).wait_ready(Duration::from_secs(1));
     /// let report = applier.apply(&Objects::parse(text)?, &PatchParams::apply("my-script")).await;
     /// let err = report.into_result().unwrap_err().to_string();
     /// assert!(err.ends_with("which is still not as expected: the phase of the claim is Pending"), "{err}");

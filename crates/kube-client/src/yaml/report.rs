@@ -10,12 +10,12 @@ use super::result::{ObjectError, ObjectOutcome, ObjectResult};
 #[derive(Debug, Default)]
 pub struct Report {
     results: Vec<ObjectResult>,
-    pub(super) pruned: Pruned,
+    pub(super) pruned: Box<Pruned>,
 }
 
 impl Report {
     pub(super) fn new(results: Vec<ObjectResult>) -> Self {
-        Self { results, pruned: Pruned::default() }
+        Self { results, pruned: Box::default() }
     }
 
     fn add(&mut self, step: Progress) {
