@@ -27,6 +27,22 @@ async fn delete(client: Client, objects: &Objects) {
 }
 // ANCHOR_END: progress
 
+// ANCHOR: deploy
+use kube::apply_set::ApplySet;
+use kube::yaml::Report;
+use std::time::Duration;
+
+/// Applies a directory, waits until everything in it is ready, and deletes what was in it before and is no longer.
+async fn deploy(client: Client, path: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let set = ApplySet::secret("default", "shop");
+    let applier = Applier::new(client).wait_ready(Duration::from_secs(300)).prune(set);
+    let run = applier.apply(&Objects::read(path)?, &PatchParams::apply("deploy"));
+    let report: Report = run.inspect(|step| println!("{step}")).collect().await;
+    report.into_result()?;
+    Ok(())
+}
+// ANCHOR_END: deploy
+
 const OBJECTS: &str = "
 apiVersion: v1
 kind: ConfigMap
@@ -55,4 +71,22 @@ async fn a_directory_is_applied_again_and_deleted() {
     std::fs::write(&path, "apiVersion: example.com/v1\nkind: Unknown\nmetadata: {name: a}\n").unwrap();
     let err = apply(client, directory.path().to_str().unwrap()).await.unwrap_err().to_string();
     assert!(err.contains(r#"the cluster serves no kind "Unknown" in version "example.com/v1""#), "{err}");
+}
+
+#[tokio::test]
+async fn what_is_no_longer_in_the_directory_is_deleted() {
+    let client = Client::new(TestServer::service(), "default");
+    let directory = tempfile::tempdir().unwrap();
+    let map = |name: &str| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}");
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    for (name, gone) in [("old", "new"), ("new", "old")] {
+        std::fs::write(directory.path().join("map.yaml"), map(name)).unwrap();
+        deploy(client.clone(), directory.path().to_str().unwrap()).await.unwrap();
+        assert!(maps.get_opt(name).await.unwrap().is_some());
+        assert!(maps.get_opt(gone).await.unwrap().is_none());
+    }
+    std::fs::write(directory.path().join("map.yaml"), map("Bad")).unwrap();
+    let err = deploy(client, directory.path().to_str().unwrap()).await.unwrap_err().to_string();
+    assert!(err.contains("map.yaml, document 1, line 1)") && err.contains("nothing was pruned"), "{err}");
+    assert!(maps.get_opt("new").await.unwrap().is_some());
 }

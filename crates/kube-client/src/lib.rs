@@ -31,7 +31,7 @@
 //! | `http-proxy`, `socks5`, `proxy` (both) | [proxies](Config::proxy_url) |
 //! | `oidc`, `oauth` | OpenID Connect tokens and their refresh, Google's default credentials |
 //! | `ws` | exec, attach and port-forward |
-//! | `apply-set` | `apply_set`: applying sets of objects with pruning, as kubectl does |
+//! | `apply-set` | `apply_set` and `yaml::Applier::prune`: applying sets of objects with pruning, as kubectl does |
 //! | `cp` | copies to and from pods; enables `ws` |
 //! | `gzip` | compressed responses |
 //! | `metrics` | the `rest_client_*` metrics |
@@ -82,6 +82,10 @@ mod layer;
 mod request_kind;
 #[cfg(feature = "client")]
 mod stack;
+
+// Which kinds others need.
+#[cfg(feature = "client")]
+mod kind_order;
 
 // Credentials.
 #[cfg(feature = "client")]

@@ -6,25 +6,15 @@ use kube::api::{DynamicObject, ListParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::crds::{self, CrdError};
 use kube::{Api, CustomResourceExt as _, ResourceExt as _};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::definition::definition;
 use crate::kubectl::Kubectl;
 use crate::test_env::{Requires, run, skip, unique};
 use crate::widget::Widget;
 
-/// A definition with these versions, of which the last is the storage version.
 fn crd(group: &str, plural: &str, kind: &str, versions: &[&str]) -> CustomResourceDefinition {
-    let schema =
-        json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
-    let versions: Vec<_> = versions
-        .iter()
-        .map(|name| json!({ "name": name, "served": true, "storage": Some(name) == versions.last(), "schema": schema }))
-        .collect();
-    serde_json::from_value(json!({
-        "metadata": { "name": format!("{plural}.{group}") },
-        "spec": { "group": group, "scope": "Cluster", "names": { "plural": plural, "kind": kind }, "versions": versions },
-    }))
-    .expect("this is a definition")
+    definition(group, plural, kind, "Cluster", versions)
 }
 
 #[test]

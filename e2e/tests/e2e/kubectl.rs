@@ -32,6 +32,11 @@ impl Kubectl {
         Ok(Some(Self { program, namespace: env.namespace.clone(), kubeconfig }))
     }
 
+    /// The same in another namespace.
+    pub fn in_namespace(self, namespace: &str) -> Self {
+        Self { namespace: namespace.to_owned(), ..self }
+    }
+
     /// What kubectl prints with these arguments and this input.
     pub async fn run(&self, arguments: &[&str], input: &str) -> anyhow::Result<String> {
         let mut command = Command::new(&self.program);

@@ -16,6 +16,8 @@ mod crd_deleted;
 mod crd_install;
 mod credentials;
 mod crud;
+#[path = "../../../crates/kube-client/tests/it/definition.rs"]
+mod definition;
 mod delete;
 mod discovery;
 mod etcd_restore;

@@ -1,8 +1,6 @@
 //! A directory of YAML, applied and deleted; where there is a kubectl, its effect is the same.
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context as _, ensure};
 use futures::FutureExt as _;
@@ -12,6 +10,7 @@ use kube::yaml::{Applier, ObjectOutcome, Objects};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
+use crate::kubectl::Kubectl;
 use crate::test_env::{Requires, TestEnv, run, skip, unique};
 
 /// In an order in which a server would refuse most of them, in several files and forms.
@@ -186,13 +185,15 @@ async fn scenario(env: &TestEnv) -> anyhow::Result<()> {
     }
     delete(&applier, &objects).await?;
 
-    let Some(kubectl) = std::env::var_os("KUBE_E2E_KUBECTL") else { return Ok(()) };
-    let kubectl = Path::new(&kubectl);
+    let Some(kubectl) = Kubectl::open(env)? else { return Ok(()) };
+    let kubectl = kubectl.in_namespace(&directory.name);
+    let path = directory.path.display().to_string();
+    let apply = ["apply", "--server-side", "--field-manager=script", "-f", &path];
     // The first time it does not find the kind of the custom resource.
-    let _ = kubectl_apply(kubectl, &directory);
+    let _ = kubectl.run(&apply, "").await;
     let crd = format!("crd/gadgets.{}.example.com", directory.name);
-    kubectl_run(kubectl, &["wait", "--for=condition=Established", &crd])?;
-    kubectl_apply(kubectl, &directory)?;
+    kubectl.run(&["wait", "--for=condition=Established", &crd], "").await?;
+    println!("{}", kubectl.run(&apply, "").await?);
     let theirs = live(&env.client, &objects).await?;
     for (id, theirs) in &theirs {
         ensure!(&ours[id] == theirs, "{id}\n    by kubectl {theirs:#}\n    by us {:#}", ours[id]);
@@ -249,18 +250,4 @@ async fn live(client: &Client, objects: &Objects) -> anyhow::Result<BTreeMap<Str
         live.insert(format!("{} {name}", types.kind), value);
     }
     Ok(live)
-}
-
-fn kubectl_apply(kubectl: &Path, directory: &Directory) -> anyhow::Result<()> {
-    let path = directory.path.display().to_string();
-    kubectl_run(kubectl, &["apply", "--server-side", "--field-manager=script", "-f", &path])
-}
-
-fn kubectl_run(kubectl: &Path, arguments: &[&str]) -> anyhow::Result<()> {
-    let output = Command::new(kubectl).args(arguments).output()?;
-    let text =
-        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-    println!("kubectl {arguments:?}: {text}");
-    ensure!(output.status.success(), "kubectl {arguments:?}: {text}");
-    Ok(())
 }

@@ -31,6 +31,12 @@ pub enum ApplySetError {
         expected: String,
     },
 
+    /// There is no object to apply, so that every member would be deleted. kubectl refuses that too.
+    #[error(
+        "nothing was pruned: expected at least one object to apply, because without any, all members of the apply set would be deleted"
+    )]
+    NoObjects,
+
     /// Some objects could not be pruned. The others were.
     #[error("{} of {} objects could not be pruned: {}", .failures.len(), .failures.len() + .pruned.len(), list(.failures))]
     Prune {

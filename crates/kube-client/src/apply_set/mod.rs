@@ -20,3 +20,5 @@ pub use error::{ApplySetError, PruneError, PruneFailure};
 pub use object::PrunedObject;
 pub use session::Applying;
 pub use set::ApplySet;
+
+pub(crate) use object::object_text;

@@ -37,10 +37,14 @@ impl fmt::Display for PrunedObject {
 }
 
 /// An object in messages.
-pub(super) fn object_text(resource: &ApiResource, metadata: &ObjectMeta) -> String {
+pub(crate) fn object_text(resource: &ApiResource, metadata: &ObjectMeta) -> String {
     let name = metadata.name.as_deref().or(metadata.generate_name.as_deref()).unwrap_or_default();
-    match &metadata.namespace {
-        Some(namespace) => format!("{} {name:?} in namespace {namespace:?}", resource.kind),
-        None => format!("{} {name:?}", resource.kind),
+    in_words(&resource.kind, name, metadata.namespace.as_deref())
+}
+
+pub(super) fn in_words(kind: &str, name: &str, namespace: Option<&str>) -> String {
+    match namespace {
+        Some(namespace) => format!("{kind} {name:?} in namespace {namespace:?}"),
+        None => format!("{kind} {name:?}"),
     }
 }

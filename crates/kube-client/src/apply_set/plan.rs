@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube_core::metadata::PartialObjectMeta;
-use kube_core::{ApiResource, DynamicObject, ObjectMeta};
+use kube_core::{DynamicObject, ObjectMeta};
 
 use super::error::ApplySetError;
 use super::members::Members;
@@ -122,19 +122,10 @@ pub(super) fn fate(
     }
 }
 
-/// What is deleted last, because other members are in it or of it: namespaces, then definitions.
-pub(super) fn rank(resource: &ApiResource, namespaced: bool) -> u8 {
-    match (namespaced, resource.group.as_str(), resource.kind.as_str()) {
-        (true, _, _) => 0,
-        (_, "", "Namespace") => 2,
-        (_, "apiextensions.k8s.io", "CustomResourceDefinition") => 3,
-        _ => 1,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+    use k8s_openapi::api::core::v1::Namespace;
+    use kube_core::ApiResource;
     use serde_json::json;
 
     use super::*;
@@ -239,11 +230,5 @@ mod tests {
         let owned = |uid: &str| json!({ "name": "a", "uid": "1", "ownerReferences": [{ "apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid }] });
         assert_eq!(fate(owned("parent")), Fate::Delete);
         assert_eq!(fate(owned("other")), Fate::Refuse { owner: "Pod \"p\"".into() });
-    }
-
-    #[test]
-    fn namespaces_and_definitions_are_deleted_last() {
-        assert_eq!(rank(&ApiResource::erase::<ConfigMap>(&()), true), 0);
-        assert_eq!(rank(&ApiResource::erase::<Namespace>(&()), false), 2);
     }
 }

@@ -1,5 +1,6 @@
 //! [`Applying`]: a set while it is applied; sends the requests.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, TryStreamExt, stream};
@@ -17,6 +18,7 @@ use crate::api::Api;
 use crate::client::Client;
 use crate::discovery::{Discovery, Scope};
 use crate::error::Error;
+use crate::kind_order::position;
 
 /// How many collections are listed, and how many objects deleted, at the same time.
 const CONCURRENCY: usize = 8;
@@ -176,10 +178,17 @@ impl Applying {
     /// # Cancellation
     /// Dropping the future leaves the superset as well.
     pub async fn finish(self, applied: &[DynamicObject]) -> Result<Vec<PrunedObject>, ApplySetError> {
+        self.finish_by_uids(applied.iter().filter_map(|object| object.metadata.uid.as_deref()).collect())
+            .await
+    }
+
+    /// As [`finish`](Self::finish), with the uids of the applied objects.
+    pub(crate) async fn finish_by_uids(
+        self,
+        applied: BTreeSet<&str>,
+    ) -> Result<Vec<PrunedObject>, ApplySetError> {
         let (kinds, unknown) = self.resolve_kinds().await?;
         let members = self.list_members(&kinds).await?;
-        let applied: BTreeSet<&str> =
-            applied.iter().filter_map(|object| object.metadata.uid.as_deref()).collect();
         let (mut pruned, mut failures, mut doomed) = (Vec::new(), Vec::new(), Vec::new());
         for (resource, member) in members {
             let fate = plan::fate(&member, &applied, self.parent.uid.as_deref());
@@ -193,7 +202,8 @@ impl Applying {
             }
         }
         doomed.sort_by_key(|object| {
-            (plan::rank(&object.resource, object.namespace.is_some()), object.to_string())
+            let ApiResource { group, kind, .. } = &object.resource;
+            (Reverse(position(group, kind)), object.to_string())
         });
         let mut deletions = stream::iter(doomed).map(|object| self.delete(object)).buffered(CONCURRENCY);
         while let Some((object, result)) = deletions.next().await {

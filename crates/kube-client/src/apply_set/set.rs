@@ -9,7 +9,7 @@ use kube_core::{ApiResource, DynamicObject};
 use sha2::{Digest as _, Sha256};
 
 use super::error::ApplySetError;
-use super::object::object_text;
+use super::object::{in_words, object_text};
 
 /// The label of a parent: the ID of its set.
 pub(super) const ID: &str = "applyset.kubernetes.io/id";
@@ -75,7 +75,7 @@ pub struct ApplySet {
     pub(super) namespace: Option<String>,
     pub(super) name: String,
     pub(super) tooling: String,
-    pub(super) dry_run: bool,
+    pub(crate) dry_run: bool,
 }
 
 impl ApplySet {
@@ -182,11 +182,7 @@ impl ApplySet {
 impl fmt::Display for ApplySet {
     /// Its parent.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", self.resource.kind, self.name)?;
-        match &self.namespace {
-            Some(namespace) => write!(f, " in namespace {namespace:?}"),
-            None => Ok(()),
-        }
+        f.write_str(&in_words(&self.resource.kind, &self.name, self.namespace.as_deref()))
     }
 }
 

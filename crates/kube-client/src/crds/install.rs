@@ -5,25 +5,25 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube_core::ResourceExt;
 use kube_core::params::{Patch, PatchParams};
-use kube_core::{ResourceExt, api_version_from_group_version};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 use super::outcome::{CrdError, InstallError, InstalledCrd};
-use super::plan::{State, Step, plan, state};
+use super::plan::{Step, plan};
+use super::served::until_served;
 use crate::api::Api;
 use crate::client::Client;
+use crate::discovery::RestMapper;
 use crate::error::Error;
+use crate::wait::WaitFor;
 
 /// The most time for one definition.
 const LIMIT: Duration = Duration::from_secs(60);
 /// How many definitions are installed at the same time.
 const CONCURRENT: usize = 16;
-/// Requests while waiting are this far apart at first, and at most.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// A condition of an earlier state may be shown this long after a definition was applied.
-const STALE_CONDITION: Duration = Duration::from_secs(2);
+/// After another client's change came in between, the definition is read again.
+const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Applies definitions by server-side apply, and returns when the server serves their kinds: they are established, and discovery lists each
 /// served version. They are returned in the order in which they were given.
@@ -60,10 +60,11 @@ const STALE_CONDITION: Duration = Duration::from_secs(2);
 /// - If one fails, the others are installed nevertheless.
 ///
 /// # Bounds
-/// A minute for each definition; 16 are installed at the same time.
+/// A minute for each definition; 16 are installed at the same time. Definitions are watched; discovery, which cannot be watched, is asked again
+/// every 50 ms at first and every 2 s at most.
 ///
 /// # Permissions
-/// `get`, `patch` and `create` of `customresourcedefinitions`.
+/// `get`, `list`, `watch`, `patch` and `create` of `customresourcedefinitions`.
 ///
 /// # Cancellation
 /// If the future is dropped, each definition is applied or not.
@@ -76,11 +77,11 @@ pub async fn install(
     crds: impl IntoIterator<Item = CustomResourceDefinition>,
 ) -> Result<Vec<InstalledCrd>, InstallError> {
     let (crds, failed) = checked(crds);
+    let mapper = RestMapper::new(client.clone());
     let mut result = InstallError { failed, installed: Vec::new() };
     let mut outcomes = stream::iter(crds)
         .map(|crd| {
-            let name = crd.name_any();
-            let installation = Installation::new(client, field_manager, name);
+            let installation = Installation::new(client, &mapper, field_manager, crd.name_any());
             installation.run(crd)
         })
         .buffered(CONCURRENT);
@@ -113,30 +114,31 @@ struct Installation {
     api: Api<CustomResourceDefinition>,
     params: PatchParams,
     name: String,
+    /// Finds the kinds; that of all definitions, so that they share what discovery says.
+    mapper: RestMapper,
     /// What is waited for, for the error.
     state: String,
-    pause: Duration,
 }
 
 impl Installation {
-    fn new(client: &Client, field_manager: &str, name: String) -> Self {
+    fn new(client: &Client, mapper: &RestMapper, field_manager: &str, name: String) -> Self {
         Self {
             api: Api::all(client.clone()),
             params: PatchParams::apply(field_manager).force(),
             name,
+            mapper: mapper.clone(),
             state: "the server does not respond".to_owned(),
-            pause: FIRST_PAUSE,
         }
     }
 
     async fn run(mut self, wanted: CustomResourceDefinition) -> Result<InstalledCrd, CrdError> {
         let installation = async {
             let kept_versions = self.apply(&wanted).await?;
-            let crd = self.served().await?;
+            let client = self.api.clone().into_client();
+            let crd = until_served(&client, &self.mapper, &self.name, &mut self.state).await?;
             Ok(InstalledCrd { crd, kept_versions })
         };
-        let outcome = timeout(LIMIT, installation).await;
-        match outcome {
+        match timeout(LIMIT, installation).await {
             Ok(outcome) => outcome,
             Err(_) => Err(CrdError::TimedOut { name: self.name, state: self.state, limit: LIMIT }),
         }
@@ -147,73 +149,23 @@ impl Installation {
         loop {
             let stored = self.api.get_opt(&self.name).await.map_err(|error| self.failed(error))?;
             match plan(wanted, stored.as_ref()) {
-                Step::AwaitDeletion => self.wait_because("it is being deleted".to_owned()).await,
+                Step::AwaitDeletion => {
+                    self.state = "it is being deleted".to_owned();
+                    let deleted = self.api.wait_for(&self.name, &WaitFor::Delete, LIMIT).await;
+                    deleted.map_err(CrdError::Watch)?;
+                }
                 Step::Apply { definition, kept } => {
                     match self.api.patch(&self.name, &self.params, &Patch::Apply(definition)).await {
                         Ok(_) => return Ok(kept),
                         Err(error) if error.is_conflict() => {
-                            self.wait_because("other clients change it all the time".to_owned()).await;
+                            self.state = "other clients change it all the time".to_owned();
+                            sleep(CONFLICT_PAUSE).await;
                         }
                         Err(error) => return Err(self.failed(error)),
                     }
                 }
             }
         }
-    }
-
-    /// Waits until the kind is served.
-    async fn served(&mut self) -> Result<CustomResourceDefinition, CrdError> {
-        let (applied, name) = (Instant::now(), self.name.clone());
-        self.pause = FIRST_PAUSE;
-        loop {
-            let reason = match self.api.get_opt(&self.name).await {
-                Ok(None) => return Err(CrdError::Deleted { name }),
-                Ok(Some(crd)) => match state(&crd) {
-                    State::Established => match self.missing_version(&crd).await {
-                        Ok(None) => return Ok(crd),
-                        Ok(Some(version)) => format!("discovery does not list it in {version}"),
-                        Err(error) => self.waits_after(error)?,
-                    },
-                    State::NamesTaken(message) if applied.elapsed() >= STALE_CONDITION => {
-                        return Err(CrdError::NamesTaken { name, message });
-                    }
-                    State::NamesTaken(reason) | State::Pending(reason) => reason,
-                },
-                Err(error) => self.waits_after(error)?,
-            };
-            self.wait_because(reason).await;
-        }
-    }
-
-    /// A served version that discovery does not list.
-    async fn missing_version(&self, crd: &CustomResourceDefinition) -> Result<Option<String>, Error> {
-        let names = &crd.spec.names;
-        for version in crd.spec.versions.iter().filter(|version| version.served) {
-            let group_version =
-                api_version_from_group_version((&crd.spec.group).into(), (&version.name).into());
-            let listed = match self.api.clone().into_client().list_api_group_resources(&group_version).await {
-                Ok(list) => list.resources.iter().any(|it| it.name == names.plural && it.kind == names.kind),
-                Err(error) if error.is_not_found() => false,
-                Err(error) => return Err(error),
-            };
-            if !listed {
-                return Ok(Some(group_version.into_owned()));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The reason to wait, for an error that may pass.
-    fn waits_after(&self, error: Error) -> Result<String, CrdError> {
-        let is_final =
-            error.status().is_some_and(|status| (400..500).contains(&status.code) && status.code != 429);
-        if is_final { Err(self.failed(error)) } else { Ok(error.to_string()) }
-    }
-
-    async fn wait_because(&mut self, reason: String) {
-        self.state = reason;
-        sleep(self.pause).await;
-        self.pause = LONGEST_PAUSE.min(self.pause * 2);
     }
 
     fn failed(&self, error: Error) -> CrdError {

@@ -6,8 +6,11 @@
 mod install;
 mod outcome;
 mod plan;
+mod served;
 mod yaml;
 
 pub use install::install;
 pub use outcome::{CrdError, InstallError, InstalledCrd};
 pub use yaml::to_yaml;
+
+pub(crate) use served::until_served;

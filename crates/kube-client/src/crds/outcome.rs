@@ -7,7 +7,9 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use thiserror::Error;
 
 use crate::chain::ErrorChain;
+use crate::discovery::RestMapperError;
 use crate::error::Error as CallError;
+use crate::wait::WaitError;
 
 /// A definition that was installed.
 #[derive(Clone, Debug)]
@@ -44,14 +46,24 @@ pub enum CrdError {
         error: CallError,
     },
     /// Another definition has one of the names of its kind.
-    #[error(
-        "the CustomResourceDefinition {name} is stored, but not served, because another one has its names: {message}"
-    )]
+    #[error("the CustomResourceDefinition {name} is stored, but not served: {message}")]
     NamesTaken {
         /// Its name.
         name: String,
-        /// The reason and message of its condition `NamesAccepted`.
+        /// What its condition `NamesAccepted` says.
         message: String,
+    },
+    /// It cannot be watched, so that it is not known whether its kind is served.
+    #[error("cannot watch {0}")]
+    Watch(#[source] WaitError),
+    /// It is established, and discovery is refused, so that it is not known whether its kind is served.
+    #[error("the CustomResourceDefinition {name} is established, but discovery failed: {error}")]
+    Discovery {
+        /// Its name.
+        name: String,
+        /// The cause.
+        #[source]
+        error: RestMapperError,
     },
     /// Another client deleted it before its kind was served.
     #[error("the CustomResourceDefinition {name} was deleted before its kind was served")]

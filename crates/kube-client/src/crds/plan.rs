@@ -1,8 +1,6 @@
-//! What to apply for a definition that may exist, and what its conditions say. No I/O.
+//! What to apply for a definition that may exist. No I/O.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
-    CustomResourceDefinition, CustomResourceDefinitionCondition,
-};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_core::ObjectMeta;
 
 /// The next step for a definition.
@@ -41,36 +39,6 @@ pub(super) fn plan(wanted: &CustomResourceDefinition, stored: Option<&CustomReso
     Step::Apply { definition, kept }
 }
 
-/// What the server says about an applied definition.
-#[derive(Debug, PartialEq)]
-pub(super) enum State {
-    /// Its kind is about to be served, or is served already.
-    Established,
-    /// Another definition has one of its names. The message says which.
-    NamesTaken(String),
-    Pending(String),
-}
-
-pub(super) fn state(crd: &CustomResourceDefinition) -> State {
-    let conditions = crd.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
-    let find = |type_: &str| conditions.iter().find(|it| it.type_ == type_);
-    if let Some(names) = find("NamesAccepted").filter(|it| it.status == "False") {
-        return State::NamesTaken(text(names));
-    }
-    match find("Established") {
-        _ if crd.metadata.deletion_timestamp.is_some() => State::Pending("it is being deleted".to_owned()),
-        Some(established) if established.status == "True" => State::Established,
-        Some(established) => State::Pending(format!("it is not established: {}", text(established))),
-        None => State::Pending("it has no condition Established yet".to_owned()),
-    }
-}
-
-fn text(condition: &CustomResourceDefinitionCondition) -> String {
-    let parts = [condition.reason.as_deref(), condition.message.as_deref()];
-    let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-    parts.join(": ")
-}
-
 /// The definition as a program writes it: of the metadata, what is not set by the server, and no status.
 pub(super) fn without_server_fields(crd: CustomResourceDefinition) -> CustomResourceDefinition {
     let metadata = ObjectMeta {
@@ -102,12 +70,6 @@ mod tests {
         .unwrap()
     }
 
-    fn with_conditions(conditions: serde_json::Value) -> CustomResourceDefinition {
-        let mut crd = crd(&[("v1", true)]);
-        crd.status = serde_json::from_value(json!({ "conditions": conditions })).unwrap();
-        crd
-    }
-
     #[test]
     fn a_new_definition_is_applied_as_it_is() {
         let mut wanted = crd(&[("v1", true)]);
@@ -136,21 +98,5 @@ mod tests {
         stored.metadata.deletion_timestamp =
             Some(serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap());
         assert_eq!(plan(&crd(&[("v1", true)]), Some(&stored)), Step::AwaitDeletion);
-        assert!(matches!(state(&stored), State::Pending(_)));
-    }
-
-    #[test]
-    fn conditions_say_whether_the_kind_is_served() {
-        let accepted = json!({ "type": "NamesAccepted", "status": "True" });
-        let established = json!({ "type": "Established", "status": "True" });
-        assert_eq!(state(&with_conditions(json!([accepted, established]))), State::Established);
-        assert!(matches!(state(&crd(&[("v1", true)])), State::Pending(_)));
-        let not =
-            json!({ "type": "Established", "status": "False", "reason": "Installing", "message": "wait" });
-        let pending = State::Pending("it is not established: Installing: wait".into());
-        assert_eq!(state(&with_conditions(json!([accepted, not]))), pending);
-        let taken = json!({ "type": "NamesAccepted", "status": "False", "reason": "PluralConflict", "message": "\"pages\" is already in use" });
-        let refused = State::NamesTaken("PluralConflict: \"pages\" is already in use".into());
-        assert_eq!(state(&with_conditions(json!([established, taken]))), refused);
     }
 }

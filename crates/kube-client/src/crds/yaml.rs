@@ -37,14 +37,24 @@ pub fn to_yaml(crds: impl IntoIterator<Item = CustomResourceDefinition>) -> crat
     let mut text = String::new();
     for crd in crds {
         let json = serde_json::to_value(without_server_fields(crd)).map_err(Error::SerdeError)?;
-        text.push_str("---\n");
-        serde_saphyr::to_fmt_writer(&mut text, &sorted(json))
+        let yaml = serde_saphyr::to_string(&sorted(json.clone()))
             .map_err(|err| Error::SerdeError(serde_json::Error::custom(err)))?;
+        text.push_str("---\n");
+        text.push_str(&without_blank_indents(yaml, &json));
         if !text.ends_with('\n') {
             text.push('\n');
         }
     }
     Ok(text)
+}
+
+/// The serializer indents the empty lines of a text. Without that, a repository that forbids spaces at the end of a line accepts the file. Where such spaces
+/// are part of a text, they stay.
+fn without_blank_indents(yaml: String, json: &Value) -> String {
+    let lines = yaml.lines().map(|line| if line.trim().is_empty() { "" } else { line });
+    let cleaned: String = lines.flat_map(|line| [line, "\n"]).collect();
+    let is_the_same = serde_saphyr::from_str::<Value>(&cleaned).is_ok_and(|read| read == *json);
+    if is_the_same { cleaned } else { yaml }
 }
 
 /// With the keys of all maps in alphabetical order, also where a feature of `serde_json` keeps another one.
@@ -126,9 +136,13 @@ spec:
     served: true
     storage: true
 ";
-        // Empty lines of a text are written with its indent.
-        let lines: String = yaml.lines().map(|line| format!("{}\n", line.trim_end())).collect();
-        assert_eq!(lines, expected);
+        assert_eq!(yaml, expected);
+    }
+
+    #[test]
+    fn spaces_stay_where_they_are_part_of_a_text() {
+        let of = crd(&json!({ "description": "One.\n   \nTwo.\n" }));
+        assert_eq!(read(&to_yaml([of.clone()]).unwrap()), of);
     }
 
     #[test]

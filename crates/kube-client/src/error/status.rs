@@ -2,6 +2,7 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube_core::Status;
@@ -99,7 +100,9 @@ ask_the_status! {
 pub fn status_of<'a>(err: &'a (dyn StdError + 'static)) -> Option<&'a Status> {
     let mut next = Some(err);
     while let Some(err) = next {
-        let found = match err.downcast_ref::<Error>() {
+        // An error that several calls share, such as that of discovery, is in an `Arc`.
+        let call = err.downcast_ref::<Error>().or_else(|| err.downcast_ref::<Arc<Error>>().map(|it| &**it));
+        let found = match call {
             Some(err) => err.status(),
             None => {
                 err.downcast_ref::<Status>().or_else(|| err.downcast_ref::<Box<Status>>().map(|it| &**it))
@@ -148,6 +151,8 @@ mod tests {
             Watch(#[source] Box<Status>),
             #[error("io")]
             Io(#[source] io::Error),
+            #[error("discovery")]
+            Shared(#[source] Arc<Error>),
             #[error("none")]
             None,
         }
@@ -155,6 +160,7 @@ mod tests {
         assert_eq!(found(Outer::Call(refused(404, ""))), Some(404));
         assert_eq!(found(Outer::Watch(Status::failure("", "").with_code(410).boxed())), Some(410));
         assert_eq!(found(Outer::Io(io::Error::other(refused(403, "")))), Some(403));
+        assert_eq!(found(Outer::Shared(Arc::new(refused(503, "")))), Some(503));
         assert_eq!(found(Outer::None), None);
         let boxed: Box<dyn StdError + Send + Sync> = refused(409, "").into();
         assert!(status_of(&*boxed).is_some_and(Status::is_conflict));

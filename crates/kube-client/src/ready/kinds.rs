@@ -42,7 +42,7 @@ pub(super) fn namespace(object: View<'_>) -> Readiness {
 
 pub(super) fn definition(object: View<'_>) -> Readiness {
     if let Some(names) = object.condition("NamesAccepted").filter(|it| it.is("False")) {
-        return failed(format!("the names are not accepted: {}", names.explanation()));
+        return failed(format!("its names are not accepted: {}", names.explanation()));
     }
     let condition = object.condition("Established");
     if condition.is_some_and(|it| it.is("True")) {
@@ -50,7 +50,8 @@ pub(super) fn definition(object: View<'_>) -> Readiness {
             object.items("/spec/versions").iter().filter(|it| it.get("served") == Some(&Value::Bool(true)));
         return ready(format!("the definition is established, served versions: {}", served.count()));
     }
-    in_progress("the definition is not established")
+    let why = condition.map(|it| format!(": {}", it.explanation())).unwrap_or_default();
+    in_progress(format!("the definition is not established{why}"))
 }
 
 pub(super) fn api_service(object: View<'_>) -> Readiness {

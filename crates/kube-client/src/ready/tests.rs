@@ -241,7 +241,7 @@ fn kinds_with_a_phase_an_address_or_a_condition_of_their_own() {
         "CustomResourceDefinition",
         &[
             (nothing(), nothing(), IN_PROGRESS, "not established"),
-            (nothing(), condition("Established", "False"), IN_PROGRESS, "not established"),
+            (nothing(), condition("Established", "False"), IN_PROGRESS, "not established: Why: because"),
             (nothing(), condition("Established", "True"), READY, "established"),
             (nothing(), condition("NamesAccepted", "False"), FAILED, "not accepted: Why: because"),
         ],

@@ -123,7 +123,7 @@ fn is_expired(status: &Status) -> bool {
 }
 
 /// Whether a repetition is useless without a change of permissions or of installed kinds.
-fn is_permanent(status: &Status) -> bool {
+pub(crate) fn is_permanent(status: &Status) -> bool {
     matches!(status.code, 400 | 401 | 403 | 404 | 405 | 406 | 415 | 422)
 }
 

@@ -28,5 +28,7 @@ pub use readiness::{readiness_of, until_ready};
 pub use target::WaitTarget;
 pub use wait_for::{InvalidWaitFor, WaitFor, WaitForError};
 
-pub(crate) use readiness::{progress, until_object_ready};
-pub(crate) use until::until;
+pub(crate) use machine::is_permanent;
+pub(crate) use readiness::{progress, readiness_within, until_object_ready};
+pub(crate) use states::{ObjectState, object_states};
+pub(crate) use until::{first, until};

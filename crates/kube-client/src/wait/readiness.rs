@@ -1,7 +1,8 @@
 //! Waits until objects are ready, and shows their progress.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::pin::Pin;
 use std::time::Duration;
 
 use futures::stream::{self, BoxStream, Stream, StreamExt};
@@ -82,40 +83,74 @@ pub async fn until_ready(
     targets: impl IntoIterator<Item = WaitTarget>,
     timeout: Duration,
 ) -> Result<(), NotReady> {
-    let mut unknown: BTreeMap<_, _> =
-        targets.into_iter().map(|target| (target, "its state is not known".to_owned())).collect();
-    let total = unknown.len();
+    let targets: BTreeSet<_> = targets.into_iter().collect();
+    let total = targets.len();
     let mut errors = Vec::new();
-    let mut progress = std::pin::pin!(readiness_of(client, unknown.keys().cloned().collect::<Vec<_>>()));
-    let mut timer = std::pin::pin!(tokio::time::sleep(timeout));
-    loop {
-        tokio::select! {
-            biased;
-            next = progress.next() => match next {
-                None => break,
-                Some((target, Err(err))) => {
-                    unknown.remove(&target);
-                    errors.push(err);
-                }
-                Some((target, Ok(readiness))) => match outcome(&target, &readiness) {
-                    Some(result) => {
-                        unknown.remove(&target);
-                        errors.extend(result.err());
-                    }
-                    None => drop(unknown.insert(target, readiness.message)),
-                },
-            },
-            () = &mut timer => break,
-        }
+    let mut progress = std::pin::pin!(readiness_within(client, targets, timeout));
+    while let Some((_, readiness)) = progress.next().await {
+        errors.extend(readiness.err());
     }
-    errors.extend(unknown.into_iter().map(|(object, message)| WaitError::Timeout {
-        object,
-        timeout,
-        message,
-    }));
     match errors.is_empty() {
         true => Ok(()),
         false => Err(NotReady { ready: total - errors.len(), errors }),
+    }
+}
+
+/// As [`readiness_of`], where each object that does not become ready ends with an error: it has failed, is being deleted, cannot be watched, or is
+/// not ready after `timeout`.
+pub(crate) fn readiness_within(
+    client: Client,
+    targets: BTreeSet<WaitTarget>,
+    timeout: Duration,
+) -> impl Stream<Item = (WaitTarget, Result<Readiness, WaitError>)> + Send {
+    let unready = Unready {
+        progress: readiness_of(client, targets.clone()).boxed(),
+        objects: targets.into_iter().map(|target| (target, "its state is not known".to_owned())).collect(),
+        timer: Box::pin(tokio::time::sleep(timeout)),
+        timeout,
+        is_late: false,
+    };
+    stream::unfold(unready, async |mut unready| unready.next().await.map(|next| (next, unready)))
+}
+
+/// Objects that are not ready yet, with their last messages.
+struct Unready {
+    progress: BoxStream<'static, (WaitTarget, Result<Readiness, WaitError>)>,
+    objects: BTreeMap<WaitTarget, String>,
+    timer: Pin<Box<tokio::time::Sleep>>,
+    timeout: Duration,
+    is_late: bool,
+}
+
+impl Unready {
+    async fn next(&mut self) -> Option<(WaitTarget, Result<Readiness, WaitError>)> {
+        if !self.is_late {
+            tokio::select! {
+                biased;
+                next = self.progress.next() => return next.map(|(target, readiness)| self.note(target, readiness)),
+                () = &mut self.timer => self.is_late = true,
+            }
+        }
+        let (object, message) = self.objects.pop_first()?;
+        Some((object.clone(), Err(WaitError::Timeout { object, timeout: self.timeout, message })))
+    }
+
+    fn note(
+        &mut self,
+        target: WaitTarget,
+        readiness: Result<Readiness, WaitError>,
+    ) -> (WaitTarget, Result<Readiness, WaitError>) {
+        let result = readiness.and_then(|readiness| match outcome(&target, &readiness) {
+            Some(Err(err)) => Err(err),
+            _ => Ok(readiness),
+        });
+        match &result {
+            Ok(readiness) if !readiness.is_ready() => {
+                self.objects.insert(target.clone(), readiness.message.clone());
+            }
+            _ => drop(self.objects.remove(&target)),
+        }
+        (target, result)
     }
 }
 

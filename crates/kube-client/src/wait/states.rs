@@ -20,12 +20,12 @@ const MAX_BACKOFF: Duration = Duration::from_secs(10);
 const JITTER: f64 = 0.5;
 
 /// A state of an object, `None` if it does not exist, or why it is not known.
-pub(super) type ObjectState = Result<Option<Box<DynamicObject>>, WaitError>;
+pub(crate) type ObjectState = Result<Option<Box<DynamicObject>>, WaitError>;
 
 /// The states of an object: the present one, then one after each change. It ends only after an error.
 ///
 /// Dropping it ends the watch.
-pub(super) fn object_states(client: Client, target: WaitTarget) -> impl Stream<Item = ObjectState> + Send {
+pub(crate) fn object_states(client: Client, target: WaitTarget) -> impl Stream<Item = ObjectState> + Send {
     let shell = Shell { client, target, machine: ObjectWatch::default(), events: None, backoff: backoff() };
     stream::unfold(Some(shell), async |shell| {
         let mut shell = shell?;

@@ -67,7 +67,7 @@ pub(super) fn gone(target: &WaitTarget, existed: bool) -> WaitError {
 }
 
 /// The first result of `judge`, which otherwise says what is still missing. With a timeout of zero, the present state is judged.
-pub(super) async fn first<T>(
+pub(crate) async fn first<T>(
     states: impl Stream<Item = ObjectState>,
     target: &WaitTarget,
     timeout: Duration,

@@ -21,16 +21,17 @@ use crate::discovery::{ApiResource, RestMapper};
 /// # Ordering
 /// Namespaces first, then CRDs, what pods use, services, workloads, custom resources, and admission webhooks and policies last; each kind after
 /// the previous one is done. Before custom resources are written, their CRDs of the same set are established and served. Deletion is in reverse.
-/// Within a kind, results are reported in the order in which the objects were read.
+/// Within a kind, results are reported in the order in which the objects were read. When all are written, a run waits until they are ready
+/// ([`wait_ready`](Self::wait_ready)), and then deletes what is no longer among them (`prune`, feature `apply-set`), as far as it is told to.
 ///
 /// # Errors
-/// The error of one object does not end the run: the others are written, and the report has the result of each.
+/// The error of one object does not end the run: the others are written, and the report has the result of each. Nothing is waited for or pruned then.
 ///
 /// # Cancellation
 /// A run that is dropped cancels its requests and sends no more. What was written stays; the same run again does the rest.
 #[derive(Clone, Debug)]
 pub struct Applier {
-    settings: Settings,
+    pub(super) settings: Settings,
 }
 
 impl Applier {
@@ -72,6 +73,39 @@ impl Applier {
     #[must_use]
     pub fn wait_for_deletion(mut self, wait: bool) -> Self {
         self.settings.wait_for_deletion = wait;
+        self
+    }
+
+    /// Waits after [`apply`](Self::apply) and [`create`](Self::create) until every object is ready, together at most for `timeout`; by default a run
+    /// does not wait. [`Readiness`](crate::ready::Readiness) has the rules of all kinds. An object that is not ready has failed:
+    /// [`ObjectError::Wait`](super::ObjectError::Wait) says what it waits for.
+    ///
+    /// Nothing is waited for after an object that failed, and after a dry run.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kube_client::Client;
+    /// use kube_client::api::PatchParams;
+    /// use kube_client::yaml::{Applier, Objects};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// // On a server without controllers, no claim is ever bound.
+    /// let text = "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}";
+    /// let applier = Applier::new(client).wait_ready(Duration::from_secs(1));
+    /// let report = applier.apply(&Objects::parse(text)?, &PatchParams::apply("my-script")).await;
+    /// let err = report.into_result().unwrap_err().to_string();
+    /// assert!(err.ends_with("which is still not as expected: the phase of the claim is Pending"), "{err}");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Cost
+    /// A list and a watch for each object that is not ready when it is written, at most 64 at the same time.
+    #[must_use]
+    pub fn wait_ready(mut self, timeout: Duration) -> Self {
+        self.settings.wait_ready = Some(timeout);
         self
     }
 

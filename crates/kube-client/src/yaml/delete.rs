@@ -1,15 +1,16 @@
 //! Deletes one object, and waits until it is gone.
 
+use std::ops::ControlFlow;
+
 use either::Either;
-use kube_core::DynamicObject;
 use kube_core::params::DeleteParams;
 
 use super::resolve::Target;
 use super::result::{ObjectError, ObjectOutcome};
 use super::settings::Settings;
-use super::until::until;
 use super::written::Written;
 use crate::error::Error;
+use crate::wait::{WaitError, WaitTarget, first, object_states};
 
 pub(super) async fn delete(
     settings: &Settings,
@@ -40,22 +41,23 @@ async fn wait_until_gone(
     name: &str,
     uid: Option<&str>,
 ) -> Result<(), ObjectError> {
+    let waited = settings.wait_timeout;
+    let watched = WaitTarget::new(&target.resource, target.object.metadata.namespace.as_deref(), name);
     let mut finalizers = Vec::new();
-    let gone = until(&target.api, name, |object: Option<&DynamicObject>| {
-        let Some(object) = object else { return Some(()) };
-        let meta = &object.metadata;
+    let gone = first(object_states(settings.client.clone(), watched.clone()), &watched, waited, |state| {
+        let Some(object) = state else { return Ok(ControlFlow::Break(())) };
+        let meta = object.metadata;
         let is_new = match uid {
             Some(uid) => meta.uid.as_deref() != Some(uid),
             None => meta.deletion_timestamp.is_none(),
         };
-        finalizers = meta.finalizers.clone().unwrap_or_default();
-        is_new.then_some(())
+        finalizers = meta.finalizers.unwrap_or_default();
+        Ok(if is_new { ControlFlow::Break(()) } else { ControlFlow::Continue("it still exists".to_owned()) })
     });
-    match tokio::time::timeout(settings.wait_timeout, gone).await {
-        Ok(Ok(())) => Ok(()),
-        // The kind itself is gone.
-        Ok(Err(Error::Api(status))) if status.is_not_found() => Ok(()),
-        Ok(Err(err)) => Err(ObjectError::Request(err)),
-        Err(_) => Err(ObjectError::NotGone { waited: settings.wait_timeout, finalizers }),
+    match gone.await {
+        // The kind itself may be gone, with all its objects.
+        Err(WaitError::Request { source, .. }) if source.is_not_found() => Ok(()),
+        Err(WaitError::Timeout { .. }) => Err(ObjectError::NotGone { waited, finalizers }),
+        outcome => outcome.map_err(ObjectError::Wait),
     }
 }

@@ -38,17 +38,16 @@ mod id;
 mod objects;
 mod source;
 
-// The order of writing.
-mod order;
-
-// Writing: the settings, the run, and single objects.
+// Writing: the settings, the run, single objects, and what follows: waiting and pruning.
 mod applier;
 mod delete;
 mod establish;
+mod progress;
+mod prune;
 mod resolve;
 mod run;
 mod settings;
-mod until;
+mod unready;
 mod write;
 mod written;
 
@@ -56,6 +55,7 @@ mod written;
 mod comparable;
 #[cfg(feature = "diff")]
 mod diff;
+mod pruned;
 mod report;
 mod result;
 
@@ -64,7 +64,9 @@ pub use applier::Applier;
 pub use error::ReadError;
 pub use id::ObjectId;
 pub use objects::Objects;
+pub use progress::Progress;
+pub use pruned::PruneStep;
 pub use report::{IncompleteRun, Report};
 pub use result::{ObjectError, ObjectOutcome, ObjectResult};
-pub use run::{Progress, Run};
+pub use run::Run;
 pub use source::Source;

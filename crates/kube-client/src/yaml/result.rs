@@ -1,14 +1,17 @@
 //! [`ObjectResult`]: what became of one object.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube_core::DynamicObject;
 
 use super::id::ObjectId;
 use super::source::{Source, origin};
+use crate::crds::CrdError;
 use crate::discovery::{ApiResource, RestMapperError};
 use crate::error::{Error, FieldConflict};
+use crate::wait::WaitError;
 
 /// What became of one object in a run of an [`Applier`](super::Applier).
 ///
@@ -45,12 +48,22 @@ impl fmt::Display for ObjectResult {
             let dry_run = if self.dry_run { " (server dry run)" } else { "" };
             return write!(f, "{} {}{dry_run}", self.id, self.outcome);
         }
-        f.write_str(&self.id.in_words())?;
-        if let Some(source) = &self.source {
-            write!(f, " ({source})")?;
-        }
-        write!(f, ": {}", self.outcome)
+        write_failure(f, &self.id, self.source.as_ref(), &self.outcome)
     }
+}
+
+/// The line of an object that failed.
+pub(super) fn write_failure(
+    f: &mut fmt::Formatter<'_>,
+    id: &ObjectId,
+    source: Option<&Source>,
+    reason: &impl fmt::Display,
+) -> fmt::Result {
+    f.write_str(&id.in_words())?;
+    if let Some(source) = source {
+        write!(f, " ({source})")?;
+    }
+    write!(f, ": {reason}")
 }
 
 /// What was done with an object.
@@ -109,14 +122,15 @@ pub enum ObjectError {
     /// An object of the same set is the same, once it has the default namespace.
     #[error("the same object occurs twice: expected it once, here or in {}", origin(.0.as_ref()))]
     Duplicate(Option<Source>),
-    /// The CRD of the same set is not usable.
-    #[error("the CRD {name} cannot be used: {reason}")]
-    Crd {
-        /// The name of the CRD.
-        name: String,
-        /// Why.
-        reason: String,
-    },
+    /// The CRD of the same set is not served.
+    #[error("{0}")]
+    Crd(#[source] Arc<CrdError>),
+    /// The CRD of the same set has the kind, and a dry run does not install it.
+    #[error("a dry run does not install the CRD {0}, so its objects cannot be tried")]
+    CrdNotInstalled(String),
+    /// It was written, and does not become ready; or it is being deleted, and cannot be watched.
+    #[error("{0}")]
+    Wait(#[source] WaitError),
     /// It is being deleted, and was not gone in time.
     #[error("deleted, but not gone after {} s: {}", waited.as_secs(), kept_by(finalizers))]
     NotGone {

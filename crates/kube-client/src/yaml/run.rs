@@ -3,26 +3,31 @@
 use std::collections::{BTreeMap, HashMap, HashSet, hash_map};
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use futures::channel::mpsc::{UnboundedSender, unbounded};
+use futures::channel::mpsc::unbounded;
 use futures::future::{BoxFuture, join_all, ready};
 use futures::stream::{BoxStream, select};
 use futures::{FutureExt, Stream, StreamExt, stream};
 use kube_core::GroupVersionKind;
 
-use super::establish::{WrittenCrd, establish, is_served};
+use super::establish::{WrittenCrd, defines, establish, is_served};
 use super::id::{ObjectId, kind_of};
 use super::objects::{Entry, Objects};
-use super::order::{is_crd, position};
+use super::progress::{Progress, Reporter};
+use super::prune::{self, Pruning};
 use super::report::Report;
 use super::resolve::{Target, resolve};
 use super::result::{ObjectError, ObjectOutcome, ObjectResult};
 use super::settings::Settings;
 use super::source::Source;
+use super::unready::Unready;
 use super::write::{Verb, write};
 use super::written::Written;
+use crate::crds::CrdError;
 use crate::discovery::RestMapperError;
+use crate::kind_order::{is_crd, position};
 
 /// A run of an [`Applier`](super::Applier): `.await` it for the [`Report`], or read it as a stream of its [`Progress`].
 ///
@@ -32,16 +37,16 @@ use crate::discovery::RestMapperError;
 /// use futures::StreamExt;
 /// use kube_client::Client;
 /// use kube_client::api::PatchParams;
-/// use kube_client::yaml::{Applier, Objects};
+/// use kube_client::yaml::{Applier, Objects, Report};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
 ///
 /// let objects = Objects::parse("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}")?;
-/// let mut run = Applier::new(client).apply(&objects, &PatchParams::apply("my-script"));
-/// while let Some(progress) = run.next().await {
-///     assert_eq!(progress.to_string(), "1/1 namespace/shop created");
-/// }
+/// let run = Applier::new(client).apply(&objects, &PatchParams::apply("my-script"));
+/// // Or `run.next().await`, step by step.
+/// let report: Report = run.inspect(|step| println!("{step}")).collect().await; // 1/1 namespace/shop created
+/// report.into_result()?;
 /// # Ok(())
 /// # }
 /// ```
@@ -50,44 +55,18 @@ pub struct Run {
     progress: BoxStream<'static, Progress>,
 }
 
-/// A step of a [`Run`]. `{}` prints a line for it.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Progress {
-    /// The run waits until a CRD is established and served.
-    WaitingForCrd {
-        /// The name of the CRD.
-        name: String,
-    },
-    /// An object is done.
-    Object {
-        /// How many objects are done, with this one.
-        done: usize,
-        /// The number of objects of the run.
-        total: usize,
-        /// What became of it.
-        result: Box<ObjectResult>,
-    },
-}
-
-impl fmt::Display for Progress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::WaitingForCrd { name } => write!(f, "waiting for the CRD {name}"),
-            Self::Object { done, total, result } => write!(f, "{done}/{total} {result}"),
-        }
-    }
-}
-
 impl Run {
     pub(super) fn new(settings: &Settings, objects: &Objects, verb: Verb) -> Self {
         let (sender, progress) = unbounded();
         let work = Work {
             settings: settings.clone(),
-            reporter: Reporter { sender, done: 0, total: objects.len() },
+            reporter: Reporter::new(sender, objects.len()),
             verb,
             crds: Vec::new(),
             seen: HashMap::new(),
+            has_failed: false,
+            unready: Unready::default(),
+            pruning: None,
         };
         // The work sends its steps, and has no item of its own.
         let work = work.run(objects.entries().to_vec()).into_stream().filter_map(|()| ready(None));
@@ -96,13 +75,7 @@ impl Run {
 
     /// Runs to the end, without the progress. `.await` on the run does the same.
     pub async fn report(self) -> Report {
-        let results = self.filter_map(|progress| {
-            ready(match progress {
-                Progress::Object { result, .. } => Some(*result),
-                Progress::WaitingForCrd { .. } => None,
-            })
-        });
-        Report::new(results.collect().await)
+        self.collect().await
     }
 }
 
@@ -138,10 +111,40 @@ struct Work {
     crds: Vec<WrittenCrd>,
     /// The objects that were written, with their namespaces.
     seen: HashMap<ObjectId, Option<Source>>,
+    /// Whether an object failed.
+    has_failed: bool,
+    /// What was written and is not ready yet.
+    unready: Unready,
+    /// The apply set, if the run prunes.
+    pruning: Option<Pruning>,
 }
 
 impl Work {
-    async fn run(mut self, entries: Vec<Entry>) {
+    async fn run(mut self, mut entries: Vec<Entry>) {
+        match prune::begin(&self.settings, &self.verb, &mut entries).await {
+            Ok(pruning) => self.pruning = pruning,
+            Err(refused) => return self.reporter.send(Progress::Prune(*refused)),
+        }
+        self.write(entries).await;
+        let is_done = !self.has_failed && self.wait_ready().await;
+        match self.pruning {
+            Some(pruning) if is_done => pruning.finish(&self.reporter).await,
+            Some(pruning) => pruning.skip(&self.reporter),
+            None => {}
+        }
+    }
+
+    /// Waits until what was written is ready, if the run waits. Returns whether nothing is missing.
+    async fn wait_ready(&mut self) -> bool {
+        match self.settings.wait_ready {
+            Some(timeout) => {
+                std::mem::take(&mut self.unready).wait(&self.settings.client, timeout, &self.reporter).await
+            }
+            None => true,
+        }
+    }
+
+    async fn write(&mut self, entries: Vec<Entry>) {
         let mut waves: BTreeMap<usize, Vec<Entry>> = BTreeMap::new();
         for entry in entries {
             let gvk = kind_of(&entry.object);
@@ -164,10 +167,7 @@ impl Work {
         let mut planned = Vec::new();
         for (entry, target) in wave.into_iter().zip(targets) {
             let target = match unusable.get(&kind_of(&entry.object)) {
-                Some((name, reason)) => {
-                    let (name, reason) = (name.clone(), reason.clone());
-                    Err(ObjectOutcome::Failed(ObjectError::Crd { name, reason }))
-                }
+                Some(unusable) => Err(ObjectOutcome::Failed(unusable.error())),
                 None => self.plan(&entry, target),
             };
             planned.push((entry, target));
@@ -194,6 +194,15 @@ impl Work {
         let mut results = stream::iter(writes).buffered(settings.concurrency);
         while let Some(result) = results.next().await {
             self.crds.extend(written_crd(&result));
+            self.has_failed |= !result.is_ok();
+            let written =
+                result.after.as_deref().filter(|_| !result.dry_run && self.settings.wait_ready.is_some());
+            if let Some(written) = written {
+                self.unready.note(&result, written);
+            }
+            if let (Some(pruning), Some(applied)) = (&mut self.pruning, &result.after) {
+                pruning.applied(applied.metadata.uid.as_deref());
+            }
             self.reporter.object(result);
         }
     }
@@ -221,11 +230,11 @@ impl Work {
         Ok(target)
     }
 
-    /// Waits until the kinds of these objects are served, if their CRDs are of the same set. Returns those that cannot be used: the CRD, and why.
-    async fn wait_for_crds(&self, wave: &[Entry]) -> HashMap<GroupVersionKind, (String, String)> {
+    /// Waits until the kinds of these objects are served, if their CRDs are of the same set. Returns those that cannot be used.
+    async fn wait_for_crds(&self, wave: &[Entry]) -> HashMap<GroupVersionKind, UnusableCrd> {
         let kinds: HashSet<_> = wave.iter().map(|entry| kind_of(&entry.object)).collect();
         let defined = kinds.into_iter().filter_map(|kind| {
-            let crd = self.crds.iter().find(|crd| crd.serves(&kind))?;
+            let crd = self.crds.iter().find(|crd| defines(&crd.crd, &kind))?;
             Some((kind, crd))
         });
         let waits = defined.map(|(kind, crd)| async move {
@@ -233,14 +242,29 @@ impl Work {
                 return None;
             }
             if self.verb.is_dry_run() {
-                let reason = "a dry run does not install it, so its objects cannot be tried";
-                return Some((kind, (crd.name().to_owned(), reason.to_owned())));
+                return Some((kind, UnusableCrd::NotInstalled(crd.name().to_owned())));
             }
             self.reporter.send(Progress::WaitingForCrd { name: crd.name().to_owned() });
-            let reason = establish(&self.settings, crd, &kind).await.err()?;
-            Some((kind, (crd.name().to_owned(), reason)))
+            let error = establish(&self.settings, crd).await.err()?;
+            Some((kind, UnusableCrd::NotServed(Arc::new(error))))
         });
         join_all(waits).await.into_iter().flatten().collect()
+    }
+}
+
+/// Why a kind of the set cannot be used.
+enum UnusableCrd {
+    NotInstalled(String),
+    NotServed(Arc<CrdError>),
+}
+
+impl UnusableCrd {
+    /// For each object of the kind.
+    fn error(&self) -> ObjectError {
+        match self {
+            Self::NotInstalled(name) => ObjectError::CrdNotInstalled(name.clone()),
+            Self::NotServed(error) => ObjectError::Crd(error.clone()),
+        }
     }
 }
 
@@ -248,24 +272,4 @@ impl Work {
 fn written_crd(result: &ObjectResult) -> Option<WrittenCrd> {
     let crd = result.after.as_deref().filter(|_| is_crd(&result.id.group, &result.id.kind))?;
     Some(WrittenCrd { crd: crd.clone(), is_new: matches!(result.outcome, ObjectOutcome::Created) })
-}
-
-/// Sends the steps of a run to its reader.
-struct Reporter {
-    sender: UnboundedSender<Progress>,
-    done: usize,
-    total: usize,
-}
-
-impl Reporter {
-    fn object(&mut self, result: ObjectResult) {
-        self.done += 1;
-        let (done, total, result) = (self.done, self.total, Box::new(result));
-        self.send(Progress::Object { done, total, result });
-    }
-
-    fn send(&self, step: Progress) {
-        // The reader holds the work, so it is there.
-        let _ = self.sender.unbounded_send(step);
-    }
 }

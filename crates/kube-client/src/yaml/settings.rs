@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::pruned::PruneSet;
 use crate::client::Client;
 use crate::discovery::RestMapper;
 
@@ -15,6 +16,9 @@ pub(super) struct Settings {
     pub(super) concurrency: usize,
     pub(super) wait_timeout: Duration,
     pub(super) wait_for_deletion: bool,
+    /// For how long a run waits until what it wrote is ready.
+    pub(super) wait_ready: Option<Duration>,
+    pub(super) apply_set: Option<PruneSet>,
 }
 
 impl Settings {
@@ -26,6 +30,8 @@ impl Settings {
             concurrency: 8,
             wait_timeout: Duration::from_secs(120),
             wait_for_deletion: true,
+            wait_ready: None,
+            apply_set: None,
         }
     }
 }
@@ -37,6 +43,7 @@ impl fmt::Debug for Settings {
             .field("concurrency", &self.concurrency)
             .field("wait_timeout", &self.wait_timeout)
             .field("wait_for_deletion", &self.wait_for_deletion)
+            .field("wait_ready", &self.wait_ready)
             .finish_non_exhaustive()
     }
 }

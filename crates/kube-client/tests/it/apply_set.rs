@@ -10,6 +10,7 @@ use kube_client::{Api, Client, Resource};
 use kube_testserver::{ApiServer, Fault, Match};
 use serde_json::json;
 
+use crate::definition::definition;
 use crate::server::{config_map, in_process};
 
 type Objects = Vec<(ApiResource, DynamicObject)>;
@@ -200,9 +201,6 @@ async fn a_kind_that_is_not_served_stays_recorded() {
 async fn custom_parents_need_a_definition_that_says_so() {
     let server = ApiServer::new();
     let client = Client::new(server.clone(), "default");
-    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: sets.example.com}\n\
-                      spec: {group: example.com, scope: Cluster, names: {kind: Set, plural: sets}, versions: [{name: v1, served: true, \
-                      storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]}\n";
     let resource = ApiResource {
         group: "example.com".into(),
         version: "v1".into(),
@@ -211,10 +209,11 @@ async fn custom_parents_need_a_definition_that_says_so() {
         plural: "sets".into(),
     };
     let set = ApplySet::custom(&resource, None, "one");
-    server.load(definition).unwrap();
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let sets = definition("example.com", "sets", "Set", "Cluster", &["v1"]);
+    definitions.create(&PostParams::default(), &sets).await.unwrap();
     let err = apply(&client, &set, maps(&["a"])).await.unwrap_err();
     assert!(err.to_string().contains("has the label applyset.kubernetes.io/is-parent-type"), "{err}");
-    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
     let label = json!({ "metadata": { "labels": { "applyset.kubernetes.io/is-parent-type": "true" } } });
     definitions.patch("sets.example.com", &PatchParams::default(), &Patch::Merge(label)).await.unwrap();
     let err = apply(&client, &set, maps(&["a"])).await.unwrap_err();

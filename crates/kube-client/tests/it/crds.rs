@@ -1,6 +1,8 @@
 //! Definitions are installed: applied and served.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
+use std::time::Duration;
+
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_client::api::{ListParams, Patch, PatchParams};
 use kube_client::crds::{CrdError, install};
@@ -8,23 +10,22 @@ use kube_client::{Api, Client, ResourceExt};
 use kube_testserver::{Fault, FaultResponse, Match};
 use serde_json::json;
 
+use crate::definition::definition;
 use crate::server::in_process;
 
 type Crds = Api<CustomResourceDefinition>;
 
-/// A definition with these versions, of which the last is the storage version.
 fn crd(plural: &str, kind: &str, versions: &[&str]) -> CustomResourceDefinition {
-    let schema =
-        json!({ "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } });
-    let versions: Vec<_> = versions
-        .iter()
-        .map(|name| json!({ "name": name, "served": true, "storage": Some(name) == versions.last(), "schema": schema }))
-        .collect();
-    serde_json::from_value(json!({
-        "metadata": { "name": format!("{plural}.example.com") },
-        "spec": { "group": "example.com", "scope": "Namespaced", "names": { "plural": plural, "kind": kind }, "versions": versions },
-    }))
-    .unwrap()
+    definition("example.com", plural, kind, "Namespaced", versions)
+}
+
+/// The requests of discovery: of the paths below `/apis`, all reads but the first, which is that of the definition.
+fn discovery() -> Match {
+    Match::path("/apis").verb("get").from_nth(2)
+}
+
+fn no_groups() -> FaultResponse {
+    FaultResponse::status(200, "").body(r#"{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}"#)
 }
 
 fn versions(crd: &CustomResourceDefinition) -> Vec<(&str, bool, bool)> {
@@ -79,7 +80,7 @@ async fn what_others_have_set_stays() {
     assert_eq!(installed.crd.annotations()["example.com/by"], "another");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_definition_changed_by_others_in_between_is_read_again() {
     let (client, server) = in_process();
     install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap();
@@ -107,7 +108,7 @@ async fn names_that_are_taken_are_an_error_and_the_others_are_installed() {
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_is_not_served_in_time_is_an_error_that_says_what_is_missing() {
     let (client, server) = in_process();
-    let discovery = server.fault(Match::path("/apis/example.com/v1"), FaultResponse::status(404, "NotFound"));
+    let discovery = server.fault(discovery(), no_groups());
     let error = install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap_err();
     let expected = "the CustomResourceDefinition pages.example.com was not served within 60 s: discovery does not list it in example.com/v1";
     assert_eq!(error.to_string(), expected);
@@ -122,19 +123,44 @@ async fn a_server_that_says_nothing_is_an_error() {
     assert!(error.to_string().ends_with("60 s: the server does not respond"), "{error}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn outages_are_awaited_and_refusals_are_errors() {
     let (client, server) = in_process();
-    let discovery = server.fault(
-        Match::path("/apis/example.com/v1").times(1),
-        FaultResponse::status(503, "ServiceUnavailable"),
-    );
+    let outage = server.fault(discovery().times(4), FaultResponse::status(503, "ServiceUnavailable"));
     install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap();
-    assert_eq!(discovery.hits(), 1);
+    assert_eq!(outage.hits(), 4);
     server.fault(Match::patch::<CustomResourceDefinition>(), FaultResponse::status(403, "Forbidden"));
     let error = install(&client, "test", [crd("shops", "Shop", &["v1"])]).await.unwrap_err();
     assert!(matches!(&error.failed[..], [CrdError::Request { error, .. }] if error.is_forbidden()));
     assert!(kube_client::error::status_of(&error).is_some_and(|status| status.code == 403));
+}
+
+#[tokio::test]
+async fn a_refused_discovery_is_an_error_at_once() {
+    let (client, server) = in_process();
+    server.fault(discovery(), FaultResponse::status(403, "Forbidden"));
+    let error = install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap_err();
+    assert!(matches!(&error.failed[..], [CrdError::Discovery { .. }]), "{error}");
+    assert!(kube_client::error::status_of(&error.failed[0]).is_some_and(|status| status.code == 403));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_is_watched_until_it_is_served_or_deleted() {
+    let (client, server) = in_process();
+    server.fault(discovery(), no_groups());
+    let lists = server.fault(Match::list::<CustomResourceDefinition>(), Fault::Delay(Duration::ZERO));
+    let delete = async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        Crds::all(client.clone()).delete("pages.example.com", &Default::default()).await.unwrap();
+    };
+    let started = tokio::time::Instant::now();
+    let (installed, ()) = futures::join!(install(&client, "test", [crd("pages", "Page", &["v1"])]), delete);
+    let error = installed.unwrap_err();
+    assert!(
+        matches!(&error.failed[..], [CrdError::Deleted { name }] if name == "pages.example.com"),
+        "{error}"
+    );
+    assert_eq!((started.elapsed().as_secs(), lists.hits()), (20, 1));
 }
 
 #[tokio::test]
@@ -158,7 +184,7 @@ async fn a_definition_that_is_being_deleted_is_created_anew() {
     let old = install(&client, "test", [held]).await.unwrap().remove(0);
     crds.delete("pages.example.com", &Default::default()).await.unwrap();
     let release = async {
-        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
         let none = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
         crds.patch("pages.example.com", &PatchParams::default(), &none).await.unwrap();
     };

@@ -11,6 +11,7 @@ mod connect_errors;
 mod corpus;
 mod crds;
 mod cutter;
+mod definition;
 #[cfg(all(
     feature = "oauth",
     feature = "oidc",
@@ -57,3 +58,5 @@ mod watch;
 mod websocket;
 mod with_transport;
 mod yaml;
+#[cfg(feature = "apply-set")]
+mod yaml_deploy;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_client::api::{ApiResource, DeleteParams, Patch, PatchParams, PostParams};
 use kube_client::ready::{Readiness, ReadyState};
 use kube_client::wait::{WaitError, WaitFor, WaitTarget, readiness_of, until_ready};
@@ -15,6 +16,7 @@ use kube_testserver::{ApiServer, BuiltInController, Fault, FaultRule, Match};
 use serde_json::json;
 use tokio::time::Instant;
 
+use crate::definition::definition;
 use crate::server::{config_map, create, in_process};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -325,22 +327,9 @@ async fn a_large_set_is_ready_though_only_some_are_watched() {
 #[tokio::test(start_paused = true)]
 async fn a_custom_kind_is_ready_by_its_condition() {
     let (client, _server) = in_process();
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": { "name": "widgets.example.com" },
-        "spec": {
-            "group": "example.com", "scope": "Namespaced",
-            "names": { "kind": "Widget", "plural": "widgets" },
-            "versions": [{
-                "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
-                "schema": { "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
-            }],
-        },
-    });
-    let definitions: Api<
-        k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
-    > = Api::all(client.clone());
-    definitions.create(&PostParams::default(), &serde_json::from_value(definition).unwrap()).await.unwrap();
+    let widgets = definition("example.com", "widgets", "Widget", "Namespaced", &["v1"]);
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    definitions.create(&PostParams::default(), &widgets).await.unwrap();
     definitions.wait_ready("widgets.example.com", MINUTE).await.unwrap();
 
     let resource: ApiResource = serde_json::from_value(json!({

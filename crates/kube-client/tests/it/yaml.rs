@@ -53,7 +53,7 @@ spec:
 {apiVersion: v1, kind: Namespace, metadata: {name: shop, namespace: ignored}}
 ";
 
-fn params() -> PatchParams {
+pub(crate) fn params() -> PatchParams {
     PatchParams::apply("script")
 }
 
@@ -61,7 +61,7 @@ fn shop() -> Objects {
     Objects::parse(SHOP).expect("the set can be read")
 }
 
-fn lines(report: &Report) -> Vec<String> {
+pub(crate) fn lines(report: &Report) -> Vec<String> {
     report.to_string().lines().map(str::to_owned).collect()
 }
 
@@ -213,7 +213,7 @@ async fn a_dry_run_stores_nothing_and_tells_what_would_change() {
     let gadget = outcome(&report, "gadget.example.com/red");
     assert_eq!(
         gadget,
-        "the CRD gadgets.example.com cannot be used: a dry run does not install it, so its objects cannot be tried"
+        "a dry run does not install the CRD gadgets.example.com, so its objects cannot be tried"
     );
     assert!(outcome(&report, "configmap/settings").contains("\"shop\" not found"), "{report}");
 
@@ -315,7 +315,10 @@ async fn a_wait_survives_broken_watches_and_a_new_object_of_that_name() {
     let objects = Objects::parse(text).unwrap();
     applier.apply(&objects, &params()).await.into_result().unwrap();
     server.fault(Match::watch::<ConfigMap>().nth(1), Fault::Cut);
-    server.fault(Match::watch::<ConfigMap>().nth(2), Fault::Expired);
+    server.fault(Match::watch::<ConfigMap>().nth(1), Fault::Expired); // the second one: the first rule takes the first
+    // The list after that fails for a while.
+    let lists = Match::list::<ConfigMap>().nth(2).times(4);
+    let failed = server.fault(lists, FaultResponse::status(500, "InternalError"));
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
     let replace = async {
         tokio::time::sleep(Duration::from_secs(20)).await;
@@ -327,6 +330,7 @@ async fn a_wait_survives_broken_watches_and_a_new_object_of_that_name() {
         futures::join!(applier.delete(&objects, &DeleteParams::background()).report(), replace);
     assert_eq!(outcome(&report, "configmap/a"), "deleted");
     assert!(maps.get("a").await.is_ok(), "the new object is not touched");
+    assert_eq!(failed.hits(), 4);
 }
 
 #[tokio::test(start_paused = true)]
@@ -414,7 +418,7 @@ spec:
     for id in ["gizmo.example.com/a", "gizmo.example.com/b"] {
         let err = outcome(&report, id);
         assert!(
-            err.starts_with("the CRD others.example.com cannot be used: its names are not accepted"),
+            err.starts_with("the CustomResourceDefinition others.example.com is stored, but not served: its names are not accepted"),
             "{err}"
         );
         assert!(err.contains("gadget"), "{err}");
