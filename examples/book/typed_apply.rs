@@ -4,7 +4,7 @@ use kube_testserver::TestServer;
 
 // ANCHOR: all
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Probe};
-use kube::api::{Patch, PatchParams};
+use kube::api::PatchParams;
 use kube::{Api, Client, Sparse, apply};
 
 struct Site {
@@ -42,7 +42,7 @@ fn probe(path: &str) -> Sparse<Probe> {
 
 async fn publish(client: Client, site: &Site) -> kube::Result<Deployment> {
     let deployments: Api<Deployment> = Api::default_namespaced(client);
-    deployments.patch(&site.name, &PatchParams::apply("sites"), &Patch::Apply(deployment(site))).await
+    deployments.apply(&PatchParams::apply("sites"), &deployment(site)).await
 }
 // ANCHOR_END: all
 

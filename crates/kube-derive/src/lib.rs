@@ -289,8 +289,8 @@ pub fn derive_resource(input: TokenStream) -> TokenStream {
 /// that of the only part of the serialized struct that the field has changed. Errors, all at the first use in a test, are:
 ///
 /// - a value that the type leaves out, such as an empty list with `skip_serializing_if`: leave the field out too;
-/// - a field in braces that a function serializes, of which only a part is serialized, or whose changes cannot be told from those of others: write the
-///   struct around it as a whole value;
+/// - a field in braces that a function serializes, of which only a part is serialized, or whose changes cannot be told from those of others; a field that a
+///   function serializes, with the value of its default, which changes nothing: write the struct around it as a whole value;
 /// - a type that is not serialized as an object with its fields, such as an enum, or with `#[serde(transparent)]`, in braces: the same.
 ///
 /// # Cost

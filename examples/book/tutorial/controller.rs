@@ -3,15 +3,14 @@
 // ANCHOR: head
 use crate::page::{Page, PageStatus};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{ObjectMeta, Patch, PatchParams};
+use kube::api::PatchParams;
 use kube::runtime::apply::{Apply, ApplyError, Change};
 use kube::runtime::conditions::{Conditions, InvalidCondition};
 use kube::runtime::finalizer::{self, Event, finalizer};
 use kube::runtime::status::{StatusError, apply_status};
 use kube::runtime::{Controller, controller::Action, watcher};
-use kube::{Api, Client, ResourceExt};
-use serde_json::json;
-use std::{collections::BTreeMap, sync::Arc};
+use kube::{Api, Client, ResourceExt, apply};
+use std::sync::Arc;
 
 /// The field manager of everything that this controller writes.
 const MANAGER: &str = "pages";
@@ -67,25 +66,25 @@ async fn publish(page: &Page, pages: &Api<Page>, client: &Client) -> Result<Acti
 
 // ANCHOR: writes
 async fn write_html(page: &Page, client: &Client) -> Result<Change, ApplyError> {
-    let text = format!("<h1>{}</h1>\n{}", page.spec.title, page.spec.paragraphs.join("\n"));
-    let map = ConfigMap {
-        metadata: ObjectMeta { name: Some(format!("{}-html", page.name_any())), ..Default::default() },
-        data: Some(BTreeMap::from([("index.html".into(), text)])),
-        ..Default::default()
-    };
+    let map = apply!(ConfigMap {
+        metadata: { name: format!("{}-html", page.name_any()) },
+        data: {
+            "index.html": format!("<h1>{}</h1>\n{}", page.spec.title, page.spec.paragraphs.join("\n")),
+        },
+    });
     Ok(Apply::owned_by(client.clone(), MANAGER, page)?.apply(&map).await?.change)
 }
 
 /// Writes the line of one page into the ConfigMap `index`, or removes it. No page owns that ConfigMap.
 async fn write_index(page: &Page, client: &Client, title: Option<&str>) -> Result<(), Error> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &page.namespace().unwrap_or_default());
-    let mut index = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "index" } });
-    if let Some(title) = title {
-        index["data"] = json!({ page.name_any(): title });
-    }
+    let index = apply!(ConfigMap {
+        metadata: { name: "index" },
+        if let Some(title) = title { data: { (page.name_any()): title } }
+    });
     // One field manager for each page, so that an apply removes no other page's line.
     let params = PatchParams::apply(&format!("page-{}", page.name_any())).force();
-    maps.patch("index", &params, &Patch::Apply(index)).await.map_err(Error::Index)?;
+    maps.apply(&params, &index).await.map_err(Error::Index)?;
     Ok(())
 }
 // ANCHOR_END: writes

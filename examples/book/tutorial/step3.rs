@@ -7,12 +7,11 @@ mod page;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::ObjectMeta;
 use kube::runtime::apply::{Apply, ApplyError};
 use kube::runtime::{Controller, controller::Action, watcher};
-use kube::{Api, Client, ResourceExt, error::ErrorChain};
+use kube::{Api, Client, ResourceExt, Sparse, apply, error::ErrorChain};
 use page::Page;
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 async fn reconcile(page: Arc<Page>, client: Arc<Client>) -> Result<Action, ApplyError> {
     let children = Apply::owned_by((*client).clone(), "pages", &*page)?;
@@ -22,13 +21,13 @@ async fn reconcile(page: Arc<Page>, client: Arc<Client>) -> Result<Action, Apply
 }
 
 /// The child, with exactly the fields that this controller wants.
-fn html(page: &Page) -> ConfigMap {
-    let text = format!("<h1>{}</h1>\n{}", page.spec.title, page.spec.paragraphs.join("\n"));
-    ConfigMap {
-        metadata: ObjectMeta { name: Some(format!("{}-html", page.name_any())), ..Default::default() },
-        data: Some(BTreeMap::from([("index.html".into(), text)])),
-        ..Default::default()
-    }
+fn html(page: &Page) -> Sparse<ConfigMap> {
+    apply!(ConfigMap {
+        metadata: { name: format!("{}-html", page.name_any()) },
+        data: {
+            "index.html": format!("<h1>{}</h1>\n{}", page.spec.title, page.spec.paragraphs.join("\n")),
+        },
+    })
 }
 
 #[tokio::main]

@@ -3,8 +3,9 @@
 use crate::{NAME, page::v2::Page, telemetry::link_to_cause};
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::{
-    Api, Client, ResourceExt,
-    api::{Patch, PatchParams},
+    Api, Client, ResourceExt, Sparse,
+    api::PatchParams,
+    apply,
     runtime::{
         apply::{Apply, ApplyError, InvalidChild},
         conditions::{Conditions, InvalidCondition, Summary},
@@ -13,8 +14,7 @@ use kube::{
         status::{StatusError, apply_status},
     },
 };
-use serde_json::json;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Keeps a deleted page until its line has left the index.
 pub const FINALIZER: &str = "example.com/page-index";
@@ -35,9 +35,6 @@ pub enum Error {
     /// The page cannot own children.
     #[error(transparent)]
     Owner(#[from] InvalidChild),
-    /// A child is not what its kind expects.
-    #[error("a child of the page does not decode: {0}")]
-    Child(#[from] serde_json::Error),
     /// A child was not written.
     #[error(transparent)]
     Apply(#[from] ApplyError),
@@ -58,7 +55,7 @@ pub async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action,
     let pages: Api<Page> = Api::namespaced(context.client.clone(), &page.namespace().unwrap_or_default());
     finalizer(&pages, FINALIZER, page, |event| async {
         match event {
-            Event::Apply(page) => apply(&page, &pages, &context.client).await,
+            Event::Apply(page) => publish(&page, &pages, &context.client).await,
             Event::Cleanup(page) => {
                 write_index(&page, &context.client, None).await?;
                 tracing::info!("removed from the index");
@@ -69,11 +66,11 @@ pub async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action,
     .await
 }
 
-async fn apply(page: &Page, pages: &Api<Page>, client: &Client) -> Result<Action, Error> {
+async fn publish(page: &Page, pages: &Api<Page>, client: &Client) -> Result<Action, Error> {
     write_index(page, client, Some(&page.spec.title)).await?;
     let children = Apply::owned_by(client.clone(), NAME, page)?;
-    let content = children.apply(&content(page)?).await?.change;
-    let server = children.apply(&server(page)?).await?;
+    let content = children.apply(&content(page)).await?.change;
+    let server = children.apply(&server(page)).await?;
     tracing::info!(?content, server = ?server.change, "applied");
 
     let mut status = page.status.clone().unwrap_or_default();
@@ -96,38 +93,38 @@ fn available_replicas(server: &Deployment) -> i32 {
 }
 
 /// The text of the page.
-fn content(page: &Page) -> Result<ConfigMap, serde_json::Error> {
+fn content(page: &Page) -> Sparse<ConfigMap> {
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
     let paragraphs = page.spec.paragraphs.iter().map(|text| format!("<p>{}</p>\n", escape(text)));
     let html = format!("<h1>{}</h1>\n{}", escape(&page.spec.title), paragraphs.collect::<String>());
-    serde_json::from_value(json!({
-        "metadata": { "name": child_name(page), "labels": labels(page) },
-        "data": { "index.html": html },
-    }))
+    apply!(ConfigMap {
+        metadata: { name: child_name(page), labels: labels(page) },
+        data: { "index.html": html },
+    })
 }
 
 /// The pods that serve it.
-fn server(page: &Page) -> Result<Deployment, serde_json::Error> {
-    let (name, labels) = (child_name(page), labels(page));
-    serde_json::from_value(json!({
-        "metadata": { "name": name, "labels": labels },
-        "spec": {
-            "replicas": page.spec.replicas,
-            "selector": { "matchLabels": labels },
-            "template": {
-                "metadata": { "labels": labels },
-                "spec": {
-                    "containers": [{
-                        "name": "web",
-                        "image": IMAGE,
-                        "ports": [{ "name": "http", "containerPort": 8080 }],
-                        "volumeMounts": [{ "name": "content", "mountPath": "/usr/share/nginx/html" }],
+fn server(page: &Page) -> Sparse<Deployment> {
+    let (name, labels) = (&child_name(page), &labels(page));
+    apply!(Deployment {
+        metadata: { name, labels },
+        spec: {
+            replicas: page.spec.replicas,
+            selector: { match_labels: labels },
+            template: {
+                metadata: { labels },
+                spec: {
+                    containers: [{
+                        name: "web",
+                        image: IMAGE,
+                        ports: [{ name: "http", container_port: 8080 }],
+                        volume_mounts: [{ name: "content", mount_path: "/usr/share/nginx/html" }],
                     }],
-                    "volumes": [{ "name": "content", "configMap": { "name": name } }],
+                    volumes: [{ name: "content", config_map: { name } }],
                 },
             },
         },
-    }))
+    })
 }
 
 /// With a suffix, so that no page can have a child with the name of the index.
@@ -136,17 +133,18 @@ fn child_name(page: &Page) -> String {
 }
 
 /// The uid, because a name may be too long for a label.
-fn labels(page: &Page) -> serde_json::Value {
-    json!({ "app.kubernetes.io/managed-by": NAME, "example.com/page": page.uid() })
+fn labels(page: &Page) -> BTreeMap<String, String> {
+    let uid = page.uid().unwrap_or_default();
+    [("app.kubernetes.io/managed-by".into(), NAME.into()), ("example.com/page".into(), uid)].into()
 }
 
 /// Writes the line of one page into the index, or removes it. With a field manager for each page, none of them touches the others.
 async fn write_index(page: &Page, client: &Client, title: Option<&str>) -> Result<(), Error> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &page.namespace().unwrap_or_default());
-    let mut index = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": INDEX } });
-    if let Some(title) = title {
-        index["data"] = json!({ page.name_any(): title });
-    }
+    let index = apply!(ConfigMap {
+        metadata: { name: INDEX },
+        if let Some(title) = title { data: { (page.name_any()): title } }
+    });
     let params = PatchParams::apply(&format!("page-{}", page.uid().unwrap_or_default())).force();
-    maps.patch(INDEX, &params, &Patch::Apply(index)).await.map(drop).map_err(Error::Index)
+    maps.apply(&params, &index).await.map(drop).map_err(Error::Index)
 }

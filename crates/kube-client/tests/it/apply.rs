@@ -141,7 +141,7 @@ async fn adopting_is_tried_again_after_a_conflict_and_gives_up_at_last() {
     assert_eq!(rule.hits(), 7);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_object_that_changed_since_it_was_read_is_read_again() {
     let (client, server) = in_process();
     let maps: Api<ConfigMap> = Api::default_namespaced(client);

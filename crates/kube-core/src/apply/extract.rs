@@ -66,11 +66,13 @@ pub enum ExtractError {
 /// The configuration that `manager` applied last: of `live`, the fields that it owns by apply.
 ///
 /// To change some fields and keep the others that were applied, apply it again merged with the change. It is never more than the manager
-/// owns by apply, so that applying it again changes nothing. `subresource` is `None` for what was applied to the object itself and
+/// owns by apply, so that applying it again changes no value. `subresource` is `None` for what was applied to the object itself and
 /// `Some("status")` for what was applied to its status. If the manager has applied nothing, the result only identifies the object, as in
 /// client-go. Read `live` from the server, not from a cache that lags behind the manager's own last apply.
 ///
-/// A value that the server does not store because it is the zero of its type, such as an empty list or `minReadySeconds: 0`, is not in the result.
+/// What the manager owns and the object does not have is not in the result: a value that the server does not store because it is the zero of
+/// its type, such as an empty list or `minReadySeconds: 0`, and an empty struct that went with the fields of another manager in it.
+///
 /// A key of a list item that the manager left to its default, such as the protocol of a port, is not owned and not in the result. An
 /// item of which the manager owns no key, as after [`Api::adopt`] of an update, has all of them. Servers before 1.22 have one entry
 /// for the object and its subresources: there `status` is what that entry has below `status`.

@@ -10,6 +10,8 @@ fn main() {
     // Names and types.
     let _ = apply!(#[kube(crates(kube_core = ::kube_core))] PodSpec { host_nam: name });
     let _ = apply!(#[kube(crates(kube_core = ::kube_core))] Pod { spec: { containers: [{ imag: name }] } });
+    let _ = apply!(#[kube(crates(kube_core = ::kube_core))] Pod { spec: { security_context: { seccomp_profile: { typ: name } } } });
+    let _ = apply!(#[kube(crates(kube_core = ::kube_core))] Pod { spec: { containers: [{ resources: { limits: { "cpu": 5.0 } } }] } });
     let _ = apply!(#[kube(crates(kube_core = ::kube_core))] PodSpec { priority: "high" });
     let _ = apply!(#[kube(crates(kube_core = ::kube_core))] Container { name: 5 });
     let _ = apply!(#[kube(crates(kube_core = ::kube_core))] Container { args: ["a", 5] });

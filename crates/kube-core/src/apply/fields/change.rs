@@ -65,12 +65,12 @@ impl<'a> Change<'a> {
         is_flattened.then_some(entries)
     }
 
-    /// The value of the same name, upper and lower case and underscores aside, if it changed. On the wire is what the struct has there, not
-    /// what was written: a function makes one from the other.
+    /// The value of the same name, upper and lower case and underscores aside, if it changed: a name alone may be that of another field. On
+    /// the wire is what the struct has there, not what was written: a function makes one from the other.
     fn alike(&mut self, field: &Written) -> Option<Named> {
         let mut alike = self.after.iter().enumerate().filter(|(_, observed)| is_called(field, observed));
         let (position, observed) = alike.next().filter(|_| !field.partial)?;
-        let is_its = alike.next().is_none() && (field.place.unchanged || self.is_changed(observed));
+        let is_its = alike.next().is_none() && !field.place.unchanged && self.is_changed(observed);
         let value = observed.value.clone().filter(|_| is_its)?;
         let observed = self.after.remove(position);
         Some(vec![(observed.key.clone(), Field::Value(value))])
@@ -92,23 +92,32 @@ impl<'a> Change<'a> {
         before.is_none_or(|before| before.value != observed.value)
     }
 
-    /// The error of one of these fields: of one that is not serialized at all, or else of the first.
+    /// The error of one of these fields: of one that is not serialized at all, or else as the default is, or else of the first.
     fn wrong(&self, fields: &[Written], of: &str) -> Wrong {
         let nothing_changed =
             !self.after.iter().any(|observed| observed.inside.is_none() && self.is_changed(observed));
-        let is_absent = |field: &&Written| {
-            let is_serialized = self.after.iter().any(|observed| is_called(field, observed));
-            !field.parts && !is_serialized && (nothing_changed || field.place.unchanged)
+        let alike = |field: &Written| self.after.iter().find(|observed| is_called(field, observed));
+        let without_change = |field: &Written| nothing_changed || field.place.unchanged;
+        let is_absent = |field: &&Written| !field.parts && alike(field).is_none() && without_change(field);
+        let is_default = |field: &&Written| {
+            let is_observed = alike(field).is_some_and(|observed| observed.value.is_some());
+            !field.partial && is_observed && without_change(field)
         };
         let absent = fields.iter().find(is_absent);
-        let Some(field) = absent.or(fields.first()) else {
+        let default = fields.iter().find(is_default);
+        let Some(field) = absent.or(default).or(fields.first()) else {
             return Wrong { field: "", message: format!("`{of}` has no names") };
         };
+        let value = field.json.clone().into_json();
         let message = if absent.is_some() {
             format!(
-                "`{of}` does not serialize this field if its value is {} (`skip_serializing_if`), or not in a way that tells its \
-                 name, so it cannot be applied; leave the field out as well, with `if` or `None`",
-                field.json.clone().into_json()
+                "`{of}` does not serialize this field if its value is {value} (`skip_serializing_if`), or not in a way that tells its \
+                 name, so it cannot be applied; leave the field out as well, with `if` or `None`"
+            )
+        } else if default.is_some() {
+            format!(
+                "`{of}` serializes this field by a function, which makes the same of {value} as of the default, so nothing tells its name; \
+                 write a whole value instead of the braces around it, or leave the field out, with `if` or `None`"
             )
         } else if field.parts {
             format!(

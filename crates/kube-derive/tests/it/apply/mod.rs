@@ -7,6 +7,7 @@ macro_rules! apply {
     };
 }
 
+mod attributes;
 mod control_flow;
 mod evaluation;
 mod flattened;

@@ -61,11 +61,22 @@ fn the_value_is_what_the_function_makes_of_it() {
     );
 }
 
+/// Nothing changes, and a name that is alike may be that of another field.
 #[test]
-fn a_value_equal_to_the_default_is_attributed_by_a_name_that_is_alike_or_not_at_all() {
-    assert_eq!(json(&apply!(Widget { idle_timeout: Duration::ZERO })), json!({ "idleTimeout": "0s" }));
-    let error = error(&apply!(Widget { renamed: Duration::ZERO }));
-    assert!(error.starts_with("Widget.renamed: "), "{error}");
+fn a_value_equal_to_the_default_is_an_error_with_the_way_out() {
+    for (value, field) in [
+        (apply!(Widget { idle_timeout: Duration::ZERO }), "Widget.idle_timeout: "),
+        (apply!(Widget { renamed: Duration::ZERO }), "Widget.renamed: "),
+        (
+            apply!(Widget { renamed: Duration::from_secs(1), idle_timeout: Duration::ZERO }),
+            "Widget.idle_timeout: ",
+        ),
+    ] {
+        let error = error(&value);
+        assert!(error.starts_with(field) && error.contains("leave the field out"), "{error}");
+    }
+    let alike = error(&apply!(Widget { idle_timeout: Duration::ZERO }));
+    assert!(alike.contains("makes the same of {"), "{alike}");
 }
 
 #[test]
@@ -105,6 +116,10 @@ fn fields_that_carry_the_names_of_others_are_never_confused() {
     let one = Duration::from_secs(1);
     assert_eq!(json(&apply!(Crossed { a: one })), json!({ "b": "1s" }));
     assert_eq!(json(&apply!(Crossed { a: one, b: 2 * one })), json!({ "b": "1s", "a": "2s" }));
+    for value in [apply!(Crossed { a: Duration::ZERO }), apply!(Crossed { a: Duration::ZERO, b: one })] {
+        let error = error(&value);
+        assert!(error.starts_with("Crossed.a: "), "{error}");
+    }
 }
 
 /// A computed value hides which of the changes belongs to the field.
