@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::error::Error;
-use super::generator::Kind;
 
 /// In the directory: the files of the last run, so that those of kinds that no longer exist are removed, and no other file is.
 const LIST: &str = ".cargo-kube-gen";
@@ -18,6 +17,18 @@ pub struct Files {
     texts: BTreeMap<PathBuf, String>,
     kinds: Vec<Kind>,
     types: usize,
+}
+
+/// A version of a kind in the generated files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kind {
+    /// The name of the definition, such as `pages.example.com`.
+    pub crd: String,
+    /// The name of the version, such as `v1`.
+    pub version: String,
+    /// The path of the struct below the module of the run, such as `example_com::page::v1::Page`.
+    pub path: String,
 }
 
 impl Files {

@@ -1,8 +1,8 @@
 //! [`Generator`]: the settings of a run, and the run.
 
-use super::emit::render;
+use super::emit::{Split, render};
 use super::error::Error;
-use super::files::Files;
+use super::files::{Files, Kind};
 use super::model::{build, place};
 use super::overrides::Overrides;
 use super::read::Definitions;
@@ -19,28 +19,6 @@ pub struct Generator {
     overrides: Overrides,
     split: Split,
     derives: Vec<String>,
-}
-
-/// Which types are in one file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Split {
-    /// Those of a kind, with all of its versions: `example_com/page.rs`.
-    #[default]
-    Kind,
-    /// Those of a group: `example_com.rs`.
-    Group,
-}
-
-/// A version of a kind in the generated files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Kind {
-    /// The name of the definition, such as `pages.example.com`.
-    pub crd: String,
-    /// The name of the version, such as `v1`.
-    pub version: String,
-    /// The path of the struct below the module of the run, such as `example_com::page::v1::Page`.
-    pub path: String,
 }
 
 impl Generator {

@@ -64,8 +64,9 @@ mod generator;
 // One error for all of it.
 mod error;
 
+pub use emit::Split;
 pub use error::Error;
-pub use files::Files;
-pub use generator::{Generator, Kind, Split};
+pub use files::{Files, Kind};
+pub use generator::Generator;
 pub use overrides::Overrides;
 pub use read::Definitions;

@@ -8,9 +8,18 @@ use quote::{format_ident, quote};
 
 use super::module::Run;
 use crate::types::error::Error;
-use crate::types::generator::Split;
 use crate::types::model::{Graph, Placed};
 use crate::types::read::Definitions;
+
+/// Which types are in one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Split {
+    /// Those of a kind, with all of its versions: `example_com/page.rs`.
+    #[default]
+    Kind,
+    /// Those of a group: `example_com.rs`.
+    Group,
+}
 
 /// The first lines of every file of Rust. No inner attribute: the files may be included.
 const HEADER: &str =

@@ -9,4 +9,5 @@ mod root;
 mod structs;
 mod ty;
 
+pub use files::Split;
 pub(super) use files::render;

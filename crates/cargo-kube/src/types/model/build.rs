@@ -94,7 +94,9 @@ impl<'a> Builder<'a, '_> {
             || schema.and_then(|schema| schema.properties.as_ref()).into_iter().flatten().any(|(name, _)| {
                 !matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "spec" | "status")
             });
-        if let Some((name, spec)) = property("spec").filter(|(_, spec)| !others && is_object(spec)) {
+        if let Some((name, spec)) =
+            property("spec").filter(|(_, spec)| !others && is_object(spec) && spec.nullable != Some(true))
+        {
             let at = here.field(name);
             if self.overrides.of(&self.definition.crd, self.version, &at.text, self.used).is_some() {
                 return Err(

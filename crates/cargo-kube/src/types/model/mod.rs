@@ -5,5 +5,5 @@ mod graph;
 mod place;
 
 pub(super) use build::build;
-pub(super) use graph::{Field, Graph, Presence, Root, Shape, Ty, Type, TypeId, Use};
+pub(super) use graph::{Field, Graph, Presence, Root, Shape, Ty, Type, TypeId};
 pub(super) use place::{Place, Placed, place};
