@@ -90,10 +90,15 @@ impl Definitions {
     /// # Errors
     /// [`Error::Definition`] if both have a definition; these are then as before.
     pub fn extend(&mut self, others: Self) -> Result<(), Error> {
-        let mut all = self.clone();
-        all.entries.extend(others.entries);
-        all.inputs.extend(others.inputs);
-        *self = all.checked()?;
+        for other in &others.entries {
+            let own = self.entries.binary_search_by(|own| own.crd.metadata.name.cmp(&other.crd.metadata.name));
+            if let Ok(at) = own {
+                return Err(twice(&self.entries[at], other));
+            }
+        }
+        self.entries.extend(others.entries);
+        self.inputs.extend(others.inputs);
+        self.sort();
         Ok(())
     }
 
@@ -136,14 +141,16 @@ impl Definitions {
     /// In order, each once, and with what the generator relies on.
     fn checked(mut self) -> Result<Self, Error> {
         self.entries.iter().try_for_each(check)?;
-        self.entries.sort_by(|a, b| a.crd.metadata.name.cmp(&b.crd.metadata.name));
-        for pair in self.entries.windows(2) {
-            if pair[0].crd.metadata.name == pair[1].crd.metadata.name {
-                let reason = format!("expected each definition once, found it again in {}", pair[1].at);
-                return Err(invalid(&pair[0], "metadata.name", reason));
-            }
+        self.sort();
+        let same = |pair: &&[Definition]| pair[0].crd.metadata.name == pair[1].crd.metadata.name;
+        match self.entries.windows(2).find(same) {
+            Some(pair) => Err(twice(&pair[0], &pair[1])),
+            None => Ok(self),
         }
-        Ok(self)
+    }
+
+    fn sort(&mut self) {
+        self.entries.sort_by(|a, b| a.crd.metadata.name.cmp(&b.crd.metadata.name));
     }
 }
 
@@ -224,6 +231,11 @@ fn check(definition: &Definition) -> Result<(), Error> {
     Ok(())
 }
 
+fn twice(first: &Definition, second: &Definition) -> Error {
+    let reason = format!("expected each definition once, found it again in {}", second.at);
+    invalid(first, "metadata.name", reason)
+}
+
 fn invalid(definition: &Definition, field: impl Into<String>, reason: impl Into<String>) -> Error {
     Error::Definition { at: definition.at.clone(), field: field.into(), reason: reason.into() }
 }
@@ -271,7 +283,7 @@ status: {conditions: []}
         let other = PAGE.replace("pages.example.com", "page.example.com");
         assert_eq!(
             error(&format!("{PAGE}---\n{other}")),
-            "document 2, line 12: metadata.name: expected `plural.group` of the spec, `pages.example.com`, found `page.example.com`"
+            "document 2, line 11: metadata.name: expected `plural.group` of the spec, `pages.example.com`, found `page.example.com`"
         );
         let twice = Definitions::parse(PAGE).unwrap();
         let err = twice.clone().extend(twice).unwrap_err().to_string();
