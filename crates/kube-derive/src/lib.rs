@@ -80,6 +80,7 @@ use proc_macro::TokenStream;
 ///
 /// | definition | |
 /// |---|---|
+/// | `definition = "function"` | the function `fn() -> CustomResourceDefinition` returns the definition, for one that exists already; the attributes below, except `shortname`, and those of the schema are then errors. No `JsonSchema` is needed |
 /// | `printcolumn(name = "..", type_ = "..", json_path = "..")` | repeatable; also `description`, `format`, `priority`; or a JSON string with the keys of a CRD; types and formats are those of a CRD, the path starts with `.` |
 /// | `scale(spec_replicas_path = "..", status_replicas_path = "..")` | the scale subresource (needs `status`), paths below `.spec` and `.status`; also `label_selector_path`; or a JSON string |
 /// | `selectable = ".spec.title"` | repeatable; a field for field selectors |

@@ -26,6 +26,7 @@ mod expired;
 mod finalizer;
 mod finalizer_race;
 mod garbage_collection;
+mod generated_types;
 mod guide_controller_pipeline;
 mod guide_generic_controllers;
 mod guide_reconciler;

@@ -59,7 +59,7 @@ fn forget_unpacked(cx: &Context) -> Result<()> {
     let registry = home.join("registry/src");
     for folder in entries(&registry) {
         if name(&folder).starts_with('-') {
-            for package in entries(&folder).into_iter().filter(|package| name(package).starts_with("kube")) {
+            for package in entries(&folder).into_iter().filter(|package| is_ours(package)) {
                 std::fs::remove_dir_all(package)?;
             }
         }
@@ -67,7 +67,7 @@ fn forget_unpacked(cx: &Context) -> Result<()> {
     // Dependency files of what was built there.
     let unpacked = format!("{}/-", registry.display());
     let debug = cx.target.join("debug");
-    for file in entries(&debug.join("deps")).into_iter().filter(|file| name(file).starts_with("kube")) {
+    for file in entries(&debug.join("deps")).into_iter().filter(|file| is_ours(file)) {
         let is_list = file.extension().is_some_and(|extension| extension == "d");
         if !is_list || !std::fs::read_to_string(&file)?.contains(&unpacked) {
             continue;
@@ -78,13 +78,17 @@ fn forget_unpacked(cx: &Context) -> Result<()> {
             continue;
         };
         let fingerprints = entries(&debug.join(".fingerprint")).into_iter();
-        for built in
-            fingerprints.filter(|built| name(built).starts_with("kube") && name(built).ends_with(&hash))
-        {
+        for built in fingerprints.filter(|built| is_ours(built) && name(built).ends_with(&hash)) {
             std::fs::remove_dir_all(built)?;
         }
     }
     Ok(())
+}
+
+/// Whether the file is of a crate of this workspace, by its name.
+fn is_ours(path: &Path) -> bool {
+    let name = name(path);
+    ["kube", "cargo-kube", "cargo_kube"].iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// The paths in a folder; none where there is no such folder.

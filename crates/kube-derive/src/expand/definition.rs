@@ -8,20 +8,17 @@ use crate::parse::{CustomResource, Deprecated, KeyValue, PrintColumn, Scale, Sch
 
 pub(super) fn custom_resource_ext(model: &CustomResource) -> TokenStream {
     let CustomResource { root, shortnames, .. } = model;
-    let (kube_core, std) = (&model.crates.kube_core, &model.crates.std);
-    let k8s_openapi = &model.crates.k8s_openapi;
+    let (kube_core, k8s_openapi) = (&model.crates.kube_core, &model.crates.k8s_openapi);
     let name = format!("{}.{}", model.plural, model.group);
-    let definition = definition(model);
-    let schema = match model.schema {
-        Schema::Disabled => quote!(#std::option::Option::None),
-        _ => quote!(#std::option::Option::Some(#kube_core::schema::expect_structural_schema::<Self>())),
+    let crd = match &model.definition {
+        Some(function) => quote!(#function()),
+        None => from_attributes(model),
     };
     quote! {
         #[automatically_derived]
         impl #kube_core::crd::v1::CustomResourceExt for #root {
             fn crd() -> #k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition {
-                const DEFINITION: #kube_core::crd::Definition = #definition;
-                DEFINITION.crd(#schema)
+                #crd
             }
 
             fn crd_name() -> &'static str {
@@ -36,6 +33,19 @@ pub(super) fn custom_resource_ext(model: &CustomResource) -> TokenStream {
                 &[#(#shortnames),*]
             }
         }
+    }
+}
+
+fn from_attributes(model: &CustomResource) -> TokenStream {
+    let (kube_core, std) = (&model.crates.kube_core, &model.crates.std);
+    let definition = definition(model);
+    let schema = match model.schema {
+        Schema::Disabled => quote!(#std::option::Option::None),
+        _ => quote!(#std::option::Option::Some(#kube_core::schema::expect_structural_schema::<Self>())),
+    };
+    quote! {
+        const DEFINITION: #kube_core::crd::Definition = #definition;
+        DEFINITION.crd(#schema)
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn assert_kube_schema(model: &CustomResource) -> TokenStream {
 }
 
 pub(super) fn schema(model: &CustomResource) -> TokenStream {
-    if model.schema != Schema::Derived {
+    if model.definition.is_some() || model.schema != Schema::Derived {
         return TokenStream::new();
     }
     let CustomResource { root, .. } = model;

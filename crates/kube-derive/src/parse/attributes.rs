@@ -123,6 +123,11 @@ impl Attributes {
         self.position(name).is_none() && !self.incomplete
     }
 
+    /// Whether there is an entry of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.position(name).is_some()
+    }
+
     /// Records an error at the value of an entry, or at its name if the value is not after `=`.
     pub(super) fn fail(&mut self, name: &str, message: impl std::fmt::Display) {
         let error = Error::new(self.span(name), message);

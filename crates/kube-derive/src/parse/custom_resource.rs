@@ -12,7 +12,7 @@ use super::{
     errors::{Errors, unknown_value},
     fields::{doc_comment, flattened_option, texts},
     handwritten::refused_conditions,
-    value::{flag, invalid, string, type_path, value_span},
+    value::{flag, function_path, invalid, string, type_path, value_span},
 };
 use crate::names::pluralize;
 
@@ -47,6 +47,8 @@ pub(crate) struct CustomResource {
     pub(crate) default: bool,
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) schema: Schema,
+    /// The function that returns the definition, in place of one from the attributes and the schema.
+    pub(crate) definition: Option<Path>,
     pub(crate) validations: Vec<Validation>,
     /// Whether to generate the methods that evaluate the rules.
     pub(crate) cel: bool,
@@ -80,6 +82,25 @@ impl Schema {
         }
     }
 }
+
+/// Attributes without meaning if the definition comes from a function.
+const OF_THE_DEFINITION: [&str; 15] = [
+    "schema",
+    "validation",
+    "cel",
+    "printcolumn",
+    "scale",
+    "selectable",
+    "annotation",
+    "label",
+    "singular",
+    "category",
+    "storage",
+    "served",
+    "deprecated",
+    "status_subresource",
+    "required_metadata",
+];
 
 /// A derive macro for the generated struct.
 fn extra_derive(item: &Meta) -> Result<Path> {
@@ -134,8 +155,13 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> Result<CustomResource> {
     if model.optional_spec && model.no_spec {
         kube.fail("optional_spec", "with `no_spec` there is no `spec` that could be absent");
     }
+    if model.definition.is_some() {
+        for name in OF_THE_DEFINITION.iter().filter(|name| kube.has(name)) {
+            kube.fail(name, "the function of `definition` decides about this: remove one of the two");
+        }
+    }
     errors.handle(kube.finish());
-    if model.schema == Schema::Derived {
+    if model.definition.is_none() && model.schema == Schema::Derived {
         refused_conditions(input).into_iter().for_each(|error| errors.push(error));
     }
     if model.no_spec {
@@ -178,6 +204,7 @@ fn model(input: &DeriveInput, kube: &mut Attributes, errors: &mut Errors) -> Cus
         default: !default.is_empty(),
         attrs: kube.many("attr", extra_attribute),
         schema: kube.one("schema", Schema::read).unwrap_or_default(),
+        definition: kube.one("definition", function_path),
         validations: kube.many("validation", Validation::read),
         cel: kube.one("cel", flag).unwrap_or_default(),
         columns: kube.many("printcolumn", PrintColumn::read),

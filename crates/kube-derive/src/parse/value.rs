@@ -75,6 +75,11 @@ pub(super) fn type_path(item: &Meta) -> Result<Path> {
     path(item, "the path of a type")
 }
 
+/// The path of a function, with or without quotes.
+pub(super) fn function_path(item: &Meta) -> Result<Path> {
+    path(item, "the path of a function")
+}
+
 /// The path of a crate, with or without quotes.
 pub(super) fn crate_path(item: &Meta) -> Result<Path> {
     path(item, "the path of a crate")

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::{
     ClusterResourceScope, CustomResourceExt, NamespaceResourceScope, Resource,
@@ -352,4 +353,32 @@ fn an_optional_spec_has_its_default() {
     let object = json!({ "apiVersion": "example.com/v1", "kind": "Legacy", "metadata": { "name": "a" } });
     let legacy: Legacy = serde_json::from_value(object).expect("a spec is not needed");
     assert_eq!((legacy.spec, legacy.status), (LegacySpec::default(), None));
+}
+
+/// Without `JsonSchema`: the function has the schema.
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize)]
+#[kube(group = "example.com", version = "v1", kind = "Foreign", shortname = "f", definition = "foreign_definition")]
+#[kube(crates(kube_core = kube_core))]
+struct ForeignSpec {
+    size: u8,
+}
+
+fn foreign_definition() -> CustomResourceDefinition {
+    serde_json::from_value(json!({
+        "metadata": { "name": "foreigns.example.com" },
+        "spec": {
+            "group": "example.com", "scope": "Cluster", "names": { "kind": "Foreign", "plural": "foreigns" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
+                "type": "object", "properties": { "spec": { "type": "object", "properties": { "size": { "type": "integer", "maximum": 7 } } } },
+            } } }],
+        },
+    }))
+    .unwrap()
+}
+
+#[test]
+fn a_definition_that_exists_already_is_returned_as_it_is() {
+    assert_eq!(Foreign::crd(), foreign_definition());
+    assert_eq!((Foreign::crd_name(), Foreign::shortnames()), ("foreigns.example.com", &["f"][..]));
+    assert_eq!(serde_json::to_value(Foreign::new("a", ForeignSpec { size: 1 })).unwrap()["spec"], json!({ "size": 1 }));
 }

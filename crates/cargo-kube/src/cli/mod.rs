@@ -1,0 +1,53 @@
+//! The command line: what all subcommands have in common.
+
+mod cluster;
+mod r#gen;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Tools for operators in Rust.
+#[derive(Debug, Parser)]
+#[command(name = "cargo kube", bin_name = "cargo kube", version, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Gen(r#gen::Gen),
+}
+
+/// Runs the program. Exit codes: 0 if it did its work; 1 if `--check` found a difference; 2 for wrong input, and for what could not be read or written.
+pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
+    // Cargo runs `cargo-kube kube gen`.
+    if arguments.get(1).is_some_and(|first| first == "kube") {
+        arguments.remove(1);
+    }
+    let result = match Cli::parse_from(arguments).command {
+        Command::Gen(command) => command.run(),
+    };
+    result.unwrap_or_else(|err| {
+        eprintln!("error: {err:#}");
+        ExitCode::from(2)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent_and_its_help_fits_a_screen() {
+        let mut command = super::Cli::command();
+        command.build();
+        for subcommand in command.get_subcommands_mut() {
+            let lines = subcommand.render_help().to_string().lines().count();
+            assert!(lines <= 40, "{} has {lines} lines of help", subcommand.get_name());
+        }
+        command.debug_assert();
+    }
+}

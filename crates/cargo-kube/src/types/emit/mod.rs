@@ -1,0 +1,13 @@
+//! From types to Rust. Everything that comes from a schema is a token, made by `quote`: a literal, a doc comment or a checked identifier. No text is
+//! put together to code.
+
+mod docs;
+mod enums;
+mod files;
+mod module;
+mod root;
+mod structs;
+mod ty;
+
+pub use files::Split;
+pub(super) use files::render;

@@ -1,0 +1,247 @@
+//! [`Files`]: generated files, which are written all or not at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::error::Error;
+
+/// In the directory: the files of the last run, so that those of kinds that no longer exist are removed, and no other file is.
+const LIST: &str = ".cargo-kube-gen";
+
+/// The files of a run, by their paths below the directory of the run.
+#[derive(Clone, Debug)]
+pub struct Files {
+    texts: BTreeMap<PathBuf, String>,
+    kinds: Vec<Kind>,
+    types: usize,
+}
+
+/// A version of a kind in the generated files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Kind {
+    /// The name of the definition, such as `pages.example.com`.
+    pub crd: String,
+    /// The name of the version, such as `v1`.
+    pub version: String,
+    /// The path of the struct below the module of the run, such as `example_com::page::v1::Page`.
+    pub path: String,
+}
+
+impl Files {
+    pub(super) fn new(texts: BTreeMap<PathBuf, String>, kinds: Vec<Kind>, types: usize) -> Self {
+        Self { texts, kinds, types }
+    }
+
+    /// The paths and texts.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Path, &str)> {
+        self.texts.iter().map(|(path, text)| (path.as_path(), text.as_str()))
+    }
+
+    /// The text of one file.
+    #[must_use]
+    pub fn text(&self, path: impl AsRef<Path>) -> Option<&str> {
+        self.texts.get(path.as_ref()).map(String::as_str)
+    }
+
+    /// The versions of all kinds.
+    #[must_use]
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// The number of structs and enums, without those that the derive makes of each kind.
+    #[must_use]
+    pub fn types(&self) -> usize {
+        self.types
+    }
+
+    /// Writes the files to `directory`, which is made if it does not exist.
+    ///
+    /// Each file is written under a temporary name first and renamed when all of them are complete, so that no file is ever partial. Files that have the
+    /// text already are not touched, so Cargo does not build them again. Files of an earlier run that this one does not have are removed.
+    ///
+    /// # Errors
+    /// [`Error::Foreign`] if it would overwrite a file that is not of an earlier run; [`Error::Io`]. In both cases no file has changed, unless a renaming
+    /// failed: then the same call finishes the work.
+    pub fn write(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
+        let directory = directory.as_ref();
+        let earlier = listed(directory)?;
+        let mut changed = Vec::new();
+        for (path, text) in &self.texts {
+            let target = directory.join(path);
+            let found = read(&target)?;
+            if found.as_deref() == Some(text.as_bytes()) {
+                continue;
+            }
+            if found.is_some() && !earlier.contains(path) {
+                return Err(Error::Foreign { path: target });
+            }
+            changed.push((target, text));
+        }
+        let mut complete = Vec::new();
+        for (target, text) in changed {
+            let parent = target.parent().unwrap_or(directory);
+            std::fs::create_dir_all(parent).map_err(|source| io(parent, source))?;
+            complete.push((temporary(parent, text)?, target));
+        }
+        // The list has every file that may exist at any moment from here.
+        let own: BTreeSet<PathBuf> = self.texts.keys().cloned().collect();
+        write_list(directory, &own.union(&earlier).cloned().collect())?;
+        for (file, target) in complete {
+            file.persist(&target).map_err(|err| io(&target, err.error))?;
+        }
+        for path in earlier.difference(&own) {
+            remove(&directory.join(path))?;
+            // A directory of a group without kinds.
+            if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                let _ = std::fs::remove_dir(directory.join(parent));
+            }
+        }
+        write_list(directory, &own)
+    }
+
+    /// Compares the files with those in `directory`, and writes nothing: for CI.
+    ///
+    /// # Errors
+    /// [`Error::OutOfDate`] with all paths that [`write`](Self::write) would change; [`Error::Io`].
+    pub fn check(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
+        let directory = directory.as_ref();
+        let mut paths = Vec::new();
+        for (path, text) in &self.texts {
+            let target = directory.join(path);
+            if read(&target)?.as_deref() != Some(text.as_bytes()) {
+                paths.push(target);
+            }
+        }
+        let stale = listed(directory)?.into_iter().filter(|path| !self.texts.contains_key(path));
+        paths.extend(stale.map(|path| directory.join(path)));
+        if paths.is_empty() { Ok(()) } else { Err(Error::OutOfDate { paths }) }
+    }
+}
+
+/// The files of the last run; those with a path that leaves the directory are not ours.
+fn listed(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
+    let text = read(&directory.join(LIST))?.unwrap_or_default();
+    let lines = String::from_utf8_lossy(&text).lines().map(PathBuf::from).collect::<Vec<_>>();
+    let inside =
+        |path: &PathBuf| path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    Ok(lines.into_iter().filter(|path| !path.as_os_str().is_empty() && inside(path)).collect())
+}
+
+fn write_list(directory: &Path, paths: &BTreeSet<PathBuf>) -> Result<(), Error> {
+    std::fs::create_dir_all(directory).map_err(|source| io(directory, source))?;
+    let text: String = paths.iter().map(|path| format!("{}\n", path.display())).collect();
+    let target = directory.join(LIST);
+    if read(&target)?.as_deref() == Some(text.as_bytes()) {
+        return Ok(());
+    }
+    let file = temporary(directory, &text)?;
+    file.persist(&target).map(|_| ()).map_err(|err| io(&target, err.error))
+}
+
+fn temporary(directory: &Path, text: &str) -> Result<NamedTempFile, Error> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".cargo-kube-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o666)); // less the process's umask
+    }
+    let mut file = builder.tempfile_in(directory).map_err(|source| io(directory, source))?;
+    file.write_all(text.as_bytes()).map_err(|source| io(file.path(), source))?;
+    Ok(file)
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match std::fs::read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(err) if err.kind() == ErrorKind::NotFound => Ok(None),
+        Err(err) => Err(io(path, err)),
+    }
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    match std::fs::remove_file(path) {
+        Err(err) if err.kind() != ErrorKind::NotFound => Err(io(path, err)),
+        _ => Ok(()),
+    }
+}
+
+fn io(path: &Path, source: std::io::Error) -> Error {
+    Error::Io { path: path.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(texts: &[(&str, &str)]) -> Files {
+        let texts = texts.iter().map(|(path, text)| (PathBuf::from(path), (*text).to_owned())).collect();
+        Files::new(texts, Vec::new(), 0)
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let entry = entry.unwrap();
+            names.push(entry.file_name().into_string().unwrap());
+        }
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn stale_files_are_removed_and_unchanged_ones_not_touched() {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("out");
+        files(&[("mod.rs", "a"), ("a/b.rs", "b"), ("c/d.rs", "d")]).write(&target).unwrap();
+        std::fs::write(target.join("mine.rs"), "mine").unwrap();
+        let before = std::fs::metadata(target.join("mod.rs")).unwrap().modified().unwrap();
+        let later = files(&[("mod.rs", "a"), ("a/b.rs", "changed")]);
+        let err = later.check(&target).unwrap_err().to_string();
+        let path = |name: &str| target.join(name).display().to_string();
+        assert_eq!(err, format!("out of date: {}, {}", path("a/b.rs"), path("c/d.rs")));
+        later.write(&target).unwrap();
+        later.check(&target).unwrap();
+        assert_eq!(names(&target), [".cargo-kube-gen", "a", "mine.rs", "mod.rs"]);
+        assert_eq!(std::fs::read_to_string(target.join("a/b.rs")).unwrap(), "changed");
+        assert_eq!(std::fs::metadata(target.join("mod.rs")).unwrap().modified().unwrap(), before);
+    }
+
+    #[test]
+    fn a_file_of_the_program_stops_the_run_before_anything_is_written() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("z.rs"), "mine").unwrap();
+        let err = files(&[("a.rs", "a"), ("z.rs", "z")]).write(home.path()).unwrap_err().to_string();
+        assert!(err.contains("z.rs: exists and is not a file of `cargo kube gen`"), "{err}");
+        assert_eq!(names(home.path()), ["z.rs"]);
+        assert_eq!(std::fs::read_to_string(home.path().join("z.rs")).unwrap(), "mine");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_the_others_as_they_were() {
+        let home = tempfile::tempdir().unwrap();
+        files(&[("a.rs", "a")]).write(home.path()).unwrap();
+        std::fs::write(home.path().join("dir"), "a file where a directory is needed").unwrap();
+        let later = files(&[("a.rs", "changed"), ("dir/b.rs", "b")]);
+        assert!(matches!(later.write(home.path()), Err(Error::Io { .. })));
+        assert_eq!(std::fs::read_to_string(home.path().join("a.rs")).unwrap(), "a");
+        assert_eq!(names(home.path()), [".cargo-kube-gen", "a.rs", "dir"]);
+    }
+
+    #[test]
+    fn the_list_never_names_files_outside() {
+        let home = tempfile::tempdir().unwrap();
+        let outside = home.path().join("outside.rs");
+        std::fs::write(&outside, "").unwrap();
+        let target = home.path().join("out");
+        std::fs::create_dir(&target).unwrap();
+        std::fs::write(target.join(LIST), format!("../outside.rs\n{}\n", outside.display())).unwrap();
+        files(&[("a.rs", "a")]).write(&target).unwrap();
+        assert!(outside.exists());
+    }
+}
