@@ -17,7 +17,7 @@ use kube::{
 pub async fn register(client: &Client) -> anyhow::Result<()> {
     let field_manager = format!("{NAME}-registration");
     let objects = manifests(client.default_namespace())?.objects()?;
-    let of_kind = |kind: &str| objects.iter().filter(move |object| object["kind"] == *kind).cloned();
+    let of_kind = |kind: &'static str| objects.iter().filter(move |object| object["kind"] == *kind).cloned();
 
     let definitions: Vec<CustomResourceDefinition> =
         of_kind("CustomResourceDefinition").map(serde_json::from_value).collect::<Result<_, _>>()?;
