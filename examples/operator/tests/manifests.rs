@@ -5,7 +5,7 @@
 use std::{net::SocketAddr, path::Path, time::Duration};
 
 use http::{HeaderValue, Request};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Service};
 use kube::{
     Api, Client,
     api::{DeleteParams, PatchParams, PostParams},
@@ -25,7 +25,7 @@ use operator::{
 use tokio::{sync::oneshot, time::timeout};
 use tower::{Layer, ServiceExt, service_fn};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(30);
 
 fn deploy() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/deploy"))
@@ -64,19 +64,23 @@ async fn with_the_generated_roles_the_operator_does_all_it_does() {
     let (stop, stopped) = oneshot::channel::<()>();
     let running = tokio::spawn(manager.run_until(async { drop(stopped.await) }));
     let webhooks = timeout(LIMIT, handle.webhook_address()).await.unwrap().unwrap();
-    // Instead of pods: no pod of the Deployment serves in this process.
+    // No pod of the Deployment serves: the Service of the manifests makes way for one that leads to this process.
+    Api::<Service>::default_namespaced(admin.clone()).delete(NAME, &DeleteParams::default()).await.unwrap();
     expose(&admin, &[webhooks]).await.unwrap();
 
     let sample = std::fs::read_to_string(deploy().join("samples/v2-page-welcome.yaml")).unwrap();
     let sample = Objects::parse(&sample).unwrap().iter().next().unwrap().clone();
     let sample: v2::Page = sample.try_parse().unwrap();
     let pages: Api<v2::Page> = Api::default_namespaced(admin.clone());
+    let mut last = None;
     let create = async {
-        while pages.create(&PostParams::default(), &sample).await.is_err() {
+        while let Err(error) = pages.create(&PostParams::default(), &sample).await {
+            last = Some(error);
             tokio::time::sleep(Duration::from_millis(20)).await; // until the CA of the webhooks is injected
         }
     };
-    timeout(LIMIT, create).await.expect("the webhooks are not served");
+    let created = timeout(LIMIT, create).await;
+    created.unwrap_or_else(|_| panic!("the webhooks are not called: {last:?}"));
     let ready = timeout(LIMIT, await_condition(pages.clone(), "welcome", is_ready)).await;
     let page = ready.expect("the page is not ready").unwrap().unwrap();
     Api::<ConfigMap>::default_namespaced(admin.clone()).get("welcome-page").await.unwrap();
@@ -90,11 +94,16 @@ async fn with_the_generated_roles_the_operator_does_all_it_does() {
     let recorded = recorder.permissions().with_resource_names().in_namespace(NAME);
     let missing = recorded.missing_from(&granted);
     assert!(missing.is_empty(), "the roles lack:\n{}", missing.to_yaml(NAME));
-    // What the operator does at times only: another version of the certificate, a relist, the CA of a replaced object.
-    let unused = granted.unused_by(&recorded);
-    let unused = unused.to_yaml(NAME);
-    let resources: Vec<_> =
-        unused.lines().filter_map(|line| line.trim().strip_prefix("resources: ")).collect();
-    let expected: [&str; 0] = [];
-    assert_eq!(resources, expected, "the roles permit more than was used:\n{unused}");
+    let unused = granted.unused_by(&recorded).to_yaml(NAME);
+    let lines = unused.lines().map(str::trim);
+    let rules: Vec<_> =
+        lines.filter(|line| line.starts_with("resources: ") || line.starts_with("verbs: ")).collect();
+    // What it does at times only: watching the objects with its CA after the first list, and renewing its certificate.
+    let at_times = [
+        ["resources: [\"validatingwebhookconfigurations\"]", "verbs: [\"watch\"]"],
+        ["resources: [\"customresourcedefinitions\"]", "verbs: [\"watch\"]"],
+        ["resources: [\"secrets\"]", "verbs: [\"update\"]"],
+    ];
+    let excess = rules.chunks(2).any(|rule| !at_times.iter().any(|known| rule == known));
+    assert!(!excess, "the roles permit more than was used:\n{unused}");
 }

@@ -429,6 +429,26 @@ rules:
     }
 
     #[test]
+    fn creating_a_lease_does_not_permit_every_lease() {
+        const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/a/leases";
+        let requests = [format!("GET {LEASES}/op"), format!("POST {LEASES}")];
+        let Permissions { accesses, .. } = recorded(&requests.each_ref().map(String::as_str));
+        let permissions = Permissions::new(crate::rbac::library::completed(accesses)).with_resource_names();
+        let expected = "\
+kind: Role
+  namespace: \"a\"
+rules:
+- apiGroups: [\"coordination.k8s.io\"]
+  resources: [\"leases\"]
+  verbs: [\"create\"]
+- apiGroups: [\"coordination.k8s.io\"]
+  resources: [\"leases\"]
+  resourceNames: [\"op\"]
+  verbs: [\"get\",\"update\"]";
+        assert_eq!(text(&permissions), expected);
+    }
+
+    #[test]
     fn paths_that_are_not_resources_are_in_the_cluster_role() {
         let permissions = recorded(&["GET /version", "GET /apis", "POST /odd"]);
         let expected = "\
