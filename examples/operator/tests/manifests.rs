@@ -90,10 +90,12 @@ async fn with_the_generated_roles_the_operator_does_all_it_does() {
     stop.send(()).unwrap();
     running.await.unwrap().unwrap();
 
+    // ANCHOR: roles
     let granted = manifests(NAME).unwrap().granted();
     let recorded = recorder.permissions().with_resource_names().in_namespace(NAME);
     let missing = recorded.missing_from(&granted);
     assert!(missing.is_empty(), "the roles lack:\n{}", missing.to_yaml(NAME));
+    // ANCHOR_END: roles
     let unused = granted.unused_by(&recorded).to_yaml(NAME);
     let lines = unused.lines().map(str::trim);
     let rules: Vec<_> =
