@@ -39,6 +39,7 @@ const COMMANDS: &[(&str, Run)] = &[
     ("cargo run -p operator", Elsewhere("needs a cluster: job operator-genuine")),
     ("cargo run -p operator -- --embedded", GoesOn("the page brief was reconciled, deleted, and cleaned up")),
     ("cargo run -p operator -- --embedded --once", Ends),
+    ("cargo run -p operator -- manifests examples/operator/deploy", Ends),
     ("cargo run -p operator -- --register", Elsewhere("needs a cluster: job operator-genuine")),
     ("cargo run -p conformance -- --by-feature", Ends),
     ("cargo run --release -p kube-client --example decode", Elsewhere("a measurement of minutes")),

@@ -2,7 +2,8 @@
 
 use crate::job::{Job, When};
 use crate::{
-    apply, commands, deploy, docs, facts, genuine, kubectl, lint, long, measure, packaging, setup, test,
+    apply, commands, deploy, docs, facts, genuine, kubectl, lint, long, manifests, measure, packaging, setup,
+    test,
 };
 
 /// All jobs.
@@ -26,13 +27,14 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "quickstart", when: When::Always, summary: "the README's quickstart ends within 20 s; an unreachable cluster is one line and exit code 1", usage: "", run: test::quickstart },
     Job { name: "commands", when: When::Always, summary: "every cargo run of the pages and examples names one program, which does what the page says", usage: "", run: commands::commands },
     Job { name: "promtool", when: When::Always, summary: "metrics are well-formed, dashboard and alert rules use metrics that exist, alerts fire when they should", usage: "", run: deploy::promtool },
+    Job { name: "manifests", when: When::Always, summary: "the kustomize base of examples/operator builds to its plain manifests", usage: "", run: manifests::kustomize },
     Job { name: "kubectl-smoke", when: When::Always, summary: "common kubectl commands against the embedded server", usage: "", run: kubectl::smoke },
     Job { name: "foreign-pods", when: When::Always, summary: "kubectl and the PyPI client against pods of the embedded server: exec, logs, cp, port-forward, drain", usage: "", run: kubectl::pods },
     Job { name: "python", when: When::Always, summary: "the fixture and the test of examples/python", usage: "", run: test::python },
     Job { name: "kubectl-compare", when: When::Genuine, summary: "450 kubectl commands print the same on the embedded server and on genuine ones", usage: "[-v] [core] [modern]", run: kubectl::compare },
     Job { name: "kubectl-example", when: When::Genuine, summary: "examples/kubectl has the effect of kubectl, on Kubernetes 1.37 and on pods of the embedded server", usage: "", run: kubectl::example },
     Job { name: "e2e-genuine", when: When::Genuine, summary: "the end-to-end suite and the quickstart on genuine servers, and beside kubectl", usage: "[v1.37] [core] [modern]", run: genuine::e2e },
-    Job { name: "operator-genuine", when: When::Genuine, summary: "examples/operator on a server that calls its webhooks (needs root for port 443)", usage: "", run: genuine::operator },
+    Job { name: "operator-genuine", when: When::Genuine, summary: "examples/operator on servers that call its webhooks, on v1.37 with its generated manifests alone (needs root for port 443)", usage: "", run: genuine::operator },
     Job { name: "generated", when: When::Genuine, summary: "the tables of the test server and of the client are what their generators write", usage: "", run: genuine::generated },
     Job { name: "conformance-genuine", when: When::Genuine, summary: "the conformance suite passes, and its results match their table", usage: "[modern] [core]", run: genuine::conformance },
     Job { name: "package", when: When::Always, summary: "every crate packs, builds from its packed files, and documents as on docs.rs", usage: "", run: packaging::package },
@@ -46,6 +48,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "debug-page", when: When::ByName, summary: "the debug page of examples/operator in headless Chromium", usage: "--update", run: deploy::debug_page },
     Job { name: "rust-analyzer", when: When::ByName, summary: "completion, hover, definitions and diagnostics inside apply! (needs rustup's component rust-analyzer)", usage: "", run: apply::rust_analyzer },
     Job { name: "apply-names", when: When::ByName, summary: "apply! finds the names of all fields with every version of k8s-openapi, optimized, and under Miri", usage: "[versions] [release] [miri]", run: apply::apply_names },
+    Job { name: "helm", when: When::ByName, summary: "Helm lints the chart of examples/operator and renders the plain manifests, and what other values say", usage: "", run: manifests::helm },
     Job { name: "packet-loss", when: When::ByName, summary: "idle streams end within 60 s when the network drops every packet (needs root)", usage: "", run: long::packet_loss },
     Job { name: "chaos", when: When::GenuineByName, summary: "three libraries on a genuine server that is restarted, killed, suspended, cut off: the time until all is reconciled", usage: "[--outages N,N]", run: long::chaos },
     Job { name: "e2e-restart", when: When::GenuineByName, summary: "429 and 410 of a genuine server that restarts", usage: "", run: genuine::restart },

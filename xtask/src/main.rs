@@ -15,6 +15,7 @@ mod jobs;
 mod kubectl;
 mod lint;
 mod long;
+mod manifests;
 mod measure;
 mod packaging;
 mod paths;

@@ -26,9 +26,12 @@ pub(crate) const MDBOOK: &str = "xtask/data/mdbook.txt";
 pub(crate) const WORKFLOW: &str = ".github/workflows/ci.yml";
 
 pub(crate) const BASELINE: &str = "guard/baseline.txt";
-pub(crate) const DASHBOARD: &str = "deploy/grafana-dashboard.json";
+pub(crate) const DASHBOARD: &str = "crates/kube-operator/src/manifests/grafana-dashboard.json";
 pub(crate) const RULES: &str = "deploy/prometheus-rules.yaml";
 pub(crate) const RULES_TEST: &str = "deploy/prometheus-rules-test.yaml";
+
+/// The generated manifests of the example operator.
+pub(crate) const MANIFESTS: &str = "examples/operator/deploy";
 
 /// `kubectl` commands and what they print, for kubectl-smoke, foreign-pods and kubectl-compare.
 pub(crate) const COMMANDS: &str = "testserver/foreign";

@@ -49,6 +49,8 @@ pub(crate) fn cargo_subcommand(cx: &Context, name: &str) -> Result<String> {
     Ok(format!("{}:{}", cx.target.join("tools/bin").display(), std::env::var("PATH").unwrap_or_default()))
 }
 
+const HELM: &str = "helm.sh/helm/v4/cmd/helm@v4.3.1";
+
 /// Prometheus' checker, from Debian's package `prometheus`, which is unpacked and not installed.
 pub(crate) fn promtool(cx: &Context) -> Result<PathBuf> {
     if cx.has("promtool") {
@@ -68,6 +70,24 @@ pub(crate) fn promtool(cx: &Context) -> Result<PathBuf> {
         return Ok(program);
     }
     skip("no promtool, and Debian's package prometheus cannot be downloaded")
+}
+
+/// Helm, which is a Go module.
+pub(crate) fn helm(cx: &Context) -> Result<PathBuf> {
+    if cx.has("helm") {
+        return Ok("helm".into());
+    }
+    let folder = cx.target.join("tools/helm");
+    let program = folder.join("helm");
+    if !program.exists() && cx.has("go") {
+        println!("compiling {HELM}");
+        std::fs::create_dir_all(&folder)?;
+        cx.command("go").args(["install", HELM]).env("GOBIN", std::path::absolute(&folder)?).succeeds();
+    }
+    if program.exists() {
+        return Ok(program);
+    }
+    skip("no Helm, and no Go to compile it")
 }
 
 /// A Python with the PyPI client `kubernetes`. `FOREIGN_VENV` names a virtual environment to keep it in.

@@ -15,6 +15,7 @@
 //! - [`debug`]: `/debug/controllers`, for people and programs.
 //! - [`webhook`]: typed admission and conversion webhooks over HTTPS, and their certificates.
 //! - [`rbac`]: the roles that a program needs, recorded from its requests.
+//! - [`manifests`]: its CRDs, webhook configurations, roles, Deployment and what belongs to it, from the values that run.
 //!
 //! `health`, `metrics`, `debug` and `webhook` are axum routers that mount beside the routes of the program. Each module is usable without
 //! the manager.
@@ -33,6 +34,8 @@ pub mod debug;
 pub mod health;
 #[cfg(feature = "manager")]
 pub mod manager;
+#[cfg(feature = "manager")]
+pub mod manifests;
 #[cfg(feature = "manager")]
 pub mod metrics;
 #[cfg(feature = "manager")]

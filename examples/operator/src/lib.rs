@@ -2,13 +2,15 @@
 //!
 //! - [`page`]: the custom resource in two versions, their conversion and validation.
 //! - [`reconcile`]: children, finalizer and status of a page.
-//! - [`register`]: the CRD and the webhook configuration, which need more permissions than the operator has at run time.
+//! - [`manifests`]: what is deployed, generated into `deploy/`.
+//! - [`register`]: applies the CRD and the webhook configuration, which need more permissions than the operator has at run time.
 //! - [`telemetry`]: logs, and spans for OpenTelemetry.
 //! - [`embedded`]: an API server in the process, and a demonstration on it.
 //!
 //! [`manager`] puts the parts together; the program (`main.rs`) adds its arguments.
 
 pub mod embedded;
+pub mod manifests;
 pub mod page;
 pub mod reconcile;
 pub mod register;
@@ -24,7 +26,10 @@ use kube::{
     runtime::{Controller, watcher::Config},
 };
 use page::{check, v1, v2};
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 /// The name of the operator: of its Lease, Service, webhook configuration and field manager.
 pub const NAME: &str = "page-operator";
@@ -36,6 +41,14 @@ pub struct Addresses {
     pub metrics: SocketAddr,
     /// The webhooks, over HTTPS.
     pub webhooks: SocketAddr,
+}
+
+impl Addresses {
+    /// The ports in a cluster.
+    pub const IN_CLUSTER: Self = Self {
+        metrics: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 8080),
+        webhooks: SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 9443),
+    };
 }
 
 /// Everything that runs, in the order in which it starts. The namespace is that of the client: in a cluster, that of the pod.
@@ -59,6 +72,7 @@ pub fn manager(client: Client, addresses: Addresses) -> Manager {
     Manager::new(client.clone())
         .writes(&Api::<v2::Page>::all(client.clone()), Writes::Finalizers)
         .writes(&Api::<v2::Page>::all(client.clone()), Writes::Status)
+        .writes(&Api::<v2::Page>::all(client.clone()), Writes::OwnerReferences)
         .writes(&Api::<Deployment>::all(client.clone()), Writes::Objects)
         .writes(&Api::<ConfigMap>::all(client), Writes::Objects)
         .leader_election(NAME, namespace)

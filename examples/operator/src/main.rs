@@ -4,25 +4,98 @@
 //! cargo run -p operator -- --embedded         # on an embedded API server, with a demonstration; then runs on
 //! cargo run -p operator -- --embedded --once  # ends after the demonstration
 //! cargo run -p operator -- --register         # applies the CRD and the webhook configuration to the current cluster
+//! cargo run -p operator -- manifests examples/operator/deploy   # generates what is deployed
 //! cargo run -p operator                       # runs in the current cluster
 //! ```
 
-use kube::{Client, error::ErrorChain, operator::manager::Restart};
-use operator::{Addresses, embedded::Embedded, manager, register::register, telemetry};
+use kube::{
+    Client,
+    error::ErrorChain,
+    operator::{manager::Restart, manifests::Written},
+};
+use operator::{
+    Addresses, NAME,
+    embedded::Embedded,
+    manager,
+    manifests::{FORMS, manifests},
+    register::register,
+    telemetry,
+};
 use std::{
     net::SocketAddr,
+    path::PathBuf,
     process::ExitCode,
     sync::{Arc, Mutex},
 };
 
 const USAGE: &str =
     "usage: operator [--register | --embedded [--once]] [--metrics ADDRESS] [--webhooks ADDRESS]
+       operator manifests [--check] [--namespace NAME] FOLDER
 
   --register          apply the CRD and the webhook configuration, and end
   --embedded          run on an API server in this process, and demonstrate the operator
   --once              end after the demonstration
   --metrics ADDRESS   serve metrics and health here (0.0.0.0:8080; with --embedded 127.0.0.1:8080)
-  --webhooks ADDRESS  serve the webhooks here (0.0.0.0:9443; with --embedded 127.0.0.1:9443)";
+  --webhooks ADDRESS  serve the webhooks here (0.0.0.0:9443; with --embedded 127.0.0.1:9443)
+
+  manifests FOLDER    write the manifests into this folder; only files that were generated before are replaced and removed
+  --check             change nothing, and fail if the folder differs
+  --namespace NAME    where the operator is to run (page-operator)";
+
+#[derive(Debug)]
+enum Command {
+    Run(Arguments),
+    Manifests(Generate),
+}
+
+impl Command {
+    fn parse(args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut args = args.peekable();
+        match args.next_if(|arg| arg == "manifests") {
+            Some(_) => Generate::parse(args).map(Self::Manifests),
+            None => Arguments::parse(args).map(Self::Run),
+        }
+    }
+}
+
+/// The arguments of the subcommand `manifests`.
+#[derive(Debug)]
+struct Generate {
+    check: bool,
+    namespace: String,
+    folder: PathBuf,
+}
+
+impl Generate {
+    fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
+        let (mut check, mut namespace, mut folder) = (false, NAME.to_owned(), None);
+        while let Some(arg) = args.next() {
+            match arg.as_str() {
+                "--check" => check = true,
+                "--namespace" => namespace = args.next().ok_or("--namespace: expected a name")?,
+                option if option.starts_with('-') => return Err(format!("unknown argument {option:?}")),
+                _ if folder.is_some() => return Err(format!("expected one folder, found {arg:?} too")),
+                _ => folder = Some(PathBuf::from(arg)),
+            }
+        }
+        let folder = folder.ok_or("manifests: expected a folder")?;
+        Ok(Self { check, namespace, folder })
+    }
+
+    fn run(&self) -> anyhow::Result<()> {
+        let manifests = manifests(&self.namespace)?;
+        if self.check {
+            manifests.check(&self.folder, FORMS)?;
+            println!("{} has the manifests of this program", self.folder.display());
+            return Ok(());
+        }
+        let Written { written, removed } = manifests.write(&self.folder, FORMS)?;
+        written.iter().for_each(|path| println!("wrote {path}"));
+        removed.iter().for_each(|path| println!("removed {path}"));
+        println!("{} is up to date", self.folder.display());
+        Ok(())
+    }
+}
 
 #[derive(Debug, Default)]
 struct Arguments {
@@ -54,12 +127,12 @@ impl Arguments {
     }
 
     fn addresses(&self) -> Addresses {
-        // A demonstration does not listen on the network.
-        let ip = if self.embedded { [127, 0, 0, 1] } else { [0, 0, 0, 0] };
-        Addresses {
-            metrics: self.metrics.unwrap_or((ip, 8080).into()),
-            webhooks: self.webhooks.unwrap_or((ip, 9443).into()),
+        let Addresses { mut metrics, mut webhooks } = Addresses::IN_CLUSTER;
+        if self.embedded {
+            // A demonstration does not listen on the network.
+            [&mut metrics, &mut webhooks].into_iter().for_each(|it| it.set_ip([127, 0, 0, 1].into()));
         }
+        Addresses { metrics: self.metrics.unwrap_or(metrics), webhooks: self.webhooks.unwrap_or(webhooks) }
     }
 }
 
@@ -72,14 +145,18 @@ fn address(option: &str, value: Option<String>) -> Result<SocketAddr, String> {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments = match Arguments::parse(std::env::args().skip(1)) {
-        Ok(arguments) => arguments,
+    let command = match Command::parse(std::env::args().skip(1)) {
+        Ok(command) => command,
         Err(problem) => {
             eprintln!("operator: {problem}\n{USAGE}");
             return ExitCode::from(2);
         }
     };
-    match run(&arguments).await {
+    let result = match command {
+        Command::Run(arguments) => run(&arguments).await,
+        Command::Manifests(generate) => generate.run(),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("operator: {}", ErrorChain(error.as_ref()));

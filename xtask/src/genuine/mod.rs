@@ -1,10 +1,12 @@
 //! Jobs that run against genuine API servers.
 
 mod conformance;
+mod deployed;
 mod e2e;
 mod etcd_restore;
 mod generated;
 mod operator;
+mod pages;
 mod realapi;
 
 pub(crate) use conformance::conformance;

@@ -1,17 +1,17 @@
-//! The job `operator-genuine`: `examples/operator` on a genuine server that calls its webhooks.
+//! The job `operator-genuine`: `examples/operator` on genuine servers that call its webhooks: an old one, where it registers itself, and the
+//! present one, where nothing is there but its generated manifests.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
+use super::deployed;
+use super::pages::{METRICS, Run, print_end};
 use super::realapi::{self, Server};
-use crate::command::{Background, Command, pause};
 use crate::context::{Context, scratch};
 use crate::job::no_arguments;
 use crate::skip::skip;
 
-const METRICS: &str = "127.0.0.1:18443";
 /// What the operator and its pages leave on a server that was running before.
 const LEFTOVERS: &str = "validatingwebhookconfiguration/page-operator crd/pages.example.com service/page-operator lease/page-operator";
 
@@ -23,10 +23,16 @@ pub(crate) fn operator(cx: &Context, args: &[String]) -> Result<()> {
         return skip("the webhooks need port 443, and so root");
     }
     let program = cx.build("--bin", "operator")?;
+    deployed::deployed(cx, &program)?;
+    registered(cx, &program)
+}
+
+/// On an old server, where the operator registers what it needs.
+fn registered(cx: &Context, program: &Path) -> Result<()> {
     let work = scratch()?;
     let server = Server::up(cx, "core")?;
-    let run = Run { cx, server: &server, program: &program, work: work.path() };
-    let result = run.scenario();
+    let run = Run { cx, server: &server, program, work: work.path() };
+    let result = scenario(&run);
     if !server.is_own() {
         let delete = run.kubectl("delete --ignore-not-found --wait=false").args(LEFTOVERS.split(' '));
         delete.cleans_up().succeeds();
@@ -34,134 +40,16 @@ pub(crate) fn operator(cx: &Context, args: &[String]) -> Result<()> {
     result
 }
 
-struct Run<'a> {
-    cx: &'a Context,
-    server: &'a Server,
-    program: &'a Path,
-    work: &'a Path,
-}
-
-impl Run<'_> {
-    fn scenario(&self) -> Result<()> {
-        self.operator("--register").run()?;
-        let service = "create service externalname page-operator --external-name localhost --tcp 443";
-        self.kubectl(service).read()?;
-        let log = self.work.join("log");
-        let operator =
-            self.operator(&format!("--metrics {METRICS} --webhooks 127.0.0.1:443")).spawn(&log, &log)?;
-        let result = self.pages().and_then(|()| self.end(&operator));
-        if result.is_err() {
-            let log = std::fs::read_to_string(&log)?;
-            let lines: Vec<_> = log.lines().collect();
-            println!("--- log of the operator:\n{}", lines[lines.len().saturating_sub(20)..].join("\n"));
-        }
-        result
+fn scenario(run: &Run<'_>) -> Result<()> {
+    run.operator("--register").run()?;
+    let service = "create service externalname page-operator --external-name localhost --tcp 443";
+    run.kubectl(service).read()?;
+    let log = run.work.join("log");
+    let operator =
+        run.operator(&format!("--metrics {METRICS} --webhooks 127.0.0.1:443")).spawn(&log, &log)?;
+    let result = run.pages().and_then(|()| run.end(&operator, "default"));
+    if result.is_err() {
+        print_end(&log)?;
     }
-
-    /// One page, from its creation to the collection of its children.
-    fn pages(&self) -> Result<()> {
-        self.within(60, "the operator is ready", "", || self.get("/readyz"))?;
-        self.within(30, "the operator leads", "\"leads\": true", || {
-            self.get("/debug/controllers?format=json")
-        })?;
-        // The server notices the new CA after a moment.
-        self.within(30, "a page of v1 is accepted", "", || self.apply(0))?;
-        self.within(10, "the server converts it to v2 by the webhook", "[\"One.\",\"Two.\"]", || {
-            self.kubectl("get pages.v2.example.com home -o jsonpath={.spec.paragraphs}")
-        })?;
-        self.refused(
-            10,
-            "the server refuses what the validating webhook denies",
-            "must be between 0 and 10, but is 99",
-        )?;
-        self.within(30, "the page is ready", "True", || {
-            self.kubectl("get page home -o").arg("jsonpath={.status.conditions[?(@.type==\"Ready\")].status}")
-        })?;
-        self.within(10, "the page owns a Deployment", "Page", || {
-            self.kubectl("get deployment home-page -o jsonpath={.metadata.ownerReferences[0].kind}")
-        })?;
-        self.within(10, "the index names the page", "Home", || {
-            self.kubectl("get configmap page-index -o jsonpath={.data.home}")
-        })?;
-        self.within(30, "the page is deleted", "", || self.kubectl("delete page home --timeout=20s"))?;
-        self.within(10, "its finalizer has cleaned the index", "[]", || {
-            self.kubectl("get configmap page-index -o jsonpath=[{.data}]")
-        })?;
-        self.children_are_gone()?;
-        self.within(
-            10,
-            "the metrics count the calls of the webhooks",
-            "controller_runtime_webhook_requests_total{",
-            || self.get("/metrics"),
-        )
-    }
-
-    fn end(&self, operator: &Background) -> Result<()> {
-        let code = operator.stop(Duration::from_secs(30))?;
-        ensure!(code == 0, "the operator ends with exit code {code} after SIGTERM");
-        println!("ok: the operator ends with exit code 0 after SIGTERM");
-        self.within(5, "the Lease is released", "[]", || {
-            self.kubectl("get lease page-operator -o jsonpath=[{.spec.holderIdentity}]")
-        })
-    }
-
-    /// The validating webhook denies a page of 99 replicas.
-    fn refused(&self, seconds: u64, what: &str, text: &str) -> Result<()> {
-        self.until(seconds, what, || self.apply(99), |code, output| code != 0 && output.contains(text))
-    }
-
-    fn children_are_gone(&self) -> Result<()> {
-        let get = || self.kubectl("get deployment,configmap home-page");
-        let gone = |_, output: &str| output.matches("not found").count() == 2;
-        self.until(90, "the controller manager collects the children", get, gone)
-    }
-
-    /// Repeats a command until it succeeds and prints a text.
-    fn within(&self, seconds: u64, what: &str, text: &str, command: impl Fn() -> Command) -> Result<()> {
-        self.until(seconds, what, command, |code, output| code == 0 && output.contains(text))
-    }
-
-    fn until(
-        &self,
-        seconds: u64,
-        what: &str,
-        command: impl Fn() -> Command,
-        wanted: impl Fn(i32, &str) -> bool,
-    ) -> Result<()> {
-        let end = Instant::now() + Duration::from_secs(seconds);
-        loop {
-            let output = command().output()?;
-            if wanted(output.code, &output.text()) {
-                println!("ok: {what}");
-                return Ok(());
-            }
-            ensure!(Instant::now() < end, "not within {seconds} s: {what}: {}", output.text());
-            pause(Duration::from_millis(500))?;
-        }
-    }
-
-    fn kubectl(&self, args: &str) -> Command {
-        self.with_server(self.cx.command("kubectl")).args(args.split(' '))
-    }
-
-    fn apply(&self, replicas: u32) -> Command {
-        let page = format!(
-            "apiVersion: example.com/v1\nkind: Page\nmetadata: {{name: home}}\n\
-             spec: {{title: Home, text: \"One.\\n\\nTwo.\", replicas: {replicas}}}\n"
-        );
-        self.kubectl("apply -f -").stdin(page)
-    }
-
-    fn get(&self, path: &str) -> Command {
-        self.cx.command("curl").arg("-fsS").arg(format!("http://{METRICS}{path}"))
-    }
-
-    fn operator(&self, args: &str) -> Command {
-        self.with_server(self.cx.command(self.program)).args(args.split(' '))
-    }
-
-    fn with_server(&self, command: Command) -> Command {
-        let command = command.env("KUBECONFIG", &self.server.kubeconfig);
-        command.env("KUBECACHEDIR", self.work.join("cache"))
-    }
+    result
 }

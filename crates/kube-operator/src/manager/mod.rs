@@ -59,6 +59,7 @@ mod cache;
 mod components;
 mod controllers;
 mod error;
+mod facts;
 mod grace_period;
 mod handle;
 mod log;
@@ -75,3 +76,5 @@ pub use components::Restart;
 pub use error::ManagerError;
 pub use handle::ManagerHandle;
 pub use writes::Writes;
+
+pub(crate) use facts::{Facts, WebhookFacts};

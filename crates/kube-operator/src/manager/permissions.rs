@@ -1,7 +1,10 @@
 //! What this program may not do that it needs: asked when the manager starts and when something is added to it, and said in one message.
 
 use super::{replicas::Replicas, writes::Writes};
-use crate::rbac::{missing_permissions, permissions_for};
+use crate::{
+    rbac::{Permissions, missing_permissions, permissions_for},
+    webhook::certificates::CertificateNeeds,
+};
 use http::{Method, Request, StatusCode, Uri};
 use kube_client::{Client, Error, client::Body, error::ErrorChain};
 use kube_core::Status;
@@ -15,8 +18,11 @@ const COLLECTED: Duration = Duration::from_secs(10);
 
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces";
 
+/// The name in requests about objects of any name.
+const ANY: &str = "any";
+
 /// The requests for which a manager needs permissions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct NeededRequests(HashSet<(Method, Uri)>);
 
 impl NeededRequests {
@@ -38,7 +44,7 @@ impl NeededRequests {
                 self.add(Method::PUT, &format!("{leases}/{name}"));
             }
             Replicas::Sharded(config) => {
-                let (leases, name) = (leases(config.namespace()), "any");
+                let (leases, name) = (leases(config.namespace()), ANY);
                 self.add(Method::GET, &leases);
                 self.add(Method::POST, &leases);
                 self.add(Method::PUT, &format!("{leases}/{name}"));
@@ -49,7 +55,7 @@ impl NeededRequests {
 
     /// What the library's helpers request for such writes to objects of this collection.
     pub(super) fn add_writes(&mut self, path: &str, writes: Writes) {
-        let any = format!("{path}/any");
+        let any = format!("{path}/{ANY}");
         match writes {
             Writes::Objects => {
                 self.add(Method::GET, &any);
@@ -61,9 +67,32 @@ impl NeededRequests {
             Writes::Events => {
                 let events = events_of(path);
                 self.add(Method::POST, &events);
-                self.add(Method::PATCH, &format!("{events}/any"));
+                self.add(Method::PATCH, &format!("{events}/{ANY}"));
+            }
+            Writes::OwnerReferences => self.add(Method::PUT, &format!("{any}/finalizers")),
+        }
+    }
+
+    /// What the source of certificates requests.
+    pub(super) fn add_certificates(&mut self, needs: &CertificateNeeds) {
+        let CertificateNeeds::SelfSigned { namespace, secret, targets, .. } = needs else { return };
+        let secrets = format!("/api/v1/namespaces/{namespace}/secrets");
+        self.add(Method::POST, &secrets);
+        self.add(Method::GET, &format!("{secrets}/{secret}"));
+        self.add(Method::PUT, &format!("{secrets}/{secret}"));
+        for (resource, name) in targets {
+            let path = format!("/apis/{}/{}", resource.api_version, resource.plural);
+            self.add(Method::GET, &format!("{path}/{name}"));
+            self.add(Method::PATCH, &format!("{path}/{name}"));
+            for parameters in ["", "&watch=true"] {
+                self.add(Method::GET, &format!("{path}?fieldSelector=metadata.name%3D{name}{parameters}"));
             }
         }
+    }
+
+    /// As permissions: on single objects where their names are known.
+    pub(super) fn permissions(self) -> Permissions {
+        permissions_for(self.0).with_resource_names().without_name(ANY)
     }
 
     fn add(&mut self, method: Method, uri: &str) {
@@ -207,6 +236,10 @@ mod tests {
         assert_eq!(
             requests("/apis/example.com/v1/namespaces/shop/pages", Writes::Events)[1],
             "POST /apis/events.k8s.io/v1/namespaces/shop/events"
+        );
+        assert_eq!(
+            requests(PAGES, Writes::OwnerReferences),
+            ["PUT /apis/example.com/v1/pages/any/finalizers"]
         );
     }
 }

@@ -9,7 +9,10 @@ use crate::{
     debug::DebugPage,
     health::Health,
     metrics::MetricsEndpoint,
-    webhook::{WebhookServer, WebhookServerError, Webhooks, certificates::CertificateSource},
+    webhook::{
+        Registry, WebhookServer, WebhookServerError, Webhooks,
+        certificates::{CertificateNeeds, CertificateSource},
+    },
 };
 use axum::Router;
 use futures::{FutureExt, future::BoxFuture};
@@ -28,12 +31,18 @@ const MAX_CONNECTIONS: usize = 1024;
 
 /// A webhook server that was not started.
 pub(super) struct Webhook {
+    pub(super) address: SocketAddr,
+    /// What API servers and deployments have to know of it.
+    pub(super) registry: Registry,
+    pub(super) certificates: CertificateNeeds,
     start: BoxFuture<'static, Result<WebhookServer, WebhookServerError>>,
 }
 
 impl Webhook {
     pub(super) fn new(address: SocketAddr, webhooks: Webhooks, certificates: impl CertificateSource) -> Self {
-        Self { start: WebhookServer::bind(address, webhooks, certificates).boxed() }
+        let (registry, needs) = (webhooks.registry().clone(), certificates.needs());
+        let start = WebhookServer::bind(address, webhooks, certificates).boxed();
+        Self { address, registry, certificates: needs, start }
     }
 
     pub(super) async fn start(self) -> Result<WebhookServer, ManagerError> {

@@ -13,4 +13,7 @@ pub enum Writes {
     /// Events about the objects, by a [`Recorder`](kube_runtime::events::Recorder): `create` and `patch`. Those about objects of the whole cluster are
     /// in `kube-system`; a role that permits them only there is reported.
     Events,
+    /// Owner references of children to the objects, by [`Apply`](crate::apply::Apply): `update` of the subresource `finalizers`, which clusters
+    /// with the admission plugin OwnerReferencesPermissionEnforcement require.
+    OwnerReferences,
 }

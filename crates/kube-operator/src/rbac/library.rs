@@ -32,8 +32,8 @@ pub(super) fn completed(recorded: BTreeSet<Access>) -> BTreeSet<Access> {
         match ((access.group.as_str(), access.resource.as_str()), access.verb) {
             // An event that repeats is counted up.
             (EVENTS, "create") => all.extend([with("patch", None)]),
-            // Any replica may find, make, take over and release the Lease.
-            (LEASES, "get" | "update" | "create") => {
+            // Any replica may find, make, take over and release the Lease. Its creation has no name, and follows a `get` that has it.
+            (LEASES, "get" | "update") => {
                 all.insert(with("create", None));
                 all.extend(["get", "update"].map(|verb| with(verb, name)));
             }

@@ -68,7 +68,7 @@ impl Permissions {
         self.moved(|_| None)
     }
 
-    fn moved(self, to: impl Fn(String) -> Option<String>) -> Self {
+    pub(crate) fn moved(self, to: impl Fn(String) -> Option<String>) -> Self {
         let moved = |access| match access {
             Access::Resource(mut access) => {
                 access.namespace = access.namespace.and_then(&to);
@@ -79,11 +79,96 @@ impl Permissions {
         Self { accesses: self.accesses.into_iter().map(moved).collect(), ..self }
     }
 
-    /// The permissions of both.
+    /// The permissions of both: each restricted to names if it was so before.
     #[must_use]
-    pub fn union(mut self, other: Self) -> Self {
-        self.accesses.extend(other.accesses);
+    pub fn union(self, other: Self) -> Self {
+        let (mut all, other) = match self.with_names == other.with_names {
+            true => (self, other),
+            false => (self.settled(), other.settled()),
+        };
+        all.with_names |= other.with_names;
+        all.accesses.extend(other.accesses);
+        all
+    }
+
+    /// What of these permissions `granted` does not have, such as what was recorded in tests and the roles of a deployment do not permit.
+    ///
+    /// A permission in all namespaces or for all names grants that in one or for one, so restrict what was recorded by
+    /// [`with_resource_names`](Self::with_resource_names) where the roles are. What every identity may do by default is never missing:
+    /// discovery, and questions about its own permissions.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_operator::rbac::RbacRecorder;
+    /// use tower::Layer;
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// let (all, one) = (RbacRecorder::default(), RbacRecorder::default());
+    /// let maps = |recorder: &RbacRecorder| {
+    ///     Client::new(recorder.layer(kube_testserver::ApiServer::new()), "shop")
+    /// };
+    /// Api::<ConfigMap>::all(maps(&all)).list(&Default::default()).await?;
+    /// Api::<ConfigMap>::default_namespaced(maps(&one)).list(&Default::default()).await?;
+    /// assert!(one.permissions().missing_from(&all.permissions()).is_empty());
+    /// assert!(!all.permissions().missing_from(&one.permissions()).is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn missing_from(&self, granted: &Self) -> Self {
+        let granted = granted.clone().settled().accesses;
+        let is_granted = |access: &Access| match access {
+            Access::Path { .. } => true,
+            Access::Resource(it) if is_granted_to_all(it) => true,
+            Access::Resource(it) => [&it.namespace, &None].into_iter().any(|namespace| {
+                [&it.name, &None].into_iter().any(|name| {
+                    let wider =
+                        ResourceAccess { namespace: namespace.clone(), name: name.clone(), ..it.clone() };
+                    granted.contains(&Access::Resource(wider))
+                })
+            }),
+        };
+        let mut missing = self.clone().settled();
+        missing.accesses.retain(|access| !is_granted(access));
+        missing
+    }
+
+    /// What of these permissions was not used by the requests of `recorded`, in whatever namespace and for whatever name: excess of a role, or
+    /// something that the tests do not do.
+    #[must_use]
+    pub fn unused_by(&self, recorded: &Self) -> Self {
+        let anywhere = |it: &ResourceAccess| ResourceAccess { namespace: None, name: None, ..it.clone() };
+        let used: BTreeSet<_> = recorded.resources().map(anywhere).collect();
+        let mut unused = self.clone().settled();
+        unused.accesses.retain(|access| match access {
+            Access::Resource(access) => !used.contains(&anywhere(access)),
+            Access::Path { .. } => false,
+        });
+        unused
+    }
+
+    /// Without the names, unless they restrict.
+    fn settled(mut self) -> Self {
+        if !self.with_names {
+            self = self.renamed(|_| None);
+        }
         self
+    }
+
+    /// This name stands for all.
+    pub(crate) fn without_name(self, any: &str) -> Self {
+        self.renamed(|name| Some(name).filter(|name| name != any))
+    }
+
+    fn renamed(self, to: impl Fn(String) -> Option<String>) -> Self {
+        let renamed = |access| match access {
+            Access::Resource(mut access) => {
+                access.name = access.name.and_then(&to);
+                Access::Resource(access)
+            }
+            path => path,
+        };
+        Self { accesses: self.accesses.into_iter().map(renamed).collect(), ..self }
     }
 
     /// Whether nothing was recorded.
@@ -174,6 +259,16 @@ impl Permissions {
         };
         by_verbs.into_iter().map(rule).collect()
     }
+}
+
+/// By the roles `system:basic-user` and `system:discovery`, which every cluster has.
+fn is_granted_to_all(access: &ResourceAccess) -> bool {
+    let reviews = match &*access.group {
+        "authorization.k8s.io" => ["selfsubjectaccessreviews", "selfsubjectrulesreviews"].as_slice(),
+        "authentication.k8s.io" => &["selfsubjectreviews"],
+        _ => &[],
+    };
+    access.verb == "create" && reviews.contains(&&*access.resource)
 }
 
 /// The rules: names of one resource with equal verbs share a rule, then resources of one group with equal names and verbs.
@@ -334,6 +429,26 @@ rules:
     }
 
     #[test]
+    fn creating_a_lease_does_not_permit_every_lease() {
+        const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/a/leases";
+        let requests = [format!("GET {LEASES}/op"), format!("POST {LEASES}")];
+        let Permissions { accesses, .. } = recorded(&requests.each_ref().map(String::as_str));
+        let permissions = Permissions::new(crate::rbac::library::completed(accesses)).with_resource_names();
+        let expected = "\
+kind: Role
+  namespace: \"a\"
+rules:
+- apiGroups: [\"coordination.k8s.io\"]
+  resources: [\"leases\"]
+  verbs: [\"create\"]
+- apiGroups: [\"coordination.k8s.io\"]
+  resources: [\"leases\"]
+  resourceNames: [\"op\"]
+  verbs: [\"get\",\"update\"]";
+        assert_eq!(text(&permissions), expected);
+    }
+
+    #[test]
     fn paths_that_are_not_resources_are_in_the_cluster_role() {
         let permissions = recorded(&["GET /version", "GET /apis", "POST /odd"]);
         let expected = "\
@@ -357,5 +472,57 @@ rules:
         assert_eq!(recorded(&requests).to_yaml("op"), recorded(&reversed).to_yaml("op"));
         let union = recorded(&requests[..2]).union(recorded(&requests[2..]));
         assert_eq!(union, recorded(&requests));
+    }
+
+    #[test]
+    fn a_wider_permission_grants_a_narrower_one() {
+        let one = recorded(&["GET /api/v1/namespaces/a/pods/x"]).with_resource_names();
+        let all_names = recorded(&["GET /api/v1/namespaces/a/pods/y"]);
+        let everywhere = recorded(&["GET /api/v1/pods/y"]);
+        let other = recorded(&["GET /api/v1/namespaces/b/pods/x"]).with_resource_names();
+        for granted in [&one, &all_names, &everywhere] {
+            assert!(one.missing_from(granted).is_empty(), "{granted:?}");
+        }
+        assert_eq!(text(&all_names.missing_from(&one)).matches("pods").count(), 1, "one name is not all");
+        assert_eq!(text(&everywhere.missing_from(&all_names)).matches("pods").count(), 1);
+        assert!(!one.missing_from(&other).is_empty() && !one.missing_from(&Permissions::default()).is_empty());
+    }
+
+    #[test]
+    fn what_every_identity_may_do_is_not_missing() {
+        let asked = recorded(&[
+            "POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+            "GET /apis/apps/v1",
+            "GET /version",
+        ]);
+        assert!(asked.missing_from(&Permissions::default()).is_empty());
+        let of_others = recorded(&["POST /apis/authorization.k8s.io/v1/subjectaccessreviews"]);
+        assert!(!of_others.missing_from(&Permissions::default()).is_empty());
+    }
+
+    #[test]
+    fn unused_is_what_no_request_needed_anywhere() {
+        let granted = recorded(&["GET /api/v1/pods/any", "GET /api/v1/pods", "DELETE /api/v1/secrets/any"]);
+        let used = recorded(&["GET /api/v1/namespaces/a/pods/x"]);
+        let expected = "\
+kind: ClusterRole
+rules:
+- apiGroups: [\"\"]
+  resources: [\"pods\"]
+  verbs: [\"list\"]
+- apiGroups: [\"\"]
+  resources: [\"secrets\"]
+  verbs: [\"delete\"]";
+        assert_eq!(text(&granted.unused_by(&used)), expected);
+    }
+
+    #[test]
+    fn a_union_keeps_the_names_that_restrict() {
+        let one = recorded(&["GET /api/v1/pods/x"]);
+        let restricted = recorded(&["GET /api/v1/secrets/s"]).with_resource_names();
+        let both = text(&one.clone().union(restricted));
+        assert!(both.contains("resourceNames: [\"s\"]") && !both.contains("\"x\""), "{both}");
+        let named = text(&one.clone().union(recorded(&["GET /api/v1/pods/y"])).with_resource_names());
+        assert!(named.contains("resourceNames: [\"x\",\"y\"]"), "{named}");
     }
 }

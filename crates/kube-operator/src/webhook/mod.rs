@@ -68,18 +68,26 @@
 mod admission;
 mod body_budget;
 pub mod certificates;
+mod configurations;
 mod conversion;
 mod endpoint;
+mod error;
 mod list_items;
 mod list_keys;
 mod metrics;
 mod outcome;
 mod patch;
+mod registration;
 mod router;
 mod server;
 
 pub use admission::{AdmittedObject, Mutate, UndecodableObject, Validate};
+pub use configurations::{WebhookConfigurations, WebhookService};
 pub use conversion::{ConversionError, Convert, ConvertedObject, Versions};
+pub use error::WebhooksError;
 pub use outcome::{Allowed, Denial, Mutated};
-pub use router::{Webhooks, WebhooksError, mutate_path, validate_path};
+pub use registration::{FailurePolicy, Registration};
+pub use router::{Webhooks, mutate_path, validate_path};
 pub use server::{WebhookServer, WebhookServerError};
+
+pub(crate) use configurations::Registry;

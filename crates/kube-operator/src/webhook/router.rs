@@ -7,9 +7,12 @@ use axum::{Router, extract::Request, routing::post};
 use super::{
     admission::{self, AdmittedObject, Handler, Mutate, Validate},
     body_budget::BodyBudget,
+    configurations::{Registry, Sort, WebhookConfigurations, WebhookService, default_path},
     conversion::Convert,
     endpoint::{Endpoint, Work},
+    error::WebhooksError,
     metrics,
+    registration::Registration,
 };
 
 const MIB: usize = 1024 * 1024;
@@ -31,39 +34,10 @@ pub struct Webhooks {
     admission_limit: usize,
     conversion_limit: usize,
     in_flight_limit: usize,
-    conversion_path: String,
+    registry: Registry,
 }
 
 struct HandlerOf(Handler);
-
-/// The webhooks cannot be served together.
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kube_core::admission::AdmissionRequest;
-/// use kube_operator::webhook::Webhooks;
-///
-/// async fn check(_: AdmissionRequest<ConfigMap>) -> Result<(), String> {
-///     Ok(())
-/// }
-/// let error = Webhooks::new().validate(check).validate(check).router().expect_err("one path twice");
-/// assert_eq!(error.to_string(), "two webhooks have the path /validate--v1-configmap: set another with validate_at, mutate_at or conversion_path");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum WebhooksError {
-    /// Two handlers have one path.
-    #[error("two webhooks have the path {0}: set another with validate_at, mutate_at or conversion_path")]
-    DuplicatePath(String),
-    /// A path is none.
-    #[error(
-        "the webhook path {0:?} is invalid: expected \"/\" and letters, digits, \"-\", \"_\", \".\" or \"/\""
-    )]
-    InvalidPath(String),
-    /// Two conversions are for one kind.
-    #[error("two conversions are for {0}: expected one per kind, with all its versions")]
-    DuplicateConversion(String),
-}
 
 impl Default for Webhooks {
     fn default() -> Self {
@@ -80,7 +54,7 @@ impl Webhooks {
             admission_limit: ADMISSION_LIMIT,
             conversion_limit: CONVERSION_LIMIT,
             in_flight_limit: IN_FLIGHT_LIMIT,
-            conversion_path: CONVERT.into(),
+            registry: Registry::new(CONVERT),
         }
     }
 
@@ -96,7 +70,7 @@ impl Webhooks {
     /// Adds a validating handler at a path of its own, for several kinds if `K` is [`DynamicObject`](kube_core::DynamicObject).
     #[must_use]
     pub fn validate_at<K: AdmittedObject>(self, path: impl Into<String>, handler: impl Validate<K>) -> Self {
-        self.with(path.into(), admission::validating(handler))
+        self.with::<K>(path.into(), admission::validating(handler), Sort::Validating)
     }
 
     /// Adds a mutating handler at [`mutate_path`] of its kind.
@@ -111,12 +85,13 @@ impl Webhooks {
     /// Adds a mutating handler at a path of its own, for several kinds if `K` is [`DynamicObject`](kube_core::DynamicObject).
     #[must_use]
     pub fn mutate_at<K: AdmittedObject>(self, path: impl Into<String>, handler: impl Mutate<K>) -> Self {
-        self.with(path.into(), admission::mutating(handler))
+        self.with::<K>(path.into(), admission::mutating(handler), Sort::Mutating)
     }
 
     /// Adds the conversion of a kind. All are at `/convert`: see [`conversion_path`](Self::conversion_path).
     #[must_use]
     pub fn convert(mut self, versions: impl Convert) -> Self {
+        self.registry.converts(versions.group(), versions.kind());
         self.converters.push(Box::new(versions));
         self
     }
@@ -124,8 +99,50 @@ impl Webhooks {
     /// The path of all conversions, instead of `/convert`.
     #[must_use]
     pub fn conversion_path(mut self, path: impl Into<String>) -> Self {
-        self.conversion_path = path.into();
+        self.registry.set_conversion_path(path.into());
         self
+    }
+
+    /// How the API server calls the admission webhook at this path: see [`configurations`](Self::configurations). The order of the calls does not
+    /// matter; the last one for a path counts.
+    #[must_use]
+    pub fn registration(mut self, path: impl Into<String>, registration: Registration) -> Self {
+        self.registry.register(path.into(), registration);
+        self
+    }
+
+    /// The webhook configurations with which API servers call these handlers, both named `name`, with the entries sorted by name.
+    ///
+    /// Paths, kinds and versions are those of the handlers; the rest is in [`Registration`]. `caBundle` is left to the source of the
+    /// certificates. [`Manifests`](crate::manifests::Manifests) writes them with all that an operator needs beside them.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_core::admission::AdmissionRequest;
+    /// use kube_operator::webhook::{WebhookService, Webhooks};
+    ///
+    /// # async fn check(_: AdmissionRequest<ConfigMap>) -> Result<(), String> { Ok(()) }
+    /// let service = WebhookService { namespace: "tools".into(), name: "checker".into(), port: 443 };
+    /// let configurations = Webhooks::new().validate(check).configurations("checker", &service)?;
+    /// let entry = &configurations.validating.expect("a validating webhook").webhooks.unwrap_or_default()[0];
+    /// assert_eq!(entry.name, "validate.v1.configmaps.core");
+    /// assert_eq!(entry.failure_policy.as_deref(), Some("Fail"));
+    /// assert!(configurations.mutating.is_none());
+    /// # Ok::<(), kube_operator::webhook::WebhooksError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a registration has no handler or a timeout that servers refuse, or if nothing says which objects a handler is for.
+    pub fn configurations(
+        &self,
+        name: &str,
+        service: &WebhookService,
+    ) -> Result<WebhookConfigurations, WebhooksError> {
+        self.registry.configurations(name, service)
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     /// The largest body of an admission review, in bytes. 7 MiB by default: old and new object may have 3 MiB each.
@@ -156,8 +173,9 @@ impl Webhooks {
     /// The webhooks as routes, to be merged with other routes.
     ///
     /// # Errors
-    /// If two webhooks have one path or convert one kind, or if a path is invalid.
+    /// If two webhooks have one path or convert one kind, if a path is invalid, or if a registration has no webhook.
     pub fn router(self) -> Result<Router, WebhooksError> {
+        self.registry.check()?;
         let (mut paths, mut kinds) = (HashSet::new(), HashSet::new());
         for converter in &self.converters {
             let kind = format!("{}.{}", converter.kind(), converter.group());
@@ -175,7 +193,7 @@ impl Webhooks {
         });
         let converters: Arc<[_]> = self.converters.into();
         let conversion = (!converters.is_empty()).then(|| Endpoint {
-            path: self.conversion_path,
+            path: self.registry.conversion_path().to_owned(),
             work: Work::Conversion(converters),
             body_limit: self.conversion_limit,
             budget: budget.clone(),
@@ -198,7 +216,8 @@ impl Webhooks {
         Ok(router)
     }
 
-    fn with(mut self, path: String, handler: Handler) -> Self {
+    fn with<K: AdmittedObject>(mut self, path: String, handler: Handler, sort: Sort) -> Self {
+        self.registry.add::<K>(path.clone(), sort);
         self.admission.push((path, HandlerOf(handler)));
         self
     }
@@ -226,18 +245,12 @@ impl std::fmt::Debug for dyn Convert {
 /// assert_eq!(mutate_path::<Ingress>(), "/mutate-networking-k8s-io-v1-ingress");
 /// ```
 pub fn validate_path<K: AdmittedObject<DynamicType = ()>>() -> String {
-    path::<K>("validate")
+    default_path::<K>(Sort::Validating, &())
 }
 
 /// The path of the mutating webhook of a kind: see [`validate_path`].
 pub fn mutate_path<K: AdmittedObject<DynamicType = ()>>() -> String {
-    path::<K>("mutate")
-}
-
-fn path<K: AdmittedObject<DynamicType = ()>>(verb: &str) -> String {
-    let (group, version, kind) =
-        (K::group(&()).replace('.', "-"), K::version(&()), K::kind(&()).to_lowercase());
-    format!("/{verb}-{group}-{version}-{kind}")
+    default_path::<K>(Sort::Mutating, &())
 }
 
 /// Without characters that routes give a meaning, or that need to be encoded.

@@ -9,7 +9,8 @@ use kube_serve::listener::{Listener, Served};
 
 use super::{
     certificates::{CertificateError, CertificateSource, Serving},
-    router::{Webhooks, WebhooksError},
+    error::WebhooksError,
+    router::Webhooks,
 };
 
 /// API servers need one each, over HTTP/2.

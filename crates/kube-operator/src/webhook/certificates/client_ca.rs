@@ -8,7 +8,7 @@ use std::{
 use futures::{FutureExt, future::BoxFuture};
 use kube_serve::listener::TlsSettings;
 
-use super::source::{CertificateError, CertificateSource, Serving};
+use super::source::{CertificateError, CertificateNeeds, CertificateSource, Serving};
 
 const INTERVAL: Duration = Duration::from_secs(10);
 
@@ -61,6 +61,10 @@ impl<S: CertificateSource> CertificateSource for WithClientCa<S> {
             Ok(Serving { tls, keeper: futures::future::join(keeper, watching).map(drop).boxed() })
         }
         .boxed()
+    }
+
+    fn needs(&self) -> CertificateNeeds {
+        self.source.needs()
     }
 }
 

@@ -11,7 +11,7 @@ use metrics::{counter, describe_counter};
 
 use super::{
     expiry::{Expiry, now},
-    source::{CertificateError, CertificateSource, Serving},
+    source::{CertificateError, CertificateNeeds, CertificateSource, Serving},
 };
 
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -126,6 +126,10 @@ impl CertificateSource for CertificateFiles {
             Ok(Serving { tls, keeper })
         }
         .boxed()
+    }
+
+    fn needs(&self) -> CertificateNeeds {
+        CertificateNeeds::Files { certificate: self.certificate.clone(), key: self.key.clone() }
     }
 }
 

@@ -12,4 +12,4 @@ mod source;
 pub use client_ca::WithClientCa;
 pub use files::CertificateFiles;
 pub use self_signed::SelfSigned;
-pub use source::{CertificateError, CertificateSource, Serving};
+pub use source::{CertificateError, CertificateNeeds, CertificateSource, Serving};

@@ -26,7 +26,7 @@ use super::{
     generation::{Timestamp, issue},
     inject::{self, Callee},
     rotation::{Injected, Step, Stored, issued, names_for, next_step},
-    source::{CertificateError, CertificateSource, Serving},
+    source::{CertificateError, CertificateNeeds, CertificateSource, Serving},
 };
 
 const VALIDITY: Duration = Duration::from_secs(90 * 24 * 3600);
@@ -418,6 +418,16 @@ impl CertificateSource for SelfSigned {
             Ok(Serving { tls, keeper })
         }
         .boxed()
+    }
+
+    fn needs(&self) -> CertificateNeeds {
+        let target = |target: &Target| (target.resource.clone(), target.name.clone());
+        CertificateNeeds::SelfSigned {
+            namespace: self.callee.namespace.clone(),
+            service: self.callee.service.clone(),
+            secret: self.secret.clone(),
+            targets: self.targets.iter().map(target).collect(),
+        }
     }
 }
 

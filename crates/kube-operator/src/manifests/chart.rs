@@ -1,0 +1,124 @@
+//! A Helm chart: the same objects, with values in place of what an installation decides.
+//!
+//! The objects are made with tokens where a value belongs, written as YAML, and the tokens are replaced by expressions of Go's templates. So a
+//! template differs from the plain manifest in nothing else, and text of the objects that looks like an expression is escaped before.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    error::ManifestsError,
+    file::{File, file, file_name},
+    objects::objects,
+    placement::Placement,
+    settings::Manifests,
+    text::yaml,
+};
+
+/// Tokens are valid wherever they stand: names of namespaces above all. No object has them otherwise.
+const NAMESPACE: &str = "helm-token-release-namespace";
+const WATCHED: &str = "helm-token-watched-namespace";
+const WATCHED_TEXT: &str = "helm-token-watched-namespaces";
+const IMAGE: &str = "helm-token-image";
+const PULL_POLICY: &str = "helm-token-pull-policy";
+const REPLICAS: &str = "helm-token-replicas";
+const RESOURCES: &str = "helm-token-resources";
+
+/// Longer tokens come before those that are their beginning.
+const EXPRESSIONS: [(&str, &str); 7] = [
+    (WATCHED_TEXT, r#"{{ join "," .Values.watchNamespaces | quote }}"#),
+    (WATCHED, "{{ . }}"),
+    (NAMESPACE, "{{ $.Release.Namespace }}"),
+    (
+        IMAGE,
+        r#"{{ with .Values.image }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}{{ end }}"#,
+    ),
+    (PULL_POLICY, "{{ .Values.image.pullPolicy }}"),
+    (REPLICAS, "{{ .Values.replicas }}"),
+    (RESOURCES, "{{- toYaml .Values.resources | nindent 10 }}"),
+];
+
+pub(super) fn chart(manifests: &Manifests) -> Result<Vec<File>, ManifestsError> {
+    let watched = &manifests.facts.watched_namespaces;
+    let placement = Placement {
+        namespace: NAMESPACE.into(),
+        watched: watched.iter().map(|it| (it.clone(), WATCHED.into())).collect(),
+        watched_text: WATCHED_TEXT.into(),
+    };
+    let mut values = Map::new();
+    let mut files = Vec::new();
+    for mut object in objects(manifests, &placement)? {
+        let kind = object["kind"].as_str().unwrap_or_default().to_owned();
+        // Helm has its own option for it.
+        if kind == "Namespace" {
+            continue;
+        }
+        if kind == "Deployment" && object["metadata"]["name"] == *manifests.name {
+            deployment(&mut object, &mut values);
+        }
+        if kind == "CustomResourceDefinition" {
+            // Uninstalling a release would delete every object of the kind.
+            object["metadata"]["annotations"]["helm.sh/resource-policy"] = "keep".into();
+        }
+        let name = file_name(&object, NAMESPACE).replace(WATCHED, "watched");
+        let mut text = template(&yaml(&object)?);
+        if object["metadata"]["namespace"] == WATCHED {
+            text = format!("{{{{- range .Values.watchNamespaces }}}}\n---\n{text}{{{{- end }}}}\n");
+        }
+        if let Some(value) = switch(&kind) {
+            values.insert(value.into(), json!({ "enabled": true }));
+            text = format!("{{{{- if .Values.{value}.enabled }}}}\n{text}{{{{- end }}}}\n");
+        }
+        files.push(file(manifests, format!("chart/templates/{name}"), &text));
+    }
+    if !watched.is_empty() {
+        values.insert("watchNamespaces".into(), json!(watched));
+    }
+    let about = json!({
+        "apiVersion": "v2",
+        "name": manifests.name,
+        "description": format!("Installs {}", manifests.name),
+        "type": "application",
+        "version": manifests.version,
+        "appVersion": manifests.version,
+    });
+    files.push(file(manifests, "chart/Chart.yaml", &yaml(&about)?));
+    files.push(file(manifests, "chart/values.yaml", &yaml(&Value::Object(values))?));
+    Ok(files)
+}
+
+/// The value that decides whether objects of this kind are installed.
+fn switch(kind: &str) -> Option<&'static str> {
+    match kind {
+        "CustomResourceDefinition" => Some("crds"),
+        "NetworkPolicy" => Some("networkPolicy"),
+        "ServiceMonitor" => Some("serviceMonitor"),
+        "ConfigMap" => Some("dashboard"),
+        _ => None,
+    }
+}
+
+/// Replaces what is a value by its token, and takes the value as default.
+fn deployment(object: &mut Value, values: &mut Map<String, Value>) {
+    let replicas = std::mem::replace(&mut object["spec"]["replicas"], REPLICAS.into());
+    let container = &mut object["spec"]["template"]["spec"]["containers"][0];
+    let image = std::mem::replace(&mut container["image"], IMAGE.into());
+    let resources = std::mem::replace(&mut container["resources"], RESOURCES.into());
+    container["imagePullPolicy"] = PULL_POLICY.into();
+    let image = image.as_str().unwrap_or_default();
+    let (image, digest) = image.split_once('@').unwrap_or((image, ""));
+    // A colon before the last slash is that of a port.
+    let tag = image.rfind(':').filter(|at| !image[*at..].contains('/'));
+    let (repository, tag) = tag.map_or((image, ""), |at| (&image[..at], &image[at + 1..]));
+    values.insert(
+        "image".into(),
+        json!({ "repository": repository, "tag": tag, "digest": digest, "pullPolicy": "IfNotPresent" }),
+    );
+    values.insert("replicas".into(), replicas);
+    values.insert("resources".into(), resources);
+}
+
+/// Escapes what looks like an expression, and replaces the tokens.
+fn template(yaml: &str) -> String {
+    let escaped = yaml.replace("{{", r#"{{ "{{" }}"#);
+    EXPRESSIONS.iter().fold(escaped, |text, (token, expression)| text.replace(token, expression))
+}

@@ -1,0 +1,47 @@
+//! What the program may do: roles, and their bindings to its ServiceAccount.
+
+use kube_core::ObjectMeta;
+use serde_json::json;
+
+use super::{
+    error::ManifestsError,
+    placement::{Objects, Placement, cluster_metadata, metadata},
+    settings::Manifests,
+};
+
+pub(super) fn roles(
+    manifests: &Manifests,
+    placement: &Placement,
+    objects: &mut Objects,
+) -> Result<(), ManifestsError> {
+    let own = &manifests.facts.namespace;
+    let permissions = manifests.granted().moved(|namespace| match placement.watched.get(&namespace) {
+        _ if namespace == *own => Some(placement.namespace.clone()),
+        Some(watched) => Some(watched.clone()),
+        None => Some(namespace),
+    });
+    // As JSON: whether `apiGroup` is optional depends on the version of k8s-openapi.
+    let binding = |kind: &str, metadata: &ObjectMeta| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": format!("{kind}Binding"),
+            "metadata": metadata,
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": manifests.name },
+            "subjects": [
+                { "kind": "ServiceAccount", "name": manifests.name, "namespace": placement.namespace },
+            ],
+        })
+    };
+    if let Some(mut role) = permissions.cluster_role(&manifests.name) {
+        role.metadata = cluster_metadata(manifests);
+        objects.add(&role)?;
+        objects.add(&binding("ClusterRole", &role.metadata))?;
+    }
+    for mut role in permissions.roles(&manifests.name) {
+        let namespace = role.metadata.namespace.take();
+        role.metadata = ObjectMeta { namespace, ..metadata(manifests, placement) };
+        objects.add(&role)?;
+        objects.add(&binding("Role", &role.metadata))?;
+    }
+    Ok(())
+}

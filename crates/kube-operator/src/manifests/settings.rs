@@ -1,0 +1,214 @@
+//! [`Manifests`]: what is to be deployed.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use k8s_openapi::{
+    api::core::v1::ResourceRequirements,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    apimachinery::pkg::api::resource::Quantity,
+};
+use kube_core::Resource;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{
+    manager::{Facts, Manager},
+    rbac::Permissions,
+};
+
+/// The manifests of an operator. See the [module](super).
+#[derive(Clone)]
+#[must_use = "manifests are nothing until they are written"]
+pub struct Manifests {
+    pub(super) name: String,
+    pub(super) facts: Facts,
+    pub(super) version: String,
+    pub(super) image: String,
+    pub(super) args: Vec<String>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) replicas: Option<i32>,
+    pub(super) resources: ResourceRequirements,
+    pub(super) crds: Vec<CustomResourceDefinition>,
+    pub(super) further: Permissions,
+    pub(super) issuer: Option<(String, String)>,
+    pub(super) metrics_readers: Option<Vec<String>>,
+    pub(super) service_monitor: bool,
+    pub(super) dashboard: bool,
+    pub(super) samples: Vec<Result<Value, String>>,
+    pub(super) edits: Vec<Edit>,
+}
+
+/// A change of the objects of one kind.
+#[derive(Clone)]
+pub(super) struct Edit {
+    pub(super) api_version: String,
+    pub(super) kind: String,
+    pub(super) apply: Arc<dyn Fn(Value) -> Result<Value, serde_json::Error> + Send + Sync>,
+}
+
+impl Manifests {
+    /// Of this manager, which need not run: a client of [`offline_client`](super::offline_client) is enough. `name` is that of all objects: of the
+    /// ServiceAccount, the Deployment, the Service, the webhook configurations. The namespace is that of the manager's client.
+    ///
+    /// The image is `NAME:VERSION` until it is set. There are two replicas if the manager has leader election or sharding, otherwise one.
+    pub fn new(name: impl Into<String>, manager: &Manager) -> Self {
+        let (name, facts) = (name.into(), manager.facts());
+        let version = facts.version.clone().unwrap_or_else(|| "0.0.0".into());
+        let quantities = |all: &[(&str, &str)]| {
+            all.iter().map(|(name, value)| ((*name).to_owned(), Quantity((*value).to_owned()))).collect()
+        };
+        Self {
+            image: format!("{name}:{version}"),
+            name,
+            facts,
+            version,
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            replicas: None,
+            resources: ResourceRequirements {
+                requests: Some(quantities(&[("cpu", "50m"), ("memory", "64Mi")])),
+                limits: Some(quantities(&[("memory", "256Mi")])),
+                ..ResourceRequirements::default()
+            },
+            crds: Vec::new(),
+            further: Permissions::default(),
+            issuer: None,
+            metrics_readers: None,
+            service_monitor: false,
+            dashboard: false,
+            samples: Vec::new(),
+            edits: Vec::new(),
+        }
+    }
+
+    /// The image of the container, such as `registry.example.com/team/operator:1.2.0`, or with a digest.
+    pub fn image(mut self, image: impl Into<String>) -> Self {
+        self.image = image.into();
+        self
+    }
+
+    /// The version of the program, for the Helm chart: semantic, such as `1.2.0`. By default that of the manager
+    /// ([`Manager::version`]), or else `0.0.0`.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    /// Arguments of the program.
+    pub fn args<T: Into<String>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
+        self.args.extend(args.into_iter().map(Into::into));
+        self
+    }
+
+    /// An environment variable of the program. `POD_NAME` is there, and `WATCH_NAMESPACES`, separated by commas, if the manager watches some
+    /// namespaces only.
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// How many replicas there are. More than one need leader election or sharding.
+    pub fn replicas(mut self, replicas: i32) -> Self {
+        self.replicas = Some(replicas);
+        self
+    }
+
+    /// The resources of the container. By default it requests 50 m of a CPU and 64 MiB, and is limited to 256 MiB.
+    pub fn resources(mut self, resources: ResourceRequirements) -> Self {
+        self.resources = resources;
+        self
+    }
+
+    /// A CRD, with all its versions: [`merge_crds`](kube_core::crd::merge_crds) makes one of them. If the manager has a conversion of its
+    /// kind, `spec.conversion` becomes the webhook.
+    pub fn crd(mut self, crd: CustomResourceDefinition) -> Self {
+        self.crds.push(crd);
+        self
+    }
+
+    /// What the program requests beyond what the manager knows: what it watches, its Leases and certificates, and
+    /// [what it writes](Manager::writes). For instance what an [`RbacRecorder`](crate::rbac::RbacRecorder) recorded.
+    pub fn permissions(mut self, permissions: Permissions) -> Self {
+        self.further = self.further.union(permissions);
+        self
+    }
+
+    /// The issuer of cert-manager for [`CertificateFiles`](crate::webhook::certificates::CertificateFiles): its kind (`Issuer` or `ClusterIssuer`) and its name. By
+    /// default a self-signed one of its own.
+    pub fn issuer(mut self, kind: impl Into<String>, name: impl Into<String>) -> Self {
+        self.issuer = Some((kind.into(), name.into()));
+        self
+    }
+
+    /// A NetworkPolicy: webhooks may be called from everywhere, because API servers have addresses of their own; metrics and health only from these
+    /// namespaces (and by kubelets); the program reaches DNS and API servers (ports 443 and 6443) and nothing else. Allow more by
+    /// [`edit`](Self::edit).
+    pub fn network_policy<T: Into<String>>(mut self, metrics_readers: impl IntoIterator<Item = T>) -> Self {
+        self.metrics_readers = Some(metrics_readers.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// A ServiceMonitor, with which the Prometheus operator finds `/metrics`. Its CRD must be there.
+    pub fn service_monitor(mut self) -> Self {
+        self.service_monitor = true;
+        self
+    }
+
+    /// A ConfigMap with the dashboard of this library's metrics, labelled `grafana_dashboard`, as Grafana's chart looks for it.
+    pub fn dashboard(mut self) -> Self {
+        self.dashboard = true;
+        self
+    }
+
+    /// An object for users to try, in `samples/`. It is not installed.
+    pub fn sample<K: Serialize>(mut self, object: &K) -> Self {
+        self.samples.push(serde_json::to_value(object).map_err(|error| error.to_string()));
+        self
+    }
+
+    /// Changes the objects of one kind, after everything else: what has no method here. Several edits apply in their order.
+    ///
+    /// ```
+    /// # use kube_operator::{manager::Manager, manifests::{Form, Manifests, offline_client}};
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+    /// # let manager = Manager::new(offline_client("tools"));
+    /// let manifests = Manifests::new("checker", &manager)
+    ///     .edit(|deployment: &mut Deployment| deployment.spec.revision_history_limit = Some(2));
+    /// # assert!(manifests.files([Form::Yaml])?[0].text.contains("revisionHistoryLimit: 2"));
+    /// # Ok::<_, kube_operator::manifests::ManifestsError>(()) })?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn edit<K>(mut self, edit: impl Fn(&mut K) + Send + Sync + 'static) -> Self
+    where
+        K: Resource<DynamicType = ()> + Serialize + DeserializeOwned,
+    {
+        self.edits.push(Edit {
+            api_version: K::api_version(&()).into_owned(),
+            kind: K::kind(&()).into_owned(),
+            apply: Arc::new(move |value| {
+                let mut object: K = serde_json::from_value(value)?;
+                edit(&mut object);
+                serde_json::to_value(object)
+            }),
+        });
+        self
+    }
+
+    /// What the roles permit: what the manager needs and [what was added](Self::permissions). A test compares it with what an
+    /// [`RbacRecorder`](crate::rbac::RbacRecorder) records, by [`missing_from`](Permissions::missing_from) and [`unused_by`](Permissions::unused_by).
+    #[must_use]
+    pub fn granted(&self) -> Permissions {
+        self.facts.permissions.clone().union(self.further.clone())
+    }
+}
+
+impl fmt::Debug for Manifests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Manifests")
+            .field("name", &self.name)
+            .field("namespace", &self.facts.namespace)
+            .finish_non_exhaustive()
+    }
+}
