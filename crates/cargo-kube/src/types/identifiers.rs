@@ -61,7 +61,9 @@ impl Names {
     /// `name`, or the first of `name2`, `name3`, … that is free; of a name in lower case `name_2`, …
     pub(super) fn unique(&mut self, name: &str) -> String {
         let separator = if name.starts_with(|c: char| c.is_ascii_uppercase()) { "" } else { "_" };
-        let numbered = (2..).map(|number| format!("{name}{separator}{number}"));
+        // Names of keywords end in `_` already.
+        let base = name.trim_end_matches('_');
+        let numbered = (2..).map(|number| format!("{base}{separator}{number}"));
         let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !self.0.contains(name));
         let free = free.unwrap_or_else(|| unreachable!("there are more numbers than names"));
         self.0.insert(free.clone());
@@ -242,6 +244,8 @@ mod tests {
     fn a_name_is_given_once() {
         let mut names = Names::with(&["shared"]);
         assert_eq!(names.unique("shared"), "shared_2");
+        names.unique("self_");
+        assert_eq!(names.unique("self_"), "self_2");
         assert_eq!(names.unique("Foo"), "Foo");
         assert_eq!(names.unique("Foo"), "Foo2");
         assert_eq!(names.unique("Foo"), "Foo3");

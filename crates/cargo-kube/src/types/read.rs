@@ -91,7 +91,8 @@ impl Definitions {
     /// [`Error::Definition`] if both have a definition; these are then as before.
     pub fn extend(&mut self, others: Self) -> Result<(), Error> {
         for other in &others.entries {
-            let own = self.entries.binary_search_by(|own| own.crd.metadata.name.cmp(&other.crd.metadata.name));
+            let own =
+                self.entries.binary_search_by(|own| own.crd.metadata.name.cmp(&other.crd.metadata.name));
             if let Ok(at) = own {
                 return Err(twice(&self.entries[at], other));
             }

@@ -156,8 +156,10 @@ pub(crate) fn custom_resource(input: &DeriveInput) -> Result<CustomResource> {
         kube.fail("optional_spec", "with `no_spec` there is no `spec` that could be absent");
     }
     if model.definition.is_some() {
-        for name in OF_THE_DEFINITION.iter().filter(|name| kube.has(name)) {
-            kube.fail(name, "the function of `definition` decides about this: remove one of the two");
+        for name in OF_THE_DEFINITION {
+            if kube.has(name) {
+                kube.fail(name, "the function of `definition` decides about this: remove one of the two");
+            }
         }
     }
     errors.handle(kube.finish());

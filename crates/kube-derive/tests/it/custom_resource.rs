@@ -357,7 +357,13 @@ fn an_optional_spec_has_its_default() {
 
 /// Without `JsonSchema`: the function has the schema.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize)]
-#[kube(group = "example.com", version = "v1", kind = "Foreign", shortname = "f", definition = "foreign_definition")]
+#[kube(
+    group = "example.com",
+    version = "v1",
+    kind = "Foreign",
+    shortname = "f",
+    definition = "foreign_definition"
+)]
 #[kube(crates(kube_core = kube_core))]
 struct ForeignSpec {
     size: u8,
@@ -373,12 +379,15 @@ fn foreign_definition() -> CustomResourceDefinition {
             } } }],
         },
     }))
-    .unwrap()
+    .expect("valid")
 }
 
 #[test]
 fn a_definition_that_exists_already_is_returned_as_it_is() {
     assert_eq!(Foreign::crd(), foreign_definition());
     assert_eq!((Foreign::crd_name(), Foreign::shortnames()), ("foreigns.example.com", &["f"][..]));
-    assert_eq!(serde_json::to_value(Foreign::new("a", ForeignSpec { size: 1 })).unwrap()["spec"], json!({ "size": 1 }));
+    assert_eq!(
+        serde_json::to_value(Foreign::new("a", ForeignSpec { size: 1 })).unwrap()["spec"],
+        json!({ "size": 1 })
+    );
 }

@@ -220,7 +220,7 @@ impl Registry {
                 webhooks: Some(mutating),
             }),
             validating: (!validating.is_empty())
-                .then(|| ValidatingWebhookConfiguration { metadata, webhooks: Some(validating) }),
+                .then_some(ValidatingWebhookConfiguration { metadata, webhooks: Some(validating) }),
         })
     }
 
