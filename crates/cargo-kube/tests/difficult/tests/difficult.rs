@@ -6,17 +6,17 @@ use kube_client::yaml::Objects;
 use serde_json::{Value, json};
 
 fn inputs() -> Vec<Value> {
-    let objects = Objects::read("crds").unwrap();
-    objects.iter().map(|object| serde_json::to_value(object).unwrap()).collect()
+    let objects = Objects::read("crds").expect("valid");
+    objects.iter().map(|object| serde_json::to_value(object).expect("valid")).collect()
 }
 
 fn definitions() -> Vec<CustomResourceDefinition> {
     let crds = inputs().into_iter().filter(|object| object["kind"] == "CustomResourceDefinition");
-    crds.map(|crd| serde_json::from_value(crd).unwrap()).collect()
+    crds.map(|crd| serde_json::from_value(crd).expect("valid")).collect()
 }
 
 fn kinds(crd: &CustomResourceDefinition) -> impl Iterator<Item = &'static Kind> {
-    let name = crd.metadata.name.clone().unwrap();
+    let name = crd.metadata.name.clone().expect("valid");
     by_kind::KINDS.iter().chain(by_group::KINDS).filter(move |kind| kind.crd == name)
 }
 
