@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(error("[{path: .a}]"), "o.yaml: entry 1, path .a: expected either `type` or `name`");
         assert!(error("[{path: .a, type: 'a; fn x() {}'}]").contains("expected a type of Rust"));
         assert!(error("[{path: .a, name: 'A {} struct B'}]").contains("expected the name of a type"));
-        assert!(error("[{path: .a, nmae: A}]").contains("nmae"));
+        assert!(error("[{path: .a, title: A}]").contains("title"));
     }
 
     #[test]
