@@ -104,8 +104,7 @@ pub(super) fn variant_name(value: &str) -> String {
     };
     // Between digits a separator has a meaning: `1.25` is not `125`.
     let name = if rest.starts_with(|c: char| c.is_ascii_digit()) {
-        let digits = ascii(rest).to_snake_case();
-        if sign.is_empty() { format!("N{digits}") } else { digits }
+        ascii(rest).to_snake_case()
     } else if rest.chars().any(char::is_alphanumeric) {
         ascii(rest).to_upper_camel_case()
     } else {
@@ -114,6 +113,7 @@ pub(super) fn variant_name(value: &str) -> String {
     match format!("{sign}{name}").as_str() {
         "" => "Empty".to_owned(),
         name @ ("Self" | "Unknown") => format!("{name}Value"),
+        name if name.starts_with(|c: char| c.is_ascii_digit()) => format!("N{name}"),
         name => name.to_owned(),
     }
 }
@@ -214,6 +214,7 @@ mod tests {
             ("Unknown", "UnknownValue"),
             ("Self", "SelfValue"),
             ("1.25", "N1_25"),
+            ("_3x", "N3x"),
             ("-1", "Minus1"),
             ("+1", "Plus1"),
             ("=", "Equal"),
