@@ -485,7 +485,9 @@ rules:
         }
         assert_eq!(text(&all_names.missing_from(&one)).matches("pods").count(), 1, "one name is not all");
         assert_eq!(text(&everywhere.missing_from(&all_names)).matches("pods").count(), 1);
-        assert!(!one.missing_from(&other).is_empty() && !one.missing_from(&Permissions::default()).is_empty());
+        assert!(
+            !one.missing_from(&other).is_empty() && !one.missing_from(&Permissions::default()).is_empty()
+        );
     }
 
     #[test]
