@@ -214,13 +214,17 @@ impl Registry {
             }
         }
         let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+        let mutating = Some(mutating).filter(|entries| !entries.is_empty());
+        let validating = Some(validating).filter(|entries| !entries.is_empty());
         Ok(WebhookConfigurations {
-            mutating: (!mutating.is_empty()).then(|| MutatingWebhookConfiguration {
+            mutating: mutating.map(|entries| MutatingWebhookConfiguration {
                 metadata: metadata.clone(),
-                webhooks: Some(mutating),
+                webhooks: Some(entries),
             }),
-            validating: (!validating.is_empty())
-                .then_some(ValidatingWebhookConfiguration { metadata, webhooks: Some(validating) }),
+            validating: validating.map(|entries| ValidatingWebhookConfiguration {
+                metadata: metadata.clone(),
+                webhooks: Some(entries),
+            }),
         })
     }
 
