@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anyhow::Context as _;
 use futures::FutureExt as _;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -218,25 +219,24 @@ where
     let api = env.api::<K>();
     for mut case in cases {
         if env.older_than(22) {
-            // They do not remember who applied an empty struct.
-            case.iter_mut().for_each(remove_empty_structs);
+            case.iter_mut().for_each(adapt_to_old_servers);
         }
         let [first, second, third] = case;
-        let live = api.apply(&me(), &sparse(first.clone())).await?;
+        let live = apply(&api, &me(), &sparse(first.clone())).await?;
         let applied = extract(&live, "me", None)?;
         assert_eq!(without_namespace(&applied), first, "what was applied comes back");
-        writes_nothing(env, &live, &api.apply(&me(), &applied).await?);
+        writes_nothing(env, &live, &apply(&api, &me(), &applied).await?);
         // The same manager with other fields, beside another manager.
-        api.apply(&PatchParams::apply("other").force(), &sparse(second)).await?;
-        let live = api.apply(&me(), &sparse(third)).await?;
+        apply(&api, &PatchParams::apply("other").force(), &sparse(second)).await?;
+        let live = apply(&api, &me(), &sparse(third)).await?;
         for manager in ["me", "other"] {
             let params = PatchParams::apply(manager);
             let applied = extract(&live, manager, None)?;
-            let again = api.apply(&params, &applied).await?;
+            let again = apply(&api, &params, &applied).await?;
             assert_eq!(values(&again)?, values(&live)?, "{manager}: {applied:?} of {live:?}");
             assert_eq!(extract(&again, manager, None)?, applied);
             // An empty struct that went with the fields of another manager in it is owned, but not there: its owner is forgotten once.
-            writes_nothing(env, &again, &api.apply(&params, &applied).await?);
+            writes_nothing(env, &again, &apply(&api, &params, &applied).await?);
         }
         let name = live.name_any();
         let finalizers = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
@@ -246,13 +246,27 @@ where
     Ok(())
 }
 
-fn remove_empty_structs(json: &mut Value) {
+/// An error says what was applied by whom.
+async fn apply<K>(api: &Api<K>, params: &PatchParams, configuration: &Sparse<K>) -> anyhow::Result<K>
+where
+    K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + Serialize + DeserializeOwned,
+{
+    let applied = api.apply(params, configuration).await;
+    applied.with_context(|| format!("{:?} applies {configuration:?}", params.field_manager))
+}
+
+/// Servers before 1.22 do not remember who applied an empty struct, and require the protocol of a port of a Service. Of a probe that is left out, they
+/// keep the defaults and refuse them, as they have no port.
+fn adapt_to_old_servers(json: &mut Value) {
     match json {
         Value::Object(fields) => {
-            fields.retain(|_, value| *value != json!({}));
-            fields.values_mut().for_each(remove_empty_structs);
+            fields.retain(|name, value| name != "readinessProbe" && *value != json!({}));
+            if fields.contains_key("port") {
+                fields.entry("protocol").or_insert(json!("TCP"));
+            }
+            fields.values_mut().for_each(adapt_to_old_servers);
         }
-        Value::Array(items) => items.iter_mut().for_each(remove_empty_structs),
+        Value::Array(items) => items.iter_mut().for_each(adapt_to_old_servers),
         _ => {}
     }
 }
@@ -364,8 +378,8 @@ fn a_status_is_applied_and_extracted_by_itself() -> anyhow::Result<()> {
                 assert_eq!((main["spec"]["size"].as_i64(), main.get("status")), (Some(3), None));
             }
             let again = api.apply_status(&me(), &sparse(status)).await?;
-            assert_eq!(applied_fields(&again), applied_fields(&live));
             if !env.older_than(22) {
+                assert_eq!(applied_fields(&again), applied_fields(&live));
                 assert_eq!(again.resource_version(), live.resource_version());
             }
             Ok(())
