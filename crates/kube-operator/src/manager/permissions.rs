@@ -13,6 +13,9 @@ use tokio::task::JoinSet;
 /// How long refused requests are collected where the server does not answer questions: the first attempts of all watches are made by then.
 const COLLECTED: Duration = Duration::from_secs(10);
 
+/// Where a recorder writes events about objects without a namespace.
+const CLUSTER_NAMESPACE: &str = "kube-system";
+
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces";
 
 /// The requests for which a manager needs permissions.
@@ -48,7 +51,7 @@ impl NeededRequests {
     }
 
     /// What the library's helpers request for such writes to objects of this collection.
-    pub(super) fn add_writes(&mut self, path: &str, writes: Writes) {
+    pub(super) fn add_writes(&mut self, path: &str, writes: Writes, cluster_scoped: bool) {
         let any = format!("{path}/any");
         match writes {
             Writes::Objects => {
@@ -59,7 +62,7 @@ impl NeededRequests {
             Writes::Finalizers => self.add(Method::PATCH, &any),
             Writes::Status => self.add(Method::PATCH, &format!("{any}/status")),
             Writes::Events => {
-                let events = events_of(path);
+                let events = events_of(path, cluster_scoped);
                 self.add(Method::POST, &events);
                 self.add(Method::PATCH, &format!("{events}/any"));
             }
@@ -76,11 +79,12 @@ fn is_about_leases((_, uri): &(Method, Uri)) -> bool {
     uri.path().starts_with(LEASES)
 }
 
-/// Where the events about objects of this collection are.
-fn events_of(path: &str) -> String {
+/// Where a [`Recorder`](kube_runtime::events::Recorder) writes the events about objects of this collection.
+fn events_of(path: &str, cluster_scoped: bool) -> String {
     let namespaced = path.split_once("/namespaces/").and_then(|(_, rest)| rest.split_once('/'));
-    match namespaced {
-        Some((namespace, _)) => format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"),
+    let namespace = namespaced.map(|(namespace, _)| namespace);
+    match namespace.or_else(|| cluster_scoped.then_some(CLUSTER_NAMESPACE)) {
+        Some(namespace) => format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"),
         None => "/apis/events.k8s.io/v1/events".to_owned(),
     }
 }
@@ -181,14 +185,15 @@ mod tests {
 
     #[test]
     fn writes_are_the_requests_of_the_helpers() {
-        let requests = |path: &str, writes| {
+        let requests_of = |path: &str, writes, cluster_scoped| {
             let mut needed = NeededRequests::default();
-            needed.add_writes(path, writes);
+            needed.add_writes(path, writes, cluster_scoped);
             let mut requests: Vec<_> =
                 needed.0.iter().map(|(method, uri)| format!("{method} {uri}")).collect();
             requests.sort();
             requests
         };
+        let requests = |path, writes| requests_of(path, writes, false);
         const PAGES: &str = "/apis/example.com/v1/pages";
         assert_eq!(
             requests(PAGES, Writes::Objects),
@@ -207,6 +212,10 @@ mod tests {
         assert_eq!(
             requests("/apis/example.com/v1/namespaces/shop/pages", Writes::Events)[1],
             "POST /apis/events.k8s.io/v1/namespaces/shop/events"
+        );
+        assert_eq!(
+            requests_of("/api/v1/nodes", Writes::Events, true)[1],
+            "POST /apis/events.k8s.io/v1/namespaces/kube-system/events"
         );
     }
 }

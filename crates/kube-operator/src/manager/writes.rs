@@ -10,7 +10,7 @@ pub enum Writes {
     Status,
     /// Finalizers, by [`finalizer`](kube_runtime::finalizer()): `patch` of the objects.
     Finalizers,
-    /// Events about the objects, by a [`Recorder`](kube_runtime::events::Recorder): `create` and `patch`. Those about objects of the whole cluster are
-    /// in `kube-system`; a role that permits them only there is reported.
+    /// Events about the objects, by a [`Recorder`](kube_runtime::events::Recorder): `create` and `patch` in the namespaces of the objects, and in
+    /// `kube-system` for a cluster-scoped kind. Of a dynamic type without a namespace the scope is not known: this asks for all namespaces.
     Events,
 }
