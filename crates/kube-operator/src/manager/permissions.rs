@@ -1,13 +1,24 @@
-//! What this program may not do that it needs: asked when the manager starts and when something is added to it, and said in one message.
+//! What this program may not do that it needs: asked when the manager starts and when something is added to it, and said in one message. What a
+//! reconciler is refused later is said then.
 
 use super::{replicas::Replicas, writes::Writes};
-use crate::rbac::{missing_permissions, permissions_for};
+use crate::rbac::{Permissions, missing_permissions, permissions_for, refused_permission};
 use http::{Method, Request, StatusCode, Uri};
-use kube_client::{Client, Error, client::Body, error::ErrorChain};
+use kube_client::{
+    Client, Error,
+    client::Body,
+    error::{ErrorChain, status_of},
+};
 use kube_core::Status;
 use kube_runtime::watcher;
 use parking_lot::Mutex;
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    error::Error as StdError,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::task::JoinSet;
 
 /// How long refused requests are collected where the server does not answer questions: the first attempts of all watches are made by then.
@@ -89,9 +100,17 @@ fn events_of(path: &str, cluster_scoped: bool) -> String {
     }
 }
 
-/// The lists and watches that the server has refused. Clones are the same.
+/// What the server has refused. Clones are the same.
 #[derive(Clone, Default)]
-pub(super) struct Refusals(Arc<Mutex<NeededRequests>>);
+pub(super) struct Refusals(Arc<Mutex<Refused>>);
+
+#[derive(Default)]
+struct Refused {
+    /// Lists and watches, for the message at the start.
+    watches: NeededRequests,
+    /// What the log has named, without the namespaces: a program that is refused in many would name each.
+    named: Permissions,
+}
 
 impl Refusals {
     /// A watch has failed.
@@ -103,12 +122,31 @@ impl Refusals {
             _ => return,
         };
         if let Some(path) = refused_path(status) {
-            self.0.lock().add_watch(path); // whoever may not list may hardly watch
+            self.0.lock().watches.add_watch(path); // whoever may not list may hardly watch
         }
     }
 
-    fn take(&self) -> NeededRequests {
-        std::mem::take(&mut self.0.lock())
+    /// A reconcile has failed. Logs the permission that it lacked, if it is a new one.
+    pub(super) fn name_missing(&self, controller: &str, error: &(dyn StdError + 'static)) {
+        // `source` of the reconciler's error is the program's code, which may panic.
+        let missing = catch_unwind(AssertUnwindSafe(|| status_of(error).and_then(refused_permission)));
+        let Ok(Some(missing)) = missing else { return };
+        if self.note_named(&missing) {
+            let role = missing.to_yaml("missing-permission");
+            tracing::warn!(
+                controller,
+                "a reconcile was refused for a permission that this program lacks; this role would grant it:\n{role}"
+            );
+        }
+    }
+
+    /// Notes that the log names these permissions. Returns whether some are new.
+    fn note_named(&self, missing: &Permissions) -> bool {
+        self.0.lock().named.add(missing.clone().in_all_namespaces())
+    }
+
+    fn take_watches(&self) -> NeededRequests {
+        std::mem::take(&mut self.0.lock().watches)
     }
 }
 
@@ -145,6 +183,7 @@ async fn review(client: Client, needed: NeededRequests, refusals: Refusals) {
     match missing_permissions(&client, needed.0.iter().cloned()).await {
         Ok(missing) if missing.is_empty() => {}
         Ok(missing) => {
+            refusals.note_named(&missing);
             let roles = missing.to_yaml("missing-permissions");
             tracing::warn!(
                 "this program lacks permissions that it needs; these roles would grant them:\n{roles}"
@@ -154,8 +193,9 @@ async fn review(client: Client, needed: NeededRequests, refusals: Refusals) {
         Err(error) => {
             let leases = refused_leases(&client, needed).await;
             tokio::time::sleep(COLLECTED).await;
-            let refused = permissions_for(refusals.take().0.into_iter().chain(leases.0));
+            let refused = permissions_for(refusals.take_watches().0.into_iter().chain(leases.0));
             if !refused.is_empty() {
+                refusals.note_named(&refused);
                 let roles = refused.to_yaml("missing-permissions");
                 tracing::warn!(
                     not_reviewed = %ErrorChain(&error),

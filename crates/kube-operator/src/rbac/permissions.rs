@@ -82,8 +82,15 @@ impl Permissions {
     /// The permissions of both.
     #[must_use]
     pub fn union(mut self, other: Self) -> Self {
-        self.accesses.extend(other.accesses);
+        self.add(other);
         self
+    }
+
+    /// Returns whether some of `other` are new.
+    pub(crate) fn add(&mut self, other: Self) -> bool {
+        let before = self.accesses.len();
+        self.accesses.extend(other.accesses);
+        self.accesses.len() > before
     }
 
     /// Whether nothing was recorded.

@@ -13,10 +13,10 @@ use k8s_openapi::api::{
 };
 use kube_client::{
     Api, Client,
-    api::PostParams,
+    api::{Patch, PatchParams, PostParams},
     client::Body,
 };
-use kube_core::{ObjectMeta, Resource, admission::AdmissionRequest};
+use kube_core::{ObjectMeta, Resource, ResourceExt, admission::AdmissionRequest};
 use kube_operator::{
     health::{Check, Health},
     leader_election::{Config, LeaderElector},
@@ -295,6 +295,60 @@ async fn permit(server: &ApiServer, namespace: Option<&str>, group: &str, resour
         let binding = ClusterRoleBinding { metadata, role_ref, subjects };
         Api::all(client).create(&params, &binding).await.unwrap();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_reconcile_is_refused_for_is_named_once_as_a_role() {
+    #[derive(Debug, thiserror::Error)]
+    #[error("the child cannot be written")]
+    struct ChildError(#[source] kube_client::Error);
+
+    let (lines, _guard) = capture_log();
+    let server = ApiServer::builder().with_rbac().service().unwrap();
+    server.fault(Match::kind::<SelfSubjectAccessReview>(), Fault::status(403, "Forbidden"));
+    permit(&server, None, "", "configmaps", &["list", "watch"]).await;
+    let admin = Api::<ConfigMap>::default_namespaced(Client::new(server.clone(), "default"));
+    for name in ["a", "b", "c"] {
+        let metadata = ObjectMeta { name: Some(name.into()), ..ObjectMeta::default() };
+        admin.create(&PostParams::default(), &ConfigMap { metadata, ..ConfigMap::default() }).await.unwrap();
+    }
+    let client = nobody(&server);
+    let reconcile = |map: Arc<ConfigMap>, client: Arc<Client>| async move {
+        let (name, client) = (map.name_any(), Client::clone(&client));
+        if name == "a" {
+            let child = Secret {
+                metadata: ObjectMeta { name: Some(name), ..ObjectMeta::default() },
+                ..Secret::default()
+            };
+            Api::default_namespaced(client)
+                .create(&PostParams::default(), &child)
+                .await
+                .map_err(ChildError)?;
+        } else {
+            let maps = Api::<ConfigMap>::default_namespaced(client);
+            let patch = Patch::Merge(serde_json::json!({ "data": { "key": "value" } }));
+            maps.patch(&name, &PatchParams::default(), &patch).await.map_err(ChildError)?;
+        }
+        Ok::<_, ChildError>(Action::await_change())
+    };
+    let manager = Manager::new(client.clone()).controller("maps", maps(&client), reconcile, Arc::new(client));
+    let (stop, running) = run(manager);
+    sleep(seconds(60)).await;
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    let text = lines.text();
+    assert!(text.matches("a reconcile failed").count() > 6, "{text}");
+    let mut roles = missing_roles(&lines);
+    roles.sort();
+    let [patch, create] = &roles[..] else { panic!("{text}") };
+    let rule = |resource: &str, verb: &str| format!("resources: [\"{resource}\"]\n  verbs: [\"{verb}\"]\n");
+    assert!(
+        patch.contains(&rule("configmaps", "patch")) && create.contains(&rule("secrets", "create")),
+        "{text}"
+    );
+    assert!(
+        roles.iter().all(|role| role.contains("kind: Role\n") && role.contains("namespace: \"default\""))
+    );
 }
 
 #[tokio::test(start_paused = true)]
