@@ -21,14 +21,14 @@ use crate::{
 use axum::Router;
 use futures::{FutureExt, TryFuture};
 use kube_client::{Api, Client};
-use kube_core::Resource;
+use kube_core::{ClusterResourceScope, Resource};
 use kube_runtime::{
     Controller,
     controller::{Action, ProgressLimits, Reconcile},
     reflector::Store,
     watcher,
 };
-use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
+use std::{any::TypeId, fmt, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -274,8 +274,9 @@ impl Manager {
     ///     .writes(&children, Writes::Objects)
     /// # }
     /// ```
-    pub fn writes<K: Resource>(mut self, api: &Api<K>, writes: Writes) -> Self {
-        self.needed.add_writes(api.resource_url(), writes);
+    pub fn writes<K: Resource<Scope: 'static>>(mut self, api: &Api<K>, writes: Writes) -> Self {
+        let cluster_scoped = TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>();
+        self.needed.add_writes(api.resource_url(), writes, cluster_scoped);
         self
     }
 

@@ -135,8 +135,10 @@ where
             Err(error) => error,
         };
         log_error(&name, &error);
-        if let Error::QueueError(error) = &error {
-            refusals.note(error);
+        match &error {
+            Error::QueueError(error) => refusals.note(error),
+            Error::ReconcilerFailed(error, _) => refusals.name_missing(&name, error),
+            _ => {}
         }
         if let Error::RunnerError(error @ (RunnerError::Readiness(_) | RunnerError::SyncTimedOut { .. })) =
             error

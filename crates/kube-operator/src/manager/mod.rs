@@ -48,7 +48,10 @@
 //!
 //! **Permissions.** When it starts, and when something is added to it, the manager asks the server for the permissions of its watches, of its
 //! Leases and of what it [writes](Manager::writes) (a `SelfSubjectAccessReview` each), and logs all that are missing in one warning, as roles
-//! that can be applied. Where the server refuses the questions, the roles are those of the requests that it refuses in the first 10 s.
+//! that can be applied. Where the server refuses the questions, the roles are those of the lists, watches and Leases that it refuses in the first
+//! 10 s. What neither has named, such as a write that was not declared, is logged with its role when a reconcile fails for it: once for each verb
+//! on a resource, in whatever namespace. That needs the server's response among the [causes](kube_client::error::status_of) of the
+//! reconciler's error.
 //!
 //! **Leadership.** While another process leads, controllers reconcile nothing, but their caches stay filled. A process that lost the
 //! leadership cancels its reconciles before another one can lead, and campaigns again; it does not end.

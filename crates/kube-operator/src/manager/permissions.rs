@@ -1,20 +1,34 @@
-//! What this program may not do that it needs: asked when the manager starts and when something is added to it, and said in one message.
+//! What this program may not do that it needs: asked when the manager starts and when something is added to it, and said in one message. What a
+//! reconciler is refused later is said then.
 
 use super::{replicas::Replicas, writes::Writes};
 use crate::{
-    rbac::{Permissions, missing_permissions, permissions_for},
+    rbac::{Permissions, missing_permissions, permissions_for, refused_permission},
     webhook::certificates::CertificateNeeds,
 };
 use http::{Method, Request, StatusCode, Uri};
-use kube_client::{Client, Error, client::Body, error::ErrorChain};
+use kube_client::{
+    Client, Error,
+    client::Body,
+    error::{ErrorChain, status_of},
+};
 use kube_core::Status;
 use kube_runtime::watcher;
 use parking_lot::Mutex;
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{
+    collections::HashSet,
+    error::Error as StdError,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::task::JoinSet;
 
 /// How long refused requests are collected where the server does not answer questions: the first attempts of all watches are made by then.
 const COLLECTED: Duration = Duration::from_secs(10);
+
+/// Where a recorder writes events about objects without a namespace.
+const CLUSTER_NAMESPACE: &str = "kube-system";
 
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces";
 
@@ -54,7 +68,7 @@ impl NeededRequests {
     }
 
     /// What the library's helpers request for such writes to objects of this collection.
-    pub(super) fn add_writes(&mut self, path: &str, writes: Writes) {
+    pub(super) fn add_writes(&mut self, path: &str, writes: Writes, cluster_scoped: bool) {
         let any = format!("{path}/{ANY}");
         match writes {
             Writes::Objects => {
@@ -65,7 +79,7 @@ impl NeededRequests {
             Writes::Finalizers => self.add(Method::PATCH, &any),
             Writes::Status => self.add(Method::PATCH, &format!("{any}/status")),
             Writes::Events => {
-                let events = events_of(path);
+                let events = events_of(path, cluster_scoped);
                 self.add(Method::POST, &events);
                 self.add(Method::PATCH, &format!("{events}/{ANY}"));
             }
@@ -105,18 +119,27 @@ fn is_about_leases((_, uri): &(Method, Uri)) -> bool {
     uri.path().starts_with(LEASES)
 }
 
-/// Where the events about objects of this collection are.
-fn events_of(path: &str) -> String {
+/// Where a [`Recorder`](kube_runtime::events::Recorder) writes the events about objects of this collection.
+fn events_of(path: &str, cluster_scoped: bool) -> String {
     let namespaced = path.split_once("/namespaces/").and_then(|(_, rest)| rest.split_once('/'));
-    match namespaced {
-        Some((namespace, _)) => format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"),
+    let namespace = namespaced.map(|(namespace, _)| namespace);
+    match namespace.or_else(|| cluster_scoped.then_some(CLUSTER_NAMESPACE)) {
+        Some(namespace) => format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events"),
         None => "/apis/events.k8s.io/v1/events".to_owned(),
     }
 }
 
-/// The lists and watches that the server has refused. Clones are the same.
+/// What the server has refused. Clones are the same.
 #[derive(Clone, Default)]
-pub(super) struct Refusals(Arc<Mutex<NeededRequests>>);
+pub(super) struct Refusals(Arc<Mutex<Refused>>);
+
+#[derive(Default)]
+struct Refused {
+    /// Lists and watches, for the message at the start.
+    watches: NeededRequests,
+    /// What the log has named, without the namespaces: a program that is refused in many would name each.
+    named: Permissions,
+}
 
 impl Refusals {
     /// A watch has failed.
@@ -128,12 +151,31 @@ impl Refusals {
             _ => return,
         };
         if let Some(path) = refused_path(status) {
-            self.0.lock().add_watch(path); // whoever may not list may hardly watch
+            self.0.lock().watches.add_watch(path); // whoever may not list may hardly watch
         }
     }
 
-    fn take(&self) -> NeededRequests {
-        std::mem::take(&mut self.0.lock())
+    /// A reconcile has failed. Logs the permission that it lacked, if it is a new one.
+    pub(super) fn name_missing(&self, controller: &str, error: &(dyn StdError + 'static)) {
+        // `source` of the reconciler's error is the program's code, which may panic.
+        let missing = catch_unwind(AssertUnwindSafe(|| status_of(error).and_then(refused_permission)));
+        let Ok(Some(missing)) = missing else { return };
+        if self.note_named(&missing) {
+            let role = missing.to_yaml("missing-permission");
+            tracing::warn!(
+                controller,
+                "a reconcile was refused for a permission that this program lacks; this role would grant it:\n{role}"
+            );
+        }
+    }
+
+    /// Notes that the log names these permissions. Returns whether some are new.
+    fn note_named(&self, missing: &Permissions) -> bool {
+        self.0.lock().named.add(missing.clone().in_all_namespaces())
+    }
+
+    fn take_watches(&self) -> NeededRequests {
+        std::mem::take(&mut self.0.lock().watches)
     }
 }
 
@@ -170,6 +212,7 @@ async fn review(client: Client, needed: NeededRequests, refusals: Refusals) {
     match missing_permissions(&client, needed.0.iter().cloned()).await {
         Ok(missing) if missing.is_empty() => {}
         Ok(missing) => {
+            refusals.note_named(&missing);
             let roles = missing.to_yaml("missing-permissions");
             tracing::warn!(
                 "this program lacks permissions that it needs; these roles would grant them:\n{roles}"
@@ -179,8 +222,9 @@ async fn review(client: Client, needed: NeededRequests, refusals: Refusals) {
         Err(error) => {
             let leases = refused_leases(&client, needed).await;
             tokio::time::sleep(COLLECTED).await;
-            let refused = permissions_for(refusals.take().0.into_iter().chain(leases.0));
+            let refused = permissions_for(refusals.take_watches().0.into_iter().chain(leases.0));
             if !refused.is_empty() {
+                refusals.note_named(&refused);
                 let roles = refused.to_yaml("missing-permissions");
                 tracing::warn!(
                     not_reviewed = %ErrorChain(&error),
@@ -210,14 +254,15 @@ mod tests {
 
     #[test]
     fn writes_are_the_requests_of_the_helpers() {
-        let requests = |path: &str, writes| {
+        let requests_of = |path: &str, writes, cluster_scoped| {
             let mut needed = NeededRequests::default();
-            needed.add_writes(path, writes);
+            needed.add_writes(path, writes, cluster_scoped);
             let mut requests: Vec<_> =
                 needed.0.iter().map(|(method, uri)| format!("{method} {uri}")).collect();
             requests.sort();
             requests
         };
+        let requests = |path, writes| requests_of(path, writes, false);
         const PAGES: &str = "/apis/example.com/v1/pages";
         assert_eq!(
             requests(PAGES, Writes::Objects),
@@ -240,6 +285,10 @@ mod tests {
         assert_eq!(
             requests(PAGES, Writes::OwnerReferences),
             ["PUT /apis/example.com/v1/pages/any/finalizers"]
+        );
+        assert_eq!(
+            requests_of("/api/v1/nodes", Writes::Events, true)[1],
+            "POST /apis/events.k8s.io/v1/namespaces/kube-system/events"
         );
     }
 }

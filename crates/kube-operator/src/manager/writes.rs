@@ -10,8 +10,8 @@ pub enum Writes {
     Status,
     /// Finalizers, by [`finalizer`](kube_runtime::finalizer()): `patch` of the objects.
     Finalizers,
-    /// Events about the objects, by a [`Recorder`](kube_runtime::events::Recorder): `create` and `patch`. Those about objects of the whole cluster are
-    /// in `kube-system`; a role that permits them only there is reported.
+    /// Events about the objects, by a [`Recorder`](kube_runtime::events::Recorder): `create` and `patch` in the namespaces of the objects, and in
+    /// `kube-system` for a cluster-scoped kind. Of a dynamic type without a namespace the scope is not known: this asks for all namespaces.
     Events,
     /// Owner references of children to the objects, by [`Apply`](crate::apply::Apply): `update` of the subresource `finalizers`, which clusters
     /// with the admission plugin OwnerReferencesPermissionEnforcement require.

@@ -8,16 +8,19 @@
 //! - `library`: what this library needs at times, beyond what was requested.
 //! - `permissions`: merges permissions into rules.
 //! - `review`: which permissions this program does not have.
+//! - `refusal`: which permission a refused request lacked.
 //! - `yaml`: writes the roles as manifests.
 
 mod access;
 mod library;
 mod permissions;
 mod recorder;
+mod refusal;
 mod review;
 mod yaml;
 
 pub use permissions::Permissions;
 pub use recorder::{RbacRecorder, Recorded, RecordedFuture};
 
+pub(crate) use refusal::refused_permission;
 pub(crate) use review::{missing_permissions, permissions_for};

@@ -171,6 +171,13 @@ impl Permissions {
         Self { accesses: self.accesses.into_iter().map(renamed).collect(), ..self }
     }
 
+    /// Returns whether some of `other` are new.
+    pub(crate) fn add(&mut self, other: Self) -> bool {
+        let before = self.accesses.len();
+        *self = std::mem::take(self).union(other);
+        self.accesses.len() > before
+    }
+
     /// Whether nothing was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -8,17 +8,26 @@ use crate::{
 use http::{HeaderValue, Request};
 use k8s_openapi::api::{
     authorization::v1::SelfSubjectAccessReview,
-    core::v1::{ConfigMap, Secret},
+    core::v1::{ConfigMap, Node, Secret},
+    rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject},
 };
-use kube_client::{Api, Client, client::Body};
-use kube_core::admission::AdmissionRequest;
+use kube_client::{
+    Api, Client,
+    api::{Patch, PatchParams, PostParams},
+    client::Body,
+};
+use kube_core::{ObjectMeta, Resource, ResourceExt, admission::AdmissionRequest};
 use kube_operator::{
     health::{Check, Health},
     leader_election::{Config, LeaderElector},
     manager::{Manager, Writes},
     webhook::Webhooks,
 };
-use kube_runtime::{controller::Action, watcher};
+use kube_runtime::{
+    controller::Action,
+    events::{Event, EventType, Recorder},
+    watcher,
+};
 use kube_testserver::{ApiServer, Fault, Match};
 use parking_lot::Mutex;
 use std::sync::{
@@ -199,10 +208,10 @@ fn missing_roles(lines: &LogBuffer) -> Vec<String> {
     let text = lines.text();
     let roles = |message: &str| {
         // Up to the next line with a time.
-        let lines = message.lines().take_while(|line| !line.starts_with("20"));
+        let lines = message.lines().skip(1).take_while(|line| !line.starts_with("20"));
         lines.map(|line| format!("{line}\n")).collect()
     };
-    text.split("would grant them:\n").skip(1).map(roles).collect()
+    text.split("would grant ").skip(1).map(roles).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -253,6 +262,122 @@ async fn where_the_review_is_refused_the_first_refusals_are_one_message() {
     }
     stop.cancel();
     running.await.unwrap().unwrap();
+}
+
+/// Permits [`nobody`] to use these verbs on a resource in a namespace, or everywhere.
+async fn permit(server: &ApiServer, namespace: Option<&str>, group: &str, resource: &str, verbs: &[&str]) {
+    let client = Client::new(server.clone(), "default");
+    let rules = [PolicyRule {
+        api_groups: Some(vec![group.into()]),
+        resources: Some(vec![resource.into()]),
+        verbs: verbs.iter().map(ToString::to_string).collect(),
+        ..PolicyRule::default()
+    }];
+    let metadata = ObjectMeta { name: Some(resource.into()), ..ObjectMeta::default() };
+    let kind = if namespace.is_some() { "Role" } else { "ClusterRole" };
+    let group = "rbac.authorization.k8s.io".to_owned();
+    let role_ref = RoleRef { api_group: Some(group), kind: kind.into(), name: resource.into() };
+    let account = Subject {
+        kind: "ServiceAccount".into(),
+        name: "nobody".into(),
+        namespace: Some("default".into()),
+        ..Subject::default()
+    };
+    let (rules, subjects, params) = (Some(rules.to_vec()), Some(vec![account]), PostParams::default());
+    if let Some(namespace) = namespace {
+        let role = Role { metadata: metadata.clone(), rules };
+        Api::namespaced(client.clone(), namespace).create(&params, &role).await.unwrap();
+        let binding = RoleBinding { metadata, role_ref, subjects };
+        Api::namespaced(client, namespace).create(&params, &binding).await.unwrap();
+    } else {
+        let role = ClusterRole { metadata: metadata.clone(), rules, aggregation_rule: None };
+        Api::all(client.clone()).create(&params, &role).await.unwrap();
+        let binding = ClusterRoleBinding { metadata, role_ref, subjects };
+        Api::all(client).create(&params, &binding).await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_reconcile_is_refused_for_is_named_once_as_a_role() {
+    #[derive(Debug, thiserror::Error)]
+    #[error("the child cannot be written")]
+    struct ChildError(#[source] kube_client::Error);
+
+    let (lines, _guard) = capture_log();
+    let server = ApiServer::builder().with_rbac().service().unwrap();
+    server.fault(Match::kind::<SelfSubjectAccessReview>(), Fault::status(403, "Forbidden"));
+    permit(&server, None, "", "configmaps", &["list", "watch"]).await;
+    let admin = Api::<ConfigMap>::default_namespaced(Client::new(server.clone(), "default"));
+    for name in ["a", "b", "c"] {
+        let metadata = ObjectMeta { name: Some(name.into()), ..ObjectMeta::default() };
+        admin.create(&PostParams::default(), &ConfigMap { metadata, ..ConfigMap::default() }).await.unwrap();
+    }
+    let client = nobody(&server);
+    let reconcile = |map: Arc<ConfigMap>, client: Arc<Client>| async move {
+        let (name, client) = (map.name_any(), Client::clone(&client));
+        if name == "a" {
+            let child = Secret {
+                metadata: ObjectMeta { name: Some(name), ..ObjectMeta::default() },
+                ..Secret::default()
+            };
+            Api::default_namespaced(client)
+                .create(&PostParams::default(), &child)
+                .await
+                .map_err(ChildError)?;
+        } else {
+            let maps = Api::<ConfigMap>::default_namespaced(client);
+            let patch = Patch::Merge(serde_json::json!({ "data": { "key": "value" } }));
+            maps.patch(&name, &PatchParams::default(), &patch).await.map_err(ChildError)?;
+        }
+        Ok::<_, ChildError>(Action::await_change())
+    };
+    let manager = Manager::new(client.clone()).controller("maps", maps(&client), reconcile, Arc::new(client));
+    let (stop, running) = run(manager);
+    sleep(seconds(60)).await;
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    let text = lines.text();
+    assert!(text.matches("a reconcile failed").count() > 6, "{text}");
+    let mut roles = missing_roles(&lines);
+    roles.sort();
+    let [patch, create] = &roles[..] else { panic!("{text}") };
+    let rule = |resource: &str, verb: &str| format!("resources: [\"{resource}\"]\n  verbs: [\"{verb}\"]\n");
+    assert!(
+        patch.contains(&rule("configmaps", "patch")) && create.contains(&rule("secrets", "create")),
+        "{text}"
+    );
+    assert!(
+        roles.iter().all(|role| role.contains("kind: Role\n") && role.contains("namespace: \"default\""))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_role_that_suffices_for_events_about_nodes_is_not_reported() {
+    for (events_in, missing) in [("kube-system", 0), ("default", 1)] {
+        let (lines, _guard) = capture_log();
+        let server = ApiServer::builder().with_rbac().service().unwrap();
+        permit(&server, Some(events_in), "events.k8s.io", "events", &["create", "patch"]).await;
+        let client = nobody(&server);
+        let manager = Manager::new(client.clone()).writes(&Api::<Node>::all(client.clone()), Writes::Events);
+        let (stop, running) = run(manager);
+        sleep(seconds(5)).await;
+        assert_eq!(missing_roles(&lines).len(), missing, "{}", lines.text());
+        let event = Event {
+            type_: EventType::Normal,
+            reason: "Ready".into(),
+            note: None,
+            action: "Reconciling".into(),
+            secondary: None,
+        };
+        let node = Node {
+            metadata: ObjectMeta { name: Some("n".into()), ..ObjectMeta::default() },
+            ..Node::default()
+        };
+        let published = Recorder::new(client, "op".into()).publish(&event, &node.object_ref(&())).await;
+        assert_eq!(published.is_ok(), missing == 0, "{published:?}");
+        stop.cancel();
+        running.await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]
