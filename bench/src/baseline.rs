@@ -6,12 +6,12 @@ use std::sync::Arc;
 use ::baseline as kube;
 use ::baseline::api::ListParams;
 use ::baseline::client::{Body, ConfigExt};
-use ::baseline::core::PartialObjectMeta;
 use ::baseline::runtime::reflector::{self, ObjectRef, Store};
 use ::baseline::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, watcher};
 use ::baseline::{Api, Client, Config, Resource};
 use futures::{FutureExt, StreamExt};
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::Pod;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
@@ -60,23 +60,15 @@ fn pruned_config(config: watcher::Config) -> watcher::Config {
     config
 }
 
-/// An ordinary cache of Pods: the baseline has no compact one.
-fn compact_cache(client: Client, config: watcher::Config) -> Cache<Pod> {
-    ordinary(Api::default_namespaced(client), config)
-}
-
-/// An ordinary cache of the metadata of ConfigMaps.
-fn compact_metadata_cache(client: Client, config: watcher::Config) -> Cache<PartialObjectMeta<ConfigMap>> {
-    ordinary(Api::default_namespaced(client), config)
-}
-
-fn ordinary<K>(api: Api<K>, config: watcher::Config) -> Cache<K>
+/// An ordinary cache: the baseline has no compact one.
+fn compact_cache<K>(client: Client, config: watcher::Config) -> Cache<K>
 where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned,
+    K: Debug + Send + Sync + 'static,
 {
     let (store, writer) = reflector::store();
     let (completed, lists) = watch::channel(0);
-    let events = watcher(api, config).default_backoff();
+    let events = watcher(Api::default_namespaced(client), config).default_backoff();
     let filling = reflector::reflector(writer, events).for_each(move |event| {
         if let Ok(watcher::Event::InitDone) = event {
             completed.send_modify(|lists| *lists += 1);

@@ -93,7 +93,15 @@ impl Table {
                 });
                 pods(cases.collect())
             }
-            Self::Compact => pods([false, true].map(|streaming| Case::Compact { count, streaming }).into()),
+            Self::Compact => {
+                let mut groups =
+                    pods([false, true].map(|streaming| Case::Compact { count, streaming }).into());
+                groups.extend(SMALL_CLUSTERS.map(|count| {
+                    let kind = Kind::ConfigMaps;
+                    Group { objects: Objects { kind, count }, cases: vec![Case::Cache { count, kind }] }
+                }));
+                groups
+            }
             Self::Relist => {
                 let of_changes = |cache, streaming| Reconciles::Changes { cache, streaming };
                 let reconciles = [
@@ -188,6 +196,9 @@ const WATCHED: usize = 50_000;
 
 const MOST_PODS: usize = 100_000;
 
+/// The ConfigMaps of clusters in which a compact cache could cost more than it saves.
+const SMALL_CLUSTERS: [usize; 2] = [1_000, 10_000];
+
 /// Cases that use the same server.
 pub(crate) struct Group {
     pub(crate) objects: Objects,
@@ -272,7 +283,7 @@ pub(crate) enum Case {
     Growth {
         count: usize,
     },
-    /// A compact cache of Pods or metadata.
+    /// The fill of a compact cache.
     Cache {
         count: usize,
         kind: Kind,
@@ -422,7 +433,10 @@ impl Case {
                 }
                 _ => floor.of_library(count).title(),
             },
-            Self::Cache { count, .. } => format!("compact cache of {count} `PartialObjectMeta`"),
+            Self::Cache { count, kind: Kind::ConfigMaps } => format!("compact cache of {count} ConfigMaps"),
+            Self::Cache { count, kind: Kind::Metadata } => {
+                format!("compact cache of {count} `PartialObjectMeta`")
+            }
         }
     }
 }

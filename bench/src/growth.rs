@@ -57,7 +57,7 @@ impl Subject {
         match case {
             Case::Growth { count } => Some((Self::Controller, count)),
             Case::Cache { count, kind: Kind::Pods } => Some((Self::Pods, count)),
-            Case::Cache { count, .. } => Some((Self::Metadata, count)),
+            Case::Cache { count, kind: Kind::Metadata } => Some((Self::Metadata, count)),
             Case::Floor { count, floor: Floor::Keep } => Some((Self::Smallest, count)),
             _ => None,
         }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use ::kube;
 use futures::{FutureExt, StreamExt};
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::client::Prune;
-use kube::core::PartialObjectMeta;
 use kube::runtime::reflector::{self, ObjectRef, Store};
 use kube::runtime::{Controller, predicates, watcher};
 use kube::{Api, Client, Config, Resource};
@@ -45,23 +45,14 @@ fn pruned_config(config: watcher::Config) -> watcher::Config {
     config.without_managed_fields()
 }
 
-/// A compact cache of Pods.
-fn compact_cache(client: Client, config: watcher::Config) -> Cache<Pod> {
-    compact(Api::default_namespaced(client), config)
-}
-
-/// A compact cache of the metadata of ConfigMaps.
-fn compact_metadata_cache(client: Client, config: watcher::Config) -> Cache<PartialObjectMeta<ConfigMap>> {
-    compact(Api::default_namespaced(client), config)
-}
-
-fn compact<K>(api: Api<K>, config: watcher::Config) -> Cache<K>
+fn compact_cache<K>(client: Client, config: watcher::Config) -> Cache<K>
 where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope> + Clone + DeserializeOwned,
+    K: Debug + Send + Sync + 'static,
 {
     let (store, writer) = reflector::compact_store();
     let (completed, lists) = watch::channel(0);
-    let filling = writer.watch(api, config).for_each(move |event| {
+    let filling = writer.watch(Api::default_namespaced(client), config).for_each(move |event| {
         if let Ok(watcher::Event::InitDone) = event {
             completed.send_modify(|lists| *lists += 1);
         }

@@ -1,11 +1,12 @@
 //! A compact cache: its fill and relist, and reads of objects that were not used recently.
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 
 use super::super::kube::Client;
+use super::super::kube::core::PartialObjectMeta;
 use super::super::kube::runtime::reflector::{ObjectRef, Store};
 use super::super::kube::runtime::watcher;
-use super::super::{compact_cache, compact_metadata_cache, try_get};
+use super::super::{compact_cache, try_get};
 use super::control;
 use crate::case::Kind;
 use crate::measure::{Metrics, Stopwatch};
@@ -17,21 +18,23 @@ const READS: usize = 4_000;
 pub(super) async fn measure(client: Client, count: usize, streaming: bool) -> anyhow::Result<Metrics> {
     let config = watcher::Config::default();
     let config = if streaming { config.streaming_lists() } else { config };
-    let (mut filled, mut metrics) = compact_cache(client.clone(), config).fill(&client, count).await?;
+    let (mut filled, mut metrics) = compact_cache::<Pod>(client.clone(), config).fill(&client, count).await?;
     metrics.extend(filled.relist(&client).await?);
     metrics.extend(read(&client, &filled.store, count).await?);
     Ok(metrics)
 }
 
-/// The fill of a cache of Pods or metadata.
+/// The fill of a cache.
 pub(super) async fn fill(client: Client, count: usize, kind: Kind) -> anyhow::Result<Metrics> {
     let config = watcher::Config::default();
-    if kind == Kind::Pods {
-        let (_filled, metrics) = compact_cache(client.clone(), config).fill(&client, count).await?;
-        return Ok(metrics);
-    }
-    let (_filled, metrics) = compact_metadata_cache(client.clone(), config).fill(&client, count).await?;
-    Ok(metrics)
+    let filling = client.clone();
+    Ok(match kind {
+        Kind::Pods => compact_cache::<Pod>(filling, config).fill(&client, count).await?.1,
+        Kind::ConfigMaps => compact_cache::<ConfigMap>(filling, config).fill(&client, count).await?.1,
+        Kind::Metadata => {
+            compact_cache::<PartialObjectMeta<ConfigMap>>(filling, config).fill(&client, count).await?.1
+        }
+    })
 }
 
 /// Reads objects that are not decoded yet, in random order, each once, and decodes the same objects from their JSON.

@@ -286,4 +286,26 @@ mod tests {
         assert_eq!((cache.entries.len(), cache.expiry_queue.len()), (1, 1));
         assert!(cache.update(key("lost"), "", Some(1), minutes(12)));
     }
+
+    #[test]
+    fn properties_that_expired_take_little_memory() {
+        const TTL: Duration = Duration::from_secs(600);
+        let start = Instant::now();
+        let objects: Vec<_> = (0..10_000).map(|number| object(&number.to_string(), None, None)).collect();
+        let mut cache = PropertyCache::new(TTL);
+        let mut observe_all = |now| {
+            for object in &objects {
+                cache.update(ObjectKey::of(object), "the-uid-of-the-object", Some(1), now);
+            }
+        };
+        let full =
+            allocation_counter::measure(|| (0..4).for_each(|round| observe_all(start + TTL * round / 2)));
+        assert!(full.bytes_current > 1_000_000, "{full:?}");
+        let expired = allocation_counter::measure(|| {
+            let last = &objects[0];
+            cache.update(ObjectKey::of(last), "", Some(1), start + TTL * 3);
+        });
+        assert_eq!(cache.entries.len(), 1);
+        assert!(full.bytes_current + expired.bytes_current < 20_000, "{full:?}, {expired:?}");
+    }
 }

@@ -233,6 +233,7 @@ where
             None => {
                 if let Some(last) = self.writer.undecodable(object) {
                     watched.names.remove(&name);
+                    release(&mut watched.names);
                     emit.push(Event::Delete(last));
                 }
             }

@@ -356,3 +356,39 @@ fn the_panics_of_index_functions_are_returned_once() {
     }
     assert_eq!((set.take_index_panics().len(), set.take_index_panics().len()), (1, 0));
 }
+
+/// Objects that are deleted, that cannot be decoded any more, and that a list no longer has; namespaces that are removed.
+#[test]
+fn names_of_objects_that_are_gone_take_little_memory() {
+    let objects = || (0..10_000).map(|number| object("a", &number.to_string(), 1));
+    let undecodable = |object: &ConfigMap, deleted| {
+        let object =
+            UndecodableObject { deleted, ..UndecodableObject::named(Some("a"), &object.name_any(), "odd") };
+        CollectionEvent::<ConfigMap>::Undecodable(object).into()
+    };
+    type Empty<'a> = &'a dyn Fn(&mut NamespaceSetHarness);
+    let empties: [(&str, Empty<'_>); 4] = [
+        ("deleted", &|harness| objects().for_each(|object| drop(harness.event("a", Event::Delete(object))))),
+        ("undecodable", &|harness| {
+            for (object, deleted) in objects().flat_map(|object| [(object.clone(), false), (object, true)]) {
+                harness.set.event("a", undecodable(&object, deleted), &mut Vec::new()).unwrap();
+            }
+        }),
+        ("relisted", &|harness| drop(harness.list("a", &[]))),
+        ("removed", &|harness| {
+            let many: Vec<String> = (0..1000).map(|number| format!("namespace-{number}")).collect();
+            harness.set(&many.iter().map(String::as_str).collect::<Vec<_>>());
+            harness.set(&[]);
+        }),
+    ];
+    for (how, empty) in empties {
+        let mut harness = NamespaceSetHarness::of(&["a"]);
+        harness.list("a", &[]);
+        let memory = allocation_counter::measure(|| {
+            objects().for_each(|object| drop(harness.event("a", Event::Apply(object))));
+            empty(&mut harness);
+        });
+        assert_eq!(harness.store.len(), 0, "{how}");
+        assert!(memory.bytes_total > 5_000_000 && memory.bytes_current < 30_000, "{how}: {memory:?}");
+    }
+}

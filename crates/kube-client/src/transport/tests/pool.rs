@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Response, Uri};
-use tokio::io::DuplexStream;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::sync::Barrier;
 use tower::BoxError;
 
@@ -174,4 +174,44 @@ async fn an_abandoned_connection_attempt_is_not_reused() {
     tokio::time::sleep(Duration::from_secs(20)).await;
     client.get("/x").await.unwrap();
     assert_eq!(client.connections(), 2);
+}
+
+/// Many connections at the same time, which are idle then.
+#[test]
+fn connections_that_were_idle_for_long_take_no_memory() {
+    const REQUESTS: usize = 400;
+    /// Responds when all requests have arrived.
+    async fn http1(mut io: DuplexStream, all_arrived: Arc<Barrier>) {
+        let mut request = [0; 1024];
+        while io.read(&mut request).await.is_ok_and(|read| read > 0) {
+            // The last requests are alone.
+            let _ = tokio::time::timeout(Duration::from_secs(1), all_arrived.wait()).await;
+            io.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+        }
+    }
+    let all_arrived = Arc::new(Barrier::new(REQUESTS));
+    let http2 = TestClient::new(MemoryIo::http2, |number, io| never_ending(number, 2, io));
+    let http1 = TestClient::new(MemoryIo::http1, move |_, io| http1(io, Arc::clone(&all_arrived)));
+    for (protocol, client) in [("HTTP/2", http2), ("HTTP/1.1", http1)] {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        let idle = Duration::from_secs(600);
+        let request_after_idle = async |client: &TestClient| {
+            tokio::time::sleep(idle).await;
+            client.get("/x").await.unwrap();
+            tokio::time::sleep(idle).await;
+        };
+        runtime.block_on(request_after_idle(&client));
+        let before = client.connections();
+        let memory = allocation_counter::measure(|| {
+            runtime.block_on(async {
+                let responses = futures::future::join_all((0..REQUESTS).map(|_| client.get("/x"))).await;
+                assert!(responses.iter().all(Result::is_ok), "{protocol}");
+                drop(responses);
+                request_after_idle(&client).await;
+            });
+        });
+        assert!(client.connections() > before + REQUESTS / 3, "{protocol}: {}", client.connections());
+        assert!(memory.bytes_total > 5_000_000 && memory.bytes_current < 20_000, "{protocol}: {memory:?}");
+    }
 }
