@@ -200,7 +200,8 @@ mod tests {
             recorder.remove(&number.to_string());
         };
         (0..10).for_each(one);
+        // Less than nothing when what the first ten have left is freed meanwhile.
         let memory = allocation_counter::measure(|| (10..60).for_each(one));
-        assert!(memory.bytes_total > 100_000 && memory.bytes_current.abs() < 10_000, "{memory:?}");
+        assert!(memory.bytes_total > 100_000 && memory.bytes_current < 10_000, "{memory:?}");
     }
 }

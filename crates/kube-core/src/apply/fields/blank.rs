@@ -49,3 +49,13 @@ impl Blank<Listed> for EventSeries {
         Self { count: 0, last_observed_time: MicroTime(Timestamp::UNIX_EPOCH) }
     }
 }
+
+// Its fields are required up to Kubernetes 1.35.
+k8s_openapi::k8s_if_le_1_35! {
+    #[diagnostic::do_not_recommend]
+    impl Blank<Listed> for k8s_openapi::api::authentication::v1::TokenRequestStatus {
+        fn blank() -> Self {
+            Self { expiration_timestamp: Time(Timestamp::UNIX_EPOCH), token: String::new() }
+        }
+    }
+}
