@@ -69,14 +69,7 @@ impl Permissions {
     }
 
     pub(crate) fn moved(self, to: impl Fn(String) -> Option<String>) -> Self {
-        let moved = |access| match access {
-            Access::Resource(mut access) => {
-                access.namespace = access.namespace.and_then(&to);
-                Access::Resource(access)
-            }
-            path => path,
-        };
-        Self { accesses: self.accesses.into_iter().map(moved).collect(), ..self }
+        self.changed(|access| access.namespace = access.namespace.take().and_then(&to))
     }
 
     /// The permissions of both: each restricted to names if it was so before.
@@ -161,14 +154,18 @@ impl Permissions {
     }
 
     fn renamed(self, to: impl Fn(String) -> Option<String>) -> Self {
-        let renamed = |access| match access {
-            Access::Resource(mut access) => {
-                access.name = access.name.and_then(&to);
-                Access::Resource(access)
+        self.changed(|access| access.name = access.name.take().and_then(&to))
+    }
+
+    /// With this change of every access to a resource.
+    fn changed(self, change: impl Fn(&mut ResourceAccess)) -> Self {
+        let changed = |mut access| {
+            if let Access::Resource(access) = &mut access {
+                change(access);
             }
-            path => path,
+            access
         };
-        Self { accesses: self.accesses.into_iter().map(renamed).collect(), ..self }
+        Self { accesses: self.accesses.into_iter().map(changed).collect(), ..self }
     }
 
     /// Returns whether some of `other` are new.
