@@ -41,6 +41,8 @@ fn source() -> Result<std::path::PathBuf> {
     let manifest = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("Cargo.toml");
     let mut cargo = Command::new(std::env::var("CARGO")?);
     cargo.args(["metadata", "--format-version", "1", "--offline", "--manifest-path"]).arg(manifest);
+    // A build has downloaded the packages of its platform only.
+    cargo.args(["--filter-platform", &std::env::var("TARGET")?]);
     let output = cargo.output()?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into());
