@@ -22,6 +22,8 @@ mod copy;
 mod forward;
 // Logs.
 mod logs;
+// Pods, as far as all of these look at them.
+mod summary;
 
 #[cfg(feature = "cp")]
 pub use copy::{Copied, CopyError, CopyErrorKind, CopyParams, CopyProgress, Skipped};

@@ -1,9 +1,10 @@
 //! Which pod a connection goes to, and which of its ports. No I/O.
 
-use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::target::RemotePort;
+use crate::pods::summary::PodSummary;
 
 /// The port of the pods behind this port of a Service, or why there is none.
 pub(super) fn target_port(service: &Service, port: &RemotePort) -> Result<RemotePort, String> {
@@ -32,14 +33,14 @@ fn port_number(number: i32) -> Result<RemotePort, String> {
 }
 
 /// The number of a port of a pod, or why there is none.
-pub(super) fn container_port(pod: &Pod, port: &RemotePort) -> Result<u16, String> {
+pub(super) fn container_port(pod: &PodSummary, port: &RemotePort) -> Result<u16, String> {
     let name = match port {
         RemotePort::Number(number) => return Ok(*number),
         RemotePort::Name(name) => name,
     };
     let Some(spec) = &pod.spec else { return Err("the pod has no spec".into()) };
     // Sidecars are init containers.
-    let containers = spec.containers.iter().chain(spec.init_containers.iter().flatten());
+    let containers = spec.containers.iter().chain(&spec.init_containers).flatten();
     let mut ports = containers.flat_map(|container| container.ports.iter().flatten());
     ports
         .find(|port| port.name.as_deref() == Some(name))
@@ -48,12 +49,12 @@ pub(super) fn container_port(pod: &Pod, port: &RemotePort) -> Result<u16, String
 }
 
 /// The pod to connect to: a ready one, of which the newest, because a rollout replaces the oldest. Or why there is none.
-pub(super) fn choose(pods: Vec<Pod>) -> Result<Pod, String> {
+pub(super) fn choose(pods: Vec<PodSummary>) -> Result<PodSummary, String> {
     let all = pods.len();
     pods.into_iter()
         .filter(is_ready)
         .max_by(|a, b| {
-            let key = |pod: &Pod| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
+            let key = |pod: &PodSummary| pod.metadata.creation_timestamp.as_ref().map(|time| time.0);
             key(a).cmp(&key(b)).then_with(|| b.metadata.name.cmp(&a.metadata.name))
         })
         .ok_or_else(|| match all {
@@ -63,14 +64,14 @@ pub(super) fn choose(pods: Vec<Pod>) -> Result<Pod, String> {
 }
 
 /// Whether a pod of a Service or workload takes connections.
-pub(super) fn is_ready(pod: &Pod) -> bool {
+pub(super) fn is_ready(pod: &PodSummary) -> bool {
     let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
     is_running(pod).is_ok()
         && conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True")
 }
 
 /// Whether ports of a pod can be forwarded, or why not.
-pub(super) fn is_running(pod: &Pod) -> Result<(), String> {
+pub(super) fn is_running(pod: &PodSummary) -> Result<(), String> {
     if pod.metadata.deletion_timestamp.is_some() {
         return Err("it is being deleted".into());
     }
@@ -80,7 +81,7 @@ pub(super) fn is_running(pod: &Pod) -> Result<(), String> {
     }
 }
 
-pub(super) fn name_of(pod: &Pod) -> &str {
+pub(super) fn name_of(pod: &PodSummary) -> &str {
     pod.metadata.name.as_deref().unwrap_or_default()
 }
 
@@ -111,7 +112,7 @@ mod tests {
         assert_eq!(port("dns"), Err("the port is UDP, and only TCP can be forwarded".into()));
     }
 
-    fn pod(name: &str, created: &str, ready: &str) -> Pod {
+    fn pod(name: &str, created: &str, ready: &str) -> PodSummary {
         serde_json::from_value(json!({
             "metadata": {"name": name, "creationTimestamp": created},
             "spec": {"containers": [{"name": "a"}, {"name": "b", "ports": [{"name": "http", "containerPort": 8080}]}]},

@@ -11,6 +11,7 @@ use super::choose::{choose, container_port, is_ready, is_running, name_of, targe
 use super::error::ForwardError;
 use super::target::{ForwardTarget, RemotePort};
 use crate::error::Error;
+use crate::pods::summary::PodSummary;
 use crate::{Api, Client};
 
 /// Where a connection goes to.
@@ -34,7 +35,7 @@ impl Resolver {
     pub(super) async fn resolve(&self) -> Result<Endpoint, ForwardError> {
         let (pod, port) = match &self.target {
             ForwardTarget::Pod(name) => {
-                let pod = match self.pods.get(name).await {
+                let pod = match self.pods.summaries().get(name).await {
                     // It may be about to be replaced.
                     Err(Error::Api(status)) if status.is_not_found() => {
                         return Err(self.not_ready("it does not exist".to_owned()));
@@ -47,7 +48,7 @@ impl Resolver {
             _ => {
                 let (selector, port) = self.selector().await?;
                 let params = ListParams::default().labels(&selector);
-                let pods = self.received(self.pods.list(&params).await)?;
+                let pods = self.received(self.pods.summaries().list(&params).await)?;
                 (choose(pods.items).map_err(|reason| self.not_ready(reason))?, port)
             }
         };
@@ -57,17 +58,17 @@ impl Resolver {
 
     /// Whether the same pod still takes connections.
     pub(super) async fn is_current(&self, endpoint: &Endpoint) -> bool {
-        let usable = |pod: &Pod| match self.target {
+        let usable = |pod: &PodSummary| match self.target {
             ForwardTarget::Pod(_) => is_running(pod).is_ok(),
             _ => is_ready(pod),
         };
-        let pod = self.pods.get(&endpoint.pod).await;
+        let pod = self.pods.summaries().get(&endpoint.pod).await;
         pod.is_ok_and(|pod| pod.metadata.uid.as_deref() == Some(&endpoint.uid) && usable(&pod))
     }
 
     /// Whether the pod was deleted or replaced. `false` if the server does not say.
     pub(super) async fn is_gone(&self, endpoint: &Endpoint) -> bool {
-        match self.pods.get_opt(&endpoint.pod).await {
+        match self.pods.summaries().get_opt(&endpoint.pod).await {
             Ok(Some(pod)) => {
                 pod.metadata.uid.as_deref() != Some(&endpoint.uid)
                     || pod.metadata.deletion_timestamp.is_some()

@@ -1,8 +1,7 @@
 //! What the status of a pod says about its containers.
 
-use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
-
 use super::params::Containers;
+use crate::pods::summary::{ContainerStatus, PodSummary};
 
 /// The state of a container, as far as its log depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +24,7 @@ pub(super) enum Phase {
 }
 
 /// The selected containers of a pod that have a status.
-pub(super) fn containers_of(pod: &Pod, selected: &Containers) -> Vec<(String, ContainerState)> {
+pub(super) fn containers_of(pod: &PodSummary, selected: &Containers) -> Vec<(String, ContainerState)> {
     let Some(status) = &pod.status else { return Vec::new() };
     let lists = [
         (&status.init_container_statuses, selected.takes_all()),
@@ -59,7 +58,7 @@ mod tests {
 
     use super::*;
 
-    fn pod() -> Pod {
+    fn pod() -> PodSummary {
         let running = json!({"running": {}});
         let ended = json!({"terminated": {"exitCode": 1}});
         let waiting = json!({"waiting": {"reason": "CrashLoopBackOff"}});
@@ -86,7 +85,7 @@ mod tests {
         assert_eq!(names(&Containers::All), ["setup", "web", "crashes", "new"]);
         assert_eq!(names(&Containers::Named("setup".into())), ["setup"]);
         assert!(names(&Containers::Named("none".into())).is_empty());
-        assert!(containers_of(&Pod::default(), &Containers::All).is_empty());
+        assert!(containers_of(&PodSummary::default(), &Containers::All).is_empty());
     }
 
     #[test]

@@ -14,6 +14,7 @@ use super::outage::Outage;
 use super::params::LogLinesParams;
 use crate::Api;
 use crate::error::Error;
+use crate::pods::summary::PodSummary;
 
 /// A pod, as far as its logs depend on it.
 #[derive(Debug)]
@@ -39,6 +40,7 @@ pub(super) enum PodChange {
 
 /// The list of pods, and their changes until the receiver is dropped or the server refuses.
 pub(super) async fn watch(pods: Api<Pod>, params: LogLinesParams, changes: Sender<PodChange>) {
+    let pods = pods.summaries();
     let mut outage = Outage::default();
     let mut version = None;
     while !changes.is_closed() {
@@ -97,7 +99,7 @@ pub(super) fn is_refusal(err: &Error) -> bool {
     }
 }
 
-async fn list(pods: &Api<Pod>, params: &LogLinesParams) -> Result<(Vec<PodView>, String), Error> {
+async fn list(pods: &Api<PodSummary>, params: &LogLinesParams) -> Result<(Vec<PodView>, String), Error> {
     let mut page = ListParams {
         label_selector: params.label_selector.clone(),
         field_selector: params.field_selector.clone(),
@@ -117,7 +119,7 @@ async fn list(pods: &Api<Pod>, params: &LogLinesParams) -> Result<(Vec<PodView>,
 
 /// One watch, from this version on, which it advances.
 async fn follow(
-    pods: &Api<Pod>,
+    pods: &Api<PodSummary>,
     params: &LogLinesParams,
     version: &mut String,
     changes: &Sender<PodChange>,
@@ -153,14 +155,14 @@ async fn follow(
     Ok(())
 }
 
-fn advance(version: &mut String, pod: &Pod) {
+fn advance(version: &mut String, pod: &PodSummary) {
     if let Some(newer) = &pod.metadata.resource_version {
         version.clone_from(newer);
     }
 }
 
 /// `None` for an object without identity, which no server sends.
-fn view(pod: &Pod, params: &LogLinesParams) -> Option<PodView> {
+fn view(pod: &PodSummary, params: &LogLinesParams) -> Option<PodView> {
     Some(PodView {
         uid: pod.metadata.uid.as_deref()?.into(),
         namespace: pod.metadata.namespace.as_deref()?.into(),

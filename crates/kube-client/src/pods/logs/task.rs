@@ -117,7 +117,7 @@ impl ContainerTask {
 
     /// Before an interrupted log is read on: whether it is still that of the same run. The watch may have been interrupted as well.
     async fn look(&mut self) {
-        let Ok(Some(pod)) = self.pods.get_opt(&self.pod).await else { return };
+        let Ok(Some(pod)) = self.pods.summaries().get_opt(&self.pod).await else { return };
         if pod.metadata.uid.as_deref() != Some(&*self.uid) {
             return;
         }
