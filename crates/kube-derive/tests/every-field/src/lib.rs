@@ -31,7 +31,7 @@ mod tests {
     #[test]
     fn every_field_has_its_name_on_the_wire() {
         let fields: usize = STRUCTS.iter().map(|(_, fields)| fields).sum();
-        assert!(STRUCTS.len() > 600 && fields > 2500, "{} structs, {fields} fields", STRUCTS.len());
+        assert!(STRUCTS.len() > 600 && fields > 2000, "{} structs, {fields} fields", STRUCTS.len());
         STRUCTS.iter().for_each(|(test, _)| test());
     }
 }
