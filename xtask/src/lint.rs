@@ -8,10 +8,11 @@ use crate::skip::skip;
 use crate::{paths, tools};
 
 /// Feature sets of `kube` that no other job builds.
-const FEATURES: [&str; 5] = [
+const FEATURES: [&str; 6] = [
     "",
     "config",
     "runtime",
+    "kube-operator",
     "openssl-tls,http-proxy,oidc,derive",
     "rustls-tls,aws-lc-rs,webpki-roots,socks5,ws,oauth",
 ];

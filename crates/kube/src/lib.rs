@@ -16,10 +16,10 @@
 //! | `proxy` | `http-proxy` and `socks5` | |
 //! | `oidc` | credentials by OpenID Connect with refresh tokens | |
 //! | `oauth` | Google's default credentials | |
-//! | `runtime` | the module `runtime`: watchers, caches, controllers, leader election, sharding, children, status | |
+//! | `runtime` | the module `runtime`: watchers, caches, controllers | |
+//! | `kube-operator` | in `runtime` also leader election, sharding, children, status; enables `runtime` | |
 //! | `compact-cache` | caches that keep objects compressed (`runtime::reflector::compact_store`); compiles zstd's C library | |
 //! | `derive` | the macro `apply!`, the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
-//! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect` | |
 //! | `apply-set` | the module `apply_set`: sets of objects that are applied together and pruned, as kubectl's apply sets | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, `Api::forward`, ephemeral containers, `Client::connect` | |
 //! | `cp` | `Api::copy_to`, `Api::copy_from`: files of pods; enables `ws` | |
@@ -28,7 +28,7 @@
 //! | `diff` | `yaml::ObjectResult::diff`: what a write of YAML changes | |
 //! | `metrics` | metrics of clients, and with `runtime` of controllers, through the `metrics` facade | |
 //! | `jsonpatch` | `api::Patch::Json` | |
-//! | `operator` | the module `operator`: manager, health, metrics endpoint, webhooks; enables `runtime`, `admission`, `metrics` | |
+//! | `operator` | the module `operator`: manager, health, metrics endpoint, webhooks; enables `kube-operator`, `admission`, `metrics` | |
 //! | `admission` | `core::admission`: admission reviews | |
 //! | `cel` | `core::cel`: evaluates the validation rules of a custom resource without a server | |
 //! | `hyper-util-tracing` | `tracing` events of TCP connections | |
@@ -74,9 +74,11 @@ pub use kube_client::{
 #[cfg(feature = "apply-set")]
 pub use kube_client::apply_set;
 
-/// Watchers, caches and controllers: all of `kube_runtime`. Beyond kube 5.0, the modules of `kube_operator` for reconcilers and replicas.
+/// Watchers, caches and controllers: all of `kube_runtime`. Beyond kube 5.0, with the feature `kube-operator`, the modules for reconcilers and
+/// replicas.
 #[cfg(feature = "runtime")]
 pub mod runtime {
+    #[cfg(feature = "kube-operator")]
     pub use kube_operator::{apply, leader_election, sharding, status};
     pub use kube_runtime::*;
     pub use wait::conditions;
@@ -87,6 +89,7 @@ pub mod runtime {
 
         /// Conditions of well-known kinds to wait for, and the conditions of a status to write.
         pub mod conditions {
+            #[cfg(feature = "kube-operator")]
             pub use kube_operator::status::{ConditionStatus, Conditions, InvalidCondition, Summary};
             pub use kube_runtime::wait::conditions::*;
         }

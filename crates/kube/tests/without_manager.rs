@@ -1,6 +1,6 @@
 //! Programs that use leader election, sharding, children and status without a manager, by the paths of `kube::runtime`.
 
-#![cfg(feature = "runtime")]
+#![cfg(feature = "kube-operator")]
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 use futures::{FutureExt, StreamExt};
