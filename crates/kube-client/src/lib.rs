@@ -4,7 +4,7 @@
 //! - [`Client`] sends requests. It is cheap to clone, and made of tower layers that can be replaced.
 //! - [`Api`] is the typed interface to one kind of object.
 //! - [`Discovery`] lists the kinds that a cluster serves.
-//! - [`yaml`] reads objects of any kinds from YAML, and applies them.
+//! - `yaml` (a feature) reads objects of any kinds from YAML, and applies them.
 //!
 //! ```no_run
 //! use k8s_openapi::api::core::v1::Pod;
@@ -31,13 +31,14 @@
 //! | `http-proxy`, `socks5`, `proxy` (both) | [proxies](Config::proxy_url) |
 //! | `oidc`, `oauth` | OpenID Connect tokens and their refresh, Google's default credentials |
 //! | `ws` | exec, attach and port-forward |
-//! | `apply-set` | `apply_set` and `yaml::Applier::prune`: applying sets of objects with pruning, as kubectl does |
+//! | `yaml` | `yaml`: objects of any kinds from YAML and JSON, applied, compared and deleted in the right order |
+//! | `apply-set` | `apply_set` and `yaml::Applier::prune`: applying sets of objects with pruning, as kubectl does; enables `yaml` |
 //! | `cp` | copies to and from pods; enables `ws` |
 //! | `gzip` | compressed responses |
 //! | `metrics` | the `rest_client_*` metrics |
 //! | `unstable-client` | objects by scope or by reference, without an `Api` |
 //! | `hyper-util-tracing` | `tracing` events of TCP connections |
-//! | `diff` | `yaml::ObjectResult::diff`: what a write changes, as a unified diff |
+//! | `diff` | `yaml::ObjectResult::diff`: what a write changes, as a unified diff; enables `yaml` |
 
 #[cfg(all(
     any(feature = "oidc", feature = "oauth"),
@@ -72,7 +73,7 @@ pub mod ready;
 pub mod table;
 #[cfg(feature = "client")]
 pub mod wait;
-#[cfg(feature = "client")]
+#[cfg(feature = "yaml")]
 pub mod yaml;
 
 // The layers that a request passes, and the stack that they form.
@@ -84,7 +85,7 @@ mod request_kind;
 mod stack;
 
 // Which kinds others need.
-#[cfg(feature = "client")]
+#[cfg(feature = "yaml")]
 mod kind_order;
 
 // Credentials.

@@ -20,15 +20,16 @@
 //! | `kube-operator` | in `runtime` also leader election, sharding, children, status; enables `runtime` | |
 //! | `compact-cache` | caches that keep objects compressed (`runtime::reflector::compact_store`); compiles zstd's C library | |
 //! | `derive` | the macro `apply!`, the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
-//! | `apply-set` | the module `apply_set`: sets of objects that are applied together and pruned, as kubectl's apply sets | |
+//! | `yaml` | the module `yaml`: objects of any kinds from YAML and JSON, applied in the right order | |
+//! | `apply-set` | the module `apply_set`: sets of objects that are applied together and pruned, as kubectl's apply sets; enables `yaml` | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, `Api::forward`, ephemeral containers, `Client::connect` | |
 //! | `cp` | `Api::copy_to`, `Api::copy_from`: files of pods; enables `ws` | |
 //! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |
 //! | `gzip` | compressed responses, where servers support it | |
-//! | `diff` | `yaml::ObjectResult::diff`: what a write of YAML changes | |
+//! | `diff` | `yaml::ObjectResult::diff`: what a write of YAML changes; enables `yaml` | |
 //! | `metrics` | metrics of clients, and with `runtime` of controllers, through the `metrics` facade | |
 //! | `jsonpatch` | `api::Patch::Json` | |
-//! | `operator` | the module `operator`: manager, health, metrics endpoint, webhooks; enables `kube-operator`, `admission`, `metrics` | |
+//! | `operator` | the module `operator`: manager, health, metrics endpoint, webhooks; enables `kube-operator`, `admission`, `metrics`, `yaml` | |
 //! | `admission` | `core::admission`: admission reviews | |
 //! | `cel` | `core::cel`: evaluates the validation rules of a custom resource without a server | |
 //! | `hyper-util-tracing` | `tracing` events of TCP connections | |
@@ -68,8 +69,11 @@ pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
 pub use kube_client::{
-    Api, Client, Discovery, api, apply, client, crds, discovery, pods, ready, table, wait, yaml,
+    Api, Client, Discovery, api, apply, client, crds, discovery, pods, ready, table, wait,
 };
+
+#[cfg(feature = "yaml")]
+pub use kube_client::yaml;
 
 #[cfg(feature = "apply-set")]
 pub use kube_client::apply_set;

@@ -29,12 +29,14 @@ pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError
 pub(crate) use kubeconfig::UserOrigin;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls", feature = "oidc"))]
 pub(crate) use kubeconfig::certificates_from_pem;
+#[cfg(feature = "yaml")]
+pub(crate) use kubeconfig::decode_text;
 pub use kubeconfig::{
     AuthInfo, AuthProviderConfig, Cluster, Context, ExecAuthCluster, ExecConfig, ExecInteractiveMode,
     KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
 };
 #[cfg(feature = "client")]
-pub(crate) use kubeconfig::{ClientIdentityPem, KEY_IS_ENCRYPTED, decode_text, is_encrypted, sorted};
+pub(crate) use kubeconfig::{ClientIdentityPem, KEY_IS_ENCRYPTED, is_encrypted, sorted};
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 pub(crate) use proxy::proxy_from_env;
 #[cfg(any(feature = "oidc", feature = "oauth"))]

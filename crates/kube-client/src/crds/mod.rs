@@ -13,4 +13,5 @@ pub use install::install;
 pub use outcome::{CrdError, InstallError, InstalledCrd};
 pub use yaml::to_yaml;
 
+#[cfg(feature = "yaml")]
 pub(crate) use served::until_served;

@@ -29,6 +29,10 @@ pub use target::WaitTarget;
 pub use wait_for::{InvalidWaitFor, WaitFor, WaitForError};
 
 pub(crate) use machine::is_permanent;
-pub(crate) use readiness::{progress, readiness_within, until_object_ready};
+#[cfg(feature = "yaml")]
+pub(crate) use readiness::readiness_within;
+pub(crate) use readiness::{progress, until_object_ready};
 pub(crate) use states::{ObjectState, object_states};
-pub(crate) use until::{first, until};
+#[cfg(feature = "yaml")]
+pub(crate) use until::first;
+pub(crate) use until::until;

@@ -57,6 +57,7 @@ mod watch;
 #[cfg(feature = "ws")]
 mod websocket;
 mod with_transport;
+#[cfg(feature = "yaml")]
 mod yaml;
 #[cfg(feature = "apply-set")]
 mod yaml_deploy;
