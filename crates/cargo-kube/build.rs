@@ -31,7 +31,9 @@ fn origin() -> Option<String> {
     let database = origin.strip_prefix("file://").filter(|path| path.contains("/git/db/"));
     let Some(database) = database else { return Some(origin) };
     let fetched = std::fs::read_to_string(Path::new(database).join("FETCH_HEAD")).ok()?;
-    fetched.lines().find_map(|line| line.rsplit_once(" of ")).map(|(_, url)| url.trim().to_owned())
+    // COMMIT, tab, tab, then URL or "branch 'NAME' of URL".
+    let source = fetched.lines().next()?.rsplit('\t').next()?;
+    Some(source.rsplit_once(" of ").map_or(source, |(_, url)| url).to_owned())
 }
 
 /// What git prints. None without git, and outside of a repository.

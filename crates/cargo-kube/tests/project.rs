@@ -88,7 +88,7 @@ fn wrong_input_is_one_error_and_nothing_is_written() {
             &["new", "a", "--kind", "Secret", "--version", "1"],
             "error: version \"1\": expected one such as v1",
         ),
-        (&["new", "a", "--kind", "ConfigMap"], "error: kind ConfigMap: src/zzzz/reconcile.rs uses this name"),
+        (&["new", "a", "--kind", "ConfigMap"], "error: kind ConfigMap: the files of a project use this name"),
         (&["new", "a", "--cluster", "--namespaced"], "error: the argument '--cluster' cannot be used with"),
         (&["new", "a", "--path", "nowhere"], "error: --path nowhere: expected a checkout of kube"),
         (&["add", "kind", "Page"], "error: "),

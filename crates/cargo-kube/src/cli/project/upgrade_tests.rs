@@ -91,13 +91,16 @@ fn a_newer_template_is_merged_into_a_changed_project() {
 fn a_conflict_is_named() {
     let plan = Plan::new(&later(), &project(&[]), None).unwrap();
     let mut ours = plan.base.clone();
-    let text = ours["src/lib.rs"].replace(".version(env!(\"CARGO_PKG_VERSION\"))", ".version(\"mine\")");
-    ours.insert("src/lib.rs".into(), text);
+    let text = ours["README.md"].replace("# pages\n", "# mine\n");
+    ours.insert("README.md".into(), text);
     let merged = plan.merge(&ours);
-    assert_eq!(merged.conflicts, ["src/lib.rs"]);
-    let lib = merged.changes.iter().find(|(path, _)| path == "src/lib.rs").and_then(|(_, text)| text.clone());
-    let lib = lib.unwrap();
-    assert!(lib.contains("<<<<<<< ours\n        .version(\"mine\")\n=======\n"), "{lib}");
+    assert_eq!(merged.conflicts, ["README.md"]);
+    let readme = merged.changes.iter().find(|(path, _)| path == "README.md");
+    let text = readme.and_then(|(_, text)| text.clone()).unwrap();
+    assert!(
+        text.starts_with("<<<<<<< ours\n# mine\n") && text.contains("# changed in 2\n>>>>>>> theirs\n"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -16,11 +16,13 @@ pub(crate) fn check_free(template: &Template, project: &Project, kind: &Kind) ->
     let version = Addition::Version { kind: placeholder, version: "v999".to_owned() };
     let added = webhooks.into_iter().chain([version]).collect();
     let files = template.render(&Project { first, added, ..project.clone() })?;
+    let generated = [kind.to_string(), format!("{kind}Spec"), format!("{kind}Status")];
     for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".rs")) {
         let tokens: TokenStream = text.parse().map_err(|_| anyhow!("{path}: the template is not Rust"))?;
-        let generated = [kind.to_string(), format!("{kind}Spec"), format!("{kind}Status")];
         if has_ident(tokens, &generated) || PRELUDE.contains(&kind.as_str()) {
-            bail!("kind {kind}: {path} uses this name for something else; expected another kind");
+            bail!(
+                "kind {kind}: the files of a project use this name for something else; expected another kind"
+            );
         }
     }
     Ok(())

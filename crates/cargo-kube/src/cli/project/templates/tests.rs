@@ -138,7 +138,7 @@ fn additions_are_new_files_and_few_lines() {
     );
     let new: Vec<_> = after.keys().filter(|path| !before.contains_key(*path)).collect();
     assert_eq!(new, ["src/author.rs", "src/author/reconcile.rs", "tests/author.rs"]);
-    assert_eq!(after["src/lib.rs"].find("pub mod author;\npub mod page;\n").is_some(), true);
+    assert!(after["src/lib.rs"].contains("pub mod author;\npub mod page;\n"));
 
     let after = render(&pages(&["webhook Page mutate"]));
     assert_eq!(added(&after, "src/page.rs"), ["pub mod mutate;"]);
@@ -293,7 +293,7 @@ fn kinds_with_the_name_of_something_else_are_refused() {
         ["ConfigMap", "Client", "Arc", "Condition", "Denial", "Option", "Default", "TestServer", "Arguments"]
     {
         let error = check_free(newest(TEMPLATES), &project, &kind.parse().unwrap()).unwrap_err().to_string();
-        assert!(error.contains("uses this name for something else"), "{error}");
+        assert!(error.ends_with("use this name for something else; expected another kind"), "{error}");
     }
     for kind in ["Page", "BlogPost", "Widget", "Database"] {
         check_free(newest(TEMPLATES), &project, &kind.parse().unwrap()).unwrap();
