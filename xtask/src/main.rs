@@ -20,6 +20,7 @@ mod measure;
 mod packaging;
 mod paths;
 mod pattern;
+mod scaffold;
 mod setup;
 mod skip;
 mod test;

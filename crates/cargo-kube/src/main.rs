@@ -1,4 +1,4 @@
-//! The program `cargo kube`: `cargo kube gen` makes Rust types from definitions of custom resources.
+//! The program `cargo kube`: `new`, `add` and `upgrade` write operators, `gen` makes Rust types from definitions of custom resources.
 //!
 //! Each subcommand has a file in `cli/`; what it does is in the library.
 

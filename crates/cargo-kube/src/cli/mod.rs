@@ -2,6 +2,7 @@
 
 mod cluster;
 mod r#gen;
+mod project;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -18,16 +19,23 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    New(project::New),
+    Add(project::Add),
+    Upgrade(project::Upgrade),
     Gen(r#gen::Gen),
 }
 
-/// Runs the program. Exit codes: 0 if it did its work; 1 if `--check` found a difference; 2 for wrong input, and for what could not be read or written.
+/// Runs the program. Exit codes: 0 if it did its work; 1 if `--check` found a difference or `upgrade` a conflict; 2 for wrong input, and for what
+/// could not be read or written.
 pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
     // Cargo runs `cargo-kube kube gen`.
     if arguments.get(1).is_some_and(|first| first == "kube") {
         arguments.remove(1);
     }
     let result = match Cli::parse_from(arguments).command {
+        Command::New(command) => command.run(),
+        Command::Add(command) => command.run(),
+        Command::Upgrade(command) => command.run(),
         Command::Gen(command) => command.run(),
     };
     result.unwrap_or_else(|err| {

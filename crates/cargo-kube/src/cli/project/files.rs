@@ -1,0 +1,143 @@
+//! The files of a project on disk: read, and written all or none.
+
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use tempfile::NamedTempFile;
+
+use super::templates::Files;
+
+/// The folder of the project: the current one, or the nearest above with a Cargo.toml. With the text of that file.
+pub(super) fn find() -> Result<(PathBuf, String)> {
+    let current = std::env::current_dir().context("the current folder")?;
+    for folder in current.ancestors() {
+        let path = folder.join("Cargo.toml");
+        if let Some(text) = read_one(&path)? {
+            return Ok((folder.to_owned(), text));
+        }
+    }
+    bail!("{}: expected a project, with Cargo.toml here or in a folder above", current.display())
+}
+
+/// Those of the files that exist.
+pub(super) fn read<'a>(root: &Path, paths: impl Iterator<Item = &'a String>) -> Result<Files> {
+    let mut files = Files::new();
+    for path in paths {
+        if let Some(text) = read_one(&root.join(path))? {
+            files.insert(path.clone(), text);
+        }
+    }
+    Ok(files)
+}
+
+fn read_one(path: &Path) -> Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error).with_context(|| path.display().to_string()),
+    }
+}
+
+/// Writes and removes files. Each is written under a temporary name first, and renamed when all of them are complete; so an error before that
+/// changes nothing, and no file is ever partial.
+pub(super) fn write(root: &Path, changes: &[(String, Option<String>)]) -> Result<()> {
+    let mut complete = Vec::new();
+    for (path, text) in changes {
+        let target = root.join(path);
+        let Some(text) = text else { continue };
+        let parent = target.parent().unwrap_or(root);
+        std::fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
+        let file = temporary(parent, &target, text).with_context(|| target.display().to_string())?;
+        complete.push((file, target));
+    }
+    for (file, target) in complete {
+        file.persist(&target).with_context(|| target.display().to_string())?;
+    }
+    for (path, _) in changes.iter().filter(|(_, text)| text.is_none()) {
+        let target = root.join(path);
+        std::fs::remove_file(&target).with_context(|| target.display().to_string())?;
+    }
+    Ok(())
+}
+
+/// Writes a new folder: it has its name when it is complete.
+pub(super) fn create(folder: &Path, files: &Files) -> Result<()> {
+    let exists = || format!("{}: exists already; expected a new folder", folder.display());
+    if folder.symlink_metadata().is_ok() {
+        bail!(exists());
+    }
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".cargo-kube-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o777)); // less the process's umask
+    }
+    let temporary = builder.tempdir_in(parent).with_context(|| parent.display().to_string())?;
+    let changes: Vec<_> = files.iter().map(|(path, text)| (path.clone(), Some(text.clone()))).collect();
+    write(temporary.path(), &changes)?;
+    std::fs::rename(temporary.path(), folder).with_context(exists)?;
+    let _ = temporary.keep(); // it is elsewhere now
+    Ok(())
+}
+
+/// With the permissions of the file that it replaces.
+fn temporary(parent: &Path, target: &Path, text: &str) -> std::io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".cargo-kube-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o666)); // less the process's umask
+    }
+    let mut file = builder.tempfile_in(parent)?;
+    file.write_all(text.as_bytes())?;
+    if let Ok(metadata) = target.metadata() {
+        file.as_file().set_permissions(metadata.permissions())?;
+    }
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    fn changes(all: &[(&str, Option<&str>)]) -> Vec<(String, Option<String>)> {
+        all.iter().map(|(path, text)| ((*path).to_owned(), text.map(str::to_owned))).collect()
+    }
+
+    #[test]
+    fn a_folder_is_created_once() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("pages");
+        let files = Files::from([("a/b".to_owned(), "text".to_owned())]);
+        create(&folder, &files).unwrap();
+        assert_eq!(std::fs::read_to_string(folder.join("a/b")).unwrap(), "text");
+        let error = create(&folder, &files).unwrap_err().to_string();
+        assert_eq!(error, format!("{}: exists already; expected a new folder", folder.display()));
+        assert_eq!(names(home.path()), ["pages"]);
+    }
+
+    #[test]
+    fn if_one_file_cannot_be_written_no_other_is() {
+        let home = tempfile::tempdir().unwrap();
+        write(home.path(), &changes(&[("a", Some("old")), ("file", Some(""))])).unwrap();
+        let error = write(home.path(), &changes(&[("a", Some("new")), ("file/b", Some("new"))])).unwrap_err();
+        assert!(error.to_string().contains("file"), "{error}");
+        assert_eq!(std::fs::read_to_string(home.path().join("a")).unwrap(), "old");
+        assert_eq!(names(home.path()), ["a", "file"]);
+        write(home.path(), &changes(&[("a", None)])).unwrap();
+        assert_eq!(names(home.path()), ["file"]);
+    }
+}

@@ -1,0 +1,124 @@
+//! [`Source`]: where a project gets `kube` from, in its Cargo.toml, Dockerfile and CI.
+
+use std::path::{Component, Path, PathBuf};
+
+use toml_edit::{Item, Value};
+
+/// Where the crates of this workspace are: they are not in a registry under these names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A commit of a repository.
+    Git { url: String, commit: String },
+    /// A checkout, as the Cargo.toml of the project names it.
+    Path(String),
+}
+
+/// The folders of the crates in a checkout.
+pub(super) const KUBE: &str = "crates/kube";
+pub(super) const TESTSERVER: &str = "testserver/server";
+
+impl Source {
+    /// The commit that this program was built from. None if it was not built from a repository.
+    pub(super) fn of_this_program() -> Option<Self> {
+        let url = option_env!("CARGO_KUBE_GIT_URL").filter(|url| !url.is_empty())?;
+        let commit = option_env!("CARGO_KUBE_GIT_COMMIT").filter(|commit| !commit.is_empty())?;
+        Some(Self::Git { url: cargo_url(url), commit: commit.to_owned() })
+    }
+
+    /// That of a dependency on `kube` in a Cargo.toml. None if it is neither a commit nor a checkout.
+    pub(super) fn of_dependency(kube: &Item) -> Option<Self> {
+        let text = |key: &str| kube.get(key).and_then(Item::as_str);
+        match (text("git"), text("rev"), text("path")) {
+            (Some(url), Some(commit), None) => Some(Self::Git { url: url.into(), commit: commit.into() }),
+            (None, None, Some(path)) => {
+                Some(Self::Path(path.strip_suffix(KUBE)?.trim_end_matches('/').to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    /// The keys of a dependency on the crate in this folder of the workspace.
+    pub(super) fn dependency(&self, folder: &str) -> String {
+        let quoted = |text: &str| Value::from(text).to_string();
+        match self {
+            Self::Git { url, commit } => format!("git = {}, rev = {}", quoted(url), quoted(commit)),
+            Self::Path(path) => format!("path = {}", quoted(&format!("{path}/{folder}"))),
+        }
+    }
+
+    /// The folder of a checkout on this machine, which neither an image nor a CI runner has by itself.
+    pub(super) fn local(&self) -> Option<&str> {
+        match self {
+            Self::Git { url, .. } => url.strip_prefix("file://"),
+            Self::Path(path) => Some(path),
+        }
+    }
+
+    /// Where an image needs the checkout, with the project in `folder`.
+    pub(super) fn in_image(&self, folder: &str) -> Option<String> {
+        let path = Path::new(folder).join(self.local()?);
+        Some(normalize(&path).to_string_lossy().into_owned())
+    }
+}
+
+/// Without `.` and `..`; above the root is the root.
+fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(normal.pop()),
+            Component::CurDir => {}
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+/// The address of a git remote as Cargo reads it: always a URL.
+fn cargo_url(remote: &str) -> String {
+    if remote.contains("://") {
+        return remote.to_owned();
+    }
+    match remote.split_once(':') {
+        // user@host:path, as OpenSSH has it.
+        Some((host, path)) if !host.contains('/') => {
+            format!("ssh://{host}/{}", path.trim_start_matches('/'))
+        }
+        _ => format!("file://{remote}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remotes_become_urls() {
+        for (remote, url) in [
+            ("https://example.com/kube.git", "https://example.com/kube.git"),
+            ("git@example.com:team/kube.git", "ssh://git@example.com/team/kube.git"),
+            ("/srv/kube", "file:///srv/kube"),
+        ] {
+            assert_eq!(cargo_url(remote), url);
+        }
+    }
+
+    #[test]
+    fn a_dependency_is_written_and_read() {
+        let git = Source::Git { url: "https://example.com/kube".into(), commit: "abc".into() };
+        for (source, local) in [
+            (git, None),
+            (Source::Git { url: "file:///srv/kube".into(), commit: "abc".into() }, Some("/srv/kube")),
+            (Source::Path("../a \"b\"".into()), Some("/src/a \"b\"")),
+            (Source::Path("../../../kube".into()), Some("/kube")),
+            (Source::Path("/work/kube".into()), Some("/work/kube")),
+        ] {
+            let text = format!("kube = {{ {} }}", source.dependency(KUBE));
+            let document: toml_edit::DocumentMut = text.parse().unwrap();
+            assert_eq!(Source::of_dependency(&document["kube"]), Some(source.clone()));
+            assert_eq!(source.in_image("/src/pages").as_deref(), local);
+        }
+        let registry: toml_edit::DocumentMut = "kube = \"5\"".parse().unwrap();
+        assert_eq!(Source::of_dependency(&registry["kube"]), None);
+    }
+}

@@ -1,0 +1,155 @@
+//! `cargo kube new`, `add` and `upgrade` as they are called: what they print and write, their exit codes, and that wrong input writes nothing.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const CHECKOUT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+fn cargo_kube(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-kube"));
+    command.arg("kube").args(arguments).current_dir(folder).output().expect("the program runs")
+}
+
+fn done(folder: &Path, arguments: &[&str]) -> String {
+    let output = cargo_kube(folder, arguments);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// The message of wrong input.
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = cargo_kube(folder, arguments);
+    assert_eq!((output.status.code(), output.stdout.is_empty()), (Some(2), true), "{output:?}");
+    String::from_utf8(output.stderr).expect("UTF-8")
+}
+
+fn project(home: &Path) -> PathBuf {
+    done(home, &["new", "pages", "--kind", "Page", "--path", CHECKOUT]);
+    home.join("pages")
+}
+
+/// All files below a folder.
+fn texts(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(texts(&path));
+        } else {
+            found.insert(path.clone(), std::fs::read_to_string(&path).expect("a text"));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_project_is_written_extended_and_up_to_date() {
+    let home = tempfile::tempdir().expect("a folder");
+    let project = project(home.path());
+    assert_eq!(texts(&project).len(), 12);
+    assert_eq!(std::fs::read_dir(home.path()).expect("a folder").count(), 1, "nothing else is left");
+
+    let source = project.join("src");
+    let printed = done(&source, &["add", "kind", "Author", "--cluster"]);
+    let lines: Vec<_> = printed.lines().collect();
+    let expected = [
+        "changed Cargo.toml",
+        "created src/author.rs",
+        "created src/author/reconcile.rs",
+        "changed src/lib.rs",
+        "created tests/author.rs",
+        "next: cargo run -- manifests",
+    ];
+    assert_eq!(lines, expected);
+    done(&project, &["add", "webhook", "Author", "--validate", "--mutate"]);
+    done(&project, &["add", "version", "Page", "v2"]);
+    let files = texts(&project);
+    let lib = &files[&project.join("src/lib.rs")];
+    assert!(lib.contains("pub mod author;\npub mod page;\npub mod webhooks;\n"), "{lib}");
+    assert!(files[&project.join("src/page.rs")].contains("pub use v2::{Page, PageSpec};"));
+    assert_eq!(done(&project, &["upgrade"]), "up to date: template 1\n");
+    assert_eq!(texts(&project), files);
+}
+
+#[test]
+fn wrong_input_is_one_error_and_nothing_is_written() {
+    let home = tempfile::tempdir().expect("a folder");
+    for (arguments, expected) in [
+        (&["new", "Pages"][..], "error: name \"Pages\": expected at most 63 lowercase letters"),
+        (&["new", "../pages"], "error: name \"../pages\": expected"),
+        (&["new", "kube"], "error: name kube: Rust or a dependency of the project has it"),
+        (&["new", "a", "--group", "x"], "error: group \"x\": expected a domain"),
+        (
+            &["new", "a", "--kind", "page"],
+            "error: invalid value 'page' for '--kind <KIND>': kind \"page\": expected",
+        ),
+        (
+            &["new", "a", "--kind", "Secret", "--version", "1"],
+            "error: version \"1\": expected one such as v1",
+        ),
+        (&["new", "a", "--kind", "ConfigMap"], "error: kind ConfigMap: the files of a project use this name"),
+        (&["new", "a", "--cluster", "--namespaced"], "error: the argument '--cluster' cannot be used with"),
+        (&["new", "a", "--path", "nowhere"], "error: --path nowhere: expected a checkout of kube"),
+        (&["add", "kind", "Page"], "error: "),
+        (&["upgrade"], "error: "),
+    ] {
+        let mut arguments = arguments.to_vec();
+        if arguments[0] == "new" && !arguments.contains(&"--path") {
+            arguments.extend(["--path", CHECKOUT]);
+        }
+        let error = refused(home.path(), &arguments);
+        assert!(error.starts_with(expected), "{arguments:?}: {error}");
+        assert!(texts(home.path()).is_empty());
+    }
+}
+
+#[test]
+fn a_refused_change_leaves_the_project_as_it_was() {
+    let home = tempfile::tempdir().expect("a folder");
+    let project = project(home.path());
+    let lib = project.join("src/lib.rs");
+    let text = std::fs::read_to_string(&lib).expect("a text");
+    std::fs::write(&lib, text.replace("fn manifests(", "fn deployed(")).expect("written");
+    let before = texts(&project);
+    for (arguments, expected) in [
+        (
+            &["add", "kind", "Author"][..],
+            "error: src/lib.rs: expected a function `manifests` whose last line is an expression; nothing was changed. \
+             Add this there by hand, and run the command again:\n    manifests = manifests.crd(author::crd()?);\n",
+        ),
+        (&["add", "kind", "Page"], "error: kind Page: expected another kind, the project has Page already\n"),
+        (&["add", "version", "Post", "v2"], "error: kind Post: expected a kind of the project: Page\n"),
+        (
+            &["add", "version", "Page", "v1"],
+            "error: version v1: expected another version, Page has v1 already\n",
+        ),
+    ] {
+        assert_eq!(refused(&project, arguments), expected);
+        assert_eq!(texts(&project), before, "{arguments:?}");
+    }
+    let exists = refused(home.path(), &["new", "pages", "--path", CHECKOUT]);
+    assert_eq!(exists, "error: pages: exists already; expected a new folder\n");
+    assert_eq!(texts(&project), before);
+
+    let manifest = project.join("Cargo.toml");
+    let text = std::fs::read_to_string(&manifest).expect("a text");
+    for (from, to, expected) in [
+        (
+            "[package.metadata.cargo-kube]",
+            "[package.metadata.other]",
+            "expected the table [package.metadata.cargo-kube]",
+        ),
+        ("template = 1", "template = 9", "Cargo.toml: template 9: expected at most 1"),
+        (
+            "added = []",
+            "added = [\"kind X\"]",
+            "Cargo.toml: package.metadata.cargo-kube.added: \"kind X\": expected an addition",
+        ),
+        ("[dependencies]", "[dependencies", "error: Cargo.toml: TOML parse error"),
+    ] {
+        std::fs::write(&manifest, text.replace(from, to)).expect("written");
+        let error = refused(&project, &["upgrade"]);
+        assert!(error.contains(expected), "{error}");
+    }
+}
