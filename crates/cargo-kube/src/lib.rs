@@ -1,5 +1,12 @@
-//! What `cargo kube` does, as a library: [`types`] makes Rust types from definitions of custom resources.
+//! What `cargo kube` does, as a library: [`types`] makes Rust types from definitions of custom resources, [`diff`] compares definitions, `check` finds
+//! objects that a new definition refuses, and `migrate` writes stored objects again in the storage version.
 //!
-//! The program is described in the [README](https://docs.rs/crate/cargo-kube). A build script uses this crate with `default-features = false`.
+//! The program is described in the [README](https://docs.rs/crate/cargo-kube). A build script uses this crate with `default-features = false`, which has no
+//! `check` and no `migrate`.
 
+#[cfg(feature = "cli")]
+pub mod check;
+pub mod diff;
+#[cfg(feature = "cli")]
+pub mod migrate;
 pub mod types;

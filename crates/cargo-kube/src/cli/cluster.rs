@@ -1,4 +1,4 @@
-//! The definitions of a cluster.
+//! The cluster of the current kubeconfig, and its definitions.
 
 use anyhow::{Context as _, Result};
 use cargo_kube::types::Definitions;
@@ -11,24 +11,31 @@ use kube_client::{Api, Client, Config};
 /// Definitions can have a megabyte each.
 const PAGE: u32 = 50;
 
-/// All definitions of the cluster of the current kubeconfig, or of another context of it.
-pub(super) fn definitions(context: Option<&str>) -> Result<Definitions> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let config = match context {
-            None => Config::infer().await.context("no configuration of a cluster")?,
-            Some(name) => {
-                let options =
-                    KubeConfigOptions { context: Some(name.to_owned()), ..KubeConfigOptions::default() };
-                Config::from_kubeconfig(&options).await.with_context(|| format!("context {name}"))?
-            }
-        };
-        let crds: Api<CustomResourceDefinition> = Api::all(Client::try_from(config)?);
-        let pages: Vec<_> = crds
-            .pages(&ListParams::default().limit(PAGE))
-            .try_collect()
-            .await
-            .context("the definitions of the cluster")?;
-        Ok(Definitions::from_crds(pages.into_iter().flatten())?)
-    })
+/// Runs a command that sends requests.
+pub(super) fn block_on<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
+}
+
+/// A client of the cluster of the current kubeconfig, or of another context of it.
+pub(super) async fn client(context: Option<&str>) -> Result<Client> {
+    let config = match context {
+        None => Config::infer().await.context("no configuration of a cluster")?,
+        Some(name) => {
+            let options =
+                KubeConfigOptions { context: Some(name.to_owned()), ..KubeConfigOptions::default() };
+            Config::from_kubeconfig(&options).await.with_context(|| format!("context {name}"))?
+        }
+    };
+    Ok(Client::try_from(config)?)
+}
+
+/// All definitions of the cluster.
+pub(super) async fn definitions(client: Client) -> Result<Definitions> {
+    let crds: Api<CustomResourceDefinition> = Api::all(client);
+    let pages: Vec<_> = crds
+        .pages(&ListParams::default().limit(PAGE))
+        .try_collect()
+        .await
+        .context("the definitions of the cluster")?;
+    Ok(Definitions::from_crds(pages.into_iter().flatten())?)
 }

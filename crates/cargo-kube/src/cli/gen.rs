@@ -8,7 +8,7 @@ use cargo_kube::types::{Definitions, Error, Generator, Overrides, Split};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::cluster;
+use super::{cluster, inputs};
 
 /// Rust types from definitions of custom resources
 #[derive(Debug, Args)]
@@ -114,19 +114,12 @@ impl Gen {
         }
         let mut definitions = Definitions::default();
         for input in &self.inputs {
-            if let Some(url) =
-                input.to_str().filter(|text| text.starts_with("https://") || text.starts_with("http://"))
-            {
-                bail!("{url}: expected a file or a directory; URLs are not read");
-            }
-            definitions.extend(match (input.to_str(), self.recursive) {
-                (Some("-"), _) => Definitions::from_reader("standard input", std::io::stdin())?,
-                (_, true) => Definitions::read_recursive(input)?,
-                (_, false) => Definitions::read(input)?,
-            })?;
+            definitions.extend(inputs::definitions(input, self.recursive)?)?;
         }
         if self.cluster {
-            definitions.extend(cluster::definitions(self.context.as_deref())?)?;
+            let of_cluster =
+                async { cluster::definitions(cluster::client(self.context.as_deref()).await?).await };
+            definitions.extend(cluster::block_on(of_cluster)?)?;
         }
         for name in &self.only {
             if !definitions

@@ -1,7 +1,9 @@
 //! The command line: what all subcommands have in common.
 
 mod cluster;
+mod crd;
 mod r#gen;
+mod inputs;
 mod project;
 
 use std::ffi::OsString;
@@ -23,10 +25,12 @@ enum Command {
     Add(project::Add),
     Upgrade(project::Upgrade),
     Gen(r#gen::Gen),
+    Crd(crd::Crd),
 }
 
-/// Runs the program. Exit codes: 0 if it did its work; 1 if `--check` found a difference or `upgrade` a conflict; 2 for wrong input, and for what
-/// could not be read or written.
+/// Runs the program. Exit codes: 0 if it did its work; 1 if it found what it looks for (a difference, a conflict, a breaking change, a refused
+/// object); 2 for wrong
+/// input, and for what could not be read or written.
 pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
     // Cargo runs `cargo-kube kube gen`.
     if arguments.get(1).is_some_and(|first| first == "kube") {
@@ -36,6 +40,7 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
         Command::New(command) => command.run(),
         Command::Add(command) => command.run(),
         Command::Upgrade(command) => command.run(),
+        Command::Crd(command) => command.run(),
         Command::Gen(command) => command.run(),
     };
     result.unwrap_or_else(|err| {
@@ -52,10 +57,15 @@ mod tests {
     fn the_command_line_is_consistent_and_its_help_fits_a_screen() {
         let mut command = super::Cli::command();
         command.build();
+        check(&mut command);
+        command.debug_assert();
+    }
+
+    fn check(command: &mut clap::Command) {
         for subcommand in command.get_subcommands_mut() {
             let lines = subcommand.render_help().to_string().lines().count();
             assert!(lines <= 40, "{} has {lines} lines of help", subcommand.get_name());
+            check(subcommand);
         }
-        command.debug_assert();
     }
 }

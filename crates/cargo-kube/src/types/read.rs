@@ -14,7 +14,7 @@ use super::error::Error;
 /// The definitions of custom resources of a run, in the order of their names, each once.
 ///
 /// Of their metadata, name, labels and annotations are kept (without that of `kubectl apply`), and no status: what a server adds would
-/// change the generated files without a change of the definition.
+/// change the generated files without a change of the definition. Of the status, [`Definitions::stored_versions`] has what other commands need.
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
     entries: Vec<Definition>,
@@ -27,6 +27,14 @@ pub struct Definitions {
 pub(super) struct Definition {
     pub(super) crd: CustomResourceDefinition,
     pub(super) at: String,
+    stored_versions: Vec<String>,
+}
+
+impl Definition {
+    fn new(crd: CustomResourceDefinition, at: String) -> Self {
+        let stored_versions = stored_versions(&crd);
+        Self { crd: cleaned(crd), at, stored_versions }
+    }
 }
 
 impl Definitions {
@@ -79,7 +87,7 @@ impl Definitions {
         let mut definitions = Self::default();
         for crd in crds {
             let at = crd.metadata.name.clone().unwrap_or_else(|| "a definition without a name".to_owned());
-            definitions.entries.push(Definition { crd: cleaned(crd), at });
+            definitions.entries.push(Definition::new(crd, at));
         }
         definitions.inputs.push("the definitions of the program".to_owned());
         definitions.checked()
@@ -111,6 +119,14 @@ impl Definitions {
     /// The definitions, in the order of their names.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &CustomResourceDefinition> {
         self.entries.iter().map(|entry| &entry.crd)
+    }
+
+    /// The versions in which objects of the definition `name` may be stored: its `status.storedVersions`, or, if it was not read from a cluster, its storage
+    /// version. Empty if there is no such definition.
+    #[must_use]
+    pub fn stored_versions(&self, name: &str) -> &[String] {
+        let entry = self.entries.iter().find(|entry| entry.crd.metadata.name.as_deref() == Some(name));
+        entry.map_or(&[], |entry| &entry.stored_versions)
     }
 
     /// The number of definitions.
@@ -177,7 +193,15 @@ fn definition(object: &DynamicObject, source: Option<&Source>) -> Result<Option<
         field: err.path().to_string(),
         reason: err.inner().to_string(),
     })?;
-    Ok(Some(Definition { crd: cleaned(crd), at }))
+    Ok(Some(Definition::new(crd, at)))
+}
+
+fn stored_versions(crd: &CustomResourceDefinition) -> Vec<String> {
+    let stored = crd.status.as_ref().and_then(|status| status.stored_versions.clone());
+    stored.filter(|versions| !versions.is_empty()).unwrap_or_else(|| {
+        let storage = crd.spec.versions.iter().filter(|version| version.storage);
+        storage.map(|version| version.name.clone()).collect()
+    })
 }
 
 /// Without what a server and `kubectl apply` add.

@@ -138,6 +138,11 @@ impl Stored {
         self.written.clone().unwrap_or_else(|| self.bytes())
     }
 
+    /// Whether reads see it otherwise than it was written.
+    pub(crate) fn has_view(&self) -> bool {
+        self.written.is_some()
+    }
+
     /// Whether it is stored in this version of its resource.
     pub(crate) fn is_version(&self, api_version: &str) -> bool {
         let head = br#"{"apiVersion":""#;

@@ -261,3 +261,37 @@ async fn stored_versions_survive_a_restart() {
     client.patch(JSON, &crd, back).await.ok();
     assert_eq!(client.get(&read).await.ok()["spec"], json!({"a": "A", "b": "B"}));
 }
+
+/// Like etcd's bytes: a write that changes nothing is stored if these differ from what it would store, and by that only.
+#[tokio::test]
+async fn a_write_without_changes_moves_an_object_to_the_storage_version() {
+    let client = TestClient::new();
+    client.post(CRDS, two_versions()).await.ok();
+    let path = |version: &str| format!("/apis/rig.test/{version}/namespaces/default/flips");
+    for name in ["patched", "put"] {
+        let flip = json!({"apiVersion": "rig.test/v1", "kind": "Flip", "metadata": {"name": name}, "spec": {"a": "A"}});
+        client.post(&path("v1"), flip).await.ok();
+    }
+    let change = json!([{"op": "replace", "path": "/spec/versions/0/storage", "value": false},
+        {"op": "replace", "path": "/spec/versions/1/storage", "value": true}]);
+    client.patch(JSON, &format!("{CRDS}/flips.rig.test"), change).await.ok();
+    let stored_in =
+        |version: &str| client.api.snapshot().matches(&format!("apiVersion: rig.test/{version}\n")).count();
+    assert_eq!((stored_in("v1"), stored_in("v2")), (2, 0));
+    for version in ["v1", "v2"] {
+        let patched = format!("{}/patched", path(version));
+        let before = client.get(&patched).await.ok();
+        let precondition = json!({"metadata": {"uid": before["metadata"]["uid"], "resourceVersion": before["metadata"]["resourceVersion"]}});
+        let after = client.patch(MERGE, &patched, precondition.clone()).await.ok();
+        let is_written = before["metadata"]["resourceVersion"] != after["metadata"]["resourceVersion"];
+        assert_eq!(is_written, version == "v1", "only the first write is one");
+        if is_written {
+            client.patch(MERGE, &patched, precondition).await.refused(409, "Conflict");
+        }
+    }
+    let put = format!("{}/put", path("v1"));
+    let before = client.get(&put).await.ok();
+    let after = client.put(&put, before.clone()).await.ok();
+    assert_ne!(before["metadata"]["resourceVersion"], after["metadata"]["resourceVersion"]);
+    assert_eq!((stored_in("v1"), stored_in("v2")), (0, 2));
+}
