@@ -83,7 +83,7 @@ async fn write(client: Client, own: u64, seed: u64, stopped: Arc<Mutex<bool>>) -
         sleep(Duration::from_millis(rng.u64(5..100))).await;
         let api = pages(&client, rng.choice(["v1", "v2"]).unwrap());
         let name = format!("page-{}", rng.u64(0..OBJECTS + 60) / 3 * 3 + own);
-        let n = rng.u64(..);
+        let n = rng.u64(..1 << 53);
         if !model.contains_key(&name) {
             let version = if api.resource_url().contains("/v1/") { "v1" } else { "v2" };
             let mut new = page(&name, n);

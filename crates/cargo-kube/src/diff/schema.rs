@@ -160,8 +160,8 @@ pub(super) const RULES: &[Rule] = &[
         Breaks::ObjectsAndClients,
         "server-side apply merges the list in another way, and duplicates in sets and maps are refused",
         Check::Schema(|Pair { old, new }| {
-            let of = |schema: &JSONSchemaProps| or(&schema.x_kubernetes_list_type, "atomic");
-            found(changed("the list type", Some(of(old)), Some(of(new))))
+            let [old, new] = [old, new].map(|schema| or(&schema.x_kubernetes_list_type, "atomic"));
+            found(changed("the list type", Some(old), Some(new)))
         }),
     ),
     Rule::new(
@@ -180,8 +180,8 @@ pub(super) const RULES: &[Rule] = &[
         Breaks::Clients,
         "server-side apply merges the fields in another way",
         Check::Schema(|Pair { old, new }| {
-            let of = |schema: &JSONSchemaProps| or(&schema.x_kubernetes_map_type, "granular");
-            found(changed("the map type", Some(of(old)), Some(of(new))))
+            let [old, new] = [old, new].map(|schema| or(&schema.x_kubernetes_map_type, "granular"));
+            found(changed("the map type", Some(old), Some(new)))
         }),
     ),
     Rule::new(
