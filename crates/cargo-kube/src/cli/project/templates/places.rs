@@ -23,10 +23,10 @@ pub(super) fn module(text: &str, name: &str) -> Option<String> {
     });
     let modules: Vec<_> = modules.collect();
     // One with attributes stands apart.
-    let plain = modules.iter().filter(|module| module.attrs.is_empty());
+    let mut plain = modules.iter().filter(|module| module.attrs.is_empty());
     let at = match plain.clone().find(|module| *module.ident.to_string() > *name) {
         Some(later) => line_start(text, range(later.span()).start)?,
-        None => line_end(text, range(plain.last().or(modules.last())?.span()).end),
+        None => line_end(text, range(plain.next_back().or(modules.last())?.span()).end),
     };
     Some(insert(text, at, &format!("{line}\n")))
 }
