@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::cluster;
+use super::output::print;
 
 /// Rust types from definitions of custom resources
 #[derive(Debug, Args)]
@@ -96,14 +97,13 @@ impl Gen {
                 .map(|kind| json!({ "crd": kind.crd, "version": kind.version, "path": kind.path }))
                 .collect();
             let paths: Vec<_> = files.iter().map(|(path, _)| self.out.join(path)).collect();
-            println!("{}", json!({ "kinds": kinds, "types": files.types(), "files": paths }));
+            let printed = json!({ "kinds": kinds, "types": files.types(), "files": paths });
+            print(&format!("{printed}\n"))?;
         } else {
             let (definitions, versions) = (definitions.len(), files.kinds().len());
-            println!(
-                "{definitions} definitions, {versions} versions, {} types: {}",
-                files.types(),
-                self.out.display()
-            );
+            let types = files.types();
+            let out = self.out.display();
+            print(&format!("{definitions} definitions, {versions} versions, {types} types: {out}\n"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -127,6 +127,9 @@ impl Gen {
         }
         if self.cluster {
             definitions.extend(cluster::definitions(self.context.as_deref())?)?;
+            if definitions.is_empty() {
+                bail!("the cluster: expected a CustomResourceDefinition, found none");
+            }
         }
         for name in &self.only {
             if !definitions

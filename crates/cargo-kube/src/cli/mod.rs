@@ -1,12 +1,19 @@
 //! The command line: what all subcommands have in common.
 
 mod cluster;
+mod completions;
+mod dev;
 mod r#gen;
+mod manifests;
+mod output;
+mod program;
+mod rbac;
+mod runtime;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Tools for operators in Rust.
 #[derive(Debug, Parser)]
@@ -19,6 +26,10 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Gen(r#gen::Gen),
+    Manifests(manifests::Manifests),
+    Rbac(rbac::Rbac),
+    Dev(dev::Dev),
+    Completions(completions::Completions),
 }
 
 /// Runs the program. Exit codes: 0 if it did its work; 1 if `--check` found a difference; 2 for wrong input, and for what could not be read or written.
@@ -29,6 +40,10 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
     }
     let result = match Cli::parse_from(arguments).command {
         Command::Gen(command) => command.run(),
+        Command::Manifests(command) => command.run(),
+        Command::Rbac(command) => command.run(),
+        Command::Dev(command) => command.run(),
+        Command::Completions(command) => command.run(Cli::command()),
     };
     result.unwrap_or_else(|err| {
         eprintln!("error: {err:#}");
