@@ -49,10 +49,10 @@ impl Scaffold<'_> {
         Ok(project)
     }
 
-    /// A program in a project: without a network, and with a target folder that is kept.
+    /// A program in a project: without a network, and in the target folder of this workspace, which has most of the dependencies.
     fn command(&self, project: &Path, program: &str) -> Command {
         let command = self.cx.command(program).dir(project).env("CARGO_NET_OFFLINE", "true");
-        command.env("CARGO_TARGET_DIR", self.cx.target.join("scaffold"))
+        command.env("CARGO_TARGET_DIR", &self.cx.target)
     }
 
     fn whole_life(&self) -> Result<()> {
@@ -98,7 +98,7 @@ impl Scaffold<'_> {
 
     /// `--embedded` reconciles these samples without a cluster, and ends at SIGTERM.
     fn embedded(&self, project: &Path, samples: &[&str]) -> Result<()> {
-        let program = self.cx.target.join("scaffold/debug/page-operator");
+        let program = self.cx.target.join("debug/page-operator");
         let log = self.folder.join("embedded.log");
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let command = self.cx.command(program).dir(project).args(["--embedded", "--metrics", "127.0.0.1:0"]);

@@ -1,5 +1,7 @@
 //! Migrations on the embedded server: killed, throttled, among other writers. Time is paused.
 
+#![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
@@ -84,7 +86,8 @@ async fn write(client: Client, own: u64, seed: u64, stopped: Arc<Mutex<bool>>) -
         let api = pages(&client, rng.choice(["v1", "v2"]).unwrap());
         let name = format!("page-{}", rng.u64(0..OBJECTS + 60) / 3 * 3 + own);
         let n = rng.u64(..1 << 53);
-        if !model.contains_key(&name) {
+        let is_new = !model.contains_key(&name);
+        if is_new {
             let version = if api.resource_url().contains("/v1/") { "v1" } else { "v2" };
             let mut new = page(&name, n);
             new["apiVersion"] = json!(format!("example.com/{version}"));

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use cargo_kube::types::{Definitions, Generator, Split};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use proptest::prelude::*;
+use quote::quote;
 use serde_json::{Map, Value, json};
 
 /// Texts that end a comment, a literal or a macro, and letters of all kinds.
@@ -181,7 +182,7 @@ fn check_items(items: &[syn::Item]) -> Result<(), TestCaseError> {
                 name
             }
             syn::Item::Use(_) | syn::Item::Impl(_) => continue,
-            other => return Err(TestCaseError::fail(format!("unexpected: {other:?}"))),
+            other => return Err(TestCaseError::fail(format!("unexpected: {}", quote!(#other)))),
         };
         prop_assert!(names.insert(name.clone()), "{} twice", name);
     }

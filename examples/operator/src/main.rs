@@ -11,7 +11,7 @@
 use kube::{
     Client,
     error::ErrorChain,
-    operator::{manager::Restart, manifests::Written},
+    operator::{manager::Restart, manifests::ManifestsCommand},
 };
 use operator::{
     Addresses, NAME,
@@ -22,15 +22,14 @@ use operator::{
     telemetry,
 };
 use std::{
+    ffi::OsString,
     net::SocketAddr,
-    path::PathBuf,
     process::ExitCode,
     sync::{Arc, Mutex},
 };
 
 const USAGE: &str =
     "usage: operator [--register | --embedded [--once]] [--metrics ADDRESS] [--webhooks ADDRESS]
-       operator manifests [--check] [--namespace NAME] FOLDER
 
   --register          apply the CRD and the webhook configuration, and end
   --embedded          run on an API server in this process, and demonstrate the operator
@@ -38,63 +37,28 @@ const USAGE: &str =
   --metrics ADDRESS   serve metrics and health here (0.0.0.0:8080; with --embedded 127.0.0.1:8080)
   --webhooks ADDRESS  serve the webhooks here (0.0.0.0:9443; with --embedded 127.0.0.1:9443)
 
-  manifests FOLDER    write the manifests into this folder; only files that were generated before are replaced and removed
-  --check             change nothing, and fail if the folder differs
-  --namespace NAME    where the operator is to run (page-operator)";
+       operator ";
 
 #[derive(Debug)]
 enum Command {
     Run(Arguments),
-    Manifests(Generate),
+    Manifests(ManifestsCommand),
 }
 
 impl Command {
-    fn parse(args: impl Iterator<Item = String>) -> Result<Self, String> {
+    fn parse(args: impl Iterator<Item = OsString>) -> Result<Self, String> {
         let mut args = args.peekable();
         match args.next_if(|arg| arg == "manifests") {
-            Some(_) => Generate::parse(args).map(Self::Manifests),
-            None => Arguments::parse(args).map(Self::Run),
+            Some(_) => ManifestsCommand::parse(args).map(Self::Manifests).map_err(|error| error.to_string()),
+            None => Arguments::parse(args.map(|arg| arg.to_string_lossy().into_owned())).map(Self::Run),
         }
     }
 }
 
-/// The arguments of the subcommand `manifests`.
-#[derive(Debug)]
-struct Generate {
-    check: bool,
-    namespace: String,
-    folder: PathBuf,
-}
-
-impl Generate {
-    fn parse(mut args: impl Iterator<Item = String>) -> Result<Self, String> {
-        let (mut check, mut namespace, mut folder) = (false, NAME.to_owned(), None);
-        while let Some(arg) = args.next() {
-            match arg.as_str() {
-                "--check" => check = true,
-                "--namespace" => namespace = args.next().ok_or("--namespace: expected a name")?,
-                option if option.starts_with('-') => return Err(format!("unknown argument {option:?}")),
-                _ if folder.is_some() => return Err(format!("expected one folder, found {arg:?} too")),
-                _ => folder = Some(PathBuf::from(arg)),
-            }
-        }
-        let folder = folder.ok_or("manifests: expected a folder")?;
-        Ok(Self { check, namespace, folder })
-    }
-
-    fn run(&self) -> anyhow::Result<()> {
-        let manifests = manifests(&self.namespace)?;
-        if self.check {
-            manifests.check(&self.folder, FORMS)?;
-            println!("{} has the manifests of this program", self.folder.display());
-            return Ok(());
-        }
-        let Written { written, removed } = manifests.write(&self.folder, FORMS)?;
-        written.iter().for_each(|path| println!("wrote {path}"));
-        removed.iter().for_each(|path| println!("removed {path}"));
-        println!("{} is up to date", self.folder.display());
-        Ok(())
-    }
+fn generate(command: &ManifestsCommand) -> anyhow::Result<()> {
+    let manifests = manifests(command.namespace().unwrap_or(NAME))?;
+    print!("{}", command.run(&manifests, FORMS)?);
+    Ok(())
 }
 
 #[derive(Debug, Default)]
@@ -145,16 +109,16 @@ fn address(option: &str, value: Option<String>) -> Result<SocketAddr, String> {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let command = match Command::parse(std::env::args().skip(1)) {
+    let command = match Command::parse(std::env::args_os().skip(1)) {
         Ok(command) => command,
         Err(problem) => {
-            eprintln!("operator: {problem}\n{USAGE}");
+            eprintln!("operator: {problem}\n{USAGE}{}", ManifestsCommand::USAGE);
             return ExitCode::from(2);
         }
     };
     let result = match command {
         Command::Run(arguments) => run(&arguments).await,
-        Command::Manifests(generate) => generate.run(),
+        Command::Manifests(command) => generate(&command),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

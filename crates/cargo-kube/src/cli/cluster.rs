@@ -11,11 +11,6 @@ use kube_client::{Api, Client, Config};
 /// Definitions can have a megabyte each.
 const PAGE: u32 = 50;
 
-/// Runs a command that sends requests.
-pub(super) fn block_on<T>(command: impl Future<Output = Result<T>>) -> Result<T> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
-}
-
 /// A client of the cluster of the current kubeconfig, or of another context of it.
 pub(super) async fn client(context: Option<&str>) -> Result<Client> {
     let config = match context {

@@ -8,7 +8,8 @@ use cargo_kube::types::{Definitions, Error, Generator, Overrides, Split};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::{cluster, inputs};
+use super::output::print;
+use super::{cluster, inputs, runtime};
 
 /// Rust types from definitions of custom resources
 #[derive(Debug, Args)]
@@ -96,14 +97,13 @@ impl Gen {
                 .map(|kind| json!({ "crd": kind.crd, "version": kind.version, "path": kind.path }))
                 .collect();
             let paths: Vec<_> = files.iter().map(|(path, _)| self.out.join(path)).collect();
-            println!("{}", json!({ "kinds": kinds, "types": files.types(), "files": paths }));
+            let printed = json!({ "kinds": kinds, "types": files.types(), "files": paths });
+            print(&format!("{printed}\n"))?;
         } else {
             let (definitions, versions) = (definitions.len(), files.kinds().len());
-            println!(
-                "{definitions} definitions, {versions} versions, {} types: {}",
-                files.types(),
-                self.out.display()
-            );
+            let types = files.types();
+            let out = self.out.display();
+            print(&format!("{definitions} definitions, {versions} versions, {types} types: {out}\n"))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -119,7 +119,10 @@ impl Gen {
         if self.cluster {
             let of_cluster =
                 async { cluster::definitions(cluster::client(self.context.as_deref()).await?).await };
-            definitions.extend(cluster::block_on(of_cluster)?)?;
+            definitions.extend(runtime::run(of_cluster)?)?;
+            if definitions.is_empty() {
+                bail!("the cluster: expected a CustomResourceDefinition, found none");
+            }
         }
         for name in &self.only {
             if !definitions

@@ -1,15 +1,22 @@
 //! The command line: what all subcommands have in common.
 
 mod cluster;
+mod completions;
 mod crd;
+mod dev;
 mod r#gen;
 mod inputs;
+mod manifests;
+mod output;
+mod program;
 mod project;
+mod rbac;
+mod runtime;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Tools for operators in Rust.
 #[derive(Debug, Parser)]
@@ -26,6 +33,10 @@ enum Command {
     Upgrade(project::Upgrade),
     Gen(r#gen::Gen),
     Crd(crd::Crd),
+    Manifests(manifests::Manifests),
+    Rbac(rbac::Rbac),
+    Dev(dev::Dev),
+    Completions(completions::Completions),
 }
 
 /// Runs the program. Exit codes: 0 if it did its work; 1 if it found what it looks for (a difference, a conflict, a breaking change, a refused
@@ -41,6 +52,10 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
         Command::Upgrade(command) => command.run(),
         Command::Crd(command) => command.run(),
         Command::Gen(command) => command.run(),
+        Command::Manifests(command) => command.run(),
+        Command::Rbac(command) => command.run(),
+        Command::Dev(command) => command.run(),
+        Command::Completions(command) => command.run(Cli::command()),
     };
     result.unwrap_or_else(|err| {
         eprintln!("error: {err:#}");

@@ -134,7 +134,10 @@ fn listed(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
 
 fn write_list(directory: &Path, paths: &BTreeSet<PathBuf>) -> Result<(), Error> {
     std::fs::create_dir_all(directory).map_err(|source| io(directory, source))?;
-    let text: String = paths.iter().map(|path| format!("{}\n", path.display())).collect();
+    // With `/` everywhere: teams share the file between operating systems.
+    let line =
+        |path: &PathBuf| path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/") + "\n";
+    let text: String = paths.iter().map(line).collect();
     let target = directory.join(LIST);
     if read(&target)?.as_deref() == Some(text.as_bytes()) {
         return Ok(());

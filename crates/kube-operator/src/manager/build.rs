@@ -53,7 +53,8 @@ pub struct Manager {
     pub(super) addresses: watch::Sender<Addresses>,
     pub(super) commands: (mpsc::UnboundedSender<Command>, mpsc::UnboundedReceiver<Command>),
     pub(super) caches: Caches,
-    pub(super) needed: NeededRequests,
+    /// What the program writes, each with its name.
+    pub(super) writes: Vec<(String, NeededRequests)>,
     pub(super) refusals: Refusals,
 }
 
@@ -82,7 +83,7 @@ impl Manager {
             addresses: watch::Sender::default(),
             commands: mpsc::unbounded_channel(),
             caches,
-            needed: NeededRequests::default(),
+            writes: Vec::new(),
             refusals,
         }
     }
@@ -276,7 +277,10 @@ impl Manager {
     /// ```
     pub fn writes<K: Resource<Scope: 'static>>(mut self, api: &Api<K>, writes: Writes) -> Self {
         let cluster_scoped = TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>();
-        self.needed.add_writes(api.resource_url(), writes, cluster_scoped);
+        let mut needed = NeededRequests::default();
+        needed.add_writes(api.resource_url(), writes, cluster_scoped);
+        let plural = api.resource_url().rsplit('/').next().unwrap_or_default();
+        self.writes.push((format!("Manager::writes of {plural}, Writes::{writes:?}"), needed));
         self
     }
 

@@ -1,6 +1,6 @@
 //! What of a manager its deployment has to know.
 
-use super::{build::Manager, replicas::Replicas};
+use super::{build::Manager, permissions::NeededRequests, replicas::Replicas};
 use crate::{
     rbac::Permissions,
     webhook::{Registry, certificates::CertificateNeeds},
@@ -21,8 +21,10 @@ pub(crate) struct Facts {
     pub(crate) grace_period: Duration,
     /// The namespaces of its watches, without its own; empty if it watches all.
     pub(crate) watched_namespaces: BTreeSet<String>,
-    /// Of its watches, Leases, certificates, and what it says that it writes.
-    pub(crate) permissions: Permissions,
+    /// Whether it watches its own namespace alone, beside others or not.
+    pub(crate) watches_own_namespace: bool,
+    /// What each part needs: watches, Leases, certificates, and what the program says that it writes.
+    pub(crate) needs: Vec<(String, Permissions)>,
 }
 
 /// What of the webhooks the deployment has to know.
@@ -35,16 +37,12 @@ pub(crate) struct WebhookFacts {
 
 impl Manager {
     pub(crate) fn facts(&self) -> Facts {
-        let mut needed = self.needed.clone();
-        needed.add_leases(&self.replicas);
         let own = self.client.default_namespace();
         let watched = self.controllers.iter().flat_map(|controller| controller.paths.clone());
         let watched: Vec<_> = watched.chain(self.caches.paths()).collect();
-        watched.iter().for_each(|path| needed.add_watch(path));
-        let namespaces = watched.iter().filter_map(|path| namespace_of(path)).filter(|it| *it != own);
-        if let Some(webhook) = &self.webhooks {
-            needed.add_certificates(&webhook.certificates);
-        }
+        let mut namespaces: BTreeSet<_> =
+            watched.iter().filter_map(|path| namespace_of(path)).map(str::to_owned).collect();
+        let watches_own_namespace = namespaces.remove(own);
         let webhooks = self.webhooks.as_ref().map(|webhook| WebhookFacts {
             port: webhook.address.port(),
             registry: webhook.registry.clone(),
@@ -57,9 +55,41 @@ impl Manager {
             metrics: self.metrics.map(|address| address.port()),
             webhooks,
             grace_period: self.grace_period,
-            watched_namespaces: namespaces.map(str::to_owned).collect(),
-            permissions: needed.permissions(),
+            watched_namespaces: namespaces,
+            watches_own_namespace,
+            needs: self.needs(),
         }
+    }
+
+    fn needs(&self) -> Vec<(String, Permissions)> {
+        let mut parts = self.writes.clone();
+        let mut add = |part: String, needed: &dyn Fn(&mut NeededRequests)| {
+            let mut requests = NeededRequests::default();
+            needed(&mut requests);
+            parts.push((part, requests));
+        };
+        for controller in &self.controllers {
+            add(format!("the controller {}", controller.name), &|needed| {
+                controller.paths.iter().for_each(|path| needed.add_watch(path));
+            });
+        }
+        for path in self.caches.paths() {
+            add(format!("the cache of {path}"), &|needed| needed.add_watch(&path));
+        }
+        let replicas = match self.replicas {
+            Replicas::Alone => None,
+            Replicas::Elected(_) => Some("leader election"),
+            Replicas::Sharded(_) => Some("sharding"),
+        };
+        if let Some(replicas) = replicas {
+            add(replicas.to_owned(), &|needed| needed.add_leases(&self.replicas));
+        }
+        if let Some(webhook) = &self.webhooks {
+            let part = "the certificate of the webhooks".to_owned();
+            add(part, &|needed| needed.add_certificates(&webhook.certificates));
+        }
+        let with_permissions = |(part, needed): (String, NeededRequests)| (part, needed.permissions());
+        parts.into_iter().map(with_permissions).filter(|(_, permissions)| !permissions.is_empty()).collect()
     }
 }
 

@@ -104,6 +104,11 @@ impl NeededRequests {
         }
     }
 
+    /// Those of several parts of a program.
+    pub(super) fn of_all(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self(parts.into_iter().flat_map(|part| part.0).collect())
+    }
+
     /// As permissions: on single objects where their names are known.
     pub(super) fn permissions(self) -> Permissions {
         permissions_for(self.0).with_resource_names().without_name(ANY)

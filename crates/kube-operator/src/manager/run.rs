@@ -139,7 +139,7 @@ async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Res
         components: manager.components,
         leader_components: manager.leader_components,
         controllers: manager.controllers,
-        needed: manager.needed,
+        needed: NeededRequests::of_all(manager.writes.into_iter().map(|(_, needed)| needed)),
     };
     let mut running = Running {
         servers: Group::default(),

@@ -9,7 +9,7 @@ use super::{
     error::ManifestsError,
     file::{File, file, file_name},
     objects::objects,
-    placement::Placement,
+    placement::{Placement, title},
     settings::Manifests,
     text::yaml,
 };
@@ -18,13 +18,15 @@ use super::{
 const NAMESPACE: &str = "helm-token-release-namespace";
 const WATCHED: &str = "helm-token-watched-namespace";
 const WATCHED_TEXT: &str = "helm-token-watched-namespaces";
+const OWN_AND_WATCHED_TEXT: &str = "helm-token-own-and-watched-namespaces";
 const IMAGE: &str = "helm-token-image";
 const PULL_POLICY: &str = "helm-token-pull-policy";
 const REPLICAS: &str = "helm-token-replicas";
 const RESOURCES: &str = "helm-token-resources";
 
 /// Longer tokens come before those that are their beginning.
-const EXPRESSIONS: [(&str, &str); 7] = [
+const EXPRESSIONS: [(&str, &str); 8] = [
+    (OWN_AND_WATCHED_TEXT, r#"{{ join "," (prepend .Values.watchNamespaces .Release.Namespace) | quote }}"#),
     (WATCHED_TEXT, r#"{{ join "," .Values.watchNamespaces | quote }}"#),
     (WATCHED, "{{ . }}"),
     (NAMESPACE, "{{ $.Release.Namespace }}"),
@@ -38,11 +40,21 @@ const EXPRESSIONS: [(&str, &str); 7] = [
 ];
 
 pub(super) fn chart(manifests: &Manifests) -> Result<Vec<File>, ManifestsError> {
+    if !is_semantic(&manifests.version) {
+        let what = format!("the version {:?} of the Helm chart", manifests.version);
+        return Err(ManifestsError::inconsistent(
+            what,
+            "expected a semantic version such as 1.2.0, by Manifests::version",
+        ));
+    }
     let watched = &manifests.facts.watched_namespaces;
     let placement = Placement {
         namespace: NAMESPACE.into(),
         watched: watched.iter().map(|it| (it.clone(), WATCHED.into())).collect(),
-        watched_text: WATCHED_TEXT.into(),
+        watched_text: match manifests.facts.watches_own_namespace {
+            true => OWN_AND_WATCHED_TEXT.into(),
+            false => WATCHED_TEXT.into(),
+        },
     };
     let mut values = Map::new();
     let mut files = Vec::new();
@@ -53,7 +65,7 @@ pub(super) fn chart(manifests: &Manifests) -> Result<Vec<File>, ManifestsError> 
             continue;
         }
         if kind == "Deployment" && object["metadata"]["name"] == *manifests.name {
-            deployment(&mut object, &mut values);
+            deployment(&mut object, &manifests.facts.namespace, &mut values)?;
         }
         if kind == "CustomResourceDefinition" {
             // Uninstalling a release would delete every object of the kind.
@@ -98,9 +110,15 @@ fn switch(kind: &str) -> Option<&'static str> {
 }
 
 /// Replaces what is a value by its token, and takes the value as default.
-fn deployment(object: &mut Value, values: &mut Map<String, Value>) {
+fn deployment(
+    object: &mut Value,
+    own_namespace: &str,
+    values: &mut Map<String, Value>,
+) -> Result<(), ManifestsError> {
     let replicas = std::mem::replace(&mut object["spec"]["replicas"], REPLICAS.into());
-    let container = &mut object["spec"]["template"]["spec"]["containers"][0];
+    let title = title(object).replace(NAMESPACE, own_namespace);
+    let container = object.pointer_mut("/spec/template/spec/containers/0");
+    let container = container.ok_or_else(|| ManifestsError::inconsistent(title, "expected a container"))?;
     let image = std::mem::replace(&mut container["image"], IMAGE.into());
     let resources = std::mem::replace(&mut container["resources"], RESOURCES.into());
     container["imagePullPolicy"] = PULL_POLICY.into();
@@ -115,10 +133,30 @@ fn deployment(object: &mut Value, values: &mut Map<String, Value>) {
     );
     values.insert("replicas".into(), replicas);
     values.insert("resources".into(), resources);
+    Ok(())
 }
 
 /// Escapes what looks like an expression, and replaces the tokens.
 fn template(yaml: &str) -> String {
     let escaped = yaml.replace("{{", r#"{{ "{{" }}"#);
-    EXPRESSIONS.iter().fold(escaped, |text, (token, expression)| text.replace(token, expression))
+    // A namespace may be called `123` or `null`, which are no strings of YAML without quotes.
+    let quoted = [NAMESPACE, WATCHED].into_iter().fold(escaped, |text, token| {
+        let whole = |start: &str, token: &str| format!("{start}{token}\n");
+        [": ", "- "].iter().fold(text, |text, start| {
+            text.replace(&whole(start, token), &whole(start, &format!("'{token}'")))
+        })
+    });
+    EXPRESSIONS.iter().fold(quoted, |text, (token, expression)| text.replace(token, expression))
+}
+
+/// As Helm requires of the version of a chart: `1.2.0`, `1.2.0-rc.1+linux`.
+fn is_semantic(version: &str) -> bool {
+    let (core, rest) = version.split_at(version.find(['-', '+']).unwrap_or(version.len()));
+    let number = |part: &str| {
+        part.bytes().all(|byte| byte.is_ascii_digit())
+            && !part.is_empty()
+            && (part == "0" || !part.starts_with('0'))
+    };
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-.+".contains(&byte);
+    core.split('.').count() == 3 && core.split('.').all(number) && rest.len() != 1 && rest.bytes().all(plain)
 }

@@ -21,6 +21,14 @@ pub enum ManifestsError {
         /// What was given.
         value: String,
     },
+    /// An argument of the subcommand is none.
+    #[error("{argument}: expected {expected}")]
+    InvalidArgument {
+        /// What was given.
+        argument: String,
+        /// What was expected.
+        expected: &'static str,
+    },
     /// The deployment would not work as it is set.
     #[error("{what}: {expected}")]
     Inconsistent {

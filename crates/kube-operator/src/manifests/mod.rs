@@ -53,6 +53,7 @@
 //! file begins with a line that says it is generated. [`Manifests::write`] replaces and removes only files with that line, so overlays and
 //! values survive beside them; another file in the way is an error, before anything is written.
 //!
+//! - `command`: [`ManifestsCommand`], the subcommand of a program.
 //! - `settings`: [`Manifests`], what is to be deployed.
 //! - `placement`: where the objects are to be, and what they have in common.
 //! - `objects`: the objects, in the order in which they are applied; of them `workload`, `network`, `roles`, `registration` and
@@ -63,6 +64,7 @@
 //! - `folder`: writes files and compares them.
 
 mod chart;
+mod command;
 mod error;
 mod file;
 mod folder;
@@ -78,12 +80,13 @@ mod settings;
 mod text;
 mod workload;
 
+pub use command::ManifestsCommand;
 pub use error::ManifestsError;
 pub use file::File;
 pub use folder::Written;
 pub use forms::Form;
 pub use offline::offline_client;
-pub use settings::Manifests;
+pub use settings::{Manifests, Need};
 
 #[cfg(test)]
 mod tests;

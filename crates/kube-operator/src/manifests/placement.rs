@@ -22,10 +22,11 @@ impl Placement {
     /// Where the manager has them.
     pub(super) fn of(manifests: &Manifests) -> Self {
         let watched = &manifests.facts.watched_namespaces;
+        let own = manifests.facts.watches_own_namespace.then(|| manifests.facts.namespace.clone());
         Self {
             namespace: manifests.facts.namespace.clone(),
             watched: watched.iter().map(|it| (it.clone(), it.clone())).collect(),
-            watched_text: watched.iter().cloned().collect::<Vec<_>>().join(","),
+            watched_text: own.into_iter().chain(watched.iter().cloned()).collect::<Vec<_>>().join(","),
         }
     }
 }

@@ -38,6 +38,16 @@ pub struct Manifests {
     pub(super) edits: Vec<Edit>,
 }
 
+/// What a part of a program needs. Of [`Manifests::needs`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Need {
+    /// Which part, such as `the controller pages` or `leader election`.
+    pub part: String,
+    /// Its permissions.
+    pub permissions: Permissions,
+}
+
 /// A change of the objects of one kind.
 #[derive(Clone)]
 pub(super) struct Edit {
@@ -200,7 +210,17 @@ impl Manifests {
     /// [`RbacRecorder`](crate::rbac::RbacRecorder) records, by [`missing_from`](Permissions::missing_from) and [`unused_by`](Permissions::unused_by).
     #[must_use]
     pub fn granted(&self) -> Permissions {
-        self.facts.permissions.clone().union(self.further.clone())
+        self.needs().into_iter().map(|need| need.permissions).fold(Permissions::default(), Permissions::union)
+    }
+
+    /// Which part of the program needs which permissions: controllers, caches, leader election, certificates, [`Manager::writes`], and
+    /// [what was added](Self::permissions). `cargo kube rbac` prints them.
+    #[must_use]
+    pub fn needs(&self) -> Vec<Need> {
+        let need = |(part, permissions): (String, Permissions)| Need { part, permissions };
+        let further = ("Manifests::permissions".to_owned(), self.further.clone());
+        let further = Some(further).filter(|(_, permissions)| !permissions.is_empty());
+        self.facts.needs.iter().cloned().chain(further).map(need).collect()
     }
 }
 

@@ -233,7 +233,7 @@ async fn a_chart_has_values_for_what_an_installation_decides() {
     assert_eq!(*values, expected);
     let deployment = text(&files, "chart/templates/deployment-checker.yaml");
     for line in [
-        "  namespace: {{ $.Release.Namespace }}\n",
+        "  namespace: '{{ $.Release.Namespace }}'\n",
         "  replicas: {{ .Values.replicas }}\n",
         "        imagePullPolicy: {{ .Values.image.pullPolicy }}\n",
         "        resources: {{- toYaml .Values.resources | nindent 10 }}\n",
@@ -247,6 +247,41 @@ async fn a_chart_has_values_for_what_an_installation_decides() {
     assert!(files.iter().all(|file| !file.text.contains("helm-token")));
     let about = &parsed(text(&files, "chart/Chart.yaml"))[0];
     assert_eq!((&about["version"], &about["apiVersion"]), (&json!("1.2.3"), &json!("v2")));
+}
+
+#[tokio::test]
+async fn a_template_is_yaml_for_every_name_of_a_namespace() {
+    let files = manifests().files([Form::Helm]).unwrap();
+    for namespace in ["123", "null", "true", "1e3", "shop"] {
+        let role = text(&files, "chart/templates/role-checker.yaml");
+        let role = parsed(&role.replace("{{ $.Release.Namespace }}", namespace)).remove(0);
+        assert_eq!(role["metadata"]["namespace"], namespace);
+    }
+}
+
+#[tokio::test]
+async fn a_chart_has_a_semantic_version() {
+    for version in ["1.2.0", "0.0.0", "10.20.30-rc.1+linux", "1.0.0+a"] {
+        manifests().version(version).files([Form::Helm]).unwrap();
+    }
+    for version in ["", "1", "1.2", "v1.2.0", "1.02.0", "1.2.0-", "1.2.0.1", "abc123", "1.2.x", "1.2.0+a b"] {
+        let error = manifests().version(version).files([Form::Helm]).unwrap_err().to_string();
+        assert!(
+            error.starts_with(&format!("the version {version:?} of the Helm chart: expected")),
+            "{error}"
+        );
+        manifests().version(version).files([Form::Yaml]).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_chart_of_a_deployment_without_a_container_is_an_error() {
+    let without =
+        |edit: fn(&mut Deployment)| manifests().edit(edit).files([Form::Helm]).unwrap_err().to_string();
+    let expected = "Deployment tools/checker: expected a container";
+    let none = without(|deployment| deployment.spec.template.spec.as_mut().unwrap().containers.clear());
+    assert_eq!(none, expected);
+    assert_eq!(without(|deployment| deployment.spec.template.spec = None), none);
 }
 
 #[tokio::test]
@@ -287,9 +322,33 @@ async fn a_manager_of_some_namespaces_has_a_role_in_each() {
     assert_eq!(values["watchNamespaces"], json!(["shop", "web"]));
     let role = text(&files, "chart/templates/role-checker-watched.yaml");
     assert!(role.contains("{{- range .Values.watchNamespaces }}\n---\n"), "{role}");
-    assert!(role.contains("namespace: {{ . }}\n"), "{role}");
+    assert!(role.contains("namespace: '{{ . }}'\n"), "{role}");
     let deployment = text(&files, "chart/templates/deployment-checker.yaml");
     assert!(deployment.contains(r#"value: {{ join "," .Values.watchNamespaces | quote }}"#), "{deployment}");
+}
+
+#[tokio::test]
+async fn a_manager_of_its_own_namespace_and_others_is_told_all() {
+    let client = offline_client("tools");
+    let watch = |namespace: &str| {
+        Controller::new(Api::<ConfigMap>::namespaced(client.clone(), namespace), Config::default())
+    };
+    let run = |_, _| async { Ok::<_, std::io::Error>(Action::await_change()) };
+    let manager = Manager::new(client.clone()).controller("web", watch("web"), run, Arc::new(())).controller(
+        "own",
+        watch("tools"),
+        run,
+        Arc::new(()),
+    );
+    let manifests = Manifests::new("checker", &manager);
+    let objects = manifests.objects().unwrap();
+    let env = &find(&objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["env"];
+    assert_eq!(env[1], json!({ "name": "WATCH_NAMESPACES", "value": "tools,web" }));
+    let files = manifests.files([Form::Helm]).unwrap();
+    assert_eq!(parsed(text(&files, "chart/values.yaml"))[0]["watchNamespaces"], json!(["web"]));
+    let deployment = text(&files, "chart/templates/deployment-checker.yaml");
+    let expected = r#"value: {{ join "," (prepend .Values.watchNamespaces .Release.Namespace) | quote }}"#;
+    assert!(deployment.contains(expected), "{deployment}");
 }
 
 #[tokio::test]
@@ -349,6 +408,13 @@ async fn parts_that_do_not_fit_together_are_an_error_that_names_them() {
     assert_eq!(error(of(&alone).replicas(-1)), "-1 replicas: expected 0 or more");
     let any_port = Manager::new(client()).serve_metrics(([0, 0, 0, 0], 0));
     assert!(error(of(&any_port)).starts_with("the manager serves http at port 0"));
+    let served = || served(SelfSigned::new(client(), "tools", "checker").validating("checker").crd(CRD));
+    for port in [9443_u16, 443] {
+        let expected =
+            format!("the manager serves webhook and http at port {port}: expected different ports");
+        let same = error(of(&served().serve_metrics(([0, 0, 0, 0], port))));
+        assert!(same.starts_with(&expected), "{same}");
+    }
     assert!(error(of(&alone).service_monitor()).starts_with("a ServiceMonitor without metrics"));
     assert!(error(of(&alone).edit(|_: &mut Secret| ())).starts_with("an edit is for Secret of v1"));
     assert!(error(of(&alone).crd(crd())).contains("expected one of this kind and name, found two"));

@@ -87,13 +87,18 @@ pub(super) fn ports(manifests: &Manifests) -> Result<Vec<Port>, ManifestsError> 
         metrics.map(|number| Port { name: "http", number, of_service: number }),
     ];
     let ports: Vec<_> = ports.into_iter().flatten().collect();
-    match ports.iter().find(|port| port.number == 0) {
-        None => Ok(ports),
-        Some(port) => {
-            let what = format!("the manager serves {} at port 0, which is any free one", port.name);
-            Err(ManifestsError::inconsistent(what, "expected a fixed port, such as 8080 or 9443"))
-        }
+    if let Some(port) = ports.iter().find(|port| port.number == 0) {
+        let what = format!("the manager serves {} at port 0, which is any free one", port.name);
+        return Err(ManifestsError::inconsistent(what, "expected a fixed port, such as 8080 or 9443"));
     }
+    if let [first, second] = &ports[..]
+        && (first.number == second.number || first.of_service == second.of_service)
+    {
+        let what = format!("the manager serves {} and {} at port {}", first.name, second.name, second.number);
+        let expected = format!("expected different ports, and {SERVICE_PORT} for the webhooks only");
+        return Err(ManifestsError::inconsistent(what, expected));
+    }
+    Ok(ports)
 }
 
 fn replicas(manifests: &Manifests) -> Result<i32, ManifestsError> {

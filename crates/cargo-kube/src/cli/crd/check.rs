@@ -13,7 +13,7 @@ use kube_client::api::ListParams;
 use kube_client::{Api, Client};
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind};
 
-use crate::cli::{cluster, inputs};
+use crate::cli::{cluster, inputs, runtime};
 
 /// Which stored objects a new definition would refuse
 #[derive(Debug, Args)]
@@ -71,8 +71,8 @@ impl Found {
 impl Check {
     pub(super) fn run(self) -> Result<ExitCode> {
         let found = match (self.cluster, self.paths.as_slice()) {
-            (false, [objects, new]) => cluster::block_on(self.check_files(objects, new))?,
-            (true, [new]) => cluster::block_on(self.check_cluster(new))?,
+            (false, [objects, new]) => runtime::run(self.check_files(objects, new))?,
+            (true, [new]) => runtime::run(self.check_cluster(new))?,
             (false, _) => bail!("expected OBJECTS and NEW, or --cluster and NEW"),
             (true, _) => bail!("expected NEW alone with --cluster"),
         };

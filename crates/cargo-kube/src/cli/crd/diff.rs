@@ -8,7 +8,7 @@ use cargo_kube::diff::{Breaks, Change, compare, rules};
 use cargo_kube::types::Definitions;
 use clap::Args;
 
-use crate::cli::{cluster, inputs};
+use crate::cli::{cluster, inputs, runtime};
 
 /// What a new definition breaks for stored objects and for clients
 #[derive(Debug, Args)]
@@ -83,7 +83,7 @@ impl Diff {
                 let new = read(new)?;
                 let of_cluster =
                     async { cluster::definitions(cluster::client(self.context.as_deref()).await?).await };
-                let mut old = cluster::block_on(of_cluster)?;
+                let mut old = runtime::run(of_cluster)?;
                 // The cluster has definitions of others too.
                 old.retain(|old| new.iter().any(|new| new.metadata.name == old.metadata.name));
                 Ok((old, new))

@@ -10,7 +10,7 @@ use anyhow::Result;
 use cargo_kube::migrate::{Migration, Progress, Summary};
 use clap::Args;
 
-use crate::cli::cluster;
+use crate::cli::{cluster, runtime};
 
 /// Write stored objects again in the storage version, then remove the others from storedVersions
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ impl Migrate {
         let json = self.json;
         let crd = self.crd.clone();
         let mut line = Line::new();
-        let result = cluster::block_on(self.migrate(&mut line));
+        let result = runtime::run(self.migrate(&mut line));
         line.end();
         let summary = result?;
         summary.refused.iter().for_each(|refused| eprintln!("error: {crd}: {refused}"));

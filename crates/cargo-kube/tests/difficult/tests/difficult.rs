@@ -1,5 +1,7 @@
 //! The types of the definitions in `crds/`: samples are written back as they were read, and the definitions are those of the input.
 
+use std::collections::BTreeSet;
+
 use difficult::{Kind, by_group, by_kind};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_client::yaml::Objects;
@@ -27,6 +29,59 @@ fn there_are_sixty_and_each_has_a_sample() {
     assert!(definitions.len() >= 60, "{}", definitions.len());
     for crd in &definitions {
         assert!(inputs.iter().any(|object| object["kind"] == crd.spec.names.kind), "{:?}", crd.metadata.name);
+    }
+}
+
+/// The paths of all fields and items of a schema, or those that a value sets.
+fn paths(schema: &Value, value: Option<&Value>, at: &str, found: &mut BTreeSet<String>) {
+    let mut below = |schema: &Value, value: Option<&Value>, at: String| {
+        paths(schema, value, &at, found);
+        found.insert(at);
+    };
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let value = value.map(|value| &value[name]);
+        if value.is_none_or(|value| !value.is_null()) {
+            below(field, value, format!("{at}.{name}"));
+        }
+    }
+    for inner in
+        ["items", "additionalProperties"].map(|inner| &schema[inner]).into_iter().filter(|it| it.is_object())
+    {
+        match value {
+            None => below(inner, None, format!("{at}[*]")),
+            Some(Value::Array(items)) => {
+                items.iter().for_each(|item| below(inner, Some(item), format!("{at}[*]")))
+            }
+            Some(Value::Object(fields)) => {
+                fields.values().for_each(|field| below(inner, Some(field), format!("{at}[*]")))
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// Some fields exclude each other, so several samples may be needed.
+#[test]
+fn the_samples_of_a_version_set_every_field() {
+    let inputs = inputs();
+    for crd in definitions() {
+        for version in crd.spec.versions.iter().filter(|version| version.served) {
+            let schema = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
+            let mut schema = serde_json::to_value(schema).unwrap();
+            // Those of every object are not of the schema.
+            for name in ["apiVersion", "kind", "metadata"] {
+                schema["properties"].as_object_mut().map(|properties| properties.remove(name));
+            }
+            let (mut all, mut set) = (BTreeSet::new(), BTreeSet::new());
+            paths(&schema, None, "", &mut all);
+            let api_version = format!("{}/{}", crd.spec.group, version.name);
+            let is_of = |object: &&Value| {
+                object["kind"] == crd.spec.names.kind && object["apiVersion"] == *api_version
+            };
+            inputs.iter().filter(is_of).for_each(|sample| paths(&schema, Some(sample), "", &mut set));
+            let missing: Vec<_> = all.difference(&set).collect();
+            assert!(missing.is_empty(), "{} {}: {missing:?}", crd.spec.names.kind, version.name);
+        }
     }
 }
 

@@ -1,0 +1,178 @@
+//! Performs what the machine says: the build, the operator, the signals.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Result;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, OptionFuture};
+use kube_client::yaml::Objects;
+use tokio::process::Command;
+
+use super::cluster::Cluster;
+use super::deployed::Deployed;
+use super::machine::{Effect, Event, Machine};
+use super::sources::Sources;
+use crate::cli::program::{Process, Program, build, ended_by};
+use crate::cli::runtime::Signals;
+
+/// A running `cargo kube dev`.
+pub(super) struct Session<'a> {
+    pub(super) program: &'a Program,
+    /// Further arguments of the operator.
+    pub(super) arguments: &'a [OsString],
+    pub(super) cluster: &'a Cluster,
+    pub(super) sources: Sources,
+    pub(super) signals: Signals,
+}
+
+/// What runs at the moment. Dropped, it ends.
+#[derive(Default)]
+struct Running<'a> {
+    work: Option<BoxFuture<'a, Done>>,
+    operator: Option<Process>,
+    /// What was registered last.
+    registered: Option<(Deployed, Objects)>,
+    /// Applies samples, and says which.
+    samples: Option<BoxFuture<'a, Result<(String, BTreeSet<String>)>>>,
+    /// The samples that were applied in this session: the user may have changed or deleted them since.
+    applied: BTreeSet<String>,
+}
+
+/// A build or a registration has ended.
+enum Done {
+    Built(Event),
+    Registered(Box<Result<(Deployed, Objects)>>),
+}
+
+impl<'s> Session<'s> {
+    /// Builds, starts and restarts the operator until the user ends it.
+    pub(super) async fn run(mut self) -> Result<()> {
+        let (mut machine, mut effects) = Machine::start();
+        let mut running = Running::default();
+        loop {
+            let mut not_started = None;
+            for effect in effects {
+                match effect {
+                    Effect::End => return Ok(()),
+                    Effect::Build => {
+                        self.sources.refresh()?;
+                        running.work = Some(self.build());
+                    }
+                    Effect::Register(executable) => {
+                        let cluster = self.cluster;
+                        let work =
+                            async move { Done::Registered(Box::new(cluster.register(&executable).await)) };
+                        running.work = Some(work.boxed());
+                    }
+                    Effect::Cancel => running.work = None,
+                    Effect::Start(executable) => not_started = self.start(&executable, &mut running).err(),
+                    Effect::Terminate => running.operator.iter_mut().for_each(Process::terminate),
+                    Effect::Kill => running.operator.iter_mut().for_each(Process::kill),
+                    Effect::Say(text) => say(&text),
+                }
+            }
+            let event = match not_started {
+                Some(why) => Event::Exited(why),
+                None => self.next(&mut running, machine.deadline()).await,
+            };
+            effects = machine.handle(event, Instant::now());
+        }
+    }
+
+    fn build(&self) -> BoxFuture<'s, Done> {
+        let program = self.program;
+        let built =
+            async move { Done::Built(Event::Built(build(program).await.map_err(|err| err.to_string()))) };
+        built.boxed()
+    }
+
+    /// # Errors
+    /// The program cannot be started: the reason, as one for its end.
+    fn start(&self, executable: &Path, running: &mut Running<'s>) -> Result<(), String> {
+        let (deployed, samples) = running.registered.as_ref().ok_or("no manifests")?;
+        let (mut new, mut texts) = (Objects::default(), BTreeSet::new());
+        for sample in samples.iter() {
+            let text = serde_json::to_string(sample).map_err(|err| err.to_string())?;
+            if !running.applied.contains(&text) && texts.insert(text) {
+                new.add(sample).map_err(|err| err.to_string())?;
+            }
+        }
+        let mut command = Command::new(executable);
+        command.args(&deployed.arguments).args(self.arguments).envs(&deployed.environment);
+        command.env("KUBECONFIG", self.cluster.operator_kubeconfig());
+        // A program that runs in a pod would take these.
+        command.env_remove("KUBERNETES_SERVICE_HOST").env_remove("KUBERNETES_SERVICE_PORT");
+        running.operator = Some(Process::start(&mut command).map_err(|err| format!("an error: {err}"))?);
+        let page = deployed
+            .debug_port
+            .map(|port| format!("; its debug page: http://127.0.0.1:{port}/debug/controllers"));
+        say(&format!("{} runs{}", self.program.name, page.unwrap_or_default()));
+        deployed.left_out.iter().for_each(|object| {
+            say(&format!("{object} is left out: the embedded server has no cert-manager"))
+        });
+        if !new.is_empty() {
+            let cluster = self.cluster;
+            let applying = async move { cluster.apply_samples(&new).await.map(|lines| (lines, texts)) };
+            running.samples = Some(applying.boxed());
+        }
+        Ok(())
+    }
+
+    async fn next(&mut self, running: &mut Running<'s>, deadline: Option<Instant>) -> Event {
+        let sleep = |at: Instant| tokio::time::sleep_until(at.into());
+        loop {
+            let operator = running.operator.as_mut().map(Process::ended);
+            tokio::select! {
+                name = self.signals.next() => {
+                    say(&format!("{name}: ending"));
+                    running.samples = None;
+                    return Event::Stop;
+                }
+                () = self.sources.changed() => return Event::Changed,
+                Some(done) = OptionFuture::from(running.work.as_mut()) => {
+                    running.work = None;
+                    return done.into_event(&mut running.registered);
+                }
+                Some(ended) = OptionFuture::from(operator) => {
+                    running.operator = None;
+                    running.samples = None;
+                    return Event::Exited(ended.map_or_else(|err| err.to_string(), ended_by));
+                }
+                Some(applied) = OptionFuture::from(running.samples.as_mut()) => {
+                    running.samples = None;
+                    match applied {
+                        Ok((lines, texts)) => {
+                            lines.lines().for_each(|line| say(&format!("sample {line}")));
+                            running.applied.extend(texts);
+                        }
+                        Err(err) => say(&format!("{err:#}")),
+                    }
+                }
+                Some(()) = OptionFuture::from(deadline.map(sleep)) => return Event::Time,
+            }
+        }
+    }
+}
+
+impl Done {
+    fn into_event(self, registered: &mut Option<(Deployed, Objects)>) -> Event {
+        match self {
+            Self::Built(event) => event,
+            Self::Registered(result) => match *result {
+                Ok(new) => {
+                    *registered = Some(new);
+                    Event::Registered(Ok(()))
+                }
+                Err(err) => Event::Registered(Err(format!("{err:#}"))),
+            },
+        }
+    }
+}
+
+/// Beside the output of Cargo and of the operator.
+pub(super) fn say(text: &str) {
+    eprintln!("cargo kube dev: {text}");
+}

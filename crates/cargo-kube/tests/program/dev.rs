@@ -1,0 +1,208 @@
+//! `cargo kube dev`: from the first build to the end.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube_client::config::Kubeconfig;
+use kube_client::{Api, Client, Config};
+
+use crate::harness::Project;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A running `cargo kube dev`. Killed when it is dropped.
+struct Dev {
+    child: Child,
+    lines: Receiver<String>,
+    seen: Vec<String>,
+}
+
+impl Dev {
+    fn start(project: &Project) -> Self {
+        let mut command = project.command(&["dev", "--", "--verbose"]);
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the program runs");
+        let (sender, lines) = mpsc::channel();
+        let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+        std::thread::spawn(move || {
+            stderr.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
+        });
+        Self { child, lines, seen: Vec::new() }
+    }
+
+    /// The next line with this text.
+    fn line(&mut self, text: &str) -> String {
+        let until = Instant::now() + LIMIT;
+        while let Ok(line) = self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            self.seen.push(line.clone());
+            if line.contains(text) {
+                return line;
+            }
+        }
+        panic!("no line with {text:?}: {:#?}", self.seen)
+    }
+
+    fn signal(&self, name: &str) {
+        let killed = Command::new("kill").args([name, &self.child.id().to_string()]).status();
+        assert!(killed.expect("kill").success());
+    }
+
+    fn ended(mut self) -> ExitStatus {
+        let until = Instant::now() + LIMIT;
+        loop {
+            match self.child.try_wait().expect("a status") {
+                Some(status) => return status,
+                None if Instant::now() > until => panic!("it does not end: {:#?}", self.seen),
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+}
+
+impl Drop for Dev {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+    }
+}
+
+/// Waits until the log of the operators is this.
+fn log_is(project: &Project, expected: &[&str]) {
+    let until = Instant::now() + LIMIT;
+    loop {
+        let log = project.read("log");
+        let lines: Vec<_> = log.lines().map(|line| line.split(" /").next().unwrap_or_default()).collect();
+        if lines == expected {
+            return;
+        }
+        assert!(Instant::now() < until, "expected {expected:?}, found {lines:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn client(kubeconfig: &Path) -> Client {
+    let text = std::fs::read_to_string(kubeconfig).expect("a kubeconfig");
+    let config = Config::try_from(Kubeconfig::from_yaml(&text).expect("valid")).expect("valid");
+    Client::try_from(config).expect("a client")
+}
+
+/// What the user and the operator see of the server.
+fn look(kubeconfig: &Path, of_operator: &Path) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let user = client(kubeconfig);
+        let sample =
+            Api::<ConfigMap>::default_namespaced(user.clone()).get("sample").await.expect("the sample");
+        assert_eq!(sample.metadata.namespace.as_deref(), Some("default"));
+        let operator = client(of_operator);
+        assert_eq!(operator.default_namespace(), "tools");
+        Api::<ConfigMap>::all(operator.clone()).list(&Default::default()).await.expect("its role permits it");
+        let refused =
+            Api::<Secret>::all(operator).list(&Default::default()).await.expect_err("no role permits it");
+        assert!(refused.to_string().contains("system:serviceaccount:tools:op"), "{refused}");
+    });
+}
+
+#[test]
+fn the_operator_is_restarted_at_changes_and_ends_with_it() {
+    let project = Project::new();
+    let mut dev = Dev::start(&project);
+    let kubeconfig = dev.line("--kubeconfig ");
+    let kubeconfig =
+        kubeconfig.split_whitespace().skip_while(|word| *word != "--kubeconfig").nth(1).expect("a path");
+    let kubeconfig = PathBuf::from(kubeconfig);
+    dev.line("op runs; its debug page: http://127.0.0.1:8080/debug/controllers");
+    dev.line("sample configmap/sample created");
+    log_is(&project, &["start one run --verbose quick"]);
+    let log = project.read("log");
+    look(&kubeconfig, Path::new(log.split_whitespace().last().expect("a path")));
+
+    // A new program.
+    project.program("two");
+    project.write("project/src/main.rs", "fn main() { println!() }\n");
+    log_is(&project, &["start one run --verbose quick", "stop one", "start two run --verbose quick"]);
+
+    // No program: the old one goes on.
+    project.write("broken", "");
+    project.write("project/src/main.rs", "fn main() { broken }\n");
+    dev.line("error: it is broken");
+    dev.line(
+        "op does not build: see the messages of Cargo above; the old operator goes on, until the next change",
+    );
+    std::fs::remove_file(project.path("broken")).unwrap();
+    // The same program: nothing happens, and the next one is the third.
+    project.write("project/src/main.rs", "fn main() {}\n");
+    project.program("three");
+    project.write("project/src/main.rs", "fn main() { 3; }\n");
+    let expected = [
+        "start one run --verbose quick",
+        "stop one",
+        "start two run --verbose quick",
+        "stop two",
+        "start three run --verbose quick",
+    ];
+    log_is(&project, &expected);
+
+    let port = std::fs::read_to_string(&kubeconfig).unwrap();
+    let port = port
+        .split("https://")
+        .nth(1)
+        .and_then(|url| url.split_whitespace().next())
+        .expect("an address")
+        .to_owned();
+    TcpStream::connect(&port).expect("it serves").shutdown(std::net::Shutdown::Both).unwrap();
+    dev.signal("-TERM");
+    assert!(dev.ended().success());
+    log_is(&project, &[&expected[..], &["stop three"]].concat());
+    assert!(!kubeconfig.exists() && !kubeconfig.parent().unwrap().exists());
+    TcpStream::connect(&port).expect_err("the server has ended");
+}
+
+#[test]
+fn an_operator_that_ends_is_started_at_the_next_change() {
+    let project = Project::new();
+    let with_end = "#!/bin/sh\nhome=HOME_FOLDER\nif [ \"$1\" = manifests ]; then for folder; do :; done; cp \"$home/install.yaml\" \"$folder\"; exit; fi\necho ended >> \"$home/log\"; exit 3\n";
+    project.executable("program", with_end);
+    let mut dev = Dev::start(&project);
+    dev.line("the operator has ended with exit code 3; it is started again after the next change");
+    project.write("project/src/main.rs", "fn main() { }\n");
+    dev.line("the operator has ended with exit code 3");
+    log_is(&project, &["ended", "ended"]);
+    dev.signal("-INT");
+    assert!(dev.ended().success());
+}
+
+#[test]
+fn an_operator_that_does_not_end_is_killed_by_a_second_signal() {
+    let project = Project::new();
+    let deaf = "#!/bin/sh\nhome=HOME_FOLDER\nif [ \"$1\" = manifests ]; then for folder; do :; done; cp \"$home/install.yaml\" \"$folder\"; exit; fi\ntrap '' TERM\necho $$ > \"$home/pid\"\nwhile :; do sleep 0.02; done\n";
+    project.executable("program", deaf);
+    let mut dev = Dev::start(&project);
+    dev.line("op runs");
+    while project.read("pid").is_empty() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    dev.signal("-TERM");
+    dev.line("SIGTERM: ending");
+    dev.signal("-TERM");
+    assert!(dev.ended().success());
+    let alive =
+        Command::new("kill").args(["-0", project.read("pid").trim()]).stderr(Stdio::null()).status().unwrap();
+    assert!(!alive.success(), "it was killed and waited for");
+}
+
+#[test]
+fn a_first_build_that_fails_waits_for_a_change() {
+    let project = Project::new();
+    project.write("broken", "");
+    let mut dev = Dev::start(&project);
+    dev.line("op does not build: see the messages of Cargo above; waiting for the next change");
+    std::fs::remove_file(project.path("broken")).unwrap();
+    project.write("project/src/main.rs", "fn main() { }\n");
+    dev.line("op runs");
+    dev.signal("-TERM");
+    assert!(dev.ended().success());
+}
