@@ -36,10 +36,13 @@ struct Running<'a> {
     /// What was registered last.
     registered: Option<(Deployed, Objects)>,
     /// Applies samples, and says which.
-    samples: Option<BoxFuture<'a, Result<(String, BTreeSet<String>)>>>,
+    samples: Option<BoxFuture<'a, Applied>>,
     /// The samples that were applied in this session: the user may have changed or deleted them since.
     applied: BTreeSet<String>,
 }
+
+/// What to tell the user of the samples, and which there are now.
+type Applied = Result<(String, BTreeSet<String>)>;
 
 /// A build or a registration has ended.
 enum Done {

@@ -51,6 +51,8 @@ fn object(grant: &Grant) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
     use crate::cli::rbac::grants::Account;
     use serde_json::{Value, json};
@@ -106,7 +108,7 @@ mod tests {
             rule("", &["*", "*/log"], &["get"]),
             rule("", &["pods", "pods/log"], &["*"]),
         ] {
-            assert_eq!(missing(&needed, &[present.clone()]), [""; 0], "{present}");
+            assert_eq!(missing(&needed, from_ref(&present)), [""; 0], "{present}");
             assert_ne!(missing(&[present], &needed), [""; 0], "a wildcard is more than what is needed");
         }
         assert_eq!(missing(&needed, &[rule("", &["pods"], &["get"])]), ["get pods/log everywhere"]);
@@ -121,13 +123,13 @@ mod tests {
         let named =
             json!({ "apiGroups": [""], "resources": ["secrets"], "resourceNames": ["a"], "verbs": ["get"] });
         let all = rule("", &["secrets"], &["get"]);
-        assert_eq!(missing(&[named.clone()], &[all.clone()]), [""; 0]);
-        assert_eq!(missing(&[all.clone()], &[named]), ["get secrets everywhere"]);
+        assert_eq!(missing(from_ref(&named), from_ref(&all)), [""; 0]);
+        assert_eq!(missing(from_ref(&all), &[named]), ["get secrets everywhere"]);
         let objects =
             [role("Role", Some("shop"), json!([all])), binding("RoleBinding", Some("shop"), ("Role", "op"))];
         let in_shop = Grants::of(&objects, &Account::bound_by(&objects)).unwrap();
         assert_eq!(lines(&in_shop.missing_from(&bound(&[])), &[]), ["get secrets in shop"]);
-        assert!(in_shop.missing_from(&bound(&[all.clone()])).is_empty());
+        assert!(in_shop.missing_from(&bound(from_ref(&all))).is_empty());
         assert_eq!(lines(&bound(&[all]).missing_from(&in_shop), &[]), ["get secrets everywhere"]);
     }
 
