@@ -181,7 +181,7 @@ fn check_items(items: &[syn::Item]) -> Result<(), TestCaseError> {
                 name
             }
             syn::Item::Use(_) | syn::Item::Impl(_) => continue,
-            other => return Err(TestCaseError::fail(format!("unexpected: {other:?}"))),
+            other => return Err(TestCaseError::fail(format!("unexpected: {}", quote::quote!(#other)))),
         };
         prop_assert!(names.insert(name.clone()), "{} twice", name);
     }
