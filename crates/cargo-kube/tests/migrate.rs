@@ -68,7 +68,7 @@ fn migration(client: &Client) -> Migration {
 
 /// How many objects are stored in this version.
 fn stored_in(server: &ApiServer, version: &str) -> usize {
-    server.snapshot().matches(&format!("apiVersion: example.com/{version}\n")).count()
+    server.snapshot().matches(&format!("\napiVersion: example.com/{version}\n")).count()
 }
 
 async fn stored_versions(client: &Client) -> Vec<String> {

@@ -30,6 +30,9 @@ pub enum CheckError {
     Server(#[source] Error),
 }
 
+/// The resourceVersion of the first object.
+const FIRST_VERSION: usize = 1_000_000;
+
 /// Checks objects of one definition. See the [module](super).
 #[derive(Debug)]
 pub struct Checker {
@@ -137,8 +140,9 @@ impl Checker {
         metadata.namespace = self.is_namespaced.then_some(namespace);
         metadata.uid.get_or_insert_with(|| format!("00000000-0000-4000-8000-{at:012}"));
         metadata.generation.get_or_insert(1);
-        // The server of this process has versions of its own, and must not end a deletion.
-        (metadata.resource_version, metadata.deletion_timestamp) = (None, None);
+        // The server of this process has versions of its own, behind those of the definition, and must not end a deletion.
+        metadata.resource_version = Some((FIRST_VERSION + at).to_string());
+        metadata.deletion_timestamp = None;
         metadata.deletion_grace_period_seconds = None;
         Ok(object)
     }
@@ -191,6 +195,7 @@ fn as_new(object: &DynamicObject, kind: &ApiResource) -> DynamicObject {
     let metadata = &mut new.metadata;
     metadata.namespace = metadata.namespace.as_ref().map(|_| "default".to_owned());
     (metadata.uid, metadata.creation_timestamp, metadata.managed_fields) = (None, None, None);
+    metadata.resource_version = None;
     new
 }
 

@@ -276,7 +276,7 @@ async fn a_write_without_changes_moves_an_object_to_the_storage_version() {
         {"op": "replace", "path": "/spec/versions/1/storage", "value": true}]);
     client.patch(JSON, &format!("{CRDS}/flips.rig.test"), change).await.ok();
     let stored_in =
-        |version: &str| client.api.snapshot().matches(&format!("apiVersion: rig.test/{version}\n")).count();
+        |version: &str| client.api.snapshot().matches(&format!("\napiVersion: rig.test/{version}\n")).count();
     assert_eq!((stored_in("v1"), stored_in("v2")), (2, 0));
     for version in ["v1", "v2"] {
         let patched = format!("{}/patched", path(version));

@@ -208,7 +208,7 @@ fn a_version_takes_over_the_fields_of_the_user() {
     assert!(new.contains("    pub use super::v1::Section;\n    use super::PageStatus;\n"), "{new}");
     assert!(new.contains("fn one()") && new.contains("pub sections: Vec<Section>"), "{new}");
     assert!(!new.contains("struct Section") && !new.contains("fn empty"), "{new}");
-    let fields = "{\n            message,\n            sections,\n        }";
+    let fields = "{ message, sections }";
     assert!(page.contains(&format!("let v1::PageSpec {fields} = object.spec;")), "{page}");
     assert!(page.contains(&format!("let spec = v2::PageSpec {fields};")), "{page}");
 }
