@@ -127,7 +127,7 @@ async fn killed_20_times_among_other_writers_a_migration_loses_nothing() {
             migration = migration.state_file(home.path().join("state.json"));
         }
         // Killed at the next `await` after so many.
-        let mut polls = if is_last { u32::MAX } else { rng.u32(1..1300) };
+        let mut polls = if is_last { u32::MAX } else { rng.u32(1..600) };
         let mut run = Box::pin(migration.run(|_| {}));
         let ended = poll_fn(|context| {
             polls -= 1;
