@@ -20,7 +20,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "surface", when: When::Always, summary: "no item of the 5.0 surface is missing, only listed signatures differ (needs ../shared)", usage: "--update", run: packaging::surface },
     Job { name: "shared-features", when: When::Always, summary: "features of other crates that kube 5.0.0 turns on are on, as recorded", usage: "--update", run: packaging::shared_features },
     Job { name: "install", when: When::Always, summary: "the README's ways to depend on the workspace: path, git, [patch.crates-io]", usage: "", run: packaging::install },
-    Job { name: "new", when: When::Always, summary: "an operator that `cargo kube` writes, extends and upgrades: its own CI, --embedded, its image", usage: "", run: scaffold::new },
+    Job { name: "new", when: When::ByName, summary: "an operator that `cargo kube` writes, extends and upgrades: its own CI, --embedded, its image", usage: "", run: scaffold::new },
     Job { name: "budgets", when: When::Always, summary: "at most 400 lines of code in a file, no circles of modules (needs ../shared)", usage: "", run: lint::budgets },
     Job { name: "test", when: When::Always, summary: "cargo test --workspace: unit, integration, documentation and end-to-end tests on the embedded server", usage: "", run: test::test },
     Job { name: "cost", when: When::Always, summary: "processor time and memory of the test server, at most three times the recorded values", usage: "", run: measure::cost },
