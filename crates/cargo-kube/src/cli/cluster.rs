@@ -8,6 +8,8 @@ use kube_client::api::ListParams;
 use kube_client::config::KubeConfigOptions;
 use kube_client::{Api, Client, Config};
 
+use super::runtime;
+
 /// Definitions can have a megabyte each.
 const PAGE: u32 = 50;
 
@@ -24,8 +26,13 @@ pub(super) async fn client(context: Option<&str>) -> Result<Client> {
     Ok(Client::try_from(config)?)
 }
 
-/// All definitions of the cluster.
-pub(super) async fn definitions(client: Client) -> Result<Definitions> {
+/// All definitions of the cluster of the current kubeconfig, or of another context of it.
+pub(super) fn all_definitions(context: Option<&str>) -> Result<Definitions> {
+    runtime::run(async { definitions(client(context).await?).await })
+}
+
+/// All definitions of the cluster of a client.
+async fn definitions(client: Client) -> Result<Definitions> {
     let crds: Api<CustomResourceDefinition> = Api::all(client);
     let pages: Vec<_> = crds
         .pages(&ListParams::default().limit(PAGE))

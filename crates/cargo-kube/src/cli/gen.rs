@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 
 use super::output::print;
-use super::{cluster, inputs, runtime};
+use super::{cluster, inputs};
 
 /// Rust types from definitions of custom resources
 #[derive(Debug, Args)]
@@ -117,9 +117,7 @@ impl Gen {
             definitions.extend(inputs::definitions(input, self.recursive)?)?;
         }
         if self.cluster {
-            let of_cluster =
-                async { cluster::definitions(cluster::client(self.context.as_deref()).await?).await };
-            definitions.extend(runtime::run(of_cluster)?)?;
+            definitions.extend(cluster::all_definitions(self.context.as_deref())?)?;
             if definitions.is_empty() {
                 bail!("the cluster: expected a CustomResourceDefinition, found none");
             }

@@ -8,7 +8,7 @@ use cargo_kube::diff::{Breaks, Change, compare, rules};
 use cargo_kube::types::Definitions;
 use clap::Args;
 
-use crate::cli::{cluster, inputs, runtime};
+use crate::cli::{cluster, inputs};
 
 /// What a new definition breaks for stored objects and for clients
 #[derive(Debug, Args)]
@@ -81,9 +81,7 @@ impl Diff {
             (false, [old, new]) => Ok((read(old)?, read(new)?)),
             (true, [new]) => {
                 let new = read(new)?;
-                let of_cluster =
-                    async { cluster::definitions(cluster::client(self.context.as_deref()).await?).await };
-                let mut old = runtime::run(of_cluster)?;
+                let mut old = cluster::all_definitions(self.context.as_deref())?;
                 // The cluster has definitions of others too.
                 old.retain(|old| new.iter().any(|new| new.metadata.name == old.metadata.name));
                 Ok((old, new))
