@@ -76,8 +76,15 @@ impl NeededRequests {
                 self.add(Method::POST, path);
                 self.add(Method::PATCH, &any);
             }
-            Writes::Finalizers => self.add(Method::PATCH, &any),
-            Writes::Status => self.add(Method::PATCH, &format!("{any}/status")),
+            // The `get` follows a conflict with another writer.
+            Writes::Finalizers => {
+                self.add(Method::GET, &any);
+                self.add(Method::PATCH, &any);
+            }
+            Writes::Status => {
+                self.add(Method::GET, &any);
+                self.add(Method::PATCH, &format!("{any}/status"));
+            }
             Writes::Events => {
                 let events = events_of(path, cluster_scoped);
                 self.add(Method::POST, &events);
@@ -277,8 +284,9 @@ mod tests {
                 "POST /apis/example.com/v1/pages",
             ]
         );
-        assert_eq!(requests(PAGES, Writes::Finalizers), ["PATCH /apis/example.com/v1/pages/any"]);
-        assert_eq!(requests(PAGES, Writes::Status), ["PATCH /apis/example.com/v1/pages/any/status"]);
+        let get = "GET /apis/example.com/v1/pages/any";
+        assert_eq!(requests(PAGES, Writes::Finalizers), [get, "PATCH /apis/example.com/v1/pages/any"]);
+        assert_eq!(requests(PAGES, Writes::Status), [get, "PATCH /apis/example.com/v1/pages/any/status"]);
         assert_eq!(
             requests(PAGES, Writes::Events),
             ["PATCH /apis/events.k8s.io/v1/events/any", "POST /apis/events.k8s.io/v1/events"]

@@ -6,9 +6,10 @@
 pub enum Writes {
     /// Objects by server-side apply, such as children by [`apply`](mod@crate::apply): `get`, `create` and `patch`.
     Objects,
-    /// The status, by [`status`](crate::status) or [`Api::patch_status`](kube_client::Api::patch_status): `patch` of the subresource.
+    /// The status, by [`status`](crate::status) or [`Api::patch_status`](kube_client::Api::patch_status): `patch` of the subresource,
+    /// and `get` of the object after a conflict.
     Status,
-    /// Finalizers, by [`finalizer`](kube_runtime::finalizer()): `patch` of the objects.
+    /// Finalizers, by [`finalizer`](kube_runtime::finalizer()): `patch` of the objects, and `get` after a conflict.
     Finalizers,
     /// Events about the objects, by a [`Recorder`](kube_runtime::events::Recorder): `create` and `patch` in the namespaces of the objects, and in
     /// `kube-system` for a cluster-scoped kind. Of a dynamic type without a namespace the scope is not known: this asks for all namespaces.

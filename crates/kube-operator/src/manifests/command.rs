@@ -217,7 +217,7 @@ mod tests {
         let needs: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(needs[0]["part"], "Manager::writes of configmaps, Writes::Finalizers");
         assert_eq!(needs[0]["roles"][0]["kind"], "ClusterRole");
-        assert_eq!(needs[0]["roles"][0]["rules"][0]["verbs"], json!(["patch"]));
+        assert_eq!(needs[0]["roles"][0]["rules"][0]["verbs"], json!(["get", "patch"]));
         assert_eq!(needs[1]["part"], "leader election");
         assert_eq!(needs[1]["roles"][0]["metadata"]["namespace"], "tools");
         assert_eq!(needs.as_array().unwrap().len(), 2);

@@ -173,7 +173,7 @@ async fn the_roles_permit_what_the_manager_does_and_no_more() {
     };
     let inject = ["get", "list", "patch", "watch"];
     let expected = [
-        rule("", &["configmaps"], None, &["list", "patch", "watch"]),
+        rule("", &["configmaps"], None, &inject),
         rule("", &["configmaps/finalizers"], None, &["update"]),
         rule("", &["secrets"], None, &["list", "watch"]),
         rule("admissionregistration.k8s.io", &["validatingwebhookconfigurations"], Some("checker"), &inject),

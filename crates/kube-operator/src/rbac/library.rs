@@ -39,6 +39,13 @@ pub(super) fn completed(recorded: BTreeSet<Access>) -> BTreeSet<Access> {
             }
             // Members of a group make their own Leases, and remove those of members that are gone.
             (LEASES, "list") => all.extend(["create", "update", "delete"].map(|verb| with(verb, None))),
+            // `apply_status` reads the object after a conflict.
+            ((_, resource), "patch") => {
+                if let Some(resource) = resource.strip_suffix("/status") {
+                    let get = ResourceAccess { verb: "get", resource: resource.to_owned(), ..access.clone() };
+                    all.insert(Access::Resource(get));
+                }
+            }
             _ => {}
         }
     }

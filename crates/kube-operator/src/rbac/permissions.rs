@@ -428,6 +428,9 @@ rules:
         assert!(lease.ends_with("verbs: [\"create\",\"get\",\"update\"]"), "{lease}");
         let group = completed(&["GET /apis/coordination.k8s.io/v1/namespaces/a/leases"]);
         assert!(group.ends_with("verbs: [\"create\",\"delete\",\"list\",\"update\"]"), "{group}");
+        let status = completed(&["PATCH /apis/apps/v1/namespaces/a/deployments/web/status"]);
+        let get = "resources: [\"deployments\"]\n  verbs: [\"get\"]";
+        assert!(status.contains(get) && status.ends_with("verbs: [\"patch\"]"), "{status}");
         let none = completed(&["GET /api/v1/namespaces/a/events"]);
         assert!(none.ends_with("verbs: [\"list\"]"), "{none}");
     }
