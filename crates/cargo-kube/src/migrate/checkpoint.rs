@@ -1,12 +1,13 @@
 //! [`Checkpoint`]: the place at which an interrupted migration goes on, and the file that has it.
 
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::definition::Facts;
 use super::error::MigrateError;
+use crate::batch::{Batch, Refused};
 
 /// A place in a pass over all objects. Those before it are migrated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,12 +64,9 @@ impl Checkpoint {
     pub(super) fn write(&self, path: &Path, crd: &str) -> Result<(), MigrateError> {
         let file = File { definition: crd.to_owned(), checkpoint: self.clone() };
         let text = serde_json::to_vec(&file).map_err(|err| fault(path, err))?;
-        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let written = tempfile::NamedTempFile::new_in(parent).and_then(|mut new| {
-            new.write_all(&text)?;
-            new.persist(path).map(drop).map_err(|err| err.error)
-        });
-        written.map_err(|err| fault(path, err))
+        let mut batch = Batch::default();
+        let written = batch.add(path, &text).and_then(|()| batch.rename());
+        written.map_err(|Refused { path, source }| fault(&path, source))
     }
 
     /// Removes the file, if there is one.

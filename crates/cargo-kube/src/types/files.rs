@@ -1,12 +1,11 @@
 //! [`Files`]: generated files, which are written all or not at all.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use super::error::Error;
+use crate::batch::{Batch, Refused};
 
 /// In the directory: the files of the last run, so that those of kinds that no longer exist are removed, and no other file is.
 const LIST: &str = ".cargo-kube-gen";
@@ -82,18 +81,14 @@ impl Files {
             }
             changed.push((target, text));
         }
-        let mut complete = Vec::new();
+        let mut batch = Batch::default();
         for (target, text) in changed {
-            let parent = target.parent().unwrap_or(directory);
-            std::fs::create_dir_all(parent).map_err(|source| io(parent, source))?;
-            complete.push((temporary(parent, text)?, target));
+            batch.add(&target, text.as_bytes())?;
         }
         // The list has every file that may exist at any moment from here.
         let own: BTreeSet<PathBuf> = self.texts.keys().cloned().collect();
         write_list(directory, &own.union(&earlier).cloned().collect())?;
-        for (file, target) in complete {
-            file.persist(&target).map_err(|err| io(&target, err.error))?;
-        }
+        batch.rename()?;
         for path in earlier.difference(&own) {
             remove(&directory.join(path))?;
             // A directory of a group without kinds.
@@ -133,7 +128,6 @@ fn listed(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
 }
 
 fn write_list(directory: &Path, paths: &BTreeSet<PathBuf>) -> Result<(), Error> {
-    std::fs::create_dir_all(directory).map_err(|source| io(directory, source))?;
     // With `/` everywhere: teams share the file between operating systems.
     let line =
         |path: &PathBuf| path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/") + "\n";
@@ -142,21 +136,9 @@ fn write_list(directory: &Path, paths: &BTreeSet<PathBuf>) -> Result<(), Error> 
     if read(&target)?.as_deref() == Some(text.as_bytes()) {
         return Ok(());
     }
-    let file = temporary(directory, &text)?;
-    file.persist(&target).map(|_| ()).map_err(|err| io(&target, err.error))
-}
-
-fn temporary(directory: &Path, text: &str) -> Result<NamedTempFile, Error> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".cargo-kube-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o666)); // less the process's umask
-    }
-    let mut file = builder.tempfile_in(directory).map_err(|source| io(directory, source))?;
-    file.write_all(text.as_bytes()).map_err(|source| io(file.path(), source))?;
-    Ok(file)
+    let mut batch = Batch::default();
+    batch.add(&target, text.as_bytes())?;
+    Ok(batch.rename()?)
 }
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
@@ -171,6 +153,12 @@ fn remove(path: &Path) -> Result<(), Error> {
     match std::fs::remove_file(path) {
         Err(err) if err.kind() != ErrorKind::NotFound => Err(io(path, err)),
         _ => Ok(()),
+    }
+}
+
+impl From<Refused> for Error {
+    fn from(Refused { path, source }: Refused) -> Self {
+        Self::Io { path, source }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::harness::Project;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A running `cargo kube dev`. Killed when it is dropped.
+/// A running `cargo kube dev`. When it is dropped, two signals end it together with its operator, even a deaf one.
 struct Dev {
     child: Child,
     lines: Receiver<String>,
@@ -51,7 +51,7 @@ impl Dev {
         assert!(killed.expect("kill").success());
     }
 
-    fn ended(mut self) -> ExitStatus {
+    fn ended(&mut self) -> ExitStatus {
         let until = Instant::now() + LIMIT;
         loop {
             match self.child.try_wait().expect("a status") {
@@ -65,6 +65,11 @@ impl Dev {
 
 impl Drop for Dev {
     fn drop(&mut self) {
+        let until = Instant::now() + Duration::from_secs(5);
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < until {
+            let _ = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+            std::thread::sleep(Duration::from_millis(200));
+        }
         let _ = self.child.kill();
     }
 }

@@ -1,10 +1,10 @@
 //! The files of a project on disk: read, and written all or none.
 
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use tempfile::NamedTempFile;
+use cargo_kube::batch::Batch;
 
 use super::templates::Files;
 
@@ -39,21 +39,15 @@ fn read_one(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Writes and removes files. Each is written under a temporary name first, and renamed when all of them are complete; so an error before that
-/// changes nothing, and no file is ever partial.
+/// Writes and removes files. An error before all texts are written changes nothing, and no file is ever partial.
 pub(super) fn write(root: &Path, changes: &[(String, Option<String>)]) -> Result<()> {
-    let mut complete = Vec::new();
+    let mut batch = Batch::default();
     for (path, text) in changes {
-        let target = root.join(path);
-        let Some(text) = text else { continue };
-        let parent = target.parent().unwrap_or(root);
-        std::fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
-        let file = temporary(parent, &target, text).with_context(|| target.display().to_string())?;
-        complete.push((file, target));
+        if let Some(text) = text {
+            batch.add(&root.join(path), text.as_bytes())?;
+        }
     }
-    for (file, target) in complete {
-        file.persist(&target).with_context(|| target.display().to_string())?;
-    }
+    batch.rename()?;
     for (path, _) in changes.iter().filter(|(_, text)| text.is_none()) {
         let target = root.join(path);
         std::fs::remove_file(&target).with_context(|| target.display().to_string())?;
@@ -81,23 +75,6 @@ pub(super) fn create(folder: &Path, files: &Files) -> Result<()> {
     std::fs::rename(temporary.path(), folder).with_context(exists)?;
     let _ = temporary.keep(); // it is elsewhere now
     Ok(())
-}
-
-/// With the permissions of the file that it replaces.
-fn temporary(parent: &Path, target: &Path, text: &str) -> std::io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".cargo-kube-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o666)); // less the process's umask
-    }
-    let mut file = builder.tempfile_in(parent)?;
-    file.write_all(text.as_bytes())?;
-    if let Ok(metadata) = target.metadata() {
-        file.as_file().set_permissions(metadata.permissions())?;
-    }
-    Ok(file)
 }
 
 #[cfg(test)]
