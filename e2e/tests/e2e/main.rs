@@ -36,6 +36,7 @@ mod leader_election;
 mod list;
 mod managed_fields;
 mod metadata;
+mod migration;
 mod namespaces;
 mod patch;
 mod predicates;
