@@ -54,10 +54,17 @@ impl Context {
         std::fs::read_to_string(self.path(path)).with_context(|| format!("cannot read {}", path.display()))
     }
 
-    /// The path of a program that a debug build makes. Every dependency is the one that `cargo test --workspace` has built: with the features
-    /// of the whole workspace and, because an example is among the targets, of the dependencies of tests.
+    /// What every job selects that compiles the whole workspace, so that one build serves all of them: with OpenSSL beside rustls where its
+    /// headers are.
+    pub(crate) fn workspace(&self) -> &'static str {
+        if self.has_openssl() { "--workspace --features e2e/openssl" } else { "--workspace" }
+    }
+
+    /// The path of a program that a debug build makes. Every dependency is the one that the job `test` has built: with the features of the
+    /// whole workspace and, because an example is among the targets, of the dependencies of tests.
     pub(crate) fn build(&self, what: &str, name: &str) -> Result<PathBuf> {
-        self.cargo("build --quiet --locked --workspace --example measure").args([what, name]).run()?;
+        let build = format!("build --quiet --locked {} --example measure", self.workspace());
+        self.cargo(&build).args([what, name]).run()?;
         let folder = if what == "--example" { "debug/examples" } else { "debug" };
         Ok(self.target.join(folder).join(name))
     }

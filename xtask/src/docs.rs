@@ -12,18 +12,10 @@ use crate::pattern::regex;
 use crate::skip::skip;
 use crate::{paths, tools};
 
-/// Default features, then optional ones; warnings such as broken links are errors.
+/// With all features; warnings such as broken links are errors. `package` documents each crate with the features that docs.rs uses.
 pub(crate) fn docs(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
-    let features =
-        "kube/derive,kube/runtime,kube/admission,kube/jsonpatch,kube-core/ws,kube-core/kubelet-debug";
-    let optional = format!(
-        "doc --no-deps --locked -p kube -p kube-core -p kube-client -p kube-runtime --features {features}"
-    );
-    for args in ["doc --workspace --no-deps --locked", &optional] {
-        cx.cargo(args).env("RUSTDOCFLAGS", "-D warnings").run()?;
-    }
-    Ok(())
+    cx.cargo(&format!("doc {} --no-deps --locked", cx.workspace())).env("RUSTDOCFLAGS", "-D warnings").run()
 }
 
 /// Builds the book, checks its links and runs its samples; `--serve` shows it in a browser instead.
@@ -52,7 +44,7 @@ pub(crate) fn book(cx: &Context, args: &[String]) -> Result<()> {
     }
     println!("{} pages, every link leads somewhere: {}", pages.len(), html.join("index.html").display());
     // With the features of the whole workspace, so that the job `test` finds them built.
-    cx.cargo("test --quiet --locked --workspace").args(paths::BOOK_SAMPLES).run()
+    cx.cargo(&format!("test --quiet --locked {}", cx.workspace())).args(paths::BOOK_SAMPLES).run()
 }
 
 /// Pages that the table of contents does not name: mdBook leaves them out.

@@ -7,9 +7,10 @@ use crate::job::no_arguments;
 use crate::skip::skip;
 use crate::{paths, tools};
 
-/// Feature sets of `kube` that no other job builds.
-const FEATURES: [&str; 6] = [
+/// Feature sets of `kube` that no other job builds. The second is the default, as most programs build it.
+const FEATURES: [&str; 7] = [
     "",
+    "default",
     "config",
     "runtime",
     "kube-operator",
@@ -29,17 +30,13 @@ pub(crate) fn typos(cx: &Context, args: &[String]) -> Result<()> {
     cx.command(tools::typos(cx)?).args(["--config", "_typos.toml"]).run()
 }
 
-/// All targets with all optional features, then kube-client alone with its default features, as most programs build it.
+/// All targets with all optional features.
 pub(crate) fn clippy(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
-    let openssl = if cx.has_openssl() {
-        "--features e2e/openssl"
-    } else {
+    if !cx.has_openssl() {
         println!("no OpenSSL headers: the openssl features are not linted");
-        ""
-    };
-    cx.cargo(&format!("clippy --workspace --all-targets {openssl} --locked -- -D warnings")).run()?;
-    cx.cargo("clippy -p kube-client --locked -- -D warnings").run()
+    }
+    cx.cargo(&format!("clippy {} --all-targets --locked -- -D warnings", cx.workspace())).run()
 }
 
 pub(crate) fn features(cx: &Context, args: &[String]) -> Result<()> {

@@ -9,7 +9,11 @@ pub(crate) const SOURCE_FOLDERS: [&str; 8] =
 pub(crate) const BOOK: &str = "book";
 pub(crate) const BOOK_PAGES: &str = "book/src";
 /// The tests of the programs that the book includes.
-pub(crate) const BOOK_SAMPLES: [&str; 4] = ["--test", "book", "--test", "tutorial*"];
+pub(crate) const BOOK_SAMPLES: [&str; 2] = ["--test", "book"];
+/// Definitions with every feature that `cargo kube gen` knows, and samples.
+pub(crate) const DIFFICULT: &str = "crates/cargo-kube/tests/difficult/crds";
+/// What each step of the tutorial changes in a project of `cargo kube new`.
+pub(crate) const TUTORIAL: &str = "examples/book/tutorial";
 /// The reason for every dependency.
 pub(crate) const DEPENDENCY_LIST: &str = "docs/design/dependencies.md";
 /// Pages that state the minimum Rust version, besides those of the book.

@@ -10,10 +10,13 @@ use crate::job::no_arguments;
 use crate::skip::skip;
 use crate::{paths, tools};
 
-/// The README's test command. No cluster is touched: `KUBECONFIG` is hidden from the tests.
+/// The README's test command, with the tests of OpenSSL where its headers are. No cluster is touched: `KUBECONFIG` is hidden from the tests.
 pub(crate) fn test(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
-    end_to_end(cx.cargo("test --workspace").env_remove("KUBECONFIG"))?;
+    if !cx.has_openssl() {
+        println!("no OpenSSL headers (libssl-dev) or no pkg-config: without the tests of OpenSSL");
+    }
+    end_to_end(cx.cargo(&format!("test {}", cx.workspace())).env_remove("KUBECONFIG"))?;
     // Any crate of a program may turn this on, and then numbers must keep their digits. Features of the build, so a build of its own.
     cx.cargo("test -p kube-client --lib --features serde_json/arbitrary_precision decode::").run()
 }
@@ -45,24 +48,13 @@ fn listing_skipped<T>(command: Command, run: impl FnOnce(Command) -> T) -> Resul
     Ok((result, text))
 }
 
-/// A separate job, so that `cargo test --workspace` needs no OpenSSL.
-pub(crate) fn openssl(cx: &Context, args: &[String]) -> Result<()> {
-    no_arguments(args)?;
-    if !cx.has_openssl() {
-        return skip("no OpenSSL headers (libssl-dev) or no pkg-config");
-    }
-    cx.cargo("test -p kube-client --lib --features openssl-tls -- tls openssl").run()?;
-    cx.cargo("test -p e2e --test e2e --features openssl -- tls openssl").run()
-}
-
 pub(crate) fn quickstart(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
-    cx.cargo("build --example quickstart").run()?;
+    let program = cx.build("--example", "quickstart")?;
     let started = Instant::now();
-    cx.cargo("run --example quickstart").limit(Duration::from_secs(20)).run()?;
+    cx.command(&program).limit(Duration::from_secs(20)).run()?;
     println!("succeeded after {} ms", started.elapsed().as_millis());
-    let unreachable =
-        cx.cargo("run --quiet --example quickstart -- --cluster").env("KUBECONFIG", "/no/such/kubeconfig");
+    let unreachable = cx.command(&program).arg("--cluster").env("KUBECONFIG", "/no/such/kubeconfig");
     let output = unreachable.limit(Duration::from_secs(60)).errors()?;
     println!("without a cluster: exit code {}: {}", output.code, output.text());
     let reported = output.code == 1 && output.text().lines().count() == 1;

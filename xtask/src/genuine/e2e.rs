@@ -17,13 +17,13 @@ pub(crate) fn e2e(cx: &Context, args: &[String]) -> Result<()> {
     let names = choices(args, &["modern", "core", "v1.37"], &["v1.37", "core"])?;
     let (program, kubectl) = (realapi::program(cx)?, realapi::kubectl(cx)?);
     suite(cx).arg("--no-run").run()?;
-    cx.cargo("build --quiet --example quickstart").run()?;
+    let quickstart = cx.build("--example", "quickstart")?;
     let servers = names.iter().map(|name| Server::up(cx, name)).collect::<Result<Vec<_>>>()?;
     std::thread::scope(|scope| {
         let mut runs = vec![("the embedded server", scope.spawn(|| beside_kubectl(cx, &kubectl, None)))];
         for (name, server) in names.iter().zip(&servers) {
-            let (program, kubectl) = (&program, &kubectl);
-            runs.push((name, scope.spawn(move || on_server(cx, name, server, program, kubectl))));
+            let (program, kubectl, quickstart) = (&program, &kubectl, &quickstart);
+            runs.push((name, scope.spawn(move || on_server(cx, name, server, program, kubectl, quickstart))));
         }
         let mut failed = Vec::new();
         for (name, run) in runs {
@@ -39,7 +39,14 @@ pub(crate) fn e2e(cx: &Context, args: &[String]) -> Result<()> {
 }
 
 /// The suite and the quickstart, whose outputs are printed when each has ended.
-fn on_server(cx: &Context, name: &str, server: &Server, realapi: &Path, kubectl: &Path) -> Result<()> {
+fn on_server(
+    cx: &Context,
+    name: &str,
+    server: &Server,
+    realapi: &Path,
+    kubectl: &Path,
+    quickstart: &Path,
+) -> Result<()> {
     let suite = suite(cx).env("KUBE_E2E", "cluster").env("KUBECONFIG", &server.kubeconfig);
     let suite = match name {
         // It has the kind Lease, and with its controller manager a candidate of client-go.
@@ -48,8 +55,7 @@ fn on_server(cx: &Context, name: &str, server: &Server, realapi: &Path, kubectl:
         _ => suite,
     };
     run_suite(name, suite.args(["--", "--nocapture"]))?;
-    let quickstart =
-        cx.cargo("run --quiet --example quickstart -- --cluster").env("KUBECONFIG", &server.kubeconfig);
+    let quickstart = cx.command(quickstart).arg("--cluster").env("KUBECONFIG", &server.kubeconfig);
     let quickstart = quickstart.limit(Duration::from_secs(150)).output()?;
     println!("\n--- quickstart on {name}\n{}", quickstart.text());
     ensure!(quickstart.code == 0, "the quickstart failed with exit code {}", quickstart.code);
@@ -78,8 +84,7 @@ fn run_suite(name: &str, suite: Command) -> Result<()> {
 }
 
 fn suite(cx: &Context) -> Command {
-    // The build of the job `openssl`.
-    cx.cargo("test -p e2e --test e2e --features openssl")
+    cx.cargo(&format!("test {} --test e2e", cx.workspace()))
 }
 
 /// A client of a server that restarts and loses its watch history, on ports of its own.
@@ -94,8 +99,7 @@ pub(crate) fn restart(cx: &Context, args: &[String]) -> Result<()> {
         home.path().display(),
         program.display()
     );
-    let suite =
-        cx.cargo("test --workspace --test e2e -- --nocapture server_restart::").env("KUBE_E2E", "cluster");
+    let suite = self::suite(cx).args(["--", "--nocapture", "server_restart::"]).env("KUBE_E2E", "cluster");
     let result = end_to_end(suite.env("KUBE_E2E_RESTART", bounce).env("KUBECONFIG", kubeconfig));
     realapi().args(["down", "modern"]).cleans_up().run()?;
     result

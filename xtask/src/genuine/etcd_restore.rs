@@ -34,7 +34,8 @@ fn run(cx: &Context) -> Result<()> {
     let this = std::env::current_exe()?;
     std::fs::write(&storage, format!("#!/bin/sh\nexec {} e2e-etcd-restore \"$1\"\n", this.display()))?;
     std::fs::set_permissions(&storage, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-    let suite = realapi(cx.cargo("test --workspace --test e2e -- --nocapture etcd_restore::"));
+    let suite =
+        realapi(cx.cargo(&format!("test {} --test e2e -- --nocapture etcd_restore::", cx.workspace())));
     let suite =
         suite.env("KUBE_E2E", "cluster").env("KUBECONFIG", kubeconfig).env("KUBE_E2E_STORAGE", &storage);
     let result = end_to_end(suite);

@@ -10,6 +10,7 @@ mod pages;
 mod realapi;
 
 pub(crate) use conformance::conformance;
+pub(crate) use deployed::Deployed;
 pub(crate) use e2e::{beside_kubectl, e2e, restart};
 pub(crate) use etcd_restore::etcd_restore;
 pub(crate) use generated::generated;

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::deployed;
+use super::deployed::Deployed;
 use super::pages::{METRICS, Run, print_end};
-use super::realapi::{self, Server};
+use super::realapi::Server;
 use crate::context::{Context, scratch};
 use crate::job::no_arguments;
+use crate::paths;
 use crate::skip::skip;
 
 /// What the operator and its pages leave on a server that was running before.
@@ -17,14 +18,25 @@ const LEFTOVERS: &str = "validatingwebhookconfiguration/page-operator crd/pages.
 
 pub(crate) fn operator(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
-    realapi::program(cx)?;
-    cx.require(&["kubectl", "curl"])?;
+    Deployed::require(cx)?;
     if !rustix::process::geteuid().is_root() {
         return skip("the webhooks need port 443, and so root");
     }
     let program = cx.build("--bin", "operator")?;
-    deployed::deployed(cx, &program)?;
+    let manifests = cx.path(paths::MANIFESTS);
+    let deployed = Deployed { name: "page-operator", program: &program, manifests: &manifests };
+    deployed.run(cx, |run| sample(run, &manifests))?;
     registered(cx, &program)
+}
+
+/// What the operator does for its pages, then for the generated sample.
+fn sample(run: &Run<'_>, manifests: &Path) -> Result<()> {
+    run.pages()?;
+    run.within(10, "the sample is accepted", "", || run.kubectl("apply -f").arg(manifests.join("samples")))?;
+    run.within(30, "the sample is ready", "True", || {
+        run.kubectl("get page welcome -o").arg("jsonpath={.status.conditions[?(@.type==\"Ready\")].status}")
+    })?;
+    run.within(30, "the sample is deleted", "", || run.kubectl("delete page welcome --timeout=20s"))
 }
 
 /// On an old server, where the operator registers what it needs.
@@ -47,7 +59,7 @@ fn scenario(run: &Run<'_>) -> Result<()> {
     let log = run.work.join("log");
     let operator =
         run.operator(&format!("--metrics {METRICS} --webhooks 127.0.0.1:443")).spawn(&log, &log)?;
-    let result = run.pages().and_then(|()| run.end(&operator, "default"));
+    let result = run.pages().and_then(|()| run.end(&operator, "page-operator", "default"));
     if result.is_err() {
         print_end(&log)?;
     }

@@ -1,4 +1,4 @@
-//! The example operator beside a genuine server, and what it does for one page.
+//! An operator beside a genuine server, and what that of `examples/operator` does for one page.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::context::Context;
 /// Where it serves metrics and health.
 pub(super) const METRICS: &str = "127.0.0.1:18443";
 
-pub(super) struct Run<'a> {
+pub(crate) struct Run<'a> {
     pub(super) cx: &'a Context,
     pub(super) server: &'a Server,
     pub(super) program: &'a Path,
@@ -58,14 +58,14 @@ impl Run<'_> {
         )
     }
 
-    /// The operator ends, and its Lease in this namespace is released.
-    pub(super) fn end(&self, operator: &Background, namespace: &str) -> Result<()> {
+    /// The operator ends, and its Lease of this name and namespace is released.
+    pub(super) fn end(&self, operator: &Background, name: &str, namespace: &str) -> Result<()> {
         let code = operator.stop(Duration::from_secs(30))?;
         ensure!(code == 0, "the operator ends with exit code {code} after SIGTERM");
         println!("ok: the operator ends with exit code 0 after SIGTERM");
         self.within(5, "the Lease is released", "[]", || {
-            let lease = "get lease page-operator -o jsonpath=[{.spec.holderIdentity}] --namespace";
-            self.kubectl(lease).arg(namespace)
+            let lease = self.kubectl("get lease -o jsonpath=[{.spec.holderIdentity}] --namespace");
+            lease.args([namespace, name])
         })
     }
 
@@ -81,7 +81,7 @@ impl Run<'_> {
     }
 
     /// Repeats a command until it succeeds and prints a text.
-    pub(super) fn within(
+    pub(crate) fn within(
         &self,
         seconds: u64,
         what: &str,
@@ -110,7 +110,7 @@ impl Run<'_> {
         }
     }
 
-    pub(super) fn kubectl(&self, args: &str) -> Command {
+    pub(crate) fn kubectl(&self, args: &str) -> Command {
         self.with_server(self.cx.command("kubectl")).args(args.split(' '))
     }
 

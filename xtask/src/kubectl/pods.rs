@@ -47,8 +47,7 @@ pub(crate) fn pods(cx: &Context, args: &[String]) -> Result<()> {
 
 /// What kubectl copies into a pod, `kube` copies out unchanged, and the other way round; their other commands have the same effect.
 fn both_ways(cx: &Context, kubeconfig: &Path, folder: &Path) -> Result<usize> {
-    cx.cargo("build --quiet --locked -p kube-client --features cp,rustls-tls --example pods").run()?;
-    let program = cx.target.join("debug/examples/pods");
+    let program = cx.build("--example", "pods")?;
     let ours = |args: &[&str]| {
         let command = cx.command(&program).dir(folder).env("KUBECONFIG", kubeconfig);
         let output = command.args(args).limit(Duration::from_secs(60)).output()?;

@@ -105,7 +105,7 @@ fn check(cx: &Context, folder: &Path, manifest: &str, controller: &str) -> Resul
     std::fs::write(folder.join("src/main.rs"), controller)?;
     // The versions of dependencies that this workspace is tested with.
     std::fs::copy(cx.path("Cargo.lock"), folder.join("Cargo.lock"))?;
-    let cargo = |args: &str| cx.cargo(args).dir(folder).env("CARGO_TARGET_DIR", cx.target.join("install"));
+    let cargo = |args: &str| cx.cargo(args).dir(folder).env("CARGO_TARGET_DIR", &cx.target);
     cargo("check --quiet").run()?;
     let used = cargo("tree --quiet --depth 1 --prefix none -i kube").read()?;
     println!("{}", used.lines().next().unwrap_or_default());

@@ -1,0 +1,33 @@
+//! The job `new`: an operator that `cargo kube new` writes passes its own CI and runs, without a cluster and on a genuine server, also after
+//! everything was added to it; so does the one that the tutorial makes of it; an image gets what Cargo needs; and an upgrade keeps what the user has
+//! changed.
+
+mod image;
+mod project;
+mod tutorial;
+mod upgrade;
+mod whole_life;
+
+use anyhow::Result;
+
+use crate::context::{Context, scratch};
+use crate::genuine::Deployed;
+use crate::job::no_arguments;
+use project::Scaffold;
+
+pub(crate) fn new(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    let work = scratch()?;
+    let scaffold = Scaffold { cx, program: cx.build("--bin", "cargo-kube")?, folder: work.path() };
+    image::image(&scaffold)?;
+    if cx.command("git").args(["ls-files", "--error-unmatch", "Cargo.toml"]).succeeds() {
+        upgrade::upgrade(&scaffold)?;
+    } else {
+        println!("--- upgrade: left out, this is not a git checkout");
+    }
+    let extended = whole_life::whole_life(&scaffold)?;
+    let tutorial = tutorial::tutorial(&scaffold)?;
+    Deployed::require(cx)?;
+    whole_life::deployed(cx, &extended)?;
+    tutorial::deployed(cx, &tutorial)
+}
