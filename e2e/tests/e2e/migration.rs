@@ -64,10 +64,11 @@ async fn write(
     let mut n = OBJECTS;
     while !stopped.load(Ordering::SeqCst) {
         n += 1;
-        let (version, api) = &apis[usize::from(n % 2 == 0)];
+        let (version, api) = &apis[usize::from(n.is_multiple_of(2))];
         // Steps through all names, some of which do not exist yet.
         let name = format!("leaflet-{}", n * 37 % (OBJECTS + 60));
-        if !model.contains_key(&name) {
+        let is_new = !model.contains_key(&name);
+        if is_new {
             api.create(&PostParams::default(), &leaflet(&name, version, n)?).await?;
             model.insert(name, n);
         } else if n.is_multiple_of(10) {
