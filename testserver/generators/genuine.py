@@ -11,13 +11,15 @@ import urllib.parse
 
 
 class Server:
-    def __init__(self, kubeconfig):
+    def __init__(self, kubeconfig, agent="recorder"):
         text = open(kubeconfig).read()
         base = os.path.dirname(os.path.abspath(kubeconfig))
         self.address = urllib.parse.urlsplit(re.search(r"server: *\"?(https?://[^\s\"}]+)", text)[1])
         self.context = ssl.create_default_context(cafile=self._file(text, base, "certificate-authority"))
         self.context.load_cert_chain(self._file(text, base, "client-certificate"), self._file(text, base, "client-key"))
         self.local = threading.local()
+        # The field manager of updates.
+        self.agent = agent
 
     @staticmethod
     def _file(text, base, name):
@@ -40,7 +42,7 @@ class Server:
                 self.local.link = http.client.HTTPSConnection(self.address.hostname, self.address.port, context=self.context)
             data = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
             try:
-                self.local.link.request(verb, path, data, {"content-type": kind})
+                self.local.link.request(verb, path, data, {"content-type": kind, "user-agent": self.agent})
                 response = self.local.link.getresponse()
                 text = response.read()
                 break
