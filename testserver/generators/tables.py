@@ -210,7 +210,8 @@ def assemble(types, known, overlay):
         for field, prop in schema.get("properties", {}).items():
             prop.update(list_rules(prop, rules.get(field), known.get((name, field)), types))
             prop.update(overlay["fields"].get(f"{name}.{field}", {}))
-            if "$ref" in prop and field in overlay["by_value"]["*"] + overlay["by_value"].get(name, []):
+            by_value = overlay["by_value"]["*"] + overlay["by_value"].get(name, [])
+            if "$ref" in prop and field in by_value and f"{name}.{field}" not in overlay["by_pointer"]:
                 prop["x-by-value"] = True
         schema.update(known.get((name, None), {}))
         schema.update(overlay["types"].get(name, {}))
@@ -221,6 +222,7 @@ def assemble(types, known, overlay):
             schema["x-kubernetes-map-type"] = "atomic"
         out[name] = schema
     unused = [t for t in overlay["atomic"] if t not in types]
+    unused += [f for f in overlay["by_pointer"] if f.rsplit(".", 1)[0] not in types]
     unused += [t for t in overlay["by_value"] if t != "*" and t not in types]
     unused += [f for f in overlay["fields"] if f.split(".")[-1] not in types.get(f.rsplit(".", 1)[0], ({},))[0].get("properties", {})]
     if unused:

@@ -59,6 +59,7 @@ impl Comparer {
             }
             _ if old == new => {}
             // A list or map that was null is not new itself, only its content; the same in reverse.
+            (Shape::Whole, _, _, Value::Null) => self.out.modified.insert(&self.at),
             (_, shape, Value::Null, _) => self.inside(&shape, new, Side::Added),
             (shape, _, _, Value::Null) => self.inside(&shape, old, Side::Removed),
             (gone, come, _, _) => {

@@ -13,6 +13,10 @@ use super::{
 /// The live value with all fields of `config`. Elements of sets and keyed lists have the order of `config`; live-only elements keep their place before the next shared element.
 pub(super) fn merge(at: SchemaPosition<'_>, live: &Value, config: &Value) -> Value {
     match (at.shape(config), live, config) {
+        // A null names no part of an object or list that is merged.
+        (Shape::Members(_) | Shape::Set | Shape::Keyed(_), live, Value::Null) if !live.is_null() => {
+            live.clone()
+        }
         (Shape::Members(members), Value::Object(live), Value::Object(config)) => {
             let mut out = live.clone();
             for (name, value) in config {

@@ -121,12 +121,12 @@ impl PathElement {
                 for (i, (name, value)) in members.iter().enumerate() {
                     let comma = if i == 0 { "" } else { "," };
                     // Writing into a String cannot fail.
-                    let _ = write!(out, "{comma}{}:{value}", Value::from(name.as_ref()));
+                    let _ = write!(out, "{comma}{}:{}", wire(&name.as_ref().into()), wire(&value.to_json()));
                 }
                 out.push('}');
                 out
             }
-            Self::Value(value) => format!("v:{value}"),
+            Self::Value(value) => format!("v:{}", wire(&value.to_json())),
             Self::Index(at) => format!("i:{at}"),
         }
     }
@@ -154,6 +154,21 @@ impl PathElement {
             _ => Err(bad()),
         }
     }
+}
+
+/// Go's JSON, in which characters with a meaning in HTML and line separators are escaped.
+fn wire(value: &Value) -> String {
+    let mut out = String::new();
+    for c in value.to_string().chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                // Writing into a String cannot fail.
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 /// The spelling of messages: `.name`, `[port=80,protocol="TCP"]`, `[="x"]`, `[0]`.

@@ -61,6 +61,16 @@ impl<'s> SchemaPosition<'s> {
         }
     }
 
+    /// The schema of a list's elements.
+    pub(super) fn items(self) -> Self {
+        Self(self.0.and_then(|field| field.node().items.as_deref()))
+    }
+
+    /// The members of an object, also of one that is owned as one piece.
+    pub(super) fn members(self) -> Members<'s> {
+        Members(self.0.map(Field::node))
+    }
+
     /// The declared type, where there is one.
     pub(super) fn declared(self) -> Option<Type> {
         self.0?.node().ty

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
-use super::schema_path;
+use super::{definition::approval, schema_path};
 use crate::{
     object::meta,
     schema::{FieldError, Schema},
@@ -13,6 +13,7 @@ use crate::{
 
 /// The finalizer of a CRD with objects.
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+const APPROVAL: &str = "KubernetesAPIApprovalPolicyConformant";
 const VERBS: [&str; 8] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 
 /// Sets defaults of a CRD.
@@ -98,14 +99,14 @@ pub(crate) fn accept(crd: &mut Value, scheme: &Scheme, now: &str) {
     let mut stored: Vec<Value> = crd["status"]["storedVersions"].as_array().cloned().unwrap_or_default();
     stored.extend(storage.filter(|name| !stored.contains(name)));
     let previous = crd["status"]["conditions"].as_array().cloned().unwrap_or_default();
+    let approval =
+        approval(crd).map(|(approved, reason, message)| condition(APPROVAL, approved, reason, &message));
     let mut conditions: Vec<Value> =
-        conditions.into_iter().map(|new| keep_transition(new, &previous)).collect();
+        conditions.into_iter().chain(approval).map(|new| keep_transition(new, &previous)).collect();
     // Such as `Terminating`.
-    conditions.extend(
-        previous
-            .into_iter()
-            .filter(|other| !matches!(other["type"].as_str(), Some("NamesAccepted" | "Established"))),
-    );
+    let known =
+        |other: &Value| matches!(other["type"].as_str(), Some("NamesAccepted" | "Established" | APPROVAL));
+    conditions.extend(previous.into_iter().filter(|other| !known(other)));
     crd["status"] = json!({"conditions": conditions, "acceptedNames": accepted, "storedVersions": stored});
 }
 

@@ -62,8 +62,21 @@ pub(super) fn insert(
     cluster: &mut ClusterState,
     call: &Call,
     options: &WriteOptions,
+    object: Value,
+    ownership: Ownership,
+) -> Result<ApiResponse, Interruption> {
+    let mut warnings = Vec::new();
+    let inserted = insert_warning(cluster, call, options, object, ownership, &mut warnings);
+    write::with_warnings(inserted, warnings)
+}
+
+fn insert_warning(
+    cluster: &mut ClusterState,
+    call: &Call,
+    options: &WriteOptions,
     mut object: Value,
     ownership: Ownership,
+    warnings: &mut Vec<String>,
 ) -> Result<ApiResponse, Interruption> {
     let endpoint = &call.endpoint;
     if endpoint.resource.terminating {
@@ -76,10 +89,10 @@ pub(super) fn insert(
         let message = "resourceVersion should not be set on objects to be created";
         return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message).into());
     }
-    let mut warnings = write::normalize(endpoint, options, &ownership, &mut object)?;
+    warnings.extend(write::normalize(endpoint, options, &ownership, &mut object)?);
     let creation =
         Attributes { operation: Operation::Create, call, object: None, old: None, dry_run: options.dry_run };
-    write::mutate(cluster, creation, &ownership, &mut object, &mut warnings)?;
+    write::mutate(cluster, creation, &ownership, &mut object, warnings)?;
     call.name_new(&cluster.ids, &mut object);
     let requested = write::requested_service_spec(endpoint, &object);
     strategy::prepare_create(endpoint, &mut object, call.new_uid(&cluster.ids), &cluster.now());
@@ -88,7 +101,7 @@ pub(super) fn insert(
     admission::validate(
         cluster.admission_context(),
         &Attributes { object: Some(&object), ..creation },
-        &mut warnings,
+        warnings,
     )?;
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));
     if let Some(taken) = cluster.store().get(endpoint.resource.table, &key) {
@@ -101,7 +114,7 @@ pub(super) fn insert(
     }
     let object = call.to_storage(cluster.storage(), object)?;
     let stored = write::commit(cluster, endpoint, key, object, options.dry_run)?;
-    Ok(ApiResponse { code: StatusCode::CREATED, content: Content::Object(stored), warnings })
+    Ok(ApiResponse { code: StatusCode::CREATED, content: Content::Object(stored), warnings: Vec::new() })
 }
 
 /// Refuses to create objects in a missing or terminating namespace.

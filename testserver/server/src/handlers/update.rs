@@ -64,8 +64,21 @@ pub(super) fn change(
     cluster: &mut ClusterState,
     call: &Call,
     options: &WriteOptions,
+    new: Value,
+    ownership: Ownership,
+) -> Result<ApiResponse, Interruption> {
+    let mut warnings = Vec::new();
+    let changed = change_warning(cluster, call, options, new, ownership, &mut warnings);
+    write::with_warnings(changed, warnings)
+}
+
+fn change_warning(
+    cluster: &mut ClusterState,
+    call: &Call,
+    options: &WriteOptions,
     mut new: Value,
     ownership: Ownership,
+    warnings: &mut Vec<String>,
 ) -> Result<ApiResponse, Interruption> {
     let endpoint = &call.endpoint;
     let key = call.key();
@@ -73,7 +86,7 @@ pub(super) fn change(
     let old = call.read(cluster.storage(), &stored)?;
     check_preconditions(call, &stored, &new)?;
     check_immutable(call, &old, &new)?;
-    let mut warnings = write::normalize(endpoint, options, &ownership, &mut new)?;
+    warnings.extend(write::normalize(endpoint, options, &ownership, &mut new)?);
     let update = Attributes {
         operation: Operation::Update,
         call,
@@ -84,7 +97,7 @@ pub(super) fn change(
     // For `scale`, webhooks review the Scale instead.
     let reviewed = call.subresource.as_deref() != Some("scale");
     if reviewed {
-        write::mutate(cluster, update, &ownership, &mut new, &mut warnings)?;
+        write::mutate(cluster, update, &ownership, &mut new, warnings)?;
     }
     let requested = write::requested_service_spec(endpoint, &new);
     strategy::prepare_update(endpoint, call.part(), &old, &mut new);
@@ -100,16 +113,15 @@ pub(super) fn change(
         admission::validate(
             cluster.admission_context(),
             &Attributes { object: Some(&new), ..update },
-            &mut warnings,
+            warnings,
         )?;
     }
-    let response = |content| ApiResponse { warnings, ..ApiResponse::ok(content) };
     if unchanged(&old, &new) && is_stored_as_read(call, &stored) {
-        return Ok(response(Content::Object(stored)));
+        return Ok(ApiResponse::ok(Content::Object(stored)));
     }
     let new = call.to_storage(cluster.storage(), new)?;
     let written = write::commit(cluster, endpoint, key, new, options.dry_run)?;
-    Ok(response(Content::Object(written)))
+    Ok(ApiResponse::ok(Content::Object(written)))
 }
 
 /// Checks the preconditions in the object: resourceVersion and uid.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     admission::{self, Attributes, validate_config, validate_policy},
     apply::Ownership,
-    call::Call,
+    call::{ApiResponse, Call},
     cluster::{ClusterState, Written},
     crd::{self, definition},
     object::meta,
@@ -16,6 +16,7 @@ use crate::{
     schema::{
         FieldError, Schema,
         types::{self, OBJECT_META},
+        undecodable_metadata,
     },
     scheme::Endpoint,
     status_error::StatusError,
@@ -24,8 +25,37 @@ use crate::{
     webhook::Interruption,
 };
 
+/// Refuses a custom resource with metadata that cannot be decoded; null is none.
+fn decode_metadata(call: &Call, object: &mut Value) -> Result<(), StatusError> {
+    let endpoint = &call.endpoint;
+    if !endpoint.resource.custom {
+        return Ok(());
+    }
+    if let Some(why) = undecodable_metadata(&object["metadata"]) {
+        let (kind, version) = (endpoint.kind(), &endpoint.version().name);
+        let message = format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}");
+        return Err(StatusError::bad_request(message));
+    }
+    if object["metadata"].is_null()
+        && let Value::Object(members) = object
+    {
+        members.remove("metadata");
+    }
+    // A null in a map of texts is an empty text.
+    for map in ["/metadata/labels", "/metadata/annotations"] {
+        let members = object.pointer_mut(map).and_then(Value::as_object_mut);
+        members
+            .into_iter()
+            .flat_map(|map| map.values_mut())
+            .filter(|value| value.is_null())
+            .for_each(|value| *value = "".into());
+    }
+    Ok(())
+}
+
 /// Sets the namespace of the path. The name in the path of a custom resource is ignored on create.
 pub(super) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), StatusError> {
+    decode_metadata(call, object)?;
     if meta::map_mut(object).is_none() {
         return Err(StatusError::bad_request("metadata must be an object"));
     }
@@ -41,6 +71,7 @@ pub(super) fn set_namespace(call: &Call, object: &mut Value) -> Result<(), Statu
 
 /// Sets the namespace of the path; a body without the name of the path is refused.
 pub(super) fn set_identity(call: &Call, object: &mut Value) -> Result<(), StatusError> {
+    decode_metadata(call, object)?;
     let Some(wanted) = call.name.as_deref() else { return set_namespace(call, object) };
     match meta::name(object) {
         "" => Err(StatusError::nameless(wanted)),
@@ -78,6 +109,20 @@ pub(super) fn normalize(
         }
         FieldValidation::Warn => Ok(problems),
         FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
+    }
+}
+
+/// The response or the refusal of a write, with its warnings. What reviews requests has added them to its own refusals already.
+pub(super) fn with_warnings(
+    written: Result<ApiResponse, Interruption>,
+    warnings: Vec<String>,
+) -> Result<ApiResponse, Interruption> {
+    match written {
+        Ok(response) => Ok(ApiResponse { warnings, ..response }),
+        Err(Interruption::Refused(refusal)) if refusal.warnings.is_empty() => {
+            Err(Interruption::Refused(refusal.warning(&warnings)))
+        }
+        Err(interruption) => Err(interruption),
     }
 }
 
@@ -186,6 +231,11 @@ fn check(
     if let Some(old) = old.filter(|_| endpoint.resource.custom && !errors.is_empty()) {
         errors = schema.validate_update(object, old);
     }
+    if endpoint.resource.custom {
+        errors.extend(
+            endpoint.version().scale.iter().flat_map(|paths| strategy::validate_scale(object, paths)),
+        );
+    }
     let violations = schema.check_rules(object, old, &errors);
     errors.extend(violations.errors);
     if is_definition(endpoint) {
@@ -212,6 +262,9 @@ fn check(
         let mut warnings: Vec<String> = violations.ratcheted.iter().map(ToString::to_string).collect();
         if part == WritePart::Main {
             warnings.extend(strategy::finalizer_warnings(endpoint, object, old));
+        }
+        if is_definition(endpoint) && part == WritePart::Main {
+            warnings.extend(definition::format_warnings(object, old));
         }
         return Ok(warnings);
     }
@@ -243,12 +296,12 @@ fn check_types(endpoint: &Endpoint, object: &Value) -> Result<(), StatusError> {
 
 /// The first value of a wrong type.
 pub(super) fn wrong_type(endpoint: &Endpoint, object: &Value) -> Option<String> {
-    let (errors, prefix) = match endpoint.resource.custom {
-        true => (metadata_schema().validate(&object["metadata"]), "metadata."),
-        false => (endpoint.schema().validate(object), ""),
-    };
+    if endpoint.resource.custom {
+        return undecodable_metadata(&object["metadata"]);
+    }
+    let errors = endpoint.schema().validate(object);
     let error = errors.iter().find(|error| error.reason == "FieldValueTypeInvalid")?;
-    Some(format!("json: cannot unmarshal field {prefix}{}: {}", error.field, error.message))
+    Some(format!("json: cannot unmarshal field {}: {}", error.field, error.message))
 }
 
 /// The first embedded object whose identity has a wrong type.

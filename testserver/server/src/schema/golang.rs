@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// Go's `%v`: `map[a:1 b:[x y]]`.
 pub(crate) fn plain(value: &Value) -> String {
@@ -17,7 +17,34 @@ pub(crate) fn plain(value: &Value) -> String {
             members.sort_by_key(|(name, _)| *name);
             format!("map[{}]", join(members.iter().map(|(k, v)| format!("{k}:{}", plain(v))).collect()))
         }
-        other => other.to_string(),
+        Value::Number(number) => float(number),
+        Value::Bool(value) => value.to_string(),
+    }
+}
+
+/// Go's `%#v`: `map[string]interface {}{"a":1, "b":[]interface {}{"x"}}`.
+pub(crate) fn syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".into(),
+        Value::String(text) => quoted(text),
+        Value::Array(list) => {
+            format!("[]interface {{}}{{{}}}", list.iter().map(syntax).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(map) => {
+            let mut members: Vec<_> = map.iter().collect();
+            members.sort_by_key(|(name, _)| *name);
+            let members = members.iter().map(|(name, value)| format!("{}:{}", quoted(name), syntax(value)));
+            format!("map[string]interface {{}}{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+        other => plain(other),
+    }
+}
+
+/// A number; whole floats have no fraction.
+fn float(number: &Number) -> String {
+    match number.as_f64() {
+        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e21 => format!("{float:.0}"),
+        _ => number.to_string(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::model::{Field, Schema, Source};
+use super::model::{Field, Schema, Source, Type};
 
 impl Schema {
     /// Drops null members that are not nullable. Called after defaulting on creates, updates and all patches except apply (which reports such nulls as invalid for custom resources).
@@ -40,7 +40,8 @@ fn walk(field: &Field, value: &mut Value, built_in: bool) {
 fn is_nothing(field: &Field, value: &Value) -> bool {
     let node = field.node();
     match value {
-        Value::Array(list) => list.is_empty(),
+        // In a place for any JSON, such as the default of a schema, an empty list is a value.
+        Value::Array(list) => list.is_empty() && node.ty == Some(Type::Array),
         // An empty struct may be meaningful; an empty map is not.
         Value::Object(map) => map.is_empty() && node.properties.is_empty() && node.additional.is_some(),
         _ => false,

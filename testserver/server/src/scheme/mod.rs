@@ -10,6 +10,7 @@ mod equivalent;
 mod fields;
 mod lookup;
 pub(crate) mod openapi;
+mod openapi_custom;
 pub(crate) mod openapi_v2;
 mod resource;
 mod runtime_config;

@@ -4,18 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Endpoint, Scheme};
-use crate::{
-    object::meta,
-    schema::{
-        descriptions,
-        types::{self, OBJECT_META},
-    },
-};
+use super::{Endpoint, Scheme, openapi_custom as custom};
+use crate::{object::meta, schema::types};
 
 /// The version in the documents.
 pub(super) const VERSION: &str = "v1.36.4";
 const REFERENCE: &str = "#/components/schemas/";
+const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
 const WRITE_OPTIONS: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
 const LIST_OPTIONS: [&str; 5] = ["labelSelector", "fieldSelector", "limit", "continue", "resourceVersion"];
 
@@ -76,18 +71,19 @@ fn add_paths(endpoint: &Endpoint, paths: &mut Map<String, Value>) {
     };
     let verbs = &endpoint.version().verbs;
     if resource.namespaced && endpoint.allows("list") {
-        let everywhere = operations(endpoint, &["list".to_string()], false);
+        let everywhere = operations(endpoint, None, &["list".to_string()], false);
         paths.insert(format!("{base}/{}", resource.plural), everywhere);
     }
-    paths.insert(collection.clone(), operations(endpoint, verbs, false));
-    paths.insert(format!("{collection}/{{name}}"), operations(endpoint, verbs, true));
+    paths.insert(collection.clone(), operations(endpoint, None, verbs, false));
+    paths.insert(format!("{collection}/{{name}}"), operations(endpoint, None, verbs, true));
     for sub in &endpoint.version().subresources {
-        paths.insert(format!("{collection}/{{name}}/{}", sub.name), operations(endpoint, &sub.verbs, true));
+        let operations = operations(endpoint, Some(&sub.name), &sub.verbs, true);
+        paths.insert(format!("{collection}/{{name}}/{}", sub.name), operations);
     }
 }
 
 /// The operations of a path: on one object (`one`), or on the collection.
-fn operations(endpoint: &Endpoint, verbs: &[String], one: bool) -> Value {
+fn operations(endpoint: &Endpoint, subresource: Option<&str>, verbs: &[String], one: bool) -> Value {
     let mut out = Map::new();
     for verb in verbs {
         let (method, action, options, on_one): (_, _, &[&str], _) = match verb.as_str() {
@@ -101,14 +97,19 @@ fn operations(endpoint: &Endpoint, verbs: &[String], one: bool) -> Value {
             _ => continue,
         };
         if on_one == one {
-            out.insert(method.into(), operation(endpoint, action, options));
+            let schema = match (subresource, action) {
+                (Some("scale"), _) if endpoint.resource.custom => SCALE.to_owned(),
+                (None, "list") if endpoint.resource.custom => list_schema_name(endpoint),
+                _ => schema_name(endpoint),
+            };
+            out.insert(method.into(), operation(endpoint, &schema, action, options));
         }
     }
     Value::Object(out)
 }
 
-fn operation(endpoint: &Endpoint, action: &str, options: &[&str]) -> Value {
-    let schema = json!({"$ref": format!("{REFERENCE}{}", schema_name(endpoint))});
+fn operation(endpoint: &Endpoint, schema: &str, action: &str, options: &[&str]) -> Value {
+    let schema = json!({"$ref": format!("{REFERENCE}{schema}")});
     let parameter = |name: &&str| {
         let kind = if *name == "force" { "boolean" } else { "string" };
         json!({"name": name, "in": "query", "schema": {"type": kind, "uniqueItems": true}})
@@ -117,7 +118,7 @@ fn operation(endpoint: &Endpoint, action: &str, options: &[&str]) -> Value {
         "parameters": options.iter().map(parameter).collect::<Vec<_>>(),
         "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": schema}}}},
         "x-kubernetes-action": action,
-        "x-kubernetes-group-version-kind": group_version_kind(endpoint),
+        "x-kubernetes-group-version-kind": group_version_kind(endpoint, endpoint.kind()),
     });
     if matches!(action, "post" | "put" | "patch") {
         out["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": schema}}});
@@ -125,8 +126,14 @@ fn operation(endpoint: &Endpoint, action: &str, options: &[&str]) -> Value {
     out
 }
 
-fn group_version_kind(endpoint: &Endpoint) -> Value {
-    json!({"group": endpoint.group(), "version": endpoint.version().name, "kind": endpoint.kind()})
+fn group_version_kind(endpoint: &Endpoint, kind: &str) -> Value {
+    json!({"group": endpoint.group(), "version": endpoint.version().name, "kind": kind})
+}
+
+/// The name of the schema of a custom resource's list.
+fn list_schema_name(endpoint: &Endpoint) -> String {
+    let domain: Vec<&str> = endpoint.group().rsplit('.').collect();
+    format!("{}.{}.{}", domain.join("."), endpoint.version().name, endpoint.resource.list_kind)
 }
 
 /// The name of a schema: that of the built-in type, or for custom resources the reversed group, version and kind.
@@ -139,20 +146,23 @@ fn schema_name(endpoint: &Endpoint) -> String {
 }
 
 fn add_schema(endpoint: &Endpoint, schemas: &mut BTreeMap<String, Value>) {
-    let mut schema = endpoint.schema().to_openapi();
-    schema["x-kubernetes-group-version-kind"] = json!([group_version_kind(endpoint)]);
+    let mut schema = match endpoint.resource.custom {
+        true => custom::schema(endpoint, REFERENCE),
+        false => endpoint.schema().to_openapi(),
+    };
+    schema["x-kubernetes-group-version-kind"] = json!([group_version_kind(endpoint, endpoint.kind())]);
+    let (name, mut wanted) = (schema_name(endpoint), references(&schema));
     if endpoint.resource.custom {
-        let metadata = json!({"allOf": [{"$ref": format!("{REFERENCE}{OBJECT_META}")}]});
-        let text = json!({"type": "string"});
-        for (field, mut property) in [("apiVersion", text.clone()), ("kind", text), ("metadata", metadata)] {
-            if let Some(text) = descriptions::of_every_object(field) {
-                property["description"] = text.into();
-            }
-            schema["properties"][field] = property;
-        }
+        let mut list = custom::list(endpoint, &name, REFERENCE);
+        let kind = &endpoint.resource.list_kind;
+        list["x-kubernetes-group-version-kind"] = json!([group_version_kind(endpoint, kind)]);
+        wanted.extend(references(&list));
+        schemas.insert(list_schema_name(endpoint), list);
     }
-    let mut wanted = references(&schema);
-    schemas.insert(schema_name(endpoint), schema);
+    if endpoint.version().scale.is_some() {
+        wanted.push(SCALE.to_owned());
+    }
+    schemas.insert(name, schema);
     while let Some(name) = wanted.pop() {
         if schemas.contains_key(&name) {
             continue;

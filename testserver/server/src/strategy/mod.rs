@@ -8,6 +8,7 @@ mod immutable;
 mod metadata;
 mod part;
 mod rules;
+mod scale;
 mod update;
 
 pub(crate) use allocate::{CLAIM_IN_USE, VOLUME_IN_USE};
@@ -18,4 +19,5 @@ pub(crate) use immutable::validate as validate_immutable;
 pub(crate) use metadata::{finalizer_warnings, validate as validate_metadata, validate_embedded};
 pub(crate) use part::{WritePart, validate as validate_part};
 pub(crate) use rules::{SYSTEM_CLASSES, validate as validate_kind};
+pub(crate) use scale::validate as validate_scale;
 pub(crate) use update::prepare as prepare_update;

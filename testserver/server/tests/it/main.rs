@@ -25,6 +25,8 @@ mod documents;
 #[cfg(feature = "workloads")]
 mod evictions;
 mod faults;
+#[cfg(feature = "cel")]
+mod findings;
 #[cfg(feature = "workloads")]
 mod fuzz;
 mod garbage;

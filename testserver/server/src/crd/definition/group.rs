@@ -23,6 +23,22 @@ pub(super) fn validate(crd: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// Whether the group of a definition is one of the Kubernetes community and approved, with reason and message.
+pub(crate) fn approval(crd: &Value) -> Option<(bool, &'static str, String)> {
+    let annotation = crd["metadata"]["annotations"][APPROVAL].as_str().unwrap_or_default();
+    if !is_protected(crd["spec"]["group"].as_str().unwrap_or_default()) {
+        return None;
+    }
+    Some(match unapproved(annotation) {
+        None if annotation.starts_with("unapproved") => {
+            (false, "UnapprovedAnnotation", format!("not approved: {annotation:?}"))
+        }
+        None => (true, "ApprovedAnnotation", format!("approved in {annotation}")),
+        Some(error) if annotation.is_empty() => (false, "MissingAnnotation", error.message),
+        Some(error) => (false, "InvalidAnnotation", error.message),
+    })
+}
+
 fn is_protected(group: &str) -> bool {
     ["k8s.io", "kubernetes.io"]
         .iter()

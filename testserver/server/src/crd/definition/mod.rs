@@ -2,6 +2,7 @@
 
 mod columns;
 mod conversion;
+mod formats;
 mod group;
 mod names;
 mod rules;
@@ -9,5 +10,7 @@ mod selectable;
 mod subresources;
 mod versions;
 
+pub(crate) use formats::warnings as format_warnings;
+pub(crate) use group::approval;
 pub(crate) use rules::{validate, validate_update};
 pub(crate) use versions::schema_path;

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Expression, cost,
+    Expression,
+    cost::{Costs, Occurrences},
     rule::{REASONS, steps},
     typing::{self, Refusal, Wanted},
 };
@@ -15,43 +16,63 @@ use crate::schema::{
 
 /// Checks the rules of a structural schema whose path is `at`.
 pub(in crate::schema) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    below(&mut errors, at, doc, Extent::Resource, None);
-    errors.extend(cost::check(at, doc));
+    let mut walk = Walk::default();
+    walk.below(at, doc, Extent::Resource, Around { loose: None, times: Occurrences::ONE });
+    let mut errors = walk.errors;
+    errors.extend(walk.costs.errors(at));
     errors
 }
 
-/// `loose` is the path of the enclosing list or map whose elements cannot be correlated with old ones.
-fn below(errors: &mut Vec<FieldError>, at: &str, doc: &Value, extent: Extent, loose: Option<&str>) {
-    let rules = doc.get("x-kubernetes-validations").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    if !rules.is_empty() {
-        let field = parse::field(doc, extent);
-        for (i, rule) in rules.iter().enumerate() {
-            let at = format!("{at}.x-kubernetes-validations[{i}]");
-            Check { errors, at: &at, rule, doc, field: &field }.run(loose);
+#[derive(Default)]
+struct Walk {
+    errors: Vec<FieldError>,
+    costs: Costs,
+}
+
+/// What the enclosing schemas say about a part of a schema.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    /// The path of the enclosing list or map whose elements cannot be correlated with old ones.
+    loose: Option<&'a str>,
+    times: Occurrences,
+}
+
+impl Walk {
+    fn below(&mut self, at: &str, doc: &Value, extent: Extent, around: Around<'_>) {
+        let Around { loose, times } = around;
+        let rules =
+            doc.get("x-kubernetes-validations").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        if !rules.is_empty() {
+            let field = parse::field(doc, extent);
+            for (i, rule) in rules.iter().enumerate() {
+                let at = format!("{at}.x-kubernetes-validations[{i}]");
+                Check { walk: self, at: &at, rule, doc, field: &field, times }.run(loose);
+            }
         }
-    }
-    let atomic = doc.get("x-kubernetes-map-type").and_then(Value::as_str) == Some("atomic");
-    let inner = if atomic { loose.or(Some(at)) } else { loose };
-    for (name, property) in doc.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        below(errors, &format!("{at}.properties[{name}]"), property, Extent::Part, inner);
-    }
-    if let Some(value @ Value::Object(_)) = doc.get("additionalProperties") {
-        below(errors, &format!("{at}.additionalProperties"), value, Extent::Part, inner);
-    }
-    if let Some(items @ Value::Object(_)) = doc.get("items") {
-        let told_apart = doc.get("x-kubernetes-list-type").and_then(Value::as_str) == Some("map");
-        let inner = if told_apart { loose } else { loose.or(Some(at)) };
-        below(errors, &format!("{at}.items"), items, Extent::Part, inner);
+        for (name, property) in doc.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let inner = Around { loose, times };
+            self.below(&format!("{at}.properties[{name}]"), property, Extent::Part, inner);
+        }
+        if let Some(value @ Value::Object(_)) = doc.get("additionalProperties") {
+            let inner = Around { loose, times: times.of_each(doc["maxProperties"].as_u64()) };
+            self.below(&format!("{at}.additionalProperties"), value, Extent::Part, inner);
+        }
+        if let Some(items @ Value::Object(_)) = doc.get("items") {
+            let told_apart = doc.get("x-kubernetes-list-type").and_then(Value::as_str) == Some("map");
+            let inner = if told_apart { loose } else { loose.or(Some(at)) };
+            let inner = Around { loose: inner, times: times.of_each(doc["maxItems"].as_u64()) };
+            self.below(&format!("{at}.items"), items, Extent::Part, inner);
+        }
     }
 }
 
 struct Check<'a> {
-    errors: &'a mut Vec<FieldError>,
+    walk: &'a mut Walk,
     at: &'a str,
     rule: &'a Value,
     doc: &'a Value,
     field: &'a Field,
+    times: Occurrences,
 }
 
 impl Check<'_> {
@@ -60,35 +81,47 @@ impl Check<'_> {
         let (rule, message) = (text("rule").unwrap_or_default(), text("message"));
         let at = |name: &str| format!("{}.{name}", self.at);
         if rule.trim().is_empty() {
-            self.errors.push(FieldError::required(at("rule"), "rule is not specified"));
+            self.walk.errors.push(FieldError::required(at("rule"), "rule is not specified"));
             return;
         }
         match message {
             Some(message) if !message.is_empty() && message.trim().is_empty() => {
                 let shown = format!("{message:?}");
-                self.errors.push(FieldError::invalid(at("message"), shown, "must be non-empty if specified"));
+                self.walk.errors.push(FieldError::invalid(
+                    at("message"),
+                    shown,
+                    "must be non-empty if specified",
+                ));
             }
             Some(message) if message.contains(['\n', '\r']) => {
                 let shown = format!("{message:?}");
-                self.errors.push(FieldError::invalid(at("message"), shown, "must not contain line breaks"));
+                self.walk.errors.push(FieldError::invalid(
+                    at("message"),
+                    shown,
+                    "must not contain line breaks",
+                ));
             }
             None | Some("") if rule.contains(['\n', '\r']) => {
                 let why = "message must be specified if rule contains line breaks";
-                self.errors.push(FieldError::required(at("message"), why));
+                self.walk.errors.push(FieldError::required(at("message"), why));
             }
             _ => {}
         }
         if let Some(reason) = text("reason").filter(|reason| !REASONS.contains(reason)) {
             let supported = REASONS.map(|reason| format!("{reason:?}"));
-            self.errors.push(FieldError::not_supported(at("reason"), format!("{reason:?}"), &supported));
+            self.walk.errors.push(FieldError::not_supported(at("reason"), format!("{reason:?}"), &supported));
         }
         if let Some(path) = text("fieldPath").filter(|path| !path.is_empty()) {
             let shown = format!("{path:?}");
             if !self.leads_somewhere(path) {
-                self.errors.push(FieldError::invalid(at("fieldPath"), &shown, "must be a valid path"));
+                self.walk.errors.push(FieldError::invalid(at("fieldPath"), &shown, "must be a valid path"));
             }
             if path.contains(['\n', '\r']) {
-                self.errors.push(FieldError::invalid(at("fieldPath"), shown, "must not contain line breaks"));
+                self.walk.errors.push(FieldError::invalid(
+                    at("fieldPath"),
+                    shown,
+                    "must not contain line breaks",
+                ));
             }
         }
         self.expressions(rule, loose);
@@ -97,14 +130,14 @@ impl Check<'_> {
     fn expressions(&mut self, rule: &str, loose: Option<&str>) {
         let optional_old = &self.rule["optionalOldSelf"];
         let at = format!("{}.rule", self.at);
-        let compiled = self.compiled(rule, Wanted::Bool);
+        let compiled = self.compiled(rule, &at, Wanted::Bool);
         let transition = compiled.as_ref().is_ok_and(|expression| expression.mentions("oldSelf"));
         match compiled {
             Err(Refusal::Schema) => {
                 let why = "Internal error: internal error: failed to construct type information for \
                     x-kubernetes-validations rules: unable to convert structural schema to CEL declarations";
                 let at = self.at.rsplit_once('[').map_or(self.at, |(at, _)| at);
-                self.errors.push(FieldError::new(at, "InternalError", why));
+                self.walk.errors.push(FieldError::new(at, "InternalError", why));
                 return;
             }
             Err(refusal) => self.refuse(at, "", Wanted::Bool, refusal),
@@ -113,13 +146,17 @@ impl Check<'_> {
                     let why = format!(
                         "oldSelf cannot be used on the uncorrelatable portion of the schema within {list}"
                     );
-                    self.errors.push(FieldError::invalid(at, Value::from(rule), &why));
+                    self.walk.errors.push(FieldError::invalid(at, Value::from(rule), &why));
                 }
             }
         }
         if optional_old.is_boolean() && !transition {
             let why = "may not be set if oldSelf is not used in rule";
-            self.errors.push(FieldError::invalid(format!("{}.optionalOldSelf", self.at), optional_old, why));
+            self.walk.errors.push(FieldError::invalid(
+                format!("{}.optionalOldSelf", self.at),
+                optional_old,
+                why,
+            ));
         }
         self.message_expression();
     }
@@ -130,8 +167,8 @@ impl Check<'_> {
         if text.is_empty() {
         } else if text.trim().is_empty() {
             let why = "messageExpression must be non-empty if specified";
-            self.errors.push(FieldError::required(at, why));
-        } else if let Err(refusal) = self.compiled(text, Wanted::String) {
+            self.walk.errors.push(FieldError::required(at, why));
+        } else if let Err(refusal) = self.compiled(text, &at, Wanted::String) {
             self.refuse(at, "messageExpression ", Wanted::String, refusal);
         }
     }
@@ -142,13 +179,14 @@ impl Check<'_> {
             Refusal::Instantiation(why) => format!("{what}program instantiation failed: {why}"),
             Refusal::Result | Refusal::Schema => wanted.refusal().into(),
         };
-        self.errors.push(FieldError::invalid(at, self.shown(), &why));
+        self.walk.errors.push(FieldError::invalid(at, self.shown(), &why));
     }
 
-    fn compiled(&self, text: &str, wanted: Wanted) -> Result<Expression, Refusal> {
+    fn compiled(&mut self, text: &str, at: &str, wanted: Wanted) -> Result<Expression, Refusal> {
         let optional_old = self.rule["optionalOldSelf"] == true;
         let expression = Expression::compile(text).map_err(Refusal::Compilation)?;
-        typing::check(text, expression.ast(), self.field, wanted, optional_old)?;
+        let types = typing::check(text, &expression, self.field, wanted, optional_old)?;
+        self.walk.costs.add(at, &expression.expanded().ast, &types, self.doc, self.times);
         Ok(expression)
     }
 

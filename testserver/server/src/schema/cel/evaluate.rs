@@ -76,9 +76,8 @@ impl RuleWalk {
         }
         match value {
             Value::Object(members) => {
-                let before = old.filter(|_| !node.atomic);
                 for (name, value) in members {
-                    let old = before.and_then(|old| old.get(name));
+                    let old = old.and_then(|old| old.get(name));
                     if let Some(inner) = node.properties.get(name.as_str()) {
                         self.field(inner, value, old, &path.member(name));
                     } else if let Some(inner) = &node.additional {

@@ -7,6 +7,8 @@ mod authorizer;
 mod check;
 mod cost;
 mod evaluate;
+mod macros;
+mod pairs;
 mod policy;
 mod program;
 mod rewrite;
@@ -14,6 +16,8 @@ mod rule;
 mod typing;
 mod value;
 
+#[cfg(test)]
+mod macros_tests;
 #[cfg(test)]
 mod tests;
 

@@ -23,7 +23,7 @@ impl PolicyExpression {
             Self::Plain => Structs::Refused,
             Self::Mutation => Structs::OfMutations,
         };
-        let fits = typing::returns(text, expression.ast(), variables, structs, returns).map_err(refused)?;
+        let fits = typing::returns(text, &expression, variables, structs, returns).map_err(refused)?;
         match returns {
             _ if fits => Ok(()),
             Returns::String => Err("must evaluate to string".into()),

@@ -7,6 +7,8 @@ use std::sync::{
 
 use super::{
     authorizer,
+    macros::{self, Expanded},
+    pairs,
     rewrite::{Structs, resolved},
 };
 use crate::schema::pattern;
@@ -38,8 +40,10 @@ const STEPS: &str = "@steps";
 /// A compiled expression.
 #[derive(Debug)]
 pub(crate) struct Expression {
-    /// As parsed.
-    ast: IdedExpr,
+    /// As parsed, with the macros of the text.
+    written: IdedExpr,
+    /// Without macros.
+    expanded: Expanded,
     /// As evaluated.
     program: IdedExpr,
     /// Steps of one evaluation, not counting those in loops.
@@ -74,21 +78,27 @@ impl Expression {
         if nesting(text) > MAX_NESTING {
             return Err(format!("expression recursion limit exceeded: {MAX_NESTING}"));
         }
-        let ast = Parser::new().enable_optional_syntax(true).parse(text);
+        let written = Parser::new().enable_optional_syntax(true).parse(text);
         // Genuine servers indent the lines below an error.
-        let ast = ast.map_err(|error| error.to_string().replace("\n|", "\n |"))?;
-        let mut program = resolved(ast.clone(), structs);
+        let written = written.map_err(|error| error.to_string().replace("\n|", "\n |"))?;
+        let expanded = macros::expanded(&written);
+        let mut program = resolved(expanded.ast.clone(), structs);
+        pairs::lower(&mut program);
         let steps = prepare(&mut program);
-        Ok(Self { ast, program, steps })
+        Ok(Self { written, expanded, program, steps })
     }
 
-    pub(super) fn ast(&self) -> &IdedExpr {
-        &self.ast
+    pub(super) fn written(&self) -> &IdedExpr {
+        &self.written
+    }
+
+    pub(super) fn expanded(&self) -> &Expanded {
+        &self.expanded
     }
 
     /// Whether the expression references a variable.
     pub(super) fn mentions(&self, variable: &str) -> bool {
-        self.ast.references().has_variable(variable)
+        self.expanded.ast.references().has_variable(variable)
     }
 
     /// Evaluates the expression. Common errors have the messages of the genuine server.
@@ -143,7 +153,8 @@ impl Scope<'_> {
     /// Whether a function of this name exists, with any arguments.
     #[cfg(test)]
     pub(super) fn has_function(name: &str) -> bool {
-        let call = Parser::new().parse(&format!("{name}()")).unwrap();
+        let call = CallExpr { func_name: name.to_owned(), target: None, args: Vec::new() };
+        let call = IdedExpr { id: 0, expr: Expr::Call(call) };
         !matches!(Value::resolve(&call, &FUNCTIONS), Err(ExecutionError::UndeclaredReference(_)))
     }
 }
@@ -160,6 +171,7 @@ static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     context.add_function(MEMBER, optional_member);
     context.add_function(COUNT, count);
     authorizer::register(&mut context);
+    pairs::register(&mut context);
     for name in TYPES {
         context.add_variable_from_value(name, Value::Opaque(Arc::new(TypeName(name))));
     }

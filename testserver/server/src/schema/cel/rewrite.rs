@@ -20,6 +20,11 @@ impl Structs {
     pub(super) fn permits(self, name: &str) -> bool {
         self == Self::OfMutations && (matches!(name, "Object" | "JSONPatch") || name.starts_with("Object."))
     }
+
+    /// Whether an expression may call a function: those for patches are there for mutations alone.
+    pub(super) fn permits_function(self, name: &str) -> bool {
+        self == Self::OfMutations || !name.starts_with("jsonpatch.")
+    }
 }
 
 /// The expression with its struct literals replaced. One that is not permitted becomes an undeclared name, so that its evaluation fails.

@@ -187,6 +187,13 @@ fn keyed_elements_are_correlated_with_old_ones() {
         ["spec.x[0].v: Invalid value: 0: failed rule: self >= oldSelf"]
     );
     assert!(objections(items, json!({"x": [{"k": "c", "v": 0}]}), Some(old)).is_empty());
+    // Members of atomic maps too.
+    let atomic = json!({"type": "object", "properties": {"x": {"type": "object", "x-kubernetes-map-type": "atomic",
+        "properties": {"m": {"type": "integer", "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}}}});
+    assert_eq!(
+        objections(atomic, json!({"x": {"m": 2}}), Some(json!({"x": {"m": 1}}))),
+        ["spec.x.m: Invalid value: 2: failed rule: self == oldSelf"]
+    );
     let set = json!({"type": "object", "properties": {"x": {"type": "array", "x-kubernetes-list-type": "set",
         "items": {"type": "string"}, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}}});
     assert!(objections(set.clone(), json!({"x": ["a", "b"]}), Some(json!({"x": ["b", "a"]}))).is_empty());

@@ -7,3 +7,11 @@ pub(super) fn describe(_: &str, _: &mut Value) {}
 pub(crate) fn of_every_object(_: &str) -> Option<&'static str> {
     None
 }
+
+pub(crate) fn of_embedded_object(_: &str) -> Option<&'static str> {
+    None
+}
+
+pub(crate) fn of_every_list() -> Option<&'static str> {
+    None
+}

@@ -37,6 +37,29 @@ pub(crate) fn of_every_object(field: &str) -> Option<&'static str> {
     SHARED_TEXTS.get(field).map(String::as_str)
 }
 
+/// The descriptions of `apiVersion`, `kind` and `metadata` of an object in another one.
+pub(crate) fn of_embedded_object(field: &str) -> Option<&'static str> {
+    match field {
+        "apiVersion" => Some(
+            "apiVersion defines the versioned schema of this representation of an object. More info: \
+             https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources",
+        ),
+        "kind" => Some(
+            "kind is a string value representing the type of this object. In CamelCase. More info: \
+             https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+        ),
+        field => of_every_object(field),
+    }
+}
+
+/// The description of the `metadata` of a list of custom resources.
+pub(crate) fn of_every_list() -> Option<&'static str> {
+    Some(
+        "Standard list metadata. More info: \
+         https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds",
+    )
+}
+
 fn texts(type_name: &str) -> Texts {
     let parsed = LINES.get(type_name).map(|line| serde_json::from_str(line));
     parsed

@@ -43,6 +43,16 @@ pub(super) fn known(format: &str) -> Option<fn(&str) -> bool> {
     })
 }
 
+/// Whether values of the named JSON type can have this format.
+pub(crate) fn is_recognized(ty: &str, format: &str) -> bool {
+    match ty {
+        "string" => format == "password" || known(format).is_some(),
+        "integer" => matches!(format, "int32" | "int64"),
+        "number" => matches!(format, "float" | "double"),
+        _ => true,
+    }
+}
+
 fn hex(text: &str) -> bool {
     text.strip_prefix('#').unwrap_or(text).bytes().all(|c| c.is_ascii_hexdigit())
 }

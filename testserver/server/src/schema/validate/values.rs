@@ -114,7 +114,8 @@ fn format_error(errors: &mut Vec<FieldError>, format: &str, shown: &str, path: &
 
 fn size(errors: &mut Vec<FieldError>, range: Range, count: u64, what: &str, path: &Path<'_>) {
     if let Some(max) = range.max.filter(|max| count > *max) {
-        let message = format!("Too many: {count}: must have at most {max} items");
+        let items = if max == 1 { "item" } else { "items" };
+        let message = format!("Too many: {count}: must have at most {max} {items}");
         errors.push(FieldError::new(path.to_string(), "FieldValueTooMany", message));
     }
     if let Some(min) = range.min.filter(|min| count < *min) {

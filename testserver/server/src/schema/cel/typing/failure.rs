@@ -17,6 +17,10 @@ impl Failures {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
     /// All errors in the order of the text, with the lines and markers of genuine servers.
     pub(super) fn shown(mut self, text: &str) -> Option<String> {
         self.found.sort_by_key(|(at, _)| *at);

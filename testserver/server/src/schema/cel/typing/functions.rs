@@ -1,6 +1,6 @@
 //! The table of operators and functions that expressions may use, with their types.
 
-/// The operators and functions that rules may use: those of the language, its extensions for strings, lists and optionals, and those of Kubernetes 1.36. `:` starts a function that is not called on its first argument; `A` and `B` are parameters.
+/// The operators and functions that rules may use: those of the language, its extensions for strings, lists and optionals, and those of Kubernetes 1.37. `:` starts a function that is not called on its first argument; `A` and `B` are parameters.
 pub(super) const TABLE: &str = r"
     :_==_(A, A) bool
     :_!=_(A, A) bool
@@ -233,6 +233,16 @@ pub(super) const TABLE: &str = r"
     list(timestamp).sort() list(timestamp)
     list(string).sort() list(string)
     list(bytes).sort() list(bytes)
+    list(A).@sortByAssociatedKeys(list(int)) list(A)
+    list(A).@sortByAssociatedKeys(list(uint)) list(A)
+    list(A).@sortByAssociatedKeys(list(double)) list(A)
+    list(A).@sortByAssociatedKeys(list(bool)) list(A)
+    list(A).@sortByAssociatedKeys(list(duration)) list(A)
+    list(A).@sortByAssociatedKeys(list(timestamp)) list(A)
+    list(A).@sortByAssociatedKeys(list(string)) list(A)
+    list(A).@sortByAssociatedKeys(list(bytes)) list(A)
+    :cel.@mapInsert(map(A, B), A, B) map(A, B)
+    :cel.@mapInsert(map(A, B), map(A, B)) map(A, B)
     string.find(string) string
     string.findAll(string) list(string)
     string.findAll(string, int) list(string)
@@ -249,7 +259,7 @@ pub(super) const TABLE: &str = r"
     Quantity.isInteger() bool
     Quantity.asInteger() int
     Quantity.asApproximateFloat() double
-    Quantity.sign() int
+    :sign(Quantity) int
     Quantity.isGreaterThan(Quantity) bool
     Quantity.isLessThan(Quantity) bool
     Quantity.compareTo(Quantity) int

@@ -14,27 +14,29 @@ use super::{
     position::Positions,
     refusal::{Refusal, Wanted},
     signature,
+    types::Types,
     unify::Known,
 };
 use crate::schema::{
-    cel::{program::entry_parts, rewrite::Structs},
+    cel::{Expression, program::entry_parts, rewrite::Structs},
     expression::Returns,
     model::Field,
 };
 
 /// Checks an expression over `self` and `oldSelf`, which are of the type of `field`.
-pub(in crate::schema::cel) fn check(
+pub(in crate::schema::cel) fn check<'f>(
     text: &str,
-    ast: &IdedExpr,
-    field: &Field,
+    expression: &Expression,
+    field: &'f Field,
     wanted: Wanted,
     optional_old: bool,
-) -> Result<(), Refusal> {
+) -> Result<Types<'f>, Refusal> {
     let this = Kind::of(field, "selfType").ok_or(Refusal::Schema)?;
     let old = if optional_old { Kind::Optional(Box::new(this.clone())) } else { this.clone() };
     let scope = BTreeMap::from([("self".to_owned(), this), ("oldSelf".to_owned(), old)]);
-    match (wanted, infer(text, ast, scope, Structs::Refused)?) {
-        (Wanted::Bool, Kind::Named("bool")) | (Wanted::String, Kind::Named("string")) => Ok(()),
+    let types = infer(text, expression, scope, Structs::Refused)?;
+    match (wanted, types.kind(&expression.expanded().ast)) {
+        (Wanted::Bool, Kind::Named("bool")) | (Wanted::String, Kind::Named("string")) => Ok(types),
         _ => Err(Refusal::Result),
     }
 }
@@ -42,16 +44,17 @@ pub(in crate::schema::cel) fn check(
 /// Whether an expression over `variables`, of whose types nothing is known, returns what it has to.
 pub(in crate::schema::cel) fn returns(
     text: &str,
-    ast: &IdedExpr,
+    expression: &Expression,
     variables: &[&str],
     structs: Structs,
     returns: Returns,
 ) -> Result<bool, String> {
     let scope = variables.iter().map(|name| ((*name).to_owned(), Kind::Dyn)).collect();
-    let found = infer(text, ast, scope, structs).map_err(|refusal| match refusal {
+    let types = infer(text, expression, scope, structs).map_err(|refusal| match refusal {
         Refusal::Compilation(why) | Refusal::Instantiation(why) => why,
         Refusal::Result | Refusal::Schema => String::new(),
     })?;
+    let found = types.kind(&expression.expanded().ast);
     Ok(match returns {
         Returns::Anything => true,
         Returns::Bool => matches!(found, Kind::Named("bool") | Kind::Dyn),
@@ -61,31 +64,43 @@ pub(in crate::schema::cel) fn returns(
 
 fn infer<'f>(
     text: &str,
-    ast: &IdedExpr,
+    expression: &Expression,
     scope: BTreeMap<String, Kind<'f>>,
     structs: Structs,
-) -> Result<Kind<'f>, Refusal> {
-    let positions = Positions::of(text, ast);
-    let (known, failures) = (Known::default(), Failures::default());
-    let mut infer = Infer { positions: &positions, structs, scope, known, failures };
-    let found = infer.expr(ast);
+) -> Result<Types<'f>, Refusal> {
+    let positions = Positions::of(text, expression);
+    let (known, failures, types) = (Known::default(), Failures::default(), Types::default());
+    let mut infer = Infer { positions: &positions, structs, scope, known, failures, types };
+    for (arg, why) in &expression.expanded().refused {
+        infer.fail(arg, why.clone());
+    }
+    if infer.failures.is_empty() {
+        infer.expr(&expression.expanded().ast);
+    }
     if let Some(why) = infer.failures.shown(text) {
         return Err(Refusal::Compilation(why));
     }
-    literals::check(text, ast, &positions)?;
-    Ok(infer.known.resolved(&found))
+    literals::check(text, expression.written(), &positions)?;
+    Ok(infer.types.resolved(&infer.known))
 }
 
 struct Infer<'f, 'p> {
-    positions: &'p Positions,
+    positions: &'p Positions<'p>,
     structs: Structs,
     scope: BTreeMap<String, Kind<'f>>,
     known: Known<'f>,
     failures: Failures,
+    types: Types<'f>,
 }
 
 impl<'f> Infer<'f, '_> {
     fn expr(&mut self, expr: &IdedExpr) -> Kind<'f> {
+        let kind = self.kind(expr);
+        self.types.set(expr, kind.clone());
+        kind
+    }
+
+    fn kind(&mut self, expr: &IdedExpr) -> Kind<'f> {
         match &expr.expr {
             Expr::Unspecified => Kind::Dyn,
             Expr::Literal(literal) => match literal {
@@ -103,7 +118,7 @@ impl<'f> Infer<'f, '_> {
             }
             Expr::Select(select) => self.select(expr, select),
             Expr::Call(call) => self.call(expr, call),
-            Expr::Comprehension(made) => self.comprehension(made),
+            Expr::Comprehension(made) => self.comprehension(expr, made),
             Expr::List(list) => self.list(list),
             Expr::Map(map) => self.map(map),
             Expr::Struct(made) if made.type_name.starts_with("google.protobuf.") => Kind::Dyn,
@@ -119,6 +134,7 @@ impl<'f> Infer<'f, '_> {
     fn select(&mut self, expr: &IdedExpr, select: &SelectExpr) -> Kind<'f> {
         let type_name = qualified(expr).filter(|_| !self.starts_with_variable(expr));
         if let Some(kind) = type_name.and_then(|name| type_named(&name)) {
+            self.types.set_constant(expr);
             return kind;
         }
         let operand = self.expr(&select.operand);
@@ -156,17 +172,32 @@ impl<'f> Infer<'f, '_> {
         // Function names may contain dots.
         let namespace = call.target.as_deref().filter(|target| !self.starts_with_variable(target));
         let full = namespace.and_then(qualified).map(|namespace| format!("{namespace}.{name}"));
-        if let Some(full) = full.filter(|full| !signature::of(full).is_empty()) {
+        let permitted =
+            |full: &String| !signature::of(full).is_empty() && self.structs.permits_function(full);
+        if let Some(full) = full.filter(permitted) {
             let args = self.each(&call.args);
             return self.resolve(expr, &full, false, args);
         }
         let target = call.target.as_deref().map(|target| self.expr(target));
-        let (member, mut args) = (target.is_some(), self.each(&call.args));
+        let (member, mut args) = (target.is_some(), self.arguments(name, &call.args));
         if signature::of(name).is_empty() {
             return self.undeclared(expr, name);
         }
         args.splice(0..0, target);
         self.resolve(expr, name, member, args)
+    }
+
+    fn arguments(&mut self, name: &str, args: &[IdedExpr]) -> Vec<Kind<'f>> {
+        match args {
+            // The arguments of a format may be of several types.
+            [IdedExpr { expr: Expr::List(list), .. }] if name == "format" => {
+                self.each(&list.elements);
+                let kind = Kind::List(Box::new(Kind::Dyn));
+                self.types.set(&args[0], kind.clone());
+                vec![kind]
+            }
+            _ => self.each(args),
+        }
     }
 
     fn each(&mut self, exprs: &[IdedExpr]) -> Vec<Kind<'f>> {
@@ -175,17 +206,19 @@ impl<'f> Infer<'f, '_> {
 
     /// The result of a function; dynamic if several signatures with different results fit.
     fn resolve(&mut self, expr: &IdedExpr, name: &str, member: bool, args: Vec<Kind<'f>>) -> Kind<'f> {
-        let mut result: Option<Kind<'f>> = None;
+        let (mut result, mut fitting) = (None::<Kind<'f>>, Vec::new());
         for signature in signature::of(name).iter().filter(|signature| signature.member == member) {
             let (wanted, returned) = signature.instance(&mut self.known);
             if self.known.all_fit(&wanted, &args) {
                 let returned = self.known.resolved(&returned);
+                fitting.push(signature);
                 result = Some(match result {
                     Some(before) if before.to_string() != returned.to_string() => Kind::Dyn,
                     _ => returned,
                 });
             }
         }
+        self.types.set_called(expr, name, member, fitting);
         result.unwrap_or_else(|| {
             let shown: Vec<String> = args.iter().map(|arg| self.known.resolved(arg).to_string()).collect();
             let applied = match shown.split_first() {
@@ -246,21 +279,27 @@ impl<'f> Infer<'f, '_> {
         }
     }
 
-    fn comprehension(&mut self, made: &ComprehensionExpr) -> Kind<'f> {
+    fn comprehension(&mut self, expr: &IdedExpr, made: &ComprehensionExpr) -> Kind<'f> {
         let range = self.expr(&made.iter_range);
-        let element = match self.known.resolved(&range) {
-            Kind::List(element) => *element,
-            Kind::Map(key, _) => *key,
-            Kind::Dyn | Kind::Var(_) => Kind::Dyn,
-            Kind::Error => Kind::Error,
-            other => {
+        let (first, second) = match (self.known.resolved(&range), &made.iter_var2) {
+            (Kind::List(element), None) => (*element, Kind::Dyn),
+            (Kind::List(element), Some(_)) => (INT, *element),
+            (Kind::Map(key, value), _) => (*key, *value),
+            (Kind::Dyn | Kind::Var(_), _) => (Kind::Dyn, Kind::Dyn),
+            (Kind::Error, _) => (Kind::Error, Kind::Error),
+            (other, _) => {
                 let why = "cannot be range of a comprehension (must be list, map, or dynamic)";
-                self.fail(&made.iter_range, format!("expression of type '{other}' {why}"))
+                let why = format!("expression of type '{other}' {why}");
+                (self.fail(&made.iter_range, why), Kind::Error)
             }
         };
+        self.types.set_variables(expr, first.clone(), second.clone());
         let start = self.expr(&made.accu_init);
         let outer = self.scope.clone();
-        self.scope.insert(made.iter_var.clone(), element);
+        self.scope.insert(made.iter_var.clone(), first);
+        if let Some(name) = &made.iter_var2 {
+            self.scope.insert(name.clone(), second);
+        }
         self.scope.insert(made.accu_var.clone(), start.clone());
         let condition = self.expr(&made.loop_cond);
         self.expect(&made.loop_cond, &BOOL, &condition);

@@ -8,7 +8,7 @@ use crate::schema::model::{Field, Type as JsonType};
 
 /// A type of the expression language.
 #[derive(Clone)]
-pub(super) enum Kind<'f> {
+pub(in crate::schema::cel) enum Kind<'f> {
     /// Of no known type: fits everything.
     Dyn,
     /// Of an expression that has been refused: fits everything, so that one mistake is one error.
@@ -85,6 +85,25 @@ impl<'f> Kind<'f> {
         };
         let (property, found) = node.properties.iter().find(|(property, _)| is_called(property))?;
         Self::of(found, &format!("{path}.{property}"))
+    }
+}
+
+impl Kind<'_> {
+    /// Whether all values are of one size.
+    pub(in crate::schema::cel) fn is_scalar(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Named(name) => {
+                matches!(*name, "bool" | "int" | "uint" | "double" | "duration" | "timestamp")
+            }
+            Self::Optional(inner) => inner.is_scalar(),
+            _ => false,
+        }
+    }
+
+    /// Whether the type is known to have members.
+    pub(in crate::schema::cel) fn has_members(&self) -> bool {
+        matches!(self, Self::Map(..) | Self::Object(..) | Self::Metadata(_) | Self::Var(_))
     }
 }
 

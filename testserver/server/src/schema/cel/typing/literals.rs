@@ -6,7 +6,7 @@ use super::{failure::Failures, position::Positions, refusal::Refusal};
 use crate::schema::{cel::program::parts, golang, pattern, validate::format::date_time as is_date_time};
 
 /// Checks constant arguments: patterns, durations, times, formats.
-pub(super) fn check(text: &str, ast: &IdedExpr, positions: &Positions) -> Result<(), Refusal> {
+pub(super) fn check(text: &str, ast: &IdedExpr, positions: &Positions<'_>) -> Result<(), Refusal> {
     let (mut failures, mut instantiation) = (Failures::default(), None);
     walk(ast, &mut |expr, call| {
         let first = call.args.first();
@@ -33,6 +33,10 @@ pub(super) fn check(text: &str, ast: &IdedExpr, positions: &Positions) -> Result
                     instantiation.get_or_insert(format!("error parsing regexp: {why}"));
                 }
             }
+            (name @ ("int" | "uint" | "double" | "bool"), Some(constant)) if !converts(name, constant) => {
+                let why = format!("type conversion error from 'string' to '{name}'");
+                instantiation.get_or_insert(why);
+            }
             ("format", _) => format(expr, call, positions, &mut failures),
             _ => {}
         }
@@ -45,32 +49,52 @@ pub(super) fn check(text: &str, ast: &IdedExpr, positions: &Positions) -> Result
 }
 
 /// The clauses of a constant format and their arguments.
-fn format(expr: &IdedExpr, call: &CallExpr, positions: &Positions, failures: &mut Failures) {
+fn format(expr: &IdedExpr, call: &CallExpr, positions: &Positions<'_>, failures: &mut Failures) {
     let Some(template) = call.target.as_deref().and_then(string) else { return };
-    let args = match call.args.first().map(|arg| &arg.expr) {
-        Some(Expr::List(list)) => list.elements.as_slice(),
-        _ => &[],
-    };
-    let mut args = args.iter();
+    let Some(Expr::List(list)) = call.args.first().map(|arg| &arg.expr) else { return };
+    let mut args = list.elements.iter();
+    let mut used = 0;
+    let mut fail = |why: String| failures.add(positions.at(expr), why);
     let mut rest = template;
     while let Some((_, after)) = rest.split_once('%') {
         let clause = after.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let Some(c) = clause.chars().next() else { return };
+        let Some(c) = clause.chars().next() else { return fail("unexpected end of string".into()) };
         rest = &clause[c.len_utf8()..];
         if !matches!(c, '%' | 's' | 'd' | 'f' | 'e' | 'b' | 'x' | 'X' | 'o') {
             let why = format!(
                 "could not parse formatting clause: unrecognized formatting clause {:?}",
                 c.to_string()
             );
-            failures.add(positions.at(expr), why);
-            return;
+            return fail(why);
         }
-        let arg = if c == '%' { None } else { args.next() };
-        if let Some(arg) = arg.filter(|arg| c == 'd' && string(arg).is_some()) {
+        if c == '%' {
+            continue;
+        }
+        let Some(arg) = args.next() else { return fail(format!("index {used} out of range")) };
+        used += 1;
+        if c == 'd' && string(arg).is_some() {
             let why =
                 "error during formatting: decimal clause can only be used on integers, was given string";
             failures.add(positions.at(arg), why.into());
+            return;
         }
+    }
+    let given = list.elements.len();
+    if used < given {
+        fail(format!("too many arguments supplied to string.format (expected {used}, got {given})"));
+    }
+}
+
+/// Whether a constant can be converted to the named type.
+fn converts(name: &str, constant: &str) -> bool {
+    match name {
+        "int" => constant.parse::<i64>().is_ok(),
+        "uint" => constant.parse::<u64>().is_ok(),
+        "double" => constant.parse::<f64>().is_ok(),
+        _ => matches!(
+            constant,
+            "1" | "t" | "T" | "true" | "TRUE" | "True" | "0" | "f" | "F" | "false" | "FALSE" | "False"
+        ),
     }
 }
 

@@ -11,7 +11,11 @@ mod position;
 mod refusal;
 mod signature;
 mod token;
+mod types;
 mod unify;
 
 pub(super) use infer::{check, returns};
+pub(super) use kind::Kind;
 pub(super) use refusal::{Refusal, Wanted};
+pub(super) use signature::Signature;
+pub(super) use types::Types;

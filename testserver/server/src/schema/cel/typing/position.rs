@@ -7,21 +7,25 @@ use kube_cel::cel::common::ast::{
 };
 
 use super::token::{Token, tokens};
+use crate::schema::cel::Expression;
 
 /// The place of every node of an expression, by the node's id. The parser does not tell: nodes are matched with the tokens, in the order of the text.
-pub(super) struct Positions {
+pub(super) struct Positions<'o> {
     by_id: HashMap<u64, usize>,
+    /// The macros of nodes that are not in the text.
+    origins: &'o HashMap<u64, u64>,
 }
 
-impl Positions {
-    pub(super) fn of(text: &str, ast: &IdedExpr) -> Self {
+impl<'o> Positions<'o> {
+    pub(super) fn of(text: &str, expression: &'o Expression) -> Self {
         let mut walk = Walk { tokens: tokens(text), next: 0, by_id: HashMap::new(), made_by: 0 };
-        walk.expr(ast);
-        Self { by_id: walk.by_id }
+        walk.expr(expression.written());
+        Self { by_id: walk.by_id, origins: &expression.expanded().origins }
     }
 
     pub(super) fn at(&self, expr: &IdedExpr) -> usize {
-        self.by_id.get(&expr.id).copied().unwrap_or_default()
+        let id = self.origins.get(&expr.id).unwrap_or(&expr.id);
+        self.by_id.get(id).copied().unwrap_or_default()
     }
 }
 

@@ -6,7 +6,7 @@ use super::{functions::TABLE, kind::Kind, unify::Known};
 
 /// One way to call a function.
 #[derive(Debug)]
-pub(super) struct Signature {
+pub(in crate::schema::cel) struct Signature {
     /// Called on its first argument: `text.size()`.
     pub(super) member: bool,
     args: Vec<Term>,
@@ -50,6 +50,31 @@ impl Signature {
     pub(super) fn instance<'f>(&self, known: &mut Known<'f>) -> (Vec<Kind<'f>>, Kind<'f>) {
         let params = [known.fresh(), known.fresh()];
         (self.args.iter().map(|term| term.kind(&params)).collect(), self.result.kind(&params))
+    }
+}
+
+impl Signature {
+    /// Whether the first argument is of the named type.
+    pub(in crate::schema::cel) fn takes(&self, wanted: &str) -> bool {
+        matches!(self.args.first(), Some(Term::Named(name)) if *name == wanted)
+    }
+
+    /// Whether the first argument is a list.
+    pub(in crate::schema::cel) fn takes_list(&self) -> bool {
+        matches!(self.args.first(), Some(Term::List(_)))
+    }
+
+    /// Whether the last argument is a list.
+    pub(in crate::schema::cel) fn ends_with_list(&self) -> bool {
+        matches!(self.args.last(), Some(Term::List(_)))
+    }
+
+    /// Whether the last argument is a list of texts.
+    pub(in crate::schema::cel) fn ends_with_texts(&self) -> bool {
+        match self.args.last() {
+            Some(Term::List(element)) => matches!(**element, Term::Named("string" | "bytes")),
+            _ => false,
+        }
     }
 }
 
