@@ -27,7 +27,7 @@ pub(super) fn create(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
     }
     let mut options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let mut object = body::object(call)?;
-    options.duplicates = body::duplicates(call);
+    body::strictness(call, &mut options);
     write::set_namespace(call, &mut object)?;
     insert(cluster, call, &options, object, Ownership::FromDiff)
 }
