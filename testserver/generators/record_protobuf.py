@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes recorded.jsonl: what `kubectl create` sends, and the same object as kubectl prints it.
+"""Writes kubectl.jsonl: what `kubectl create` sends, and the same object as kubectl prints it.
 
     record_protobuf.py CORE_KUBECONFIG
 
@@ -15,7 +15,7 @@ import sys
 import threading
 
 # The folder of the files that this program writes.
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server/src/handlers/protobuf")
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server/src/protobuf/recorded")
 KUBECONFIG = sys.argv[1]
 COMMANDS = [
     ["create", "deployment", "d", "--image=i", "--port=80", "--replicas=2"],
@@ -72,7 +72,7 @@ def main():
     address = f"http://127.0.0.1:{proxy.server_address[1]}"
     assert config["clusters"], "the kubeconfig names no cluster"
     environment = {**os.environ, "KUBECONFIG": "/dev/null"}
-    with open(os.path.join(HERE, "recorded.jsonl"), "w") as out:
+    with open(os.path.join(HERE, "kubectl.jsonl"), "w") as out:
         for command in COMMANDS:
             split = command.index("--") if "--" in command else len(command)
             before, after = command[:split], command[split:]

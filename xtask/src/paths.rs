@@ -45,10 +45,11 @@ pub(crate) const SERVER_MANIFEST: &str = "testserver/server/Cargo.toml";
 pub(crate) const PYTHON_EXAMPLE: &str = "examples/python";
 /// Generated tables of the test server.
 pub(crate) const TABLES: &str = "testserver/server/data";
-/// Generated message types of the test server.
-pub(crate) const MESSAGES: &str = "testserver/server/src/handlers/protobuf";
+/// Generated protobuf messages of the test server, and objects to test them with.
+pub(crate) const MESSAGES: &str = "testserver/server/data/messages.txt";
+pub(crate) const MESSAGE_SAMPLES: &str = "testserver/server/src/protobuf/recorded/samples.jsonl";
 pub(crate) const TABLES_GENERATOR: &str = "testserver/generators/tables.py";
-pub(crate) const MESSAGES_GENERATOR: &str = "testserver/generators/messages.py";
+pub(crate) const MESSAGES_GENERATOR: &str = "testserver/generators/protobuf";
 /// Generated table of the client.
 pub(crate) const MERGE_TYPES: &str = "crates/kube-core/src/apply/merge_types.tsv";
 pub(crate) const MERGE_TYPES_GENERATOR: &str = "testserver/generators/merge_types.py";

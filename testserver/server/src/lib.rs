@@ -22,6 +22,7 @@ mod manifest;
 mod object;
 mod patch;
 mod pods;
+mod protobuf;
 mod rbac;
 mod response;
 mod route;

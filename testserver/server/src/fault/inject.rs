@@ -13,28 +13,31 @@ use crate::{
     status_error::StatusError,
 };
 
-/// Applies a fault to a body after `lines` of it.
-pub(crate) fn inject(fault: Fault, lines: usize, body: Body, clock: Clock) -> Body {
+/// Applies a fault to a body after `lines` of it. `expired` is the event of [`expired_line`] in the format of the body.
+pub(crate) fn inject((fault, lines, expired): (Fault, usize, Bytes), body: Body, clock: Clock) -> Body {
     match body.into_lines() {
-        Ok(stream) => Body::lines(inject_lines(fault, lines, stream, clock)),
+        Ok(stream) => {
+            let faulty = FaultyStream { lines, fault: Some(fault), expired, stream, clock };
+            Body::lines(faulty.into_lines())
+        }
         Err(whole) => inject_whole(fault, whole, clock),
     }
-}
-
-fn inject_lines(fault: Fault, lines: usize, stream: Lines, clock: Clock) -> Lines {
-    let faulty = FaultyStream { lines, fault: Some(fault), stream, clock };
-    stream::unfold(faulty, async |mut faulty| Some((faulty.next().await?, faulty))).fuse().boxed()
 }
 
 struct FaultyStream {
     /// The number of lines before the fault.
     lines: usize,
     fault: Option<Fault>,
+    expired: Bytes,
     stream: Lines,
     clock: Clock,
 }
 
 impl FaultyStream {
+    fn into_lines(self) -> Lines {
+        stream::unfold(self, async |mut faulty| Some((faulty.next().await?, faulty))).fuse().boxed()
+    }
+
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
         if self.lines > 0 {
             self.lines -= 1;
@@ -43,7 +46,10 @@ impl FaultyStream {
         match self.fault.take() {
             None => {}
             Some(Fault::Reset | Fault::Lost) => return self.end_with(Err(reset())),
-            Some(Fault::Expired) => return self.end_with(Ok(expired_line())),
+            Some(Fault::Expired) => {
+                let expired = self.expired.clone();
+                return self.end_with(Ok(expired));
+            }
             Some(Fault::Truncate) => {
                 let line = self.stream.next().await?;
                 return self.end_with(line.map(|line| line.slice(..line.len() / 2)));

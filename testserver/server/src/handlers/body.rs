@@ -3,15 +3,19 @@
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::protobuf;
 use crate::{
     call::Call,
+    protobuf::{self, Undecoded},
+    response::OFFERED,
+    route::{FieldValidation, WriteOptions},
     schema::{self, FieldError},
     scheme::Endpoint,
     status_error::StatusError,
 };
 
-const ACCEPTED: &str = "application/json, application/yaml";
+pub(super) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+/// The media types of custom resources.
+const TEXTS: &str = "application/json, application/yaml";
 
 /// Decodes the object of a create or update and checks its type.
 pub(super) fn object(call: &Call) -> Result<Value, StatusError> {
@@ -26,17 +30,13 @@ pub(super) fn typed(call: &Call, kind: &str) -> Result<Value, StatusError> {
     let parsed = match media {
         "" | "application/json" => json(&call.body),
         "application/yaml" => yaml(&call.body),
-        "application/vnd.kubernetes.protobuf" => {
-            Ok(protobuf::decode(&call.body).map_err(|why| unread(&call.body, why))?)
+        PROTOBUF if call.endpoint.resource.custom && kind == call.endpoint.kind() => {
+            return Err(StatusError::unsupported_media_type(TEXTS));
         }
-        _ => return Err(StatusError::unsupported_media_type(ACCEPTED)),
+        PROTOBUF => return in_protobuf(call, kind),
+        _ => return Err(StatusError::unsupported_media_type(OFFERED)),
     };
-    let unrecognized = |why: String| {
-        StatusError::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {why} ({})",
-            start(&call.body)
-        ))
-    };
+    let unrecognized = |why: String| unrecognized(kind, &why, &start(&call.body));
     if parsed.is_err()
         && let Some(number) = too_large(&call.body)
     {
@@ -64,6 +64,31 @@ pub(super) fn typed(call: &Call, kind: &str) -> Result<Value, StatusError> {
         }
     }
     Ok(object)
+}
+
+/// Decodes an object in protobuf.
+pub(super) fn in_protobuf(call: &Call, kind: &str) -> Result<Value, StatusError> {
+    let api_version = match kind {
+        "Eviction" => "policy/v1",
+        "Scale" => "autoscaling/v1",
+        "TokenRequest" => "authentication.k8s.io/v1",
+        _ => &call.endpoint.api_version(),
+    };
+    protobuf::decode(&call.body, (api_version, kind)).map_err(|undecoded| match undecoded {
+        Undecoded::Body(why) => unrecognized(kind, &why, &shown(&call.body)),
+        Undecoded::Object { api_version, kind: found, why } => {
+            let version = api_version.rsplit('/').next().unwrap_or_default();
+            StatusError::bad_request(format!(
+                "{found} in version {version:?} cannot be handled as a {kind}: {why}"
+            ))
+        }
+    })
+}
+
+fn unrecognized(kind: &str, why: &str, start: &str) -> StatusError {
+    StatusError::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {why} ({start})"
+    ))
 }
 
 /// A number of a JSON body that no float can hold.
@@ -136,13 +161,32 @@ pub(super) fn options(call: &Call) -> Result<Value, StatusError> {
     let parsed = match media_type(&call.content_type) {
         "" | "application/json" => json(&call.body),
         "application/yaml" => yaml(&call.body),
-        _ => return Err(StatusError::unsupported_media_type(ACCEPTED)),
+        PROTOBUF => options_in_protobuf(call),
+        _ => return Err(StatusError::unsupported_media_type(OFFERED)),
     };
     parsed.map_err(|why| StatusError::bad_request(format!("cannot decode the DeleteOptions: {why}")))
 }
 
+fn options_in_protobuf(call: &Call) -> Result<Value, String> {
+    match protobuf::decode(&call.body, ("v1", "DeleteOptions")) {
+        Ok(options) if options["kind"] == "DeleteOptions" => Ok(options),
+        Ok(other) => {
+            Err(format!("no kind {} is registered for version {}", other["kind"], other["apiVersion"]))
+        }
+        Err(Undecoded::Body(why) | Undecoded::Object { why, .. }) => Err(why),
+    }
+}
+
+/// How strictly the fields of a body are checked: a body in protobuf has no duplicates, and its unknown fields are skipped.
+pub(super) fn strictness(call: &Call, options: &mut WriteOptions) {
+    options.duplicates = duplicates(call);
+    if media_type(&call.content_type) == PROTOBUF {
+        options.validation = FieldValidation::Ignore;
+    }
+}
+
 /// Duplicate fields of a JSON body, of which the last one is used.
-pub(super) fn duplicates(call: &Call) -> Vec<String> {
+fn duplicates(call: &Call) -> Vec<String> {
     match media_type(&call.content_type) {
         ""
         | "application/json"
@@ -175,16 +219,13 @@ fn wrong_kind(endpoint: &Endpoint, provided: &str, object: &Value) -> StatusErro
     StatusError::bad_request(format!("{provided} in version {version:?} cannot be handled as a {kind}"))
 }
 
-/// The error for a protobuf body that cannot be decoded; clients retry with JSON.
-fn unread(body: &Bytes, why: String) -> StatusError {
-    if !protobuf::is_marked(body) {
-        let shown: String = body.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        return StatusError::bad_request(format!(
-            "the object provided is unrecognized: provided data does not appear to be a protobuf message, \
-             expected prefix [107 56 115 0] ({shown})"
-        ));
+/// A body in protobuf, for error messages: as a text if it is one.
+fn shown(body: &Bytes) -> String {
+    match std::str::from_utf8(body) {
+        Ok("") => "<empty>".into(),
+        Ok(text) if !text.contains(char::is_control) => start(body),
+        _ => body.iter().take(1024).map(|byte| format!("{byte:02x}")).collect(),
     }
-    StatusError::new(http::StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", why)
 }
 
 /// The start of a body, for error messages.

@@ -27,7 +27,7 @@ pub(super) fn create(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
     }
     let mut options = WriteOptions::parse(&call.query, "CreateOptions")?;
     let mut object = body::object(call)?;
-    options.duplicates = body::duplicates(call);
+    body::strictness(call, &mut options);
     write::set_namespace(call, &mut object)?;
     insert(cluster, call, &options, object, Ownership::FromDiff)
 }
@@ -85,10 +85,8 @@ fn insert_warning(
         return Err(StatusError::forbidden(endpoint.group(), endpoint.plural(), name, why).into());
     }
     check_namespace(cluster, call, &object)?;
-    if meta::text(&object, "resourceVersion").is_some() {
-        let message = "resourceVersion should not be set on objects to be created";
-        return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message).into());
-    }
+    // As on genuine servers, the storage refuses it: after validation, and not for a dry run.
+    let versioned = !options.dry_run && has_version(&object);
     warnings.extend(write::normalize(endpoint, options, &ownership, &mut object)?);
     let creation =
         Attributes { operation: Operation::Create, call, object: None, old: None, dry_run: options.dry_run };
@@ -103,6 +101,10 @@ fn insert_warning(
         &Attributes { object: Some(&object), ..creation },
         warnings,
     )?;
+    if versioned {
+        let message = "resourceVersion should not be set on objects to be created";
+        return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", message).into());
+    }
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));
     if let Some(taken) = cluster.store().get(endpoint.resource.table, &key) {
         let failure = StatusError::already_exists(endpoint.group(), endpoint.plural(), meta::name(&object));
@@ -115,6 +117,12 @@ fn insert_warning(
     let object = call.to_storage(cluster.storage(), object)?;
     let stored = write::commit(cluster, endpoint, key, object, options.dry_run)?;
     Ok(ApiResponse { code: StatusCode::CREATED, content: Content::Object(stored), warnings: Vec::new() })
+}
+
+/// Whether a new object has the version of a stored one. What is not a number is no version.
+fn has_version(object: &Value) -> bool {
+    let version = meta::text(object, "resourceVersion");
+    version.is_some_and(|version| version.parse::<u64>().is_ok_and(|version| version > 0))
 }
 
 /// Refuses to create objects in a missing or terminating namespace.

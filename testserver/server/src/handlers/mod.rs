@@ -2,7 +2,7 @@
 //!
 //! [`perform`] chooses one. In the order in which data passes:
 //!
-//! - `body`, `protobuf`: decode what was sent.
+//! - `body`: decodes what was sent.
 //! - `read`: one object, or a list.
 //! - `create`, `update`, `patch`, `apply`: change an object. `write`: the steps that they share.
 //! - `delete`: one object, or a collection.
@@ -16,7 +16,6 @@ mod create;
 mod delete;
 mod eviction;
 mod patch;
-mod protobuf;
 mod read;
 mod reviews;
 mod scale;

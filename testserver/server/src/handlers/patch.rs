@@ -49,7 +49,7 @@ pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     if !object.is_object() {
         return Err(refused(call, PatchError::NotApplicable("the result is not an object".into())).into());
     }
-    options.duplicates = body::duplicates(call);
+    body::strictness(call, &mut options);
     check_strictly(call, &options, &object)?;
     let endpoint = &call.endpoint;
     if body::media_type(&call.content_type) == STRATEGIC {

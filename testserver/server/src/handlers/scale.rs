@@ -82,12 +82,12 @@ pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
 
 /// The Scale of a PUT.
 fn replaced(call: &Call) -> Result<Value, StatusError> {
-    let parsed = match body::media_type(&call.content_type) {
-        "application/yaml" => body::yaml(&call.body),
-        _ => body::json(&call.body),
-    };
     let refused = |why: &str| StatusError::bad_request(format!("cannot decode the Scale: {why}"));
-    let scale = parsed.map_err(|why| refused(&why))?;
+    let scale = match body::media_type(&call.content_type) {
+        body::PROTOBUF => body::in_protobuf(call, "Scale")?,
+        "application/yaml" => body::yaml(&call.body).map_err(|why| refused(&why))?,
+        _ => body::json(&call.body).map_err(|why| refused(&why))?,
+    };
     let text = |field: &str| scale[field].as_str().unwrap_or_default();
     let (kind, version) = (text("kind"), text("apiVersion"));
     if !matches!(kind, "" | "Scale") || !matches!(version, "" | API_VERSION) {

@@ -22,7 +22,7 @@ use crate::{
 pub(super) fn replace(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let mut options = WriteOptions::parse(&call.query, "UpdateOptions")?;
     let mut object = body::object(call)?;
-    options.duplicates = body::duplicates(call);
+    body::strictness(call, &mut options);
     write::set_identity(call, &mut object)?;
     let exists = cluster.store().get(call.endpoint.resource.table, &call.key()).is_some();
     if !exists && call.subresource.is_none() && strategy::created_by_put(&call.endpoint) {

@@ -1,6 +1,6 @@
 //! Responses: the body, its encoding and its headers.
 //!
-//! `accept` negotiates how objects are shown; `encode` writes them whole, as metadata only, or as rows of a `table`. `respond` makes the response around a `body`, `format` turns it into another text format, `compress` compresses it.
+//! `accept` negotiates how objects are shown; `encode` writes them whole, as metadata only, or as rows of a `table`. `respond` makes the response around a `body`, `format` turns it into another media type, `compress` compresses it.
 
 mod accept;
 mod body;
@@ -13,7 +13,9 @@ mod table;
 
 pub use body::Body;
 
-pub(crate) use accept::{Include, View, discovery_form, wants_json, wants_yaml};
+pub(crate) use accept::{
+    Include, Media, OFFERED, View, discovery_form, document_media, openapi_v2_media, wants_json,
+};
 pub(crate) use body::Lines;
 pub(crate) use encode::Encoder;
-pub(crate) use format::OutputFormat;
+pub(crate) use format::{OutputFormat, event};

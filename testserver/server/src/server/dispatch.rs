@@ -15,7 +15,7 @@ use crate::{
     handlers,
     pods::{self, PodServer},
     rbac::{Refusal, User},
-    response::{self, Body, Encoder, OutputFormat, View, compress, respond},
+    response::{Body, Encoder, Media, OutputFormat, View, compress, respond},
     route::{ListOptions, Query, ResourcePath, Route},
     scheme::Endpoint,
     status_error::StatusError,
@@ -34,7 +34,7 @@ const MAX_WEBHOOK_CALLS: usize = 200;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stale(pub(super) u64);
 
-/// Responds to a request without faults, in the requested text format.
+/// Responds to a request without faults, in the requested format.
 pub(super) async fn respond<B>(server: ApiServer, parts: &Parts, body: B) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
@@ -78,8 +78,10 @@ async fn run(server: &ApiServer, mut call: Call, parts: &Parts) -> Result<Respon
         let result = handle(server, &mut server.cluster().lock(), &call, parts);
         let webhook_call = match result {
             Ok(Handled::Stream(response)) => return Ok(response),
-            Ok(Handled::Response(response, encoder)) => {
-                return encode(server, &call.endpoint, response, &encoder).await;
+            Ok(Handled::Response(response, encoder, media)) => {
+                let mut response = encode(server, &call.endpoint, response, &encoder).await?;
+                response.extensions_mut().insert(media);
+                return Ok(response);
             }
             Err(Interruption::Refused(error)) => return Err(error),
             Err(Interruption::NeedsWebhook(webhook_call)) => webhook_call,
@@ -96,7 +98,7 @@ async fn run(server: &ApiServer, mut call: Call, parts: &Parts) -> Result<Respon
 /// What a handler returned.
 enum Handled {
     Stream(Response<Body>),
-    Response(ApiResponse, Encoder),
+    Response(ApiResponse, Encoder, Media),
 }
 
 /// Encodes a response in the requested version and format.
@@ -176,23 +178,25 @@ fn handle(
     }
     let headers = &parts.headers;
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let view = View::negotiate(accept, &call.query)?;
+    let (view, media) = View::negotiate(accept, &call.query, call.endpoint.resource.custom)?;
     let encoder = Encoder::new(view, call.endpoint.clone());
     if call.method == Method::GET
         && call.name.is_none()
         && call.subresource.is_none()
         && call.query.flag("watch")
     {
-        if response::wants_yaml(accept) {
+        if media == Media::Yaml {
             return Err(StatusError::no_such_stream().into());
         }
         let watch = watch(server, cluster, call, encoder)?;
-        return Ok(Handled::Stream(respond::stream(lines(watch))));
+        let mut response = respond::stream(lines(watch));
+        response.extensions_mut().insert(media);
+        return Ok(Handled::Stream(response));
     }
     let response = handlers::perform(cluster, call)?;
     // Nobody sees an acknowledged write before the disk has it: the cluster is still locked.
     cluster.sync_journal()?;
-    Ok(Handled::Response(response, encoder))
+    Ok(Handled::Response(response, encoder, media))
 }
 
 /// A watch on a collection. `watch` is ignored on the path of an object: a field selector watches one object.

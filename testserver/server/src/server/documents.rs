@@ -5,7 +5,8 @@ use serde_json::json;
 
 use crate::{
     cluster::ClusterState,
-    response::{self, Body, respond},
+    protobuf,
+    response::{self, Body, Media, respond},
     route::{Query, Route},
     scheme::{discovery, openapi, openapi_v2},
     status_error::StatusError,
@@ -21,14 +22,17 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
     let accept = parts.headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let found = match route {
+        Route::Version if !response::wants_json(accept) => {
+            return respond::status_error(&StatusError::not_acceptable("application/json"));
+        }
         Route::Version => Some(version()),
         Route::Index => Some(
             json!({"paths": ["/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]}),
         ),
         Route::CoreVersions | Route::Groups => {
             let core = *route == Route::CoreVersions;
-            if let Some(form) = response::discovery_form(accept) {
-                return aggregated(cluster, core, form);
+            if let Some((form, media)) = response::discovery_form(accept) {
+                return aggregated(cluster, core, form, media);
             }
             Some(if core { discovery::core_versions() } else { discovery::groups(scheme) })
         }
@@ -40,10 +44,11 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
             Some(document) if query.has("hash") => return immutable(&document),
             found => found,
         },
-        Route::OpenApiV2 if !response::wants_json(accept) => {
-            return respond::empty(StatusCode::NOT_ACCEPTABLE);
-        }
-        Route::OpenApiV2 => Some(openapi_v2::document(scheme)),
+        Route::OpenApiV2 => match response::openapi_v2_media(accept) {
+            Some(Media::Protobuf) => return openapi_in_protobuf(&openapi_v2::document(scheme)),
+            Some(_) => Some(openapi_v2::document(scheme)),
+            None => return respond::empty(StatusCode::NOT_ACCEPTABLE),
+        },
         Route::Health { .. } | Route::Resource(_) | Route::Unknown => None,
     };
     match found {
@@ -75,14 +80,35 @@ pub(super) fn not_found() -> Response<Body> {
     respond::text(StatusCode::NOT_FOUND, "404 page not found\n")
 }
 
-fn aggregated(cluster: &ClusterState, core: bool, form: &'static str) -> Response<Body> {
-    let mut response =
-        respond::document(StatusCode::OK, &discovery::aggregated(cluster.scheme(), core, form));
-    let media = match form {
-        "v2" => "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
-        _ => "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
+fn aggregated(cluster: &ClusterState, core: bool, form: &str, media: Media) -> Response<Body> {
+    let document = discovery::aggregated(cluster.scheme(), core, form);
+    let (name, encoded) = match media {
+        Media::Protobuf => ("vnd.kubernetes.protobuf", protobuf::encode(&document)),
+        _ => ("json", Ok(document.to_string().into())),
     };
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+    encoded_as(
+        encoded,
+        &format!("application/{name};g=apidiscovery.k8s.io;v={form};as=APIGroupDiscoveryList"),
+    )
+}
+
+fn openapi_in_protobuf(document: &serde_json::Value) -> Response<Body> {
+    encoded_as(
+        protobuf::openapi_document(document),
+        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+    )
+}
+
+/// A document that depends on `Accept`.
+fn encoded_as(encoded: Result<Vec<u8>, String>, media: &str) -> Response<Body> {
+    let body = match encoded {
+        Ok(body) => body,
+        Err(why) => return respond::status_error(&StatusError::internal(why)),
+    };
+    let mut response = respond::json(StatusCode::OK, body, &[]);
+    if let Ok(media) = HeaderValue::from_str(media) {
+        response.headers_mut().insert(header::CONTENT_TYPE, media);
+    }
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("Accept"));
     response
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     fault::{Fault, expired_line, inject, reset},
-    response::{Body, respond},
+    response::{self, Body, OutputFormat, respond},
     route::RequestInfo,
     status_error::StatusError,
 };
@@ -28,6 +28,7 @@ where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
 {
     let (fault, lines) = flatten(fault);
+    let format = OutputFormat::of(&parts);
     if lines == 0 {
         match fault {
             Fault::Response(response) => return Ok(response.into_response()),
@@ -42,7 +43,7 @@ where
                 clock.sleep(time).await;
                 return Ok(dispatch::respond(server, &parts, body).await);
             }
-            Fault::Expired => return Ok(expired(&parts)),
+            Fault::Expired => return Ok(format.finish(expired(&parts))),
             Fault::Stale(revision) => {
                 parts.extensions.insert(Stale(revision));
                 return Ok(dispatch::respond(server, &parts, body).await);
@@ -50,14 +51,16 @@ where
             Fault::Rewind(revision) => {
                 return Ok(match server.rewind(revision) {
                     Ok(()) => dispatch::respond(server, &parts, body).await,
-                    Err(error) => respond::status_error(&StatusError::internal(error)),
+                    Err(error) => format.finish(respond::status_error(&StatusError::internal(error))),
                 });
             }
             _ => {}
         }
     }
     let clock = server.clock();
-    Ok(dispatch::respond(server, &parts, body).await.map(|body| inject(fault, lines, body, clock)))
+    let response = dispatch::respond(server, &parts, body).await;
+    let expired = response::event(&response, expired_line());
+    Ok(response.map(|body| inject((fault, lines, expired), body, clock)))
 }
 
 /// Splits a fault into the inner fault and the number of lines before it.

@@ -14,7 +14,9 @@ pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value, uid: &str, now: &
     meta::set(object, "creationTimestamp", now);
     let generation = if built_in::has_generation(endpoint) { Value::from(1) } else { Value::Null };
     meta::set(object, "generation", generation);
+    // A kubelet registers its node with its status.
     if endpoint.has_status()
+        && !endpoint.is_core("nodes")
         && let Some(map) = object.as_object_mut()
     {
         map.remove("status");
@@ -63,6 +65,9 @@ mod tests {
             prepared("apps", "deployments", json!({"metadata": {"name": "a"}, "status": {"replicas": 9}}));
         assert_eq!(deployment["status"], json!({}));
         assert_eq!(deployment["metadata"]["generation"], 1);
+        let status = json!({"phase": "Running"});
+        let node = prepared("", "nodes", json!({"metadata": {"name": "a"}, "status": status}));
+        assert_eq!(node["status"], status);
         let pod = prepared("", "pods", json!({"metadata": {"name": "a"}, "status": {"phase": "Running"}}));
         assert_eq!(pod["status"]["phase"], "Pending");
     }

@@ -66,6 +66,19 @@ impl TestClient {
         Reply { code: parts.status, headers: parts.headers, body }
     }
 
+    /// Code, media type and bytes of a response.
+    pub(crate) async fn raw(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> (u16, String, Bytes) {
+        let (parts, body) = self.open(method, path, headers, body.into()).await.into_parts();
+        let media = parts.headers.get("content-type").map_or("", |media| media.to_str().unwrap());
+        (parts.status.as_u16(), media.to_string(), body.collect().await.unwrap().to_bytes())
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Reply {
         self.send("GET", path, &[], "").await
     }

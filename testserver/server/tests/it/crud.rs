@@ -162,3 +162,31 @@ async fn no_two_services_have_the_same_address_or_node_port() {
     client.delete(&format!("{services}/first")).await.ok();
     client.post(services, node_port("second", json!(30_080))).await.ok();
 }
+
+/// As on 1.37: only the storage refuses a version, so that a dry run passes and an invalid object is invalid first.
+#[tokio::test(start_paused = true)]
+async fn a_new_object_has_no_version() {
+    let client = TestClient::new();
+    let versioned = |name: &str, version: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "resourceVersion": version}});
+    let reply = client.post(CONFIG_MAPS, versioned("a", "5")).await;
+    assert_eq!((reply.code.as_u16(), &reply.body["reason"]), (500, &json!(null)));
+    client.post(&format!("{CONFIG_MAPS}?dryRun=All"), versioned("a", "5")).await.ok();
+    client.post(CONFIG_MAPS, versioned("A_", "5")).await.refused(422, "Invalid");
+    client.post(CONFIG_MAPS, versioned("a", "0")).await.ok();
+    client.post(CONFIG_MAPS, versioned("b", "abc")).await.ok();
+    client
+        .post(&format!("{CONFIG_MAPS}?dryRun=All"), versioned("b", "5"))
+        .await
+        .refused(409, "AlreadyExists");
+}
+
+/// As on 1.37: structs that Go holds by value are there, and a node keeps the status that it is created with.
+#[tokio::test(start_paused = true)]
+async fn a_node_is_created_with_its_status() {
+    let client = TestClient::new();
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"},
+        "status": {"nodeInfo": {"machineID": "m"}}});
+    let status = &client.post("/api/v1/nodes", node).await.ok()["status"];
+    assert_eq!(status["daemonEndpoints"], json!({"kubeletEndpoint": {"Port": 0}}));
+    assert_eq!((&status["nodeInfo"]["machineID"], &status["nodeInfo"]["osImage"]), (&json!("m"), &json!("")));
+}

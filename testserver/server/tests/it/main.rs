@@ -36,6 +36,7 @@ mod lists;
 mod namespaces;
 mod patches;
 mod pods;
+mod protobuf;
 mod recorded_patches;
 mod representations;
 mod reviews;

@@ -14,7 +14,7 @@ use super::{
 
 /// Recorded protobuf bodies of `kubectl`.
 static RECORDED: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
-    let lines = include_str!("../../../../src/handlers/protobuf/recorded.jsonl").lines();
+    let lines = include_str!("../../../../src/protobuf/recorded/kubectl.jsonl").lines();
     let body = |line| serde_json::from_str::<Value>(line).ok()?["body"].as_str().map(str::to_owned);
     lines.filter_map(|line| BASE64_STANDARD.decode(body(line)?).ok()).collect()
 });
