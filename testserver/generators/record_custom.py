@@ -44,6 +44,7 @@ def definitions():
         yield "POST", f"{CRDS}?dryRun=All", definition(name, spec(v=field))
     for name, field in [("foos", {**STR, "format": "foo"}), ("bars", {"type": "array", "items": {"type": "integer", "format": "double"}}), ("ipvs", {**STR, "format": "ipv4"}), ("knots", {**STR, "not": {"format": "zoo"}})]:
         yield "POST", f"{CRDS}?dryRun=All", definition(name, spec(v=field))
+    yield "POST", f"{CRDS}?dryRun=All", definition("keyless", spec(v={"type": "array", "x-kubernetes-list-type": "map", "items": STR}))
     yield "POST", CRDS, {**definition("goods", ANY, group="things.k8s.io"), "metadata": {"name": "goods.things.k8s.io", "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes/kubernetes/pull/1"}}}
     yield "POST", CRDS, {**definition("wilds", ANY, group="things.k8s.io"), "metadata": {"name": "wilds.things.k8s.io", "annotations": {"api-approved.kubernetes.io": "unapproved, experimental"}}}
     for name in ["goods", "wilds"]:
@@ -58,7 +59,7 @@ TESTS = "/apis/mini.example.com/v1/namespaces/default/tests"
 
 
 def objects():
-    """Of objects: unknown fields, warnings of refused requests, metadata."""
+    """Of objects: unknown fields, warnings of refused requests, metadata. PUT is with the current resourceVersion, REPLACE without."""
     yield "POST", CRDS, definition("tests", SHAPES)
     for body in [{"s": 1, "unknown": 2}, {"s": {"q": 1}}, {"l": [{"x": {"y": 1}, "z": 1}]}, {"l": [[{"x": 1}]]}, {"m": {"k": {"a": 1}}}, {"i": [{"z": 1}]}, {"nope": {"a": 1}}, {"ls": ["a", "a"], "zz": 1}, {"ios": {"a": 1}}, {"pu": {"a": 1}}, {"one": ["a", "b"]}, [{"a": 1}], "x"]:
         for query in ["", "&fieldValidation=Strict", "&fieldValidation=Ignore"]:
@@ -75,6 +76,9 @@ def objects():
     for patch in [{"spec": {"s": 1, "unk": 2}}, {"spec": {"s": {"q": 1}}}]:
         yield "PATCH", f"{TESTS}/t?dryRun=All", patch
     yield "PUT", f"{TESTS}/t?dryRun=All", test(spec={"s": 1, "unk": 2})
+    for query in ["", "&fieldValidation=Strict"]:
+        yield "REPLACE", f"{TESTS}/t?dryRun=All{query}", test(spec={"s": "b", "unk": 2})
+        yield "REPLACE", f"{TESTS}/t?dryRun=All{query}", {**test(spec={"s": "b", "unk": 2}), "metadata": {"name": "t", "resourceVersion": "1"}}
 
 
 def applied():
@@ -90,6 +94,7 @@ def applied():
     for body in [*nulls, *wrong]:
         for force in ["", "&force=true"]:
             yield "APPLY", f"{TESTS}/t?fieldManager=m&dryRun=All{force}", test(spec=body)
+    yield "APPLY", f"{TESTS}/t?fieldManager=m&dryRun=All", {**test(), "metadata": {"name": "t", "labels": {"a": 1}}}
     yield "APPLY", f"{TESTS}/t?fieldManager=m&dryRun=All", test(spec={"lm": [{"k": "<a&b>"}], "m": {"<x>": "1"}, "ls": ["<&>"]})
 
 
@@ -150,7 +155,7 @@ def main():
         server.call("DELETE", f"{CRDS}/{path}")
     time.sleep(3)
     for verb, path, body in [*definitions(), *objects(), *applied(), *scaled(), *documents()]:
-        method = {"APPLY": "PATCH", "CONDITIONS": "GET", "OPENAPI": "GET"}.get(verb, verb)
+        method = {"APPLY": "PATCH", "REPLACE": "PUT", "CONDITIONS": "GET", "OPENAPI": "GET"}.get(verb, verb)
         kind = {"APPLY": APPLY, "PATCH": MERGE}.get(verb, "application/json")
         if verb == "PUT":
             body["metadata"]["resourceVersion"] = server.call("GET", path.split("?")[0])[1]["metadata"]["resourceVersion"]

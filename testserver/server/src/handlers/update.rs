@@ -28,8 +28,11 @@ pub(super) fn replace(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
     if !exists && call.subresource.is_none() && strategy::created_by_put(&call.endpoint) {
         return put_new(cluster, call, &options, object);
     }
-    if exists {
-        check_versioned(call, &object)?;
+    if exists && let Err(refusal) = check_versioned(call, &object) {
+        // The object is decoded first.
+        let ownership = Ownership::FromDiff;
+        let warnings = write::normalize(&call.endpoint, &options, &ownership, &mut object)?;
+        return write::with_warnings(Err(refusal.into()), warnings);
     }
     change(cluster, call, &options, object, Ownership::FromDiff)
 }
@@ -84,9 +87,10 @@ fn change_warning(
     let key = call.key();
     let stored = cluster.store().get(endpoint.resource.table, &key).ok_or_else(|| call.not_found())?.clone();
     let old = call.read(cluster.storage(), &stored)?;
-    check_preconditions(call, &stored, &new)?;
-    check_immutable(call, &old, &new)?;
+    let sent = (check_preconditions(call, &stored, &new), check_immutable(call, &old, &new));
+    // The object is decoded before it is compared with the stored one.
     warnings.extend(write::normalize(endpoint, options, &ownership, &mut new)?);
+    sent.0.and(sent.1)?;
     let update = Attributes {
         operation: Operation::Update,
         call,

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use http::Method;
 use serde_json::Value;
 
 use crate::{
@@ -25,10 +26,10 @@ use crate::{
     webhook::Interruption,
 };
 
-/// Refuses a custom resource with metadata that cannot be decoded; null is none.
+/// Refuses a custom resource with metadata that cannot be decoded; null is none. Patches refuse the same in their own way.
 fn decode_metadata(call: &Call, object: &mut Value) -> Result<(), StatusError> {
     let endpoint = &call.endpoint;
-    if !endpoint.resource.custom {
+    if !endpoint.resource.custom || call.method == Method::PATCH {
         return Ok(());
     }
     if let Some(why) = undecodable_metadata(&object["metadata"]) {

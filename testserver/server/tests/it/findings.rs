@@ -116,7 +116,7 @@ async fn custom_resources_are_answered_as_recorded() {
         }
         let reply = match verb {
             "POST" => client.post(path, body).await,
-            "PUT" => client.put(path, body).await,
+            "PUT" | "REPLACE" => client.put(path, body).await,
             "PATCH" => client.patch(MERGE, path, body).await,
             "APPLY" => client.patch(APPLY, path, body).await,
             _ => client.get(path).await,

@@ -78,7 +78,6 @@ fn map(errors: &mut Vec<FieldError>, at: &str, doc: &Value, keys: &[Value]) {
             format!("{at}.{KEYS}"),
             "must not be empty if x-kubernetes-list-type is map",
         ));
-        return;
     }
     let Some(items) = doc.get("items") else { return };
     let ty = text(items, "type");

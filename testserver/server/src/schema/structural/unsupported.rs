@@ -9,7 +9,7 @@ const UNSUPPORTED: [&str; 7] =
 
 pub(super) fn check(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
     for name in UNSUPPORTED {
-        if doc.get(name).is_some_and(|v| !v.is_null()) {
+        if doc.get(name).is_some_and(|v| !v.is_null() && v != "") {
             errors.push(FieldError::forbidden(format!("{at}.{name}"), &format!("{name} is not supported")));
         }
     }
