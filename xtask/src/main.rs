@@ -6,6 +6,7 @@ mod ci;
 mod command;
 mod commands;
 mod context;
+mod controller_runtime;
 mod deploy;
 mod docs;
 mod facts;

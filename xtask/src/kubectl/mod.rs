@@ -12,4 +12,5 @@ mod transcript;
 pub(crate) use compare::compare;
 pub(crate) use example::example;
 pub(crate) use pods::pods;
+pub(crate) use session::Server;
 pub(crate) use smoke::smoke;

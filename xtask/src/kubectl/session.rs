@@ -11,14 +11,14 @@ use crate::context::Context;
 use crate::pattern::lines;
 
 /// A running test server.
-pub(super) struct Server {
-    pub(super) kubeconfig: PathBuf,
+pub(crate) struct Server {
+    pub(crate) kubeconfig: PathBuf,
     _process: Background,
 }
 
 impl Server {
     /// Starts the program with these arguments; its files are in `folder`, named after the server.
-    pub(super) fn start(
+    pub(crate) fn start(
         cx: &Context,
         program: &Path,
         folder: &Path,

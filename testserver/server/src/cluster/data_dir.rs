@@ -42,6 +42,7 @@ impl ClusterState {
         }
         self.ensure_rbac_bootstrap()?;
         self.ensure_priority_classes()?;
+        self.ensure_kubernetes_service()?;
         self.run_tasks();
         self.sync_journal()?;
         Ok(())

@@ -10,7 +10,7 @@
 //! - `replace`: the whole state at once. `data_dir`: the state on disk.
 //! - `work`, `timers`: the tasks that follow from a change, now and later. `task`: their order. `schedule`: runs them.
 //! - `owners`, `garbage`: dependents without owners. `finalize`: terminating namespaces and definitions.
-//! - `allocator`, `services`: addresses. `quotas`, `priority_classes`, `service_accounts`, `storage_protection`: the controllers of these kinds.
+//! - `allocator`, `services`: addresses, and the service of the server. `quotas`, `priority_classes`, `service_accounts`, `storage_protection`: the controllers of these kinds.
 //! - `workloads`: carries out the plans of the workload controllers. `pods`: the node of the kubelet, and its pods.
 
 mod allocator;

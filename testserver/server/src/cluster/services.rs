@@ -1,11 +1,41 @@
-//! Addresses of services.
+//! Addresses of services, and the service of the server itself.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::ClusterState;
-use crate::{schema::FieldError, storage::Key};
+use super::{ClusterState, state::IN_MEMORY};
+use crate::{
+    schema::FieldError,
+    storage::{Key, WriteError},
+};
+
+/// The first address of the range that kube-apiserver has by default.
+const SERVER_ADDRESS: &str = "10.0.0.1";
 
 impl ClusterState {
+    /// Creates the service `kubernetes` where it is missing. As on genuine servers that listen on the loopback address, no endpoint leads to it.
+    pub(super) fn ensure_kubernetes_service(&mut self) -> Result<(), WriteError> {
+        let service = json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {
+                "name": "kubernetes",
+                "namespace": "default",
+                "labels": {"component": "apiserver", "provider": "kubernetes"},
+            },
+            "spec": {
+                "clusterIP": SERVER_ADDRESS,
+                "clusterIPs": [SERVER_ADDRESS],
+                "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+            },
+        });
+        self.create_or_warn("", "services", service)
+    }
+
+    /// Creates the service of a new cluster.
+    pub(super) fn bootstrap_kubernetes_service(&mut self) {
+        self.ensure_kubernetes_service().expect(IN_MEMORY);
+    }
+
     /// Allocates cluster IP and node ports of a service; `requested` is its spec as the client sent it.
     pub(crate) fn allocate_addresses(
         &self,

@@ -55,6 +55,7 @@ impl ClusterState {
         };
         cluster.bootstrap();
         cluster.bootstrap_priority_classes();
+        cluster.bootstrap_kubernetes_service();
         if cluster.access.rbac {
             cluster.bootstrap_rbac().expect(IN_MEMORY);
         }

@@ -64,7 +64,7 @@ pub struct RewindError {
 }
 
 impl ApiServer {
-    /// A server with the built-in kinds and four namespaces. Takes a few milliseconds.
+    /// A server with the built-in kinds, four namespaces and the service `kubernetes`. Takes a few milliseconds.
     pub fn new() -> Self {
         Self::with_settings(Settings::default())
     }

@@ -161,6 +161,10 @@ fn service(service: &mut Value) {
     let kind = spec["type"].as_str().unwrap_or("ClusterIP").to_owned();
     for port in items(spec, "ports") {
         let same = port["port"].clone();
+        // Go sends its zero value.
+        if port["targetPort"] == 0 {
+            port["targetPort"] = Value::Null;
+        }
         if kind != "ExternalName" || !same.is_null() {
             fill(port, "targetPort", same);
         }
@@ -242,6 +246,15 @@ mod tests {
             ("i@sha256:abc", "IfNotPresent"),
         ] {
             assert_eq!(pull_policy(image), policy, "{image}");
+        }
+    }
+
+    #[test]
+    fn the_zero_values_of_go_are_missing_values() {
+        for zero in [json!(0), json!(""), json!(null)] {
+            let mut object = json!({"spec": {"ports": [{"port": 80, "targetPort": zero}]}});
+            service(&mut object);
+            assert_eq!(object["spec"]["ports"][0]["targetPort"], 80);
         }
     }
 

@@ -15,6 +15,8 @@ use super::{Target, WebhookCall, tls};
 
 /// The largest response: as large as a request may be.
 const MAX_RESPONSE: usize = 3 * 1024 * 1024;
+/// As many as Go's HTTP client follows.
+const MAX_REDIRECTS: usize = 10;
 /// Added to the timeout, so that a webhook that gives up at the timeout can still respond.
 const GRACE: Duration = Duration::from_millis(50);
 
@@ -30,7 +32,7 @@ pub(crate) async fn send(call: &WebhookCall) -> Result<Value, String> {
     let timed_out = tokio::task::spawn_blocking(move || waiting.recv_timeout(timeout));
     let body = Bytes::from(call.body.to_string());
     let result = tokio::select! {
-        result = post(target, body) => result,
+        result = follow(target, body) => result,
         _ = timed_out => Err("context deadline exceeded".to_string()),
     };
     drop(done);
@@ -45,7 +47,25 @@ pub(crate) async fn send(call: &WebhookCall) -> Result<Value, String> {
     }
 }
 
-async fn post(target: Target, body: Bytes) -> Result<(u16, Bytes), String> {
+/// Sends a request, again where the webhook says that it has moved: Go's router does for paths with two slashes.
+async fn follow(mut target: Target, body: Bytes) -> Result<(u16, Bytes), String> {
+    for _ in 0..MAX_REDIRECTS {
+        let response = post(target.clone(), body.clone()).await?;
+        match response.location {
+            Some(location) if matches!(response.code, 307 | 308) => target = target.moved(&location)?,
+            _ => return Ok((response.code, response.body)),
+        }
+    }
+    Err(format!("stopped after {MAX_REDIRECTS} redirects"))
+}
+
+struct Response {
+    code: u16,
+    location: Option<String>,
+    body: Bytes,
+}
+
+async fn post(target: Target, body: Bytes) -> Result<Response, String> {
     let dialled = (target.host.as_str(), target.port);
     let stream = TcpStream::connect(dialled).await.map_err(|why| {
         let why = if why.kind() == std::io::ErrorKind::ConnectionRefused {
@@ -71,11 +91,13 @@ async fn post(target: Target, body: Bytes) -> Result<(u16, Bytes), String> {
     let response = async {
         let response = sender.send_request(request).await.map_err(|why| why.to_string())?;
         let code = response.status().as_u16();
+        let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
+        let location = location.map(str::to_owned);
         let body = Limited::new(response.into_body(), MAX_RESPONSE)
             .collect()
             .await
             .map_err(|why| why.to_string())?;
-        Ok((code, body.to_bytes()))
+        Ok(Response { code, location, body: body.to_bytes() })
     };
     // The connection is polled here, so that it ends with the response or with this future.
     tokio::select! {

@@ -28,6 +28,14 @@ impl Target {
         Ok(Self { server_name: host.clone(), host, port, path, ca_bundle })
     }
 
+    /// Where a redirect leads: a path on the same host, or a URL.
+    pub(crate) fn moved(self, location: &str) -> Result<Self, String> {
+        if location.starts_with('/') && !location.starts_with("//") {
+            return Ok(Self { path: location.into(), ..self });
+        }
+        Self::of_url(location, self.ca_bundle)
+    }
+
     /// The same target with the timeout in its query.
     #[must_use]
     pub(crate) fn within(mut self, seconds: u64) -> Self {
@@ -40,5 +48,19 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "https://{}:{}{}", self.server_name, self.port, self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redirects_lead_to_a_path_or_to_another_host() {
+        let target = Target::of_url("https://a.b:8443//validate", vec![1]).unwrap();
+        assert_eq!(target.clone().moved("/validate?x").unwrap().to_string(), "https://a.b:8443/validate?x");
+        let other = target.clone().moved("https://c/d").unwrap();
+        assert_eq!((other.to_string(), other.ca_bundle), ("https://c:443/d".into(), vec![1]));
+        assert!(target.moved("https://[").is_err());
     }
 }

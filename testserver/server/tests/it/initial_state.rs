@@ -145,3 +145,16 @@ async fn the_clock_can_be_advanced() {
     let time = |value: &serde_json::Value| value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
     assert!(time(&second).duration_since(time(&first)).as_secs() >= 24 * 3600 + 61);
 }
+
+/// The service that every cluster has: clients and tests find the server by it.
+#[tokio::test(start_paused = true)]
+async fn a_new_cluster_has_the_service_of_the_server() {
+    let client = TestClient::new();
+    let service = client.get("/api/v1/namespaces/default/services/kubernetes").await.ok();
+    assert_eq!(service["metadata"]["labels"], json!({"component": "apiserver", "provider": "kubernetes"}));
+    assert_eq!(
+        (&service["spec"]["clusterIP"], &service["spec"]["type"]),
+        (&json!("10.0.0.1"), &json!("ClusterIP"))
+    );
+    assert_eq!(service["spec"]["ports"][0]["port"], 443);
+}

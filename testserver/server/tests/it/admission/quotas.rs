@@ -101,10 +101,10 @@ async fn requests_and_limits_are_added() {
 async fn objects_are_counted() {
     let client = TestClient::new();
     create(&client, "configmaps", json!({"metadata": {"name": "before"}})).await.unwrap();
-    let hard = json!({"configmaps": "2", "count/configmaps": "2", "count/jobs.batch": "0", "services": "1", "services.nodeports": "1",
+    let hard = json!({"configmaps": "2", "count/configmaps": "2", "count/jobs.batch": "0", "services": "2", "services.nodeports": "1",
         "services.loadbalancers": "0", "a.b/c": "1", "resourcequotas": "2"});
     let status = quota(&client, "q", json!({"hard": hard})).await;
-    let expected = json!({"configmaps": "1", "count/configmaps": "1", "count/jobs.batch": "0", "services": "0",
+    let expected = json!({"configmaps": "1", "count/configmaps": "1", "count/jobs.batch": "0", "services": "1",
         "services.nodeports": "0", "services.loadbalancers": "0", "resourcequotas": "1"});
     assert_eq!(status, json!({"hard": hard, "used": expected}));
     create(&client, "configmaps", json!({"metadata": {"name": "a"}})).await.unwrap();
