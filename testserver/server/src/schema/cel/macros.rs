@@ -22,6 +22,13 @@ pub(super) struct Expanded {
     pub(super) refused: Vec<(IdedExpr, String)>,
 }
 
+impl Expanded {
+    /// Whether the text has one of these macros.
+    pub(super) fn differs(&self) -> bool {
+        !self.origins.is_empty()
+    }
+}
+
 /// Replaces the macros.
 pub(super) fn expanded(written: &IdedExpr) -> Expanded {
     let mut made =

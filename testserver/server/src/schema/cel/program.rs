@@ -40,8 +40,8 @@ const STEPS: &str = "@steps";
 /// A compiled expression.
 #[derive(Debug)]
 pub(crate) struct Expression {
-    /// As parsed, with the macros of the text.
-    written: IdedExpr,
+    /// As parsed, if that has macros which are expanded.
+    written: Option<IdedExpr>,
     /// Without macros.
     expanded: Expanded,
     /// As evaluated.
@@ -82,6 +82,7 @@ impl Expression {
         // Genuine servers indent the lines below an error.
         let written = written.map_err(|error| error.to_string().replace("\n|", "\n |"))?;
         let expanded = macros::expanded(&written);
+        let written = expanded.differs().then_some(written);
         let mut program = resolved(expanded.ast.clone(), structs);
         pairs::lower(&mut program);
         let steps = prepare(&mut program);
@@ -89,7 +90,7 @@ impl Expression {
     }
 
     pub(super) fn written(&self) -> &IdedExpr {
-        &self.written
+        self.written.as_ref().unwrap_or(&self.expanded.ast)
     }
 
     pub(super) fn expanded(&self) -> &Expanded {
