@@ -95,6 +95,7 @@ pub(super) fn change(
         );
     }
     write::allocate_addresses(cluster, call, requested.as_ref(), &mut new)?;
+    endpoint.encode(&mut new);
     warnings.extend(write::finish(cluster, call, Some(&old), &mut new, ownership)?);
     if reviewed {
         admission::validate(
