@@ -16,6 +16,7 @@ mod clock;
 mod cluster;
 mod crd;
 mod fault;
+mod gotypes;
 mod handlers;
 mod ids;
 mod manifest;

@@ -1,18 +1,12 @@
 //! Field ownership after a create, an update, or a patch other than apply.
 
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use super::{
     managed::{self, ManagedFieldsEntry, ManagedFieldsOperation},
     versions::{Changed, ChangedFields, Versions},
 };
-use crate::{
-    schema::{
-        Schema,
-        model::{Field, Type},
-    },
-    webhook::Interruption,
-};
+use crate::{gotypes, schema::Schema, webhook::Interruption};
 
 /// A write other than an apply.
 #[derive(Clone, Copy)]
@@ -43,7 +37,8 @@ pub(crate) fn update(write: Update<'_>) -> Result<Vec<ManagedFieldsEntry>, Inter
     let old = match old {
         Some(old) => old,
         None => {
-            nothing = blank(schema.root());
+            nothing =
+                schema.table_name().and_then(gotypes::by_name).map_or_else(|| json!({}), gotypes::blank);
             &nothing
         }
     };
@@ -74,19 +69,4 @@ pub(crate) fn update(write: Update<'_>) -> Result<Vec<ManagedFieldsEntry>, Inter
     }
     entries.push(own);
     Ok(managed::normalize(entries))
-}
-
-/// The empty object of a built-in kind: structs that Go holds by value, and null for required lists. Custom resources start empty.
-fn blank(field: &Field) -> Value {
-    let node = field.node();
-    let mut out = Map::new();
-    let required = node.rules.as_ref().map(|rules| rules.required.as_slice()).unwrap_or_default();
-    for (name, inner) in node.properties.iter() {
-        if inner.by_value() {
-            out.insert(name.to_string(), blank(inner));
-        } else if field.named_type() && required.contains(name) && inner.node().ty == Some(Type::Array) {
-            out.insert(name.to_string(), Value::Null);
-        }
-    }
-    Value::Object(out)
 }

@@ -94,6 +94,21 @@ impl ServiceAllocator {
             }
             own.push((provided, protocol));
         }
+        if let Some(number) = health_port(service) {
+            let free = |number: u64| {
+                let port = (number, "TCP".to_owned());
+                !taken(self.ports.get(&port)) && !own.contains(&port)
+            };
+            if requested["healthCheckNodePort"] == number {
+                if !free(number) {
+                    let why = "provided port is already allocated";
+                    errors.push(FieldError::invalid("spec.healthCheckNodePort", number, why));
+                }
+            } else if let Some(next) = (number..=*NODE_PORTS.end()).chain(NODE_PORTS).find(|port| free(*port))
+            {
+                service["spec"]["healthCheckNodePort"] = next.into();
+            }
+        }
         errors
     }
 }
@@ -104,7 +119,13 @@ fn ip_of(service: &Value) -> Option<&str> {
 }
 
 fn ports_of(service: &Value) -> impl Iterator<Item = (u64, String)> {
-    service["spec"]["ports"].as_array().into_iter().flatten().filter_map(port_of)
+    let ports = service["spec"]["ports"].as_array().into_iter().flatten().filter_map(port_of);
+    ports.chain(health_port(service).map(|number| (number, "TCP".to_owned())))
+}
+
+/// The port at which nodes tell load balancers their health.
+fn health_port(service: &Value) -> Option<u64> {
+    service["spec"]["healthCheckNodePort"].as_u64().filter(|number| *number > 0)
 }
 
 fn port_of(port: &Value) -> Option<(u64, String)> {

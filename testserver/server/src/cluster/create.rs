@@ -55,6 +55,7 @@ impl ClusterState {
             return Ok(Created::Refused(refusal.message));
         }
         strategy::prepare_create(&endpoint, &mut object, &self.ids.uid(), &self.now());
+        endpoint.encode(&mut object);
         meta::drop_empty(&mut object);
         let checked = self.admission_context().validate_by_plugins(&write, &object);
         if let Err(refusal) = checked.and_then(|()| self.admission_context().validate_usage(&write, &object))

@@ -95,6 +95,7 @@ fn insert_warning(
     let requested = write::requested_service_spec(endpoint, &object);
     strategy::prepare_create(endpoint, &mut object, call.new_uid(&cluster.ids), &cluster.now());
     write::allocate_addresses(cluster, call, requested.as_ref(), &mut object)?;
+    endpoint.encode(&mut object);
     warnings.extend(write::finish(cluster, call, None, &mut object, ownership)?);
     admission::validate(
         cluster.admission_context(),

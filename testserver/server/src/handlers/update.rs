@@ -112,6 +112,7 @@ fn change_warning(
         );
     }
     write::allocate_addresses(cluster, call, requested.as_ref(), &mut new)?;
+    endpoint.encode(&mut new);
     warnings.extend(write::finish(cluster, call, Some(&old), &mut new, ownership)?);
     if reviewed {
         admission::validate(

@@ -92,13 +92,18 @@ pub(super) fn normalize(
 ) -> Result<Vec<String>, StatusError> {
     let schema = endpoint.schema();
     let unknown = schema.prune(object);
+    endpoint.decode(object).map_err(|why| undecodable(endpoint, &why))?;
     schema.default(object);
     strategy::default(endpoint, object);
-    if matches!(ownership, Ownership::FromDiff) || !endpoint.resource.custom {
+    let typed = endpoint.go_type().is_some();
+    if !typed && (matches!(ownership, Ownership::FromDiff) || !endpoint.resource.custom) {
         schema.drop_nulls(object);
     }
+    endpoint.encode(object);
     meta::drop_empty(object);
-    check_types(endpoint, object)?;
+    if !typed {
+        check_types(endpoint, object)?;
+    }
     let problems = unstrict_fields(&options.duplicates, &unknown);
     match options.validation {
         FieldValidation::Strict if !problems.is_empty() => {
@@ -226,8 +231,11 @@ fn check(
     let schema = endpoint.schema();
     let mut errors = schema.validate(object);
     if !endpoint.resource.custom {
-        // The keys of lists in built-in kinds are for merging; rules of the kind say which must be unique.
-        errors.retain(|error| error.reason != "FieldValueDuplicate");
+        // The keys of lists in built-in kinds are for merging, and what OpenAPI requires has a zero value in Go: rules of the kind say what is
+        // unique and required.
+        let typed = endpoint.go_type().is_some();
+        let ruled = |reason| reason == "FieldValueDuplicate" || reason == "FieldValueRequired" && typed;
+        errors.retain(|error| !ruled(error.reason));
     }
     if let Some(old) = old.filter(|_| endpoint.resource.custom && !errors.is_empty()) {
         errors = schema.validate_update(object, old);
@@ -252,6 +260,14 @@ fn check(
     }
     let mut of_kind = rbac::validate(endpoint, object);
     of_kind.extend(strategy::validate_kind(endpoint, object, old.is_none()));
+    if let Some(ty) = endpoint.go_type().filter(|_| !is_definition(endpoint)) {
+        for error in strategy::validate_type(ty, part, object, old) {
+            let same = |known: &FieldError| known.field == error.field && known.reason == error.reason;
+            if !of_kind.iter().any(same) {
+                of_kind.push(error);
+            }
+        }
+    }
     // Rules of the kind report the same fields more precisely than the schema.
     errors.retain(|error| !of_kind.iter().any(|better| better.field == error.field));
     errors.extend(of_kind);
@@ -288,15 +304,19 @@ fn definition_errors(definition: &Value, old: Option<&Value>) -> Vec<FieldError>
 /// Refuses values of a wrong type, which genuine servers cannot decode into Go types.
 fn check_types(endpoint: &Endpoint, object: &Value) -> Result<(), StatusError> {
     let embedded = || if endpoint.resource.custom { wrong_embedded(endpoint, object) } else { None };
-    let Some(why) = wrong_type(endpoint, object).or_else(embedded) else { return Ok(()) };
+    wrong_type(endpoint, object).or_else(embedded).map_or(Ok(()), |why| Err(undecodable(endpoint, &why)))
+}
+
+fn undecodable(endpoint: &Endpoint, why: &str) -> StatusError {
     let (kind, version) = (endpoint.kind(), &endpoint.version().name);
-    Err(StatusError::bad_request(format!(
-        "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
-    )))
+    StatusError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
 }
 
 /// The first value of a wrong type.
 pub(super) fn wrong_type(endpoint: &Endpoint, object: &Value) -> Option<String> {
+    if endpoint.go_type().is_some() {
+        return endpoint.decode(&mut object.clone()).err();
+    }
     if endpoint.resource.custom {
         return undecodable_metadata(&object["metadata"]);
     }

@@ -42,6 +42,10 @@ pub(crate) fn set_finalizers<'a>(object: &mut Value, finalizers: impl IntoIterat
     set(object, "finalizers", if list.is_empty() { Value::Null } else { Value::Array(list) });
 }
 
+pub(crate) fn labels_are_empty(object: &Value) -> bool {
+    object["metadata"]["labels"].as_object().is_none_or(serde_json::Map::is_empty)
+}
+
 /// Removes empty strings, lists and maps.
 pub(crate) fn drop_empty(object: &mut Value) {
     let empty = |value: &Value| match value {

@@ -4,4 +4,5 @@ pub(crate) mod conditions;
 pub(crate) mod meta;
 pub(crate) mod names;
 pub(crate) mod quantity;
+pub(crate) mod quantity_text;
 pub(crate) mod selector;

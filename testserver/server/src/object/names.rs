@@ -71,6 +71,16 @@ pub(crate) fn label_value(value: &str) -> Option<String> {
     (!value.is_empty() && !is_word(value)).then(|| VALUE.into())
 }
 
+/// Whether a resource without a domain is one of Kubernetes.
+pub(crate) fn is_native_resource(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "ephemeral-storage" | "storage") || name.starts_with("hugepages-")
+}
+
+/// Whether a container has a resource without a domain.
+pub(crate) fn is_container_resource(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
+}
+
 fn problem(name: &str, max: usize, ok: bool, otherwise: &str) -> Option<String> {
     if name.len() > max {
         return Some(format!("must be no more than {max} characters"));

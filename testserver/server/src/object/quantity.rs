@@ -84,6 +84,18 @@ impl Quantity {
         self.nano < 0
     }
 
+    /// Whether it is the largest number of a binary quantity, or would be larger.
+    pub(super) fn is_largest(self) -> bool {
+        self.nano.abs() >= LARGEST
+    }
+
+    /// Rounded up to thousandths.
+    pub(super) fn rounded_to_milli(self) -> Self {
+        const MILLI: i128 = NANO / 1000;
+        let up = self.nano / MILLI + if self.nano % MILLI == 0 { 0 } else { self.nano.signum() };
+        Self { nano: up * MILLI, ..self }
+    }
+
     pub(crate) fn is_whole(self) -> bool {
         self.nano % NANO == 0
     }

@@ -14,7 +14,12 @@ pub(crate) fn bind(pod: &mut Value, node: &str, now: &str) {
 }
 
 /// The state of a container without a script: running, or terminated with 0 in Jobs; `None` when its command decides.
+///
+/// An annotation of the pod has the last word: `kube-testserver/exit-code`, or `kube-testserver/exit-code.CONTAINER` for one of its containers.
 pub(crate) fn default_state(pod: &Value, container: &Value) -> Option<ContainerState> {
+    if let Some(code) = annotated_exit(pod, container) {
+        return Some(ContainerState::Terminated(code));
+    }
     let policy = pod["spec"]["restartPolicy"].as_str().unwrap_or("Always");
     if policy == "Always" {
         return Some(ContainerState::Running);
@@ -26,6 +31,20 @@ pub(crate) fn default_state(pod: &Value, container: &Value) -> Option<ContainerS
     let owners = pod["metadata"]["ownerReferences"].as_array();
     let in_job = owners.is_some_and(|owners| owners.iter().any(|owner| owner["kind"] == "Job"));
     Some(if in_job { ContainerState::Terminated(0) } else { ContainerState::Running })
+}
+
+/// The exit code that an annotation gives a container.
+fn annotated_exit(pod: &Value, container: &Value) -> Option<i32> {
+    const EXIT_CODE: &str = "kube-testserver/exit-code";
+    let own = format!("{EXIT_CODE}.{}", container["name"].as_str().unwrap_or_default());
+    let annotations = &pod["metadata"]["annotations"];
+    [own.as_str(), EXIT_CODE].iter().find_map(|name| annotations[*name].as_str()?.trim().parse().ok())
+}
+
+/// Whether Helm runs the pod as a test: it succeeds where nothing else is known of it, so that `helm test` ends.
+pub(crate) fn is_helm_test(pod: &Value) -> bool {
+    let hook = pod["metadata"]["annotations"]["helm.sh/hook"].as_str().unwrap_or_default();
+    hook.split(',').any(|event| matches!(event.trim(), "test" | "test-success"))
 }
 
 /// Starts all containers of a pod and sets its status. `number` determines the pod IP.

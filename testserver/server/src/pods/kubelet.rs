@@ -12,7 +12,7 @@ use tokio::{
 
 use super::{
     Connection, Container, ContainerState, Exit, LogQuery, LogTail, Process, Session, SessionRecorder, Shell,
-    Streams, attach::attach, logs::ContainerLogs, session::SessionLog,
+    Streams, attach::attach, containers::is_helm_test, logs::ContainerLogs, session::SessionLog,
 };
 use crate::{clock::Clock, scheme::Resource, storage::Change};
 
@@ -86,7 +86,7 @@ impl Kubelet {
 
     /// Decides the state of every container that starts from now on, provided its pod. Called within the request that starts it: it may write to the log, and must not call the server.
     ///
-    /// Without a script containers run, with two exceptions: in pods that are not restarted, a container whose command is one of the small shell (feature `shell`) executes it, and containers of Jobs without a command succeed.
+    /// Without a script containers run, with exceptions: in pods that are not restarted, a container whose command is one of the small shell (feature `shell`) executes it, containers of Jobs without a command succeed, and so do tests of Helm (`helm.sh/hook: test`). The annotation `kube-testserver/exit-code` of a pod ends its containers with that code, `kube-testserver/exit-code.NAME` one of them.
     ///
     /// ```
     /// use kube_testserver::{ApiServer, BuiltInController, ContainerState};
@@ -174,7 +174,14 @@ impl Kubelet {
         if let Some(script) = script {
             return script(&id, pod);
         }
-        default.unwrap_or_else(|| self.inner.shell.run_to_completion(&id, container, &self.inner.logs))
+        let state =
+            default.unwrap_or_else(|| self.inner.shell.run_to_completion(&id, container, &self.inner.logs));
+        match state {
+            ContainerState::Running if pod["spec"]["restartPolicy"] == "Never" && is_helm_test(pod) => {
+                ContainerState::Terminated(0)
+            }
+            state => state,
+        }
     }
 
     /// The future that runs a command, the client's ends of its streams, and the recorder of the session.

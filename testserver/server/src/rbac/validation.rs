@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::RBAC;
-use crate::{schema::FieldError, scheme::Endpoint};
+use crate::{object::names, schema::FieldError, scheme::Endpoint};
 
 /// Sets the API groups of a binding.
 pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value) {
@@ -102,6 +102,14 @@ fn binding_errors(object: &Value, namespaced: bool) -> Vec<FieldError> {
         }
         match text(subject, "kind").as_str() {
             "User" | "Group" => {}
+            "ServiceAccount"
+                if !text(subject, "name").is_empty()
+                    && names::subdomain(&text(subject, "name")).is_some() =>
+            {
+                let name = text(subject, "name");
+                let why = names::subdomain(&name).unwrap_or_default();
+                errors.push(FieldError::invalid(field("name"), format!("{name:?}"), &why));
+            }
             "ServiceAccount" if namespaced || !text(subject, "namespace").is_empty() => {}
             "ServiceAccount" => errors.push(FieldError::required(field("namespace"), "")),
             kind => errors.push(one_of(field("kind"), kind, &["ServiceAccount", "User", "Group"])),

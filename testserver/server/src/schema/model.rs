@@ -22,6 +22,14 @@ pub(super) enum Source {
 }
 
 impl Schema {
+    /// The name of a built-in type, such as `io.k8s.api.core.v1.Pod`.
+    pub(crate) fn table_name(&self) -> Option<&'static str> {
+        match self.source {
+            Source::Table { name, .. } => Some(name),
+            Source::Given(_) => None,
+        }
+    }
+
     /// The schema of the whole object.
     pub(crate) fn root(&self) -> &Field {
         &self.root

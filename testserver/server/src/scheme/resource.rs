@@ -13,6 +13,7 @@ use super::{
     fields::{self, ScalePaths},
 };
 use crate::{
+    gotypes::{self, GoStruct},
     object::{meta, selector::FieldSource},
     schema::Schema,
 };
@@ -105,6 +106,23 @@ impl Endpoint {
 
     pub(crate) fn schema(&self) -> &Schema {
         self.version().schema()
+    }
+
+    /// The Go type of a built-in kind.
+    pub(crate) fn go_type(&self) -> Option<&'static GoStruct> {
+        gotypes::by_name(self.version().type_name()?)
+    }
+
+    /// Reads an object of a built-in kind as Go does: refuses wrong types, drops what is zero.
+    pub(crate) fn decode(&self, object: &mut Value) -> Result<(), String> {
+        self.go_type().map_or(Ok(()), |ty| gotypes::decode(ty, object))
+    }
+
+    /// Adds what Go prints of the zero values in an object of a built-in kind.
+    pub(crate) fn encode(&self, object: &mut Value) {
+        if let Some(ty) = self.go_type() {
+            gotypes::encode(ty, object);
+        }
     }
 
     pub(crate) fn allows(&self, verb: &str) -> bool {

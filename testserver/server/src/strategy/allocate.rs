@@ -4,7 +4,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
 
-use crate::{object::meta, scheme::Endpoint};
+use crate::{
+    object::{meta, quantity::Quantity},
+    scheme::Endpoint,
+};
 
 /// Finalizers that protect claims and volumes in use.
 pub(crate) const CLAIM_IN_USE: &str = "kubernetes.io/pvc-protection";
@@ -56,6 +59,17 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
             }
         }
     }
+    let (before, now) = (&old["spec"], &mut new["spec"]);
+    let (unset, same) =
+        (now["healthCheckNodePort"].is_null(), now["healthCheckNodePort"] == before["healthCheckNodePort"]);
+    if has_health_check(now) && unset && has_health_check(before) {
+        now["healthCheckNodePort"] = before["healthCheckNodePort"].clone();
+    } else if !has_health_check(now)
+        && same
+        && let Some(now) = now.as_object_mut()
+    {
+        now.remove("healthCheckNodePort");
+    }
     if !matches!(new["spec"]["type"].as_str(), Some("NodePort" | "LoadBalancer")) {
         return;
     }
@@ -96,16 +110,19 @@ fn tolerate_lost_nodes(spec: &mut Value) {
     spec["tolerations"] = tolerations.into();
 }
 
-/// The quality of service class, by the requested resources.
+/// The quality of service class, by the requested resources: those of the pod if it has its own, else those of its containers. Zero amounts do not count.
 pub(super) fn qos_class(spec: &Value) -> &'static str {
+    let own = Some(&spec["resources"]).filter(|own| own["limits"].is_object() || own["requests"].is_object());
+    let lists = ["containers", "initContainers"].iter().flat_map(|list| spec[list].as_array()).flatten();
+    let resources: Vec<&Value> =
+        own.map_or_else(|| lists.map(|container| &container["resources"]).collect(), |own| vec![own]);
     let (mut any, mut all) = (false, true);
-    for container in ["containers", "initContainers"].iter().flat_map(|list| spec[list].as_array()).flatten()
-    {
-        let resources = &container["resources"];
+    for resources in resources {
         for name in ["cpu", "memory"] {
-            let (limit, request) = (&resources["limits"][name], &resources["requests"][name]);
-            any |= !limit.is_null() || !request.is_null();
-            all &= !limit.is_null() && (request.is_null() || request == limit);
+            let amount = |list: &str| Quantity::read(&resources[list][name]);
+            let (limit, request) = (amount("limits"), amount("requests"));
+            any |= [limit, request].into_iter().flatten().any(|amount| !amount.is_zero());
+            all &= limit.is_some_and(|limit| !limit.is_zero()) && (request.is_none() || request == limit);
         }
     }
     match (any, all) {
@@ -115,29 +132,33 @@ pub(super) fn qos_class(spec: &Value) -> &'static str {
     }
 }
 
-/// Sets the selector and labels of a Job, unless `manualSelector` is set.
+/// Sets the selector of a Job and the labels of its template, unless `manualSelector` is set. A Job without labels has those of the template.
 fn job(job: &mut Value) {
-    if job["spec"]["manualSelector"] == true || !job["spec"]["template"].is_object() {
+    if !job["spec"]["template"].is_object() {
         return;
     }
-    let (name, uid) = (meta::name(job).to_owned(), meta::text(job, "uid").unwrap_or_default().to_owned());
-    let labels = [
-        ("batch.kubernetes.io/controller-uid", &uid),
-        ("batch.kubernetes.io/job-name", &name),
-        ("controller-uid", &uid),
-        ("job-name", &name),
-    ];
-    if job["spec"]["template"]["metadata"].is_null() {
-        job["spec"]["template"]["metadata"] = json!({});
-    }
-    for (key, value) in labels {
-        for pointer in ["/metadata", "/spec/template/metadata"] {
-            if let Some(metadata) = job.pointer_mut(pointer).filter(|metadata| metadata.is_object()) {
+    if job["spec"]["manualSelector"] != true {
+        let (name, uid) = (meta::name(job).to_owned(), meta::text(job, "uid").unwrap_or_default().to_owned());
+        let labels = [
+            ("batch.kubernetes.io/controller-uid", &uid),
+            ("batch.kubernetes.io/job-name", &name),
+            ("controller-uid", &uid),
+            ("job-name", &name),
+        ];
+        if job["spec"]["template"]["metadata"].is_null() {
+            job["spec"]["template"]["metadata"] = json!({});
+        }
+        if let Some(metadata) = job.pointer_mut("/spec/template/metadata").filter(|found| found.is_object()) {
+            for (key, value) in labels {
                 metadata["labels"][key] = value.as_str().into();
             }
         }
+        job["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
     }
-    job["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
+    let template = job["spec"]["template"]["metadata"]["labels"].clone();
+    if meta::labels_are_empty(job) && template.is_object() {
+        meta::set(job, "labels", template);
+    }
 }
 
 /// Cluster IP and node ports of a service, derived from its uid; `cluster::allocator` resolves collisions.
@@ -166,6 +187,9 @@ fn cluster_ip_and_node_ports(service: &mut Value) {
 fn node_ports(service: &mut Value) {
     let first = number(service) % 2768;
     let spec = &mut service["spec"];
+    if has_health_check(spec) && spec["healthCheckNodePort"].as_u64().unwrap_or(0) == 0 {
+        spec["healthCheckNodePort"] = (30_000 + (first + 1000) % 2768).into();
+    }
     if !matches!(spec["type"].as_str(), Some("NodePort" | "LoadBalancer"))
         || spec["allocateLoadBalancerNodePorts"] == false
     {
@@ -176,6 +200,11 @@ fn node_ports(service: &mut Value) {
             port["nodePort"] = (30_000 + (first + i) % 2768).into();
         }
     }
+}
+
+/// Whether load balancers ask the nodes for the health of the service.
+fn has_health_check(spec: &Value) -> bool {
+    spec["type"] == "LoadBalancer" && spec["externalTrafficPolicy"] == "Local"
 }
 
 fn number(object: &Value) -> u64 {
@@ -238,5 +267,8 @@ mod tests {
         assert_eq!(of(json!({})), "BestEffort");
         assert_eq!(of(json!({"requests": {"cpu": "1"}})), "Burstable");
         assert_eq!(of(json!({"limits": {"cpu": "1", "memory": "1"}})), "Guaranteed");
+        assert_eq!(of(json!({"requests": {"cpu": "0", "ephemeral-storage": "1"}})), "BestEffort");
+        assert_eq!(of(json!({"limits": {"cpu": "1", "memory": "0"}})), "Burstable");
+        assert_eq!(of(json!({"limits": {"cpu": "1", "memory": "1"}, "requests": {"cpu": "0"}})), "Burstable");
     }
 }

@@ -26,6 +26,7 @@ pub(crate) fn default(endpoint: &Endpoint, object: &mut Value) {
         ("apps", "deployments" | "statefulsets" | "daemonsets") => {
             template(object);
             strategy(endpoint.plural(), object);
+            claim_templates(object);
         }
         ("batch", "jobs") => job(object),
         ("batch", "cronjobs") => each(object, "/spec/jobTemplate/spec/template/spec", containers),
@@ -140,9 +141,26 @@ fn containers(spec: &mut Value) {
             fill(container, "imagePullPolicy", policy);
         }
     }
+    for volume in items(spec, "volumes") {
+        let sources = volume.as_object().is_some_and(|volume| volume.keys().any(|key| key != "name"));
+        if !sources {
+            fill(volume, "emptyDir", json!({}));
+        }
+    }
     if let Some(account) = spec["serviceAccountName"].as_str().filter(|name| !name.is_empty()) {
         let account = account.to_owned();
         fill(spec, "serviceAccount", account);
+    }
+}
+
+/// Claim templates are objects of their own.
+fn claim_templates(set: &mut Value) {
+    let Some(spec) = set.get_mut("spec").filter(|spec| spec.is_object()) else { return };
+    for claim in items(spec, "volumeClaimTemplates") {
+        fill(claim, "apiVersion", "v1");
+        fill(claim, "kind", "PersistentVolumeClaim");
+        fill(claim, "status", json!({}));
+        fill(&mut claim["status"], "phase", "Pending");
     }
 }
 
@@ -150,10 +168,18 @@ fn containers(spec: &mut Value) {
 fn pull_policy(image: &str) -> &'static str {
     let name = image.rsplit('/').next().unwrap_or_default();
     match name.rsplit_once(':') {
-        _ if name.contains('@') => "IfNotPresent",
+        _ if name.contains('@') || !is_reference(image) => "IfNotPresent",
         Some((_, tag)) if tag != "latest" => "IfNotPresent",
         _ => "Always",
     }
+}
+
+/// Whether the text can be the name of an image.
+fn is_reference(image: &str) -> bool {
+    let inner = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
+    let path =
+        image.rsplit_once('/').map_or(image, |(_, name)| name).split([':', '@']).next().unwrap_or_default();
+    image.chars().all(inner) && !path.chars().any(|c| c.is_ascii_uppercase()) && image.len() <= 255
 }
 
 fn service(service: &mut Value) {
@@ -168,6 +194,13 @@ fn service(service: &mut Value) {
         if kind != "ExternalName" || !same.is_null() {
             fill(port, "targetPort", same);
         }
+    }
+    if spec["sessionAffinity"] == "ClientIP" {
+        fill(spec, "sessionAffinityConfig", json!({}));
+        fill(&mut spec["sessionAffinityConfig"], "clientIP", json!({}));
+        fill(&mut spec["sessionAffinityConfig"]["clientIP"], "timeoutSeconds", 10_800);
+    } else if let Some(spec) = spec.as_object_mut() {
+        spec.remove("sessionAffinityConfig");
     }
     match kind.as_str() {
         "ExternalName" => {
@@ -191,7 +224,9 @@ fn job(job: &mut Value) {
         spec["completions"] = 1.into();
     }
     fill(spec, "parallelism", 1);
-    fill(spec, "podReplacementPolicy", "TerminatingOrFailed");
+    fill(spec, "manualSelector", false);
+    let replaced = if spec["podFailurePolicy"].is_null() { "TerminatingOrFailed" } else { "Failed" };
+    fill(spec, "podReplacementPolicy", replaced);
 }
 
 fn policy_types(spec: &mut Value) {

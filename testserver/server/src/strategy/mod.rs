@@ -2,6 +2,7 @@
 
 mod allocate;
 mod built_in;
+mod checks;
 mod create;
 mod defaults;
 mod immutable;
@@ -13,6 +14,7 @@ mod update;
 
 pub(crate) use allocate::{CLAIM_IN_USE, VOLUME_IN_USE};
 pub(crate) use built_in::{created_by_put, needs_version, status_has_metadata};
+pub(crate) use checks::validate as validate_type;
 pub(crate) use create::prepare as prepare_create;
 pub(crate) use defaults::default;
 pub(crate) use immutable::validate as validate_immutable;

@@ -14,6 +14,7 @@ mod absent;
 mod access;
 mod accounts;
 mod admission;
+mod built_in;
 mod client;
 mod crds;
 mod crud;

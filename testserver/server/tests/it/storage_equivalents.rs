@@ -91,7 +91,7 @@ async fn snapshots_and_data_directories_hold_one_version() {
     let open =
         || TestClient { api: kube_testserver::TestServer::builder().data(dir.path()).service().unwrap() };
     let client = open();
-    let spec = json!({"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3, "targetCPUUtilizationPercentage": 50});
+    let spec = json!({"scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}, "maxReplicas": 3, "targetCPUUtilizationPercentage": 50});
     client.post(OLD, json!({"metadata": {"name": "a"}, "spec": spec})).await.ok();
     let snapshot = client.api.snapshot();
     assert_eq!(snapshot.matches("kind: HorizontalPodAutoscaler").count(), 1);

@@ -238,3 +238,41 @@ async fn unowned_pods_are_adopted_by_matching_replica_sets() {
     set = client.get(&format!("{REPLICA_SETS}/web")).await.ok();
     assert_eq!(set["status"]["replicas"], 2);
 }
+
+/// Pods end with the code of an annotation, and tests of Helm succeed.
+#[tokio::test(start_paused = true)]
+async fn annotated_pods_end() {
+    let client = client();
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod = |name: &str, annotations: Value, command: Value| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "annotations": annotations},
+            "spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "i", "command": command}, {"name": "b", "image": "i"}]}})
+    };
+    for (name, annotations, command, phase) in [
+        ("runs", json!({}), json!(["serve"]), "Running"),
+        ("ends", json!({"kube-testserver/exit-code": "0"}), json!(["serve"]), "Succeeded"),
+        (
+            "fails",
+            json!({"kube-testserver/exit-code": "0", "kube-testserver/exit-code.b": "3"}),
+            json!(["serve"]),
+            "Failed",
+        ),
+        ("test", json!({"helm.sh/hook": "test"}), json!(["wget", "web:80"]), "Succeeded"),
+        ("bad-test", json!({"helm.sh/hook": "test"}), json!(["sh", "-c", "exit 1"]), "Failed"),
+    ] {
+        client.post(pods, pod(name, annotations, command)).await.ok();
+        let found = client.get(&format!("{pods}/{name}")).await.ok();
+        let ended = cfg!(feature = "shell") || name != "bad-test";
+        assert!(!ended || found["status"]["phase"] == phase, "{name}: {}", found["status"]);
+    }
+    let mut job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"},
+        "spec": {"backoffLimit": 0, "template": {"metadata": {"annotations": {"kube-testserver/exit-code": "1"}},
+            "spec": {"restartPolicy": "Never", "containers": [{"name": "a", "image": "i", "command": ["serve"]}]}}}});
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    client.post(jobs, job.clone()).await.ok();
+    assert_eq!(client.get(&format!("{jobs}/j")).await.ok()["status"]["failed"], 1);
+    job["metadata"]["name"] = "k".into();
+    job["spec"]["template"]["metadata"]["annotations"]["kube-testserver/exit-code"] = "0".into();
+    client.post(jobs, job).await.ok();
+    assert_eq!(client.get(&format!("{jobs}/k")).await.ok()["status"]["succeeded"], 1);
+}

@@ -214,18 +214,27 @@ fn on_disk(disk: &mut FileSystem, name: &str, args: &[&str], output: &mut Output
     }
 }
 
-/// `tar cf - PATH` and `tar xf - -C DIRECTORY`, ignoring other options of `kubectl cp`.
+/// `tar cf - [-C DIRECTORY] PATH...` and `tar xf - -C DIRECTORY`, ignoring other options of `kubectl cp`.
 async fn tar(process: &mut Process, file_systems: &FileSystems, args: &[&str], output: &mut Output) -> i32 {
     let container = process.container.clone();
     let mode = args.iter().find(|arg| !arg.starts_with("--")).map_or("", |arg| arg.trim_start_matches('-'));
-    let directory = args.iter().position(|arg| *arg == "-C").and_then(|at| args.get(at + 1));
+    let at = args.iter().position(|arg| *arg == "-C");
+    let directory = at.and_then(|at| args.get(at + 1)).copied().unwrap_or("/");
     let result = if mode.contains('x') {
         let archive = read_all(process).await;
-        let directory = directory.copied().unwrap_or("/");
         file_systems.with(&container, |disk| disk.unpack(directory, &archive))
     } else {
-        let path = args.last().copied().unwrap_or("/");
-        file_systems.with(&container, |disk| disk.pack(path)).map(|archive| output.out = archive)
+        // After the mode and the file: everything but options and the argument of `-C`.
+        let named = args
+            .iter()
+            .enumerate()
+            .skip(2)
+            .filter(|(i, arg)| !arg.starts_with('-') && at.is_none_or(|at| *i != at + 1));
+        let mut paths: Vec<&str> = named.map(|(_, path)| *path).collect();
+        if paths.is_empty() {
+            paths.push("/");
+        }
+        file_systems.with(&container, |disk| disk.pack(directory, &paths)).map(|archive| output.out = archive)
     };
     match result {
         Ok(()) => 0,

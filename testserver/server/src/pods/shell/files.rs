@@ -71,14 +71,29 @@ impl FileSystem {
         }
     }
 
-    /// A path and everything below it as a tar archive; names have no leading slash, as with `tar`.
-    pub(super) fn pack(&self, path: &str) -> io::Result<Vec<u8>> {
-        let path = absolute(path);
-        let missing = || io::Error::other(format!("{path}: Cannot stat: No such file or directory"));
-        self.0.get(&path).ok_or_else(missing)?;
-        let below = format!("{}/", path.trim_end_matches('/'));
+    /// Paths and everything below them as a tar archive. Relative paths, and their names, start at the directory; names have no leading slash, as with `tar`.
+    pub(super) fn pack(&self, directory: &str, paths: &[&str]) -> io::Result<Vec<u8>> {
         let mut archive = tar::Builder::new(Vec::new());
-        for (name, entry) in self.0.iter().filter(|(name, _)| **name == path || name.starts_with(&below)) {
+        for path in paths {
+            let (from, path) = match path.starts_with('/') {
+                true => ("/".to_owned(), absolute(path)),
+                false => (absolute(directory), absolute(&format!("{directory}/{path}"))),
+            };
+            self.append(&mut archive, from.trim_end_matches('/'), &path)?;
+        }
+        archive.into_inner()
+    }
+
+    fn append(&self, archive: &mut tar::Builder<Vec<u8>>, from: &str, path: &str) -> io::Result<()> {
+        let missing = || io::Error::other(format!("{path}: Cannot stat: No such file or directory"));
+        self.0.get(path).ok_or_else(missing)?;
+        let below = format!("{}/", path.trim_end_matches('/'));
+        for (name, entry) in self.0.iter().filter(|(name, _)| *name == path || name.starts_with(&below)) {
+            // A path that leads out of the directory keeps its whole name.
+            let name = name
+                .strip_prefix(from)
+                .filter(|rest| rest.is_empty() || rest.starts_with('/'))
+                .unwrap_or(name);
             let name = name.trim_start_matches('/');
             if name.is_empty() {
                 continue;
@@ -98,7 +113,7 @@ impl FileSystem {
                 }
             }
         }
-        archive.into_inner()
+        Ok(())
     }
 
     /// Extracts a tar archive into a directory.
@@ -148,12 +163,17 @@ mod tests {
         disk.write("/data/a.txt", b"one".to_vec());
         disk.write("data/deep/../deeper/b", b"two".to_vec());
         assert_eq!(disk.list("/data").unwrap(), ["a.txt", "deeper"]);
-        let archive = disk.pack("/data/").unwrap();
+        let archive = disk.pack("/", &["/data/"]).unwrap();
         let mut other = FileSystem::default();
         other.unpack("/tmp", &archive).unwrap();
         assert_eq!(other.entry("/tmp/data/deeper/b"), Some(&FileEntry::File(b"two".to_vec())));
         assert_eq!(other.list("/tmp/data").unwrap(), ["a.txt", "deeper"]);
-        assert!(disk.pack("/nowhere").unwrap_err().to_string().contains("/nowhere"));
+        let relative = disk.pack("/data", &["a.txt", "deeper"]).unwrap();
+        other.unpack("/rel", &relative).unwrap();
+        assert_eq!(other.list("/rel").unwrap(), ["a.txt", "deeper"]);
+        other.unpack("/all", &disk.pack("data", &["."]).unwrap()).unwrap();
+        assert_eq!(other.entry("/all/deeper/b"), Some(&FileEntry::File(b"two".to_vec())));
+        assert!(disk.pack("/", &["/nowhere"]).unwrap_err().to_string().contains("/nowhere"));
         assert_eq!(disk.list("/nowhere"), None);
         assert!(other.unpack("/tmp", b"no archive at all, and far too short for one").is_err());
     }

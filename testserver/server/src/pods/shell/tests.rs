@@ -47,12 +47,14 @@ async fn files_are_per_container_and_copied_as_archives() {
     assert_eq!(output_on(&file_systems, &["test", "-d", "/data"], b"").await.2, Exit::Code(0));
     assert_eq!(output_on(&file_systems, &["test", "-d", "/data/f"], b"").await.2, Exit::Code(1));
     let container = Container { namespace: "default".into(), pod: "web".into(), name: "main".into() };
-    let archive = file_systems.with(&container, |disk| disk.pack("/data").unwrap());
+    let archive = file_systems.with(&container, |disk| disk.pack("/", &["/data"]).unwrap());
     assert_eq!(
         output_on(&file_systems, &["tar", "-xmf", "-", "-C", "/tmp"], &archive).await.2,
         Exit::Code(0)
     );
     assert_eq!(output_on(&file_systems, &["cat", "/tmp/data/f"], b"").await.0, "hi\n");
     assert!(output_on(&file_systems, &["tar", "cf", "-", "/tmp/data"], b"").await.0.contains("tmp/data/f"));
+    let (packed, ..) = output_on(&file_systems, &["tar", "cf", "-", "-C", "/tmp/data", "."], b"").await;
+    assert!(packed.starts_with("f\0"), "names are relative to the directory");
     assert_eq!(output_on(&file_systems, &["tar", "cf", "-", "/none"], b"").await.2, Exit::Code(2));
 }

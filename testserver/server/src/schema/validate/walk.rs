@@ -125,7 +125,7 @@ impl Walk<'_> {
     fn object(&mut self, node: &Node, map: &Map<String, Value>, old: Option<&Value>, path: &Path<'_>) {
         let top = matches!(path, Path::Root);
         for name in node.rules.iter().filter(|_| self.require).flat_map(|rules| &rules.required) {
-            if !map.contains_key(name.as_ref()) {
+            if map.get(name.as_ref()).is_none_or(|value| self.built_in && value.is_null()) {
                 self.errors.push(FieldError::required(path.member(name).to_string(), ""));
             }
         }

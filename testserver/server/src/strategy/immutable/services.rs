@@ -7,6 +7,10 @@ use crate::schema::FieldError;
 
 pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     let (before, now) = (&old["spec"], &new["spec"]);
+    let (port, other) = (&before["healthCheckNodePort"], &now["healthCheckNodePort"]);
+    if port.is_number() && other.is_number() && port != other {
+        errors.push(FieldError::forbidden("spec.healthCheckNodePort", "field is immutable"));
+    }
     if before["type"] == "ExternalName" || now["type"] == "ExternalName" {
         return;
     }

@@ -25,7 +25,12 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Ve
         return Vec::new();
     }
     match (endpoint.group(), endpoint.plural()) {
-        ("", "pods") => template::validate(spec, "spec", &mut errors),
+        ("", "pods") => {
+            template::validate(spec, "spec", &mut errors);
+            if created && items(spec, "ephemeralContainers").next().is_some() {
+                errors.add(FieldError::forbidden("spec.ephemeralContainers", "cannot be set on create"));
+            }
+        }
         ("", "services") => service::validate(spec, &mut errors),
         ("" | "events.k8s.io", "events") => event::validate(endpoint, object, created, &mut errors),
         ("", "limitranges") => limit_range::validate(spec, &mut errors),
@@ -36,7 +41,10 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Ve
             workload::validate(endpoint.plural(), spec, &mut errors);
         }
         ("scheduling.k8s.io", "priorityclasses") => priority_class::validate(object, &mut errors),
-        ("batch", "jobs") => workload::job(spec, &mut errors),
+        ("batch", "jobs") => workload::job(spec, "spec", &mut errors),
+        ("batch", "cronjobs") => {
+            workload::job(&spec["jobTemplate"]["spec"], "spec.jobTemplate.spec", &mut errors)
+        }
         _ => {}
     }
     errors.0

@@ -21,15 +21,17 @@ pub(super) fn validate(plural: &str, spec: &Value, errors: &mut Errors) {
     errors.count("spec.revisionHistoryLimit", &spec["revisionHistoryLimit"]);
 }
 
-pub(super) fn job(spec: &Value, errors: &mut Errors) {
+/// `at` is the path of the spec of the Job.
+pub(super) fn job(spec: &Value, at: &str, errors: &mut Errors) {
     for field in
         ["parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"]
     {
-        errors.count(&format!("spec.{field}"), &spec[field]);
+        errors.count(&format!("{at}.{field}"), &spec[field]);
     }
-    template::validate(&spec["template"]["spec"], TEMPLATE, errors);
+    let place = format!("{at}.template.spec");
+    template::validate(&spec["template"]["spec"], &place, errors);
     if matches!(text(&spec["template"]["spec"]["restartPolicy"]), "" | "Always") {
-        errors.required(format!("{TEMPLATE}.restartPolicy"), "valid values: \"OnFailure\", \"Never\"");
+        errors.required(format!("{place}.restartPolicy"), "valid values: \"OnFailure\", \"Never\"");
     }
 }
 

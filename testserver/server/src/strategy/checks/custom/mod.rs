@@ -1,0 +1,15 @@
+//! Rules of single types that compare several fields.
+//!
+//! `types` says which type has which; the other files have the rules by topic, `values` what they share.
+
+mod autoscalers;
+mod cluster;
+mod network;
+mod pods;
+mod resources;
+mod types;
+mod values;
+mod volumes;
+mod workloads;
+
+pub(super) use types::of;

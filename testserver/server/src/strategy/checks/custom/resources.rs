@@ -1,0 +1,85 @@
+//! Amounts of resources: names, signs, requests and limits.
+
+use serde_json::{Value, json};
+
+use super::values::{amounts, invalid, is_set, items, text};
+use crate::{
+    object::{names, quantity::Quantity},
+    schema::FieldError,
+};
+
+/// Names and amounts of the resources of containers; requests are at most the limits.
+pub(super) fn resources(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    for list in ["limits", "requests"] {
+        for (name, amount) in amounts(value, list) {
+            let place = format!("{at}.{list}[{name}]");
+            if let Some(why) = names::qualified_name(name) {
+                invalid(errors, place.clone(), &json!(name), &why);
+            } else if !name.contains('/') && !names::is_container_resource(name) {
+                invalid(errors, place.clone(), &json!(name), "must be a standard resource for containers");
+            }
+            if amount.is_negative() {
+                invalid(errors, place, &value[list][name], "must be greater than or equal to 0");
+            } else if !amount.is_whole() && !matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage") {
+                invalid(errors, place, &value[list][name], "must be an integer");
+            }
+        }
+    }
+    for (name, request) in amounts(value, "requests") {
+        let limit = Quantity::read(&value["limits"][name]);
+        if limit.is_some_and(|limit| request > limit) {
+            let why =
+                format!("must be less than or equal to {name} limit of {}", text(&value["limits"], name));
+            invalid(errors, format!("{at}.requests"), &value["requests"][name], &why);
+        }
+    }
+    for (i, claim) in items(value, "claims") {
+        if text(claim, "name").is_empty() {
+            errors.push(FieldError::required(format!("{at}.claims[{i}]"), ""));
+        }
+    }
+}
+
+pub(super) fn volume_resources(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    match Quantity::read(&value["requests"]["storage"]) {
+        None => errors.push(FieldError::required(format!("{at}[storage]"), "")),
+        Some(amount) if amount.is_negative() || amount.is_zero() => {
+            invalid(
+                errors,
+                format!("{at}[storage]"),
+                &value["requests"]["storage"],
+                "must be greater than zero",
+            );
+        }
+        Some(_) => {}
+    }
+}
+
+pub(super) fn capacity(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let capacity = value["capacity"].as_object();
+    let alone = capacity.is_some_and(|capacity| capacity.len() == 1 && capacity.contains_key("storage"));
+    if is_set(&value["capacity"]) && !alone {
+        errors.push(FieldError::not_supported(
+            format!("{at}.capacity"),
+            &value["capacity"],
+            &["\"storage\"".into()],
+        ));
+    }
+    for (name, amount) in amounts(value, "capacity") {
+        if amount.is_negative() || amount.is_zero() {
+            invalid(
+                errors,
+                format!("{at}.capacity[{name}]"),
+                &value["capacity"][name],
+                "must be greater than zero",
+            );
+        }
+    }
+}
+
+pub(super) fn empty_dir(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if Quantity::read(&value["sizeLimit"]).is_some_and(Quantity::is_negative) {
+        let why = "SizeLimit field must be a valid resource quantity";
+        errors.push(FieldError::forbidden(format!("{at}.sizeLimit"), why));
+    }
+}

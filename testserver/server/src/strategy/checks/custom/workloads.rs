@@ -1,0 +1,94 @@
+//! Workloads: selectors, strategies, budgets.
+
+use serde_json::Value;
+
+use super::values::{invalid, is_set, items, text};
+use crate::{object::names, schema::FieldError};
+
+pub(super) fn selector(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let empty = |member: &str| match &value["selector"][member] {
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => true,
+    };
+    if value["selector"].is_object() && empty("matchLabels") && empty("matchExpressions") {
+        invalid(errors, format!("{at}.selector"), &value["selector"], "empty selector is invalid");
+    }
+    let labels = value["selector"]["matchLabels"].as_object().into_iter().flatten();
+    let labels_fit = labels.into_iter().all(|(key, value)| {
+        names::qualified_name(key).is_none()
+            && names::label_value(value.as_str().unwrap_or_default()).is_none()
+    });
+    let operators = ["In", "NotIn", "Exists", "DoesNotExist"];
+    let known = |(_, item): (usize, &Value)| operators.contains(&text(item, "operator"));
+    if !labels_fit || !items(&value["selector"], "matchExpressions").all(known) {
+        invalid(errors, format!("{at}.selector"), &value["selector"], "invalid label selector");
+    }
+}
+
+pub(super) fn deployment(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    selector(value, at, errors);
+    let ready = value["minReadySeconds"].as_i64().unwrap_or(0);
+    let deadline = &value["progressDeadlineSeconds"];
+    if deadline.as_i64().is_some_and(|seconds| seconds <= ready) {
+        invalid(
+            errors,
+            format!("{at}.progressDeadlineSeconds"),
+            deadline,
+            "must be greater than minReadySeconds",
+        );
+    }
+    let strategy = &value["strategy"];
+    match text(strategy, "type") {
+        "Recreate" if is_set(&strategy["rollingUpdate"]) => {
+            let why = "may not be specified when strategy `type` is 'Recreate'";
+            errors.push(FieldError::forbidden(format!("{at}.strategy.rollingUpdate"), why));
+        }
+        "" | "Recreate" | "RollingUpdate" => {}
+        _ => {
+            let known = ["\"Recreate\"".into(), "\"RollingUpdate\"".into()];
+            errors.push(FieldError::not_supported(format!("{at}.strategy"), strategy, &known));
+        }
+    }
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_i64() == Some(0),
+        Value::String(text) => {
+            text.strip_suffix('%').and_then(|digits| digits.parse::<u64>().ok()).unwrap_or(0) == 0
+        }
+        _ => true,
+    }
+}
+
+pub(super) fn rolling_deployment(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if is_nothing(&value["maxUnavailable"]) && is_nothing(&value["maxSurge"]) {
+        invalid(
+            errors,
+            format!("{at}.maxUnavailable"),
+            &value["maxUnavailable"],
+            "may not be 0 when `maxSurge` is 0",
+        );
+    }
+}
+
+pub(super) fn rolling_daemon_set(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    match (is_nothing(&value["maxUnavailable"]), is_nothing(&value["maxSurge"])) {
+        (true, true) => errors
+            .push(FieldError::required(format!("{at}.maxUnavailable"), "cannot be 0 when maxSurge is 0")),
+        (false, false) => invalid(
+            errors,
+            format!("{at}.maxSurge"),
+            &value["maxSurge"],
+            "may not be set when maxUnavailable is non-zero",
+        ),
+        _ => {}
+    }
+}
+
+pub(super) fn budget(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if is_set(&value["minAvailable"]) && is_set(&value["maxUnavailable"]) {
+        errors.push(FieldError::invalid(at, value, "minAvailable and maxUnavailable cannot be both set"));
+    }
+}

@@ -1,0 +1,52 @@
+//! The rules of all types. A line is `TYPE FIELD RULE ARGUMENTS`; the field `.` is the struct itself.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use super::rule::Check;
+
+static TAGS: &str = include_str!("../../../data/tags.txt");
+static CHECKS: &str = include_str!("../../../data/checks.txt");
+
+static TABLE: LazyLock<HashMap<&'static str, Vec<Check>>> = LazyLock::new(|| {
+    let mut table: HashMap<&'static str, Vec<Check>> = HashMap::new();
+    let lines = CHECKS.lines().chain(TAGS.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    for (owner, check) in lines.filter_map(parse) {
+        table.entry(owner).or_default().push(check);
+    }
+    table
+});
+
+fn parse(line: &'static str) -> Option<(&'static str, Check)> {
+    let (owner, rest) = line.split_once(' ')?;
+    let (field, rule) = rest.split_once(' ')?;
+    Some((owner, Check::parse(field, rule)?))
+}
+
+/// The rules for the fields of a type.
+pub(super) fn of(owner: &str) -> &'static [Check] {
+    TABLE.get(owner).map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gotypes;
+
+    /// Every line is understood and names fields that exist, so that none is dead.
+    #[test]
+    fn every_line_is_a_rule_of_a_field() {
+        for line in
+            TAGS.lines().chain(CHECKS.lines()).filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
+            let (owner, check) = parse(line).unwrap_or_else(|| panic!("not a rule: {line}"));
+            let owner = gotypes::by_name(owner).unwrap_or_else(|| panic!("no type: {line}"));
+            let mut fields = check.members();
+            if check.field != "." {
+                fields.push(check.field);
+            }
+            for field in fields {
+                assert!(owner.field(field).is_some(), "no field {field}: {line}");
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Smallest inputs of earlier differences from genuine servers, with what `v1.37` answered.
+
+use serde_json::{Value, json};
+
+use crate::client::*;
+
+fn input(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+async fn causes(path: &str, object: Value) -> Vec<(String, String)> {
+    let reply = TestClient::new().post(path, object).await;
+    assert_eq!(reply.code, 422, "{}", reply.body);
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let causes = reply.body["details"]["causes"].as_array().unwrap();
+    causes.iter().map(|cause| (text(&cause["field"]), text(&cause["message"]))).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_loses_zero_values_05() {
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let definition = TestClient::new()
+        .post(path, input(include_str!("recorded/05-zero-values-of-definition.json")))
+        .await
+        .ok();
+    assert_eq!(
+        definition["spec"],
+        json!({"group": "mini.example.com", "names": {"plural": "tests", "singular": "test", "kind": "Test", "listKind": "TestList"},
+            "scope": "Namespaced", "conversion": {"strategy": "None"}, "versions": [{"name": "v1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": {"type": "object"}}, "additionalPrinterColumns": [{"name": "a", "type": "string", "jsonPath": ".a"}]}]})
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_is_stored_in_the_form_of_go_09() {
+    let path = "/api/v1/namespaces/default/pods";
+    let pod = TestClient::new()
+        .post(path, input(include_str!("recorded/09-builtin-pod-normal-form.json")))
+        .await
+        .ok();
+    assert_eq!(
+        pod["spec"],
+        json!({"volumes": [{"name": "v", "emptyDir": {}}],
+            "containers": [{"name": "c", "image": "i",
+                "env": [{"name": "A"}, {"name": "B", "valueFrom": {"resourceFieldRef": {"resource": "limits.cpu", "divisor": "0"}}}],
+                "resources": {"limits": {"cpu": "2"}, "requests": {"cpu": "1", "memory": "1Gi"}},
+                "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"}],
+            "restartPolicy": "Always", "terminationGracePeriodSeconds": 30, "dnsPolicy": "ClusterFirst", "securityContext": {},
+            "schedulerName": "default-scheduler",
+            "tolerations": [
+                {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300},
+                {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}],
+            "priority": 0, "enableServiceLinks": true, "preemptionPolicy": "PreemptLowerPriority"})
+    );
+    assert_eq!(pod["status"], json!({"phase": "Pending", "qosClass": "Burstable"}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_null_in_a_map_is_an_empty_text_10() {
+    let path = "/api/v1/namespaces/default/configmaps";
+    let map = TestClient::new()
+        .post(path, input(include_str!("recorded/10-builtin-configmap-null.json")))
+        .await
+        .ok();
+    assert_eq!(map["data"], json!({"x": "", "y": "z"}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_with_labels_keeps_them_11() {
+    let client = TestClient::new();
+    let path = "/apis/batch/v1/namespaces/default/jobs?dryRun=All";
+    let own = input(include_str!("recorded/11-job-own-labels.json"));
+    let job = client.post(path, own.clone()).await.ok();
+    assert_eq!(job["metadata"]["labels"], json!({"own": "1"}));
+    let uid = &job["metadata"]["uid"];
+    let labels = json!({"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": "a",
+        "controller-uid": uid, "job-name": "a", "t": "1"});
+    assert_eq!(job["spec"]["template"]["metadata"], json!({"labels": labels}));
+    assert_eq!(job["spec"]["manualSelector"], false);
+
+    let mut bare = own;
+    bare["metadata"] = json!({"name": "a"});
+    let job = client.post(path, bare.clone()).await.ok();
+    assert_eq!(job["metadata"]["labels"], job["spec"]["template"]["metadata"]["labels"]);
+    assert_eq!(job["metadata"]["labels"]["t"], "1");
+    bare["spec"]["manualSelector"] = true.into();
+    bare["spec"]["selector"] = json!({"matchLabels": {"t": "1"}});
+    assert_eq!(client.post(path, bare).await.ok()["metadata"]["labels"], json!({"t": "1"}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn subjects_have_names_of_their_kind_12() {
+    let path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+    let causes = causes(path, input(include_str!("recorded/12-clusterrolebinding-subject-name.json"))).await;
+    assert_eq!(causes.len(), 1);
+    assert_eq!(causes[0].0, "subjects[0].name");
+    assert!(
+        causes[0].1.starts_with("Invalid value: \"Bad_Name\": a lowercase RFC 1123 subdomain must consist")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn taints_are_unique_13() {
+    let causes = causes("/api/v1/nodes", input(include_str!("recorded/13-node-taints-twice.json"))).await;
+    let message = "Duplicate value: {\"Key\":\"k\",\"Value\":\"\",\"Effect\":\"NoSchedule\",\"TimeAdded\":null}: taints must be unique by key and effect pair";
+    assert_eq!(causes, [("metadata.taints[1]".to_owned(), message.to_owned())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn local_load_balancers_have_a_health_check_port_14() {
+    let client = TestClient::new();
+    let path = "/api/v1/namespaces/default/services";
+    let service =
+        client.post(path, input(include_str!("recorded/14-service-health-check-port.json"))).await.ok();
+    let port = service["spec"]["healthCheckNodePort"].as_u64().unwrap();
+    assert!((30_000..32_768).contains(&port));
+    assert_ne!(service["spec"]["ports"][0]["nodePort"], port);
+    let at = format!("{path}/a?dryRun=All");
+    let changed = async |members: Value| {
+        let mut service = service.clone();
+        for (name, value) in members.as_object().unwrap() {
+            service["spec"][name] = value.clone();
+        }
+        client.put(&at, service).await
+    };
+    assert_eq!(changed(json!({"healthCheckNodePort": null})).await.ok()["spec"]["healthCheckNodePort"], port);
+    let cluster = changed(json!({"externalTrafficPolicy": "Cluster"})).await.ok();
+    assert_eq!(cluster["spec"].get("healthCheckNodePort"), None);
+    let message = changed(json!({"healthCheckNodePort": 30_005})).await.refused(422, "Invalid");
+    assert!(message.ends_with("spec.healthCheckNodePort: Forbidden: field is immutable"), "{message}");
+
+    let new = |members: Value| {
+        let mut service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "b"},
+            "spec": {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [{"port": 80}]}});
+        for (name, value) in members.as_object().unwrap() {
+            service["spec"][name] = value.clone();
+        }
+        service
+    };
+    let dry = format!("{path}?dryRun=All");
+    let given = client.post(&dry, new(json!({"healthCheckNodePort": 30_007}))).await.ok();
+    assert_eq!(given["spec"]["healthCheckNodePort"], 30_007);
+    assert!(!client.post(&dry, new(json!({"healthCheckNodePort": port}))).await.code.is_success());
+    for other in [json!({"externalTrafficPolicy": "Cluster"}), json!({"type": "NodePort"})] {
+        let mut service = new(other);
+        service["spec"]["healthCheckNodePort"] = 30_007.into();
+        let message = client.post(&dry, service).await.refused(422, "Invalid");
+        assert!(
+            message.contains(
+                "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+            ),
+            "{message}"
+        );
+    }
+}
+
+/// Ephemeral containers are added to pods that run.
+#[tokio::test(start_paused = true)]
+async fn a_new_pod_has_no_ephemeral_containers() {
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
+        "spec": {"containers": [{"name": "c", "image": "i"}], "ephemeralContainers": [{"name": "e", "image": "i"}]}});
+    let found = causes("/api/v1/namespaces/default/pods", pod).await;
+    assert_eq!(
+        found,
+        [("spec.ephemeralContainers".to_owned(), "Forbidden: cannot be set on create".to_owned())]
+    );
+}
