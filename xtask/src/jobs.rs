@@ -55,6 +55,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "e2e-restart", when: When::GenuineByName, summary: "429 and 410 of a genuine server that restarts", usage: "", run: genuine::restart },
     Job { name: "e2e-etcd-restore", when: When::GenuineByName, summary: "a watcher on a genuine server whose etcd is restored from a backup", usage: "", run: genuine::etcd_restore },
     Job { name: "testserver-data", when: When::ByName, summary: "100 000 objects, 20 kills under load and a full disk: no acknowledged write is lost", usage: "[OBJECTS KILLS]", run: measure::data },
+    Job { name: "generated-go", when: When::ByName, summary: "the tables from the Go modules of Kubernetes are what their generators print (needs Go)", usage: "", run: genuine::from_go },
     Job { name: "gen-cost", when: When::ByName, summary: "time and memory of `cargo kube gen` on 2 000 definitions", usage: "", run: measure::generator },
     Job { name: "testserver-size", when: When::ByName, summary: "what a test crate with the embedded server costs to build", usage: "[--at COMMIT] [FEATURES...]", run: measure::size },
 ];

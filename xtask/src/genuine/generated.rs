@@ -1,4 +1,5 @@
-//! The job `generated`: the tables of the test server and of the client are what their generators write from genuine API servers.
+//! The jobs `generated` and `generated-go`: the tables of the test server and of the client are what their generators write from genuine API
+//! servers, and from the Go modules of Kubernetes.
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -14,7 +15,6 @@ pub(crate) fn generated(cx: &Context, args: &[String]) -> Result<()> {
     realapi::program(cx)?;
     cx.require(&["python3"])?;
     merge_types(cx)?;
-    messages(cx)?;
     let modern = Server::fresh(cx, "modern")?;
     let core = Server::fresh(cx, "core")?;
     let metadata = cx.metadata(true)?;
@@ -49,17 +49,23 @@ fn merge_types(cx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// The protobuf messages of the test server, and the samples that it is tested with, from the Go modules of Kubernetes.
-fn messages(cx: &Context) -> Result<()> {
-    if !cx.has("go") {
-        println!("{} is not compared: its generator needs Go", paths::MESSAGES);
-        return Ok(());
-    }
-    for (written, argument) in [(paths::MESSAGES, None), (paths::MESSAGE_SAMPLES, Some("samples"))] {
-        let generator = cx.command("go").args(["run", "."]).args(argument);
-        let again = generator.dir(cx.path(paths::MESSAGES_GENERATOR)).read()?;
-        let text = std::fs::read_to_string(cx.path(written))?;
+/// The job `generated-go`: the tables that come from the Go modules of Kubernetes are what their generators print.
+pub(crate) fn from_go(cx: &Context, args: &[String]) -> Result<()> {
+    no_arguments(args)?;
+    cx.require(&["go"])?;
+    let kinds = cx.path(paths::KINDS);
+    let kinds = kinds.to_str().context("the path of the checkout is not UTF-8")?;
+    let tables: [(&str, &str, &[&str]); 4] = [
+        (paths::MESSAGES, paths::MESSAGES_GENERATOR, &[]),
+        (paths::MESSAGE_SAMPLES, paths::MESSAGES_GENERATOR, &["samples"]),
+        (paths::GO_TYPES, paths::GO_TYPES_GENERATOR, &["fields", kinds]),
+        (paths::TAGS, paths::GO_TYPES_GENERATOR, &["tags", kinds]),
+    ];
+    for (written, generator, arguments) in tables {
+        let again = cx.command("go").args(["run", "."]).args(arguments).dir(cx.path(generator)).read()?;
+        let text = cx.read(written)?;
         ensure!(again.trim_end() == text.trim_end(), "{written} differs from what its generator writes");
+        println!("{written} is what its generator writes");
     }
     Ok(())
 }

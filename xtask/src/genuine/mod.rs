@@ -13,6 +13,6 @@ pub(crate) use conformance::conformance;
 pub(crate) use deployed::Deployed;
 pub(crate) use e2e::{beside_kubectl, e2e, restart};
 pub(crate) use etcd_restore::etcd_restore;
-pub(crate) use generated::generated;
+pub(crate) use generated::{from_go, generated};
 pub(crate) use operator::operator;
 pub(crate) use realapi::{Server, kubectl, program};
