@@ -38,7 +38,7 @@ fn normalized(text: &str, smallest: i64) -> Result<String, &'static str> {
         let quantity = Quantity::parse(text).unwrap_or(Quantity::ZERO);
         let number: u64 = digits.parse().unwrap_or(0);
         // Binary numbers are limited to 63 bits.
-        let kept = parts.fraction.is_empty() && number % 1024 != 0 && !quantity.is_largest();
+        let kept = parts.fraction.is_empty() && !number.is_multiple_of(1024) && !quantity.is_largest();
         let rounded = if smallest == -3 { quantity.rounded_to_milli() } else { quantity };
         return Ok(if kept { text.into() } else { rounded.to_string() });
     }
