@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     encode::zero_of,
     scalars::{self, Mismatch},
-    table::{self, GoField, GoStruct, GoType, Presence, Scalar},
+    table::{self, GoStruct, GoType, Scalar},
 };
 use crate::object::quantity_text;
 
@@ -40,7 +40,7 @@ impl Walk {
             self.path.push(field.name);
             self.value(&field.ty, value)?;
             self.path.pop();
-            if is_zero(&field.ty, value) && !is_empty_list(field, value) {
+            if is_zero(&field.ty, value) {
                 zero.push(name.clone());
             }
         }
@@ -124,11 +124,6 @@ impl Walk {
 
 fn found(value: &Value) -> String {
     crate::schema::golang::json_type(value).to_owned()
-}
-
-/// Whether Go has a list without items, and not none: errors print it as such.
-fn is_empty_list(field: &GoField, value: &Value) -> bool {
-    field.presence == Presence::Always && matches!((&field.ty, value), (GoType::List(_), Value::Array(_)))
 }
 
 /// Whether a field need not be there: what it holds is what it would hold without being set.

@@ -33,10 +33,6 @@ pub(super) fn zero_of(ty: &'static GoType) -> Value {
 fn structure(structure: &'static GoStruct, map: &mut Map<String, Value>) {
     for field in structure.fields() {
         match map.get_mut(field.name) {
-            // What is stored has no empty list.
-            Some(Value::Array(list)) if list.is_empty() && field.presence == Presence::Always => {
-                map.insert(field.name.to_owned(), Value::Null);
-            }
             Some(value) => complete(&field.ty, value),
             None if field.presence == Presence::Always || is_struct(&field.ty, field.presence) => {
                 map.insert(field.name.to_owned(), zero_of(&field.ty));

@@ -120,7 +120,8 @@ fn shown(spec: &Value) -> String {
         format!("{{{}}}", members.join(","))
     };
     match spec["versions"].as_array() {
-        None => "null".into(),
+        // A decoded definition does not tell a list without items from none.
+        None => "[]".into(),
         Some(versions) => format!("[{}]", versions.iter().map(version).collect::<Vec<_>>().join(",")),
     }
 }
