@@ -120,8 +120,7 @@ fn shown(spec: &Value) -> String {
         format!("{{{}}}", members.join(","))
     };
     match spec["versions"].as_array() {
-        // A decoded definition does not tell a list without items from none.
-        None => "[]".into(),
+        None => "null".into(),
         Some(versions) => format!("[{}]", versions.iter().map(version).collect::<Vec<_>>().join(",")),
     }
 }
