@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use cargo_kube::migrate::Migration;
-use futures::FutureExt as _;
+use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
@@ -20,8 +20,8 @@ use crate::test_env::{Requires, TestEnv, run};
 
 const CRD: &str = "leaflets.migration.example.com";
 /// Two pages of a migration.
-const OBJECTS: u64 = 700;
-const KILLS: u64 = 5;
+const OBJECTS: u64 = 520;
+const KILLS: u64 = 2;
 
 fn definition(versions: &[(&str, bool)]) -> anyhow::Result<CustomResourceDefinition> {
     let versions = versions.iter().map(|(name, storage)| {
@@ -87,9 +87,12 @@ async fn write(
 async fn prepare(env: &TestEnv) -> anyhow::Result<()> {
     crds::install(&env.client, "e2e", [definition(&[("v1", true)])?]).await?;
     let api = leaflets(&env.client, &env.namespace, "v1");
-    for n in 0..OBJECTS {
-        api.create(&PostParams::default(), &leaflet(&format!("leaflet-{n}"), "v1", n)?).await?;
-    }
+    let create = async |n: u64| {
+        let object = leaflet(&format!("leaflet-{n}"), "v1", n)?;
+        api.create(&PostParams::default(), &object).await?;
+        anyhow::Ok(())
+    };
+    stream::iter(0..OBJECTS).map(create).buffer_unordered(16).try_collect::<()>().await?;
     crds::install(&env.client, "e2e", [definition(&[("v1", false), ("v2", true)])?]).await?;
     Ok(())
 }
@@ -106,7 +109,7 @@ fn a_killed_migration_among_writers_loses_nothing() -> anyhow::Result<()> {
             let definitions: Api<CustomResourceDefinition> = Api::all(env.client.clone());
             for kill in 0..KILLS {
                 // Five seconds until the definition has settled, then pages of objects.
-                let time = Duration::from_millis(5050 + 60 * kill);
+                let time = Duration::from_millis(5100 + 200 * kill);
                 if tokio::time::timeout(time, migration().run(|_| {})).await.is_ok() {
                     break; // faster than the kill
                 }
