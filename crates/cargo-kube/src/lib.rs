@@ -4,7 +4,7 @@
 //! The program is described in the [README](https://docs.rs/crate/cargo-kube). A build script uses this crate with `default-features = false`, which has no
 //! `check` and no `migrate`.
 
-/// For the program of this package only.
+// For the program of this package only.
 #[doc(hidden)]
 pub mod batch;
 #[cfg(feature = "cli")]
