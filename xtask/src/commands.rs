@@ -37,7 +37,6 @@ const COMMANDS: &[(&str, Run)] = &[
     ("cargo run -p kube-operator --example serving", Ends),
     ("cargo run -p kube-testserver -- --port 6443", GoesOn("serving on http://127.0.0.1:6443")),
     ("cargo run -p kube-testserver -- --port 6443 --data dir", Elsewhere("writes to the folder: job testserver-data")),
-    ("cargo run -p kube-testserver -- --port 6443 --kubeconfig /tmp/kubeconfig", GoesOn("serving on http://127.0.0.1:6443")),
     ("cargo run -p operator", Elsewhere("needs a cluster: job operator-genuine")),
     ("cargo run -p operator -- --embedded", GoesOn("the page brief was reconciled, deleted, and cleaned up")),
     ("cargo run -p operator -- --embedded --once", Ends),
