@@ -26,6 +26,7 @@ pub(crate) fn new(cx: &Context, args: &[String]) -> Result<()> {
         println!("--- upgrade: left out, this is not a git checkout");
     }
     let extended = whole_life::whole_life(&scaffold)?;
+    whole_life::cluster_scoped(&scaffold)?;
     let tutorial = tutorial::tutorial(&scaffold)?;
     Deployed::require(cx)?;
     whole_life::deployed(cx, &extended)?;

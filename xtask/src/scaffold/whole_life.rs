@@ -37,6 +37,15 @@ pub(super) fn whole_life(scaffold: &Scaffold<'_>) -> Result<Project> {
     Ok(project)
 }
 
+/// A project whose only kind is in no namespace, with the default of every other option.
+pub(super) fn cluster_scoped(scaffold: &Scaffold<'_>) -> Result<()> {
+    println!("--- a new project with a cluster-scoped kind");
+    let project =
+        scaffold.create("tenant-operator", &format!("--cluster --path {}", scaffold.cx.root.display()))?;
+    scaffold.ci(&project)?;
+    scaffold.embedded(&project, &["tenant-sample"])
+}
+
 /// On a genuine server, which calls the webhooks.
 pub(super) fn deployed(cx: &Context, project: &Project) -> Result<()> {
     println!("--- everything added, on a genuine server");
