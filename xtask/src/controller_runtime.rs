@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::context::{Context, scratch};
+use crate::kubebuilder::assets;
 use crate::kubectl::Server;
 use crate::paths;
 use crate::pattern::regex;
@@ -37,13 +38,17 @@ pub(crate) fn controller_runtime(cx: &Context, args: &[String]) -> Result<()> {
         let file = suite.name.replace('/', "-");
         let test = work.path().join(format!("{file}.test"));
         go().args(["test", "-c", "-o"]).arg(&test).arg(format!("{PACKAGE}/pkg/{}", suite.name)).run()?;
-        // Each suite expects an empty cluster.
-        let flags: Vec<&str> = suite.flags.iter().map(String::as_str).collect();
-        let server = Server::start(cx, &program, work.path(), &file, &flags)?;
         let folder = Path::new(&source).join("pkg").join(&suite.name);
         let run = cx.command(&test).arg("-ginkgo.no-color").dir(folder).limit(LIMIT);
-        let run = run.env("USE_EXISTING_CLUSTER", "true").env("KUBECONFIG", &server.kubeconfig);
-        let output = run.output()?.text();
+        let output = if suite.flags == [ASSETS] {
+            let assets = assets(cx, &work.path().join("assets"))?;
+            run.env("KUBEBUILDER_ASSETS", assets).env_remove("USE_EXISTING_CLUSTER").output()?.text()
+        } else {
+            // Each suite expects an empty cluster.
+            let flags: Vec<&str> = suite.flags.iter().map(String::as_str).collect();
+            let server = Server::start(cx, &program, work.path(), &file, &flags)?;
+            run.env("USE_EXISTING_CLUSTER", "true").env("KUBECONFIG", &server.kubeconfig).output()?.text()
+        };
         let passed = passed(&output).with_context(|| format!("{} did not end: {output}", suite.name))?;
         println!("{}: {passed} specs passed, {} expected", suite.name, suite.passing);
         if passed != suite.passing {
@@ -56,6 +61,9 @@ pub(crate) fn controller_runtime(cx: &Context, args: &[String]) -> Result<()> {
     ensure!(different.is_empty(), "not the expected number of specs passed: {}", different.join(", "));
     Ok(())
 }
+
+/// Instead of arguments of the server: the suite starts the programs of `kube-testserver assets` itself.
+const ASSETS: &str = "assets";
 
 /// A line of the list: a package of controller-runtime, how many of its specs pass, and arguments of the server.
 #[derive(Debug, PartialEq, Eq)]

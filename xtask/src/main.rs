@@ -13,6 +13,7 @@ mod facts;
 mod genuine;
 mod job;
 mod jobs;
+mod kubebuilder;
 mod kubectl;
 mod lint;
 mod long;

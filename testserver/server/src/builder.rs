@@ -7,7 +7,7 @@ use crate::{
     clock::Clock,
     cluster::Settings,
     server::Observer,
-    socket::{self, Socket},
+    socket::{self, ServingCertificate, Socket},
 };
 
 /// Configures a server: [`start`](Self::start) opens a socket, [`service`](Self::service) returns it as a tower service.
@@ -277,6 +277,18 @@ impl Builder {
     /// ```
     pub fn san(mut self, name: impl Into<String>) -> Self {
         self.socket.sans.push(name.into());
+        self
+    }
+
+    /// Serves TLS with this certificate chain (leaf first) and key, in PEM, instead of a certificate from a generated CA. The kubeconfig trusts the chain; clients that need its CA have to know it. [`san`](Self::san) has no effect.
+    pub fn certificate(mut self, chain: impl Into<String>, key: impl Into<String>) -> Self {
+        self.socket.certificate = Some(ServingCertificate { chain: chain.into(), key: key.into() });
+        self.tls()
+    }
+
+    /// Authenticates users by client certificates of these CAs (PEM), as `--client-ca-file` of kube-apiserver: the common name of the subject is the user, each organization a group. The handshake fails for certificates of other CAs. Without effect unless there is [`tls`](Self::tls).
+    pub fn client_ca(mut self, authorities: impl Into<String>) -> Self {
+        self.socket.client_ca = Some(authorities.into());
         self
     }
 

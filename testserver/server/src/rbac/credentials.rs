@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use http::{HeaderMap, header};
 
-use super::User;
+use super::{User, certificate_user::user_of};
 
 /// The credentials that the server accepts.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +12,8 @@ pub(crate) struct Credentials {
     tokens: HashMap<String, Arc<User>>,
     /// Keyed by the DER certificate.
     certificates: HashMap<Vec<u8>, Arc<User>>,
+    /// Whether the subject of any certificate that the listener has verified is a user.
+    subjects: bool,
 }
 
 impl Credentials {
@@ -23,8 +25,16 @@ impl Credentials {
         self.certificates.insert(certificate, Arc::new(user.with_implicit_group()));
     }
 
+    /// From now on the subject of every verified certificate is a user.
+    pub(crate) fn trust_subjects(&mut self) {
+        self.subjects = true;
+    }
+
+    /// The user of a certificate that the listener has verified.
     pub(crate) fn by_certificate(&self, certificate: &[u8]) -> Option<Arc<User>> {
-        self.certificates.get(certificate).cloned()
+        let known = || self.certificates.get(certificate).cloned();
+        let named = || Some(Arc::new(user_of(certificate)?.with_implicit_group()));
+        known().or_else(|| self.subjects.then(named).flatten())
     }
 
     /// The user of a token.

@@ -1,6 +1,6 @@
 //! Access control: who sends a request, and what RBAC permits.
 //!
-//! A request passes `authorize`: `credentials`, or a token of the `signer`, give the `user`; `impersonation` may replace it; the `authorizer` compares what is requested with the rules of roles (`policy_rule`). `access` holds all this for one server.
+//! A request passes `authorize`: `credentials`, the subject of a client certificate (`certificate_user`), or a token of the `signer`, give the `user`; `impersonation` may replace it; the `authorizer` compares what is requested with the rules of roles (`policy_rule`). `access` holds all this for one server.
 //!
 //! A write of a role or binding passes `validation` and the `escalation` check (`coverage` compares rules); `aggregation` computes the rules of aggregated roles.
 
@@ -8,6 +8,7 @@ mod access;
 mod aggregation;
 mod authorize;
 mod authorizer;
+mod certificate_user;
 mod coverage;
 mod credentials;
 mod escalation;

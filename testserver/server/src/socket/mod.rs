@@ -10,4 +10,5 @@ mod test_server;
 pub use start_error::StartError;
 pub use test_server::TestServer;
 
+pub(crate) use pki::ServingCertificate;
 pub(crate) use test_server::{Socket, open};

@@ -15,12 +15,25 @@ use crate::{
     storage::{CertificateAuthority, IssuedCredential, KeyFiles},
 };
 
-/// The CA of one server, and the server certificate it issued.
+/// The CA of one server, and the server certificate: issued by it, or given.
 pub(super) struct Pki {
     pub(super) ca: String,
-    pub(super) chain: String,
-    pub(super) key: String,
+    pub(super) served: ServingCertificate,
+    is_given: bool,
     issuer: Issuer<'static, KeyPair>,
+}
+
+/// A certificate chain and its key in PEM.
+#[derive(Clone)]
+pub(crate) struct ServingCertificate {
+    pub(crate) chain: String,
+    pub(crate) key: String,
+}
+
+impl std::fmt::Debug for ServingCertificate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ServingCertificate")
+    }
 }
 
 /// Whether a server certificate can have this name, so that clients find it: an IP address, or a DNS name, which may begin with `*.`.
@@ -34,8 +47,12 @@ pub(super) fn is_certificate_name(name: &str) -> bool {
 const NAMES: [&str; 5] = ["localhost", "kubernetes", "kubernetes.default.svc", "127.0.0.1", "::1"];
 
 impl Pki {
-    /// Issues a server certificate, with these names besides the usual ones, by the CA of the data directory; a new CA is stored there.
-    pub(super) fn open(keys: Option<&KeyFiles>, more_names: &[String]) -> Result<Self, StartError> {
+    /// Issues a server certificate, with these names besides the usual ones, unless one is `given`, by the CA of the data directory; a new CA is stored there.
+    pub(super) fn open(
+        keys: Option<&KeyFiles>,
+        more_names: &[String],
+        given: Option<ServingCertificate>,
+    ) -> Result<Self, StartError> {
         let ca = match keys.map(KeyFiles::ca).transpose()?.flatten() {
             Some(ca) => ca,
             None => {
@@ -48,23 +65,16 @@ impl Pki {
         let key = key.map_err(|why| {
             keys.map_or(StartError::Certificates(why.clone()), |keys| keys.damaged("ca.key", why).into())
         })?;
-        Self::issued_by(ca.certificate, key, more_names).map_err(StartError::Certificates)
+        let issuer = Issuer::new(ca_params().map_err(StartError::Certificates)?, key);
+        let is_given = given.is_some();
+        let issue = || ServingCertificate::issue(&issuer, more_names).map_err(StartError::Certificates);
+        let served = given.map_or_else(issue, Ok)?;
+        Ok(Self { ca: ca.certificate, served, is_given, issuer })
     }
 
-    fn issued_by(ca: String, ca_key: KeyPair, more_names: &[String]) -> Result<Self, rcgen::Error> {
-        let issuer = Issuer::new(ca_params()?, ca_key);
-        let mut names = NAMES.map(String::from).to_vec();
-        for name in more_names {
-            if !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        let mut server = CertificateParams::new(names)?;
-        server.distinguished_name.push(DnType::CommonName, "kube-testserver");
-        server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        let key = KeyPair::generate()?;
-        let chain = server.signed_by(&key, &issuer)?.pem();
-        Ok(Self { ca, chain, key: key.serialize_pem(), issuer })
+    /// What clients have to trust: the CA, or the given certificate itself, whose CA is not known here.
+    pub(super) fn trusted(&self) -> &str {
+        if self.is_given { &self.served.chain } else { &self.ca }
     }
 
     /// Issues a client certificate: the name as common name, a group as organization, as Kubernetes reads them.
@@ -80,6 +90,23 @@ impl Pki {
         let certificate = client.signed_by(&key, &self.issuer)?;
         let der = certificate.der().to_vec();
         Ok(ClientCredential::Certificate { pem: certificate.pem(), key: key.serialize_pem(), der })
+    }
+}
+
+impl ServingCertificate {
+    fn issue(issuer: &Issuer<'static, KeyPair>, more_names: &[String]) -> Result<Self, rcgen::Error> {
+        let mut names = NAMES.map(String::from).to_vec();
+        for name in more_names {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        let mut server = CertificateParams::new(names)?;
+        server.distinguished_name.push(DnType::CommonName, "kube-testserver");
+        server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let key = KeyPair::generate()?;
+        let chain = server.signed_by(&key, issuer)?.pem();
+        Ok(Self { chain, key: key.serialize_pem() })
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{
     kubeconfig::kubeconfig,
-    pki::{ClientCredential, ClientIdentity, Pki, is_certificate_name, issue},
+    pki::{ClientCredential, ClientIdentity, Pki, ServingCertificate, is_certificate_name, issue},
     start_error::StartError,
 };
 use crate::{ApiServer, Fault, FaultRule, Match, User, storage::KeyFiles};
@@ -55,11 +55,23 @@ pub(crate) struct Socket {
     pub(crate) streams: u32,
     /// Further names of the server certificate.
     pub(crate) sans: Vec<String>,
+    /// Instead of one that the server's own CA issues.
+    pub(crate) certificate: Option<ServingCertificate>,
+    /// PEM of further CAs whose client certificates are accepted.
+    pub(crate) client_ca: Option<String>,
 }
 
 impl Default for Socket {
     fn default() -> Self {
-        Self { tls: false, address: Ipv4Addr::LOCALHOST.into(), port: 0, streams: STREAMS, sans: Vec::new() }
+        Self {
+            tls: false,
+            address: Ipv4Addr::LOCALHOST.into(),
+            port: 0,
+            streams: STREAMS,
+            sans: Vec::new(),
+            certificate: None,
+            client_ca: None,
+        }
     }
 }
 
@@ -133,7 +145,7 @@ pub(crate) async fn open(
     data: Option<&Path>,
     api: ApiServer,
 ) -> Result<TestServer, StartError> {
-    let Socket { tls, address, port, streams, mut sans } = socket;
+    let Socket { tls, address, port, streams, mut sans, certificate, client_ca } = socket;
     if let Some(name) = sans.iter().find(|name| !is_certificate_name(name)) {
         return Err(StartError::CertificateName { name: name.clone() });
     }
@@ -153,14 +165,15 @@ pub(crate) async fn open(
     }
     let mut listener = bound.drain_deadline(DRAIN).max_concurrent_streams(streams);
     let keys = data.map(KeyFiles::new);
-    let pki = if tls { Some(Pki::open(keys.as_ref(), &sans)?) } else { None };
+    let pki = if tls { Some(Pki::open(keys.as_ref(), &sans, certificate)?) } else { None };
     if let Some(pki) = &pki {
-        api.set_ca(&pki.ca)?;
-        listener = listener.tls(TlsSettings::from_pem_with_clients(
-            pki.chain.as_bytes(),
-            pki.key.as_bytes(),
-            pki.ca.as_bytes(),
-        )?);
+        api.set_ca(pki.trusted())?;
+        let authorities = [pki.ca.as_str(), client_ca.as_deref().unwrap_or_default()].join("\n");
+        let (chain, key) = (pki.served.chain.as_bytes(), pki.served.key.as_bytes());
+        listener = listener.tls(TlsSettings::from_pem_with_clients(chain, key, authorities.as_bytes())?);
+        if client_ca.is_some() {
+            api.trust_subjects();
+        }
     }
     let identities = issue(users, pki.as_ref(), keys.as_ref())?;
     for identity in &identities {
@@ -180,5 +193,13 @@ pub(crate) async fn open(
         let stopped = async { drop(stopped.await) };
         listener.serve(service, stopped).await;
     });
-    Ok(TestServer { api, served, addr, ca: pki.map(|pki| pki.ca), identities, stop: Some(stop), task })
+    Ok(TestServer {
+        api,
+        served,
+        addr,
+        ca: pki.map(|pki| pki.trusted().to_owned()),
+        identities,
+        stop: Some(stop),
+        task,
+    })
 }

@@ -12,6 +12,7 @@ pub(crate) const USAGE: &str = "\
 A Kubernetes API server for development and tests, in one process.
 
   kube-testserver [--port N] [--data DIR] [options]
+  kube-testserver assets DIR
 
   --port N           listen on this port; 0 takes a free one (6443)
   --bind-address IP  listen on this address (127.0.0.1); 0.0.0.0 is every address. Whoever reaches it may do everything, unless
@@ -36,6 +37,9 @@ A Kubernetes API server for development and tests, in one process.
   -V, --version      print the version
   -h, --help         print this
 
+`assets` writes a folder for the tests of Go projects, which start `kube-apiserver` and `etcd` from the folder in KUBEBUILDER_ASSETS:
+export KUBEBUILDER_ASSETS=$(kube-testserver assets DIR). `DIR/kube-apiserver --help` says which of its flags are known.
+
 Prints the path of the kubeconfig to standard output once the server is ready. SIGINT and SIGTERM stop it cleanly.
 Exit code: 0 stopped by a signal, 1 failed to serve, 2 invalid arguments.";
 
@@ -43,6 +47,8 @@ Exit code: 0 stopped by a signal, 1 failed to serve, 2 invalid arguments.";
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Serve(Box<Args>),
+    /// Write the folder for `KUBEBUILDER_ASSETS`.
+    Assets(PathBuf),
     Help,
     Version,
 }
@@ -163,6 +169,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             "-v" | "--verbose" => out.verbose = true,
             "-V" | "--version" => return Ok(Command::Version),
             "-h" | "--help" => return Ok(Command::Help),
+            "assets" if out == Args::default() => return assets(args),
             other => return Err(format!("unknown argument {other:?}")),
         }
     }
@@ -173,6 +180,14 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
         return Err("--sync needs --data".to_owned());
     }
     Ok(Command::Serve(Box::new(out)))
+}
+
+fn assets(mut args: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    match (args.next().filter(|folder| !folder.is_empty()), args.next()) {
+        (Some(help), None) if help == "--help" => Ok(Command::Help),
+        (Some(folder), None) => Ok(Command::Assets(folder.into())),
+        _ => Err("assets: expected one folder, such as `kube-testserver assets target/assets`".to_owned()),
+    }
 }
 
 fn listening(text: &str) -> Option<(u16, SocketAddr)> {
@@ -212,6 +227,7 @@ mod tests {
         };
         assert_eq!(parsed(all), Ok(Command::Serve(Box::new(expected))));
         assert_eq!(parsed(""), Ok(Command::Serve(Box::default())));
+        assert_eq!(parsed("assets d"), Ok(Command::Assets("d".into())));
         assert_eq!((parsed("--tls --help"), parsed("-V")), (Ok(Command::Help), Ok(Command::Version)));
         for (line, problem) in [
             ("--port", "--port needs a value"),
@@ -237,6 +253,9 @@ mod tests {
             ),
             ("--prot 1", "unknown argument \"--prot\""),
             ("serve", "unknown argument \"serve\""),
+            ("assets", "assets: expected one folder, such as `kube-testserver assets target/assets`"),
+            ("assets a b", "assets: expected one folder, such as `kube-testserver assets target/assets`"),
+            ("--tls assets d", "unknown argument \"assets\""),
         ] {
             assert_eq!(parsed(line), Err(problem.to_string()));
         }

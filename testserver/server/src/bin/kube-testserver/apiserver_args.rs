@@ -1,0 +1,383 @@
+//! The flags of `kube-apiserver`: those with an effect, those without, and the admission plugins by name.
+
+use std::{
+    ffi::OsString,
+    net::{IpAddr, Ipv4Addr},
+    path::PathBuf,
+};
+
+use kube_testserver::AdmissionPlugin;
+
+use crate::{
+    etcd,
+    flags::{self, Ignored, Kind},
+};
+
+const USAGE: &str = "\
+The API server of kube-testserver with the flags of kube-apiserver that Go's envtest uses, and without controllers, as there.
+
+  --etcd-servers URL              the etcd of kube-testserver, in whose directory the state is
+  --bind-address IP               listen on this address (127.0.0.1)
+  --secure-port N                 listen on this port (6443)
+  --cert-dir DIR                  serve TLS with DIR/apiserver.crt and DIR/apiserver.key, made if missing (/var/run/kubernetes)
+  --tls-cert-file FILE            serve TLS with this certificate
+  --tls-private-key-file FILE     and this key
+  --client-ca-file FILE           authenticate client certificates of these CAs
+  --authorization-mode MODES      RBAC, or AlwaysAllow (AlwaysAllow); Node beside RBAC has no effect
+  --runtime-config ENTRIES        switch API versions on or off
+  --disable-admission-plugins NAMES  switch admission plugins off; those that this server lacks are off already
+  --enable-admission-plugins NAMES   only plugins that are on by default on kube-apiserver
+  --http2-max-streams-per-connection N  (250)
+  -v, --v N                       3 and more: log every request to standard error
+  --version                       print the version
+  -h, --help                      print this
+
+Without effect:";
+
+const CERTIFICATE: &str = "tls-cert-file";
+const KEY: &str = "tls-private-key-file";
+
+/// They are about the storage, the cost, the logs, the addresses and the keys of a server, which clients do not see, and about what this
+/// server does not have.
+#[rustfmt::skip] // one flag a line
+const IGNORED: &[Ignored] = &[
+    ("advertise-address", Kind::Value),
+    ("allow-privileged", Kind::Switch),
+    ("api-audiences", Kind::Value),
+    ("audit-log-format", Kind::Value),
+    ("audit-log-maxage", Kind::Value),
+    ("audit-log-maxbackup", Kind::Value),
+    ("audit-log-maxsize", Kind::Value),
+    ("audit-log-mode", Kind::Value),
+    ("audit-log-path", Kind::Value),
+    ("audit-policy-file", Kind::Value),
+    ("contention-profiling", Kind::Switch),
+    ("delete-collection-workers", Kind::Value),
+    ("enable-aggregator-routing", Kind::Switch),
+    ("enable-garbage-collector", Kind::Switch),
+    ("enable-priority-and-fairness", Kind::Switch),
+    ("endpoint-reconciler-type", Kind::Value),
+    ("etcd-cafile", Kind::Value),
+    ("etcd-certfile", Kind::Value),
+    ("etcd-compaction-interval", Kind::Value),
+    ("etcd-count-metric-poll-period", Kind::Value),
+    ("etcd-healthcheck-timeout", Kind::Value),
+    ("etcd-keyfile", Kind::Value),
+    ("etcd-prefix", Kind::Value),
+    ("event-ttl", Kind::Value),
+    ("external-hostname", Kind::Value),
+    ("feature-gates", Kind::Value),
+    ("goaway-chance", Kind::Value),
+    ("kubelet-client-certificate", Kind::Value),
+    ("kubelet-client-key", Kind::Value),
+    ("kubelet-preferred-address-types", Kind::Value),
+    ("livez-grace-period", Kind::Value),
+    ("log-flush-frequency", Kind::Value),
+    ("logging-format", Kind::Value),
+    ("max-mutating-requests-inflight", Kind::Value),
+    ("max-requests-inflight", Kind::Value),
+    ("min-request-timeout", Kind::Value),
+    ("permit-port-sharing", Kind::Switch),
+    ("profiling", Kind::Switch),
+    ("proxy-client-cert-file", Kind::Value),
+    ("proxy-client-key-file", Kind::Value),
+    ("request-timeout", Kind::Value),
+    ("requestheader-allowed-names", Kind::Value),
+    ("requestheader-client-ca-file", Kind::Value),
+    ("requestheader-extra-headers-prefix", Kind::Value),
+    ("requestheader-group-headers", Kind::Value),
+    ("requestheader-username-headers", Kind::Value),
+    ("service-account-extend-token-expiration", Kind::Switch),
+    ("service-account-issuer", Kind::Value),
+    ("service-account-jwks-uri", Kind::Value),
+    ("service-account-key-file", Kind::Value),
+    ("service-account-lookup", Kind::Switch),
+    ("service-account-max-token-expiration", Kind::Value),
+    ("service-account-signing-key-file", Kind::Value),
+    ("service-cluster-ip-range", Kind::Value),
+    ("service-node-port-range", Kind::Value),
+    ("shutdown-delay-duration", Kind::Value),
+    ("storage-backend", Kind::Value),
+    ("storage-media-type", Kind::Value),
+    ("tls-cipher-suites", Kind::Value),
+    ("tls-min-version", Kind::Value),
+    ("vmodule", Kind::Value),
+    ("watch-cache", Kind::Switch),
+    ("watch-cache-sizes", Kind::Value),
+];
+
+/// Flags with an effect that have a value.
+const USED: [&str; 13] = [
+    "authorization-mode",
+    "bind-address",
+    "cert-dir",
+    "client-ca-file",
+    "disable-admission-plugins",
+    "enable-admission-plugins",
+    "etcd-servers",
+    "http2-max-streams-per-connection",
+    "runtime-config",
+    "secure-port",
+    CERTIFICATE,
+    KEY,
+    "v",
+];
+
+/// Plugins of kube-apiserver 1.37 that are on by default and whose effect this server always has.
+const FIXED: [&str; 3] = ["NamespaceLifecycle", "DefaultTolerationSeconds", "StorageObjectInUseProtection"];
+/// Plugins of kube-apiserver 1.37 that are on by default and that this server lacks.
+const LACKING: [&str; 14] = [
+    "CertificateApproval",
+    "CertificateSigning",
+    "CertificateSubjectRestriction",
+    "ClusterTrustBundleAttest",
+    "DefaultIngressClass",
+    "NodeDeclaredFeatureValidator",
+    "PersistentVolumeClaimResize",
+    "PodGroupProtection",
+    "PodResizeValidator",
+    "PodSecurity",
+    "PodTopologyLabels",
+    "RuntimeClass",
+    "ServiceAccount",
+    "TaintNodesByCondition",
+];
+/// Plugins of kube-apiserver 1.37 that are off by default. This server has none of them.
+const OFF: [&str; 14] = [
+    "AlwaysAdmit",
+    "AlwaysDeny",
+    "AlwaysPullImages",
+    "DenyServiceExternalIPs",
+    "EventRateLimit",
+    "ExtendedResourceToleration",
+    "ImagePolicyWebhook",
+    "LimitPodHardAntiAffinityTopology",
+    "NamespaceAutoProvision",
+    "NamespaceExists",
+    "NodeRestriction",
+    "OwnerReferencesPermissionEnforcement",
+    "PodNodeSelector",
+    "PodTolerationRestriction",
+];
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Serve(Box<Args>),
+    Print(String),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Args {
+    /// Host and port.
+    pub(crate) etcd: String,
+    pub(crate) bind_address: IpAddr,
+    pub(crate) port: u16,
+    pub(crate) cert_dir: PathBuf,
+    /// Certificate and key, instead of those in `cert_dir`.
+    pub(crate) certificate: Option<(PathBuf, PathBuf)>,
+    pub(crate) client_ca: Option<PathBuf>,
+    pub(crate) rbac: bool,
+    pub(crate) runtime_config: Vec<String>,
+    pub(crate) disabled_plugins: Vec<AdmissionPlugin>,
+    pub(crate) streams: Option<u32>,
+    pub(crate) verbose: bool,
+}
+
+impl Default for Args {
+    fn default() -> Self {
+        Self {
+            etcd: String::new(),
+            bind_address: Ipv4Addr::LOCALHOST.into(),
+            port: 6443,
+            cert_dir: "/var/run/kubernetes".into(),
+            certificate: None,
+            client_ca: None,
+            rbac: false,
+            runtime_config: Vec::new(),
+            disabled_plugins: Vec::new(),
+            streams: None,
+            verbose: false,
+        }
+    }
+}
+
+pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let mut out = Args::default();
+    let (mut certificate, mut key) = (None, None);
+    for (name, value) in flags::read(args, kind)? {
+        match name.as_str() {
+            "etcd-servers" => out.etcd = etcd::host(&value).map_err(|why| format!("--{name}: {why}"))?,
+            "bind-address" => out.bind_address = number(&name, &value, "an IP address")?,
+            "secure-port" => out.port = number(&name, &value, "a port")?,
+            "cert-dir" => out.cert_dir = value.into(),
+            CERTIFICATE => certificate = Some(value.into()),
+            KEY => key = Some(value.into()),
+            "client-ca-file" => out.client_ca = Some(value.into()),
+            "authorization-mode" => out.rbac = is_rbac(&value)?,
+            "runtime-config" => out.runtime_config.push(value),
+            "disable-admission-plugins" => {
+                for plugin in value.split(',') {
+                    out.disabled_plugins.extend(disabled(plugin)?);
+                }
+            }
+            "enable-admission-plugins" => value.split(',').try_for_each(enabled)?,
+            "http2-max-streams-per-connection" => {
+                out.streams = Some(number(&name, &value, "a number")?).filter(|streams| *streams > 0);
+            }
+            "insecure-port" if value != "0" => {
+                return Err(format!(
+                    "--{name}: expected 0, as kube-apiserver has none since 1.24, got {value:?}"
+                ));
+            }
+            "v" => out.verbose = number::<u32>(&name, &value, "a number")? >= 3,
+            "h" | "help" => return Ok(Command::Print(format!("{USAGE}{}", flags::help(IGNORED)))),
+            "version" => {
+                let version = format!("kube-apiserver of kube-testserver {}", env!("CARGO_PKG_VERSION"));
+                return Ok(Command::Print(version));
+            }
+            _ => {}
+        }
+    }
+    out.certificate = match (certificate, key) {
+        (Some(certificate), Some(key)) => Some((certificate, key)),
+        (None, None) => None,
+        _ => return Err(format!("--{CERTIFICATE} and --{KEY} need each other")),
+    };
+    if out.etcd.is_empty() {
+        return Err("--etcd-servers is missing".to_owned());
+    }
+    Ok(Command::Serve(Box::new(out)))
+}
+
+fn kind(name: &str) -> Option<Kind> {
+    match name {
+        "h" | "help" | "version" => Some(Kind::Switch),
+        // Not in the help, where envtest would find it and ask for such a port.
+        "insecure-port" => Some(Kind::Value),
+        _ if USED.contains(&name) => Some(Kind::Value),
+        _ => IGNORED.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind),
+    }
+}
+
+fn number<T: std::str::FromStr>(name: &str, value: &str, expected: &str) -> Result<T, String> {
+    value.parse().map_err(|_| format!("--{name}: expected {expected}, got {value:?}"))
+}
+
+fn is_rbac(modes: &str) -> Result<bool, String> {
+    let mut rbac = false;
+    for mode in modes.split(',') {
+        match mode {
+            "RBAC" => rbac = true,
+            // Which mode permits a request makes no difference: with AlwaysAllow, one of them always does.
+            "AlwaysAllow" => return Ok(false),
+            "Node" => {}
+            _ => return Err(format!("--authorization-mode: expected RBAC or AlwaysAllow, got {mode:?}")),
+        }
+    }
+    // Node alone would refuse everybody but nodes.
+    if rbac { Ok(true) } else { Err("--authorization-mode: Node needs RBAC beside it".to_owned()) }
+}
+
+/// The plugin to switch off, if this server has it.
+fn disabled(name: &str) -> Result<Option<AdmissionPlugin>, String> {
+    if FIXED.contains(&name) {
+        return Err(format!("--disable-admission-plugins: {name} cannot be switched off here"));
+    }
+    let lacking = LACKING.contains(&name) || OFF.contains(&name);
+    if lacking { Ok(None) } else { plugin("disable", name).map(Some) }
+}
+
+fn enabled(name: &str) -> Result<(), String> {
+    if OFF.contains(&name) {
+        return Err(format!("--enable-admission-plugins: this server does not have {name}"));
+    }
+    let by_default = FIXED.contains(&name) || LACKING.contains(&name);
+    if by_default { Ok(()) } else { plugin("enable", name).map(drop) }
+}
+
+fn plugin(flag: &str, name: &str) -> Result<AdmissionPlugin, String> {
+    name.parse()
+        .map_err(|_| format!("--{flag}-admission-plugins: kube-apiserver has no admission plugin {name:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Command, String> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn the_flags_of_envtest_are_known() {
+        let line = "--allow-privileged=true --authorization-mode=RBAC --bind-address=127.0.0.1 --cert-dir=d --client-ca-file=d/ca.crt \
+                    --disable-admission-plugins=ServiceAccount,Priority --etcd-servers=http://127.0.0.1:2379 --secure-port=7 \
+                    --service-account-issuer=https://127.0.0.1:7/ --service-account-key-file=d/sa.crt \
+                    --service-account-signing-key-file=d/sa.key --service-cluster-ip-range=10.0.0.0/24 --runtime-config=api/beta=true -v=4 \
+                    --enable-admission-plugins=PodSecurity,LimitRanger --http2-max-streams-per-connection=9 --insecure-port=0";
+        let expected = Args {
+            etcd: "127.0.0.1:2379".into(),
+            port: 7,
+            cert_dir: "d".into(),
+            client_ca: Some("d/ca.crt".into()),
+            rbac: true,
+            disabled_plugins: vec![AdmissionPlugin::Priority],
+            runtime_config: vec!["api/beta=true".into()],
+            streams: Some(9),
+            verbose: true,
+            ..Args::default()
+        };
+        assert_eq!(parsed(line), Ok(Command::Serve(Box::new(expected))));
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_by_name() {
+        for (line, problem) in [
+            ("", "--etcd-servers is missing"),
+            ("--oidc-issuer-url=https://a", "unknown flag --oidc-issuer-url"),
+            (
+                "--insecure-port=8080",
+                "--insecure-port: expected 0, as kube-apiserver has none since 1.24, got \"8080\"",
+            ),
+            ("--secure-port=x", "--secure-port: expected a port, got \"x\""),
+            ("--tls-cert-file=a", "--tls-cert-file and --tls-private-key-file need each other"),
+            (
+                "--authorization-mode=Webhook",
+                "--authorization-mode: expected RBAC or AlwaysAllow, got \"Webhook\"",
+            ),
+            ("--authorization-mode=Node", "--authorization-mode: Node needs RBAC beside it"),
+            (
+                "--disable-admission-plugins=NamespaceLifecycle",
+                "--disable-admission-plugins: NamespaceLifecycle cannot be switched off here",
+            ),
+            (
+                "--disable-admission-plugins=Foo",
+                "--disable-admission-plugins: kube-apiserver has no admission plugin \"Foo\"",
+            ),
+            (
+                "--enable-admission-plugins=AlwaysPullImages",
+                "--enable-admission-plugins: this server does not have AlwaysPullImages",
+            ),
+            ("--etcd-servers=a", "--etcd-servers: expected a URL such as http://127.0.0.1:2379, got \"a\""),
+        ] {
+            assert_eq!(parsed(line), Err(problem.to_owned()));
+        }
+        let modes =
+            |modes: &str| match parsed(&format!("--etcd-servers=http://a:1 --authorization-mode={modes}")) {
+                Ok(Command::Serve(args)) => args.rbac,
+                other => panic!("{other:?}"),
+            };
+        assert_eq!((modes("Node,RBAC"), modes("RBAC,AlwaysAllow")), (true, false));
+    }
+
+    #[test]
+    fn the_help_names_every_flag_at_the_beginning_of_a_line() {
+        let Ok(Command::Print(help)) = parsed("--help") else { panic!("no help") };
+        for name in IGNORED.iter().map(|(name, _)| *name).chain(USED) {
+            let named =
+                |line: &str| line.trim_start().trim_start_matches("-v, ").starts_with(&format!("--{name}"));
+            assert!(help.lines().any(named), "{name}");
+        }
+        assert!(!help.contains("insecure-port"));
+    }
+}
