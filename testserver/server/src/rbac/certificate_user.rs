@@ -1,63 +1,30 @@
 //! The user whom a client certificate names in its subject.
 
-use yasna::{
-    ASN1Result, BERReader, BERReaderSeq, Tag,
-    models::{ObjectIdentifier, TaggedDerValue},
-};
+use x509_parser::oid_registry::{OID_X509_COMMON_NAME, OID_X509_ORGANIZATION_NAME};
+use x509_parser::parse_x509_certificate;
 
 use super::User;
 
-const COMMON_NAME: &[u64] = &[2, 5, 4, 3];
-const ORGANIZATION: &[u64] = &[2, 5, 4, 10];
 /// Kubernetes' own attribute for the uid.
-const UID: &[u64] = &[1, 3, 6, 1, 4, 1, 57683, 2];
+const UID: &str = "1.3.6.1.4.1.57683.2";
 
 /// The common name is the user, each organization a group. `None` without a common name: then the certificate names nobody.
 pub(super) fn user_of(certificate: &[u8]) -> Option<User> {
-    let subject = yasna::parse_der(certificate, subject).ok()?;
+    let (_, certificate) = parse_x509_certificate(certificate).ok()?;
     let mut user = User::default();
-    for (kind, value) in subject {
+    for attribute in certificate.subject().iter_attributes() {
         // Strings that are not UTF-8, such as BMPString, are no names of users.
-        let Ok(value) = String::from_utf8(value.value().to_vec()) else { continue };
-        match kind.components().as_slice() {
-            COMMON_NAME => user.name = value,
-            ORGANIZATION => user.groups.push(value),
-            UID => user.uid = value,
-            _ => {}
+        let Ok(value) = attribute.as_str().map(str::to_owned) else { continue };
+        let kind = attribute.attr_type();
+        if *kind == OID_X509_COMMON_NAME {
+            user.name = value;
+        } else if *kind == OID_X509_ORGANIZATION_NAME {
+            user.groups.push(value);
+        } else if kind.to_id_string() == UID {
+            user.uid = value;
         }
     }
     (!user.name.is_empty()).then_some(user)
-}
-
-type Attribute = (ObjectIdentifier, TaggedDerValue);
-
-/// The attributes of the subject, in their order (RFC 5280, 4.1).
-fn subject(reader: BERReader<'_, '_>) -> ASN1Result<Vec<Attribute>> {
-    reader.read_sequence(|certificate| {
-        let subject = certificate.next().read_sequence(|fields| {
-            let _version = fields.read_optional(|version| {
-                version.read_tagged(Tag::context(0), |version| version.read_der())
-            })?;
-            for _serial_algorithm_issuer_validity in 0..4 {
-                fields.next().read_der()?;
-            }
-            let names = fields.next().collect_sequence_of(|name| name.collect_set_of(attribute))?;
-            rest(fields)?;
-            Ok(names.into_iter().flatten().collect())
-        })?;
-        rest(certificate)?;
-        Ok(subject)
-    })
-}
-
-fn attribute(reader: BERReader<'_, '_>) -> ASN1Result<Attribute> {
-    reader.read_sequence(|pair| Ok((pair.next().read_oid()?, pair.next().read_tagged_der()?)))
-}
-
-/// Reads to the end of a sequence, which the parser requires.
-fn rest(sequence: &mut BERReaderSeq<'_, '_>) -> ASN1Result<()> {
-    while sequence.read_optional(|field| field.read_der())?.is_some() {}
-    Ok(())
 }
 
 #[cfg(test)]
@@ -82,8 +49,8 @@ mod tests {
             (DnType::OrganizationName, "system:masters"),
             (DnType::CountryName, "DE"),
             (DnType::CommonName, "ann"),
-            (DnType::CustomDnType(ORGANIZATION.to_vec()), "équipe"),
-            (DnType::CustomDnType(UID.to_vec()), "7"),
+            (DnType::CustomDnType(vec![2, 5, 4, 10]), "équipe"),
+            (DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 57683, 2]), "7"),
         ]);
         let user = User::new("ann").uid("7").group("system:masters").group("équipe");
         assert_eq!(user_of(&der), Some(user));
