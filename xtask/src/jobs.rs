@@ -2,8 +2,8 @@
 
 use crate::job::{Job, When};
 use crate::{
-    apply, commands, controller_runtime, deploy, docs, facts, genuine, kubebuilder, kubectl, lint, long,
-    manifests, measure, packaging, scaffold, setup, test,
+    apply, catalogue, commands, controller_runtime, deploy, docs, facts, genuine, kubebuilder, kubectl, lint,
+    long, manifests, measure, packaging, scaffold, setup, test,
 };
 
 /// All jobs.
@@ -57,6 +57,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "e2e-etcd-restore", when: When::GenuineByName, summary: "a watcher on a genuine server whose etcd is restored from a backup", usage: "", run: genuine::etcd_restore },
     Job { name: "testserver-data", when: When::ByName, summary: "100 000 objects, 20 kills under load and a full disk: no acknowledged write is lost", usage: "[OBJECTS KILLS]", run: measure::data },
     Job { name: "generated-go", when: When::ByName, summary: "the tables from the Go modules of Kubernetes are what their generators print (needs Go)", usage: "", run: genuine::from_go },
+    Job { name: "catalogue", when: When::GenuineByName, summary: "definitions of public projects: the types of `cargo kube gen` compile, the embedded server stores them as a genuine one (needs Go)", usage: "", run: catalogue::catalogue },
     Job { name: "gen-cost", when: When::ByName, summary: "time and memory of `cargo kube gen` on 2 000 definitions", usage: "", run: measure::generator },
     Job { name: "testserver-size", when: When::ByName, summary: "what a test crate with the embedded server costs to build", usage: "[--at COMMIT] [FEATURES...]", run: measure::size },
 ];

@@ -1,6 +1,7 @@
 //! `cargo xtask`: the checks of this repository. `jobs.rs` has the table of jobs, `ci.rs` runs them, `check.rs` is a contributor's loop.
 
 mod apply;
+mod catalogue;
 mod check;
 mod ci;
 mod command;

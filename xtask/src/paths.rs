@@ -40,6 +40,8 @@ pub(crate) const MANIFESTS: &str = "examples/operator/deploy";
 /// `kubectl` commands and what they print, for kubectl-smoke, foreign-pods and kubectl-compare.
 pub(crate) const COMMANDS: &str = "testserver/foreign";
 pub(crate) const PYPI_CLIENT: &str = "testserver/foreign/client.py";
+/// Go modules with definitions of custom resources.
+pub(crate) const CATALOGUE: &str = "xtask/data/catalogue.txt";
 /// A Go project with tests on envtest.
 pub(crate) const KUBEBUILDER: &str = "testserver/foreign/kubebuilder";
 /// The Go module whose tests the job controller-runtime runs.
