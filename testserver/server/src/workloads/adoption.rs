@@ -13,6 +13,12 @@ pub(super) fn controller_reference(owner: &Value) -> Value {
     })
 }
 
+/// Whether the object is one of the dependents that its owner controls.
+pub(crate) fn controls(owner: &Value, object: &Value) -> bool {
+    let uid = &owner["metadata"]["uid"];
+    references(object).iter().any(|known| is_controller(known) && known["uid"] == *uid)
+}
+
 /// The object with a reference to its new owner; `None` if the owner cannot adopt it.
 pub(crate) fn adopt(owner: &Value, object: &Value) -> Option<Value> {
     if references(object).iter().any(is_controller)
@@ -30,11 +36,10 @@ pub(crate) fn adopt(owner: &Value, object: &Value) -> Option<Value> {
 
 /// The object without the reference to its owner; `None` if the owner keeps it.
 pub(crate) fn release(owner: &Value, object: &Value) -> Option<Value> {
-    let uid = &owner["metadata"]["uid"];
-    let controlled = references(object).iter().any(|known| is_controller(known) && known["uid"] == *uid);
-    if !controlled || meta::is_deleting(owner) || !is_active(object) || selects(owner, object) {
+    if !controls(owner, object) || meta::is_deleting(owner) || !is_active(object) || selects(owner, object) {
         return None;
     }
+    let uid = &owner["metadata"]["uid"];
     let left: Vec<Value> = references(object).iter().filter(|known| known["uid"] != *uid).cloned().collect();
     let mut released = object.clone();
     meta::set(&mut released, "ownerReferences", if left.is_empty() { Value::Null } else { left.into() });

@@ -11,7 +11,7 @@ mod job;
 mod replicas;
 mod rollout;
 
-pub(crate) use adoption::{adopt, release};
+pub(crate) use adoption::{adopt, controls, release};
 pub(crate) use budget::plan_budget;
 pub(crate) use endpoint_slices::{SERVICE_NAME, SlicePlan, plan_mirror, plan_slices};
 pub(crate) use endpoints::{Backend, backend, plan_endpoints};

@@ -95,16 +95,29 @@ fn scale(deployment: &Value, sets: &[Value], current: usize, limits: ReplicaBoun
     if grown != new {
         steps.push((current, grown));
     }
-    let unavailable = wanted(&sets[current]) - count(&sets[current], "availableReplicas");
-    let mut spare = total - limits.min_available - unavailable.max(0);
-    for at in old() {
-        let less = wanted(&sets[at]).min(spare);
-        if less > 0 {
-            steps.push((at, wanted(&sets[at]) - less));
-            spare -= less;
-        }
-    }
+    steps.extend(scale_down(sets, current, total, limits));
     steps
+}
+
+/// How much smaller the old ReplicaSets can be: pods that are not available go first, then those that are available beyond the minimum.
+fn scale_down(sets: &[Value], current: usize, total: i64, limits: ReplicaBounds) -> Vec<(usize, i64)> {
+    let available = |set: &Value| count(set, "availableReplicas").min(wanted(set));
+    let pending = wanted(&sets[current]) - available(&sets[current]);
+    let mut spare = total - limits.min_available - pending;
+    let mut sizes: Vec<i64> = sets.iter().map(wanted).collect();
+    for at in (0..sets.len()).filter(|at| *at != current) {
+        let less = (sizes[at] - available(&sets[at])).min(spare).max(0);
+        sizes[at] -= less;
+        spare -= less;
+    }
+    spare = spare.min(sets.iter().map(available).sum::<i64>() - limits.min_available);
+    for at in (0..sets.len()).filter(|at| *at != current) {
+        let less = sizes[at].min(spare).max(0);
+        sizes[at] -= less;
+        spare -= less;
+    }
+    let smaller = (0..sets.len()).filter(|at| *at != current && sizes[*at] < wanted(&sets[*at]));
+    smaller.map(|at| (at, sizes[at])).collect()
 }
 
 fn limits(spec: &Value) -> ReplicaBounds {

@@ -33,8 +33,11 @@ async fn items(client: &TestClient, path: &str) -> Vec<Value> {
     client.get(path).await.ok()["items"].as_array().unwrap().clone()
 }
 
+/// The name of the owner that controls a pod.
 async fn owner_of(client: &TestClient, pod: &str) -> Value {
-    client.get(&format!("{PODS}/{pod}")).await.ok()["metadata"]["ownerReferences"][0]["name"].clone()
+    let pod = client.get(&format!("{PODS}/{pod}")).await.ok();
+    let mut owners = pod["metadata"]["ownerReferences"].as_array().into_iter().flatten();
+    owners.find(|owner| owner["controller"] == true).map_or(Value::Null, |owner| owner["name"].clone())
 }
 
 /// The objects and counts are those of a genuine server (1.37).
@@ -71,7 +74,12 @@ async fn a_replication_controller_keeps_its_pods() {
 #[tokio::test(start_paused = true)]
 async fn pods_are_adopted_and_released_by_their_labels() {
     let client = client();
-    client.post(PODS, pod("first", "a")).await.ok();
+    let mut first = pod("first", "a");
+    let map =
+        client.post("/api/v1/namespaces/default/configmaps", json!({"metadata": {"name": "m"}})).await.ok();
+    first["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "m", "uid": map["metadata"]["uid"]}]);
+    client.post(PODS, first).await.ok();
     client.post(CONTROLLERS, controller("a", 1)).await.ok();
     assert_eq!((owner_of(&client, "first").await, items(&client, PODS).await.len()), (json!("a"), 1));
     let label = |app: &str| json!({"metadata": {"labels": {"app": app}}});
@@ -91,9 +99,8 @@ async fn pods_are_adopted_and_released_by_their_labels() {
     client.patch(MERGE, &format!("{CONTROLLERS}/a"), changed).await.ok();
     assert_eq!(owner_of(&client, "other").await, "a");
     let pods = items(&client, PODS).await;
-    assert!(pods.iter().all(
-        |pod| pod["metadata"]["labels"]["app"] == "b" || pod["metadata"].get("ownerReferences").is_none()
-    ));
+    assert!(pods.iter().all(|pod| pod["metadata"]["labels"]["app"] == "b"
+        || pod["metadata"]["ownerReferences"][0]["kind"] != "ReplicationController"));
 
     let set = json!({"replicas": 1, "selector": {"matchLabels": {"app": "s"}}, "template": template(json!({"app": "s"}))});
     client.post(PODS, pod("of-set", "s")).await.ok();
@@ -205,4 +212,27 @@ async fn controllers_create_nothing_in_a_terminating_namespace() {
         client.patch(MERGE, &path, json!({"metadata": {"finalizers": null}})).await.ok();
     }
     client.get("/api/v1/namespaces/doomed").await.refused(404, "NotFound");
+}
+
+/// An owner that does not control a pod neither counts nor deletes it, and keeps it while another owner goes.
+#[tokio::test(start_paused = true)]
+async fn pods_of_another_owner_are_left_alone() {
+    let client = client();
+    client.post(CONTROLLERS, controller("a", 2)).await.ok();
+    let other = client.post(CONTROLLERS, controller("other", 0)).await.ok();
+    let pods = items(&client, PODS).await;
+    let path = format!("{PODS}/{}", pods[0]["metadata"]["name"].as_str().unwrap());
+    let mut owners = pods[0]["metadata"]["ownerReferences"].as_array().unwrap().clone();
+    owners.push(json!({"apiVersion": "v1", "kind": "ReplicationController", "name": "other", "uid": other["metadata"]["uid"]}));
+    client.patch(MERGE, &path, json!({"metadata": {"ownerReferences": owners}})).await.ok();
+    assert_eq!(items(&client, PODS).await.len(), 2);
+    client.delete_with(&format!("{CONTROLLERS}/a"), json!({"propagationPolicy": "Foreground"})).await.ok();
+    client.get(&format!("{CONTROLLERS}/a")).await.refused(404, "NotFound");
+    let left = items(&client, PODS).await;
+    assert_eq!(
+        left.iter().map(|pod| pod["metadata"]["name"].clone()).collect::<Vec<_>>(),
+        [pods[0]["metadata"]["name"].clone()]
+    );
+    assert_eq!(left[0]["metadata"]["ownerReferences"][0]["name"], "other");
+    assert_eq!(client.get(&format!("{CONTROLLERS}/other")).await.ok()["status"]["replicas"], 0);
 }

@@ -10,11 +10,11 @@ use crate::{
     object::meta,
     scheme::Resource,
     storage::{Key, Storage, Stored, WriteError},
-    workloads::{adopt, release},
+    workloads::{adopt, controls, release},
 };
 
 impl Work {
-    /// Enqueues the adoption of an unowned object that is new, was released or has other labels.
+    /// Enqueues the adoption of an object that nobody controls and that is new, was released or has other labels.
     pub(super) fn enqueue_adoption(
         &mut self,
         storage: &Storage,
@@ -23,7 +23,7 @@ impl Work {
         after: &Stored,
     ) {
         let same = |before: &Stored| before.labels == after.labels && before.owners == after.owners;
-        if !after.owners.is_empty() || before.is_some_and(same) {
+        if after.is_controlled() || before.is_some_and(same) {
             return;
         }
         let namespace = after.key.namespace();
@@ -72,7 +72,7 @@ impl ClusterState {
             Some(key) => self.storage.store.get(resource.table, key).into_iter().cloned().collect(),
             None => self.storage.store.objects(resource.table, Some(namespace)).cloned().collect(),
         };
-        for stored in unowned.iter().filter(|stored| stored.owners.is_empty()) {
+        for stored in unowned.iter().filter(|stored| !stored.is_controlled()) {
             let object = stored.value();
             if let Some(adopted) = owners.iter().find_map(|owner| adopt(owner, &object)) {
                 self.put(&resource, stored.key.clone(), adopted)?;
@@ -81,7 +81,7 @@ impl ClusterState {
         Ok(())
     }
 
-    /// The dependents of an object in one resource, by name, after those that it does not select any more have been released.
+    /// The dependents that an object controls in one resource, by name, after those that it does not select any more have been released.
     pub(super) fn claimed(
         &mut self,
         owner: &Value,
@@ -100,15 +100,15 @@ impl ClusterState {
         Ok(kept)
     }
 
-    /// The dependents of an object in one resource, by name.
+    /// The dependents that an object controls in one resource, by name.
     pub(super) fn owned(&self, owner: &Value, resource: &Resource) -> (Vec<Key>, Vec<Value>) {
         let uid = meta::text(owner, "uid").unwrap_or_default();
         let dependents = self.work.owners.dependents(uid).into_iter();
         let dependents = dependents.filter(|(table, _)| *table == resource.table);
         dependents
             .filter_map(|(table, key)| {
-                let value = self.storage.store.get(table, &key)?.value();
-                Some((key, value))
+                let object = self.storage.store.get(table, &key)?.value();
+                controls(owner, &object).then_some((key, object))
             })
             .unzip()
     }
