@@ -18,6 +18,8 @@ pub(super) enum Created {
     Stored(Arc<Stored>),
     /// It exists already, or its kind is not served.
     Exists,
+    /// Its namespace takes no new objects.
+    Terminating,
     /// An admission plugin refused it; this is the message.
     Refused(String),
 }
@@ -43,6 +45,9 @@ impl ClusterState {
         let key = Key::new(namespace.as_deref(), meta::name(&object));
         if self.storage.store.get(endpoint.resource.table, &key).is_some() {
             return Ok(Created::Exists);
+        }
+        if namespace.as_deref().is_some_and(|namespace| self.is_terminating(namespace)) {
+            return Ok(Created::Terminating);
         }
         let write = Write {
             operation: Operation::Create,

@@ -66,6 +66,8 @@ impl ClusterState {
         }
         mark_deleting(&mut object, &self.timestamp_after(grace), grace);
         if resource.is("", "namespaces") {
+            // Their controller, not a grace period, ends the deletion.
+            meta::set(&mut object, "deletionGracePeriodSeconds", Value::Null);
             object["status"]["phase"] = "Terminating".into();
         }
         if resource.is("apiextensions.k8s.io", "customresourcedefinitions")
@@ -162,6 +164,11 @@ impl ClusterState {
         meta::set_finalizers(&mut object, left.iter().map(String::as_str));
         self.put_or_remove(resource, key.clone(), object).map(drop)
     }
+}
+
+/// Whether a finalizer of the garbage collector decides about the dependents of an object.
+pub(crate) fn has_propagation(object: &Value) -> bool {
+    meta::strings(object, "finalizers").iter().any(|finalizer| [FOREGROUND, ORPHAN].contains(finalizer))
 }
 
 fn set_propagation(object: &mut Value, policy: Option<Propagation>) {

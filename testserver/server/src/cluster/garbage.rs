@@ -9,7 +9,7 @@ use super::{
 use crate::{
     object::meta::{self, Owner},
     route::Propagation,
-    scheme::TableId,
+    scheme::{Resource, TableId},
     storage::{Key, WriteError},
 };
 
@@ -25,10 +25,39 @@ impl ClusterState {
             DependentAction::DropReferences(uids) => self.drop_references(*table, key, &uids)?,
             DependentAction::Delete { .. } if stored.deleting => {}
             DependentAction::Delete { foreground } => {
+                if foreground {
+                    self.break_cycle(&resource, key, &stored.uid)?;
+                }
                 // Background, so that finalizers of the garbage collector on the object itself run first.
                 let policy = foreground.then_some(Propagation::Foreground);
                 self.delete(&resource, key, policy)?;
             }
+        }
+        Ok(())
+    }
+
+    /// When a dependent of this object waits for its own dependents, the two may wait for each other: then the object blocks none of its
+    /// owners any more.
+    fn break_cycle(&mut self, resource: &Resource, key: &Key, uid: &str) -> Result<(), WriteError> {
+        let waits = |(table, key): ObjectId| {
+            let dependent = self.storage.store.get(table, &key);
+            dependent.is_some_and(|dependent| dependent.deleting && waits_in_foreground(&dependent.value()))
+        };
+        if !self.work.owners.dependents(uid).into_iter().any(waits) {
+            return Ok(());
+        }
+        let Some(mut object) = self.storage.store.get(resource.table, key).map(|stored| stored.value())
+        else {
+            return Ok(());
+        };
+        let references = object.pointer_mut("/metadata/ownerReferences").and_then(Value::as_array_mut);
+        let mut changed = false;
+        for reference in references.into_iter().flatten().filter(|r| r["blockOwnerDeletion"] == true) {
+            reference["blockOwnerDeletion"] = false.into();
+            changed = true;
+        }
+        if changed {
+            self.put(resource, key.clone(), object)?;
         }
         Ok(())
     }
@@ -83,8 +112,11 @@ impl ClusterState {
         let key = Key::new(namespace, &owner.name);
         match self.storage.store.get(endpoint.resource.table, &key) {
             Some(found) if *found.uid == *owner.uid => {
-                let waiting = owner.blocks_deletion && waits_in_foreground(&found.value());
-                if waiting { OwnerState::WaitingForDependents } else { OwnerState::Solid }
+                if waits_in_foreground(&found.value()) {
+                    OwnerState::WaitingForDependents
+                } else {
+                    OwnerState::Solid
+                }
             }
             _ => OwnerState::Dangling,
         }

@@ -9,20 +9,22 @@
 //! - `create`, `delete`: objects, on behalf of controllers and of handlers.
 //! - `replace`: the whole state at once. `data_dir`: the state on disk.
 //! - `work`, `timers`: the tasks that follow from a change, now and later. `task`: their order. `schedule`: runs them.
-//! - `owners`, `garbage`: dependents without owners. `finalize`: terminating namespaces and definitions.
+//! - `owners`, `garbage`: dependents without owners. `namespaces`, `remaining`: terminating namespaces. `definitions`: terminating CRDs.
 //! - `allocator`, `services`: addresses, and the service of the server. `quotas`, `priority_classes`, `service_accounts`, `storage_protection`: the controllers of these kinds.
 //! - `workloads`: carries out the plans of the workload controllers. `pods`: the node of the kubelet, and its pods.
 
 mod allocator;
 mod create;
 mod data_dir;
+mod definitions;
 mod delete;
-mod finalize;
 mod garbage;
+mod namespaces;
 mod owners;
 mod pods;
 mod priority_classes;
 mod quotas;
+mod remaining;
 mod replace;
 mod roles;
 mod schedule;
@@ -37,7 +39,7 @@ mod work;
 #[cfg_attr(not(feature = "workloads"), path = "workloads/disabled.rs")]
 mod workloads;
 
-pub(crate) use delete::{Deletion, Written};
+pub(crate) use delete::{Deletion, Written, has_propagation};
 pub use settings::BuiltInController;
 
 pub(crate) use settings::Settings;

@@ -155,6 +155,7 @@ mod tests {
             kind: "K".into(),
             name: uid.into(),
             uid: uid.into(),
+            controls: false,
             blocks_deletion: true,
         };
         let owners = [owner("a"), owner("b")];

@@ -30,6 +30,8 @@ impl Default for Settings {
             BuiltInController::ServiceAccounts,
             #[cfg(feature = "workloads")]
             BuiltInController::Workloads,
+            #[cfg(feature = "workloads")]
+            BuiltInController::Endpoints,
         ]);
         Self {
             history: 10_000,
@@ -89,7 +91,10 @@ pub enum BuiltInController {
     Kubelet,
     /// Creates the service account `default` and the ConfigMap `kube-root-ca.crt` in every namespace.
     ServiceAccounts,
-    /// The controllers of Deployments, ReplicaSets, Jobs and PodDisruptionBudgets. Exists with the feature `workloads`.
+    /// The controllers of Deployments, ReplicaSets, ReplicationControllers, Jobs and PodDisruptionBudgets. Exists with the feature `workloads`.
     #[cfg(feature = "workloads")]
     Workloads,
+    /// Writes the Endpoints and EndpointSlices of services with a selector, and EndpointSlices for Endpoints that users write. Exists with the feature `workloads`.
+    #[cfg(feature = "workloads")]
+    Endpoints,
 }

@@ -54,7 +54,9 @@ impl BuiltInController {
             Self::RoleAggregation => matches!(task, Task::AggregateRoles),
             Self::Kubelet => matches!(task, Task::RunPod(_)),
             #[cfg(feature = "workloads")]
-            Self::Workloads => matches!(task, Task::Workload(_)),
+            Self::Workloads => matches!(task, Task::Workload(task) if !task.concerns_endpoints()),
+            #[cfg(feature = "workloads")]
+            Self::Endpoints => matches!(task, Task::Workload(task) if task.concerns_endpoints()),
             Self::ServiceAccounts => matches!(task, Task::ServiceAccounts(_)),
         }
     }

@@ -7,8 +7,10 @@ use tokio::sync::watch;
 use super::{
     BuiltInController,
     owners::{FOREGROUND, ORPHAN, OwnerIndex},
+    remaining::Remaining,
     task::Task,
     timers::Timers,
+    workloads::ServiceIndex,
 };
 use crate::{
     clock::Clock,
@@ -30,12 +32,15 @@ pub(super) struct Work {
     tasks: BTreeSet<Task>,
     timers: Timers,
     pub(super) owners: OwnerIndex,
+    pub(super) remaining: Remaining,
+    pub(super) services: ServiceIndex,
 }
 
 impl Work {
     pub(super) fn new(disabled: BTreeSet<BuiltInController>, clock: Clock) -> Self {
-        let (tasks, timers, owners) = (BTreeSet::new(), Timers::new(), OwnerIndex::default());
-        Self { disabled, clock, tasks, timers, owners }
+        let (tasks, timers) = (BTreeSet::new(), Timers::new());
+        let (owners, remaining, services) = <_>::default();
+        Self { disabled, clock, tasks, timers, owners, remaining, services }
     }
 
     /// Drops everything, before the whole state is replaced.
@@ -43,6 +48,8 @@ impl Work {
         self.tasks.clear();
         self.timers.clear();
         self.owners = OwnerIndex::default();
+        self.remaining = Remaining::default();
+        self.services = ServiceIndex::default();
     }
 
     pub(super) fn is_enabled(&self, controller: BuiltInController) -> bool {
@@ -89,6 +96,11 @@ impl Work {
     pub(super) fn observe(&mut self, storage: &Storage, resource: &Resource, change: &Change) {
         let (before, after) = (change.previous.as_deref(), change.after());
         self.owners.record(resource.table, before, after);
+        if self.remaining.record(resource, before, after)
+            && let Some(namespace) = change.object.key.namespace()
+        {
+            self.enqueue(Task::FinishNamespace(namespace.into()));
+        }
         self.enqueue_common(resource, &change.object);
         match after {
             Some(after) => self.observe_written(storage, resource, before, after),
@@ -111,7 +123,7 @@ impl Work {
         for owner in blocked.iter().filter(|owner| owner.blocks_deletion && !after.owners.contains(owner)) {
             self.enqueue(Task::FinishForeground(owner.uid.clone()));
         }
-        self.enqueue_controllers(storage, resource, after);
+        self.enqueue_controllers(storage, resource, before, after);
     }
 
     fn observe_removed(&mut self, storage: &Storage, resource: &Resource, last: &Stored) {
@@ -123,6 +135,9 @@ impl Work {
         }
         if let Some(namespace) = last.key.namespace() {
             self.enqueue(Task::FinishNamespace(namespace.into()));
+        }
+        if resource.is("", "namespaces") {
+            self.remaining.stop(last.key.name());
         }
         self.enqueue_removed_workload(storage, resource, last);
         if resource.is("", "pods") {
@@ -142,7 +157,7 @@ impl Work {
             self.start_deletion(storage, resource, stored);
         }
         self.enqueue_common(resource, stored);
-        self.enqueue_controllers(storage, resource, stored);
+        self.enqueue_controllers(storage, resource, None, stored);
     }
 
     /// Starts the server's own part of a deletion: garbage collection, and emptying namespaces and CRDs.
@@ -171,11 +186,17 @@ impl Work {
     }
 
     /// Enqueues the kubelet and the workload controllers for a written object.
-    fn enqueue_controllers(&mut self, storage: &Storage, resource: &Resource, stored: &Stored) {
+    fn enqueue_controllers(
+        &mut self,
+        storage: &Storage,
+        resource: &Resource,
+        before: Option<&Stored>,
+        stored: &Stored,
+    ) {
         if resource.is("", "pods") {
             self.enqueue(Task::RunPod((resource.table, stored.key.clone())));
         }
-        self.enqueue_workload(storage, resource, stored);
+        self.enqueue_workload(storage, resource, before, stored);
     }
 
     /// Enqueues what any change of an object is followed by.

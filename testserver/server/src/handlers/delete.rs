@@ -9,12 +9,12 @@ use super::{body, read};
 use crate::{
     admission::{self, Attributes, Operation},
     call::{ApiResponse, Call, Content},
-    cluster::{ClusterState, Deletion},
-    route::{DeleteOptions, ListOptions},
+    cluster::{ClusterState, Deletion, has_propagation},
+    route::{DeleteOptions, ListOptions, Propagation},
     scheme::Endpoint,
     status_error::{Details, StatusError},
     storage::Stored,
-    strategy::SYSTEM_CLASSES,
+    strategy::{self, SYSTEM_CLASSES},
     watch,
     webhook::Interruption,
 };
@@ -31,8 +31,8 @@ pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
     if options.dry_run {
         return Ok(response(success(endpoint, &stored)));
     }
-    let deletion =
-        cluster.delete_gracefully(&endpoint.resource, &call.key(), options.propagation, options.grace)?;
+    let policy = propagation(endpoint, &options, &stored);
+    let deletion = cluster.delete_gracefully(&endpoint.resource, &call.key(), policy, options.grace)?;
     cluster.run_tasks();
     match deletion.ok_or_else(|| call.not_found())? {
         Deletion::Marked(stored) if options.cascades => {
@@ -62,13 +62,23 @@ pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiR
     if !options.dry_run {
         for object in &selected {
             // Deleting another object may already have removed this one.
-            cluster.delete_gracefully(resource, &object.key, options.propagation, options.grace)?;
+            let policy = propagation(&call.endpoint, &options, object);
+            cluster.delete_gracefully(resource, &object.key, policy, options.grace)?;
         }
         cluster.run_tasks();
     }
     let revision = cluster.store().revision();
     let list = Content::List { objects: selected, revision, more: read::no_more(call) };
     Ok(ApiResponse { warnings, ..ApiResponse::ok(list) })
+}
+
+/// The propagation policy of a deletion: of the request, else of the finalizers on the object, else of its kind.
+fn propagation(endpoint: &Endpoint, options: &DeleteOptions, stored: &Stored) -> Option<Propagation> {
+    let of_kind = || {
+        let orphans = strategy::orphans_dependents(endpoint) && !has_propagation(&stored.value());
+        orphans.then_some(Propagation::Orphan)
+    };
+    options.propagation.or_else(of_kind)
 }
 
 /// Calls mutating and validating webhooks for a deletion. Returns their warnings.

@@ -81,6 +81,7 @@ pub(crate) struct Owner {
     pub(crate) kind: String,
     pub(crate) name: String,
     pub(crate) uid: String,
+    pub(crate) controls: bool,
     pub(crate) blocks_deletion: bool,
 }
 
@@ -91,12 +92,14 @@ pub(crate) fn owners(object: &Value) -> Vec<Owner> {
 
 pub(crate) fn owner(reference: &Value) -> Owner {
     let text = |key: &str| reference.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    let flag = |key: &str| reference.get(key).and_then(Value::as_bool).unwrap_or(false);
     Owner {
         api_version: text("apiVersion"),
         kind: text("kind"),
         name: text("name"),
         uid: text("uid"),
-        blocks_deletion: reference.get("blockOwnerDeletion").and_then(Value::as_bool).unwrap_or(false),
+        controls: flag("controller"),
+        blocks_deletion: flag("blockOwnerDeletion"),
     }
 }
 

@@ -24,7 +24,9 @@ pub(super) fn create(endpoint: &Endpoint, object: &mut Value) {
         ("", "persistentvolumeclaims") => add_protection_finalizer(object, CLAIM_IN_USE),
         ("", "persistentvolumes") => add_protection_finalizer(object, VOLUME_IN_USE),
         ("batch", "jobs") => job(object),
-        ("apps", "replicasets") => object["status"] = json!({"replicas": 0}),
+        ("", "replicationcontrollers") | ("apps", "replicasets") => {
+            object["status"] = json!({"replicas": 0});
+        }
         ("apps", "statefulsets") => object["status"] = json!({"replicas": 0, "availableReplicas": 0}),
         ("apps", "daemonsets") => {
             annotate(object, "deprecated.daemonset.template.generation", "1");

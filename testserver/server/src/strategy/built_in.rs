@@ -56,6 +56,11 @@ pub(crate) fn created_by_put(endpoint: &Endpoint) -> bool {
     )
 }
 
+/// Whether dependents outlive an owner of this kind, unless a deletion says otherwise.
+pub(crate) fn orphans_dependents(endpoint: &Endpoint) -> bool {
+    matches!((endpoint.group(), endpoint.plural()), ("", "replicationcontrollers") | ("batch", "jobs"))
+}
+
 /// Whether a PUT must have a resourceVersion. All custom resources do.
 pub(crate) fn needs_version(endpoint: &Endpoint) -> bool {
     endpoint.resource.custom
@@ -93,7 +98,7 @@ pub(crate) fn status_has_metadata(endpoint: &Endpoint) -> bool {
 pub(super) fn prepare_create(endpoint: &Endpoint, object: &mut Value) {
     if endpoint.is_core("namespaces") {
         let name = meta::name(object).to_string();
-        object["spec"] = json!({"finalizers": ["kubernetes"]});
+        add_namespace_finalizer(object);
         object["status"] = json!({"phase": "Active"});
         label(object, "kubernetes.io/metadata.name", &name);
     } else if endpoint.is_core("pods") {
@@ -108,6 +113,15 @@ pub(super) fn prepare_update(endpoint: &Endpoint, object: &mut Value) {
         label(object, "kubernetes.io/metadata.name", &name);
     }
     prepare_any(endpoint, object);
+}
+
+/// The finalizer of the namespace controller, after those that the client asks for.
+fn add_namespace_finalizer(namespace: &mut Value) {
+    let mut finalizers = namespace["spec"]["finalizers"].as_array().cloned().unwrap_or_default();
+    if !finalizers.iter().any(|finalizer| finalizer == "kubernetes") {
+        finalizers.push("kubernetes".into());
+    }
+    namespace["spec"] = json!({"finalizers": finalizers});
 }
 
 fn prepare_any(endpoint: &Endpoint, object: &mut Value) {

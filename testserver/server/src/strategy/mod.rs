@@ -13,7 +13,7 @@ mod scale;
 mod update;
 
 pub(crate) use allocate::{CLAIM_IN_USE, VOLUME_IN_USE};
-pub(crate) use built_in::{created_by_put, needs_version, status_has_metadata};
+pub(crate) use built_in::{created_by_put, needs_version, orphans_dependents, status_has_metadata};
 pub(crate) use checks::validate as validate_type;
 pub(crate) use create::prepare as prepare_create;
 pub(crate) use defaults::default;

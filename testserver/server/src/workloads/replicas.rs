@@ -1,8 +1,9 @@
-//! ReplicaSet: keeps the number of pods at `replicas`.
+//! ReplicaSet and ReplicationController: keep the number of pods at `replicas`.
 
 use serde_json::{Map, Value, json};
 
-use crate::object::selector::LabelSelector;
+use super::{adoption::controller_reference, rollout::seconds_since};
+use crate::object::meta;
 
 /// The largest number of pods per owner. Pods are created within the request: without a limit, a mistyped replica count would hang it. Real nodes hold 110.
 pub(super) const MAX_PODS: usize = 1000;
@@ -12,56 +13,42 @@ pub(super) fn remaining_capacity(pods: &[Value]) -> usize {
     MAX_PODS.saturating_sub(pods.len())
 }
 
-/// The next actions for a ReplicaSet.
+/// The next actions for a ReplicaSet or a ReplicationController.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ReplicaPlan {
     pub(crate) create: usize,
     /// Indexes in the list of pods.
     pub(crate) delete: Vec<usize>,
+    /// Seconds until another pod has been ready for `minReadySeconds`.
+    pub(crate) requeue_after: Option<u64>,
     pub(crate) status: Value,
 }
 
-/// The pod with an owner reference to the ReplicaSet; `None` if the ReplicaSet cannot adopt it.
-pub(crate) fn adopt(set: &Value, pod: &Value) -> Option<Value> {
-    let owners = pod["metadata"]["ownerReferences"].as_array();
-    let controlled = owners.is_some_and(|owners| owners.iter().any(|owner| owner["controller"] == true));
-    let deleting = |object: &Value| object["metadata"]["deletionTimestamp"].is_string();
-    let selector = LabelSelector::from_object(&set["spec"]["selector"])?;
-    let selected = !selector.is_empty() && selector.matches(|key| pod["metadata"]["labels"][key].as_str());
-    if controlled || deleting(set) || !is_active(pod) || !selected {
-        return None;
-    }
-    let mut adopted = pod.clone();
-    let mut owners = owners.cloned().unwrap_or_default();
-    owners.push(reference(set));
-    adopted["metadata"]["ownerReferences"] = owners.into();
-    Some(adopted)
-}
-
-/// The owner reference of a pod.
-fn reference(owner: &Value) -> Value {
-    json!({
-        "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
-        "uid": owner["metadata"]["uid"], "controller": true, "blockOwnerDeletion": true,
-    })
-}
-
-/// Plans a ReplicaSet; `pods` are all pods that it owns.
-pub(crate) fn plan_replicas(set: &Value, pods: &[Value]) -> ReplicaPlan {
+/// Plans a ReplicaSet or a ReplicationController; `pods` are all pods that it owns.
+pub(crate) fn plan_replicas(set: &Value, pods: &[Value], now: &str) -> ReplicaPlan {
     let wanted = usize::try_from(set["spec"]["replicas"].as_i64().unwrap_or(1)).unwrap_or(0);
     let mut active: Vec<usize> = (0..pods.len()).filter(|at| is_active(&pods[*at])).collect();
     let ready = active.iter().filter(|at| is_ready(&pods[**at])).count();
+    let min_ready = set["spec"]["minReadySeconds"].as_u64().unwrap_or(0);
+    let waits: Vec<u64> = active.iter().filter_map(|at| available_in(&pods[*at], min_ready, now)).collect();
+    let available = waits.iter().filter(|seconds| **seconds == 0).count();
+    let labels = &set["spec"]["template"]["metadata"]["labels"];
+    let labeled = active.iter().filter(|at| has_labels(&pods[**at], labels)).count();
     let mut status = Map::from_iter([
         ("replicas".to_owned(), json!(active.len())),
         ("observedGeneration".to_owned(), set["metadata"]["generation"].clone()),
     ]);
     // Zero counts are omitted, as Go does.
     for (name, count) in
-        [("fullyLabeledReplicas", active.len()), ("readyReplicas", ready), ("availableReplicas", ready)]
+        [("fullyLabeledReplicas", labeled), ("readyReplicas", ready), ("availableReplicas", available)]
     {
         if count > 0 {
             status.insert(name.into(), count.into());
         }
+    }
+    if set["kind"] == "ReplicaSet" {
+        let terminating = pods.iter().filter(|pod| meta::is_deleting(pod) && !is_over(pod)).count();
+        status.insert("terminatingReplicas".into(), terminating.into());
     }
     if active.len() < wanted
         && let Some(failure) = failure(set)
@@ -74,11 +61,11 @@ pub(crate) fn plan_replicas(set: &Value, pods: &[Value]) -> ReplicaPlan {
         (is_ready(&pods[*at]), std::cmp::Reverse(pods[*at]["metadata"]["creationTimestamp"].to_string()))
     });
     active.truncate(active.len().saturating_sub(wanted));
-    let deleting = set["metadata"]["deletionTimestamp"].is_string();
-    if deleting {
+    let requeue_after = waits.into_iter().filter(|seconds| *seconds > 0).min();
+    if meta::is_deleting(set) {
         return ReplicaPlan { status: status.into(), ..ReplicaPlan::default() };
     }
-    ReplicaPlan { create, delete: active, status: status.into() }
+    ReplicaPlan { create, delete: active, requeue_after, status: status.into() }
 }
 
 /// A pod from the template of its owner.
@@ -92,11 +79,11 @@ pub(crate) fn pod_from_template(owner: &Value, template: &Value) -> Value {
     }
     metadata.insert("generateName".into(), format!("{name}-").into());
     metadata.insert("namespace".into(), owner["metadata"]["namespace"].clone());
-    metadata.insert("ownerReferences".into(), json!([reference(owner)]));
+    metadata.insert("ownerReferences".into(), json!([controller_reference(owner)]));
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
 }
 
-/// The condition of a ReplicaSet whose pods were refused.
+/// The condition of an owner whose pods were refused.
 const FAILURE: &str = "ReplicaFailure";
 
 fn failure(set: &Value) -> Option<&Value> {
@@ -115,13 +102,32 @@ pub(crate) fn with_failure(set: &Value, mut status: Value, message: &str, now: &
 
 /// Whether the pod has neither finished nor is being deleted.
 pub(super) fn is_active(pod: &Value) -> bool {
-    !matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
-        && pod["metadata"]["deletionTimestamp"].is_null()
+    !is_over(pod) && !meta::is_deleting(pod)
+}
+
+/// Whether the containers of the pod have ended for good.
+pub(super) fn is_over(pod: &Value) -> bool {
+    matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
 }
 
 pub(super) fn is_ready(pod: &Value) -> bool {
-    let conditions = pod["status"]["conditions"].as_array();
-    conditions.is_some_and(|all| all.iter().any(|c| c["type"] == "Ready" && c["status"] == "True"))
+    ready_condition(pod).is_some()
+}
+
+fn ready_condition(pod: &Value) -> Option<&Value> {
+    let mut conditions = pod["status"]["conditions"].as_array()?.iter();
+    conditions.find(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+}
+
+/// Seconds until the pod has been ready for `min_ready` seconds; `None` while it is not ready.
+fn available_in(pod: &Value, min_ready: u64, now: &str) -> Option<u64> {
+    let since = seconds_since(&ready_condition(pod)?["lastTransitionTime"], now).unwrap_or(0);
+    Some(min_ready.saturating_sub(since))
+}
+
+fn has_labels(pod: &Value, labels: &Value) -> bool {
+    let mut labels = labels.as_object().into_iter().flatten();
+    labels.all(|(key, value)| pod["metadata"]["labels"][key] == *value)
 }
 
 #[cfg(test)]
@@ -140,27 +146,15 @@ mod tests {
 
     #[test]
     fn missing_pods_are_created_and_surplus_pods_deleted() {
-        let plan = plan_replicas(&set(3), &[pod(true, "1")]);
+        let plan = plan_replicas(&set(3), &[pod(true, "1")], "t");
         assert_eq!((plan.create, plan.delete.len()), (2, 0));
         assert_eq!(plan.status["readyReplicas"], 1);
         let pods = [pod(true, "1"), pod(true, "3"), pod(false, "0"), pod(true, "2")];
-        let plan = plan_replicas(&set(2), &pods);
+        let plan = plan_replicas(&set(2), &pods, "t");
         assert_eq!((plan.create, plan.delete), (0, vec![2, 1]), "the unready one, then the youngest");
-        assert_eq!(plan_replicas(&set(i64::from(i32::MAX)), &[]).create, MAX_PODS);
-        let none = plan_replicas(&set(0), &[]);
+        assert_eq!(plan_replicas(&set(i64::from(i32::MAX)), &[], "t").create, MAX_PODS);
+        let none = plan_replicas(&set(0), &[], "t");
         assert_eq!(none.status, json!({"replicas": 0, "observedGeneration": 2}));
-    }
-
-    #[test]
-    fn an_unowned_pod_is_adopted_by_a_matching_replica_set() {
-        let set = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "s", "uid": "u"},
-            "spec": {"selector": {"matchLabels": {"app": "a"}}}});
-        let mut orphan = pod(true, "1");
-        assert_eq!(adopt(&set, &orphan), None);
-        orphan["metadata"]["labels"] = json!({"app": "a"});
-        let adopted = adopt(&set, &orphan).unwrap();
-        assert_eq!(adopted["metadata"]["ownerReferences"][0]["uid"], "u");
-        assert_eq!(adopt(&set, &adopted), None, "once");
     }
 
     #[test]
@@ -169,6 +163,25 @@ mod tests {
         over["status"]["phase"] = "Failed".into();
         let mut going = pod(true, "1");
         going["metadata"]["deletionTimestamp"] = "2".into();
-        assert_eq!(plan_replicas(&set(1), &[over, going]).create, 1);
+        assert_eq!(plan_replicas(&set(1), &[over.clone(), going.clone()], "t").create, 1);
+        let mut owner = set(1);
+        owner["kind"] = "ReplicaSet".into();
+        assert_eq!(plan_replicas(&owner, &[over, going], "t").status["terminatingReplicas"], 1);
+    }
+
+    #[test]
+    fn pods_are_available_after_their_minimum_time() {
+        let mut ready = pod(true, "1");
+        ready["status"]["conditions"][0]["lastTransitionTime"] = "2026-01-01T00:00:00Z".into();
+        let mut owner = set(1);
+        owner["spec"]["minReadySeconds"] = 5.into();
+        owner["spec"]["template"]["metadata"]["labels"] = json!({"app": "a"});
+        let early = plan_replicas(&owner, &[ready.clone()], "2026-01-01T00:00:03Z");
+        assert_eq!((early.requeue_after, &early.status["availableReplicas"]), (Some(2), &Value::Null));
+        assert_eq!(early.status["fullyLabeledReplicas"], Value::Null);
+        ready["metadata"]["labels"] = json!({"app": "a", "more": "b"});
+        let late = plan_replicas(&owner, &[ready], "2026-01-01T00:00:05Z");
+        assert_eq!((late.requeue_after, &late.status["availableReplicas"]), (None, &json!(1)));
+        assert_eq!(late.status["fullyLabeledReplicas"], 1);
     }
 }

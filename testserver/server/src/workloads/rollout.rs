@@ -21,6 +21,8 @@ pub(crate) struct Rollout {
     pub(crate) scale: Vec<(usize, i64)>,
     /// Indexes of old ReplicaSets beyond `revisionHistoryLimit`.
     pub(crate) delete: Vec<usize>,
+    /// The `minReadySeconds` of the current ReplicaSet, by its index, if they changed.
+    pub(crate) min_ready: Option<(usize, Value)>,
     /// The revision of the current template, set on the Deployment and the ReplicaSet at this index.
     pub(crate) revision: Option<(usize, String)>,
     /// Annotations of scaled ReplicaSets: desired and maximum replicas.
@@ -58,6 +60,10 @@ pub(crate) fn plan_rollout(deployment: &Value, sets: &[Value], now: &str) -> Rol
         return rollout;
     };
     rollout.scale = if paused { Vec::new() } else { scale(deployment, sets, current, limits) };
+    let min_ready = &deployment["spec"]["minReadySeconds"];
+    if sets[current]["spec"]["minReadySeconds"] != *min_ready {
+        rollout.min_ready = Some((current, min_ready.clone()));
+    }
     let revision = next_revision(sets, Some(current)).to_string();
     if deployment["metadata"]["annotations"][REVISION] != revision.as_str() {
         rollout.revision = Some((current, revision));
@@ -89,16 +95,29 @@ fn scale(deployment: &Value, sets: &[Value], current: usize, limits: ReplicaBoun
     if grown != new {
         steps.push((current, grown));
     }
-    let unavailable = wanted(&sets[current]) - count(&sets[current], "availableReplicas");
-    let mut spare = total - limits.min_available - unavailable.max(0);
-    for at in old() {
-        let less = wanted(&sets[at]).min(spare);
-        if less > 0 {
-            steps.push((at, wanted(&sets[at]) - less));
-            spare -= less;
-        }
-    }
+    steps.extend(scale_down(sets, current, total, limits));
     steps
+}
+
+/// How much smaller the old ReplicaSets can be: pods that are not available go first, then those that are available beyond the minimum.
+fn scale_down(sets: &[Value], current: usize, total: i64, limits: ReplicaBounds) -> Vec<(usize, i64)> {
+    let available = |set: &Value| count(set, "availableReplicas").min(wanted(set));
+    let pending = wanted(&sets[current]) - available(&sets[current]);
+    let mut spare = total - limits.min_available - pending;
+    let mut sizes: Vec<i64> = sets.iter().map(wanted).collect();
+    for at in (0..sets.len()).filter(|at| *at != current) {
+        let less = (sizes[at] - available(&sets[at])).min(spare).max(0);
+        sizes[at] -= less;
+        spare -= less;
+    }
+    spare = spare.min(sets.iter().map(available).sum::<i64>() - limits.min_available);
+    for at in (0..sets.len()).filter(|at| *at != current) {
+        let less = sizes[at].min(spare).max(0);
+        sizes[at] -= less;
+        spare -= less;
+    }
+    let smaller = (0..sets.len()).filter(|at| *at != current && sizes[*at] < wanted(&sets[*at]));
+    smaller.map(|at| (at, sizes[at])).collect()
 }
 
 fn limits(spec: &Value) -> ReplicaBounds {
@@ -150,6 +169,7 @@ fn status(
             status.insert(field.into(), count.into());
         }
     }
+    status.insert("terminatingReplicas".into(), sum("terminatingReplicas").into());
     if !deployment["status"]["collisionCount"].is_null() {
         status.insert("collisionCount".into(), deployment["status"]["collisionCount"].clone());
     }
@@ -222,7 +242,7 @@ fn progress(
 /// The ReplicaSet of the current template.
 fn replica_set(deployment: &Value, revision: u64) -> Value {
     let (metadata, spec) = (&deployment["metadata"], &deployment["spec"]);
-    let hash = hash(&spec["template"]);
+    let hash = hash(&spec["template"], deployment["status"]["collisionCount"].as_u64().unwrap_or(0));
     let name = metadata["name"].as_str().unwrap_or_default();
     let mut template = spec["template"].clone();
     template["metadata"]["labels"][HASH] = hash.as_str().into();
@@ -239,7 +259,7 @@ fn replica_set(deployment: &Value, revision: u64) -> Value {
     for (name, size) in sizes(limits) {
         annotations.insert(name.into(), size.into());
     }
-    json!({
+    let mut set = json!({
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
         "metadata": {
@@ -247,7 +267,11 @@ fn replica_set(deployment: &Value, revision: u64) -> Value {
             "labels": template["metadata"]["labels"], "ownerReferences": [owner],
         },
         "spec": {"replicas": 0, "selector": selector, "template": template},
-    })
+    });
+    if !spec["minReadySeconds"].is_null() {
+        set["spec"]["minReadySeconds"] = spec["minReadySeconds"].clone();
+    }
+    set
 }
 
 fn sizes(limits: ReplicaBounds) -> [(&'static str, String); 2] {
@@ -293,11 +317,14 @@ fn count(set: &Value, field: &str) -> i64 {
     set["status"][field].as_i64().unwrap_or(0)
 }
 
-/// A ten-character hash of a template.
-fn hash(template: &Value) -> String {
+/// A ten-character hash of a template; another one after each collision of names.
+fn hash(template: &Value, collisions: u64) -> String {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut hasher = DefaultHasher::new();
     template.to_string().hash(&mut hasher);
+    if collisions > 0 {
+        collisions.hash(&mut hasher);
+    }
     let mut number = hasher.finish();
     std::iter::repeat_with(|| {
         let index = usize::try_from(number % ALPHABET.len() as u64).unwrap_or(0);

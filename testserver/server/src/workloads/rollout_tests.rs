@@ -119,3 +119,17 @@ fn a_rollback_gets_the_newest_revision() {
     keep_none["spec"]["revisionHistoryLimit"] = 0.into();
     assert_eq!(plan_rollout(&keep_none, &sets, "t").delete, [0]);
 }
+
+#[test]
+fn a_rollover_removes_unavailable_pods_and_keeps_the_available_ones() {
+    let mut deployment = deployment(1, "three");
+    deployment["spec"]["strategy"] = json!({"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}});
+    let mut sets = [set("one", 1, 1, 1), set("two", 1, 0, 2), set("three", 0, 0, 3)];
+    assert_eq!(plan_rollout(&deployment, &sets, "t").scale, [(1, 0)]);
+    sets[1] = set("two", 0, 0, 2);
+    assert_eq!(plan_rollout(&deployment, &sets, "t").scale, [(2, 1)]);
+    sets[2] = set("three", 1, 0, 3);
+    assert_eq!(plan_rollout(&deployment, &sets, "t").scale, [], "the new pod is not available yet");
+    sets[2] = set("three", 1, 1, 3);
+    assert_eq!(plan_rollout(&deployment, &sets, "t").scale, [(0, 0)]);
+}

@@ -132,3 +132,102 @@ async fn many_dependents_are_deleted_in_one_request() {
         .ok();
     assert_eq!(client.get(CONFIG_MAPS).await.ok()["items"], json!([]));
 }
+
+/// As on a genuine server (1.37): ReplicationControllers and Jobs leave their dependents, unless the request says otherwise.
+#[tokio::test(start_paused = true)]
+async fn some_kinds_orphan_by_default() {
+    let client = TestClient::new();
+    let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
+    let mut always = template.clone();
+    always["spec"]["restartPolicy"] = "Always".into();
+    let selector = json!({"matchLabels": {"a": "b"}});
+    for (path, spec, orphans) in [
+        (
+            "/api/v1/namespaces/default/replicationcontrollers",
+            json!({"replicas": 0, "template": always}),
+            true,
+        ),
+        ("/apis/batch/v1/namespaces/default/jobs", json!({"suspend": true, "template": template}), true),
+        (
+            "/apis/apps/v1/namespaces/default/replicasets",
+            json!({"replicas": 0, "selector": selector, "template": always}),
+            false,
+        ),
+    ] {
+        for (body, kept) in [
+            (json!({}), orphans),
+            (json!({"propagationPolicy": "Background"}), false),
+            (json!({"propagationPolicy": "Orphan"}), true),
+            (json!({"orphanDependents": false}), false),
+        ] {
+            let made = client.post(path, json!({"metadata": {"name": "owner"}, "spec": spec})).await.ok();
+            client.post(CONFIG_MAPS, owned("child", &made, true)).await.ok();
+            let deleted = client.delete_with(&format!("{path}/owner"), body.clone()).await.ok();
+            assert_eq!(deleted["metadata"]["finalizers"] == json!(["orphan"]), kept, "{path} {body}");
+            client.get(&format!("{path}/owner")).await.refused(404, "NotFound");
+            assert_eq!(exists(&client, "child").await, kept, "{path} {body}");
+            if kept {
+                let child = client.get(&format!("{CONFIG_MAPS}/child")).await.ok();
+                assert!(child["metadata"].get("ownerReferences").is_none());
+                client.delete(&format!("{CONFIG_MAPS}/child")).await.ok();
+            }
+        }
+        client.post(path, json!({"metadata": {"name": "one"}, "spec": spec})).await.ok();
+        let one = client.get(&format!("{path}/one")).await.ok();
+        client.post(CONFIG_MAPS, owned("child", &one, true)).await.ok();
+        client.delete(path).await.ok();
+        assert_eq!(exists(&client, "child").await, orphans, "of a collection: {path}");
+        // What is on the object goes before its kind.
+        let foreground =
+            json!({"metadata": {"name": "own", "finalizers": ["foregroundDeletion"]}, "spec": spec});
+        let own = client.post(path, foreground).await.ok();
+        client.post(CONFIG_MAPS, owned("of-own", &own, true)).await.ok();
+        client.delete(&format!("{path}/own")).await.ok();
+        assert!(!exists(&client, "of-own").await, "{path}");
+        client.delete(CONFIG_MAPS).await.ok();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn circles_of_owners_end() {
+    let client = TestClient::new();
+    for policy in ["Background", "Foreground", "Orphan"] {
+        let mut made = Vec::new();
+        for name in ["a", "b", "c"] {
+            let mut object = client.post(CONFIG_MAPS, config_map(name)).await.ok();
+            object["kind"] = "ConfigMap".into();
+            made.push(object);
+        }
+        for (name, owner) in [("a", 2), ("b", 0), ("c", 1)] {
+            let owners = json!({"metadata": {"ownerReferences": [reference(&made[owner], true)]}});
+            client.patch(MERGE, &format!("{CONFIG_MAPS}/{name}"), owners).await.ok();
+        }
+        client.delete_with(&format!("{CONFIG_MAPS}/a"), json!({"propagationPolicy": policy})).await.ok();
+        assert!(!exists(&client, "a").await, "{policy}");
+        for name in ["b", "c"] {
+            assert_eq!(exists(&client, name).await, policy == "Orphan", "{name} {policy}");
+        }
+        client.delete(CONFIG_MAPS).await.ok();
+    }
+}
+
+/// A dependent that does not block the deletion of an owner is deleted with the others, while the owner waits.
+#[tokio::test(start_paused = true)]
+async fn foreground_deletion_reaches_every_dependent() {
+    let client = with_widgets().await;
+    let owner = client.post(WIDGETS, widget("owner")).await.ok();
+    for (name, blocks) in [("blocks", true), ("free", false)] {
+        let mut child = owned(name, &owner, blocks);
+        child["metadata"]["finalizers"] = json!(["x.test/hold"]);
+        client.post(CONFIG_MAPS, child).await.ok();
+    }
+    client.delete_with(&format!("{WIDGETS}/owner"), json!({"propagationPolicy": "Foreground"})).await.ok();
+    for name in ["blocks", "free"] {
+        let child = client.get(&format!("{CONFIG_MAPS}/{name}")).await.ok();
+        assert!(child["metadata"]["deletionTimestamp"].is_string(), "{name}");
+    }
+    client.get(&format!("{WIDGETS}/owner")).await.ok();
+    let free = json!({"metadata": {"ownerReferences": [reference(&owner, false)]}});
+    client.patch(MERGE, &format!("{CONFIG_MAPS}/blocks"), free).await.ok();
+    client.get(&format!("{WIDGETS}/owner")).await.refused(404, "NotFound");
+}

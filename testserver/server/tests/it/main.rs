@@ -24,6 +24,8 @@ mod deletion;
 mod determinism;
 mod documents;
 #[cfg(feature = "workloads")]
+mod endpoints;
+#[cfg(feature = "workloads")]
 mod evictions;
 mod faults;
 #[cfg(feature = "cel")]
@@ -39,6 +41,8 @@ mod patches;
 mod pods;
 mod protobuf;
 mod recorded_patches;
+#[cfg(feature = "workloads")]
+mod replication;
 mod representations;
 mod reviews;
 mod sockets;

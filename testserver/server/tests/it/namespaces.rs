@@ -1,6 +1,6 @@
 //! Namespaces: creation in missing ones, and termination.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::*;
 
@@ -58,4 +58,114 @@ async fn an_empty_namespace_is_deleted_at_once_and_system_ones_never() {
     client.get(&format!("{NAMESPACES}/empty")).await.refused(404, "NotFound");
     client.delete(&format!("{NAMESPACES}/default")).await.refused(403, "Forbidden");
     client.post(NAMESPACES, json!({"metadata": {"name": "not.a.label"}})).await.refused(422, "Invalid");
+}
+
+fn messages(namespace: &Value) -> Vec<(&str, &str)> {
+    let conditions = namespace["status"]["conditions"].as_array().map_or(&[][..], Vec::as_slice);
+    let shown = conditions.iter().filter(|condition| condition["status"] == "True");
+    shown.map(|c| (c["type"].as_str().unwrap(), c["message"].as_str().unwrap())).collect()
+}
+
+/// The steps of a deletion on a genuine server (1.37), with its messages.
+#[tokio::test(start_paused = true)]
+async fn pods_go_first_and_conditions_tell_what_is_left() {
+    let client = with_widgets().await;
+    client.post(NAMESPACES, json!({"metadata": {"name": "doomed"}})).await.ok();
+    let core = "/api/v1/namespaces/doomed";
+    let (held, twice) = (json!(["x.test/hold"]), json!(["y.test/hold", "x.test/hold"]));
+    let spec = json!({"containers": [{"name": "c", "image": "i"}]});
+    client
+        .post(&format!("{core}/pods"), json!({"metadata": {"name": "p", "finalizers": held}, "spec": spec}))
+        .await
+        .ok();
+    let widgets = "/apis/rig.test/v1/namespaces/doomed/widgets";
+    let mut held_widget = widget("w");
+    held_widget["metadata"]["finalizers"] = twice;
+    client.post(widgets, held_widget).await.ok();
+    for name in ["a", "b"] {
+        let mut map = config_map(name);
+        map["metadata"]["finalizers"] = held.clone();
+        client.post(&format!("{core}/configmaps"), map).await.ok();
+    }
+    client.post(&format!("{core}/configmaps"), config_map("free")).await.ok();
+
+    let marked = client.delete(&format!("{NAMESPACES}/doomed")).await.ok();
+    assert_eq!(marked["metadata"].get("deletionGracePeriodSeconds"), None);
+    let waiting = client.get(&format!("{NAMESPACES}/doomed")).await.ok();
+    let conditions = waiting["status"]["conditions"].as_array().unwrap();
+    let kinds: Vec<_> =
+        conditions.iter().map(|c| (c["type"].as_str().unwrap(), c["reason"].as_str().unwrap())).collect();
+    assert_eq!(
+        kinds,
+        [
+            ("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered"),
+            ("NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions"),
+            ("NamespaceDeletionContentFailure", "ContentDeleted"),
+            ("NamespaceContentRemaining", "ContentRemoved"),
+            ("NamespaceFinalizersRemaining", "ContentHasNoFinalizers"),
+        ]
+    );
+    let free = client.get(&format!("{core}/configmaps/free")).await.ok();
+    assert!(free["metadata"].get("deletionTimestamp").is_none(), "while there is a pod");
+
+    let unheld = json!({"metadata": {"finalizers": null}});
+    client.patch(MERGE, &format!("{core}/pods/p"), unheld.clone()).await.ok();
+    client.get(&format!("{core}/configmaps/free")).await.refused(404, "NotFound");
+    let waiting = client.get(&format!("{NAMESPACES}/doomed")).await.ok();
+    assert_eq!(
+        messages(&waiting),
+        [
+            (
+                "NamespaceContentRemaining",
+                "Some resources are remaining: configmaps. has 2 resource instances, widgets.rig.test has 1 resource instances"
+            ),
+            (
+                "NamespaceFinalizersRemaining",
+                "Some content in the namespace has finalizers remaining: x.test/hold in 3 resource instances, y.test/hold in 1 resource instances"
+            ),
+        ]
+    );
+    client.patch(MERGE, &format!("{core}/configmaps/a"), unheld.clone()).await.ok();
+    client.patch(MERGE, &format!("{core}/configmaps/b"), unheld.clone()).await.ok();
+    let one = json!({"metadata": {"finalizers": ["x.test/hold"]}});
+    client.patch(MERGE, &format!("{widgets}/w"), one).await.ok();
+    let waiting = client.get(&format!("{NAMESPACES}/doomed")).await.ok();
+    assert_eq!(
+        messages(&waiting),
+        [
+            (
+                "NamespaceContentRemaining",
+                "Some resources are remaining: widgets.rig.test has 1 resource instances"
+            ),
+            (
+                "NamespaceFinalizersRemaining",
+                "Some content in the namespace has finalizers remaining: x.test/hold in 1 resource instances"
+            ),
+        ]
+    );
+    client.patch(MERGE, &format!("{widgets}/w"), unheld).await.ok();
+    client.get(&format!("{NAMESPACES}/doomed")).await.refused(404, "NotFound");
+}
+
+#[tokio::test(start_paused = true)]
+async fn finalizers_of_others_keep_an_empty_namespace() {
+    let client = TestClient::new();
+    client.post(NAMESPACES, json!({"metadata": {"name": "held", "finalizers": ["x.test/hold"]}})).await.ok();
+    client.delete(&format!("{NAMESPACES}/held")).await.ok();
+    let held = client.get(&format!("{NAMESPACES}/held")).await.ok();
+    assert_eq!((&held["spec"], messages(&held).len()), (&json!({}), 0));
+    assert_eq!(held["status"]["conditions"].as_array().unwrap().len(), 5);
+    let unheld = json!({"metadata": {"finalizers": null}});
+    client.patch(MERGE, &format!("{NAMESPACES}/held"), unheld).await.ok();
+    client.get(&format!("{NAMESPACES}/held")).await.refused(404, "NotFound");
+
+    let spec = json!({"finalizers": ["kubernetes", "other.test/f"]});
+    let made = client.post(NAMESPACES, json!({"metadata": {"name": "other"}, "spec": spec})).await.ok();
+    assert_eq!(made["spec"], spec);
+    client.delete(&format!("{NAMESPACES}/other")).await.ok();
+    let mut other = client.get(&format!("{NAMESPACES}/other")).await.ok();
+    assert_eq!(other["spec"], json!({"finalizers": ["other.test/f"]}));
+    other["spec"] = json!({});
+    client.put(&format!("{NAMESPACES}/other/finalize"), other).await.ok();
+    client.get(&format!("{NAMESPACES}/other")).await.refused(404, "NotFound");
 }

@@ -51,7 +51,7 @@ async fn start(args: &Args) -> Result<TestServer, StartError> {
         builder = builder.with_rbac();
     }
     if !args.without_pods {
-        builder = builder.with(BuiltInController::Workloads);
+        builder = builder.with(BuiltInController::Workloads).with(BuiltInController::Endpoints);
     }
     if !args.without_pods && !args.without_kubelet {
         builder = builder.with(BuiltInController::Kubelet);

@@ -6,11 +6,15 @@ use crate::{
     storage::{Storage, Stored, WriteError},
 };
 
+/// Without the controllers, nothing is indexed.
+#[derive(Debug, Default)]
+pub(super) struct ServiceIndex;
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum WorkloadTask {}
 
 impl Work {
-    pub(super) fn enqueue_workload(&mut self, _: &Storage, _: &Resource, _: &Stored) {}
+    pub(super) fn enqueue_workload(&mut self, _: &Storage, _: &Resource, _: Option<&Stored>, _: &Stored) {}
 
     pub(super) fn enqueue_removed_workload(&mut self, _: &Storage, _: &Resource, _: &Stored) {}
 }

@@ -1,11 +1,11 @@
 //! Which workload controllers have to run after a change.
 
-use super::WorkloadTask;
+use super::{WorkloadTask, task::Adoptable};
 use crate::{
     cluster::{owners::ObjectId, work::Work},
     object::meta,
     scheme::Resource,
-    storage::{EventType, Key, Storage, Stored},
+    storage::{Key, Storage, Stored},
 };
 
 impl Work {
@@ -14,30 +14,35 @@ impl Work {
         &mut self,
         storage: &Storage,
         resource: &Resource,
+        before: Option<&Stored>,
         stored: &Stored,
     ) {
+        self.observe_endpoints(storage, resource, before, Some(stored));
         let id = (resource.table, stored.key.clone());
         match (resource.group.as_str(), resource.plural.as_str()) {
             ("", "pods") => {
                 self.enqueue_budgets(storage, &stored.key);
-                if stored.event == EventType::Added && stored.owners.is_empty() {
-                    self.enqueue_adoption(storage, &stored.key);
-                }
+                self.enqueue_adoption(storage, Adoptable::Pods, before, stored);
             }
             ("policy", "poddisruptionbudgets") => {
                 self.enqueue(WorkloadTask::Budgets(stored.key.namespace().unwrap_or_default().into()).into());
             }
             ("batch", "jobs") => self.enqueue(WorkloadTask::Job(id).into()),
-            ("apps", "replicasets") => {
-                if stored.event == EventType::Added {
-                    self.enqueue(
-                        WorkloadTask::Adopt(stored.key.namespace().unwrap_or_default().into(), None).into(),
-                    );
+            ("apps", "replicasets") | ("", "replicationcontrollers") => {
+                if resource.plural == "replicasets" {
+                    self.enqueue_adoption(storage, Adoptable::ReplicaSets, before, stored);
                 }
+                self.enqueue_adoptions_by(resource, Adoptable::Pods, before, stored);
                 self.enqueue(WorkloadTask::ReplicaSet(id).into());
             }
-            ("apps", "deployments") => self.enqueue(WorkloadTask::Deployment(id).into()),
+            ("apps", "deployments") => {
+                self.enqueue_adoptions_by(resource, Adoptable::ReplicaSets, before, stored);
+                self.enqueue(WorkloadTask::Deployment(id).into());
+            }
             _ => return,
+        }
+        if let Some(before) = before.filter(|before| before.owners != stored.owners) {
+            self.enqueue_controller(storage, before);
         }
         self.enqueue_controller(storage, stored);
     }
@@ -49,6 +54,7 @@ impl Work {
         resource: &Resource,
         last: &Stored,
     ) {
+        self.observe_endpoints(storage, resource, Some(last), None);
         self.enqueue_controller(storage, last);
         if resource.is("", "pods") {
             self.enqueue_budgets(storage, &last.key);
@@ -62,6 +68,7 @@ impl Work {
             let (plural, task): (_, fn(ObjectId) -> WorkloadTask) = match (group, owner.kind.as_str()) {
                 ("batch", "Job") => ("jobs", WorkloadTask::Job),
                 ("apps", "ReplicaSet") => ("replicasets", WorkloadTask::ReplicaSet),
+                ("", "ReplicationController") => ("replicationcontrollers", WorkloadTask::ReplicaSet),
                 ("apps", "Deployment") => ("deployments", WorkloadTask::Deployment),
                 _ => continue,
             };
@@ -78,16 +85,6 @@ impl Work {
         let Some(budgets) = storage.resource("policy", "poddisruptionbudgets") else { return };
         if storage.store.objects(budgets.table, pod.namespace()).next().is_some() {
             self.enqueue(WorkloadTask::Budgets(pod.namespace().unwrap_or_default().into()).into());
-        }
-    }
-
-    /// Enqueues adoption of an unowned pod if its namespace has ReplicaSets.
-    fn enqueue_adoption(&mut self, storage: &Storage, pod: &Key) {
-        let Some(sets) = storage.resource("apps", "replicasets") else { return };
-        if storage.store.objects(sets.table, pod.namespace()).next().is_some() {
-            self.enqueue(
-                WorkloadTask::Adopt(pod.namespace().unwrap_or_default().into(), Some(pod.clone())).into(),
-            );
         }
     }
 }

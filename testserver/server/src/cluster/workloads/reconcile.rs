@@ -10,10 +10,9 @@ use crate::{
     object::{meta, selector::LabelSelector},
     route::Propagation,
     scheme::Resource,
-    storage::{Key, Stored, WriteError},
+    storage::{Key, WriteError},
     workloads::{
-        adopt, plan_budget, plan_job, plan_replicas, plan_rollout, pod_from_template, pod_of_job,
-        with_failure,
+        plan_budget, plan_job, plan_replicas, plan_rollout, pod_from_template, pod_of_job, with_failure,
     },
 };
 
@@ -23,31 +22,14 @@ const RETRY_SECONDS: u64 = 1;
 impl ClusterState {
     pub(in crate::cluster) fn run_workload(&mut self, task: &WorkloadTask) -> Result<(), WriteError> {
         match task {
-            WorkloadTask::Adopt(namespace, pod) => self.adopt_pods(namespace, pod.as_ref()),
+            WorkloadTask::Adopt(namespace, kind, only) => self.adopt_objects(namespace, *kind, only.as_ref()),
             WorkloadTask::Job(id) => self.reconcile_job(id),
             WorkloadTask::ReplicaSet(id) => self.reconcile_replica_set(id),
             WorkloadTask::Deployment(id) => self.reconcile_deployment(id),
+            WorkloadTask::RemoveEndpoints(service) => self.remove_endpoints(service),
+            WorkloadTask::Endpoints(service) => self.reconcile_endpoints(service),
             WorkloadTask::Budgets(namespace) => self.count_budgets(namespace),
         }
-    }
-
-    /// Adopts unowned pods into the first ReplicaSet that selects them: all of the namespace after a new ReplicaSet, one after a new pod.
-    fn adopt_pods(&mut self, namespace: &str, only: Option<&Key>) -> Result<(), WriteError> {
-        let (sets, pods) = (self.storage.resource("apps", "replicasets"), self.storage.resource("", "pods"));
-        let (Some(sets), Some(pods)) = (sets, pods) else { return Ok(()) };
-        let sets: Vec<Value> =
-            self.storage.store.objects(sets.table, Some(namespace)).map(|stored| stored.value()).collect();
-        let orphans: Vec<Arc<Stored>> = match only {
-            Some(key) => self.storage.store.get(pods.table, key).into_iter().cloned().collect(),
-            None => self.storage.store.objects(pods.table, Some(namespace)).cloned().collect(),
-        };
-        for orphan in orphans.iter().filter(|pod| pod.owners.is_empty()) {
-            let pod = orphan.value();
-            if let Some(adopted) = sets.iter().find_map(|set| adopt(set, &pod)) {
-                self.put(&pods, orphan.key.clone(), adopted)?;
-            }
-        }
-        Ok(())
     }
 
     /// Updates the status of all budgets of a namespace. Reads all its pods, once per request.
@@ -69,8 +51,11 @@ impl ClusterState {
 
     fn reconcile_replica_set(&mut self, id: &ObjectId) -> Result<(), WriteError> {
         let Some((resource, set)) = self.reconciled(id) else { return Ok(()) };
-        let (keys, pods) = self.owned(&set, "", "pods");
-        let plan = plan_replicas(&set, &pods);
+        let (keys, pods) = self.claimed(&set, "", "pods")?;
+        let plan = plan_replicas(&set, &pods, &self.now());
+        if let Some(seconds) = plan.requeue_after {
+            self.work.enqueue_after(WorkloadTask::ReplicaSet(id.clone()).into(), seconds);
+        }
         self.write_status(&resource, &id.1, &set, plan.status.clone())?;
         for at in plan.delete {
             self.delete_owned("", "pods", &keys[at])?;
@@ -90,7 +75,8 @@ impl ClusterState {
         if meta::is_deleting(&job) {
             return Ok(());
         }
-        let (keys, pods) = self.owned(&job, "", "pods");
+        let Some(pods) = self.storage.resource("", "pods") else { return Ok(()) };
+        let (keys, pods) = self.owned(&job, &pods);
         let plan = plan_job(&job, &pods, &self.now());
         if plan.expired {
             return self.delete(&resource, &id.1, Some(Propagation::Background)).map(drop);
@@ -117,15 +103,23 @@ impl ClusterState {
 
     fn reconcile_deployment(&mut self, id: &ObjectId) -> Result<(), WriteError> {
         let Some((resource, mut deployment)) = self.reconciled(id) else { return Ok(()) };
-        let (keys, sets) = self.owned(&deployment, "apps", "replicasets");
-        let plan = plan_rollout(&deployment, &sets, &self.now());
+        let (keys, sets) = self.claimed(&deployment, "apps", "replicasets")?;
+        let mut plan = plan_rollout(&deployment, &sets, &self.now());
         if let Some(seconds) = plan.requeue_after {
             self.work.enqueue_after(WorkloadTask::Deployment(id.clone()).into(), seconds);
         }
-        if let Some(set) = plan.create
-            && let Created::Refused(_) = self.create("apps", "replicasets", set)?
-        {
-            self.work.enqueue_after(WorkloadTask::Deployment(id.clone()).into(), RETRY_SECONDS);
+        if let Some(set) = plan.create.take() {
+            match self.create("apps", "replicasets", set)? {
+                Created::Stored(_) | Created::Terminating => {}
+                Created::Refused(_) => {
+                    self.work.enqueue_after(WorkloadTask::Deployment(id.clone()).into(), RETRY_SECONDS);
+                }
+                // Of another owner, or of none: the next attempt takes another name. The write of the status enqueues it.
+                Created::Exists => {
+                    let collisions = deployment["status"]["collisionCount"].as_u64().unwrap_or(0) + 1;
+                    plan.status["collisionCount"] = collisions.into();
+                }
+            }
         }
         let replica_sets = self.storage.resource("apps", "replicasets");
         let mut changed = sets.clone();
@@ -134,6 +128,11 @@ impl ClusterState {
             for (name, size) in &plan.sizes {
                 changed[at]["metadata"]["annotations"][*name] = size.as_str().into();
             }
+            let generation = changed[at]["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
+            meta::set(&mut changed[at], "generation", generation);
+        }
+        if let Some((at, seconds)) = plan.min_ready {
+            changed[at]["spec"]["minReadySeconds"] = seconds;
             let generation = changed[at]["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
             meta::set(&mut changed[at], "generation", generation);
         }
@@ -162,20 +161,6 @@ impl ClusterState {
         Some((resource, self.storage.store.get(*table, key)?.value()))
     }
 
-    /// The dependents of an object in one resource, by name.
-    fn owned(&self, owner: &Value, group: &str, plural: &str) -> (Vec<Key>, Vec<Value>) {
-        let Some(resource) = self.storage.resource(group, plural) else { return Default::default() };
-        let uid = meta::text(owner, "uid").unwrap_or_default();
-        let dependents =
-            self.work.owners.dependents(uid).into_iter().filter(|(table, _)| *table == resource.table);
-        dependents
-            .filter_map(|(table, key)| {
-                let value = self.storage.store.get(table, &key)?.value();
-                Some((key, value))
-            })
-            .unzip()
-    }
-
     fn delete_owned(&mut self, group: &str, plural: &str, key: &Key) -> Result<(), WriteError> {
         if let Some(resource) = self.storage.resource(group, plural) {
             self.delete(&resource, key, None)?;
@@ -186,8 +171,10 @@ impl ClusterState {
     /// Creates pods until admission refuses one. Returns the message of the refusal.
     fn create_pods(&mut self, number: usize, make: impl Fn() -> Value) -> Result<Option<String>, WriteError> {
         for _ in 0..number {
-            if let Created::Refused(why) = self.create("", "pods", make())? {
-                return Ok(Some(why));
+            match self.create("", "pods", make())? {
+                Created::Stored(_) | Created::Exists => {}
+                Created::Terminating => break,
+                Created::Refused(why) => return Ok(Some(why)),
             }
         }
         Ok(None)

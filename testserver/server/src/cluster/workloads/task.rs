@@ -5,14 +5,50 @@ use crate::{cluster::owners::ObjectId, storage::Key};
 /// A unit of work of a workload controller. Tasks run in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::cluster) enum WorkloadTask {
-    /// Adopt unowned pods of a namespace into ReplicaSets: all of them, or only this one.
-    Adopt(String, Option<Key>),
+    /// Adopt unowned objects of a namespace: all of them, or only this one.
+    Adopt(String, Adoptable, Option<Key>),
     /// Reconcile a Job.
     Job(ObjectId),
-    /// Reconcile a ReplicaSet.
+    /// Reconcile a ReplicaSet or a ReplicationController.
     ReplicaSet(ObjectId),
     /// Reconcile a Deployment.
     Deployment(ObjectId),
+    /// Delete the endpoints of a removed service.
+    RemoveEndpoints(Key),
+    /// Write the endpoints of a service.
+    Endpoints(Key),
     /// Update the status of all PodDisruptionBudgets of a namespace.
     Budgets(String),
+}
+
+impl WorkloadTask {
+    /// Whether the task belongs to the controller of endpoints.
+    pub(in crate::cluster) fn concerns_endpoints(&self) -> bool {
+        matches!(self, Self::RemoveEndpoints(_) | Self::Endpoints(_))
+    }
+}
+
+/// The kinds that are adopted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::cluster) enum Adoptable {
+    ReplicaSets,
+    Pods,
+}
+
+impl Adoptable {
+    /// Group and plural.
+    pub(super) fn resource(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ReplicaSets => ("apps", "replicasets"),
+            Self::Pods => ("", "pods"),
+        }
+    }
+
+    /// The kinds that adopt them, in the order in which they may.
+    pub(super) fn owners(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::ReplicaSets => &[("apps", "deployments")],
+            Self::Pods => &[("apps", "replicasets"), ("", "replicationcontrollers")],
+        }
+    }
 }

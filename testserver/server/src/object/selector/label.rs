@@ -53,14 +53,18 @@ impl LabelSelector {
         }
     }
 
+    /// Reads a plain map of labels, as services and ReplicationControllers have. `None` if it is invalid.
+    pub(crate) fn from_labels(labels: &Value) -> Option<Self> {
+        let labels = labels.as_object().into_iter().flatten();
+        let requirement = |(key, value): (&String, &Value)| {
+            Some(Requirement { key: key.clone(), test: Test::In([value.as_str()?.to_string()].into()) })
+        };
+        labels.map(requirement).collect::<Option<_>>().map(Self)
+    }
+
     /// Reads a selector object: `matchLabels` and `matchExpressions`. `None` if it is invalid.
     pub(crate) fn from_object(selector: &Value) -> Option<Self> {
-        let labels = selector["matchLabels"].as_object().into_iter().flatten();
-        let mut requirements: Option<Vec<Requirement>> = labels
-            .map(|(key, value)| {
-                Some(Requirement { key: key.clone(), test: Test::In([value.as_str()?.to_string()].into()) })
-            })
-            .collect();
+        let mut requirements = Self::from_labels(&selector["matchLabels"]).map(|labels| labels.0);
         for expression in selector["matchExpressions"].as_array().into_iter().flatten() {
             let values = expression["values"].as_array().into_iter().flatten();
             let values: Option<BTreeSet<String>> = values.map(|v| v.as_str().map(Into::into)).collect();

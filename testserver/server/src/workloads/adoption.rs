@@ -1,0 +1,105 @@
+//! Which objects a controller's object owns: it adopts those that it selects and releases those that it does not select any more.
+
+use serde_json::{Value, json};
+
+use super::replicas::is_active;
+use crate::object::{meta, selector::LabelSelector};
+
+/// The reference of a dependent to the owner that controls it.
+pub(super) fn controller_reference(owner: &Value) -> Value {
+    json!({
+        "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
+        "uid": owner["metadata"]["uid"], "controller": true, "blockOwnerDeletion": true,
+    })
+}
+
+/// Whether the object is one of the dependents that its owner controls.
+pub(crate) fn controls(owner: &Value, object: &Value) -> bool {
+    let uid = &owner["metadata"]["uid"];
+    references(object).iter().any(|known| is_controller(known) && known["uid"] == *uid)
+}
+
+/// The object with a reference to its new owner; `None` if the owner cannot adopt it.
+pub(crate) fn adopt(owner: &Value, object: &Value) -> Option<Value> {
+    if references(object).iter().any(is_controller)
+        || meta::is_deleting(owner)
+        || !is_active(object)
+        || !selects(owner, object)
+    {
+        return None;
+    }
+    let mut adopted = object.clone();
+    let owners = references(object).iter().cloned().chain([controller_reference(owner)]);
+    meta::set(&mut adopted, "ownerReferences", owners.collect::<Vec<_>>());
+    Some(adopted)
+}
+
+/// The object without the reference to its owner; `None` if the owner keeps it.
+pub(crate) fn release(owner: &Value, object: &Value) -> Option<Value> {
+    if !controls(owner, object) || meta::is_deleting(owner) || !is_active(object) || selects(owner, object) {
+        return None;
+    }
+    let uid = &owner["metadata"]["uid"];
+    let left: Vec<Value> = references(object).iter().filter(|known| known["uid"] != *uid).cloned().collect();
+    let mut released = object.clone();
+    meta::set(&mut released, "ownerReferences", if left.is_empty() { Value::Null } else { left.into() });
+    Some(released)
+}
+
+fn references(object: &Value) -> &[Value] {
+    object["metadata"]["ownerReferences"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn is_controller(reference: &Value) -> bool {
+    reference["controller"] == true
+}
+
+fn selects(owner: &Value, object: &Value) -> bool {
+    let selector = &owner["spec"]["selector"];
+    let selector = match owner["kind"] == "ReplicationController" {
+        true => LabelSelector::from_labels(selector),
+        false => LabelSelector::from_object(selector),
+    };
+    let selector = selector.filter(|selector| !selector.is_empty());
+    selector.is_some_and(|selector| selector.matches(|key| object["metadata"]["labels"][key].as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_selected_is_adopted_and_what_is_not_is_released() {
+        for (kind, selector) in [
+            ("ReplicaSet", json!({"matchLabels": {"app": "a"}})),
+            ("ReplicationController", json!({"app": "a"})),
+        ] {
+            let owner = json!({"apiVersion": "v", "kind": kind, "metadata": {"name": "s", "uid": "u"},
+                "spec": {"selector": selector}});
+            let mut pod = json!({"metadata": {"ownerReferences": [{"uid": "other"}]}});
+            assert_eq!(adopt(&owner, &pod), None, "not selected");
+            pod["metadata"]["labels"] = json!({"app": "a"});
+            let adopted = adopt(&owner, &pod).unwrap();
+            assert_eq!(adopted["metadata"]["ownerReferences"][1]["uid"], "u");
+            assert_eq!(
+                (adopt(&owner, &adopted), release(&owner, &adopted)),
+                (None, None),
+                "once, and it stays"
+            );
+            let mut moved = adopted.clone();
+            moved["metadata"]["labels"] = json!({});
+            let released = release(&owner, &moved).unwrap();
+            assert_eq!(released["metadata"]["ownerReferences"], json!([{"uid": "other"}]));
+            assert_eq!(release(&owner, &released), None);
+            let mut deleting = owner.clone();
+            deleting["metadata"]["deletionTimestamp"] = "t".into();
+            assert_eq!((adopt(&deleting, &pod), release(&deleting, &moved)), (None, None));
+        }
+    }
+
+    #[test]
+    fn an_empty_selector_selects_nothing() {
+        let owner = json!({"kind": "ReplicaSet", "metadata": {"uid": "u"}, "spec": {"selector": {}}});
+        assert_eq!(adopt(&owner, &json!({"metadata": {}})), None);
+    }
+}
