@@ -11,6 +11,7 @@ mod deploy;
 mod docs;
 mod facts;
 mod genuine;
+mod javascript;
 mod job;
 mod jobs;
 mod kubebuilder;
