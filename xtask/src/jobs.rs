@@ -2,8 +2,8 @@
 
 use crate::job::{Job, When};
 use crate::{
-    apply, catalogue, commands, controller_runtime, deploy, docs, facts, genuine, kubebuilder, kubectl, lint,
-    long, manifests, measure, packaging, scaffold, setup, test,
+    apply, catalogue, commands, controller_runtime, deploy, docs, facts, genuine, javascript, kubebuilder,
+    kubectl, lint, long, manifests, measure, packaging, scaffold, setup, test,
 };
 
 /// All jobs.
@@ -49,6 +49,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "rust-analyzer", when: When::ByName, summary: "completion, hover, definitions and diagnostics inside apply! (needs rustup's component rust-analyzer)", usage: "", run: apply::rust_analyzer },
     Job { name: "apply-names", when: When::ByName, summary: "apply! finds the names of all fields with every version of k8s-openapi, optimized, and under Miri", usage: "[versions] [release] [miri]", run: apply::apply_names },
     Job { name: "helm", when: When::ByName, summary: "Helm lints the chart of examples/operator and renders the plain manifests, and what other values say", usage: "", run: manifests::helm },
+    Job { name: "javascript", when: When::ByName, summary: "the npm client against the embedded server, over plain HTTP and TLS (needs Node.js)", usage: "", run: javascript::javascript },
     Job { name: "kubebuilder", when: When::ByName, summary: "the tests of a Go project on envtest pass with the programs of `kube-testserver assets` (needs Go)", usage: "", run: kubebuilder::kubebuilder },
     Job { name: "controller-runtime", when: When::ByName, summary: "the test suites of Go's controller-runtime pass on the embedded server (needs Go)", usage: "[SUITE...]", run: controller_runtime::controller_runtime },
     Job { name: "packet-loss", when: When::ByName, summary: "idle streams end within 60 s when the network drops every packet (needs root)", usage: "", run: long::packet_loss },

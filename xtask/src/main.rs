@@ -12,6 +12,7 @@ mod deploy;
 mod docs;
 mod facts;
 mod genuine;
+mod javascript;
 mod job;
 mod jobs;
 mod kubebuilder;

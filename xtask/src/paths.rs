@@ -40,6 +40,9 @@ pub(crate) const MANIFESTS: &str = "examples/operator/deploy";
 /// `kubectl` commands and what they print, for kubectl-smoke, foreign-pods and kubectl-compare.
 pub(crate) const COMMANDS: &str = "testserver/foreign";
 pub(crate) const PYPI_CLIENT: &str = "testserver/foreign/client.py";
+pub(crate) const NPM_CLIENT: &str = "testserver/foreign/javascript";
+/// In that folder.
+pub(crate) const NPM_PROGRAM: &str = "client.js";
 /// Go modules with definitions of custom resources.
 pub(crate) const CATALOGUE: &str = "xtask/data/catalogue.txt";
 /// A Go project with tests on envtest.

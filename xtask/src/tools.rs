@@ -90,6 +90,23 @@ pub(crate) fn helm(cx: &Context) -> Result<PathBuf> {
     skip("no Helm, and no Go to compile it")
 }
 
+/// A folder with the npm client `@kubernetes/client-node` and the program that uses it.
+pub(crate) fn npm_client(cx: &Context) -> Result<PathBuf> {
+    if !cx.has("node") || !cx.has("npm") {
+        return skip("no Node.js with npm");
+    }
+    let folder = cx.target.join("tools/javascript");
+    std::fs::create_dir_all(&folder)?;
+    for name in ["package.json", paths::NPM_PROGRAM] {
+        std::fs::copy(cx.path(paths::NPM_CLIENT).join(name), folder.join(name))?;
+    }
+    let install = ["install", "--silent", "--no-audit", "--no-fund"];
+    if cx.command("npm").args(install).dir(&folder).succeeds() {
+        return Ok(folder);
+    }
+    skip("the npm client `@kubernetes/client-node` cannot be installed here")
+}
+
 /// A Python with the PyPI client `kubernetes`. `FOREIGN_VENV` names a virtual environment to keep it in.
 pub(crate) fn python_client(cx: &Context) -> Result<PathBuf> {
     cx.require(&["python3"])?;
