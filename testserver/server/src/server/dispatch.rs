@@ -178,7 +178,7 @@ fn handle(
     }
     let headers = &parts.headers;
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let (view, media) = View::negotiate(accept, &call.query, call.endpoint.resource.custom)?;
+    let (view, media) = View::negotiate(accept, &call.query, call.offer())?;
     let encoder = Encoder::new(view, call.endpoint.clone());
     if call.method == Method::GET
         && call.name.is_none()
