@@ -21,6 +21,7 @@ mod lint;
 mod long;
 mod manifests;
 mod measure;
+mod official_e2e;
 mod packaging;
 mod paths;
 mod pattern;

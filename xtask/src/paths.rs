@@ -49,6 +49,8 @@ pub(crate) const CATALOGUE: &str = "xtask/data/catalogue.txt";
 pub(crate) const KUBEBUILDER: &str = "testserver/foreign/kubebuilder";
 /// The Go module whose tests the job controller-runtime runs.
 pub(crate) const CONTROLLER_RUNTIME: &str = "testserver/foreign/controller-runtime";
+/// The names of the end-to-end tests that the job official-e2e runs.
+pub(crate) const OFFICIAL_E2E: &str = "testserver/foreign/e2e/sig-api-machinery.txt";
 pub(crate) const SUPPORT: &str = "testserver/server/support.md";
 pub(crate) const SERVER_MANIFEST: &str = "testserver/server/Cargo.toml";
 pub(crate) const PYTHON_EXAMPLE: &str = "examples/python";

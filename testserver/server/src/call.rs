@@ -11,6 +11,7 @@ use crate::{
     ids::Ids,
     object::meta,
     rbac::User,
+    response::Offer,
     route::Query,
     scheme::Endpoint,
     status_error::StatusError,
@@ -114,6 +115,15 @@ impl Call {
     /// Converts an object of the call to the storage version.
     pub(crate) fn to_storage(&self, storage: &Storage, object: Value) -> Result<Value, Interruption> {
         conversion::to_storage(storage, &self.endpoint, &self.webhook_responses, object)
+    }
+
+    /// The representations of what the call returns.
+    pub(crate) fn offer(&self) -> Offer {
+        let is_read = match self.subresource.as_deref().and_then(|name| self.endpoint.subresource(name)) {
+            Some(part) => part.verbs.iter().any(|verb| verb == "get"),
+            None => self.endpoint.allows("get"),
+        };
+        Offer { protobuf: !self.endpoint.resource.custom, tables: is_read }
     }
 
     pub(crate) fn key(&self) -> Key {

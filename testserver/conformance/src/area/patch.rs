@@ -292,7 +292,7 @@ async fn json_not_array(cx: Context) -> Outcome {
 async fn json_unknown_op(cx: Context) -> Outcome {
     cx.create("a").await?;
     let r = cx.patch(cx.one("a"), JSON_PATCH, &json!([{"op": "nonsense", "path": "/spec"}])).await?;
-    r.fails(400, "BadRequest")?;
+    r.fails(422, "Invalid")?;
     Ok(())
 }
 

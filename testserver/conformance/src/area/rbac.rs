@@ -28,7 +28,7 @@ pub(crate) fn cases() -> Vec<Case> {
         needing(Need::Rbac, "rbac/list-by-name", "a rule with resourceNames grants a list that selects the name", list_by_name),
         needing(Need::Rbac, "rbac/service-account", "a binding to a ServiceAccount is one to its user", service_account),
         needing(Need::Rbac, "rbac/group", "a binding to a group is one to everyone in it", group),
-        needing(Need::Rbac, "rbac/impersonate-group-alone-500", "a group cannot be impersonated without a user", group_alone),
+        needing(Need::Rbac, "rbac/impersonate-group-alone-400", "a group cannot be impersonated without a user", group_alone),
         needing(Need::Rbac, "rbac/impersonate-needs-each-right", "each impersonated group needs its own right", each_right),
         needing(Need::Rbac, "rbac/local-review", "LocalSubjectAccessReview applies to its own namespace only", local_review),
         needing(Need::Rbac, "rbac/review-of-nobody-422", "a SubjectAccessReview without a user and a group: 422", review_of_nobody),
@@ -252,7 +252,7 @@ async fn group(cx: Context) -> Outcome {
 
 async fn group_alone(cx: Context) -> Outcome {
     let r = cx.call(Method::GET, cx.all()).header("impersonate-group", "devs").send().await?;
-    r.is(500)?;
+    r.fails(400, "BadRequest")?;
     holds(r.text.contains("without impersonating a user"), "the reason", &r.text)
 }
 

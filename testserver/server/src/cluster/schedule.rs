@@ -10,6 +10,7 @@ use crate::storage::WriteError;
 impl ClusterState {
     /// Runs the tasks that are due. Requests, watches and clock changes call this.
     pub(crate) fn run_due_tasks(&mut self) {
+        self.compactor.run(self.clock.elapsed(), self.storage.store.revision());
         self.work.enqueue_due();
         // Also those that stayed enqueued when a write was refused.
         self.run_tasks();

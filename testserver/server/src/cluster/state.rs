@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{BuiltInController, Settings, allocator::ServiceAllocator, task::Task, work::Work};
+use super::{
+    BuiltInController, Settings, allocator::ServiceAllocator, compaction::Compactor, task::Task, work::Work,
+};
 use crate::{
     admission::{AdmissionContext, AdmissionControl},
     clock::Clock,
@@ -28,6 +30,7 @@ pub(crate) struct ClusterState {
     pub(crate) access: Access,
     pub(crate) admission: AdmissionControl,
     pub(super) services: ServiceAllocator,
+    pub(super) compactor: Compactor,
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) kubelet: Kubelet,
@@ -49,6 +52,7 @@ impl ClusterState {
             access: Access::new(settings.rbac),
             admission: AdmissionControl::new(settings.disabled_plugins),
             services: ServiceAllocator::default(),
+            compactor: Compactor::default(),
             kubelet: Kubelet::new(clock.clone()),
             clock,
             ids: Ids::new(settings.seed),
@@ -88,6 +92,11 @@ impl ClusterState {
     /// Increases whenever the whole state is replaced: positions in the history are then invalid.
     pub(crate) fn incarnation(&self) -> u64 {
         self.storage.incarnation
+    }
+
+    /// The earliest revision that can be listed, as far as its age decides.
+    pub(crate) fn oldest_listed(&self) -> u64 {
+        self.compactor.oldest()
     }
 
     /// Drops the history: every earlier revision is expired.

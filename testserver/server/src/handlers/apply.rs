@@ -69,14 +69,24 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     for precondition in ["resourceVersion", "uid"] {
         meta::copy(&mut object, &config, precondition);
     }
+    let duplicates = body::duplicates(call, options.validation);
+    if options.validation == FieldValidation::Strict && !duplicates.is_empty() {
+        let message =
+            format!("error strict decoding patch: error converting YAML to JSON: {}", duplicates.join(""));
+        return Err(StatusError::bad_request(message).into());
+    }
+    let warnings =
+        if options.validation == FieldValidation::Warn { write::once(duplicates) } else { Vec::new() };
     // Apply has already refused unknown fields.
     let options = WriteOptions { validation: FieldValidation::Ignore, ..options };
     let ownership = Ownership::FromApply(managers);
-    match stored {
+    let mut response = match stored {
         Some(_) => update::change(cluster, call, &options, object, ownership),
         None if meta::text(&object, "resourceVersion").is_some() => Err(call.stale().into()),
         None => create::insert_by_name(cluster, call, &options, object, ownership),
-    }
+    }?;
+    response.warnings.splice(0..0, warnings);
+    Ok(response)
 }
 
 /// The field manager, which an apply must have.

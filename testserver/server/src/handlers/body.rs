@@ -1,14 +1,16 @@
 //! Decodes the body of a request: JSON, YAML or protobuf, and options.
 
 use bytes::Bytes;
+use http::Method;
 use serde_json::Value;
 
 use crate::{
     call::Call,
+    patch,
     protobuf::{self, Undecoded},
     response::OFFERED,
     route::{FieldValidation, WriteOptions},
-    schema::{self, FieldError},
+    schema::{self, FieldError, yaml_duplicates},
     scheme::Endpoint,
     status_error::StatusError,
 };
@@ -179,19 +181,34 @@ fn options_in_protobuf(call: &Call) -> Result<Value, String> {
 
 /// How strictly the fields of a body are checked: a body in protobuf has no duplicates, and its unknown fields are skipped.
 pub(super) fn strictness(call: &Call, options: &mut WriteOptions) {
-    options.duplicates = duplicates(call);
+    options.duplicates = duplicates(call, options.validation);
+    let json = matches!(media_type(&call.content_type), "" | "application/json");
+    let decoded_into_type = !call.endpoint.resource.custom && call.method != Method::PATCH;
+    options.text = (json && decoded_into_type).then(|| call.body.clone());
     if media_type(&call.content_type) == PROTOBUF {
         options.validation = FieldValidation::Ignore;
     }
 }
 
-/// Duplicate fields of a JSON body, of which the last one is used.
-fn duplicates(call: &Call) -> Vec<String> {
+/// Reports of duplicate fields of a body, of which the last one is used.
+pub(super) fn duplicates(call: &Call, validation: FieldValidation) -> Vec<String> {
     match media_type(&call.content_type) {
+        "application/yaml" | "application/apply-patch+yaml" => {
+            let found =
+                std::str::from_utf8(&call.body).map(yaml_duplicates::repeated_keys).unwrap_or_default();
+            // The error of go-yaml is one of the reports.
+            let strict = validation == FieldValidation::Strict && !found.is_empty();
+            if strict { vec![format!("yaml: unmarshal errors:\n  {}", found.join("\n  "))] } else { found }
+        }
         ""
         | "application/json"
         | "application/merge-patch+json"
-        | "application/strategic-merge-patch+json" => schema::duplicate_fields(&call.body),
+        | "application/strategic-merge-patch+json" => schema::problems_in_order(&call.body, &[]),
+        "application/json-patch+json" => {
+            let unknown = json(&call.body).map(|patch| patch::json::unknown_fields(&patch));
+            let problems = schema::problems_in_order(&call.body, &unknown.unwrap_or_default());
+            problems.into_iter().map(|problem| format!("json patch {problem}")).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -206,7 +223,7 @@ pub(super) fn json(body: &Bytes) -> Result<Value, String> {
 
 pub(super) fn yaml(body: &Bytes) -> Result<Value, String> {
     let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
-    serde_saphyr::from_str(text).map_err(|error| error.to_string())
+    serde_saphyr::from_str_with_options(text, yaml_duplicates::options()).map_err(|error| error.to_string())
 }
 
 fn wrong_kind(endpoint: &Endpoint, provided: &str, object: &Value) -> StatusError {

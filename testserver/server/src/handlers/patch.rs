@@ -83,8 +83,8 @@ fn check_strictly(call: &Call, options: &WriteOptions, patched: &Value) -> Resul
     if options.validation != FieldValidation::Strict {
         return Ok(());
     }
-    let problems =
-        write::unstrict_fields(&options.duplicates, &call.endpoint.schema().prune(&mut patched.clone()));
+    let unknown = call.endpoint.schema().prune(&mut patched.clone());
+    let problems = write::unstrict_fields(&call.endpoint, options, unknown);
     if problems.is_empty() {
         return Ok(());
     }

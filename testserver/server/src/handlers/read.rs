@@ -36,6 +36,10 @@ pub(super) fn list(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, S
     let options = ListOptions::parse(&call.query)?;
     let filter = watch::filter(&call.endpoint, call.namespace.clone(), &options)?;
     let (at, start) = position(cluster, call, &options)?;
+    let oldest = cluster.oldest_listed();
+    if call.stale.is_none() && at.is_some_and(|at| at < oldest) {
+        return Err(expired(cluster, call, &options, oldest));
+    }
     let request = PageRequest {
         table: call.endpoint.resource.table,
         namespace: call.namespace.as_deref(),

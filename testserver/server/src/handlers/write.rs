@@ -1,6 +1,9 @@
 //! The steps shared by create, update and patch.
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    collections::HashSet,
+    sync::{Arc, LazyLock},
+};
 
 use http::Method;
 use serde_json::Value;
@@ -15,7 +18,7 @@ use crate::{
     rbac::{self, RoleWrite},
     route::{FieldValidation, WriteOptions},
     schema::{
-        FieldError, Schema,
+        self, FieldError, Schema,
         types::{self, OBJECT_META},
         undecodable_metadata,
     },
@@ -104,7 +107,7 @@ pub(super) fn normalize(
     if !typed {
         check_types(endpoint, object)?;
     }
-    let problems = unstrict_fields(&options.duplicates, &unknown);
+    let problems = unstrict_fields(endpoint, options, unknown);
     match options.validation {
         FieldValidation::Strict if !problems.is_empty() => {
             let (kind, version) = (endpoint.kind(), &endpoint.version().name);
@@ -113,7 +116,7 @@ pub(super) fn normalize(
                 "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {fields}"
             )))
         }
-        FieldValidation::Warn => Ok(problems),
+        FieldValidation::Warn => Ok(once(problems)),
         FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
     }
 }
@@ -176,10 +179,28 @@ pub(super) fn allocate_addresses(
     Err(StatusError::invalid(call.endpoint.group(), call.endpoint.kind(), meta::name(object), &errors))
 }
 
+/// Warnings without those that were given before.
+pub(super) fn once(warnings: Vec<String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    warnings.into_iter().filter(|warning| seen.insert(warning.clone())).collect()
+}
+
 /// Unknown and duplicate fields: errors under strict validation, warnings under `Warn`.
-pub(super) fn unstrict_fields(duplicates: &[String], unknown: &[String]) -> Vec<String> {
-    let duplicates = duplicates.iter().map(|path| format!("duplicate field {path:?}"));
-    duplicates.chain(unknown.iter().map(|path| format!("unknown field {path:?}"))).collect()
+pub(super) fn unstrict_fields(
+    endpoint: &Endpoint,
+    options: &WriteOptions,
+    mut unknown: Vec<String>,
+) -> Vec<String> {
+    if let Some(text) = options.text.as_ref().filter(|_| !unknown.is_empty()) {
+        return schema::problems_in_order(text, &unknown);
+    }
+    unknown.sort();
+    if endpoint.resource.custom {
+        // Metadata is decoded before the rest.
+        unknown.sort_by_key(|path| !path.starts_with("metadata."));
+    }
+    let unknown = unknown.iter().map(|path| format!("unknown field {path:?}"));
+    options.duplicates.iter().cloned().chain(unknown).collect()
 }
 
 /// The last steps before an object is stored: managed fields and validation. Returns warnings about violations that the old object had as well.

@@ -1,6 +1,9 @@
-//! JSON patch (RFC 6902), with the deviations of genuine servers: negative list indexes count from the end, and `test` for `null` succeeds on a missing member.
+//! JSON patch (RFC 6902), with the deviations of genuine servers: negative list indexes count from the end, a missing value is null, `replace` adds a missing
+//! member, `copy` and `test` read one as null.
 
-use serde_json::Value;
+use std::fmt;
+
+use serde_json::{Map, Value};
 
 use super::PatchError;
 use crate::schema::golang;
@@ -10,8 +13,10 @@ const LIMIT: usize = 10_000;
 
 /// Applies the operations in order.
 pub(crate) fn apply(target: &mut Value, patch: &Value) -> Result<(), PatchError> {
-    let Value::Array(operations) = patch else {
-        return Err(not_a(patch, "[]handlers.jsonPatchOp"));
+    let operations = match patch {
+        Value::Array(operations) => operations.as_slice(),
+        Value::Null => &[],
+        other => return Err(not_a(other, "[]handlers.jsonPatchOp")),
     };
     if operations.len() > LIMIT {
         return Err(PatchError::TooLong { limit: LIMIT, provided: operations.len() });
@@ -20,68 +25,82 @@ pub(crate) fn apply(target: &mut Value, patch: &Value) -> Result<(), PatchError>
     operations.iter().try_for_each(|op| op.run(target)).map_err(PatchError::NotApplicable)
 }
 
+/// The paths of members that no operation has, such as `[0].foo`.
+pub(crate) fn unknown_fields(patch: &Value) -> Vec<String> {
+    let operations = patch.as_array().into_iter().flatten().enumerate();
+    let of_one = |(i, operation): (usize, &Value)| {
+        let names = operation.as_object().into_iter().flat_map(|fields| fields.keys());
+        let unknown = names.filter(|name| !["op", "path", "from", "value"].contains(&name.as_str()));
+        unknown.map(|name| format!("[{i}].{name}")).collect::<Vec<_>>()
+    };
+    operations.flat_map(of_one).collect()
+}
+
 enum JsonPatchOp<'p> {
-    Add(Vec<String>, &'p Value),
-    Remove(Vec<String>),
-    Replace(Vec<String>, &'p Value),
-    Move(Vec<String>, Vec<String>),
-    Copy(Vec<String>, Vec<String>),
-    Test(Vec<String>, &'p Value),
+    Add(Pointer, &'p Value),
+    Remove(Pointer),
+    Replace(Pointer, &'p Value),
+    Move(Pointer, Pointer),
+    Copy(Pointer, Pointer),
+    Test(Pointer, &'p Value),
+    Impossible,
 }
 
 impl<'p> JsonPatchOp<'p> {
+    /// An operation that cannot run is found when its turn comes.
     fn read(op: &'p Value) -> Result<Self, PatchError> {
-        let Value::Object(fields) = op else {
+        if !matches!(op, Value::Object(_) | Value::Null) {
             return Err(not_a(op, "handlers.jsonPatchOp"));
-        };
-        let invalid = |why: &str| PatchError::Malformed(format!("invalid operation {op}: {why}"));
-        let pointer = |name: &str| {
-            let text = fields.get(name).and_then(Value::as_str).ok_or_else(|| {
-                invalid(&format!("failed to decode '{name}': operation, missing {name} field: missing value"))
-            })?;
-            parse_pointer(text)
-                .ok_or_else(|| invalid(&format!("{name} {text:?} must be empty or start with \"/\"")))
-        };
-        let value = || {
-            fields.get("value").ok_or_else(|| {
-                invalid("failed to decode 'value': operation, missing value field: missing value")
-            })
-        };
-        match fields.get("op").and_then(Value::as_str) {
-            Some("add") => Ok(Self::Add(pointer("path")?, value()?)),
-            Some("remove") => Ok(Self::Remove(pointer("path")?)),
-            Some("replace") => Ok(Self::Replace(pointer("path")?, value()?)),
-            Some("move") => Ok(Self::Move(pointer("from")?, pointer("path")?)),
-            Some("copy") => Ok(Self::Copy(pointer("from")?, pointer("path")?)),
-            Some("test") => Ok(Self::Test(pointer("path")?, fields.get("value").unwrap_or(&Value::Null))),
-            _ => Err(invalid("unsupported operation")),
         }
+        let text = |name: &str| match &op[name] {
+            Value::Null => Ok(None),
+            Value::String(text) => Ok(Some(text.as_str())),
+            other => Err(PatchError::Malformed(format!(
+                "error decoding patch: json: cannot unmarshal {} into Go struct field jsonPatchOp.{name} of type string",
+                golang::json_type(other)
+            ))),
+        };
+        let (name, from, path) =
+            (text("op")?, text("from")?.map(Pointer::parse), text("path")?.map(Pointer::parse));
+        let value = &op["value"];
+        Ok(match (name, from, path) {
+            (Some("add"), _, Some(path)) => Self::Add(path, value),
+            (Some("remove"), _, Some(path)) => Self::Remove(path),
+            (Some("replace"), _, Some(path)) => Self::Replace(path, value),
+            (Some("move"), Some(from), Some(path)) => Self::Move(from, path),
+            (Some("copy"), Some(from), Some(path)) => Self::Copy(from, path),
+            (Some("test"), _, Some(path)) => Self::Test(path, value),
+            _ => Self::Impossible,
+        })
     }
 
     fn run(&self, target: &mut Value) -> Result<(), String> {
         match self {
             Self::Add(path, value) => add(target, path, (*value).clone()),
             Self::Remove(path) => remove(target, path).map(drop),
+            Self::Replace(Pointer::Whole, value) => {
+                *target = (*value).clone();
+                Ok(())
+            }
             Self::Replace(path, value) => {
-                *find(target, path)? = (*value).clone();
+                *path.place(target)?.or_insert()? = (*value).clone();
                 Ok(())
             }
             Self::Move(from, path) => {
-                if path.len() > from.len() && path.starts_with(from) {
-                    return Err(format!("cannot move {} into itself", show(from)));
-                }
                 let value = remove(target, from)?;
                 add(target, path, value)
             }
             Self::Copy(from, path) => {
-                let value = find(target, from)?.clone();
+                let value = from.place(target)?.read()?.cloned().unwrap_or_default();
                 add(target, path, value)
             }
-            Self::Test(path, value) => match find(target, path) {
-                Ok(found) if equal(found, value) => Ok(()),
-                Err(_) if value.is_null() => Ok(()),
-                _ => Err(format!("testing {}: not the expected value", show(path))),
+            Self::Test(Pointer::Whole, value) if equal(target, value) => Ok(()),
+            Self::Test(path, value) => match path.place(target)?.read()? {
+                Some(found) if equal(found, value) => Ok(()),
+                None if value.is_null() => Ok(()),
+                _ => Err(format!("testing {path}: not the expected value")),
             },
+            Self::Impossible => Err("an unknown operation, or one without its path".into()),
         }
     }
 }
@@ -93,16 +112,86 @@ fn not_a(value: &Value, go: &str) -> PatchError {
     ))
 }
 
-/// RFC 6901: `/a~1b/0`; the empty text is the whole document.
-fn parse_pointer(text: &str) -> Option<Vec<String>> {
-    if text.is_empty() {
-        return Some(Vec::new());
-    }
-    Some(text.strip_prefix('/')?.split('/').map(|t| t.replace("~1", "/").replace("~0", "~")).collect())
+/// Where an operation works. As on genuine servers, what precedes the first slash is ignored.
+enum Pointer {
+    Whole,
+    /// The steps to an object or list, and the last one in it.
+    Inner(Vec<String>, String),
+    /// A text without a slash.
+    Nowhere,
 }
 
-fn show(path: &[String]) -> String {
-    path.iter().map(|t| format!("/{}", t.replace('~', "~0").replace('/', "~1"))).collect()
+impl Pointer {
+    /// RFC 6901: `/a~1b/0`; the empty text is the whole document.
+    fn parse(text: &str) -> Self {
+        if text.is_empty() {
+            return Self::Whole;
+        }
+        let Some((_, steps)) = text.split_once('/') else { return Self::Nowhere };
+        let mut steps: Vec<String> =
+            steps.split('/').map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+        let last = steps.pop().unwrap_or_default();
+        Self::Inner(steps, last)
+    }
+
+    fn place<'v>(&'v self, target: &'v mut Value) -> Result<Place<'v>, String> {
+        let Self::Inner(steps, last) = self else { return Err(format!("nothing can be at {self}")) };
+        let parent = steps.iter().try_fold(target, |at, step| match at {
+            Value::Object(map) => map.get_mut(step),
+            Value::Array(list) => index(step, list.len()).and_then(|i| list.get_mut(i)),
+            _ => None,
+        });
+        match parent {
+            Some(Value::Object(map)) => Ok(Place::Member(map, last)),
+            Some(Value::Array(list)) => Ok(Place::Element(list, last)),
+            _ => Err(format!("neither object nor list above {self}")),
+        }
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole => f.write_str("the whole document"),
+            Self::Inner(steps, last) => {
+                write!(f, "{:?}", [steps.as_slice(), std::slice::from_ref(last)].concat())
+            }
+            Self::Nowhere => f.write_str("a path without a slash"),
+        }
+    }
+}
+
+/// A member or an element that may not exist.
+enum Place<'v> {
+    Member(&'v mut Map<String, Value>, &'v str),
+    Element(&'v mut Vec<Value>, &'v str),
+}
+
+impl<'v> Place<'v> {
+    /// The value; `None` for a missing member. A missing element is an error.
+    fn read(self) -> Result<Option<&'v Value>, String> {
+        match self {
+            Self::Member(map, name) => Ok(map.get(name)),
+            Self::Element(list, at) => {
+                let found = index(at, list.len()).and_then(|i| list.get(i));
+                found.map(Some).ok_or_else(|| no_element(at))
+            }
+        }
+    }
+
+    /// The value to replace. A missing member is added.
+    fn or_insert(self) -> Result<&'v mut Value, String> {
+        match self {
+            Self::Member(map, name) => Ok(map.entry(name).or_insert(Value::Null)),
+            Self::Element(list, at) => {
+                index(at, list.len()).and_then(|i| list.get_mut(i)).ok_or_else(|| no_element(at))
+            }
+        }
+    }
+}
+
+fn no_element(at: &str) -> String {
+    format!("no element {at}")
 }
 
 /// The index of an existing element; a negative one counts from the end.
@@ -112,49 +201,27 @@ fn index(token: &str, len: usize) -> Option<usize> {
     usize::try_from(at).ok().filter(|at| *at < len)
 }
 
-fn find<'v>(target: &'v mut Value, path: &[String]) -> Result<&'v mut Value, String> {
-    path.iter()
-        .try_fold(target, |at, token| match at {
-            Value::Object(map) => map.get_mut(token),
-            Value::Array(list) => index(token, list.len()).and_then(|i| list.get_mut(i)),
-            _ => None,
-        })
-        .ok_or_else(|| format!("nothing at {}", show(path)))
-}
-
-fn add(target: &mut Value, path: &[String], value: Value) -> Result<(), String> {
-    let Some((last, parent)) = path.split_last() else {
-        *target = value;
-        return Ok(());
-    };
-    match find(target, parent)? {
-        Value::Object(map) => {
-            map.insert(last.clone(), value);
-            Ok(())
+fn add(target: &mut Value, path: &Pointer, value: Value) -> Result<(), String> {
+    match path.place(target)? {
+        Place::Member(map, name) => {
+            map.insert(name.to_owned(), value);
         }
-        Value::Array(list) if last == "-" => {
-            list.push(value);
-            Ok(())
-        }
-        Value::Array(list) => {
-            // An insert may be behind the last element.
-            let at = index(last, list.len() + 1).filter(|_| !last.starts_with('-'));
-            let at = at.ok_or_else(|| format!("no index {last} in the list at {}", show(parent)))?;
+        Place::Element(list, "-") => list.push(value),
+        Place::Element(list, at) => {
+            // An insert may be behind the last element, as which -1 counts.
+            let at = index(at, list.len() + 1).ok_or_else(|| no_element(at))?;
             list.insert(at, value);
-            Ok(())
         }
-        _ => Err(format!("neither object nor list at {}", show(parent))),
     }
+    Ok(())
 }
 
-fn remove(target: &mut Value, path: &[String]) -> Result<Value, String> {
-    let missing = || format!("nothing at {}", show(path));
-    let (last, parent) = path.split_last().ok_or("the whole object cannot be removed")?;
-    match find(target, parent)? {
-        Value::Object(map) => map.remove(last).ok_or_else(missing),
-        Value::Array(list) => index(last, list.len()).map(|i| list.remove(i)).ok_or_else(missing),
-        _ => Err(missing()),
-    }
+fn remove(target: &mut Value, path: &Pointer) -> Result<Value, String> {
+    let removed = match path.place(target)? {
+        Place::Member(map, name) => map.remove(name),
+        Place::Element(list, at) => index(at, list.len()).map(|i| list.remove(i)),
+    };
+    removed.ok_or_else(|| format!("nothing at {path}"))
 }
 
 /// Compares numbers by value (`1` equals `1.0`), as the RFC demands.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use http::HeaderMap;
 
 use super::{AuthorizationAttributes, User};
-use crate::route::decode;
+use crate::{route::decode, schema::golang};
 
 /// The impersonation headers of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,18 +20,20 @@ impl ImpersonationRequest {
     pub(super) fn read(headers: &HeaderMap) -> Result<Option<Self>, String> {
         let all = |name: &str| -> Vec<String> {
             let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-            values.filter(|value| !value.is_empty()).map(String::from).collect()
+            values.map(String::from).collect()
         };
         let (names, groups, uids) =
             (all("impersonate-user"), all("impersonate-group"), all("impersonate-uid"));
         let extra = extra(headers);
-        let Some(name) = names.first() else {
-            if groups.is_empty() && uids.is_empty() && extra.is_empty() {
+        let uid = uids.first().map(String::as_str).unwrap_or_default();
+        let Some(name) = names.first().filter(|name| !name.is_empty()) else {
+            if groups.is_empty() && uid.is_empty() && extra.is_empty() {
                 return Ok(None);
             }
-            let requested: Vec<String> =
-                groups.iter().map(|group| format!("{{Group  {group}    }}")).collect();
-            return Err(format!("requested [{}] without impersonating a user", requested.join(" ")));
+            let (groups, extra) = (golang::strings(&groups), golang::string_lists(&extra));
+            let requested =
+                format!("&user.DefaultInfo{{Name:\"\", UID:{uid:?}, Groups:{groups}, Extra:{extra}}}");
+            return Err(format!("requested {requested} without impersonating a user name"));
         };
         let mut user = User::new(name);
         let mut required = vec![match user.service_account() {
@@ -40,13 +42,15 @@ impl ImpersonationRequest {
         }];
         required.extend(groups.iter().map(|group| attributes("", "groups", "", group)));
         let group = "authentication.k8s.io";
-        required.extend(uids.iter().map(|uid| attributes(group, "uids", "", uid)));
+        if !uid.is_empty() {
+            required.push(attributes(group, "uids", "", uid));
+        }
         for (key, values) in &extra {
             required.extend(
                 values.iter().map(|value| attributes(group, &format!("userextras/{key}"), "", value)),
             );
         }
-        user.uid = uids.first().cloned().unwrap_or_default();
+        user.uid = uid.into();
         if groups.is_empty()
             && let Some((namespace, _)) = user.service_account()
         {
@@ -91,8 +95,32 @@ mod tests {
     #[test]
     fn headers_name_the_user_and_the_required_permissions() {
         assert_eq!(ImpersonationRequest::read(&headers(&[])), Ok(None));
-        let orphaned = ImpersonationRequest::read(&headers(&[("impersonate-group", "devs")])).unwrap_err();
-        assert_eq!(orphaned, "requested [{Group  devs    }] without impersonating a user");
+        assert_eq!(ImpersonationRequest::read(&headers(&[("impersonate-user", "")])), Ok(None));
+        let without_user = |pairs| ImpersonationRequest::read(&headers(pairs)).unwrap_err();
+        let alone = [
+            (
+                without_user(&[("impersonate-group", "")]),
+                r#"UID:"", Groups:[]string{""}, Extra:map[string][]string(nil)"#,
+            ),
+            (
+                without_user(&[("impersonate-uid", "g")]),
+                r#"UID:"g", Groups:[]string(nil), Extra:map[string][]string(nil)"#,
+            ),
+            (
+                without_user(&[
+                    ("impersonate-group", "a\"b"),
+                    ("impersonate-extra-foo%2fbar", "g"),
+                    ("impersonate-extra-abc", "h"),
+                ]),
+                r#"UID:"", Groups:[]string{"a\"b"}, Extra:map[string][]string{"abc":[]string{"h"}, "foo/bar":[]string{"g"}}"#,
+            ),
+        ];
+        for (message, user) in alone {
+            assert_eq!(
+                message,
+                format!("requested &user.DefaultInfo{{Name:\"\", {user}}} without impersonating a user name")
+            );
+        }
         let impersonation = ImpersonationRequest::read(&headers(&[
             ("impersonate-user", "bob"),
             ("impersonate-group", "devs"),

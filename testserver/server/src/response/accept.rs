@@ -40,9 +40,18 @@ const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
+/// The representations that a resource has, besides JSON.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    /// Not for custom resources.
+    pub(crate) protobuf: bool,
+    /// Not for what is only posted, such as reviews and evictions.
+    pub(crate) tables: bool,
+}
+
 impl View {
-    /// Selects the preferred representation that the server supports. Tables and custom resources have none in protobuf.
-    pub(crate) fn negotiate(accept: &str, query: &Query, custom: bool) -> Result<(Self, Media), StatusError> {
+    /// Selects the preferred representation that the server supports. Tables have none in protobuf.
+    pub(crate) fn negotiate(accept: &str, query: &Query, offer: Offer) -> Result<(Self, Media), StatusError> {
         if accept.trim().is_empty() {
             return Ok((Self::Object, Media::Json));
         }
@@ -55,9 +64,9 @@ impl View {
             }
         };
         let supported = |(view, media): &(Self, Media)| match view {
-            Self::Object => !(custom && *media == Media::Protobuf),
+            Self::Object => offer.protobuf || *media != Media::Protobuf,
             Self::Metadata => true,
-            Self::Table(_) => *media != Media::Protobuf,
+            Self::Table(_) => offer.tables && *media != Media::Protobuf,
         };
         let found = clauses(accept)
             .iter()
@@ -167,7 +176,7 @@ mod tests {
     use super::*;
 
     fn negotiate(accept: &str, custom: bool) -> Result<(View, Media), StatusError> {
-        View::negotiate(accept, &Query::default(), custom)
+        View::negotiate(accept, &Query::default(), Offer { protobuf: !custom, tables: true })
     }
 
     #[test]

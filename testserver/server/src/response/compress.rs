@@ -27,7 +27,7 @@ pub(crate) fn compress(parts: &Parts, response: Response<Body>) -> Response<Body
         return Response::from_parts(head, Body::whole(bytes));
     }
     head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    head.headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    head.headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
     Response::from_parts(head, Body::whole(gzip(&bytes)))
 }
 

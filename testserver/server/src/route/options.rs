@@ -1,5 +1,6 @@
 //! The options of lists, writes and deletions, parsed from queries and bodies.
 
+use bytes::Bytes;
 use serde_json::Value;
 
 use super::Query;
@@ -120,8 +121,10 @@ pub(crate) struct WriteOptions {
     pub(crate) manager: Option<String>,
     pub(crate) validation: FieldValidation,
     pub(crate) force: Option<bool>,
-    /// Duplicate fields of the body; set by the handler.
+    /// Reports of duplicate fields of the body; set by the handler.
     pub(crate) duplicates: Vec<String>,
+    /// The JSON body that is decoded into a Go type, which reports its problems in the order of the text; set by the handler.
+    pub(crate) text: Option<Bytes>,
 }
 
 impl WriteOptions {
@@ -149,7 +152,7 @@ impl WriteOptions {
         }
         let force = query.has("force").then(|| query.flag("force"));
         if errors.is_empty() {
-            return Ok(Self { dry_run, manager, validation, force, duplicates: Vec::new() });
+            return Ok(Self { dry_run, manager, validation, force, duplicates: Vec::new(), text: None });
         }
         Err(StatusError::invalid_option(name, &errors))
     }

@@ -1,19 +1,49 @@
-//! Duplicate fields of JSON texts, which a parser does not report.
+//! Duplicate fields of JSON texts, which a parser does not report, and their order among unknown fields.
 
 use std::{borrow::Cow, cell::RefCell, collections::HashSet, fmt};
 
 use serde::{
     Deserialize,
-    de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-/// The paths of duplicate fields, such as `spec.ports[0].foo`, in the order of the text. Empty if the text is not JSON.
-pub(crate) fn duplicate_fields(json: &[u8]) -> Vec<String> {
-    let found = RefCell::new(Vec::new());
+/// Reports of duplicate and unknown fields, such as `duplicate field "spec.ports[0].foo"`, in the order of the text. As Go's decoder of types, it passes over
+/// the values of unknown fields. Empty if the text is not JSON.
+pub(crate) fn problems_in_order(json: &[u8], unknown: &[String]) -> Vec<String> {
+    find(json, unknown)
+        .into_iter()
+        .map(|Problem { path, unknown }| {
+            let what = if unknown { "unknown" } else { "duplicate" };
+            format!("{what} field {path:?}")
+        })
+        .collect()
+}
+
+fn find(json: &[u8], unknown: &[String]) -> Vec<Problem> {
+    let unknown = unknown.iter().map(String::as_str).collect();
+    let search = Search { unknown: &unknown, found: &RefCell::default() };
     let mut json = serde_json::Deserializer::from_slice(json);
     // Syntax errors are reported where the content is parsed.
-    let read = JsonPosition { above: None, step: Segment::Member(""), found: &found }.deserialize(&mut json);
-    if read.is_ok() { found.into_inner() } else { Vec::new() }
+    let read = JsonPosition { above: None, step: Segment::Member(""), search }.deserialize(&mut json);
+    if read.is_ok() { search.found.take() } else { Vec::new() }
+}
+
+struct Problem {
+    path: String,
+    /// Unknown, else duplicate.
+    unknown: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Search<'p> {
+    unknown: &'p HashSet<&'p str>,
+    found: &'p RefCell<Vec<Problem>>,
+}
+
+impl Search<'_> {
+    fn is_unknown(&self, position: &JsonPosition<'_>) -> bool {
+        !self.unknown.is_empty() && self.unknown.contains(position.path().as_str())
+    }
 }
 
 /// A value that is searched for duplicates, and its position. Every write passes here, so paths are formatted only when reported.
@@ -21,7 +51,7 @@ pub(crate) fn duplicate_fields(json: &[u8]) -> Vec<String> {
 struct JsonPosition<'p> {
     above: Option<&'p JsonPosition<'p>>,
     step: Segment<'p>,
-    found: &'p RefCell<Vec<String>>,
+    search: Search<'p>,
 }
 
 #[derive(Clone, Copy)]
@@ -65,11 +95,17 @@ impl<'de> Visitor<'de> for JsonPosition<'_> {
         let mut seen = HashSet::new();
         while let Some(name) = map.next_key::<Name<'de>>()? {
             let inner =
-                JsonPosition { above: Some(&self), step: Segment::Member(&name.0), found: self.found };
-            if seen.contains(&name) {
-                self.found.borrow_mut().push(inner.path());
+                JsonPosition { above: Some(&self), step: Segment::Member(&name.0), search: self.search };
+            let (again, unknown) = (seen.contains(&name), self.search.is_unknown(&inner));
+            // An unknown field is reported once.
+            if again != unknown {
+                self.search.found.borrow_mut().push(Problem { path: inner.path(), unknown });
             }
-            map.next_value_seed(inner)?;
+            if unknown {
+                map.next_value::<IgnoredAny>()?;
+            } else {
+                map.next_value_seed(inner)?;
+            }
             seen.insert(name);
         }
         Ok(())
@@ -77,7 +113,7 @@ impl<'de> Visitor<'de> for JsonPosition<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let inner =
-            |i: usize| JsonPosition { above: Some(&self), step: Segment::Element(i), found: self.found };
+            |i: usize| JsonPosition { above: Some(&self), step: Segment::Element(i), search: self.search };
         let mut next = 0;
         while list.next_element_seed(inner(next))?.is_some() {
             next += 1;
@@ -114,6 +150,10 @@ impl<'de> Visitor<'de> for JsonPosition<'_> {
 mod tests {
     use super::*;
 
+    fn duplicate_fields(json: &[u8]) -> Vec<String> {
+        find(json, &[]).into_iter().map(|problem| problem.path).collect()
+    }
+
     #[test]
     fn duplicate_fields_are_reported_by_path() {
         let json = br#"{"a": 1, "l": [{"x": null}, {"x": 1.5, "x": true, "x": "s"}], "m": {"b": {}, "b": -1}, "a": 2}"#;
@@ -124,5 +164,18 @@ mod tests {
         );
         assert!(duplicate_fields(br#"{"a": {"b": 1}, "b": 1}"#).is_empty());
         assert!(duplicate_fields(b"{\"a\": 1, \"a\": ").is_empty());
+    }
+
+    #[test]
+    fn problems_have_the_order_of_the_text() {
+        let json = br#"{"z": 1, "m": {"b": 1, "u": {"x": 1, "x": 2}, "b": 2}, "z": 2, "m": {}}"#;
+        let unknown = ["m.u".to_owned(), "z".to_owned()];
+        let wanted = [
+            r#"unknown field "z""#,
+            r#"unknown field "m.u""#,
+            r#"duplicate field "m.b""#,
+            r#"duplicate field "m""#,
+        ];
+        assert_eq!(problems_in_order(json, &unknown), wanted);
     }
 }

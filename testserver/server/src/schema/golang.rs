@@ -1,6 +1,6 @@
 //! Go's formats of values, for messages of the genuine server.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use regex::Regex;
 use serde_json::{Number, Value};
@@ -38,6 +38,23 @@ pub(crate) fn syntax(value: &Value) -> String {
         }
         other => plain(other),
     }
+}
+
+/// Go's `%#v` of a slice of strings, which is nil if it is empty.
+pub(crate) fn strings(list: &[String]) -> String {
+    if list.is_empty() {
+        return "[]string(nil)".into();
+    }
+    format!("[]string{{{}}}", list.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
+}
+
+/// The same of a map of such slices.
+pub(crate) fn string_lists(map: &BTreeMap<String, Vec<String>>) -> String {
+    if map.is_empty() {
+        return "map[string][]string(nil)".into();
+    }
+    let members = map.iter().map(|(name, list)| format!("{}:{}", quoted(name), strings(list)));
+    format!("map[string][]string{{{}}}", members.collect::<Vec<_>>().join(", "))
 }
 
 /// A number; whole floats have no fraction.

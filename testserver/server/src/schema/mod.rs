@@ -24,9 +24,10 @@ mod prune;
 mod structural;
 pub(crate) mod types;
 mod validate;
+pub(crate) mod yaml_duplicates;
 
 pub(crate) use cel::{CelValue, Expression, Scope, authorizer, cel_map, untyped};
-pub(crate) use duplicates::duplicate_fields;
+pub(crate) use duplicates::problems_in_order;
 pub(crate) use error::FieldError;
 pub(crate) use expression::{AccessCheck, Authorize, PolicyExpression, REQUEST_RESOURCE, Returns};
 pub(crate) use model::Schema;

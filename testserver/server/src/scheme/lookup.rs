@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use kube_core::Version;
 
-use super::{Endpoint, Resource, RuntimeConfig, TableId, builtin};
+use super::{Endpoint, Resource, RuntimeConfig, TableId, builtin, openapi_hash::Hashes};
 
 /// All served resources, by path, kind and table.
 #[derive(Debug, Default)]
@@ -12,6 +12,7 @@ pub(crate) struct Scheme {
     /// By group, version and plural.
     endpoints: BTreeMap<(String, String, String), Endpoint>,
     tables: BTreeMap<TableId, Arc<Resource>>,
+    pub(super) hashes: Hashes,
 }
 
 impl Scheme {
@@ -48,6 +49,7 @@ impl Scheme {
     /// Adds a resource, or replaces the one with the same table.
     pub(crate) fn insert(&mut self, resource: Arc<Resource>) {
         self.remove(resource.table);
+        self.hashes.forget(&resource.group);
         self.insert_paths(&resource);
         self.tables.insert(resource.table, resource);
     }
@@ -62,7 +64,8 @@ impl Scheme {
     }
 
     pub(crate) fn remove(&mut self, table: TableId) {
-        if self.tables.remove(&table).is_some() {
+        if let Some(resource) = self.tables.remove(&table) {
+            self.hashes.forget(&resource.group);
             self.endpoints.retain(|_, endpoint| endpoint.resource.table != table);
         }
     }

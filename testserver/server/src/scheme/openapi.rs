@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Endpoint, Scheme, openapi_custom as custom};
+use super::{Endpoint, Scheme, openapi_custom as custom, openapi_hash as hash};
 use crate::{object::meta, schema::types};
 
 /// The version in the documents.
@@ -14,14 +14,19 @@ const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
 const WRITE_OPTIONS: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
 const LIST_OPTIONS: [&str; 5] = ["labelSelector", "fieldSelector", "limit", "continue", "resourceVersion"];
 
-/// `/openapi/v3`. URLs contain `revision`, so that clients do not use outdated caches.
-pub(crate) fn index(scheme: &Scheme, revision: u64) -> Value {
+/// `/openapi/v3`. URLs contain hashes, so that clients do not use outdated caches.
+pub(crate) fn index(scheme: &Scheme) -> Value {
     let mut paths = Map::new();
     for name in names(scheme) {
-        let url = format!("/openapi/v3/{name}?hash={revision:X}");
+        let url = url(&name, &hash::of_document(scheme, &name).unwrap_or_default());
         paths.insert(name, json!({"serverRelativeURL": url}));
     }
     json!({"paths": paths})
+}
+
+/// The address of a document.
+pub(crate) fn url(name: &str, hash: &str) -> String {
+    format!("/openapi/v3/{name}?hash={hash}")
 }
 
 /// The names of all documents.
@@ -34,12 +39,8 @@ pub(super) fn names(scheme: &Scheme) -> Vec<String> {
 
 /// A document by its name in the index: `api/v1` or `apis/{group}/{version}`.
 pub(crate) fn document(scheme: &Scheme, name: &str) -> Option<Value> {
-    let (group, version) = match name.split('/').collect::<Vec<_>>().as_slice() {
-        ["api", version] => ("", (*version).to_string()),
-        ["apis", group, version] => (*group, (*version).to_string()),
-        _ => return None,
-    };
-    let endpoints: Vec<&Endpoint> = scheme.version(group, &version).collect();
+    let (group, version) = group_version(name)?;
+    let endpoints: Vec<&Endpoint> = scheme.version(group, version).collect();
     if endpoints.is_empty() {
         return None;
     }
@@ -55,6 +56,15 @@ pub(crate) fn document(scheme: &Scheme, name: &str) -> Option<Value> {
         "paths": paths,
         "components": {"schemas": schemas},
     }))
+}
+
+/// The group version that a document is about.
+pub(super) fn group_version(name: &str) -> Option<(&str, &str)> {
+    match name.split('/').collect::<Vec<_>>().as_slice() {
+        ["api", version] => Some(("", version)),
+        ["apis", group, version] => Some((group, version)),
+        _ => None,
+    }
 }
 
 fn document_name(group: &str, version: &str) -> String {
@@ -195,7 +205,7 @@ mod tests {
     #[test]
     fn documents_are_complete_and_contain_what_kubectl_reads() {
         let scheme = Scheme::with_built_in();
-        let index = index(&scheme, 1);
+        let index = index(&scheme);
         for name in index["paths"].as_object().unwrap().keys() {
             let document = document(&scheme, name).unwrap();
             let schemas = document["components"]["schemas"].as_object().unwrap();

@@ -7,6 +7,8 @@ use super::{Scheme, openapi};
 /// Keywords that OpenAPI v2 does not have.
 const LEFT_OUT: [&str; 5] = ["oneOf", "anyOf", "not", "nullable", "allOf"];
 const JSON: &str = "application/json";
+const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+const KIND: &str = "x-kubernetes-group-version-kind";
 
 /// `/openapi/v2`.
 pub(crate) fn document(scheme: &Scheme) -> Value {
@@ -20,7 +22,7 @@ pub(crate) fn document(scheme: &Scheme) -> Value {
             }));
         }
         if let Value::Object(found) = document["components"]["schemas"].take() {
-            definitions.extend(found.into_iter().map(|(name, schema)| (name, schema_of(schema))));
+            definitions.extend(found.into_iter().map(|(name, schema)| (name, definition_of(schema))));
         }
     }
     json!({
@@ -63,10 +65,38 @@ fn operation_of(mut operation: Value) -> Value {
     operation
 }
 
+/// Converts the schema of a kind. One that preserves unknown fields says nothing about fields.
+fn definition_of(schema: Value) -> Value {
+    if schema[PRESERVE] == true {
+        return json!({"type": "object", KIND: schema[KIND]});
+    }
+    schema_of(schema)
+}
+
+/// A v2 schema says nothing about the type and the fields of a value that may be null or has unknown fields.
+fn loosen(schema: &mut Map<String, Value>) {
+    let is = |name: &str| schema.get(name) == Some(&Value::Bool(true));
+    let (open, embedded) = (is(PRESERVE), is("x-kubernetes-embedded-resource"));
+    if !open && !is("nullable") {
+        return;
+    }
+    schema.remove("type");
+    schema.remove("items");
+    let properties = schema.remove("properties");
+    let Some(Value::Object(mut members)) = properties.filter(|_| embedded) else { return };
+    if open {
+        schema.remove("required");
+    } else {
+        members.retain(|name, _| ["apiVersion", "kind", "metadata"].contains(&name.as_str()));
+        schema.insert("properties".into(), members.into());
+    }
+}
+
 /// Converts a schema to v2. An `allOf` with a single reference becomes the reference.
 fn schema_of(schema: Value) -> Value {
     match schema {
         Value::Object(mut map) => {
+            loosen(&mut map);
             if let Some([only]) = map.get("allOf").and_then(Value::as_array).map(Vec::as_slice)
                 && let Some(target) = only.get("$ref").cloned()
             {
@@ -81,9 +111,7 @@ fn schema_of(schema: Value) -> Value {
                     let each = properties.into_iter().map(|(name, schema)| (name, schema_of(schema)));
                     (name, Value::Object(each.collect()))
                 }
-                value if matches!(name.as_str(), "default" | "enum" | "x-kubernetes-group-version-kind") => {
-                    (name, value)
-                }
+                value if matches!(name.as_str(), "default" | "enum" | KIND) => (name, value),
                 value => (name, schema_of(value)),
             };
             map.into_iter().filter(|(name, _)| !LEFT_OUT.contains(&name.as_str())).map(member).collect()
@@ -115,10 +143,44 @@ mod tests {
 
     #[test]
     fn unsupported_keywords_are_dropped() {
-        let schema = json!({"type": "object", "nullable": true, "properties": {"not": {"type": "string", "not": {}}},
+        let schema = json!({"type": "object", "properties": {"not": {"type": "string", "not": {}}},
             "allOf": [{"$ref": "#/components/schemas/a"}]});
         let want =
             json!({"type": "object", "properties": {"not": {"type": "string"}}, "$ref": "#/definitions/a"});
         assert_eq!(schema_of(schema), want);
+    }
+
+    /// Definitions of Kubernetes 1.37 for the same schemas.
+    #[test]
+    fn values_with_null_or_unknown_fields_have_no_type() {
+        let text = || json!({"type": "string"});
+        let schema = json!({"type": "object", "properties": {
+            "a": {"type": "string", "description": "desc", "nullable": true, "enum": ["x", "y"], "minLength": 1},
+            "b": {"type": "array", "nullable": true, "maxItems": 2, "items": text()},
+            "c": {"type": "object", PRESERVE: true, "required": ["q"], "properties": {"q": text()}},
+            "h": {"type": "object", "nullable": true, "additionalProperties": text()},
+            "i": {"type": "object", "x-kubernetes-embedded-resource": true, "nullable": true, "required": ["kind", "apiVersion"],
+                "properties": {"apiVersion": text(), "kind": text(), "spec": {"type": "object"}}},
+            "j": {"type": "object", "x-kubernetes-embedded-resource": true, PRESERVE: true, "required": ["kind", "apiVersion"],
+                "properties": {"apiVersion": text(), "kind": text()}},
+            "k": {"x-kubernetes-int-or-string": true, "anyOf": [{"type": "integer"}, text()]},
+            "nullable": {"type": "boolean"},
+        }});
+        let want = json!({"type": "object", "properties": {
+            "a": {"description": "desc", "enum": ["x", "y"], "minLength": 1},
+            "b": {"maxItems": 2},
+            "c": {PRESERVE: true, "required": ["q"]},
+            "h": {"additionalProperties": text()},
+            "i": {"x-kubernetes-embedded-resource": true, "required": ["kind", "apiVersion"],
+                "properties": {"apiVersion": text(), "kind": text()}},
+            "j": {"x-kubernetes-embedded-resource": true, PRESERVE: true},
+            "k": {"x-kubernetes-int-or-string": true},
+            "nullable": {"type": "boolean"},
+        }});
+        assert_eq!(definition_of(schema), want);
+        let kind = json!([{"group": "g", "kind": "K", "version": "v1"}]);
+        let open = json!({"type": "object", "description": "root", PRESERVE: true, "required": ["spec"],
+            "properties": {"spec": {"type": "object"}}, KIND: kind});
+        assert_eq!(definition_of(open), json!({"type": "object", KIND: kind}));
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     protobuf,
     response::{self, Body, Media, respond},
     route::{Query, Route},
-    scheme::{discovery, openapi, openapi_v2},
+    scheme::{Scheme, discovery, openapi, openapi_hash, openapi_v2},
     status_error::StatusError,
     storage::WriteError,
 };
@@ -38,15 +38,10 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
         }
         Route::Group(group) => discovery::group(scheme, group),
         Route::GroupVersion { group, version } => discovery::version(scheme, group, version),
-        Route::OpenApiIndex => Some(openapi::index(scheme, cluster.store().revision())),
-        Route::OpenApi(name) => match openapi::document(scheme, name) {
-            // The URL contains a hash of the content, so the response never changes.
-            Some(document) if query.has("hash") => return immutable(&document),
-            found => found,
-        },
+        Route::OpenApiIndex => Some(openapi::index(scheme)),
+        Route::OpenApi(name) => return openapi_v3(scheme, name, query.get("hash"), parts),
         Route::OpenApiV2 => match response::openapi_v2_media(accept) {
-            Some(Media::Protobuf) => return openapi_in_protobuf(&openapi_v2::document(scheme)),
-            Some(_) => Some(openapi_v2::document(scheme)),
+            Some(media) => return openapi_v2(scheme, media, parts),
             None => return respond::empty(StatusCode::NOT_ACCEPTABLE),
         },
         Route::Health { .. } | Route::Resource(_) | Route::Unknown => None,
@@ -70,9 +65,53 @@ fn health(name: &str, query: &Query, storage: Result<(), WriteError>) -> Respons
     }
 }
 
-fn immutable(document: &serde_json::Value) -> Response<Body> {
-    let mut response = respond::document(StatusCode::OK, document);
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+/// A document of OpenAPI v3. An outdated hash leads to the current one.
+fn openapi_v3(scheme: &Scheme, name: &str, wanted: Option<&str>, parts: &Parts) -> Response<Body> {
+    let Some(hash) = openapi_hash::of_document(scheme, name) else { return not_found() };
+    if wanted.is_some_and(|wanted| wanted != hash) {
+        let mut response = respond::empty(StatusCode::MOVED_PERMANENTLY);
+        if let Ok(url) = HeaderValue::from_str(&openapi::url(name, &hash)) {
+            response.headers_mut().insert(header::LOCATION, url);
+        }
+        return response;
+    }
+    let document = || openapi::document(scheme, name);
+    let mut response = unless_known(&hash, parts, || match document() {
+        Some(document) => respond::document(StatusCode::OK, &document),
+        None => not_found(),
+    });
+    if wanted.is_some() {
+        // The address contains a hash of the content, so the response never changes.
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("public, immutable"));
+    }
+    response
+}
+
+fn openapi_v2(scheme: &Scheme, media: Media, parts: &Parts) -> Response<Body> {
+    unless_known(&openapi_hash::of_all(scheme), parts, || {
+        let document = openapi_v2::document(scheme);
+        match media {
+            Media::Protobuf => openapi_in_protobuf(&document),
+            _ => respond::document(StatusCode::OK, &document),
+        }
+    })
+}
+
+/// 304 for a client that has the document with this hash.
+fn unless_known(hash: &str, parts: &Parts, respond: impl FnOnce() -> Response<Body>) -> Response<Body> {
+    let tag = format!("\"{hash}\"");
+    let known = parts.headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    let is_known =
+        known.is_some_and(|tags| tags.split(',').any(|known| [tag.as_str(), "*"].contains(&known.trim())));
+    let mut response = if is_known { respond::empty(StatusCode::NOT_MODIFIED) } else { respond() };
+    let headers = response.headers_mut();
+    if is_known {
+        headers.remove(header::CONTENT_TYPE);
+    }
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        headers.insert(header::ETAG, tag);
+    }
+    headers.insert(header::VARY, HeaderValue::from_static("Accept"));
     response
 }
 

@@ -49,7 +49,8 @@ pub(super) fn keep_annotations(endpoint: &Endpoint, part: WritePart, old: &Value
 pub(crate) fn created_by_put(endpoint: &Endpoint) -> bool {
     matches!(
         (endpoint.group(), endpoint.plural()),
-        ("", "endpoints" | "events" | "limitranges")
+        ("", "endpoints" | "events" | "limitranges" | "services")
+            | ("node.k8s.io", "runtimeclasses")
             | ("coordination.k8s.io", "leases")
             | ("events.k8s.io", "events")
             | ("rbac.authorization.k8s.io", _)

@@ -190,3 +190,57 @@ async fn a_node_is_created_with_its_status() {
     assert_eq!(status["daemonEndpoints"], json!({"kubeletEndpoint": {"Port": 0}}));
     assert_eq!((&status["nodeInfo"]["machineID"], &status["nodeInfo"]["osImage"]), (&json!("m"), &json!("")));
 }
+
+/// As Kubernetes 1.37: these kinds and no others.
+#[tokio::test(start_paused = true)]
+async fn some_kinds_are_created_by_put() {
+    let client = with_widgets().await;
+    let put = async |path: &str, object: Value| {
+        client.put(&format!("{path}?dryRun=All"), object).await.code.as_u16()
+    };
+    let named = |more: Value| {
+        let mut object = json!({"metadata": {"name": "new"}});
+        object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        object
+    };
+    let (core, rbac) = ("/api/v1/namespaces/default", "/apis/rbac.authorization.k8s.io/v1");
+    let role = |kind: &str| {
+        named(json!({"roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "x"}}))
+    };
+    for (path, object) in [
+        (format!("{core}/services/new"), named(json!({"spec": {"ports": [{"port": 80}]}}))),
+        (format!("{core}/endpoints/new"), named(json!({}))),
+        (format!("{core}/events/new"), named(json!({"involvedObject": {"namespace": "default"}}))),
+        (format!("{core}/limitranges/new"), named(json!({"spec": {"limits": []}}))),
+        (format!("{rbac}/namespaces/default/roles/new"), named(json!({}))),
+        (format!("{rbac}/namespaces/default/rolebindings/new"), role("Role")),
+        (format!("{rbac}/clusterroles/new"), named(json!({}))),
+        (format!("{rbac}/clusterrolebindings/new"), role("ClusterRole")),
+        ("/apis/coordination.k8s.io/v1/namespaces/default/leases/new".into(), named(json!({}))),
+        ("/apis/node.k8s.io/v1/runtimeclasses/new".into(), named(json!({"handler": "a"}))),
+    ] {
+        assert_eq!(put(&path, object).await, 201, "{path}");
+    }
+    for path in [
+        format!("{core}/secrets/new"),
+        format!("{core}/configmaps/new"),
+        format!("{core}/resourcequotas/new"),
+        format!("{core}/serviceaccounts/new"),
+        "/api/v1/namespaces/new".into(),
+        "/api/v1/nodes/new".into(),
+        "/apis/storage.k8s.io/v1/csidrivers/new".into(),
+        "/apis/policy/v1/namespaces/default/poddisruptionbudgets/new".into(),
+        format!("{WIDGETS}/new"),
+    ] {
+        let widget = json!({"apiVersion": "rig.test/v1", "kind": "Widget"});
+        let object = named(if path.starts_with(WIDGETS) { widget } else { json!({}) });
+        assert_eq!(put(&path, object).await, 404, "{path}");
+    }
+    let made = client
+        .put(
+            &format!("{core}/services/web"),
+            json!({"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}}),
+        )
+        .await;
+    assert!(made.ok()["spec"]["clusterIP"].as_str().unwrap().starts_with("10."));
+}

@@ -61,3 +61,43 @@ async fn openapi_describes_custom_resources() {
     assert_eq!(schema["properties"]["spec"]["properties"]["color"]["type"], "string");
     assert_eq!(client.get("/openapi/v3/apis/nope/v1").await.code, 404);
 }
+
+#[tokio::test(start_paused = true)]
+async fn openapi_is_sent_once_to_clients_that_remember_it() {
+    let client = with_widgets().await;
+    let tag = |reply: &Reply| reply.headers["etag"].to_str().unwrap().to_owned();
+    let unless = async |path: &str, tag: &str| client.send("GET", path, &[("if-none-match", tag)], "").await;
+    let index = client.get("/openapi/v3").await.ok();
+    let addresses = [
+        "/openapi/v2",
+        index["paths"]["api/v1"]["serverRelativeURL"].as_str().unwrap(),
+        index["paths"]["apis/rig.test/v1"]["serverRelativeURL"].as_str().unwrap(),
+    ];
+    let mut tags = Vec::new();
+    for path in addresses {
+        let first = client.get(path).await;
+        tags.push(tag(&first));
+        assert!(first.ok().is_object());
+        let again = unless(path, &format!("\"other\", {}", tags.last().unwrap())).await;
+        assert_eq!((again.code.as_u16(), &again.body), (304, &json!("")), "{path}");
+        assert_eq!(&tag(&again), tags.last().unwrap());
+        assert_eq!(unless(path, "\"other\"").await.code, 200);
+    }
+    // Objects change nothing, definitions what is about their group.
+    client.post("/api/v1/namespaces", json!({"metadata": {"name": "more"}})).await.ok();
+    assert_eq!(client.get("/openapi/v3").await.ok(), index);
+    let columns =
+        json!([{"op": "add", "path": "/spec/versions/0/schema/openAPIV3Schema/description", "value": "new"}]);
+    client.patch(JSON, &format!("{CRDS}/widgets.rig.test"), columns).await.ok();
+    assert_eq!(unless(addresses[0], &tags[0]).await.code, 200);
+    assert_eq!(unless(addresses[1], &tags[1]).await.code, 304);
+    let moved = client.get(addresses[2]).await;
+    let current =
+        client.get("/openapi/v3").await.ok()["paths"]["apis/rig.test/v1"]["serverRelativeURL"].clone();
+    assert_eq!(
+        (moved.code.as_u16(), moved.headers["location"].to_str().unwrap()),
+        (301, current.as_str().unwrap())
+    );
+    assert_ne!(current, addresses[2]);
+    assert_eq!(client.get(current.as_str().unwrap()).await.headers["cache-control"], "public, immutable");
+}

@@ -1,5 +1,7 @@
 //! Lists: pages, revisions, selectors.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::client::*;
@@ -104,4 +106,26 @@ async fn items_of_built_in_lists_have_no_type_and_those_of_custom_ones_do() {
     assert_eq!((&list["kind"], &list["items"][0]["kind"]), (&json!("WidgetList"), &json!("Widget")));
     assert_eq!(list["metadata"]["continue"], "");
     assert_eq!(client.get("/apis/rig.test/v1/namespaces/other/widgets").await.ok()["items"], json!([]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn earlier_states_can_be_listed_for_five_to_ten_minutes() {
+    let client = TestClient::new();
+    for name in ["c0", "c1", "c2"] {
+        client.post(CONFIG_MAPS, config_map(name)).await.ok();
+    }
+    let first = client.get(&format!("{CONFIG_MAPS}?limit=1")).await.ok();
+    let next = format!("{CONFIG_MAPS}?limit=1&continue={}", first["metadata"]["continue"].as_str().unwrap());
+    let version = first["metadata"]["resourceVersion"].as_str().unwrap();
+    let exact = format!("{CONFIG_MAPS}?resourceVersion={version}&resourceVersionMatch=Exact");
+    client.post(CONFIG_MAPS, config_map("c3")).await.ok();
+    client.api.advance(Duration::from_secs(301));
+    assert_eq!(names(&client.get(&next).await.ok()), ["c1"]);
+    client.api.advance(Duration::from_secs(300));
+    let message = client.get(&next).await.refused(410, "Expired");
+    assert!(message.starts_with("The provided continue parameter is too old"), "{message}");
+    client.get(&exact).await.refused(410, "Expired");
+    // Watches go on from where they were.
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion={version}")).await;
+    assert_eq!(watch.next().await.unwrap()["object"]["metadata"]["name"], "c3");
 }

@@ -57,6 +57,7 @@ mod sockets;
 ))]
 mod standalone;
 mod storage_equivalents;
+mod strict;
 #[cfg(feature = "tables")]
 mod tables;
 #[cfg(feature = "workloads")]

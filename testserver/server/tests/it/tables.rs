@@ -31,6 +31,45 @@ async fn tables_have_the_columns_of_their_kind() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_only_posted_has_no_table() {
+    let only = TABLE.trim_end_matches(",application/json");
+    let client = TestClient::new();
+    client
+        .post(
+            "/api/v1/namespaces/default/pods",
+            json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}),
+        )
+        .await
+        .ok();
+    let post = async |path: &str, accept: &str, body: Value| {
+        let headers = [("accept", accept), ("content-type", "application/json")];
+        client.send("POST", path, &headers, body.to_string()).await
+    };
+    let pods = "/api/v1/namespaces/default/pods/a";
+    let target = json!({"metadata": {"name": "a"}, "target": {"kind": "Node", "name": "n"}});
+    let spec = json!({"spec": {"resourceAttributes": {"verb": "list", "resource": "pods"}}});
+    for (path, body) in [
+        ("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", spec),
+        ("/apis/authentication.k8s.io/v1/selfsubjectreviews", json!({})),
+        ("/api/v1/namespaces/default/bindings", target.clone()),
+        (&format!("{pods}/binding"), target),
+        (&format!("{pods}/eviction"), json!({"metadata": {"name": "a"}})),
+    ] {
+        let message = post(path, only, body.clone()).await.refused(406, "NotAcceptable");
+        assert_eq!(
+            message,
+            "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        );
+        assert!(client.get(pods).await.ok()["spec"].get("nodeName").is_none(), "{path} did something");
+        if path.ends_with("reviews") {
+            assert_eq!(post(path, TABLE, body).await.code, 201, "{path}");
+        }
+    }
+    let config = post(CONFIG_MAPS, only, config_map("a")).await;
+    assert_eq!((config.code.as_u16(), &config.body["kind"]), (201, &json!("Table")));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_table_watch_sends_rows() {
     let client = with_widgets().await;
     let mut watch = client.watch_as(TABLE, &format!("{WIDGETS}?watch=1")).await;
