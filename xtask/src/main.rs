@@ -11,6 +11,7 @@ mod deploy;
 mod docs;
 mod facts;
 mod genuine;
+mod helm;
 mod javascript;
 mod job;
 mod jobs;
