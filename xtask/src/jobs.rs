@@ -2,8 +2,8 @@
 
 use crate::job::{Job, When};
 use crate::{
-    apply, catalogue, commands, controller_runtime, deploy, docs, facts, genuine, javascript, kubebuilder,
-    kubectl, lint, long, manifests, measure, official_e2e, packaging, scaffold, setup, test,
+    apply, catalogue, commands, controller_runtime, deploy, docs, facts, genuine, helm, javascript,
+    kubebuilder, kubectl, lint, long, manifests, measure, official_e2e, packaging, scaffold, setup, test,
 };
 
 /// All jobs.
@@ -49,6 +49,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "rust-analyzer", when: When::ByName, summary: "completion, hover, definitions and diagnostics inside apply! (needs rustup's component rust-analyzer)", usage: "", run: apply::rust_analyzer },
     Job { name: "apply-names", when: When::ByName, summary: "apply! finds the names of all fields with every version of k8s-openapi, optimized, and under Miri", usage: "[versions] [release] [miri]", run: apply::apply_names },
     Job { name: "helm", when: When::ByName, summary: "Helm lints the chart of examples/operator and renders the plain manifests, and what other values say", usage: "", run: manifests::helm },
+    Job { name: "helm-commands", when: When::ByName, summary: "Helm 4 and 3 install, upgrade, roll back, test and remove their sample chart on the embedded server", usage: "[4] [3]", run: helm::commands },
     Job { name: "javascript", when: When::ByName, summary: "the npm client against the embedded server, over plain HTTP and TLS (needs Node.js)", usage: "", run: javascript::javascript },
     Job { name: "kubebuilder", when: When::ByName, summary: "the tests of a Go project on envtest pass with the programs of `kube-testserver assets` (needs Go)", usage: "", run: kubebuilder::kubebuilder },
     Job { name: "controller-runtime", when: When::ByName, summary: "the test suites of Go's controller-runtime pass on the embedded server (needs Go)", usage: "[SUITE...]", run: controller_runtime::controller_runtime },

@@ -12,6 +12,7 @@ mod deploy;
 mod docs;
 mod facts;
 mod genuine;
+mod helm;
 mod javascript;
 mod job;
 mod jobs;

@@ -50,6 +50,7 @@ pub(crate) fn cargo_subcommand(cx: &Context, name: &str) -> Result<String> {
 }
 
 const HELM: &str = "helm.sh/helm/v4/cmd/helm@v4.3.1";
+const HELM_3: &str = "helm.sh/helm/v3/cmd/helm@v3.22.0";
 
 /// Prometheus' checker, from Debian's package `prometheus`, which is unpacked and not installed.
 pub(crate) fn promtool(cx: &Context) -> Result<PathBuf> {
@@ -77,17 +78,27 @@ pub(crate) fn helm(cx: &Context) -> Result<PathBuf> {
     if cx.has("helm") {
         return Ok("helm".into());
     }
-    let folder = cx.target.join("tools/helm");
+    go_install(cx, "tools/helm", HELM)
+}
+
+/// Helm of the line before.
+pub(crate) fn helm_3(cx: &Context) -> Result<PathBuf> {
+    go_install(cx, "tools/helm3", HELM_3)
+}
+
+/// Compiles the program `helm` of a Go module into a folder below the target folder.
+fn go_install(cx: &Context, folder: &str, module: &str) -> Result<PathBuf> {
+    let folder = cx.target.join(folder);
     let program = folder.join("helm");
     if !program.exists() && cx.has("go") {
-        println!("compiling {HELM}");
+        println!("compiling {module}");
         std::fs::create_dir_all(&folder)?;
-        cx.command("go").args(["install", HELM]).env("GOBIN", std::path::absolute(&folder)?).succeeds();
+        cx.command("go").args(["install", module]).env("GOBIN", std::path::absolute(&folder)?).succeeds();
     }
     if program.exists() {
         return Ok(program);
     }
-    skip("no Helm, and no Go to compile it")
+    skip(format!("no {module}, and no Go to compile it"))
 }
 
 /// A folder with the npm client `@kubernetes/client-node` and the program that uses it.

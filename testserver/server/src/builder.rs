@@ -39,6 +39,8 @@ pub struct Builder {
     sync: bool,
     observer: Option<Observer>,
     runtime_config: Vec<String>,
+    issuer: Option<String>,
+    token_key: Option<String>,
     api: Option<ApiServer>,
 }
 
@@ -281,14 +283,56 @@ impl Builder {
     }
 
     /// Serves TLS with this certificate chain (leaf first) and key, in PEM, instead of a certificate from a generated CA. The kubeconfig trusts the chain; clients that need its CA have to know it. [`san`](Self::san) has no effect.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use kube_testserver::TestServer;
+    ///
+    /// let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])?;
+    /// let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+    /// let server = TestServer::builder().certificate(certificate, key).start().await?;
+    /// assert!(server.url().starts_with("https://"));
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub fn certificate(mut self, chain: impl Into<String>, key: impl Into<String>) -> Self {
         self.socket.certificate = Some(ServingCertificate { chain: chain.into(), key: key.into() });
         self.tls()
     }
 
     /// Authenticates users by client certificates of these CAs (PEM), as `--client-ca-file` of kube-apiserver: the common name of the subject is the user, each organization a group. The handshake fails for certificates of other CAs. Without effect unless there is [`tls`](Self::tls).
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use kube_testserver::TestServer;
+    ///
+    /// let staff = rcgen::generate_simple_self_signed(Vec::new())?;
+    /// let server = TestServer::builder().tls().client_ca(staff.cert.pem()).with_rbac().start().await?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
     pub fn client_ca(mut self, authorities: impl Into<String>) -> Self {
         self.socket.client_ca = Some(authorities.into());
+        self
+    }
+
+    /// Sets the issuer of service account tokens, which is also their default audience: `https://kubernetes.default.svc` by default.
+    pub fn service_account_issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuer = Some(issuer.into());
+        self
+    }
+
+    /// Signs service account tokens with this ECDSA P-256 key (PKCS#8 in PEM) instead of a generated one. Another key is [`StartError::ServiceAccountKey`].
+    ///
+    /// ```
+    /// use kube_testserver::{ApiServer, StartError};
+    ///
+    /// let key = rcgen::KeyPair::generate()?.serialize_pem();
+    /// ApiServer::builder().service_account_issuer("https://issuer.test").service_account_key(key).service()?;
+    /// let refused = ApiServer::builder().service_account_key("no key").service().unwrap_err();
+    /// assert!(matches!(refused, StartError::ServiceAccountKey(_)));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn service_account_key(mut self, key: impl Into<String>) -> Self {
+        self.token_key = Some(key.into());
         self
     }
 
@@ -306,7 +350,7 @@ impl Builder {
 
     /// The server without a socket.
     ///
-    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`] when an entry is invalid, [`StartError::Data`] when the data directory cannot be used, [`StartError::ExistingServer`] when a setting contradicts [`api`](Self::api).
+    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`] when an entry is invalid, [`StartError::Data`] when the data directory cannot be used, [`StartError::ServiceAccountKey`] when the key cannot be, [`StartError::ExistingServer`] when a setting contradicts [`api`](Self::api).
     pub fn service(mut self) -> Result<ApiServer, StartError> {
         if let Some(start) = self.settings.start_time.filter(|start| !Clock::can_start_at(*start)) {
             return Err(StartError::StartTime { start });
@@ -335,6 +379,8 @@ impl Builder {
         if let Some(dir) = &self.data {
             api.open_data_dir(dir, self.sync)?;
         }
+        let signer = api.set_token_signer(self.issuer, self.token_key.as_deref());
+        signer.map_err(StartError::ServiceAccountKey)?;
         if let Some(snapshot) = self.snapshot {
             api.restore(snapshot)?;
         }

@@ -13,10 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
+use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use serde_json::{Value, json};
 
@@ -94,6 +96,8 @@ struct Plane {
     assets: PathBuf,
     serving: Authority,
     clients: Authority,
+    /// Signs service account tokens.
+    tokens: KeyPair,
     etcd: u16,
     port: u16,
 }
@@ -104,15 +108,17 @@ impl Plane {
         let (serving, clients) = (Authority::new(), Authority::new());
         let (certificate, key) = serving.issue(&CertificateParams::new(["127.0.0.1".to_owned()]).unwrap());
         fs::create_dir(folder.path().join("certs")).unwrap();
+        let tokens = KeyPair::generate().unwrap();
         for (name, text) in [
             ("apiserver.crt", &certificate),
             ("apiserver.key", &key),
             ("client-cert-auth-ca.crt", &clients.pem),
+            ("sa-signer.key", &tokens.serialize_pem()),
         ] {
             fs::write(folder.path().join("certs").join(name), text).unwrap();
         }
         let assets = assets(&folder.path().join("assets"));
-        Self { assets, folder, serving, clients, etcd: free_port(), port: free_port() }
+        Self { assets, folder, serving, clients, tokens, etcd: free_port(), port: free_port() }
     }
 
     async fn etcd(&self) -> Program {
@@ -234,7 +240,27 @@ fn assets(folder: &Path) -> PathBuf {
     String::from_utf8(output.stdout).unwrap().trim_end().into()
 }
 
+#[cfg(unix)]
+#[test]
+fn a_folder_with_the_genuine_programs_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    assets(folder.path());
+    assets(folder.path());
+    let etcd = folder.path().join("etcd");
+    fs::remove_file(&etcd).unwrap();
+    fs::write(&etcd, "genuine").unwrap();
+    let command =
+        Command::new(env!("CARGO_BIN_EXE_kube-testserver")).arg("assets").arg(folder.path()).output();
+    let said = String::from_utf8(command.unwrap().stderr).unwrap();
+    assert_eq!(
+        said,
+        format!("kube-testserver: cannot write {}: etcd is there already\n", folder.path().display())
+    );
+    assert_eq!(fs::read_to_string(&etcd).unwrap(), "genuine");
+}
+
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
 
 #[tokio::test]
@@ -290,6 +316,34 @@ async fn the_state_is_that_of_the_etcd() {
     fs::remove_dir_all(plane.folder.path().join("etcd")).unwrap();
     let (_etcd, _server) = (plane.etcd().await, plane.apiserver().await);
     assert_eq!(plane.request(&admin, "GET", &format!("{CONFIG_MAPS}/kept"), Value::Null).await.0, 404);
+}
+
+#[tokio::test]
+async fn tokens_are_signed_with_the_given_key() {
+    let plane = Plane::new();
+    let admin = plane.clients.client("admin", ["system:masters", "x"]);
+    let (_etcd, _server) = (plane.etcd().await, plane.apiserver().await);
+    let robot = json!({"metadata": {"name": "robot"}});
+    assert_eq!(plane.request(&admin, "POST", ACCOUNTS, robot).await.0, 201);
+    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let (code, made) = plane.request(&admin, "POST", &format!("{ACCOUNTS}/robot/token"), request).await;
+    assert_eq!(code, 201, "{made}");
+
+    let token = made["status"]["token"].as_str().unwrap();
+    let (signed, signature) = token.rsplit_once('.').unwrap();
+    let decode = |text: &str| BASE64_URL_SAFE_NO_PAD.decode(text).unwrap();
+    let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, plane.tokens.public_key_raw());
+    key.verify(signed.as_bytes(), &decode(signature)).unwrap();
+    let claims: Value = serde_json::from_slice(&decode(signed.split_once('.').unwrap().1)).unwrap();
+    let issuer = format!("https://127.0.0.1:{}/", plane.port);
+    assert_eq!((&claims["iss"], &claims["aud"]), (&json!(issuer), &json!([issuer])));
+
+    let review =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}});
+    let (_, review) =
+        plane.request(&admin, "POST", "/apis/authentication.k8s.io/v1/tokenreviews", review).await;
+    assert_eq!(review["status"]["user"]["username"], "system:serviceaccount:default:robot", "{review}");
+    assert_eq!(review["status"]["audiences"], json!([issuer]));
 }
 
 /// As in envtest, where the owner may be an object that never was.

@@ -11,7 +11,6 @@ use crate::{
     cluster::ClusterState,
     ids,
     object::meta,
-    rbac::ISSUER,
     route::WriteOptions,
     schema::FieldError,
     status_error::StatusError,
@@ -39,9 +38,10 @@ pub(super) fn request(cluster: &ClusterState, call: &Call) -> Result<ApiResponse
     check(seconds)?;
     let namespace = call.namespace.as_deref().unwrap_or_default();
     let bound = bound_reference(cluster, call, namespace, &spec["boundObjectRef"])?;
+    let issuer = cluster.access.token_signer.issuer();
     let audiences = match spec["audiences"].as_array() {
         Some(list) if !list.is_empty() => spec["audiences"].clone(),
-        _ => json!([ISSUER]),
+        _ => json!([issuer]),
     };
     let now = cluster.clock.timestamp();
     let end = now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
@@ -53,7 +53,7 @@ pub(super) fn request(cluster: &ClusterState, call: &Call) -> Result<ApiResponse
         about[kind] = reference;
     }
     let claims = json!({
-        "aud": audiences, "exp": end.as_second(), "iat": now.as_second(), "nbf": now.as_second(), "iss": ISSUER,
+        "aud": audiences, "exp": end.as_second(), "iat": now.as_second(), "nbf": now.as_second(), "iss": issuer,
         "jti": ids::uid(), "kubernetes.io": about,
         "sub": format!("system:serviceaccount:{namespace}:{}", call.object_name()),
     });

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Credentials, ISSUER, RbacAuthorizer, TokenSigner, User};
+use super::{Credentials, RbacAuthorizer, TokenSigner, User};
 use crate::{
     scheme::Resource,
     storage::{Key, Storage},
@@ -76,9 +76,10 @@ impl Access {
         audiences: &[&str],
     ) -> Result<(Arc<User>, Vec<String>), String> {
         const INVALID: &str = "invalid bearer token";
-        let audiences = if audiences.is_empty() { &[ISSUER] } else { audiences };
+        let own = [self.token_signer.issuer()];
+        let audiences = if audiences.is_empty() { &own } else { audiences };
         if let Some(user) = self.credentials.token(token) {
-            return Ok((user, vec![ISSUER.into()]));
+            return Ok((user, vec![own[0].into()]));
         }
         let claims = self.token_signer.verify(token).ok_or(INVALID)?;
         let user = account_of(storage, now, &claims).ok_or(INVALID)?;

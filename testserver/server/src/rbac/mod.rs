@@ -27,5 +27,5 @@ pub(crate) use authorizer::{RbacAuthorizer, bootstrap_objects};
 pub(crate) use credentials::Credentials;
 pub(crate) use escalation::RoleWrite;
 pub(crate) use policy_rule::{AuthorizationAttributes, PolicyRule};
-pub(crate) use signer::{ISSUER, TokenSigner};
+pub(crate) use signer::TokenSigner;
 pub(crate) use validation::{prepare, validate};

@@ -11,19 +11,38 @@ use ring::{
 };
 use serde_json::{Value, json};
 
-/// The issuer of tokens, and their default audience.
-pub(crate) const ISSUER: &str = "https://kubernetes.default.svc";
+/// The issuer of tokens unless another one is set.
+const ISSUER: &str = "https://kubernetes.default.svc";
 
-/// The key, generated when first needed.
-#[derive(Debug, Default)]
-pub(crate) struct TokenSigner(OnceLock<EcdsaKeyPair>);
+/// The issuer of tokens and its key.
+#[derive(Debug)]
+pub(crate) struct TokenSigner {
+    issuer: String,
+    /// Generated when first needed.
+    key: OnceLock<EcdsaKeyPair>,
+}
+
+impl Default for TokenSigner {
+    fn default() -> Self {
+        Self { issuer: ISSUER.to_owned(), key: OnceLock::new() }
+    }
+}
 
 impl TokenSigner {
     /// The signer of an ECDSA P-256 key.
     pub(crate) fn from_pem(pem: &str) -> Result<Self, String> {
         let key = rcgen::KeyPair::from_pem(pem).map_err(|why| why.to_string())?.serialize_der();
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key, &SystemRandom::new());
-        Ok(Self(key.map_err(|why| why.to_string())?.into()))
+        Ok(Self { key: key.map_err(|why| why.to_string())?.into(), ..Self::default() })
+    }
+
+    pub(crate) fn set_issuer(&mut self, issuer: String) {
+        self.issuer = issuer;
+    }
+
+    /// The issuer of tokens, which is also their default audience.
+    pub(crate) fn issuer(&self) -> &str {
+        &self.issuer
     }
 
     pub(crate) fn sign(&self, claims: &Value) -> String {
@@ -45,7 +64,7 @@ impl TokenSigner {
     }
 
     fn key(&self) -> &EcdsaKeyPair {
-        self.0.get_or_init(|| {
+        self.key.get_or_init(|| {
             let random = SystemRandom::new();
             let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
             let made = made.expect("invariant: the system has random numbers");

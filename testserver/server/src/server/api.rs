@@ -13,7 +13,7 @@ use crate::{
     fault::{Fault, FaultRule, FaultRules, Match},
     manifest::{self, LoadError, Manifests},
     pods::{Kubelet, StreamConnections},
-    rbac::User,
+    rbac::{TokenSigner, User},
     route::RequestInfo,
     storage::DataError,
 };
@@ -242,6 +242,18 @@ impl ApiServer {
     /// Registers the token of a user.
     pub(crate) fn add_token(&self, token: String, user: User) {
         self.cluster.lock().access.credentials.add_token(token, user);
+    }
+
+    /// Sets the issuer of service account tokens and its key in PEM, where they are given.
+    pub(crate) fn set_token_signer(&self, issuer: Option<String>, key: Option<&str>) -> Result<(), String> {
+        let signer = &mut self.cluster.lock().access.token_signer;
+        if let Some(key) = key {
+            *signer = TokenSigner::from_pem(key)?;
+        }
+        if let Some(issuer) = issuer {
+            signer.set_issuer(issuer);
+        }
+        Ok(())
     }
 
     /// Sets the CA certificate that pods get.

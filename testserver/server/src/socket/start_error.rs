@@ -40,6 +40,9 @@ pub enum StartError {
     /// The generated certificates cannot be used.
     #[error("cannot use the server's certificates")]
     Tls(#[from] TlsError),
+    /// The key of [`Builder::service_account_key`](crate::Builder::service_account_key) cannot be used; the text says why.
+    #[error("cannot sign service account tokens: expected an ECDSA P-256 key, PKCS#8 in PEM: {0}")]
+    ServiceAccountKey(String),
     /// An initial object cannot be read or was rejected.
     #[error("cannot load the initial objects")]
     Objects(#[from] LoadError),

@@ -39,6 +39,12 @@ fn builder(args: &Args) -> Result<Builder, Error> {
     if let Some(file) = &args.client_ca {
         builder = builder.client_ca(read(file)?);
     }
+    if let Some(issuer) = &args.issuer {
+        builder = builder.service_account_issuer(issuer);
+    }
+    if let Some(file) = &args.token_key {
+        builder = builder.service_account_key(read(file)?);
+    }
     if args.rbac {
         builder = builder.with_rbac();
     }

@@ -24,6 +24,8 @@ The API server of kube-testserver with the flags of kube-apiserver that Go's env
   --tls-private-key-file FILE     and this key
   --client-ca-file FILE           authenticate client certificates of these CAs
   --authorization-mode MODES      RBAC, or AlwaysAllow (AlwaysAllow); Node beside RBAC has no effect
+  --service-account-issuer URL    the issuer of service account tokens, and their default audience; the first one is taken
+  --service-account-signing-key-file FILE  the ECDSA P-256 key that signs them
   --runtime-config ENTRIES        switch API versions on or off
   --disable-admission-plugins NAMES  switch admission plugins off; those that this server lacks are off already
   --enable-admission-plugins NAMES   only plugins that are on by default on kube-apiserver
@@ -88,12 +90,10 @@ const IGNORED: &[Ignored] = &[
     ("requestheader-group-headers", Kind::Value),
     ("requestheader-username-headers", Kind::Value),
     ("service-account-extend-token-expiration", Kind::Switch),
-    ("service-account-issuer", Kind::Value),
     ("service-account-jwks-uri", Kind::Value),
     ("service-account-key-file", Kind::Value),
     ("service-account-lookup", Kind::Switch),
     ("service-account-max-token-expiration", Kind::Value),
-    ("service-account-signing-key-file", Kind::Value),
     ("service-cluster-ip-range", Kind::Value),
     ("service-node-port-range", Kind::Value),
     ("shutdown-delay-duration", Kind::Value),
@@ -107,7 +107,7 @@ const IGNORED: &[Ignored] = &[
 ];
 
 /// Flags with an effect that have a value.
-const USED: [&str; 13] = [
+const USED: [&str; 15] = [
     "authorization-mode",
     "bind-address",
     "cert-dir",
@@ -118,6 +118,8 @@ const USED: [&str; 13] = [
     "http2-max-streams-per-connection",
     "runtime-config",
     "secure-port",
+    "service-account-issuer",
+    "service-account-signing-key-file",
     CERTIFICATE,
     KEY,
     "v",
@@ -177,6 +179,9 @@ pub(crate) struct Args {
     pub(crate) certificate: Option<(PathBuf, PathBuf)>,
     pub(crate) client_ca: Option<PathBuf>,
     pub(crate) rbac: bool,
+    /// Of service account tokens.
+    pub(crate) issuer: Option<String>,
+    pub(crate) token_key: Option<PathBuf>,
     pub(crate) runtime_config: Vec<String>,
     pub(crate) disabled_plugins: Vec<AdmissionPlugin>,
     pub(crate) streams: Option<u32>,
@@ -193,6 +198,8 @@ impl Default for Args {
             certificate: None,
             client_ca: None,
             rbac: false,
+            issuer: None,
+            token_key: None,
             runtime_config: Vec::new(),
             disabled_plugins: Vec::new(),
             streams: None,
@@ -214,6 +221,9 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             KEY => key = Some(value.into()),
             "client-ca-file" => out.client_ca = Some(value.into()),
             "authorization-mode" => out.rbac = is_rbac(&value)?,
+            // kube-apiserver accepts tokens of every issuer that is given, and issues them as the first.
+            "service-account-issuer" => out.issuer = out.issuer.or(Some(value)),
+            "service-account-signing-key-file" => out.token_key = Some(value.into()),
             "runtime-config" => out.runtime_config.push(value),
             "disable-admission-plugins" => {
                 for plugin in value.split(',') {
@@ -321,6 +331,8 @@ mod tests {
             cert_dir: "d".into(),
             client_ca: Some("d/ca.crt".into()),
             rbac: true,
+            issuer: Some("https://127.0.0.1:7/".into()),
+            token_key: Some("d/sa.key".into()),
             disabled_plugins: vec![AdmissionPlugin::Priority],
             runtime_config: vec!["api/beta=true".into()],
             streams: Some(9),

@@ -28,16 +28,19 @@ fn write(folder: &Path) -> io::Result<PathBuf> {
     for name in PROGRAMS {
         place(&program, &folder, name)?;
     }
-    if let Some(kubectl) = installed(KUBECTL, &folder) {
+    if let Some(kubectl) = installed(KUBECTL, &folder).filter(|_| !folder.join(KUBECTL).is_file()) {
         place(&kubectl, &folder, KUBECTL)?;
     }
     Ok(folder)
 }
 
-/// Links to the program, so that the folder follows its updates.
+/// Links to the program, so that the folder follows its updates. A file that is no link may be the genuine program, and stays.
 #[cfg(unix)]
 fn place(program: &Path, folder: &Path, name: &str) -> io::Result<()> {
     let link = folder.join(name);
+    if fs::symlink_metadata(&link).is_ok_and(|there| !there.is_symlink()) {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{name} is there already")));
+    }
     // In one step, so that a test that starts meanwhile finds the old one or the new one.
     let next = folder.join(format!(".{name}.{}", std::process::id()));
     std::os::unix::fs::symlink(program, &next)?;
