@@ -8,7 +8,7 @@ use super::{BuiltInController, ClusterState, task::Task, work::Work};
 use crate::{
     rbac::User,
     scheme::Resource,
-    storage::{Key, WriteError},
+    storage::{Key, Stored, WriteError},
 };
 
 const ROOT_CA: &str = "kube-root-ca.crt";
@@ -33,7 +33,7 @@ impl Work {
 }
 
 impl ClusterState {
-    /// Creates the default service account and the ConfigMap with the CA certificate of a namespace.
+    /// Creates the default service account and the ConfigMap with the CA certificate of a namespace, or restores its content.
     pub(super) fn ensure_service_account(&mut self, namespace: &str) -> Result<(), WriteError> {
         let table = self.storage.table("", "namespaces");
         let found = table.and_then(|table| self.storage.store.get(table, &Key::new(None, namespace)));
@@ -46,6 +46,12 @@ impl ClusterState {
             "serviceaccounts",
             json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata("default")}),
         )?;
+        let key = Key::new(Some(namespace), ROOT_CA);
+        if let Some(maps) = self.storage.resource("", "configmaps")
+            && let Some(stored) = self.storage.store.get(maps.table, &key).cloned()
+        {
+            return self.publish_ca(&maps, &stored);
+        }
         let data = json!({"ca.crt": self.access.ca});
         let map =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata(ROOT_CA), "data": data});
@@ -66,13 +72,19 @@ impl ClusterState {
             .cloned()
             .collect();
         for stored in published {
-            let mut map = stored.value();
-            if map["data"] != json!({"ca.crt": pem}) {
-                map["data"] = json!({"ca.crt": pem});
-                self.put(&maps, stored.key.clone(), map)?;
-            }
+            self.publish_ca(&maps, &stored)?;
         }
         self.run_tasks();
+        Ok(())
+    }
+
+    /// Puts the CA certificate back into a ConfigMap that has another content.
+    fn publish_ca(&mut self, maps: &Resource, stored: &Stored) -> Result<(), WriteError> {
+        let (mut map, data) = (stored.value(), json!({"ca.crt": self.access.ca}));
+        if map["data"] != data {
+            map["data"] = data;
+            self.put(maps, stored.key.clone(), map)?;
+        }
         Ok(())
     }
 

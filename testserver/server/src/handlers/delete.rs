@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{body, read};
 use crate::{
     admission::{self, Attributes, Operation},
     call::{ApiResponse, Call, Content},
     cluster::{ClusterState, Deletion, has_propagation},
-    route::{DeleteOptions, ListOptions, Propagation},
+    route::{DeleteOptions, ListOptions, Propagation, Query},
     scheme::Endpoint,
     status_error::{Details, StatusError},
     storage::Stored,
@@ -19,8 +19,16 @@ use crate::{
     webhook::Interruption,
 };
 
+/// The options in the body or, without a body, in the query.
+fn options(call: &Call) -> Result<DeleteOptions, StatusError> {
+    match body::options(call)? {
+        Value::Null => DeleteOptions::parse(&call.query, &Value::Null),
+        body => DeleteOptions::parse(&Query::default(), &body),
+    }
+}
+
 pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
-    let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
+    let options = options(call)?;
     let endpoint = &call.endpoint;
     let stored =
         cluster.store().get(endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
@@ -46,7 +54,7 @@ pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
 
 /// DELETE on a collection: deletes what the selectors match and responds with the deleted objects.
 pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
-    let options = DeleteOptions::parse(&call.query, &body::options(call)?)?;
+    let options = options(call)?;
     let filter = watch::filter(&call.endpoint, call.namespace.clone(), &ListOptions::parse(&call.query)?)?;
     let resource = &call.endpoint.resource;
     let selected: Vec<Arc<Stored>> = cluster

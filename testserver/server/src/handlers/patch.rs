@@ -18,6 +18,9 @@ use crate::{
 const CUSTOM: &str =
     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
 
+/// What Go reads first of an object.
+const TYPE_META: &str =
+    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
 /// PATCH in the format of the content type.
@@ -45,9 +48,16 @@ pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     let stored =
         cluster.store().get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
     let mut object = call.read(cluster.storage(), stored)?;
-    apply(call.endpoint.schema(), &mut object, &changes).map_err(|error| refused(call, error))?;
+    apply(call.endpoint.schema(), &mut object, &changes).map_err(refused)?;
+    if object.is_null() {
+        return Err(refused(PatchError::NotApplicable("the result is null".into())).into());
+    }
     if !object.is_object() {
-        return Err(refused(call, PatchError::NotApplicable("the result is not an object".into())).into());
+        let found = golang::json_type(&object);
+        let why = format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {TYPE_META}"
+        );
+        return Err(undecodable(&object, &why).into());
     }
     body::strictness(call, &mut options);
     check_strictly(call, &options, &object)?;
@@ -69,10 +79,10 @@ pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     update::change(cluster, call, &options, object, Ownership::FromDiff)
 }
 
-/// A strategic merge patch cannot remove the type of an object.
+/// A strategic merge patch cannot change the type of an object.
 fn keep_type(endpoint: &Endpoint, object: &mut Value) {
     for (field, value) in [("apiVersion", endpoint.api_version()), ("kind", endpoint.kind().to_owned())] {
-        if object[field].is_null() {
+        if object[field].is_null() || object[field].is_string() {
             object[field] = value.into();
         }
     }
@@ -175,7 +185,7 @@ pub(super) fn undecodable(patched: &Value, why: &str) -> StatusError {
     StatusError::invalid("", "", "", &[error])
 }
 
-pub(super) fn refused(call: &Call, error: PatchError) -> StatusError {
+pub(super) fn refused(error: PatchError) -> StatusError {
     match error {
         PatchError::Malformed(message) => StatusError::bad_request(message),
         PatchError::TooLong { .. } => StatusError::too_large(error.to_string()),
@@ -187,7 +197,7 @@ pub(super) fn refused(call: &Call, error: PatchError) -> StatusError {
         }
         PatchError::Invalid { patch, message } => {
             let error = FieldError::invalid("patch", format!("{patch:?}"), &message);
-            StatusError::invalid(call.endpoint.group(), call.endpoint.kind(), call.object_name(), &[error])
+            StatusError::invalid("", "", "", &[error])
         }
     }
 }

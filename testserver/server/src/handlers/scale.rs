@@ -120,7 +120,7 @@ fn patched(call: &Call, scale: &Value) -> Result<Value, StatusError> {
         // A Scale has no lists, so a strategic merge patch equals a merge patch.
         _ => patch::merge::apply(&mut scale, &changes),
     };
-    result.map_err(|error| patches::refused(call, error))?;
+    result.map_err(patches::refused)?;
     let expected =
         Expected { kind: "Scale", api_version: API_VERSION, name: call.object_name(), built_in: true };
     patches::check_decodes(&scale, &expected)?;

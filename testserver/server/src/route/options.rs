@@ -4,7 +4,11 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use super::Query;
-use crate::{object::selector::LabelSelector, schema::FieldError, status_error::StatusError};
+use crate::{
+    object::selector::LabelSelector,
+    schema::{FieldError, golang},
+    status_error::StatusError,
+};
 
 /// The propagation policy of a deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,13 +135,13 @@ impl WriteOptions {
     /// `name` is the options type in errors, such as `CreateOptions`.
     pub(crate) fn parse(query: &Query, name: &str) -> Result<Self, StatusError> {
         let mut errors = Vec::new();
-        let dry_run = dry_run(query.all("dryRun"), &mut errors);
+        let dry_run = dry_run(query.all("dryRun").map(Value::from).collect(), &mut errors);
         let validation = match query.get("fieldValidation") {
             None | Some("Warn") => FieldValidation::Warn,
             Some("Ignore") => FieldValidation::Ignore,
             Some("Strict") => FieldValidation::Strict,
             Some(other) => {
-                let supported = ["\"Ignore\"", "\"Strict\"", "\"Warn\""].map(String::from);
+                let supported = ["\"\"", "\"Ignore\"", "\"Strict\"", "\"Warn\""].map(String::from);
                 errors.push(FieldError::not_supported("fieldValidation", format!("{other:?}"), &supported));
                 FieldValidation::Ignore
             }
@@ -150,6 +154,7 @@ impl WriteOptions {
                 "Too long: may not be more than 128 bytes",
             ));
         }
+        errors.extend(manager.as_deref().and_then(unprintable));
         let force = query.has("force").then(|| query.flag("force"));
         if errors.is_empty() {
             return Ok(Self { dry_run, manager, validation, force, duplicates: Vec::new(), text: None });
@@ -173,12 +178,14 @@ pub(crate) struct DeleteOptions {
 
 impl DeleteOptions {
     pub(crate) fn parse(query: &Query, body: &Value) -> Result<Self, StatusError> {
+        if let Some(why) = mistyped(body) {
+            return Err(StatusError::bad_request(why));
+        }
         let mut errors = Vec::new();
         let text = |value: &Value| value.as_str().map(str::to_string);
-        let in_body: Vec<&str> =
-            body["dryRun"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        let dry_run = dry_run(query.all("dryRun").chain(in_body), &mut errors);
-        let policy = body["propagationPolicy"].as_str().or(query.get("propagationPolicy"));
+        let in_body = body["dryRun"].as_array().into_iter().flatten().cloned();
+        let dry_run = dry_run(query.all("dryRun").map(Value::from).chain(in_body).collect(), &mut errors);
+        let policy = body["propagationPolicy"].as_str().or(query.first("propagationPolicy"));
         let in_query = query.has("orphanDependents").then(|| query.flag("orphanDependents"));
         let orphan = body["orphanDependents"].as_bool().or(in_query);
         if let (Some(policy), Some(_)) = (policy, orphan) {
@@ -215,19 +222,45 @@ impl DeleteOptions {
     }
 }
 
-fn dry_run<'a>(provided: impl Iterator<Item = &'a str>, errors: &mut Vec<FieldError>) -> bool {
-    let mut dry = false;
-    for value in provided {
-        dry = true;
-        if value != "All" {
-            errors.push(FieldError::not_supported("dryRun", format!("{value:?}"), &["\"All\"".to_string()]));
-        }
+/// A value of `dryRun` that is not known must not become a write.
+fn dry_run(provided: Vec<Value>, errors: &mut Vec<FieldError>) -> bool {
+    if provided.iter().any(|value| value != "All") {
+        let value = Value::from(provided).to_string();
+        errors.push(FieldError::not_supported("dryRun", value, &["\"All\"".to_string()]));
+        return false;
     }
-    dry
+    !provided.is_empty()
+}
+
+/// The first character of a field manager that Go cannot print.
+fn unprintable(manager: &str) -> Option<FieldError> {
+    let printable = |c: char| c == ' ' || !c.is_control() && !c.is_whitespace();
+    let (at, found) = manager.char_indices().find(|(_, c)| !printable(*c))?;
+    let detail = format!("invalid character U+{:04X} (at position {at})", u32::from(found));
+    Some(FieldError::invalid("fieldManager", golang::quoted(manager), &detail))
+}
+
+/// The member of a `DeleteOptions` that Go cannot decode.
+fn mistyped(body: &Value) -> Option<String> {
+    let text: fn(&Value) -> bool = Value::is_string;
+    let members: [(&str, &str, &str, fn(&Value) -> bool); 7] = [
+        ("/gracePeriodSeconds", "DeleteOptions.", "int64", Value::is_i64),
+        ("/orphanDependents", "DeleteOptions.", "bool", Value::is_boolean),
+        ("/propagationPolicy", "DeleteOptions.", "v1.DeletionPropagation", text),
+        ("/dryRun", "DeleteOptions.", "[]string", Value::is_array),
+        ("/preconditions", "DeleteOptions.", "v1.Preconditions", Value::is_object),
+        ("/preconditions/uid", "Preconditions.", "types.UID", text),
+        ("/preconditions/resourceVersion", "Preconditions.", "string", text),
+    ];
+    members.into_iter().find_map(|(pointer, owner, ty, fits)| {
+        let value = body.pointer(pointer).filter(|value| !value.is_null() && !fits(value))?;
+        let (found, name) = (golang::json_type(value), pointer[1..].replace('/', "."));
+        Some(format!("json: cannot unmarshal {found} into Go struct field {owner}{name} of type {ty}"))
+    })
 }
 
 fn integer(query: &Query, key: &str) -> Result<Option<i64>, StatusError> {
-    let Some(text) = query.get(key) else { return Ok(None) };
+    let Some(text) = query.first(key) else { return Ok(None) };
     let wrong = |_| StatusError::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"));
     text.parse().map(Some).map_err(wrong)
 }
@@ -290,7 +323,23 @@ mod tests {
     fn write_and_delete_options_report_errors() {
         let write = |q: &str| WriteOptions::parse(&Query::parse(q), "PatchOptions");
         assert!(write("dryRun=All&fieldValidation=Strict").unwrap().dry_run);
-        assert!(write("dryRun=Some").unwrap_err().message.contains("dryRun: Unsupported value: \"Some\""));
+        for (query, value) in
+            [("dryRun=Some", "[\"Some\"]"), ("dryRun=All&dryRun=x", "[\"All\",\"x\"]"), ("dryRun=", "[\"\"]")]
+        {
+            let message = write(query).unwrap_err().message;
+            assert!(
+                message.ends_with(&format!("dryRun: Unsupported value: {value}: supported values: \"All\"")),
+                "{message}"
+            );
+        }
+        assert!(write("dryRun=All&dryRun=All").unwrap().dry_run);
+        let unprintable = write("fieldManager=a%00b").unwrap_err().message;
+        assert!(
+            unprintable.ends_with(
+                r#"fieldManager: Invalid value: "a\x00b": invalid character U+0000 (at position 1)"#
+            )
+        );
+        assert!(write("fieldManager=%C3%A4+b").is_ok());
         assert!(write("fieldValidation=Loose").unwrap_err().message.contains("PatchOptions.meta.k8s.io"));
         let body = serde_json::json!({"propagationPolicy": "Orphan", "preconditions": {"uid": "u"}});
         let delete = DeleteOptions::parse(&Query::default(), &body).unwrap();

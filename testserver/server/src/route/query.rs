@@ -20,8 +20,14 @@ impl Query {
         self.0.iter().find(|(k, v)| k == key && !v.is_empty()).map(|(_, v)| v.as_str())
     }
 
+    /// The first value of a key, also an empty one.
+    pub(crate) fn first(&self, key: &str) -> Option<&str> {
+        self.all(key).next()
+    }
+
+    /// Every value of a key, also empty ones.
     pub(crate) fn all(&self, key: &str) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(move |(k, v)| k == key && !v.is_empty()).map(|(_, v)| v.as_str())
+        self.0.iter().filter(move |(k, _)| k == key).map(|(_, v)| v.as_str())
     }
 
     /// `1`, `true` in any case, and a key without value are true.

@@ -10,7 +10,7 @@ use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 
 /// Reports such as `line 9: key "foo" already set in map`, with the line of the value, after those inside of it. Empty if the text is not YAML.
 pub(crate) fn repeated_keys(text: &str) -> Vec<String> {
-    serde_saphyr::from_str_with_options::<Node>(text, options()).map(|node| node.0).unwrap_or_default()
+    serde_saphyr::from_str_with_options::<Node>(text, options()).map(|node| node.reports).unwrap_or_default()
 }
 
 /// Reads the last value of a repeated key.
@@ -19,7 +19,11 @@ pub(crate) fn options() -> serde_saphyr::Options {
 }
 
 /// The reports about a value.
-struct Node(Vec<String>);
+#[derive(Default)]
+struct Node {
+    reports: Vec<String>,
+    scalar: bool,
+}
 
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -29,7 +33,7 @@ impl<'de> Deserialize<'de> for Node {
 
 struct NodeVisitor;
 
-const SCALAR: Node = Node(Vec::new());
+const SCALAR: Node = Node { reports: Vec::new(), scalar: true };
 
 impl<'de> Visitor<'de> for NodeVisitor {
     type Value = Node;
@@ -39,23 +43,25 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
-        let (mut seen, mut found) = (HashSet::new(), Vec::new());
-        while let Some((key, value)) = map.next_entry::<String, Spanned<Node>>()? {
-            found.extend(value.value.0);
-            let report = format!("line {}: key {key:?} already set in map", value.referenced.line());
-            if !seen.insert(key) {
-                found.push(report);
+        let (mut seen, mut found) = (HashSet::new(), Node::default());
+        while let Some((key, value)) = map.next_entry::<Spanned<String>, Spanned<Node>>()? {
+            found.reports.extend(value.value.reports);
+            // A text in lines of its own begins where its key is.
+            let begins = if value.value.scalar { key.referenced } else { value.referenced };
+            let report = format!("line {}: key {:?} already set in map", begins.line(), key.value);
+            if !seen.insert(key.value) {
+                found.reports.push(report);
             }
         }
-        Ok(Node(found))
+        Ok(found)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
-        let mut found = Vec::new();
+        let mut found = Node::default();
         while let Some(value) = list.next_element::<Node>()? {
-            found.extend(value.0);
+            found.reports.extend(value.reports);
         }
-        Ok(Node(found))
+        Ok(found)
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Node, E> {
@@ -98,8 +104,8 @@ mod tests {
     /// As Kubernetes 1.37 reports them.
     #[test]
     fn repeated_keys_are_reported_with_their_lines() {
-        let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yy\n  labels: {a: b, a: c, a: d}\n  labels:\n    x: y\n    x: z\ndata:\n  a: \"1\"\n  a: \"2\"\n  b: \"1\"\nlist: [{c: 1, c: 2}]\n";
-        let wanted = ["5 a", "5 a", "8 x", "7 labels", "11 a", "13 c"].map(|report| {
+        let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yy\n  labels: {a: b, a: c, a: d}\n  labels:\n    x: y\n    x: z\ndata:\n  a: \"1\"\n  a: |\n    text\n  b: \"1\"\nlist: [{c: 1, c: 2}]\n";
+        let wanted = ["5 a", "5 a", "8 x", "7 labels", "11 a", "14 c"].map(|report| {
             let (line, key) = report.split_once(' ').unwrap();
             format!("line {line}: key \"{key}\" already set in map")
         });

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kube_testserver::{ApiServer, BuiltInController, TestServer};
 use serde_json::{Value, json};
 
-use crate::client::TestClient;
+use crate::client::{MERGE, TestClient};
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 const REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
@@ -38,6 +38,10 @@ async fn every_namespace_has_a_service_account_and_the_ca() {
     }
     client.delete(&format!("{ACCOUNTS}/default")).await.ok();
     client.get(&format!("{ACCOUNTS}/default")).await.ok();
+    let path = "/api/v1/namespaces/default/configmaps/kube-root-ca.crt";
+    let published = client.get(path).await.ok();
+    client.patch(MERGE, path, json!({"data": {"ca.crt": "", "more": "x"}})).await.ok();
+    assert_eq!(client.get(path).await.ok()["data"], published["data"]);
     client.delete("/api/v1/namespaces/new").await.ok();
     client.get("/api/v1/namespaces/new").await.refused(404, "NotFound");
     server.shutdown().await;

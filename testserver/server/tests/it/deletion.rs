@@ -97,3 +97,45 @@ async fn delete_collection_deletes_what_the_selectors_match() {
     assert_eq!(deleted["items"].as_array().unwrap().len(), 2);
     assert_eq!(client.get(CONFIG_MAPS).await.ok()["items"].as_array().unwrap().len(), 1);
 }
+
+/// As Kubernetes 1.37.
+#[tokio::test(start_paused = true)]
+async fn options_of_a_body_replace_those_of_the_query() {
+    let client = TestClient::new();
+    for name in ["a", "b"] {
+        client.post(CONFIG_MAPS, config_map(name)).await.ok();
+    }
+    client.delete(&format!("{CONFIG_MAPS}/a?dryRun=All")).await.ok();
+    client.get(&format!("{CONFIG_MAPS}/a")).await.ok();
+    for (query, value) in [("dryRun=", "[\"\"]"), ("dryRun=x", "[\"x\"]")] {
+        let message = client.delete(&format!("{CONFIG_MAPS}/a?{query}")).await.refused(422, "Invalid");
+        assert!(message.contains(&format!("dryRun: Unsupported value: {value}")), "{message}");
+    }
+    client.delete(&format!("{CONFIG_MAPS}/a?propagationPolicy=")).await.refused(422, "Invalid");
+    client.delete(&format!("{CONFIG_MAPS}/a?gracePeriodSeconds=")).await.refused(400, "BadRequest");
+    for (options, why) in [
+        (json!({"dryRun": "All"}), "string into Go struct field DeleteOptions.dryRun of type []string"),
+        (
+            json!({"gracePeriodSeconds": "0"}),
+            "string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
+        ),
+        (
+            json!({"preconditions": {"uid": 1}}),
+            "number into Go struct field Preconditions.preconditions.uid of type types.UID",
+        ),
+        (
+            json!({"preconditions": 1}),
+            "number into Go struct field DeleteOptions.preconditions of type v1.Preconditions",
+        ),
+        (
+            json!({"propagationPolicy": 1}),
+            "number into Go struct field DeleteOptions.propagationPolicy of type v1.DeletionPropagation",
+        ),
+    ] {
+        let message =
+            client.delete_with(&format!("{CONFIG_MAPS}/a"), options).await.refused(400, "BadRequest");
+        assert_eq!(message, format!("json: cannot unmarshal {why}"));
+    }
+    client.delete_with(&format!("{CONFIG_MAPS}/b?dryRun=All"), json!({})).await.ok();
+    client.get(&format!("{CONFIG_MAPS}/b")).await.refused(404, "NotFound");
+}

@@ -140,3 +140,33 @@ async fn refused_formats_list_the_accepted_ones() {
     ));
     client.patch("text/plain", &format!("{WIDGETS}/a"), json!({})).await.refused(415, "UnsupportedMediaType");
 }
+
+/// As Kubernetes 1.37.
+#[tokio::test(start_paused = true)]
+async fn strategic_patches_ignore_the_type_of_the_object() {
+    let client = TestClient::new();
+    client.post(CONFIG_MAPS, config_map("typed")).await.ok();
+    let path = format!("{CONFIG_MAPS}/typed?dryRun=All");
+    let strategic = "application/strategic-merge-patch+json";
+    for patch in [json!({"kind": "Secret"}), json!({"apiVersion": "v2"}), json!({"kind": null}), json!(null)]
+    {
+        let patched = client.patch(strategic, &path, patch).await.ok();
+        assert_eq!((&patched["kind"], &patched["apiVersion"]), (&json!("ConfigMap"), &json!("v1")));
+    }
+    client.patch(MERGE, &path, json!({"kind": "Secret"})).await.refused(422, "Invalid");
+    for (patch, why) in [
+        (json!({"kind": 1}), "\"map[kind:1]\": cannot convert int64 to string"),
+        (json!({"data": "x"}), "\"map[data:x]\": cannot restore map from string"),
+    ] {
+        let message = client.patch(strategic, &path, patch).await.refused(422, "Invalid");
+        assert_eq!(message, format!(" \"\" is invalid: patch: Invalid value: {why}"));
+    }
+    let whole = json!([{"op": "replace", "path": "", "value": []}]);
+    let message = client.patch(JSON, &path, whole).await.refused(422, "Invalid");
+    assert!(
+        message.starts_with(
+            " \"\" is invalid: patch: Invalid value: \"[]\": couldn't get version/kind; json parse error"
+        ),
+        "{message}"
+    );
+}

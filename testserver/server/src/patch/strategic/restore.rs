@@ -36,7 +36,7 @@ pub(super) fn no_list(value: &Value) -> PatchError {
     }
 }
 
-fn kind(value: &Value) -> &'static str {
+pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "nil",
         Value::Bool(_) => "bool",
