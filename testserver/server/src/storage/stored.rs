@@ -171,11 +171,6 @@ impl Stored {
             .expect("invariant: the store holds only JSON that it wrote itself")
     }
 
-    /// Whether an owner controls it.
-    pub(crate) fn is_controlled(&self) -> bool {
-        self.owners.iter().any(|owner| owner.controls)
-    }
-
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
         self.labels.iter().find(|(k, _)| **k == *key).map(|(_, v)| &**v)
     }

@@ -29,7 +29,8 @@ pub(crate) fn adopt(owner: &Value, object: &Value) -> Option<Value> {
         return None;
     }
     let mut adopted = object.clone();
-    let owners = references(object).iter().cloned().chain([controller_reference(owner)]);
+    // Its controller is the first.
+    let owners = [controller_reference(owner)].into_iter().chain(references(object).iter().cloned());
     meta::set(&mut adopted, "ownerReferences", owners.collect::<Vec<_>>());
     Some(adopted)
 }
@@ -80,7 +81,7 @@ mod tests {
             assert_eq!(adopt(&owner, &pod), None, "not selected");
             pod["metadata"]["labels"] = json!({"app": "a"});
             let adopted = adopt(&owner, &pod).unwrap();
-            assert_eq!(adopted["metadata"]["ownerReferences"][1]["uid"], "u");
+            assert_eq!(adopted["metadata"]["ownerReferences"][0]["uid"], "u");
             assert_eq!(
                 (adopt(&owner, &adopted), release(&owner, &adopted)),
                 (None, None),

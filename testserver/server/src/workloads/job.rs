@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::replicas::{is_active, is_ready, pod_from_template, remaining_capacity};
+use super::replicas::{is_active, is_over, is_ready, pod_from_template, remaining_capacity};
 use super::rollout::seconds_since;
-use crate::object::conditions;
+use crate::object::{conditions, meta};
 
 /// The next actions for a Job.
 #[derive(Debug, Default, PartialEq)]
@@ -91,6 +91,7 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
     let ready = active.iter().filter(|pod| is_ready(pod)).count();
     status["uncountedTerminatedPods"] = json!({});
     status["ready"] = ready.into();
+    status["terminating"] = pods.iter().filter(|pod| meta::is_deleting(pod) && !is_over(pod)).count().into();
     for (field, count) in [("active", active.len()), ("succeeded", succeeded), ("failed", failed)] {
         match status.as_object_mut() {
             Some(status) if count == 0 => drop(status.remove(field)),
@@ -140,7 +141,7 @@ mod tests {
         assert_eq!(plan_job(&job, &pods(&["Succeeded"; 4]), "t").create, 1, "no more than are still needed");
         let done = plan_job(&job, &pods(&["Succeeded"; 5]), "t");
         assert!(done.create == 0 && has(&done, "Complete") && done.status["completionTime"] == "t");
-        assert_eq!(done.status["succeeded"], 5);
+        assert_eq!((&done.status["succeeded"], &done.status["terminating"]), (&json!(5), &json!(0)));
     }
 
     #[test]

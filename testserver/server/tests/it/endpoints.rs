@@ -177,3 +177,20 @@ async fn endpoints_are_off_by_default() {
     client.get(&format!("{CORE}/endpoints/web")).await.refused(404, "NotFound");
     assert_eq!(slices(&client, "web").await.len(), 0);
 }
+
+/// Another state has other services and pods: nothing of the former one is left in memory.
+#[tokio::test(start_paused = true)]
+async fn endpoints_follow_a_restored_state() {
+    let client = client();
+    let spec = json!({"selector": {"app": "a"}, "ports": [{"port": 80}]});
+    client.post(&format!("{CORE}/services"), service("web", spec.clone())).await.ok();
+    start_pod(&client, "one", "a", 80).await;
+    let saved = client.api.snapshot();
+    client.post(&format!("{CORE}/services"), service("later", spec)).await.ok();
+    start_pod(&client, "two", "a", 80).await;
+    client.api.restore(saved).unwrap();
+    assert_eq!(listed(&client, "web").await, [("one".into(), true, false)]);
+    start_pod(&client, "three", "a", 80).await;
+    assert_eq!(listed(&client, "web").await, [("one".into(), true, false), ("three".into(), true, false)]);
+    client.get(&format!("{CORE}/endpoints/later")).await.refused(404, "NotFound");
+}

@@ -236,3 +236,24 @@ async fn pods_of_another_owner_are_left_alone() {
     assert_eq!(left[0]["metadata"]["ownerReferences"][0]["name"], "other");
     assert_eq!(client.get(&format!("{CONTROLLERS}/other")).await.ok()["status"]["replicas"], 0);
 }
+
+/// A pod that loses the labels of its Job is replaced, and belongs to it again when they are back.
+#[tokio::test(start_paused = true)]
+async fn jobs_release_and_adopt_pods() {
+    let client = client();
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    let spec =
+        json!({"restartPolicy": "Never", "containers": [{"name": "c", "image": "i", "command": ["serve"]}]});
+    let job = json!({"metadata": {"name": "j"}, "spec": {"template": {"spec": spec}}});
+    client.api.kubelet().on_start(|_, _| kube_testserver::ContainerState::Running);
+    client.post(jobs, job).await.ok();
+    let first = items(&client, PODS).await.remove(0);
+    let name = first["metadata"]["name"].as_str().unwrap();
+    let label = "batch.kubernetes.io/controller-uid";
+    client.patch(MERGE, &format!("{PODS}/{name}"), json!({"metadata": {"labels": {label: null}}})).await.ok();
+    assert_eq!((owner_of(&client, name).await, items(&client, PODS).await.len()), (Value::Null, 2));
+    let back = json!({"metadata": {"labels": {label: first["metadata"]["labels"][label]}}});
+    client.patch(MERGE, &format!("{PODS}/{name}"), back).await.ok();
+    assert_eq!(owner_of(&client, name).await, "j");
+    assert_eq!(client.get(&format!("{jobs}/j")).await.ok()["status"]["terminating"], 0);
+}

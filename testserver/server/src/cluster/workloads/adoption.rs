@@ -23,7 +23,7 @@ impl Work {
         after: &Stored,
     ) {
         let same = |before: &Stored| before.labels == after.labels && before.owners == after.owners;
-        if after.is_controlled() || before.is_some_and(same) {
+        if is_controlled(after) || before.is_some_and(same) {
             return;
         }
         let namespace = after.key.namespace();
@@ -55,6 +55,10 @@ impl Work {
     }
 }
 
+fn is_controlled(stored: &Stored) -> bool {
+    stored.owners.iter().any(|owner| owner.controls)
+}
+
 impl ClusterState {
     /// Adopts unowned objects into the first owner that selects them: all of the namespace after a new owner, one after a new object.
     pub(super) fn adopt_objects(
@@ -72,7 +76,7 @@ impl ClusterState {
             Some(key) => self.storage.store.get(resource.table, key).into_iter().cloned().collect(),
             None => self.storage.store.objects(resource.table, Some(namespace)).cloned().collect(),
         };
-        for stored in unowned.iter().filter(|stored| !stored.is_controlled()) {
+        for stored in unowned.iter().filter(|stored| !is_controlled(stored)) {
             let object = stored.value();
             if let Some(adopted) = owners.iter().find_map(|owner| adopt(owner, &object)) {
                 self.put(&resource, stored.key.clone(), adopted)?;

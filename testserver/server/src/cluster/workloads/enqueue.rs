@@ -2,7 +2,7 @@
 
 use super::{WorkloadTask, task::Adoptable};
 use crate::{
-    cluster::{owners::ObjectId, work::Work},
+    cluster::{BuiltInController, owners::ObjectId, work::Work},
     object::meta,
     scheme::Resource,
     storage::{Key, Storage, Stored},
@@ -18,6 +18,9 @@ impl Work {
         stored: &Stored,
     ) {
         self.observe_endpoints(storage, resource, before, Some(stored));
+        if !self.is_enabled(BuiltInController::Workloads) {
+            return;
+        }
         let id = (resource.table, stored.key.clone());
         match (resource.group.as_str(), resource.plural.as_str()) {
             ("", "pods") => {
@@ -55,6 +58,9 @@ impl Work {
         last: &Stored,
     ) {
         self.observe_endpoints(storage, resource, Some(last), None);
+        if !self.is_enabled(BuiltInController::Workloads) {
+            return;
+        }
         self.enqueue_controller(storage, last);
         if resource.is("", "pods") {
             self.enqueue_budgets(storage, &last.key);

@@ -75,8 +75,7 @@ impl ClusterState {
         if meta::is_deleting(&job) {
             return Ok(());
         }
-        let Some(pods) = self.storage.resource("", "pods") else { return Ok(()) };
-        let (keys, pods) = self.owned(&job, &pods);
+        let (keys, pods) = self.claimed(&job, "", "pods")?;
         let plan = plan_job(&job, &pods, &self.now());
         if plan.expired {
             return self.delete(&resource, &id.1, Some(Propagation::Background)).map(drop);

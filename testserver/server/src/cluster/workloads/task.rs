@@ -48,7 +48,7 @@ impl Adoptable {
     pub(super) fn owners(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::ReplicaSets => &[("apps", "deployments")],
-            Self::Pods => &[("apps", "replicasets"), ("", "replicationcontrollers")],
+            Self::Pods => &[("apps", "replicasets"), ("", "replicationcontrollers"), ("batch", "jobs")],
         }
     }
 }

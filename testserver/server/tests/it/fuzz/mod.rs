@@ -116,9 +116,12 @@ async fn live(script: u64, bytes: &[u8], watchdog: &Sender<String>, codes: &mut 
         builder = builder.with_user(User::new("x").token("x"));
     }
     if script.is_multiple_of(3) {
-        for controller in
-            [BuiltInController::Kubelet, BuiltInController::Workloads, BuiltInController::ServiceAccounts]
-        {
+        for controller in [
+            BuiltInController::Kubelet,
+            BuiltInController::Workloads,
+            BuiltInController::Endpoints,
+            BuiltInController::ServiceAccounts,
+        ] {
             builder = builder.with(controller);
         }
     }
