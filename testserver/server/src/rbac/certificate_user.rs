@@ -1,5 +1,6 @@
 //! The user whom a client certificate names in its subject.
 
+use ring::digest::{SHA256, digest};
 use yasna::{
     ASN1Result, BERReader, BERReaderSeq, Tag,
     models::{ObjectIdentifier, TaggedDerValue},
@@ -11,6 +12,9 @@ const COMMON_NAME: &[u64] = &[2, 5, 4, 3];
 const ORGANIZATION: &[u64] = &[2, 5, 4, 10];
 /// Kubernetes' own attribute for the uid.
 const UID: &[u64] = &[1, 3, 6, 1, 4, 1, 57683, 2];
+
+/// With this key, users have the hash of the certificate that they use.
+const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
 
 /// The common name is the user, each organization a group. `None` without a common name: then the certificate names nobody.
 pub(super) fn user_of(certificate: &[u8]) -> Option<User> {
@@ -26,7 +30,9 @@ pub(super) fn user_of(certificate: &[u8]) -> Option<User> {
             _ => {}
         }
     }
-    (!user.name.is_empty()).then_some(user)
+    let hash: String =
+        digest(&SHA256, certificate).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    (!user.name.is_empty()).then(|| user.extra(CREDENTIAL, format!("X509SHA256={hash}")))
 }
 
 type Attribute = (ObjectIdentifier, TaggedDerValue);
@@ -85,8 +91,10 @@ mod tests {
             (DnType::CustomDnType(ORGANIZATION.to_vec()), "équipe"),
             (DnType::CustomDnType(UID.to_vec()), "7"),
         ]);
-        let user = User::new("ann").uid("7").group("system:masters").group("équipe");
-        assert_eq!(user_of(&der), Some(user));
+        let mut user = user_of(&der).unwrap();
+        let credentials = user.extra.remove(CREDENTIAL).unwrap();
+        assert!(credentials[0].starts_with("X509SHA256=") && credentials[0].len() == 75, "{credentials:?}");
+        assert_eq!(user, User::new("ann").uid("7").group("system:masters").group("équipe"));
     }
 
     #[test]
