@@ -284,6 +284,13 @@ async fn users_are_those_of_the_client_certificates() {
     assert_eq!(plane.request(&admin, "POST", BINDINGS, binding).await.0, 201);
     assert_eq!(plane.request(&ann, "GET", CONFIG_MAPS, Value::Null).await.0, 200, "by the second group");
 
+    // A certificate that names nobody is not the same as none.
+    let mut nobody = CertificateParams::new([]).unwrap();
+    nobody.distinguished_name = rcgen::DistinguishedName::new();
+    nobody.distinguished_name.push(DnType::OrganizationName, "system:masters");
+    let nobody = plane.clients.issue(&nobody);
+    assert_eq!(plane.request(&nobody, "GET", CONFIG_MAPS, Value::Null).await.0, 401);
+
     // A certificate of another CA is refused in the handshake.
     let stranger = Authority::new().client("admin", ["system:masters", "x"]);
     assert_eq!(plane.try_request(Some(&stranger), "GET", CONFIG_MAPS, Value::Null).await, None);

@@ -39,7 +39,7 @@ pub(crate) fn authorize(
     }
 }
 
-/// An unknown token is refused; a request without credentials has the identity of the handle.
+/// An unknown token is refused, and so is a certificate that names nobody; a request without credentials has the identity of the handle.
 fn authenticate(
     access: &Access,
     storage: &Storage,
@@ -54,7 +54,7 @@ fn authenticate(
     }
     match bearer_token(&parts.headers) {
         Some(token) => access.authenticate_token(storage, now, token, &[]).ok().map(|(user, _)| user),
-        None => Some(identity.clone()),
+        None => certificate.is_none().then(|| identity.clone()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The user whom a client certificate names in its subject.
 
+use ring::digest::{SHA256, digest};
 use x509_parser::oid_registry::{OID_X509_COMMON_NAME, OID_X509_ORGANIZATION_NAME};
 use x509_parser::parse_x509_certificate;
 
@@ -8,11 +9,14 @@ use super::User;
 /// Kubernetes' own attribute for the uid.
 const UID: &str = "1.3.6.1.4.1.57683.2";
 
+/// With this key, users have the hash of the certificate that they use.
+const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
+
 /// The common name is the user, each organization a group. `None` without a common name: then the certificate names nobody.
 pub(super) fn user_of(certificate: &[u8]) -> Option<User> {
-    let (_, certificate) = parse_x509_certificate(certificate).ok()?;
+    let (_, parsed) = parse_x509_certificate(certificate).ok()?;
     let mut user = User::default();
-    for attribute in certificate.subject().iter_attributes() {
+    for attribute in parsed.subject().iter_attributes() {
         // Strings that are not UTF-8, such as BMPString, are no names of users.
         let Ok(value) = attribute.as_str().map(str::to_owned) else { continue };
         let kind = attribute.attr_type();
@@ -24,7 +28,9 @@ pub(super) fn user_of(certificate: &[u8]) -> Option<User> {
             user.uid = value;
         }
     }
-    (!user.name.is_empty()).then_some(user)
+    let hash: String =
+        digest(&SHA256, certificate).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    (!user.name.is_empty()).then(|| user.extra(CREDENTIAL, format!("X509SHA256={hash}")))
 }
 
 #[cfg(test)]
@@ -52,8 +58,10 @@ mod tests {
             (DnType::CustomDnType(vec![2, 5, 4, 10]), "équipe"),
             (DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 57683, 2]), "7"),
         ]);
-        let user = User::new("ann").uid("7").group("system:masters").group("équipe");
-        assert_eq!(user_of(&der), Some(user));
+        let mut user = user_of(&der).unwrap();
+        let credentials = user.extra.remove(CREDENTIAL).unwrap();
+        assert!(credentials[0].starts_with("X509SHA256=") && credentials[0].len() == 75, "{credentials:?}");
+        assert_eq!(user, User::new("ann").uid("7").group("system:masters").group("équipe"));
     }
 
     #[test]
