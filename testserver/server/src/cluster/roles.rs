@@ -7,7 +7,8 @@ use http::request::Parts;
 use super::{ClusterState, task::Task};
 use crate::{
     object::meta,
-    rbac::{self, RBAC, RbacAuthorizer, Refusal, User, aggregate, bootstrap_objects},
+    rbac::{self, RBAC, RbacAuthorizer, User, aggregate, bootstrap_objects},
+    status_error::StatusError,
     storage::{Key, WriteError},
     strategy,
 };
@@ -24,7 +25,7 @@ impl ClusterState {
     }
 
     /// The user of a request that is permitted. `identity` is the user of requests without credentials.
-    pub(crate) fn authorize(&self, identity: &Arc<User>, parts: &Parts) -> Result<Arc<User>, Refusal> {
+    pub(crate) fn authorize(&self, identity: &Arc<User>, parts: &Parts) -> Result<Arc<User>, StatusError> {
         rbac::authorize(&self.access, &self.storage, self.clock.timestamp(), identity, parts)
     }
 

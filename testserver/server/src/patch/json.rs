@@ -1,4 +1,4 @@
-//! JSON patch (RFC 6902), with the deviations of genuine servers: negative list indexes count from the end, and `test` for `null` succeeds on a missing member.
+//! JSON patch (RFC 6902), with the deviations of genuine servers: negative list indexes count from the end, `replace` sets a missing member, which is null for `test` and `copy`, and a value that is not given is null.
 
 use serde_json::Value;
 
@@ -34,27 +34,29 @@ impl<'p> JsonPatchOp<'p> {
         let Value::Object(fields) = op else {
             return Err(not_a(op, "handlers.jsonPatchOp"));
         };
-        let invalid = |why: &str| PatchError::Malformed(format!("invalid operation {op}: {why}"));
+        for name in ["op", "path", "from"] {
+            if let Some(value) = fields.get(name).filter(|value| !value.is_string() && !value.is_null()) {
+                let found = golang::json_type(value);
+                return Err(PatchError::Malformed(format!(
+                    "error decoding patch: json: cannot unmarshal {found} into Go struct field jsonPatchOp.{name} of type string"
+                )));
+            }
+        }
         let pointer = |name: &str| {
-            let text = fields.get(name).and_then(Value::as_str).ok_or_else(|| {
-                invalid(&format!("failed to decode '{name}': operation, missing {name} field: missing value"))
-            })?;
-            parse_pointer(text)
-                .ok_or_else(|| invalid(&format!("{name} {text:?} must be empty or start with \"/\"")))
+            let text = fields.get(name).and_then(Value::as_str);
+            text.and_then(parse_pointer)
+                .ok_or_else(|| PatchError::NotApplicable(format!("{name} is no pointer in {op}")))
         };
-        let value = || {
-            fields.get("value").ok_or_else(|| {
-                invalid("failed to decode 'value': operation, missing value field: missing value")
-            })
-        };
+        // Without a value it is null.
+        let value = fields.get("value").unwrap_or(&Value::Null);
         match fields.get("op").and_then(Value::as_str) {
-            Some("add") => Ok(Self::Add(pointer("path")?, value()?)),
+            Some("add") => Ok(Self::Add(pointer("path")?, value)),
             Some("remove") => Ok(Self::Remove(pointer("path")?)),
-            Some("replace") => Ok(Self::Replace(pointer("path")?, value()?)),
+            Some("replace") => Ok(Self::Replace(pointer("path")?, value)),
             Some("move") => Ok(Self::Move(pointer("from")?, pointer("path")?)),
             Some("copy") => Ok(Self::Copy(pointer("from")?, pointer("path")?)),
-            Some("test") => Ok(Self::Test(pointer("path")?, fields.get("value").unwrap_or(&Value::Null))),
-            _ => Err(invalid("unsupported operation")),
+            Some("test") => Ok(Self::Test(pointer("path")?, value)),
+            _ => Err(PatchError::NotApplicable(format!("unsupported operation in {op}"))),
         }
     }
 
@@ -63,7 +65,7 @@ impl<'p> JsonPatchOp<'p> {
             Self::Add(path, value) => add(target, path, (*value).clone()),
             Self::Remove(path) => remove(target, path).map(drop),
             Self::Replace(path, value) => {
-                *find(target, path)? = (*value).clone();
+                *member(target, path)? = (*value).clone();
                 Ok(())
             }
             Self::Move(from, path) => {
@@ -74,12 +76,11 @@ impl<'p> JsonPatchOp<'p> {
                 add(target, path, value)
             }
             Self::Copy(from, path) => {
-                let value = find(target, from)?.clone();
+                let value = peek(target, from)?;
                 add(target, path, value)
             }
-            Self::Test(path, value) => match find(target, path) {
-                Ok(found) if equal(found, value) => Ok(()),
-                Err(_) if value.is_null() => Ok(()),
+            Self::Test(path, value) => match peek(target, path)? {
+                found if equal(&found, value) => Ok(()),
                 _ => Err(format!("testing {}: not the expected value", show(path))),
             },
         }
@@ -122,11 +123,30 @@ fn find<'v>(target: &'v mut Value, path: &[String]) -> Result<&'v mut Value, Str
         .ok_or_else(|| format!("nothing at {}", show(path)))
 }
 
+/// The place of a value; a member that an object lacks becomes null.
+fn member<'v>(target: &'v mut Value, path: &[String]) -> Result<&'v mut Value, String> {
+    match path.split_last() {
+        Some((last, parent)) => match find(target, parent)? {
+            Value::Object(map) => Ok(map.entry(last.clone()).or_insert(Value::Null)),
+            other => find(other, std::slice::from_ref(last)),
+        },
+        None => Ok(target),
+    }
+}
+
+/// A copy of a value; null for a member that an object lacks.
+fn peek(target: &mut Value, path: &[String]) -> Result<Value, String> {
+    match path.split_last() {
+        Some((last, parent)) => match find(target, parent)? {
+            Value::Object(map) => Ok(map.get(last).cloned().unwrap_or_default()),
+            other => find(other, std::slice::from_ref(last)).cloned(),
+        },
+        None => Ok(target.clone()),
+    }
+}
+
 fn add(target: &mut Value, path: &[String], value: Value) -> Result<(), String> {
-    let Some((last, parent)) = path.split_last() else {
-        *target = value;
-        return Ok(());
-    };
+    let (last, parent) = path.split_last().ok_or("the whole object is no member")?;
     match find(target, parent)? {
         Value::Object(map) => {
             map.insert(last.clone(), value);
@@ -137,8 +157,8 @@ fn add(target: &mut Value, path: &[String], value: Value) -> Result<(), String> 
             Ok(())
         }
         Value::Array(list) => {
-            // An insert may be behind the last element.
-            let at = index(last, list.len() + 1).filter(|_| !last.starts_with('-'));
+            // An insert may be behind the last element, which is where -1 is.
+            let at = index(last, list.len() + 1);
             let at = at.ok_or_else(|| format!("no index {last} in the list at {}", show(parent)))?;
             list.insert(at, value);
             Ok(())

@@ -15,21 +15,6 @@ use crate::{
     storage::Storage,
 };
 
-/// Why a request is not served.
-#[derive(Debug)]
-pub(crate) enum Refusal {
-    /// The user is unknown or may not send it.
-    Status(Box<StatusError>),
-    /// Its impersonation headers cannot be read; the text of the response.
-    Unreadable(String),
-}
-
-impl From<StatusError> for Refusal {
-    fn from(error: StatusError) -> Self {
-        Self::Status(Box::new(error))
-    }
-}
-
 /// The user of a request that is permitted. `identity` is the user of requests without credentials.
 pub(crate) fn authorize(
     access: &Access,
@@ -37,12 +22,11 @@ pub(crate) fn authorize(
     now: Timestamp,
     identity: &Arc<User>,
     parts: &Parts,
-) -> Result<Arc<User>, Refusal> {
+) -> Result<Arc<User>, StatusError> {
     let authenticated = authenticate(access, storage, now, identity, parts);
     if !access.enforces_rbac() {
         // Everybody is permitted everything, but webhooks and reviews see who it is.
-        let impersonation =
-            ImpersonationRequest::read(&parts.headers).map_err(|why| unreadable(parts, &why))?;
+        let impersonation = ImpersonationRequest::read(&parts.headers).map_err(StatusError::bad_request)?;
         let known = || authenticated.unwrap_or_else(|| identity.clone());
         return Ok(impersonation.map_or_else(known, |impersonation| Arc::new(impersonation.user)));
     }
@@ -51,7 +35,7 @@ pub(crate) fn authorize(
     let attributes = attributes(parts);
     match access.authorizer(storage).allows(&user, &attributes) {
         Some(_) => Ok(user),
-        None => Err(denied(&user, &attributes).into()),
+        None => Err(denied(&user, &attributes)),
     }
 }
 
@@ -79,20 +63,16 @@ fn impersonate(
     storage: &Storage,
     user: Arc<User>,
     parts: &Parts,
-) -> Result<Arc<User>, Refusal> {
-    let requested = ImpersonationRequest::read(&parts.headers).map_err(|why| unreadable(parts, &why))?;
+) -> Result<Arc<User>, StatusError> {
+    let requested = ImpersonationRequest::read(&parts.headers).map_err(StatusError::bad_request)?;
     let Some(impersonation) = requested else { return Ok(user) };
     let authorizer = access.authorizer(storage);
     let lacking =
         impersonation.required.iter().find(|attributes| authorizer.allows(&user, attributes).is_none());
     match lacking {
-        Some(attributes) => Err(denied(&user, attributes).into()),
+        Some(attributes) => Err(denied(&user, attributes)),
         None => Ok(Arc::new(impersonation.user)),
     }
-}
-
-fn unreadable(parts: &Parts, why: &str) -> Refusal {
-    Refusal::Unreadable(format!("Internal Server Error: {:?}: {why}\n", parts.uri.path()))
 }
 
 fn attributes(parts: &Parts) -> AuthorizationAttributes {

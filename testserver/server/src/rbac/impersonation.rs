@@ -29,9 +29,18 @@ impl ImpersonationRequest {
             if groups.is_empty() && uids.is_empty() && extra.is_empty() {
                 return Ok(None);
             }
-            let requested: Vec<String> =
-                groups.iter().map(|group| format!("{{Group  {group}    }}")).collect();
-            return Err(format!("requested [{}] without impersonating a user", requested.join(" ")));
+            let uid = uids.first().map_or("", String::as_str);
+            let extra: Vec<String> =
+                extra.iter().map(|(key, values)| format!("{key:?}:{}", in_go(values))).collect();
+            let extra = match extra.as_slice() {
+                [] => "(nil)".to_owned(),
+                pairs => format!("{{{}}}", pairs.join(", ")),
+            };
+            return Err(format!(
+                "requested &user.DefaultInfo{{Name:\"\", UID:{uid:?}, Groups:{}, Extra:map[string][]string{extra}}} \
+                 without impersonating a user name",
+                in_go(&groups)
+            ));
         };
         let mut user = User::new(name);
         let mut required = vec![match user.service_account() {
@@ -57,6 +66,12 @@ impl ImpersonationRequest {
         user.extra = extra;
         Ok(Some(Self { user: user.with_implicit_group(), required }))
     }
+}
+
+/// A list of texts as Go prints it.
+fn in_go(texts: &[String]) -> String {
+    let shown: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
+    if shown.is_empty() { "[]string(nil)".to_owned() } else { format!("[]string{{{}}}", shown.join(", ")) }
 }
 
 fn extra(headers: &HeaderMap) -> BTreeMap<String, Vec<String>> {
@@ -92,7 +107,10 @@ mod tests {
     fn headers_name_the_user_and_the_required_permissions() {
         assert_eq!(ImpersonationRequest::read(&headers(&[])), Ok(None));
         let orphaned = ImpersonationRequest::read(&headers(&[("impersonate-group", "devs")])).unwrap_err();
-        assert_eq!(orphaned, "requested [{Group  devs    }] without impersonating a user");
+        assert_eq!(
+            orphaned,
+            r#"requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"devs"}, Extra:map[string][]string(nil)} without impersonating a user name"#
+        );
         let impersonation = ImpersonationRequest::read(&headers(&[
             ("impersonate-user", "bob"),
             ("impersonate-group", "devs"),

@@ -21,7 +21,7 @@ pub use user::User;
 
 pub(crate) use access::{Access, RBAC};
 pub(crate) use aggregation::aggregate;
-pub(crate) use authorize::{Refusal, authorize};
+pub(crate) use authorize::authorize;
 pub(crate) use authorizer::{RbacAuthorizer, bootstrap_objects};
 pub(crate) use credentials::Credentials;
 pub(crate) use escalation::RoleWrite;

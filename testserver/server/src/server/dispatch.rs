@@ -14,7 +14,7 @@ use crate::{
     crd::conversion,
     handlers,
     pods::{self, PodServer},
-    rbac::{Refusal, User},
+    rbac::User,
     response::{Body, Encoder, Media, OutputFormat, View, compress, respond},
     route::{ListOptions, Query, ResourcePath, Route},
     scheme::Endpoint,
@@ -49,8 +49,7 @@ where
     let authorized = server.cluster().lock().authorize(&server.identity(), parts);
     let user = match authorized {
         Ok(user) => user,
-        Err(Refusal::Status(error)) => return respond::status_error(&error),
-        Err(Refusal::Unreadable(text)) => return respond::text(StatusCode::INTERNAL_SERVER_ERROR, text),
+        Err(error) => return respond::status_error(&error),
     };
     let path = match Route::parse(parts.uri.path()) {
         Route::Resource(path) => path,
