@@ -1,26 +1,22 @@
 #!/usr/bin/env python3
-"""Runs the scenarios below on a genuine API server and writes down what it answers, step by step, for apply's tests.
+"""Runs the scenarios below on a genuine API server and writes down what it answers, step by step, for apply's tests: custom.jsonl and
+built_in.jsonl.
 
-    record_apply.py modern|core      (with ../shared/realapi/realapi up modern|core; things.crd.yaml must be applied first)
+    record_apply.py KUBECONFIG [SCENARIO...]      (realapi up v1.37; things.crd.yaml applied, and a namespace algos)
 
 One JSON line per scenario: {"name", "kind", "steps": [{"op", ..., "code", "object" | "status"}]}. Times are replaced by
-the number of the step at which they were first seen; volatile metadata is dropped.
+the number of the step at which they were first seen; volatile metadata is dropped. With names of scenarios, theirs are printed.
 """
 import json
 import os
-import ssl
 import sys
 import time
-import urllib.error
-import urllib.request
+
+from genuine import Server
 
 # The folder of the files that this program writes.
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server/src/apply/recorded")
-which = sys.argv[1]
-run = os.path.expanduser(f"~/.cache/realapi/{which}")
-ctx = ssl.create_default_context(cafile=f"{run}/pki/ca.crt")
-ctx.load_cert_chain(f"{run}/pki/admin.crt", f"{run}/pki/admin.key")
-BASE = f"https://127.0.0.1:{16443 if which == 'modern' else 16444}"
+SERVER = Server(sys.argv[1], agent="recorder/1")
 TYPES = {"apply": "application/apply-patch+yaml", "merge": "application/merge-patch+json",
          "json": "application/json-patch+json", "strategic": "application/strategic-merge-patch+json"}
 KINDS = {"Thing": ("algos.example/v1", "/apis/algos.example/v1/namespaces/default/things"),
@@ -30,13 +26,7 @@ KINDS = {"Thing": ("algos.example/v1", "/apis/algos.example/v1/namespaces/defaul
 
 
 def call(method, path, body=None, content_type="application/json"):
-    data = None if body is None else json.dumps(body).encode()
-    req = urllib.request.Request(BASE + path, data, {"content-type": content_type, "user-agent": "recorder/1"}, method=method)
-    try:
-        with urllib.request.urlopen(req, context=ctx) as r:
-            return r.status, json.load(r)
-    except urllib.error.HTTPError as e:
-        return e.code, json.loads(e.read())
+    return SERVER.call(method, path, body, content_type)
 
 
 def clean(obj, times, step):
@@ -152,7 +142,7 @@ THINGS = {
 }
 POD = {"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]}
 TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": POD}
-CORE = {
+BUILT_IN = {
     "cm-update": ("ConfigMap", [("create", "a", {"data": {"x": "1"}}), ("merge", "b", {"data": {"y": "2"}, "metadata": {"labels": {"l": "1"}}}), ("put", "c", {"data": {"y": "2"}})]),
     "cm-conflict": ("ConfigMap", [("create", "k", {"data": {"a": "1"}}), ("apply", "b", {"data": {"a": "2"}}), ("apply", "b", {"data": {"a": "2", "c": "3"}}, F)]),
     "cm-bad": ("ConfigMap", [("apply", "b", {"data": {"a": 1}}), ("apply", "b", {"foo": {"a": 1}}), ("apply", "b", {"data": [1]})]),
@@ -162,11 +152,11 @@ CORE = {
 }
 
 if __name__ == "__main__":
-    table = {n: ("Thing", s) for n, s in THINGS.items()} if which == "modern" else CORE
     only = sys.argv[2:]
-    lines = [json.dumps(run_scenario(n, k, s), sort_keys=True) + "\n" for n, (k, s) in table.items() if not only or n in only]
-    if only:
-        sys.stdout.writelines(lines)
-    else:
-        with open(os.path.join(HERE, which + ".jsonl"), "w") as f:
-            f.writelines(lines)
+    for file, table in (("custom", {n: ("Thing", s) for n, s in THINGS.items()}), ("built_in", BUILT_IN)):
+        lines = [json.dumps(run_scenario(n, k, s), sort_keys=True) + "\n" for n, (k, s) in table.items() if not only or n in only]
+        if only:
+            sys.stdout.writelines(lines)
+        else:
+            with open(os.path.join(HERE, file + ".jsonl"), "w") as f:
+                f.writelines(lines)

@@ -1,30 +1,24 @@
 #!/usr/bin/env python3
-"""Writes down what the genuine server makes of strategic merge patches: strategic.jsonl, one case a line.
+"""Writes down what a genuine server makes of strategic merge patches: strategic.jsonl, one case a line.
 
-Needs ../shared/realapi/realapi up core and a namespace algos in it. Every patch is a dry run against the same Deployment.
+    record_patches.py KUBECONFIG      (realapi up v1.37, and a namespace algos)
+
+Every patch is a dry run against the same Deployment.
 """
 import json
 import os
-import ssl
-import urllib.error
-import urllib.request
+import sys
+
+from genuine import Server
 
 # The folder of the files that this program writes.
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server/src/patch/recorded")
-run = os.path.expanduser("~/.cache/realapi/core")
-ctx = ssl.create_default_context(cafile=f"{run}/pki/ca.crt")
-ctx.load_cert_chain(f"{run}/pki/admin.crt", f"{run}/pki/admin.key")
+SERVER = Server(sys.argv[1])
 PATH = "/apis/apps/v1/namespaces/algos/deployments"
 
 
 def call(method, path, body=None, content_type="application/json"):
-    data = None if body is None else json.dumps(body).encode()
-    req = urllib.request.Request("https://127.0.0.1:16444" + path, data, {"content-type": content_type}, method=method)
-    try:
-        with urllib.request.urlopen(req, context=ctx) as r:
-            return r.status, json.load(r)
-    except urllib.error.HTTPError as e:
-        return e.code, json.loads(e.read())
+    return SERVER.call(method, path, body, content_type)
 
 
 def container(name, **kw):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes kubectl.jsonl: what `kubectl create` sends, and the same object as kubectl prints it.
 
-    record_protobuf.py CORE_KUBECONFIG
+    record_protobuf.py KUBECONFIG
 
 Stands between kubectl and a genuine server (for discovery), and keeps every protobuf body that is posted. Nothing is
 created: every post is answered with a failure.

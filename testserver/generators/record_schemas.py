@@ -1,29 +1,21 @@
 #!/usr/bin/env python3
-"""Writes down how the genuine server refuses objects and schemas: values.jsonl and schemas.jsonl, one case a line.
+"""Writes down how a genuine server refuses objects and schemas: values.jsonl and schemas.jsonl, one case a line.
 
-Needs ../shared/realapi/realapi up modern, and ../server/src/apply/recorded/things.crd.yaml applied to it.
+    record_schemas.py KUBECONFIG      (realapi up v1.37; ../server/src/apply/recorded/things.crd.yaml applied)
 """
 import json
 import os
-import ssl
-import urllib.error
-import urllib.request
+import sys
+
+from genuine import Server
 
 # The folder of the files that this program writes.
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../server/src/schema/recorded")
-run = os.path.expanduser("~/.cache/realapi/modern")
-ctx = ssl.create_default_context(cafile=f"{run}/pki/ca.crt")
-ctx.load_cert_chain(f"{run}/pki/admin.crt", f"{run}/pki/admin.key")
+SERVER = Server(sys.argv[1])
 
 
 def post(path, body):
-    req = urllib.request.Request(f"https://127.0.0.1:16443{path}?dryRun=All", json.dumps(body).encode(),
-                                 {"content-type": "application/json"}, method="POST")
-    try:
-        with urllib.request.urlopen(req, context=ctx) as r:
-            return r.status, json.load(r)
-    except urllib.error.HTTPError as e:
-        return e.code, json.loads(e.read())
+    return SERVER.call("POST", path + "?dryRun=All", body)
 
 
 def answer(code, status):

@@ -66,7 +66,7 @@ def read_types():
     types = {}
     for line in open(os.path.join(SERVER, "data/gotypes.txt")):
         name, *fields = line.split()
-        types[name] = [re.match(r"([^=?0]*)[=?0](.*)", field).groups() for field in fields]
+        types[name] = [re.match(r"([^=?0-]*)[=?0-](.*)", field).groups() for field in fields]
     return types
 
 

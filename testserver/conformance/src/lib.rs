@@ -28,5 +28,5 @@ pub use check::Failure;
 pub use features::{list as list_by_feature, with_features};
 pub use report::{CaseResult, Report, Verdict};
 pub use runner::{Options, list, run};
-pub use table::{with_column, with_unseen};
+pub use table::with_column;
 pub use unchecked::with_unchecked;

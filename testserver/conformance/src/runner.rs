@@ -19,8 +19,8 @@ use crate::{
     server::{RUN_LABEL, Server},
 };
 
-/// The area that runs first, on its own: a cluster's garbage collector pauses while CRDs are created and deleted.
-const EXCLUSIVE_AREA: &str = "gc";
+/// The areas that run first, on their own: a cluster's garbage collector and namespace controller wait while CRDs are created and deleted.
+const EXCLUSIVE_AREAS: [&str; 2] = ["gc", "namespaces"];
 
 /// The timeout of a case.
 const CASE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -73,7 +73,7 @@ pub async fn run(options: &Options) -> Result<Report, String> {
     let server = Arc::new(server);
     let started = Instant::now();
     let (exclusive, others): (Vec<_>, Vec<_>) =
-        cases.into_iter().enumerate().partition(|(_, case)| case.area() == EXCLUSIVE_AREA);
+        cases.into_iter().enumerate().partition(|(_, case)| EXCLUSIVE_AREAS.contains(&case.area()));
     let mut results = Vec::new();
     for cases in [exclusive, others] {
         let running = cases.into_iter().map(|(number, case)| {
@@ -144,6 +144,7 @@ async fn in_namespace(server: Arc<Server>, number: usize, case: Case) -> Outcome
         let body =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": cx.ns, "labels": labels}});
         cx.create_at("/api/v1/namespaces", &body).await?;
+        cx.server.has_account(&cx.ns).await?;
     }
     (case.run)(cx).await
 }

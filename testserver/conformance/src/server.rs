@@ -25,6 +25,8 @@ pub(crate) struct Server {
     pub(crate) capabilities: Capabilities,
     /// The timeout of asynchronous effects.
     pub(crate) wait: Duration,
+    /// Whether a controller gives every namespace a service account, without which it takes no pods.
+    gives_accounts: bool,
 }
 
 impl Server {
@@ -51,9 +53,12 @@ impl Server {
             client.call(Method::GET, "/apis/rbac.authorization.k8s.io/v1/clusterroles?limit=1");
         let rbac = unprivileged.header("impersonate-user", "conformance-nobody").send().await?.code == 403
             && core_kinds;
+        let account = client.call(Method::GET, "/api/v1/namespaces/default/serviceaccounts/default");
+        let gives_accounts = account.send().await?.code == 200;
         let server = Self {
             run: run_id(),
             wait,
+            gives_accounts,
             capabilities: Capabilities {
                 version: (number("major"), number("minor")),
                 core_kinds,
@@ -117,6 +122,19 @@ impl Server {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Err(Failure::new(&path, "established within 15 s".to_owned(), last))
+    }
+
+    /// Waits until a new namespace takes pods.
+    pub(crate) async fn has_account(&self, namespace: &str) -> Result<(), Failure> {
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/default");
+        let end = tokio::time::Instant::now() + self.wait;
+        while self.gives_accounts && self.client.call(Method::GET, &path).send().await?.code != 200 {
+            if tokio::time::Instant::now() > end {
+                return Err(Failure::new(&path, format!("an account within {:?}", self.wait), "none".into()));
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
     }
 
     /// Deletes the CRDs of this run with their objects.

@@ -17,9 +17,6 @@ struct Table {
     cells: BTreeMap<(String, String), String>,
 }
 
-/// The column of the cases that no genuine server has met.
-const UNSEEN: &str = "neither";
-
 /// `markdown` with the column of one server updated from `report`.
 ///
 /// When the file has no valid table, or when other cases than expected apply to a genuine server.
@@ -33,19 +30,6 @@ pub fn with_column(markdown: &str, column: &str, report: &Report) -> Result<Stri
     }
     let areas: Vec<&str> = checked().map(|result| result.area.as_str()).collect();
     changed(markdown, |table| table.fill(column, &areas, &counts))
-}
-
-/// `markdown` with the column of the cases that apply to no genuine server, so that nothing but this project says what they expect.
-///
-/// When the file has no valid table.
-pub fn with_unseen(markdown: &str) -> Result<String, String> {
-    let areas = genuine::seen_by_no_genuine_server();
-    let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
-    for area in &areas {
-        counts.entry(area.clone()).or_default()[0] += 1;
-    }
-    let areas: Vec<&str> = areas.iter().map(String::as_str).collect();
-    changed(markdown, |table| table.fill(UNSEEN, &areas, &counts))
 }
 
 /// Compares the cases that did not apply with those that are expected not to apply to a genuine server.
@@ -161,7 +145,7 @@ mod tests {
             millis: 1,
             verdict: verdict.clone(),
         };
-        Report { version: (1, 36), seconds: 1.0, results: verdicts.iter().map(result).collect() }
+        Report { version: (1, 37), seconds: 1.0, results: verdicts.iter().map(result).collect() }
     }
 
     #[test]

@@ -41,17 +41,21 @@ func main() {
 	sort.Strings(names)
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
+	sources := newSources()
 	switch os.Args[1] {
 	case "fields":
 		for _, name := range names {
 			parts := []string{name}
+			off := sources.off(found[name])
 			for _, field := range fieldsOf(found[name]) {
+				if off[field.goName] {
+					field.flag = "-"
+				}
 				parts = append(parts, field.json+field.flag+spell(field.kind))
 			}
 			fmt.Fprintln(out, strings.Join(parts, " "))
 		}
 	case "tags":
-		sources := newSources()
 		for _, name := range names {
 			for _, line := range rules(sources.tags(found[name])) {
 				fmt.Fprintln(out, name+" "+line)
@@ -127,7 +131,7 @@ type field struct {
 }
 
 // fieldsOf are the fields of a struct as JSON sees them: those of inlined structs in their place.
-// The flag is `=` (always printed), `?` (omitempty), `0` (omitzero).
+// The flag is `=` (always printed), `?` (omitempty), `0` (omitzero); `-` is a field whose feature gate is off.
 func fieldsOf(t reflect.Type) []field {
 	var out []field
 	for i := 0; i < t.NumField(); i++ {

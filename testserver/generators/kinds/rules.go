@@ -10,6 +10,21 @@ import (
 // Feature gates that are on by default in the version of the modules.
 var enabled = map[string]bool{"HPAScaleToZero": true}
 
+// Feature gates of fields that are off by default in that version, as its metric `kubernetes_feature_enabled` says.
+var disabled = map[string]bool{
+	"AtomicWriteVolumeUserFields": true, "CSIVolumeHealth": true, "CompositePodGroup": true, "ContainerStopSignals": true,
+	"CoordinatedLeaderElection": true, "CrossNamespaceVolumeDataSource": true, "DRADerivedAttributes": true,
+	"DRADeviceCompatibilityGroups": true, "DRAListTypeAttributes": true, "DRANodeAllocatableResources": true,
+	"DRAOptionalNodeOperations": true, "DRAPartitionableDevicesType": true, "DRAWorkloadResourceClaims": true,
+	"EmptyDirVolumeMode": true, "EvictionRequestAPI": true, "GRPCContainerProbeTLS": true, "GenericWorkload": true,
+	"H2CContainerProbe": true, "ImageVolumeWithDigest": true, "InPlacePodVerticalScalingSchedulerPreemption": true,
+	"PodGroupPreemptionPolicy": true, "ShardedListAndWatch": true, "StatefulSetRecreateStrategy": true,
+	"TopologyAwareWorkloadScheduling": true, "VolumeBindMountOptions": true, "WorkloadWithJob": true,
+}
+
+// Fields of such gates that have no tag, by the struct.
+var untagged = map[string]string{"Lifecycle": "StopSignal"}
+
 // Formats by the names that the server has for them.
 var formats = map[string]string{
 	"k8s-extended-resource-name": "extended-resource-name", "k8s-label-key": "label-key", "k8s-prefixed-label-key": "label-key",

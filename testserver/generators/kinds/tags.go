@@ -19,6 +19,9 @@ var skipped = []string{
 	"deprecated", "opaqueType", "validation-gen", "customValidation", "listType=atomic",
 }
 
+// Names the feature gates of a field.
+const gateTag = "+featureGate="
+
 // sources are the packages read so far, by path: the tags of each type (under "") and of its fields.
 type sources struct {
 	packages map[string]map[string]map[string][]string
@@ -53,6 +56,31 @@ func (s *sources) tags(t reflect.Type) []string {
 		}
 	}
 	fields(t)
+	return out
+}
+
+// off are the fields of a struct, inlined structs included, whose feature gates are off: servers leave them out of what they store.
+func (s *sources) off(t reflect.Type) map[string]bool {
+	out := map[string]bool{untagged[t.Name()]: true}
+	tags := s.of(t)
+	for i := 0; i < t.NumField(); i++ {
+		f := t.Field(i)
+		if f.Anonymous && strings.Split(f.Tag.Get("json"), ",")[0] == "" {
+			for name := range s.off(f.Type) {
+				out[name] = true
+			}
+			continue
+		}
+		for _, tag := range tags[f.Name] {
+			if gates, ok := strings.CutPrefix(tag, gateTag); ok {
+				for _, gate := range strings.Split(gates, ",") {
+					if disabled[strings.TrimSpace(gate)] {
+						out[f.Name] = true
+					}
+				}
+			}
+		}
+	}
 	return out
 }
 
@@ -164,7 +192,7 @@ func tagsIn(groups ...*ast.CommentGroup) []string {
 		}
 		for _, comment := range group.List {
 			line := strings.TrimSpace(strings.TrimPrefix(comment.Text, "//"))
-			if strings.HasPrefix(line, "+k8s:") && !has(skipped, line) {
+			if strings.HasPrefix(line, gateTag) || strings.HasPrefix(line, "+k8s:") && !has(skipped, line) {
 				out = append(out, strings.TrimSpace(strings.SplitN(line, " //", 2)[0]))
 			}
 		}

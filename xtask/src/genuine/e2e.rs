@@ -14,7 +14,7 @@ use crate::test::{end_to_end, end_to_end_output};
 /// The suite on each server, and on the embedded one what kubectl does beside it. All at the same time: the scenarios wait more than they
 /// compute.
 pub(crate) fn e2e(cx: &Context, args: &[String]) -> Result<()> {
-    let names = choices(args, &["modern", "core", "v1.37"], &["v1.37", "core"])?;
+    let names = choices(args, &["core", "v1.37"], &["v1.37", "core"])?;
     let (program, kubectl) = (realapi::program(cx)?, realapi::kubectl(cx)?);
     suite(cx).arg("--no-run").run()?;
     let quickstart = cx.build("--example", "quickstart")?;
@@ -93,14 +93,14 @@ pub(crate) fn restart(cx: &Context, args: &[String]) -> Result<()> {
     let program = realapi::program(cx)?;
     let home = scratch()?;
     let realapi = || cx.command(&program).env("REALAPI_HOME", home.path()).env("REALAPI_PORT", "18443");
-    let kubeconfig = realapi().args(["up", "modern"]).read()?;
+    let kubeconfig = realapi().args(["up", "v1.37", "--bare"]).read()?;
     let bounce = format!(
-        "REALAPI_HOME={} REALAPI_PORT=18443 {} bounce modern",
+        "REALAPI_HOME={} REALAPI_PORT=18443 {} bounce v1.37",
         home.path().display(),
         program.display()
     );
     let suite = self::suite(cx).args(["--", "--nocapture", "server_restart::"]).env("KUBE_E2E", "cluster");
     let result = end_to_end(suite.env("KUBE_E2E_RESTART", bounce).env("KUBECONFIG", kubeconfig));
-    realapi().args(["down", "modern"]).cleans_up().run()?;
+    realapi().args(["down", "v1.37"]).cleans_up().run()?;
     result
 }

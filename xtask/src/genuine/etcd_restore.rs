@@ -13,6 +13,7 @@ use crate::test::end_to_end;
 
 /// The API server; etcd is at the port after it and its peers at the next.
 const PORT: u16 = 26789;
+const SERVER: &str = "v1.37";
 
 /// Without arguments the job; the test that it runs calls the same program with `save` and later with `restore`.
 pub(crate) fn etcd_restore(cx: &Context, args: &[String]) -> Result<()> {
@@ -28,7 +29,7 @@ fn run(cx: &Context) -> Result<()> {
     let home = scratch()?;
     let realapi =
         |command: Command| command.env("REALAPI_HOME", home.path()).env("REALAPI_PORT", PORT.to_string());
-    let kubeconfig = realapi(cx.command(&program)).args(["up", "modern"]).read()?;
+    let kubeconfig = realapi(cx.command(&program)).args(["up", SERVER, "--bare"]).read()?;
     // The test names one program, without arguments.
     let storage = home.path().join("storage");
     let this = std::env::current_exe()?;
@@ -39,7 +40,7 @@ fn run(cx: &Context) -> Result<()> {
     let suite =
         suite.env("KUBE_E2E", "cluster").env("KUBECONFIG", kubeconfig).env("KUBE_E2E_STORAGE", &storage);
     let result = end_to_end(suite);
-    realapi(cx.command(&program)).args(["down", "modern"]).cleans_up().run()?;
+    realapi(cx.command(&program)).args(["down", SERVER]).cleans_up().run()?;
     result
 }
 
@@ -53,7 +54,7 @@ struct Etcd<'a> {
 fn etcd(cx: &Context) -> Result<Etcd<'_>> {
     let home =
         PathBuf::from(std::env::var_os("REALAPI_HOME").context("REALAPI_HOME is not set: run the job")?);
-    Ok(Etcd { cx, run: home.join("modern"), home })
+    Ok(Etcd { cx, run: home.join(SERVER), home })
 }
 
 impl Etcd<'_> {
@@ -67,7 +68,7 @@ impl Etcd<'_> {
         self.stop()?;
         self.copy("backup", "etcd")?;
         self.start()?;
-        self.cx.command(realapi::program(self.cx)?).args(["bounce", "modern"]).run()
+        self.cx.command(realapi::program(self.cx)?).args(["bounce", SERVER]).run()
     }
 
     fn copy(&self, from: &str, to: &str) -> Result<()> {
@@ -89,18 +90,15 @@ impl Etcd<'_> {
     /// Detached, because it outlives this process.
     fn start(&self) -> Result<()> {
         let (client, peers) = (url(PORT + 1), url(PORT + 2));
-        let etcd = self.home.join("bin/etcd");
+        let etcd = self.home.join("bin").join(SERVER).join("etcd");
         let script = "setsid nohup \"$@\" >>etcd.log 2>&1 & echo $! >\"$PID\"";
-        let start = self.cx.command("sh").args(["-c", script, "sh"]).arg(etcd).args([
-            "--name",
-            "modern",
-            "--data-dir",
-        ]);
+        let start =
+            self.cx.command("sh").args(["-c", script, "sh"]).arg(etcd).args(["--name", SERVER, "--data-dir"]);
         let start = start.arg(self.run.join("etcd")).args(["--listen-client-urls", &client]);
         let start = start.args(["--advertise-client-urls", &client, "--listen-peer-urls", &peers]);
         let start =
             start.args(["--initial-advertise-peer-urls", &peers, "--unsafe-no-fsync", "--log-level", "warn"]);
-        let start = start.arg("--initial-cluster").arg(format!("modern={peers}"));
+        let start = start.arg("--initial-cluster").arg(format!("{SERVER}={peers}"));
         start.env("PID", self.pid_file()).dir(&self.run).run()?;
         self.until(|healthy| healthy)
     }

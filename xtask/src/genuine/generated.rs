@@ -1,5 +1,5 @@
-//! The jobs `generated` and `generated-go`: the tables of the test server and of the client are what their generators write from genuine API
-//! servers, and from the Go modules of Kubernetes.
+//! The jobs `generated` and `generated-go`: the tables of the test server and of the client are what their generators write from a genuine API
+//! server, and from the Go modules of Kubernetes.
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -14,20 +14,13 @@ pub(crate) fn generated(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
     realapi::program(cx)?;
     cx.require(&["python3"])?;
-    merge_types(cx)?;
-    let modern = Server::fresh(cx, "modern")?;
-    let core = Server::fresh(cx, "core")?;
-    let metadata = cx.metadata(true)?;
-    let bindings = metadata.packages.iter().find(|package| package.name.as_str() == "k8s-openapi");
-    let bindings =
-        bindings.and_then(|package| package.manifest_path.parent()).context("no package k8s-openapi")?;
+    let server = Server::fresh_with(cx, "v1.37", &["--bare", "--runtime-config=api/all=true"])?;
+    merge_types(cx, &server)?;
 
     let copy = scratch()?;
     cx.command("cp").args(["-r", "testserver"]).arg(copy.path()).run()?;
-    let python =
-        |script: &str| cx.command("python3").arg(script).dir(copy.path()).env("PYTHONDONTWRITEBYTECODE", "1");
-    let tables = python(paths::TABLES_GENERATOR).arg(bindings.join("src/v1_36"));
-    tables.arg(&core.kubeconfig).arg(&modern.kubeconfig).run()?;
+    let tables = cx.command("python3").arg(paths::TABLES_GENERATOR).dir(copy.path());
+    tables.env("PYTHONDONTWRITEBYTECODE", "1").arg(&server.kubeconfig).run()?;
     let (written, again) = (paths::TABLES, copy.path().join(paths::TABLES));
     let diff = cx.command("diff").args(["-r", "--exclude=__pycache__", written]).arg(again);
     ensure!(diff.output()?.code == 0, "{written} differs from what its generator writes");
@@ -36,8 +29,7 @@ pub(crate) fn generated(cx: &Context, args: &[String]) -> Result<()> {
 }
 
 /// The client's table of built-in types, from the OpenAPI documents of a new server with all its API versions.
-fn merge_types(cx: &Context) -> Result<()> {
-    let server = Server::fresh_with(cx, "v1.37", &["--bare", "--runtime-config=api/all=true"])?;
+fn merge_types(cx: &Context, server: &Server) -> Result<()> {
     let generator = cx.command("python3").arg(cx.path(paths::MERGE_TYPES_GENERATOR));
     let written = generator.arg(&server.kubeconfig).read()?;
     let table = std::fs::read_to_string(cx.path(paths::MERGE_TYPES))?;

@@ -55,12 +55,7 @@ impl Server {
         Ok(Self { kubeconfig, down: None })
     }
 
-    /// Starts the server. One that runs already is an error: it may contain anything.
-    pub(crate) fn fresh(cx: &Context, name: &str) -> Result<Self> {
-        Self::fresh_with(cx, name, &[])
-    }
-
-    /// The same, with arguments of `realapi up`.
+    /// Starts the server with these arguments of `realapi up`. One that runs already is an error: it may contain anything.
     pub(crate) fn fresh_with(cx: &Context, name: &str, args: &[&str]) -> Result<Self> {
         let program = program(cx)?;
         let output = up(cx, &program, name).args(args).output()?;

@@ -1,4 +1,4 @@
-//! The job `kubectl-compare`: the same commands on the embedded server and on genuine ones print the same, or differ as documented.
+//! The job `kubectl-compare`: the same commands on the embedded server and on a genuine one print the same, or differ as documented.
 
 use std::path::Path;
 
@@ -15,35 +15,36 @@ use crate::paths;
 
 const ARGS: [&str; 4] = ["--tls", "--rbac", "--service-accounts", "--without-kubelet"];
 
-/// Built-in kinds are compared with `core` (Kubernetes 1.20), custom resources with `modern` (1.36). `-v` prints every output.
+/// The list, and the genuine server.
+const LIST: &str = "compare";
+const GENUINE: &str = "v1.37";
+
+/// `-v` prints every output.
 pub(crate) fn compare(cx: &Context, args: &[String]) -> Result<()> {
-    let (options, lists): (Vec<_>, Vec<_>) = args.iter().cloned().partition(|arg| arg == "-v");
-    let lists = choices(&lists, &["core", "modern"], &["core", "modern"])?;
+    let verbose = !choices(args, &["-v"], &[])?.is_empty();
     cx.require(&["kubectl"])?;
     genuine::program(cx)?;
     let program = cx.build("--bin", "kube-testserver")?;
     let work = scratch()?;
     let embedded = Server::start(cx, &program, work.path(), "embedded", &ARGS)?;
     let namespace = format!("kubectl-compare-{}", std::process::id());
-    let mut result = Summary::default();
-    for list in lists {
-        let server = genuine::Server::up(cx, list)?;
-        let run = |name: &str, kubeconfig: &Path| -> Result<Vec<Entry>> {
-            let folder = work.path().join(format!("{list}-{name}"));
-            let mut recorder = Recorder::new(cx, kubeconfig, &folder, &namespace)?;
-            recorder.run(list)?;
-            Ok(recorder.entries)
-        };
-        let (ours, theirs) = std::thread::scope(|scope| {
-            let ours = scope.spawn(|| run("embedded", &embedded.kubeconfig));
-            let theirs = run("genuine", &server.kubeconfig);
-            (ours.join().unwrap_or_else(|_| Err(anyhow!("the run on the embedded server panicked"))), theirs)
-        });
-        if theirs.is_err() && !server.is_own() {
-            delete_leftovers(cx, &server.kubeconfig, &namespace)?;
-        }
-        result.compare(cx, list, &ours?, &theirs?, !options.is_empty())?;
+    let server = genuine::Server::up(cx, GENUINE)?;
+    let run = |name: &str, kubeconfig: &Path| -> Result<Vec<Entry>> {
+        let folder = work.path().join(name);
+        let mut recorder = Recorder::new(cx, kubeconfig, &folder, &namespace)?;
+        recorder.run(LIST)?;
+        Ok(recorder.entries)
+    };
+    let (ours, theirs) = std::thread::scope(|scope| {
+        let ours = scope.spawn(|| run("embedded-run", &embedded.kubeconfig));
+        let theirs = run("genuine-run", &server.kubeconfig);
+        (ours.join().unwrap_or_else(|_| Err(anyhow!("the run on the embedded server panicked"))), theirs)
+    });
+    if theirs.is_err() && !server.is_own() {
+        delete_leftovers(cx, &server.kubeconfig, &namespace)?;
     }
+    let mut result = Summary::default();
+    result.compare(cx, &ours?, &theirs?, verbose)?;
     let Summary { same, explained, differing } = result;
     println!(
         "{same} commands print the same on both servers, {explained} differ for a documented reason, {differing} differ"
@@ -62,14 +63,7 @@ struct Summary {
 }
 
 impl Summary {
-    fn compare(
-        &mut self,
-        cx: &Context,
-        list: &str,
-        ours: &[Entry],
-        theirs: &[Entry],
-        verbose: bool,
-    ) -> Result<()> {
+    fn compare(&mut self, cx: &Context, ours: &[Entry], theirs: &[Entry], verbose: bool) -> Result<()> {
         for (our, their) in ours.iter().zip(theirs) {
             if our.command != their.command {
                 bail!(
@@ -95,7 +89,7 @@ impl Summary {
                 Verdict::Differs => {
                     self.differing += 1;
                     let diff = TextDiff::from_lines(&changed, &our.output);
-                    println!("--- {} (- {list}, + embedded)", our.command);
+                    println!("--- {} (- {GENUINE}, + embedded)", our.command);
                     print!("{}", diff.unified_diff().context_radius(2));
                 }
             }

@@ -62,7 +62,7 @@ mod tests {
             ("creationTimestamp: \"2026-11-26T00:08:14Z\"\n", "creationTimestamp: \"TIME\"\n"),
             ("  resourceVersion: \"12\"\n", "  resourceVersion: RV\n"),
             ("pod/web-5d8f6c7b9-abcde created\n", "pod/web-HASH-NAME created\n"),
-            ("Client Version: v1.36\nServer Version: v1.36\n", "Server Version: v1.36\n"),
+            ("Client Version: v1.37\nServer Version: v1.37\n", "Server Version: v1.37\n"),
             ("namespace/team-1 created\n", "namespace/NS created\n"),
             ("NAME\n-----\n", "NAME\n-\n"),
             ("10.96.0.1  30080/TCP\n", "ADDRESS  NODEPORT/TCP\n"),

@@ -61,15 +61,13 @@ impl<'a> Recorder<'a> {
         }
         let kubectl = cx.command("kubectl").dir(objects).limit(Duration::from_secs(30));
         let kubectl = kubectl.env("KUBECONFIG", kubeconfig).env("KUBECACHEDIR", folder.join("cache"));
+        let kubectl = kubectl.args(["-n", namespace]);
         let variables = Variables::from([("NS".to_owned(), namespace.to_owned())]);
         Ok(Self { cx, kubectl, folder, namespace, variables, watch: None, entries: Vec::new() })
     }
 
-    /// Runs a list. The commands of `modern` name no namespace: it has none.
+    /// Runs a list.
     pub(super) fn run(&mut self, list: &str) -> Result<()> {
-        if list != "modern" {
-            self.kubectl = self.kubectl.clone().args(["-n", self.namespace]);
-        }
         for step in script::parse(&self.cx.read(format!("{}/{list}.commands", paths::COMMANDS))?)? {
             let words = step.words(&self.variables)?;
             let words: Vec<_> = words.iter().map(String::as_str).collect();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core},
+    case::{Case, core, since},
     check::{Failure, Outcome, at, equal},
     client::ApiResponse,
     context::Context,
@@ -16,7 +16,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("autoscalers/old-as-new", "a v1 autoscaler's percentage is a metric of the newer version; it is one object", old_as_new),
         core("autoscalers/new-as-old", "of the newer version's metrics v1 has the percentage of cpu", new_as_old),
         core("autoscalers/metrics-annotation", "other metrics are in an annotation of v1", metrics),
-        core("autoscalers/behavior-annotation", "behavior is in an annotation of v1", behavior),
+        since(37, core("autoscalers/behavior-annotation", "behavior is in an annotation of v1", behavior)),
         core("autoscalers/annotations-as-new", "annotations of v1 are fields in the newer version", annotations),
         core("autoscalers/unreadable-annotations", "annotations of v1 that cannot be read are dropped", unreadable),
         core("autoscalers/annotations-of-new", "the newer version has none of these annotations; those in a request are dropped", annotations_of_new),
@@ -134,7 +134,7 @@ async fn behavior(cx: Context) -> Outcome {
     let (old, new) = both(&cx, "a").await?;
     equal(
         BEHAVIOR,
-        r#"{"ScaleUp":{"StabilizationWindowSeconds":3,"SelectPolicy":"Min","Policies":[{"Type":"Pods","Value":1,"PeriodSeconds":3}]},"ScaleDown":{"StabilizationWindowSeconds":null,"SelectPolicy":"Max","Policies":[{"Type":"Percent","Value":50,"PeriodSeconds":9}]}}"#,
+        r#"{"ScaleUp":{"StabilizationWindowSeconds":3,"SelectPolicy":"Min","Policies":[{"Type":"Pods","Value":1,"PeriodSeconds":3}],"Tolerance":null},"ScaleDown":{"StabilizationWindowSeconds":null,"SelectPolicy":"Max","Policies":[{"Type":"Percent","Value":50,"PeriodSeconds":9}],"Tolerance":null}}"#,
         annotation(&old, BEHAVIOR),
     )?;
     old.absent("/spec/behavior")?;

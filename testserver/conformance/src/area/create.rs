@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core, custom, each},
+    case::{Case, core, custom, each, since},
     check::{Outcome, holds},
     context::Context,
     kinds::{CONFIG_MAP, WIDGET},
@@ -39,7 +39,7 @@ pub(crate) fn cases() -> Vec<Case> {
         each("create/bad-label-key-422", "a label key outside the syntax: 422", bad_label_key),
         each("create/bad-annotation-key-422", "an annotation key outside the syntax: 422", bad_annotation_key),
         each("create/annotations-too-big-422", "annotations over 256 KiB in sum: 422", annotations_too_big),
-        each("create/owner-reference-needs-uid-422", "an owner reference without uid: 422", owner_without_uid),
+        since(37, each("create/owner-reference-needs-uid-422", "an owner reference without uid: 422 Required", owner_without_uid)),
         each("create/two-controllers-422", "two owner references with controller: true: 422", two_controllers),
         each("create/finalizer-syntax-422", "a finalizer that is no qualified name: 422", bad_finalizer),
         custom("create/generation-starts-at-1", "a custom resource starts with generation 1", generation),
@@ -281,7 +281,7 @@ fn owner(uid: &str, controller: bool) -> Value {
 
 async fn owner_without_uid(cx: Context) -> Outcome {
     let r = cx.post(cx.all(), &with_metadata(&cx, json!({"ownerReferences": [owner("", false)]}))).await?;
-    r.fails(422, "Invalid")?.cause("FieldValueInvalid", "metadata.ownerReferences.uid")?;
+    r.fails(422, "Invalid")?.cause("FieldValueRequired", "metadata.ownerReferences[0].uid")?;
     Ok(())
 }
 

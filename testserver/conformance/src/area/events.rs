@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    case::{Case, core},
+    case::{Case, core, since},
     check::{Outcome, at, equal},
     client::ApiResponse,
     context::Context,
@@ -30,7 +30,7 @@ pub(crate) fn cases() -> Vec<Case> {
         core("events/new-series-422", "a series has a count of at least two and a time", new_series),
         core("events/new-lengths-422", "strings of an Event with a time have maximum lengths", new_lengths),
         core("events/new-controller-422", "a reporting controller has a qualified name", new_controller),
-        core("events/old-with-time-422", "an Event of v1 with a time needs the same fields as one of events.k8s.io, on update too", old_with_time),
+        since(37, core("events/old-with-time-422", "an Event of v1 with a time needs the same fields as one of events.k8s.io, on update too", old_with_time)),
         core("events/old-without-time", "an Event of v1 without a time needs none of them", old_without_time),
         core("events/namespace-422", "an Event is in the namespace of its object", namespace),
         core("events/about-cluster", "an Event about a cluster-scoped object is in a namespace for cluster events", about_cluster),
@@ -273,7 +273,7 @@ async fn old_with_time(cx: Context) -> Outcome {
     let mut event = old(&cx, "a");
     event["eventTime"] = time.clone();
     let refused = |reply: &ApiResponse| -> Outcome {
-        reply.fails(422, "Invalid")?.cause(REQUIRED, "reportingController")?;
+        reply.fails(422, "Invalid")?.cause(REQUIRED, "reportingComponent")?;
         reply.cause(REQUIRED, "reportingInstance")?.cause(REQUIRED, "action")?;
         Ok(())
     };

@@ -49,7 +49,7 @@ fn validated() -> Vec<(&'static str, &'static str, Value, Value, Denied)> {
         ("fails", "an expression that is false denies the write", one("size(object.data) == 1"), two(), Some((422, "Invalid", "failed expression: size(object.data) == 1"))),
         ("message", "a validation with a message", json!({"validations": [{"expression": "false", "message": "never"}]}), two(), Some((422, "Invalid", "never"))),
         ("message-expression", "a message that is an expression", json!({"validations": [{"expression": "false", "message": "never", "messageExpression": "'has ' + string(size(object.data))"}]}), two(), Some((422, "Invalid", "has 2"))),
-        ("message-expression-fails", "a message whose expression fails is the fixed one", json!({"validations": [{"expression": "false", "message": "never", "messageExpression": "object.data.missing"}]}), two(), Some((422, "Invalid", "never"))),
+        ("message-expression-fails", "a message whose expression fails is the fixed one", json!({"validations": [{"expression": "false", "message": "never", "messageExpression": "string(object.data.missing)"}]}), two(), Some((422, "Invalid", "never"))),
         ("reason", "a validation with a reason", json!({"validations": [{"expression": "false", "message": "no", "reason": "Forbidden"}]}), two(), Some((403, "Forbidden", "no"))),
         ("variables", "variables use earlier ones", json!({"variables": [{"name": "n", "expression": "size(object.data)"}, {"name": "m", "expression": "variables.n * 2"}], "validations": [{"expression": "variables.m == 4"}, {"expression": "variables.m == 5", "message": "not five"}]}), two(), Some((422, "Invalid", "not five"))),
         ("unused-variable", "a variable that fails is only noticed where it is used", json!({"variables": [{"name": "n", "expression": "object.data.missing"}], "validations": [{"expression": "true"}]}), two(), None),
@@ -79,8 +79,10 @@ fn invalid() -> Vec<(&'static str, &'static str, Value, &'static str, &'static s
         ("no-validations", "a policy without validations", json!({}), "spec.validations", "Required value: validations or auditAnnotations must contain at least one item"),
         ("syntax", "an expression that is none", json!({"validations": [{"expression": "1 +"}]}), "spec.validations[0].expression", "compilation failed: "),
         ("undeclared", "a variable that does not exist", json!({"validations": [{"expression": "thing.x == 1"}]}), "spec.validations[0].expression", "undeclared reference to 'thing'"),
-        ("not-bool", "a validation that is no condition", json!({"validations": [{"expression": "1 + 1"}]}), "spec.validations[0].expression", "must evaluate to bool"),
-        ("message-not-string", "a message that is no text", json!({"validations": [{"expression": "true", "messageExpression": "1"}]}), "spec.validations[0].messageExpression", "must evaluate to string"),
+        ("not-bool", "a validation that is no condition", json!({"validations": [{"expression": "1 + 1"}]}), "spec.validations[0].expression", "must evaluate to bool but got int"),
+        ("not-known-to-be-bool", "a validation of no known type", json!({"validations": [{"expression": "object.data.missing"}]}), "spec.validations[0].expression", "must evaluate to bool but got dyn"),
+        ("annotation-not-string", "an audit annotation that is no text", json!({"auditAnnotations": [{"key": "a", "valueExpression": "1"}]}), "spec.auditAnnotations[0].valueExpression", "must evaluate to one of [string null_type] but got int"),
+        ("message-not-string", "a message that is no text", json!({"validations": [{"expression": "true", "messageExpression": "1"}]}), "spec.validations[0].messageExpression", "must evaluate to string but got int"),
         ("unknown-reason", "a reason that is none", json!({"validations": [{"expression": "true", "reason": "Other"}]}), "spec.validations[0].reason", "Unsupported value: \"Other\""),
     ]
 }

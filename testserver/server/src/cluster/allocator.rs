@@ -82,8 +82,6 @@ impl ServiceAllocator {
             if is_requested && !NODE_PORTS.contains(&number) {
                 let why = "provided port is not in the valid range. The range of valid ports is 30000-32767";
                 errors.push(refused(why));
-            } else if is_requested && own.contains(&(number, protocol.clone())) {
-                errors.push(FieldError::duplicate(format!("spec.ports[{at}].nodePort"), number));
             } else if is_requested && !free(number) {
                 errors.push(refused("provided port is already allocated"));
             } else if !is_requested
@@ -190,7 +188,7 @@ mod tests {
         assert_eq!(refused.len(), 1, "{refused:?}");
         assert_eq!(
             (refused[0].field.as_str(), refused[0].reason),
-            ("spec.ports[1].nodePort", "FieldValueDuplicate")
+            ("spec.ports[1].nodePort", "FieldValueInvalid")
         );
         assert_eq!(ServiceAllocator::default().allocate(&key, &json!({}), &mut twice), []);
         assert_eq!(twice["spec"]["ports"][1]["nodePort"], 30_002);

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::object::quantity_text;
 
-/// Decodes an object of a kind in place. Unknown fields stay. Fields that are zero are gone, and null elements have become zero values: defaults are for the first, not for the second.
+/// Decodes an object of a kind in place. Unknown fields stay. Fields that are zero or switched off are gone, and null elements have become zero values: defaults are for the first, not for the second.
 ///
 /// # Errors
 /// The first value of a wrong type, in the words of Go's decoder.
@@ -45,7 +45,8 @@ impl Walk {
             self.path.pop();
             // Errors about a definition tell a list without items from none; neither is ever stored.
             let shown = structure.name.starts_with(DEFINITIONS) && value.is_array();
-            if is_zero(&field.ty, value) && !(shown && field.presence == Presence::Always) {
+            let zero_and_hidden = is_zero(&field.ty, value) && !(shown && field.presence == Presence::Always);
+            if zero_and_hidden || field.presence == Presence::Off {
                 zero.push(name.clone());
             }
         }

@@ -30,6 +30,8 @@ pub(crate) enum Presence {
     Unempty,
     /// `omitzero`: not if it is zero, which a struct may be.
     Unzero,
+    /// Never: the feature gate of the field is off, so that servers read it and leave it out.
+    Off,
 }
 
 /// A Go type. Named scalars have their Go name, such as `v1.Protocol`.
@@ -94,11 +96,12 @@ impl GoStruct {
 
 fn field(text: &'static str) -> GoField {
     let end = text
-        .find(['=', '?', '0'])
+        .find(['=', '?', '0', '-'])
         .expect("invariant: every field of the table has a flag, checked by a test");
     let presence = match &text[end..=end] {
         "=" => Presence::Always,
         "?" => Presence::Unempty,
+        "-" => Presence::Off,
         _ => Presence::Unzero,
     };
     GoField { name: &text[..end], presence, ty: go_type(&text[end + 1..]) }

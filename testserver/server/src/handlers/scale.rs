@@ -177,7 +177,7 @@ fn applied(
     let Applied { object, managers } = result.map_err(apply::refused)?;
     let mut wanted = scale.clone();
     wanted["spec"] = json!({"replicas": at(&object, &paths.spec)});
-    // The genuine server (1.36) cannot convert a changed Scale of a custom resource.
+    // The genuine server cannot convert a changed Scale of a custom resource.
     if call.endpoint.resource.custom && replicas(&wanted) != replicas(scale) {
         let name = meta::name(&config);
         let why = format!(

@@ -266,18 +266,18 @@ fn check(
             endpoint.version().scale.iter().flat_map(|paths| strategy::validate_scale(object, paths)),
         );
     }
+    if endpoint.resource.custom {
+        for (path, embedded) in schema.embedded(object) {
+            let placed = |error: FieldError| FieldError { field: format!("{path}.{}", error.field), ..error };
+            errors.extend(strategy::validate_embedded(embedded).into_iter().map(placed));
+        }
+    }
     let violations = schema.check_rules(object, old, &errors);
     errors.extend(violations.errors);
     if is_definition(endpoint) {
         // Go fills in missing fields; the rules of definitions say which are required.
         errors.retain(|error| error.reason != "FieldValueRequired");
         errors.extend(definition_errors(object, old));
-    }
-    if endpoint.resource.custom {
-        for (path, embedded) in schema.embedded(object) {
-            let placed = |error: FieldError| FieldError { field: format!("{path}.{}", error.field), ..error };
-            errors.extend(strategy::validate_embedded(embedded).into_iter().map(placed));
-        }
     }
     let mut of_kind = rbac::validate(endpoint, object);
     of_kind.extend(strategy::validate_kind(endpoint, object, old.is_none()));
@@ -289,6 +289,7 @@ fn check(
             }
         }
     }
+    of_kind.extend(strategy::validate_mounts(endpoint, object, &of_kind));
     // Rules of the kind report the same fields more precisely than the schema.
     errors.retain(|error| !of_kind.iter().any(|better| better.field == error.field));
     errors.extend(of_kind);

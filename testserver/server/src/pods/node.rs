@@ -35,7 +35,7 @@ pub(crate) fn node_object(now: &str) -> Value {
             ],
             "nodeInfo": {
                 "architecture": "amd64", "operatingSystem": "linux", "osImage": "kube-testserver", "kernelVersion": "none",
-                "containerRuntimeVersion": "kube-testserver://scripts", "kubeletVersion": "v1.36.4", "kubeProxyVersion": "",
+                "containerRuntimeVersion": "kube-testserver://scripts", "kubeletVersion": "v1.37.2", "kubeProxyVersion": "",
                 "machineID": "", "systemUUID": "", "bootID": "",
             },
         },

@@ -53,8 +53,9 @@ impl RoleWrite<'_> {
             None => serde_json::from_value(object["rules"].clone()).unwrap_or_default(),
             Some(_) => {
                 let home = if plural == "roles" { namespace } else { "" };
-                let rules =
-                    bindings.role(home, name).ok_or_else(|| StatusError::not_found(RBAC, plural, name))?;
+                let rules = bindings
+                    .role(home, name)
+                    .ok_or_else(|| StatusError::not_found(RBAC, endpoint.plural(), name))?;
                 rules.to_vec()
             }
         };

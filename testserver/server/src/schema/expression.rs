@@ -9,6 +9,7 @@ pub(crate) enum Returns {
     Anything,
     Bool,
     String,
+    StringOrNull,
 }
 
 /// The kind of an expression.

@@ -47,6 +47,7 @@ fn published(doc: Value) -> Value {
                     Value::String(target) if name == "$ref" => {
                         ("allOf".into(), json!([{"$ref": format!("#/components/schemas/{target}")}]))
                     }
+                    value if name == "x-enum" => ("enum".into(), value),
                     value => (name, published(value)),
                 });
             let mut out: serde_json::Map<_, _> = members.collect();

@@ -8,7 +8,7 @@ use super::{Endpoint, Scheme, openapi_custom as custom, openapi_hash as hash};
 use crate::{object::meta, schema::types};
 
 /// The version in the documents.
-pub(super) const VERSION: &str = "v1.36.4";
+pub(super) const VERSION: &str = "v1.37.2";
 const REFERENCE: &str = "#/components/schemas/";
 const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
 const WRITE_OPTIONS: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];

@@ -158,7 +158,7 @@ impl Endpoint {
         let plain = !self.resource.custom
             && fields::selectable(&self.resource.group, &self.resource.plural).is_empty();
         match (self.resource.kind.as_str(), plain) {
-            ("Job", _) => format!("field label {field:?} not supported for batchv1.Job"),
+            ("Job", _) => format!("field label {field:?} not supported for Job"),
             (_, true) => format!(
                 "{field:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
             ),

@@ -154,7 +154,7 @@ fn encoded_as(encoded: Result<Vec<u8>, String>, media: &str) -> Response<Body> {
 
 /// With the numbers of this crate's version; not its build metadata, because a version has one `+`.
 const GIT_VERSION: &str = concat!(
-    "v1.36.4+kube-testserver.",
+    "v1.37.2+kube-testserver.",
     env!("CARGO_PKG_VERSION_MAJOR"),
     ".",
     env!("CARGO_PKG_VERSION_MINOR"),
@@ -166,11 +166,11 @@ const GIT_VERSION: &str = concat!(
 fn version() -> serde_json::Value {
     json!({
         "major": "1",
-        "minor": "36",
+        "minor": "37",
         "emulationMajor": "1",
-        "emulationMinor": "36",
+        "emulationMinor": "37",
         "minCompatibilityMajor": "1",
-        "minCompatibilityMinor": "35",
+        "minCompatibilityMinor": "36",
         "gitVersion": GIT_VERSION,
         "gitCommit": "",
         "gitTreeState": "clean",

@@ -73,6 +73,12 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
         now.remove("healthCheckNodePort");
     }
     if !matches!(new["spec"]["type"].as_str(), Some("NodePort" | "LoadBalancer")) {
+        // What only an open service has goes with its type.
+        let unchanged = new["spec"]["externalTrafficPolicy"] == old["spec"]["externalTrafficPolicy"];
+        let inside = new["spec"]["externalIPs"].as_array().is_none_or(Vec::is_empty);
+        if let Some(now) = new["spec"].as_object_mut().filter(|_| unchanged && inside) {
+            now.remove("externalTrafficPolicy");
+        }
         return;
     }
     let former = old["spec"]["ports"].as_array().cloned().unwrap_or_default();

@@ -153,27 +153,37 @@ fn finalizers(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>)
 
 fn owners(object: &Value, errors: &mut Vec<FieldError>) {
     let references = object["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
-    for owner in references {
-        for (key, detail) in [
-            ("apiVersion", "version must not be empty"),
-            ("kind", "must not be empty"),
-            ("name", "must not be empty"),
-            ("uid", "must not be empty"),
-        ] {
+    for (i, owner) in references.iter().enumerate() {
+        let at = format!("metadata.ownerReferences[{i}]");
+        for key in ["apiVersion", "kind", "name", "uid"] {
             if owner[key].as_str().unwrap_or_default().is_empty() {
-                errors.push(FieldError::invalid(format!("metadata.ownerReferences.{key}"), "\"\"", detail));
+                errors.push(FieldError::required(format!("{at}.{key}"), "must not be empty"));
             }
+        }
+        let version = owner["apiVersion"].as_str().unwrap_or_default();
+        if version.matches('/').count() > 1 {
+            let detail = "must be <group>/<version> or <version>";
+            errors.push(FieldError::invalid(format!("{at}.apiVersion"), &owner["apiVersion"], detail));
+        }
+        if version == "v1" && owner["kind"] == "Event" {
+            let detail = "/v1, Kind=Event is disallowed from being an owner";
+            errors.push(FieldError::invalid(at, owner, detail));
         }
     }
     let controllers: Vec<&Value> = references.iter().filter(|owner| owner["controller"] == true).collect();
     if let [first, second, ..] = controllers.as_slice() {
-        let name = |owner: &Value| owner["name"].as_str().unwrap_or_default().to_string();
+        let text = |owner: &Value, key: &str| owner[key].as_str().unwrap_or_default().to_owned();
+        let name = |owner: &Value| format!("{}/{}", text(owner, "kind"), text(owner, "name"));
         let detail = format!(
             "Only one reference can have Controller set to true. Found \"true\" in references for {} and {}",
             name(first),
             name(second)
         );
-        errors.push(FieldError::invalid("metadata.ownerReferences", "null", &detail));
+        errors.push(FieldError::invalid(
+            "metadata.ownerReferences",
+            &object["metadata"]["ownerReferences"],
+            &detail,
+        ));
     }
 }
 
@@ -204,7 +214,7 @@ mod tests {
             "metadata.annotations",
             "metadata.finalizers",
             "metadata.finalizers[0]",
-            "metadata.ownerReferences.apiVersion",
+            "metadata.ownerReferences[0].apiVersion",
             "metadata.ownerReferences",
         ];
         assert_eq!(fields("configmaps", bad, None), expected);

@@ -20,6 +20,6 @@ pub(crate) use defaults::default;
 pub(crate) use immutable::validate as validate_immutable;
 pub(crate) use metadata::{finalizer_warnings, validate as validate_metadata, validate_embedded};
 pub(crate) use part::{WritePart, validate as validate_part};
-pub(crate) use rules::{SYSTEM_CLASSES, validate as validate_kind};
+pub(crate) use rules::{SYSTEM_CLASSES, validate as validate_kind, validate_mounts};
 pub(crate) use scale::validate as validate_scale;
 pub(crate) use update::prepare as prepare_update;

@@ -234,7 +234,7 @@ async fn escalation_is_refused() {
     as_ann("rolebindings", binding("all", "ClusterRole", "cluster-admin")).await.refused(403, "Forbidden");
     let message =
         as_ann("rolebindings", binding("none", "ClusterRole", "none")).await.refused(404, "NotFound");
-    assert_eq!(message, "clusterroles.rbac.authorization.k8s.io \"none\" not found");
+    assert_eq!(message, "rolebindings.rbac.authorization.k8s.io \"none\" not found");
     let patch = json!({"rules": [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]}).to_string();
     let reply =
         client.send("PATCH", &format!("{base}/roles/same"), &[ANN, ("content-type", MERGE)], patch).await;

@@ -11,8 +11,8 @@ async fn health_and_version() {
         assert_eq!(client.get(path).await.ok(), "ok");
     }
     let version = client.get("/version").await.ok();
-    assert_eq!((&version["major"], &version["minor"]), (&json!("1"), &json!("36")));
-    assert!(version["gitVersion"].as_str().unwrap().starts_with("v1.36."));
+    assert_eq!((&version["major"], &version["minor"]), (&json!("1"), &json!("37")));
+    assert!(version["gitVersion"].as_str().unwrap().starts_with("v1.37."));
     assert_eq!(client.get("/nope").await.body, "404 page not found\n");
 }
 

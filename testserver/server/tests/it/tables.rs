@@ -21,7 +21,10 @@ async fn tables_have_the_columns_of_their_kind() {
     assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
     let table = client.get_as(TABLE, &format!("{WIDGETS}/a")).await.ok();
     assert_eq!((headers(&table), &table["rows"][0]["cells"]), (vec!["Name", "Color"], &json!(["a", "red"])));
-    assert_eq!(headers(&client.get_as(TABLE, CRDS).await.ok()), ["Name", "Created At"]);
+    assert_eq!(
+        headers(&client.get_as(TABLE, CRDS).await.ok()),
+        ["Name", "Scope", "Versions", "Created At", "Group", "Kind", "ShortNames", "Established"]
+    );
     assert_eq!(
         headers(&client.get_as(TABLE, "/api/v1/pods").await.ok())[..4],
         ["Name", "Ready", "Status", "Restarts"]

@@ -13,10 +13,16 @@ use crate::{
 
 /// Creates the account `robot` and requests a token.
 async fn ask(cx: &Context, spec: Value) -> Result<ApiResponse, Failure> {
+    let accounts = account(cx).await?;
+    cx.post(format!("{accounts}/robot/token"), &request(spec)).await
+}
+
+/// Creates the account `robot`; returns the path of accounts.
+async fn account(cx: &Context) -> Result<String, Failure> {
     let accounts = format!("/api/v1/namespaces/{}/serviceaccounts", cx.ns);
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}});
     cx.create_at(&accounts, &account).await?;
-    cx.post(format!("{accounts}/robot/token"), &request(spec)).await
+    Ok(accounts)
 }
 
 fn request(spec: Value) -> Value {
@@ -73,10 +79,13 @@ fn bound_to(kind: &str, name: &str) -> Value {
 }
 
 pub(super) async fn token_bound(cx: Context) -> Outcome {
+    let accounts = account(&cx).await?;
     let spec = json!({"serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]});
-    // Without service account admission, the account need not exist.
-    let pod = cx.create_at(cx.all_of(&POD), &cx.object_of(&POD, "a", json!({"spec": spec}))).await?;
-    let r = ask(&cx, bound_to("Pod", "a")).await?;
+    let pod = cx.object_of(&POD, "a", json!({"spec": spec}));
+    // Admission learns of the account a little later.
+    let create = || cx.post(cx.all_of(&POD), &pod);
+    let pod = cx.eventually("a pod", create, |reply| reply.code == 201).await?;
+    let r = cx.post(format!("{accounts}/robot/token"), &request(bound_to("Pod", "a"))).await?;
     let claims = claims(r.is(201)?)?;
     equal("pod", json!("a"), &claims["kubernetes.io"]["pod"]["name"])?;
     equal("uid of the pod", &pod.body["metadata"]["uid"], &claims["kubernetes.io"]["pod"]["uid"])

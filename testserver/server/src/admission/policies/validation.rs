@@ -136,13 +136,8 @@ impl Check<'_> {
             self.present(&at("key"), &annotation["key"], "");
             let expression = &annotation["valueExpression"];
             if self.present(&at("valueExpression"), expression, "valueExpression is not specified") {
-                self.compiled(
-                    &at("valueExpression"),
-                    expression,
-                    PolicyExpression::Plain,
-                    &known,
-                    Returns::Anything,
-                );
+                let kind = PolicyExpression::Plain;
+                self.compiled(&at("valueExpression"), expression, kind, &known, Returns::StringOrNull);
             }
         }
     }

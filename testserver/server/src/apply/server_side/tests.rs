@@ -164,7 +164,7 @@ fn check_refusal(at: &str, error: &ApplyError, status: &Value) {
 
 #[test]
 fn custom_resources_as_on_the_genuine_server() {
-    let scenarios = scenarios(include_str!("../recorded/modern.jsonl"));
+    let scenarios = scenarios(include_str!("../recorded/custom.jsonl"));
     assert!(scenarios.len() >= 39);
     for scenario in scenarios {
         let mut server =
@@ -192,7 +192,7 @@ fn custom_resources_as_on_the_genuine_server() {
     }
 }
 
-/// Built-in kinds, compared with the older server: ownership only, because objects contain values of its other parts.
+/// Built-in kinds: ownership only, because objects contain values of other parts of the server.
 #[test]
 fn built_in_kinds_as_on_the_genuine_server() {
     let of = |kind: &str| match kind {
@@ -201,7 +201,7 @@ fn built_in_kinds_as_on_the_genuine_server() {
         "Deployment" => ("apps/v1", "io.k8s.api.apps.v1.Deployment"),
         other => panic!("no type for {other}"),
     };
-    for scenario in scenarios(include_str!("../recorded/core.jsonl")) {
+    for scenario in scenarios(include_str!("../recorded/built_in.jsonl")) {
         let (api_version, name) = of(&scenario.kind);
         let mut server =
             Server { schema: types::by_name(name).unwrap(), api_version, live: None, managers: Vec::new() };
@@ -226,11 +226,6 @@ fn built_in_kinds_as_on_the_genuine_server() {
                     let recorded =
                         object["metadata"].as_object_mut().unwrap().remove("managedFields").unwrap();
                     let mut got = entries(&server.managers, &mut times, number);
-                    // Defaults added after 1.20.
-                    if let Some(spec) = got[0].pointer_mut("/fieldsV1/f:spec").and_then(Value::as_object_mut)
-                    {
-                        spec.remove("f:internalTrafficPolicy");
-                    }
                     if step.op == "create" && scenario.kind == "Deployment" {
                         let pull = "/fieldsV1/f:spec/f:template/f:spec/f:containers/k:{\"name\":\"c\"}";
                         got[0].pointer_mut(pull).unwrap()["f:imagePullPolicy"] = json!({});

@@ -42,7 +42,7 @@ pub(super) fn merge_map(
     retain(target, patch)?;
     for (name, value) in patch {
         if let Some(list) = name.strip_prefix(DELETE) {
-            delete_primitives(target.get_mut(list), value)?;
+            delete_primitives(target.get_mut(list), value);
         }
     }
     for (name, value) in patch.iter().filter(|(name, _)| !name.starts_with('$')) {
@@ -56,7 +56,10 @@ pub(super) fn merge_map(
             }
             _ => {
                 restore::check(inner, value)?;
-                target.insert(name.clone(), new_value(value));
+                match is_deleted(value) {
+                    true => drop(target.remove(name)),
+                    false => drop(target.insert(name.clone(), new_value(value))),
+                }
             }
         }
     }
@@ -105,18 +108,26 @@ fn member<'s>(field: Option<&'s Field>, name: &str) -> Option<&'s Field> {
     node.properties.get(name).or(node.additional.as_deref())
 }
 
-/// A new value, without directives and nulls.
+/// A new value, without directives, elements with directives, and nulls.
 fn new_value(value: &Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(new_members(map)),
-        Value::Array(list) => Value::Array(list.iter().map(new_value).collect()),
+        Value::Array(list) => {
+            list.iter().filter(|element| element.get(PATCH).is_none()).map(new_value).collect()
+        }
         other => other.clone(),
     }
 }
 
 fn new_members(map: &Map<String, Value>) -> Map<String, Value> {
-    let keep = map.iter().filter(|(name, value)| !name.starts_with('$') && !value.is_null());
+    let kept = |name: &str, value: &Value| !name.starts_with('$') && !value.is_null() && !is_deleted(value);
+    let keep = map.iter().filter(|(name, value)| kept(name, value));
     keep.map(|(name, value)| (name.clone(), new_value(value))).collect()
+}
+
+/// Whether a new map is deleted at once.
+fn is_deleted(value: &Value) -> bool {
+    value.get(PATCH).is_some_and(|directive| directive == "delete")
 }
 
 /// Whether the list is merged, not replaced.
@@ -159,14 +170,10 @@ fn merge_list(
 }
 
 /// Removes these values from a list of primitives.
-fn delete_primitives(target: Option<&mut Value>, values: &Value) -> Result<(), PatchError> {
-    let Value::Array(values) = values else {
-        return Err(restore::no_list(values));
-    };
-    if let Some(Value::Array(list)) = target {
+fn delete_primitives(target: Option<&mut Value>, values: &Value) {
+    if let (Some(Value::Array(list)), Value::Array(values)) = (target, values) {
         list.retain(|value| !values.contains(value));
     }
-    Ok(())
 }
 
 fn merge_primitives(target: &mut Vec<Value>, patch: &[Value]) {

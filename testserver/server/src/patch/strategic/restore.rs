@@ -28,14 +28,6 @@ pub(super) fn check(field: Option<&Field>, value: &Value) -> Result<(), PatchErr
     })
 }
 
-/// The error for a value that is not a list.
-pub(super) fn no_list(value: &Value) -> PatchError {
-    PatchError::Invalid {
-        patch: String::new(),
-        message: format!("cannot restore slice from {}", kind(value)),
-    }
-}
-
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "nil",

@@ -300,7 +300,7 @@ fn capitalized(behavior: &Value) -> Value {
     let Value::Object(directions) = behavior else { return behavior.clone() };
     let of = |(direction, rules): (&String, &Value)| {
         let mut out = with_names(rules, capital);
-        for name in ["StabilizationWindowSeconds", "SelectPolicy", "Policies"] {
+        for name in ["StabilizationWindowSeconds", "SelectPolicy", "Policies", "Tolerance"] {
             if out.is_object() && out.get(name).is_none() {
                 out[name] = Value::Null;
             }

@@ -29,7 +29,7 @@ fn fields_missing_in_v1_are_in_annotations() {
     );
     assert_eq!(
         annotation(BEHAVIOR),
-        r#"{"ScaleDown":{"StabilizationWindowSeconds":null,"SelectPolicy":"Max","Policies":[{"Type":"Percent","Value":100,"PeriodSeconds":15}]}}"#
+        r#"{"ScaleDown":{"StabilizationWindowSeconds":null,"SelectPolicy":"Max","Policies":[{"Type":"Percent","Value":100,"PeriodSeconds":15}],"Tolerance":null}}"#
     );
     assert_eq!(
         annotation(CURRENT_METRICS),

@@ -196,7 +196,8 @@ impl Check {
             Rule::Forbidden(why) if !absent => errors.push(FieldError::forbidden(at, why)),
             Rule::Immutable => {
                 if old.is_some_and(|old| old != value) {
-                    errors.push(FieldError::invalid(at, value, "field is immutable"));
+                    // Genuine servers do not print the value.
+                    errors.push(FieldError::invalid(at, Value::Null, "field is immutable"));
                 }
             }
             Rule::Handler(members) => handler(value, members, at, errors),

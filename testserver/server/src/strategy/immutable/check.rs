@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     table::{ROWS, Row, Rule},
-    values::{IMMUTABLE, at, shown, without},
+    values::{IMMUTABLE, at, without},
 };
 use crate::{schema::FieldError, scheme::Endpoint};
 
@@ -36,8 +36,8 @@ impl Row {
             Rule::Forbidden(why) | Rule::WhileImmutable(why) | Rule::Except(_, why) => {
                 FieldError::forbidden(self.field, why)
             }
-            Rule::Invalid(why) | Rule::OnceSet(why) => FieldError::invalid(self.field, shown(now), why),
-            Rule::Checked(_) => FieldError::invalid(self.field, shown(now), IMMUTABLE),
+            Rule::Invalid(why) | Rule::OnceSet(why) => FieldError::invalid(self.field, now, why),
+            Rule::Checked(_) => FieldError::invalid(self.field, now, IMMUTABLE),
         }
     }
 }

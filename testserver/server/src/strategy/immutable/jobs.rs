@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::values::{IMMUTABLE, shown, without};
+use super::values::{IMMUTABLE, without};
 use crate::schema::FieldError;
 
 /// What a suspended Job that has not started may change in its template (KEP-2926).
@@ -21,14 +21,17 @@ pub(super) fn completions(old: &Value, new: &Value, errors: &mut Vec<FieldError>
     if before == now {
         return;
     }
-    let elastic = new["spec"]["completionMode"] == "Indexed"
+    let indexed = new["spec"]["completionMode"] == "Indexed";
+    let elastic = indexed
         && !before.is_null()
-        && !now.is_null()
         && *now == new["spec"]["parallelism"]
         && *before == old["spec"]["parallelism"];
-    if !elastic {
-        errors.push(FieldError::invalid("spec.completions", shown(now), IMMUTABLE));
+    // An indexed Job needs completions, which is another rule.
+    if elastic || indexed && now.is_null() {
+        return;
     }
+    let why = if indexed { "can only be modified in tandem with spec.parallelism" } else { IMMUTABLE };
+    errors.push(FieldError::invalid("spec.completions", now, why));
 }
 
 pub(super) fn template(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
@@ -36,6 +39,6 @@ pub(super) fn template(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     let waits = old["spec"]["suspend"] == true && old["status"]["startTime"].is_null();
     let free = if waits { OF_SCHEDULING } else { &[] };
     if without(before, free) != without(now, free) {
-        errors.push(FieldError::invalid("spec.template", shown(now), IMMUTABLE));
+        errors.push(FieldError::invalid("spec.template", now, IMMUTABLE));
     }
 }

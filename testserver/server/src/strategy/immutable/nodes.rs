@@ -2,27 +2,26 @@
 
 use serde_json::Value;
 
-use super::values::{IMMUTABLE, shown, without};
+use super::values::{IMMUTABLE, without};
 use crate::schema::FieldError;
-
-const FREE: &[&str] = &["unschedulable", "taints"];
 
 pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     let (before, now) = (&old["spec"], &new["spec"]);
-    let mut free = FREE.to_vec();
-    for (field, members, what) in [
-        ("spec.podCIDRs", &["podCIDRs", "podCIDR"][..], "podCIDR"),
-        ("spec.providerID", &["providerID"], "providerID"),
-    ] {
-        if members.iter().all(|member| before[*member].is_null()) {
-            free.extend(members);
-        } else if members.iter().any(|member| before[*member] != now[*member]) {
-            let why = format!("node updates may not change {what} except from \"\" to valid");
-            errors.push(FieldError::forbidden(field, &why));
-        }
+    let addresses = ["podCIDRs", "podCIDR"];
+    if addresses.iter().any(|member| !before[*member].is_null() && before[*member] != now[*member]) {
+        let why = "node updates may not change podCIDR except from \"\" to valid";
+        errors.push(FieldError::forbidden("spec.podCIDRs", why));
     }
-    if without(before, &free) != without(now, &free) {
-        errors.push(FieldError::forbidden("[]", "node updates may only change labels, taints, or capacity"));
+    let (former, provider) = (&before["providerID"], &now["providerID"]);
+    if !former.is_null() && former != provider {
+        let why = match provider.is_null() {
+            true => "field cannot be cleared once set",
+            false => "field cannot be modified once set",
+        };
+        errors.push(FieldError::invalid("spec.providerID", Value::Null, why));
+    }
+    if before["externalID"] != now["externalID"] {
+        errors.push(FieldError::forbidden("spec.externalID", "may not be updated"));
     }
 }
 
@@ -31,7 +30,18 @@ pub(super) fn drivers(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     for driver in new["spec"]["drivers"].as_array().into_iter().flatten() {
         let known = before.into_iter().flatten().find(|known| known["name"] == driver["name"]);
         if known.is_some_and(|known| without(known, &["allocatable"]) != without(driver, &["allocatable"])) {
-            errors.push(FieldError::invalid("CSINodeDriver", shown(driver), IMMUTABLE));
+            errors.push(FieldError::invalid("spec.drivers", in_go(driver), IMMUTABLE));
         }
     }
+}
+
+/// A driver as Go prints it.
+fn in_go(driver: &Value) -> String {
+    let count = &driver["allocatable"]["count"];
+    let allocatable = match driver["allocatable"].is_null() {
+        true => "null".to_owned(),
+        false => format!("{{\"Count\":{count}}}"),
+    };
+    let (name, id, keys) = (&driver["name"], &driver["nodeID"], &driver["topologyKeys"]);
+    format!("{{\"Name\":{name},\"NodeID\":{id},\"TopologyKeys\":{keys},\"Allocatable\":{allocatable}}}")
 }

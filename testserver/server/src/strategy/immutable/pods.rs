@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::values::{shown, without};
+use super::values::without;
 use crate::schema::FieldError;
 
 const WHY: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,\
@@ -34,7 +34,7 @@ fn deadline(before: &Value, now: &Value, errors: &mut Vec<FieldError>) {
     if before == now {
         return;
     }
-    let invalid = |why: &str| FieldError::invalid(FIELD, shown(now), why);
+    let invalid = |why: &str| FieldError::invalid(FIELD, now, why);
     match (before.as_i64(), now.as_i64()) {
         (_, Some(seconds)) if !(0..=i64::from(i32::MAX)).contains(&seconds) => {
             errors.push(invalid("must be between 0 and 2147483647, inclusive"));

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::values::shown;
 use crate::schema::FieldError;
 
 pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
@@ -21,13 +20,9 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     let listed =
         if former != first && *listed == before["clusterIPs"] { json!([first]) } else { listed.clone() };
     if !former.is_empty() && listed[0] != *former {
-        errors.push(FieldError::invalid("spec.clusterIPs[0]", shown(&listed), "may not change once set"));
+        errors.push(FieldError::invalid("spec.clusterIPs[0]", &listed, "may not change once set"));
     }
     if listed[0] != *first {
-        errors.push(FieldError::invalid(
-            "spec.clusterIPs",
-            shown(&listed),
-            "element [0] must match clusterIP",
-        ));
+        errors.push(FieldError::invalid("spec.clusterIPs", &listed, "first value must match `clusterIP`"));
     }
 }

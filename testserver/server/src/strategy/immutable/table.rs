@@ -1,8 +1,8 @@
-//! The table: kind, path and the genuine server's message.
+//! The table: kind, path and the genuine server's message. Fields that a declarative tag makes immutable are in `data/tags.txt`.
 
 use serde_json::Value;
 
-use super::{claims, jobs, nodes, pods, services, values::IMMUTABLE};
+use super::{claims, jobs, nodes, pods, roles, services, values::IMMUTABLE};
 use crate::schema::FieldError;
 
 /// Finds changes that depend on more than one value.
@@ -50,21 +50,11 @@ const fn named(
 
 const SEALED: Rule = Rule::WhileImmutable("field is immutable when `immutable` is set");
 const FIXED: Rule = Rule::Invalid(IMMUTABLE);
-const ROLE: Rule = Rule::Invalid("cannot change roleRef");
+const ROLE: Rule = Rule::Checked(roles::check);
 const RBAC: &str = "rbac.authorization.k8s.io";
 const STORAGE: &str = "storage.k8s.io";
 const CRD: &str = "customresourcedefinitions";
 const API_EXTENSIONS: &str = "apiextensions.k8s.io";
-
-const STATEFUL_SET: &[&str] = &[
-    "replicas",
-    "ordinals",
-    "template",
-    "updateStrategy",
-    "revisionHistoryLimit",
-    "persistentVolumeClaimRetentionPolicy",
-    "minReadySeconds",
-];
 
 /// Members of a volume's spec besides its source. The secret for expansion may be added later.
 const NOT_OF_SOURCE: &[&str] = &[
@@ -100,7 +90,10 @@ pub(super) const ROWS: &[Row] = &[
     row("apps", "deployments", "spec.selector", FIXED),
     row("apps", "replicasets", "spec.selector", FIXED),
     row("apps", "daemonsets", "spec.selector", FIXED),
-    row("apps", "statefulsets", "spec", Rule::Except(STATEFUL_SET, "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden")),
+    row("apps", "statefulsets", "spec.selector", FIXED),
+    row("apps", "statefulsets", "spec.volumeClaimTemplates", FIXED),
+    row("apps", "statefulsets", "spec.serviceName", FIXED),
+    row("apps", "statefulsets", "spec.podManagementPolicy", FIXED),
     row("apps", "controllerrevisions", "data", FIXED),
     row("batch", "jobs", "spec.completions", Rule::Checked(jobs::completions)),
     row("batch", "jobs", "spec.selector", FIXED),
@@ -110,25 +103,16 @@ pub(super) const ROWS: &[Row] = &[
     row("batch", "jobs", "spec.backoffLimitPerIndex", FIXED),
     row("batch", "jobs", "spec.managedBy", FIXED),
     row("batch", "jobs", "spec.successPolicy", FIXED),
-    row("discovery.k8s.io", "endpointslices", "addressType", FIXED),
     row("networking.k8s.io", "ingressclasses", "spec.controller", FIXED),
-    row("networking.k8s.io", "ipaddresses", "spec.parentRef", FIXED),
-    row("node.k8s.io", "runtimeclasses", "handler", FIXED),
     row("scheduling.k8s.io", "priorityclasses", "value", Rule::Forbidden("may not be changed in an update.")),
     row("scheduling.k8s.io", "priorityclasses", "preemptionPolicy", FIXED),
-    row(STORAGE, "storageclasses", "parameters", Rule::Forbidden("updates to parameters are forbidden.")),
-    row(STORAGE, "storageclasses", "provisioner", Rule::Forbidden("updates to provisioner are forbidden.")),
-    row(STORAGE, "storageclasses", "reclaimPolicy", Rule::Forbidden("updates to reclaimPolicy are forbidden.")),
-    row(STORAGE, "storageclasses", "volumeBindingMode", FIXED),
     row(STORAGE, "volumeattributesclasses", "driverName", Rule::Forbidden("updates to driverName are forbidden.")),
     row(STORAGE, "volumeattributesclasses", "parameters", Rule::Forbidden("updates to parameters are forbidden.")),
-    row(STORAGE, "volumeattachments", "spec", FIXED),
-    row(STORAGE, "csidrivers", "spec.attachRequired", FIXED),
+    named(STORAGE, "csidrivers", "spec.attachRequired", "spec.attachedRequired", FIXED),
     row(STORAGE, "csidrivers", "spec.volumeLifecycleModes", FIXED),
     row(STORAGE, "csinodes", "spec.drivers", Rule::Checked(nodes::drivers)),
     row(STORAGE, "csistoragecapacities", "nodeTopology", FIXED),
     row(STORAGE, "csistoragecapacities", "storageClassName", FIXED),
-    row("resource.k8s.io", "resourceclaims", "spec", FIXED),
     row("resource.k8s.io", "resourceclaimtemplates", "spec", FIXED),
     row("resource.k8s.io", "resourceslices", "spec.driver", FIXED),
     row("resource.k8s.io", "resourceslices", "spec.nodeName", FIXED),

@@ -5,11 +5,6 @@ use serde_json::Value;
 /// What most rules say.
 pub(super) const IMMUTABLE: &str = "field is immutable";
 
-/// The value as servers print it since 1.33. They print null in quotes.
-pub(super) fn shown(value: &Value) -> String {
-    if value.is_null() { "\"null\"".into() } else { value.to_string() }
-}
-
 /// The value at a path such as `spec.selector`.
 pub(super) fn at<'a>(object: &'a Value, path: &str) -> &'a Value {
     path.split('.').filter(|part| !part.is_empty()).fold(object, |value, part| &value[part])

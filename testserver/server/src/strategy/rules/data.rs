@@ -13,6 +13,11 @@ pub(super) fn validate(object: &Value, errors: &mut Errors) {
             errors.text(format!("{list}[{key}]"), key, problem(key));
         }
     }
+    for key in object["binaryData"].as_object().into_iter().flatten().map(|(key, _)| key) {
+        if !object["data"][key].is_null() {
+            errors.text(format!("data[{key}]"), key, Some("duplicate of key present in binaryData".into()));
+        }
+    }
     let missing = |key: &&str| object["data"][*key].is_null();
     match object["type"].as_str().unwrap_or_default() {
         "kubernetes.io/tls" => needs(errors, ["tls.crt", "tls.key"].into_iter().filter(missing), ""),

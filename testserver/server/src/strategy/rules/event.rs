@@ -18,7 +18,9 @@ pub(super) fn validate(endpoint: &Endpoint, object: &Value, created: bool, error
     let timed = !text(&event["eventTime"]).is_empty();
     namespace(&event, timed, errors);
     if timed {
-        reporter(text(&event["reportingComponent"]), errors);
+        let field =
+            if endpoint.resource.equivalent.is_some() { "reportingController" } else { "reportingComponent" };
+        reporter(field, text(&event["reportingComponent"]), errors);
         for (field, max) in [("reportingInstance", 128), ("action", 128), ("reason", 128)] {
             match text(&event[field]) {
                 "" => errors.required(field.into(), ""),
@@ -46,8 +48,7 @@ fn namespace(event: &Value, timed: bool, errors: &mut Errors) {
     }
 }
 
-fn reporter(name: &str, errors: &mut Errors) {
-    let field = "reportingController";
+fn reporter(field: &str, name: &str, errors: &mut Errors) {
     if name.is_empty() {
         errors.required(field.into(), "");
     }

@@ -50,6 +50,22 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Ve
     errors.0
 }
 
+/// The mounts of volumes of pods that other errors are about: there is no such volume, then.
+pub(crate) fn validate_mounts(endpoint: &Endpoint, object: &Value, errors: &[FieldError]) -> Vec<FieldError> {
+    let at = match (endpoint.group(), endpoint.plural()) {
+        ("", "pods") => "spec",
+        ("", "podtemplates") => "template.spec",
+        ("", "replicationcontrollers") | ("apps", "deployments" | "replicasets" | "daemonsets") => {
+            "spec.template.spec"
+        }
+        ("batch", "jobs") => "spec.template.spec",
+        ("batch", "cronjobs") => "spec.jobTemplate.spec.template.spec",
+        _ => return Vec::new(),
+    };
+    let spec = at.split('.').fold(object, |value, part| &value[part]);
+    template::mounts(spec, at, errors)
+}
+
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }

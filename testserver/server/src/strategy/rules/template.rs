@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::{Errors, items, text};
 use crate::{object::names, schema::FieldError};
 
-const VARIABLE: &str = "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', \
-    and must not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', regex used for validation is \
-    '[-._a-zA-Z][-._a-zA-Z0-9]*')";
+const NOT_FOUND: &str = "FieldValueNotFound";
+const VARIABLE: &str =
+    "a valid environment variable name must consist only of printable ASCII characters other than '='";
 
 /// `at` is the path of the spec.
 pub(super) fn validate(spec: &Value, at: &str, errors: &mut Errors) {
@@ -56,16 +56,20 @@ fn validate_container(
         let (at, name) = (format!("{at}.env[{i}].name"), text(&variable["name"]));
         match name {
             "" => errors.required(at, ""),
-            _ => errors.text(at, name, (!is_variable(name)).then(|| VARIABLE.into())),
+            _ => variable_name(at, name, errors),
         }
     }
+    for (i, source) in items(container, "envFrom") {
+        variable_name(format!("{at}.envFrom[{i}].prefix"), text(&source["prefix"]), errors);
+    }
+    devices(container, at, volumes, errors);
     for (i, mount) in items(container, "volumeMounts") {
         let (at, name) = (format!("{at}.volumeMounts[{i}]"), text(&mount["name"]));
         if name.is_empty() {
             errors.required(format!("{at}.name"), "");
-        } else if !volumes.contains(name) {
-            let error =
-                FieldError::new(format!("{at}.name"), "FieldValueNotFound", format!("Not found: {name:?}"));
+        }
+        if !volumes.contains(name) {
+            let error = FieldError::new(format!("{at}.name"), NOT_FOUND, format!("Not found: {name:?}"));
             errors.add(error);
         }
         match text(&mount["mountPath"]) {
@@ -82,6 +86,44 @@ fn validate_container(
     }
 }
 
+/// The mounts of volumes that `errors` are about.
+pub(super) fn mounts(spec: &Value, at: &str, errors: &[FieldError]) -> Vec<FieldError> {
+    let refused = items(spec, "volumes").filter(|(i, _)| {
+        let place = format!("{at}.volumes[{i}]");
+        errors.iter().any(|error| error.field.starts_with(&place))
+    });
+    let refused: BTreeSet<&str> = refused.map(|(_, volume)| text(&volume["name"])).collect();
+    let mut found = Vec::new();
+    for list in ["containers", "initContainers"] {
+        for (i, container) in items(spec, list) {
+            for member in ["volumeMounts", "volumeDevices"] {
+                let lost = items(container, member).filter(|(_, item)| refused.contains(text(&item["name"])));
+                for (j, item) in lost {
+                    let field = format!("{at}.{list}[{i}].{member}[{j}].name");
+                    let known = |error: &FieldError| error.field == field && error.reason == NOT_FOUND;
+                    if !errors.iter().any(known) {
+                        let why = format!("Not found: {:?}", text(&item["name"]));
+                        found.push(FieldError::new(field, NOT_FOUND, why));
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+fn devices(container: &Value, at: &str, volumes: &BTreeSet<String>, errors: &mut Errors) {
+    for (i, device) in items(container, "volumeDevices") {
+        let (at, name) = (format!("{at}.volumeDevices[{i}].name"), text(&device["name"]));
+        if name.is_empty() {
+            errors.required(at.clone(), "");
+        }
+        if !volumes.contains(name) {
+            errors.add(FieldError::new(at, NOT_FOUND, format!("Not found: {name:?}")));
+        }
+    }
+}
+
 /// A name that is unique in its list.
 fn named(item: &Value, at: String, known: &mut BTreeSet<String>, errors: &mut Errors) {
     let name = text(&item["name"]);
@@ -94,9 +136,9 @@ fn named(item: &Value, at: String, known: &mut BTreeSet<String>, errors: &mut Er
     }
 }
 
-fn is_variable(name: &str) -> bool {
-    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    name.chars().all(inner) && !name.starts_with(|c: char| c.is_ascii_digit())
+fn variable_name(at: String, name: &str, errors: &mut Errors) {
+    let fits = name.chars().all(|c| matches!(c, ' '..='~') && c != '=');
+    errors.text(at, name, (!fits).then(|| VARIABLE.into()));
 }
 
 #[cfg(test)]
@@ -110,7 +152,7 @@ mod tests {
         let mut errors = Errors::default();
         let spec = json!({"volumes": [{"name": "v"}, {"name": "v"}], "containers": [
             {"name": "", "image": "i"}, {"name": "a", "image": ""},
-            {"name": "a", "image": "i", "ports": [{"containerPort": 70000}], "env": [{"name": "1"}],
+            {"name": "a", "image": "i", "ports": [{"containerPort": 70000}], "env": [{"name": "="}], "envFrom": [{"prefix": "="}],
                 "volumeMounts": [{"name": "w", "mountPath": "/"}]}]});
         validate(&spec, "spec", &mut errors);
         let found: Vec<_> = errors.0.iter().map(|error| error.field.as_str()).collect();
@@ -123,6 +165,7 @@ mod tests {
                 "spec.containers[2].name",
                 "spec.containers[2].ports[0].containerPort",
                 "spec.containers[2].env[0].name",
+                "spec.containers[2].envFrom[0].prefix",
                 "spec.containers[2].volumeMounts[0].name",
             ]
         );

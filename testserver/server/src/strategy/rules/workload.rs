@@ -13,11 +13,11 @@ pub(super) fn validate(plural: &str, spec: &Value, errors: &mut Errors) {
     if let Some(error) = selected(spec) {
         errors.add(error);
     }
-    // Genuine servers do not validate the template of StatefulSets.
+    // Genuine servers do not validate the rest of the template of StatefulSets.
     if plural != "statefulsets" {
         template::validate(&spec["template"]["spec"], TEMPLATE, errors);
-        restarts_always(spec, errors);
     }
+    runs_forever(plural, spec, errors);
     errors.count("spec.revisionHistoryLimit", &spec["revisionHistoryLimit"]);
 }
 
@@ -35,11 +35,21 @@ pub(super) fn job(spec: &Value, at: &str, errors: &mut Errors) {
     }
 }
 
-fn restarts_always(spec: &Value, errors: &mut Errors) {
+fn runs_forever(plural: &str, spec: &Value, errors: &mut Errors) {
     let policy = text(&spec["template"]["spec"]["restartPolicy"]);
     if !matches!(policy, "" | "Always") {
         let at = format!("{TEMPLATE}.restartPolicy");
         errors.add(FieldError::not_supported(at, format!("{policy:?}"), &["\"Always\"".into()]));
+    }
+    if !spec["template"]["spec"]["activeDeadlineSeconds"].is_null() {
+        let kind = match plural {
+            "statefulsets" => "StatefulSet",
+            "daemonsets" => "DaemonSet",
+            "replicationcontrollers" => "ReplicationController",
+            _ => "ReplicaSet",
+        };
+        let why = format!("activeDeadlineSeconds in {kind} is not Supported");
+        errors.add(FieldError::forbidden(format!("{TEMPLATE}.activeDeadlineSeconds"), &why));
     }
 }
 
@@ -56,9 +66,6 @@ fn selected(spec: &Value) -> Option<FieldError> {
     if fits && selector.is_object() {
         return None;
     }
-    let shown: Vec<String> =
-        labels.as_object().into_iter().flatten().map(|(key, value)| format!("{key:?}:{value}")).collect();
-    let shown = format!("map[string]string{{{}}}", shown.join(", "));
     let why = "`selector` does not match template `labels`";
-    Some(FieldError::invalid("spec.template.metadata.labels", shown, why))
+    Some(FieldError::invalid("spec.template.metadata.labels", labels, why))
 }

@@ -344,12 +344,12 @@ async fn expressions_are_checked_when_they_are_written() {
         (
             json!({"validations": [{"expression": "1 + 1"}]}),
             "spec.validations[0].expression",
-            "Invalid value: \"1 + 1\": must evaluate to bool",
+            "Invalid value: \"1 + 1\": must evaluate to bool but got int",
         ),
         (
             json!({"validations": [{"expression": "true", "messageExpression": "1"}]}),
             "spec.validations[0].messageExpression",
-            "Invalid value: \"1\": must evaluate to string",
+            "Invalid value: \"1\": must evaluate to string but got int",
         ),
         (
             json!({"validations": [{"expression": "true", "message": "a\nb"}]}),

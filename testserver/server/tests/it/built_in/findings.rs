@@ -165,3 +165,49 @@ async fn a_new_pod_has_no_ephemeral_containers() {
         [("spec.ephemeralContainers".to_owned(), "Forbidden: cannot be set on create".to_owned())]
     );
 }
+
+/// Kinds and fields that came with 1.37.
+#[tokio::test(start_paused = true)]
+async fn what_is_new_in_1_37_is_kept() {
+    let client = TestClient::new();
+    let rule = json!({"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": {"name": "a"}, "spec":
+        {"deviceSelector": {"driver": "d.example"}, "taint": {"key": "a.b/c", "effect": "NoSchedule", "timeAdded": "2026-01-01T00:00:00Z"}}});
+    let made = client.post("/apis/resource.k8s.io/v1/devicetaintrules", rule.clone()).await.ok();
+    assert_eq!(made["spec"], rule["spec"]);
+    let scalers = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+    let scaler = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "a"}, "spec":
+        {"maxReplicas": 2, "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "a"}}});
+    let mut scaler = client.post(scalers, scaler).await.ok();
+    let condition = json!({"type": "AbleToScale", "status": "True", "observedGeneration": 3});
+    scaler["status"]["conditions"] = json!([condition]);
+    let written = client.put(&format!("{scalers}/a/status"), scaler).await.ok();
+    assert_eq!(written["status"]["conditions"][0]["observedGeneration"], 3);
+}
+
+/// A field whose feature gate is off is read and left out.
+#[tokio::test(start_paused = true)]
+async fn fields_behind_gates_are_left_out() {
+    let client = TestClient::new();
+    let template = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i", "volumeMounts":
+        [{"name": "v", "mountPath": "/v", "bindMountOptions": ["noexec"]}]}], "volumes": [{"name": "v", "emptyDir": {"mode": 448}}]}});
+    let job = |scheduling: Value| {
+        json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec":
+            {"template": template, "scheduling": scheduling}})
+    };
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    let made = client.post(jobs, job(json!({"resourceClaims": []}))).await.ok();
+    let pod = &made["spec"]["template"]["spec"];
+    assert!(made["spec"].get("scheduling").is_none(), "{made}");
+    assert_eq!(pod["containers"][0]["volumeMounts"], json!([{"name": "v", "mountPath": "/v"}]));
+    assert_eq!(pod["volumes"][0]["emptyDir"], json!({}));
+    assert_eq!(client.post(jobs, job(json!([]))).await.code, 400);
+}
+
+/// `kubectl explain` shows the words that a field may hold.
+#[tokio::test(start_paused = true)]
+async fn documents_name_the_values_of_fields() {
+    let document = TestClient::new().get("/openapi/v3/api/v1").await.ok();
+    let policy =
+        &document["components"]["schemas"]["io.k8s.api.core.v1.Container"]["properties"]["imagePullPolicy"];
+    assert_eq!(policy["enum"], json!(["Always", "IfNotPresent", "Never"]));
+}

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{
     column::{AGE, CREATED_AT, NAME, TableColumn, text, wide},
-    values::{NONE, items},
+    values::{NONE, condition, items, labels, or_none},
 };
 use crate::response::table::age;
 
@@ -43,8 +43,30 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
                 ]
             }
         }
+        ("certificates.k8s.io", "clustertrustbundles") => {
+            const { &[NAME, text("SignerName", |o| or_none(&o["spec"]["signerName"]))] }
+        }
+        ("certificates.k8s.io", "podcertificaterequests") => {
+            const {
+                &[
+                    NAME,
+                    text("PodName", |o| o["spec"]["podName"].clone()),
+                    text("ServiceAccountName", |o| o["spec"]["serviceAccountName"].clone()),
+                    text("NodeName", |o| o["spec"]["nodeName"].clone()),
+                    text("SignerName", |o| o["spec"]["signerName"].clone()),
+                    text("State", decision),
+                    text("UnverifiedUserAnnotations", |o| labels(&o["spec"]["unverifiedUserAnnotations"])),
+                ]
+            }
+        }
         _ => return None,
     })
+}
+
+/// The condition of a PodCertificateRequest.
+fn decision(request: &Value) -> Value {
+    let states = ["Issued", "Denied", "Failed"];
+    states.into_iter().find(|state| condition(request, state) == "True").unwrap_or("Pending").into()
 }
 
 fn subjects(binding: &Value, kind: &str) -> Value {

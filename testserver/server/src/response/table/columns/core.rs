@@ -39,7 +39,7 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
                 ]
             }
         }
-        ("", "serviceaccounts") => const { &[NAME, text("Secrets", |o| count(&o["secrets"]).into()), AGE] },
+        ("", "serviceaccounts") => const { &[NAME, AGE] },
         ("", "services") => {
             const {
                 &[
@@ -82,7 +82,7 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
         }
         ("", "limitranges") => const { &[NAME, CREATED_AT] },
         ("", "resourcequotas") => {
-            const { &[NAME, AGE, text("Request", |o| quota(o, false)), text("Limit", |o| quota(o, true))] }
+            const { &[NAME, text("Request", |o| quota(o, false)), text("Limit", |o| quota(o, true)), AGE] }
         }
         ("" | "events.k8s.io", "events") => {
             const {

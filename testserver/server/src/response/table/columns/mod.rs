@@ -1,9 +1,11 @@
 //! The table columns of built-in kinds, with names and order of the genuine server.
 
 mod access;
+mod admission;
 mod cluster;
 mod column;
 mod core;
+mod devices;
 mod network;
 mod pods;
 mod storage;
@@ -15,8 +17,15 @@ pub(super) use column::{Cell, TableColumn};
 /// The columns of a built-in kind; name and age by default.
 pub(super) fn of(group: &str, plural: &str) -> &'static [TableColumn] {
     const DEFAULT: &[TableColumn] = &[column::NAME, column::AGE];
-    [core::columns, workloads::columns, network::columns, storage::columns, access::columns, cluster::columns]
-        .iter()
-        .find_map(|columns| columns(group, plural))
-        .unwrap_or(DEFAULT)
+    let kinds = [
+        core::columns,
+        workloads::columns,
+        network::columns,
+        storage::columns,
+        access::columns,
+        admission::columns,
+        devices::columns,
+        cluster::columns,
+    ];
+    kinds.iter().find_map(|columns| columns(group, plural)).unwrap_or(DEFAULT)
 }

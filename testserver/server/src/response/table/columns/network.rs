@@ -1,4 +1,4 @@
-//! Columns of Ingresses, NetworkPolicies and EndpointSlices.
+//! Columns of Ingresses, NetworkPolicies, addresses and EndpointSlices.
 
 use serde_json::Value;
 
@@ -34,6 +34,19 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
         ("networking.k8s.io", "networkpolicies") => {
             const { &[NAME, text("Pod-Selector", |o| selector(&o["spec"]["podSelector"])), AGE] }
         }
+        ("networking.k8s.io", "servicecidrs") => {
+            const {
+                &[
+                    NAME,
+                    text("CIDRs", |o| {
+                        let ranges = items(&o["spec"]["cidrs"]).filter_map(Value::as_str);
+                        ranges.collect::<Vec<_>>().join(",").into()
+                    }),
+                    AGE,
+                ]
+            }
+        }
+        ("networking.k8s.io", "ipaddresses") => const { &[NAME, text("ParentRef", parent)] },
         ("discovery.k8s.io", "endpointslices") => {
             const {
                 &[
@@ -47,6 +60,13 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
         }
         _ => return None,
     })
+}
+
+/// What an address belongs to.
+fn parent(address: &Value) -> Value {
+    let parts = ["resource", "group", "namespace", "name"];
+    let parts = parts.into_iter().filter_map(|field| address["spec"]["parentRef"][field].as_str());
+    parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/").into()
 }
 
 fn hosts(ingress: &Value) -> Value {

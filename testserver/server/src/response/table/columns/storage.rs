@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    column::{AGE, NAME, TableColumn, boolean, integer, text, wide},
+    column::{AGE, CREATED_AT, NAME, TableColumn, boolean, integer, text, wide},
     values::{UNSET, count, items, text_or},
 };
 
@@ -53,6 +53,10 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
                 ]
             }
         }
+        ("storage.k8s.io", "volumeattributesclasses") => {
+            const { &[NAME, text("DriverName", |o| o["driverName"].clone()), AGE] }
+        }
+        ("storage.k8s.io", "csistoragecapacities") => const { &[NAME, CREATED_AT] },
         ("storage.k8s.io", "csidrivers") => {
             const {
                 &[

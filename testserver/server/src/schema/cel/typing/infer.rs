@@ -19,7 +19,6 @@ use super::{
 };
 use crate::schema::{
     cel::{Expression, program::entry_parts, rewrite::Structs},
-    expression::Returns,
     model::Field,
 };
 
@@ -41,25 +40,19 @@ pub(in crate::schema::cel) fn check<'f>(
     }
 }
 
-/// Whether an expression over `variables`, of whose types nothing is known, returns what it has to.
-pub(in crate::schema::cel) fn returns(
+/// What an expression over `variables`, of whose types nothing is known, returns.
+pub(in crate::schema::cel) fn returned(
     text: &str,
     expression: &Expression,
     variables: &[&str],
     structs: Structs,
-    returns: Returns,
-) -> Result<bool, String> {
+) -> Result<Kind<'static>, String> {
     let scope = variables.iter().map(|name| ((*name).to_owned(), Kind::Dyn)).collect();
     let types = infer(text, expression, scope, structs).map_err(|refusal| match refusal {
         Refusal::Compilation(why) | Refusal::Instantiation(why) => why,
         Refusal::Result | Refusal::Schema => String::new(),
     })?;
-    let found = types.kind(&expression.expanded().ast);
-    Ok(match returns {
-        Returns::Anything => true,
-        Returns::Bool => matches!(found, Kind::Named("bool") | Kind::Dyn),
-        Returns::String => matches!(found, Kind::Named("string") | Kind::Dyn),
-    })
+    Ok(types.kind(&expression.expanded().ast))
 }
 
 fn infer<'f>(

@@ -14,7 +14,7 @@ mod token;
 mod types;
 mod unify;
 
-pub(super) use infer::{check, returns};
+pub(super) use infer::{check, returned};
 pub(super) use kind::Kind;
 pub(super) use refusal::{Refusal, Wanted};
 pub(super) use signature::Signature;

@@ -4,6 +4,7 @@
 
 mod autoscalers;
 mod cluster;
+mod host;
 mod network;
 mod pods;
 mod resources;

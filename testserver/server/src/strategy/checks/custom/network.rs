@@ -1,9 +1,10 @@
-//! Services, ingresses and network policies.
+//! Services, endpoints, ingresses and network policies.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::super::formats;
 use super::values::{invalid, is_set, items, text};
-use crate::schema::FieldError;
+use crate::{object::names, schema::FieldError};
 
 pub(super) fn service(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let kind = text(value, "type");
@@ -14,8 +15,36 @@ pub(super) fn service(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
         let why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
         invalid(errors, format!("{at}.healthCheckNodePort"), port, why);
     }
-    if kind == "ExternalName" && text(value, "externalName").is_empty() {
-        errors.push(FieldError::required(format!("{at}.externalName"), ""));
+    let external = text(value, "externalName");
+    match (kind, external) {
+        ("ExternalName", "") => errors.push(FieldError::required(format!("{at}.externalName"), "")),
+        ("ExternalName", name) => {
+            if let Some(why) = names::subdomain(name.trim_end_matches('.')) {
+                invalid(errors, format!("{at}.externalName"), &value["externalName"], &why);
+            }
+        }
+        ("NodePort" | "LoadBalancer", _) if value["clusterIP"] == "None" => {
+            let why = format!("may not be set to 'None' for {kind} services");
+            invalid(errors, format!("{at}.clusterIPs[0]"), &value["clusterIP"], &why);
+        }
+        _ => {}
+    }
+    let open = matches!(kind, "NodePort" | "LoadBalancer")
+        || value["externalIPs"].as_array().is_some_and(|list| !list.is_empty());
+    if !open && is_set(&value["externalTrafficPolicy"]) {
+        let why = "may only be set for externally-accessible services";
+        invalid(errors, format!("{at}.externalTrafficPolicy"), &value["externalTrafficPolicy"], why);
+    }
+    let ranges = format!("{at}.LoadBalancerSourceRanges");
+    for (i, range) in items(value, "loadBalancerSourceRanges") {
+        if kind != "LoadBalancer" {
+            let why = "may only be used when `type` is 'LoadBalancer'";
+            errors.push(FieldError::forbidden(&*ranges, why));
+            break;
+        }
+        if let Some(why) = formats::problem("cidr", range.as_str().unwrap_or_default().trim()) {
+            invalid(errors, format!("{ranges}[{i}]"), range, &why);
+        }
     }
     let timeout = &value["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"];
     if timeout.as_i64().is_some_and(|seconds| !(1..=86_400).contains(&seconds)) {
@@ -28,6 +57,106 @@ pub(super) fn service(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::forbidden(format!("{at}.ports[{i}].nodePort"), why));
         }
     }
+}
+
+pub(super) fn ingress(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if value["defaultBackend"].is_null() && value["rules"].as_array().is_none_or(Vec::is_empty) {
+        let why = "either `defaultBackend` or `rules` must be specified";
+        errors.push(FieldError::invalid(at, &value["rules"], why));
+    }
+}
+
+pub(super) fn ingress_rule(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let host = text(value, "host");
+    if host.parse::<std::net::IpAddr>().is_ok() {
+        invalid(errors, format!("{at}.host"), &value["host"], "must be a DNS name, not an IP address");
+    }
+}
+
+/// Paths that servers compare are absolute and in their shortest form.
+pub(super) fn ingress_path(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let path = text(value, "path");
+    let exact = matches!(text(value, "pathType"), "Exact" | "Prefix");
+    let place = format!("{at}.path");
+    if !path.starts_with('/') && (exact || !path.is_empty()) {
+        invalid(errors, place, &json!(path), "must be an absolute path");
+        return;
+    }
+    if !exact {
+        return;
+    }
+    for part in ["//", "/./", "/../", "%2f", "%2F"].into_iter().filter(|part| path.contains(part)) {
+        invalid(errors, place.clone(), &value["path"], &format!("must not contain '{part}'"));
+    }
+    for end in ["/..", "/."].into_iter().filter(|end| path.ends_with(end)) {
+        invalid(errors, place.clone(), &value["path"], &format!("cannot end with '{end}'"));
+    }
+}
+
+/// The exceptions of a range of addresses are parts of it.
+pub(super) fn ip_block(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let Some(whole) = Range::read(text(value, "cidr")) else { return };
+    for (i, part) in items(value, "except") {
+        if Range::read(part.as_str().unwrap_or_default()).is_some_and(|part| !whole.is_wider_than(&part)) {
+            invalid(errors, format!("{at}.except[{i}]"), part, "must be a strict subset of `cidr`");
+        }
+    }
+}
+
+/// A range of addresses: their first bits, and how many of the bits are fixed.
+struct Range {
+    first: std::net::IpAddr,
+    fixed: u32,
+}
+
+impl Range {
+    fn read(text: &str) -> Option<Self> {
+        let (first, fixed) = text.split_once('/')?;
+        Some(Self { first: first.parse().ok()?, fixed: fixed.parse().ok()? })
+    }
+
+    fn is_wider_than(&self, other: &Self) -> bool {
+        use std::net::IpAddr::{V4, V6};
+        let same = match (self.first, other.first) {
+            (V4(ours), V4(theirs)) => (ours.to_bits() ^ theirs.to_bits()).leading_zeros(),
+            (V6(ours), V6(theirs)) => (ours.to_bits() ^ theirs.to_bits()).leading_zeros(),
+            _ => return false,
+        };
+        self.fixed < other.fixed && same >= self.fixed
+    }
+}
+
+pub(super) fn endpoints(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let none = |list: &str| value[list].as_array().is_none_or(Vec::is_empty);
+    if none("addresses") && none("notReadyAddresses") {
+        errors.push(FieldError::required(at, "must specify `addresses` or `notReadyAddresses`"));
+    }
+    if value["ports"].as_array().is_some_and(|ports| ports.len() > 1) {
+        for (i, _) in items(value, "ports").filter(|(_, port)| text(port, "name").is_empty()) {
+            errors.push(FieldError::required(format!("{at}.ports[{i}].name"), ""));
+        }
+    }
+}
+
+/// Traffic goes to addresses of other machines.
+pub(super) fn endpoint(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let Ok(ip) = text(value, "ip").parse::<std::net::IpAddr>() else { return };
+    let (local, multicast) = match ip {
+        std::net::IpAddr::V4(ip) => (ip.is_link_local(), ip.octets()[..3] == [224, 0, 0]),
+        std::net::IpAddr::V6(ip) => {
+            (ip.is_unicast_link_local(), ip.segments()[0] & 0xffc0 == 0xff00 && ip.is_multicast())
+        }
+    };
+    let why = match () {
+        () if ip.is_unspecified() => format!("may not be unspecified ({ip})"),
+        () if ip.is_loopback() => "may not be in the loopback range (127.0.0.0/8, ::1/128)".to_owned(),
+        () if local => "may not be in the link-local range (169.254.0.0/16, fe80::/10)".to_owned(),
+        () if multicast => {
+            "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)".to_owned()
+        }
+        () => return,
+    };
+    invalid(errors, format!("{at}.ip"), &value["ip"], &why);
 }
 
 pub(super) fn backend(value: &Value, at: &str, errors: &mut Vec<FieldError>) {

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::values::{invalid, is_set, items, text};
+use super::{
+    host, resources,
+    values::{invalid, is_set, items, text},
+};
 use crate::{object::names, schema::FieldError};
 
 pub(super) fn variable(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
@@ -34,7 +37,7 @@ const VARIABLES: &[&str] = &[
     "status.podIPs",
 ];
 
-fn field_path(path: &str, known: &[&str], at: String, errors: &mut Vec<FieldError>) {
+pub(super) fn field_path(path: &str, known: &[&str], at: String, errors: &mut Vec<FieldError>) {
     // Labels and annotations by their keys.
     let keyed = path.strip_suffix("']").and_then(|path| path.split_once("['")).map(|(field, _)| field);
     match (path, keyed) {
@@ -72,7 +75,7 @@ fn is_field(path: &str) -> bool {
     )
 }
 
-fn resource_field(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn resource_field(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let resource = text(value, "resource");
     let known = ["limits.", "requests."].iter().any(|list| {
         resource.strip_prefix(list).is_some_and(|name| {
@@ -159,6 +162,15 @@ pub(super) fn container(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
         );
     }
     resize_policies(value, at, errors);
+    for (_, mount) in items(value, "volumeMounts") {
+        let path = text(mount, "subPath");
+        let why = match path {
+            _ if path.starts_with('/') => "must be a relative path",
+            _ if path.split('/').any(|part| part == "..") => "must not contain '..'",
+            _ => continue,
+        };
+        invalid(errors, format!("{at}.volumeMounts.subPath"), &mount["subPath"], why);
+    }
     for (_, source) in items(value, "envFrom") {
         if is_set(&source["configMapRef"]) == is_set(&source["secretRef"]) {
             let why = "must specify one of: `configMapRef` or `secretRef`";
@@ -242,6 +254,12 @@ pub(super) fn affinity(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
 }
 
 pub(super) fn pod(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    resources::overhead(value, at, errors);
+    host::namespaces(value, at, errors);
+    if is_set(&value["resources"]["claims"]) {
+        let why = "claims may not be set for Resources at pod-level";
+        errors.push(FieldError::forbidden(format!("{at}.resources.claims"), why));
+    }
     for (i, container) in
         items(value, "initContainers").filter(|(_, container)| text(container, "restartPolicy") != "Always")
     {

@@ -33,10 +33,44 @@ pub(super) fn resources(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
             invalid(errors, format!("{at}.requests"), &value["requests"][name], &why);
         }
     }
+    not_overcommitted(value, at, errors);
     for (i, claim) in items(value, "claims") {
         if text(claim, "name").is_empty() {
             errors.push(FieldError::required(format!("{at}.claims[{i}]"), ""));
         }
+    }
+}
+
+/// Huge pages and extended resources are for one container.
+fn not_overcommitted(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let exclusive = |name: &str| {
+        name.starts_with("hugepages-") || name.contains('/') && !name.starts_with("kubernetes.io/")
+    };
+    for (name, request) in amounts(value, "requests").filter(|(name, _)| exclusive(name)) {
+        match Quantity::read(&value["limits"][name]) {
+            None => {
+                let why = "Limit must be set for non overcommitable resources";
+                errors.push(FieldError::required(format!("{at}.limits"), why));
+            }
+            Some(limit) if request < limit => {
+                let why = format!("must be equal to {name} limit of {}", text(&value["limits"], name));
+                invalid(errors, format!("{at}.requests"), &value["requests"][name], &why);
+            }
+            Some(_) => {}
+        }
+    }
+    let has = |fits: fn(&str) -> bool| {
+        ["limits", "requests"].iter().any(|list| amounts(value, list).any(|(name, _)| fits(name)))
+    };
+    if has(|name| name.starts_with("hugepages-")) && !has(|name| matches!(name, "cpu" | "memory")) {
+        errors.push(FieldError::forbidden(at, "HugePages require cpu or memory"));
+    }
+}
+
+/// What a pod needs besides its containers.
+pub(super) fn overhead(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if is_set(&value["overhead"]) {
+        resources(&json!({"limits": value["overhead"]}), &format!("{at}.overhead"), errors);
     }
 }
 

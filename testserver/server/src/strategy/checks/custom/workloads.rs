@@ -52,6 +52,33 @@ pub(super) fn deployment(value: &Value, at: &str, errors: &mut Vec<FieldError>) 
     }
 }
 
+pub(super) fn stateful_set(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    selector(value, at, errors);
+    let policy = &value["podManagementPolicy"];
+    if policy.as_str().is_some_and(|policy| !matches!(policy, "OrderedReady" | "Parallel")) {
+        let why = "must be 'OrderedReady' or 'Parallel'";
+        invalid(errors, format!("{at}.podManagementPolicy"), policy, why);
+    }
+}
+
+pub(super) fn stateful_set_strategy(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if !matches!(text(value, "type"), "" | "RollingUpdate" | "OnDelete") {
+        errors.push(FieldError::invalid(at, in_go(value), "must be 'RollingUpdate' or 'OnDelete'"));
+    }
+}
+
+pub(super) fn daemon_set_strategy(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if !matches!(text(value, "type"), "" | "RollingUpdate" | "OnDelete") {
+        let known = ["\"RollingUpdate\"".into(), "\"OnDelete\"".into()];
+        errors.push(FieldError::not_supported(at, in_go(value), &known));
+    }
+}
+
+/// A strategy as Go prints it.
+fn in_go(strategy: &Value) -> String {
+    format!("{{\"Type\":{},\"RollingUpdate\":{}}}", strategy["type"], strategy["rollingUpdate"])
+}
+
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.as_i64() == Some(0),
