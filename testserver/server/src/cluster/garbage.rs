@@ -112,7 +112,8 @@ impl ClusterState {
         let key = Key::new(namespace, &owner.name);
         match self.storage.store.get(endpoint.resource.table, &key) {
             Some(found) if *found.uid == *owner.uid => {
-                if waits_in_foreground(&found.value()) {
+                // Most owners are not read for this.
+                if found.deleting && waits_in_foreground(&found.value()) {
                     OwnerState::WaitingForDependents
                 } else {
                     OwnerState::Solid

@@ -54,6 +54,7 @@ impl Work {
             }
             // Pods of unknown nodes are not listed.
             ("", "nodes") if before.is_none() || after.is_none() => {
+                self.services.forget_backends();
                 let services: Vec<Key> = self.services.services().cloned().collect();
                 for service in services {
                     self.enqueue(WorkloadTask::Endpoints(service).into());
@@ -81,8 +82,16 @@ impl ClusterState {
         Ok(())
     }
 
-    /// Writes the endpoints of a service from its pods or, if it has no selector, the slices of the Endpoints that a user wrote.
+    /// Writes the endpoints of a service.
     pub(super) fn reconcile_endpoints(&mut self, key: &Key) -> Result<(), WriteError> {
+        let result = self.write_endpoints_of(key);
+        // What it has written itself needs no other look.
+        self.work.cancel(&WorkloadTask::Endpoints(key.clone()).into());
+        result
+    }
+
+    /// Writes the endpoints of a service from its pods or, if it has no selector, the slices of the Endpoints that a user wrote.
+    fn write_endpoints_of(&mut self, key: &Key) -> Result<(), WriteError> {
         let Some(service) = self.object("", "services", key).filter(|service| !is_deleting(service)) else {
             return Ok(());
         };
@@ -95,10 +104,16 @@ impl ClusterState {
             return self.write_slices(plan, &mirrored.0);
         }
         let publish = service["spec"]["publishNotReadyAddresses"] == true;
-        let pods: Vec<Value> =
-            self.work.services.pods(key).filter_map(|pod| self.object("", "pods", pod)).collect();
-        let mut backends: Vec<Backend> =
-            pods.iter().filter_map(|pod| backend(&service, pod, self.node_zone(pod))).collect();
+        let mut known = self.work.services.take_backends(key);
+        let mut backends: Vec<Backend> = Vec::new();
+        for pod in self.work.services.pods(key) {
+            let backend = known.entry(pod.clone()).or_insert_with(|| {
+                let pod = self.object("", "pods", pod)?;
+                backend(&service, &pod, self.node_zone(&pod))
+            });
+            backends.extend(backend.clone());
+        }
+        self.work.services.keep_backends(key, known);
         if let Some(written) = plan_endpoints(&service, &backends, endpoints.as_ref()) {
             self.write_endpoints(key, written, endpoints.is_some())?;
         }

@@ -1,11 +1,12 @@
 //! Which services select a pod: services by one label of their selector, and the pods that each selects. A change of a pod costs its
-//! labels and the services that share one with it, not the services or pods of the namespace.
+//! labels and the services that share one with it, not the services or pods of the namespace; of the other pods of its services, nothing is read again.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::{
     object::selector::LabelSelector,
     storage::{Key, Stored},
+    workloads::Backend,
 };
 
 type Label = (Box<str>, Box<str>);
@@ -23,7 +24,11 @@ struct Entry {
     selector: LabelSelector,
     label: Label,
     pods: BTreeSet<Key>,
+    backends: Backends,
 }
+
+/// The backends of a service by pod, as far as they are known; `None` for a pod that has none.
+pub(super) type Backends = BTreeMap<Key, Option<Backend>>;
 
 impl ServiceIndex {
     /// Whether a service has a selector.
@@ -34,6 +39,22 @@ impl ServiceIndex {
     /// The pods that a service selects, by name.
     pub(super) fn pods(&self, service: &Key) -> impl Iterator<Item = &Key> {
         self.services.get(service).into_iter().flat_map(|entry| &entry.pods)
+    }
+
+    /// The known backends of a service, to be completed and [kept](Self::keep_backends).
+    pub(super) fn take_backends(&mut self, service: &Key) -> Backends {
+        self.services.get_mut(service).map(|entry| std::mem::take(&mut entry.backends)).unwrap_or_default()
+    }
+
+    pub(super) fn keep_backends(&mut self, service: &Key, backends: Backends) {
+        if let Some(entry) = self.services.get_mut(service) {
+            entry.backends = backends;
+        }
+    }
+
+    /// Forgets all backends, because the nodes have changed.
+    pub(super) fn forget_backends(&mut self) {
+        self.services.values_mut().for_each(|entry| entry.backends.clear());
     }
 
     pub(super) fn services(&self) -> impl Iterator<Item = &Key> {
@@ -73,7 +94,7 @@ impl ServiceIndex {
         let pods = selected.map(|pod| pod.key.clone()).collect();
         let services = self.by_label.entry(namespace.into()).or_default().entry(label.clone()).or_default();
         services.insert(service.clone());
-        self.services.insert(service.clone(), Entry { selector, label, pods });
+        self.services.insert(service.clone(), Entry { selector, label, pods, backends: Backends::new() });
     }
 
     /// Records a change of a pod. Returns the services that select it or did.
@@ -87,6 +108,7 @@ impl ServiceIndex {
             labels.filter_map(|label| by_label.get(label)).flatten().cloned().collect();
         let changed = |service: &Key| {
             let Some(entry) = self.services.get_mut(service) else { return false };
+            entry.backends.remove(pod);
             let selected = after.is_some_and(|pod| entry.selector.matches(|key| pod.label(key)));
             let was_selected = match selected {
                 true => !entry.pods.insert(pod.clone()),
@@ -101,8 +123,6 @@ impl ServiceIndex {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
