@@ -242,8 +242,9 @@ fn unprintable(manager: &str) -> Option<FieldError> {
 
 /// The member of a `DeleteOptions` that Go cannot decode.
 fn mistyped(body: &Value) -> Option<String> {
-    let text: fn(&Value) -> bool = Value::is_string;
-    let members: [(&str, &str, &str, fn(&Value) -> bool); 7] = [
+    type Fits = fn(&Value) -> bool;
+    let text: Fits = Value::is_string;
+    let members: [(&str, &str, &str, Fits); 7] = [
         ("/gracePeriodSeconds", "DeleteOptions.", "int64", Value::is_i64),
         ("/orphanDependents", "DeleteOptions.", "bool", Value::is_boolean),
         ("/propagationPolicy", "DeleteOptions.", "v1.DeletionPropagation", text),
