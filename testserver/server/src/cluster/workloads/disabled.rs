@@ -8,7 +8,7 @@ use crate::{
 
 /// Without the controllers, nothing is indexed.
 #[derive(Debug, Default)]
-pub(super) struct ServiceIndex;
+pub(super) struct ServiceIndex {}
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum WorkloadTask {}
