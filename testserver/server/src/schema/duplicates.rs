@@ -1,6 +1,11 @@
 //! Duplicate fields of JSON texts, which a parser does not report, and their order among unknown fields.
 
-use std::{borrow::Cow, cell::RefCell, collections::HashSet, fmt};
+use std::{
+    borrow::Cow,
+    cell::RefCell,
+    collections::{BTreeSet, HashSet},
+    fmt,
+};
 
 use serde::{
     Deserialize,
@@ -61,7 +66,7 @@ enum Segment<'p> {
 }
 
 /// A name, borrowed from the text if it has no escapes.
-#[derive(Deserialize, PartialEq, Eq, Hash)]
+#[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 struct Name<'n>(#[serde(borrow)] Cow<'n, str>);
 
 impl JsonPosition<'_> {
@@ -92,7 +97,7 @@ impl<'de> Visitor<'de> for JsonPosition<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut seen = HashSet::new();
+        let mut seen = BTreeSet::new();
         while let Some(name) = map.next_key::<Name<'de>>()? {
             let inner =
                 JsonPosition { above: Some(&self), step: Segment::Member(&name.0), search: self.search };
