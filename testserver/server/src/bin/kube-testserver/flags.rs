@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-/// A flag without effect, and why nothing depends on it; the text is for `--help`.
+/// The name of a flag without effect, and how it is written.
 pub(crate) type Ignored = (&'static str, Kind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
