@@ -3,8 +3,8 @@
 use super::{ClusterState, create::Created, owners::ObjectId, state::IN_MEMORY};
 use crate::{
     object::meta,
-    pods::{Container, NODE_NAME, bind, default_state, node_object, run},
-    storage::WriteError,
+    pods::{Container, NODE_NAME, bind, default_state, node_object, required_node, run},
+    storage::{Key, WriteError},
 };
 
 impl ClusterState {
@@ -17,6 +17,11 @@ impl ClusterState {
         let mut node = made.value();
         node["status"] = status;
         self.put(&nodes, made.key.clone(), node).expect(IN_MEMORY);
+    }
+
+    fn has_node(&self, name: &str) -> bool {
+        let table = self.storage.table("", "nodes");
+        table.is_some_and(|table| self.storage.store.get(table, &Key::new(None, name)).is_some())
     }
 
     /// Binds a pod to the node, starts its containers, or finishes its deletion.
@@ -36,8 +41,11 @@ impl ClusterState {
         }
         let gated = pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
         if pod["spec"]["nodeName"].is_null() && scheduler == "default-scheduler" && !gated {
-            bind(&mut pod, NODE_NAME, &self.now());
-            self.put(&resource, key.clone(), pod)?;
+            let node = required_node(&pod).unwrap_or(NODE_NAME).to_owned();
+            if node == NODE_NAME || self.has_node(&node) {
+                bind(&mut pod, &node, &self.now());
+                self.put(&resource, key.clone(), pod)?;
+            }
         } else if pod["spec"]["nodeName"] == NODE_NAME && pod["status"]["startTime"].is_null() {
             let states: Vec<_> = (pod["spec"]["containers"].as_array().into_iter().flatten())
                 .map(|container| {
