@@ -106,7 +106,7 @@ func rule(tag string, keys []string, customUnique bool) string {
 		return "format " + formats[found[1]]
 	}
 	if update.MatchString(tag) {
-		return "immutable"
+		return "kept"
 	}
 	if values, ok := strings.CutPrefix(tag, "values="); ok && values != "" {
 		return "enum " + values

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{AdmissionControl, Objects, Write, plugins};
-use crate::{rbac::Access, status_error::StatusError, storage::Storage};
+use crate::{ids::Ids, rbac::Access, status_error::StatusError, storage::Storage};
 
 /// The parts of the cluster's state that admission reads.
 #[derive(Clone, Copy, Debug)]
@@ -11,12 +11,14 @@ pub(crate) struct AdmissionContext<'a> {
     pub(crate) storage: &'a Storage,
     pub(crate) access: &'a Access,
     pub(crate) control: &'a AdmissionControl,
+    /// Names what plugins add.
+    pub(crate) ids: &'a Ids,
 }
 
 impl<'a> AdmissionContext<'a> {
     /// Lets the built-in plugins change an object before it is validated.
     pub(crate) fn mutate_by_plugins(&self, write: &Write<'_>, object: &mut Value) -> Result<(), StatusError> {
-        plugins::mutate(&self.control.disabled_plugins, self.objects(), write, object)
+        plugins::mutate(&self.control.disabled_plugins, self.objects(), self.ids, write, object)
     }
 
     /// Lets the built-in plugins check an object before it is stored.

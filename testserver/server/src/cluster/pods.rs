@@ -1,9 +1,12 @@
 //! The node of the kubelet, and its pods.
 
-use super::{ClusterState, create::Created, owners::ObjectId, state::IN_MEMORY};
+use super::{ClusterState, create::Created, owners::ObjectId, state::IN_MEMORY, task::Task};
 use crate::{
     object::meta,
-    pods::{Container, NODE_NAME, bind, default_state, node_object, required_node, run},
+    pods::{
+        Container, NODE_NAME, bind, default_state, exceed_deadline, is_over, node_object, observe,
+        required_node, run, seconds_left,
+    },
     storage::{Key, WriteError},
 };
 
@@ -20,12 +23,12 @@ impl ClusterState {
     }
 
     fn has_node(&self, name: &str) -> bool {
-        let table = self.storage.table("", "nodes");
-        table.is_some_and(|table| self.storage.store.get(table, &Key::new(None, name)).is_some())
+        self.storage.object("", "nodes", &Key::new(None, name)).is_some()
     }
 
-    /// Binds a pod to the node, starts its containers, or finishes its deletion.
-    pub(super) fn run_pod(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
+    /// Binds a pod to the node, starts its containers, ends it at its deadline, or finishes its deletion.
+    pub(super) fn run_pod(&mut self, id: &ObjectId) -> Result<(), WriteError> {
+        let (table, key) = id;
         let Some(resource) = self.storage.scheme.by_table(*table).cloned() else { return Ok(()) };
         let Some(mut pod) = self.storage.store.get(*table, key).map(|stored| stored.value()) else {
             return Ok(());
@@ -57,6 +60,21 @@ impl ClusterState {
                 .collect();
             run(&mut pod, &states, self.storage.store.revision(), &self.now());
             self.put(&resource, key.clone(), pod)?;
+        } else if pod["spec"]["nodeName"] == NODE_NAME && !is_over(&pod) {
+            let left = seconds_left(&pod, &self.now());
+            let changed = match left {
+                Some(0) => {
+                    exceed_deadline(&mut pod, &self.now());
+                    true
+                }
+                _ => observe(&mut pod),
+            };
+            if let Some(seconds) = left.filter(|seconds| *seconds > 0) {
+                self.work.enqueue_after(Task::RunPod(id.clone()), seconds);
+            }
+            if changed {
+                self.put(&resource, key.clone(), pod)?;
+            }
         }
         Ok(())
     }

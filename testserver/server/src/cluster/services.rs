@@ -1,13 +1,15 @@
-//! Addresses of services, and the service of the server itself.
+//! Addresses of services: their range, and the service of the server itself.
 
 use serde_json::{Value, json};
 
-use super::{ClusterState, state::IN_MEMORY};
+use super::{ClusterState, create::Created, state::IN_MEMORY};
 use crate::{
     schema::FieldError,
     storage::{Key, WriteError},
 };
 
+/// The addresses that services get.
+const SERVICE_RANGE: &str = "10.0.0.0/8";
 /// The first address of the range that kube-apiserver has by default.
 const SERVER_ADDRESS: &str = "10.0.0.1";
 
@@ -28,7 +30,29 @@ impl ClusterState {
                 "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
             },
         });
-        self.create_or_warn("", "services", service)
+        self.create_or_warn("", "services", service)?;
+        self.ensure_service_range()
+    }
+
+    /// Creates the object about the addresses of services where it is missing.
+    fn ensure_service_range(&mut self) -> Result<(), WriteError> {
+        let range = json!({
+            "apiVersion": "networking.k8s.io/v1",
+            "kind": "ServiceCIDR",
+            "metadata": {"name": "kubernetes"},
+            "spec": {"cidrs": [SERVICE_RANGE]},
+        });
+        let made = self.create("networking.k8s.io", "servicecidrs", range)?;
+        let (Created::Stored(made), Some(ranges)) =
+            (made, self.storage.resource("networking.k8s.io", "servicecidrs"))
+        else {
+            return Ok(());
+        };
+        let mut range = made.value();
+        let ready = json!({"type": "Ready", "status": "True", "reason": "", "lastTransitionTime": self.now(),
+            "message": "Kubernetes Service CIDR is ready"});
+        range["status"] = json!({"conditions": [ready]});
+        self.put(&ranges, made.key.clone(), range).map(drop)
     }
 
     /// Creates the service of a new cluster.

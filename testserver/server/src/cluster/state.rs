@@ -8,7 +8,7 @@ use super::{
     BuiltInController, Settings, allocator::ServiceAllocator, compaction::Compactor, task::Task, work::Work,
 };
 use crate::{
-    admission::{AdmissionContext, AdmissionControl},
+    admission::{AdmissionContext, AdmissionControl, AdmissionPlugin},
     clock::Clock,
     crd,
     ids::Ids,
@@ -44,7 +44,11 @@ impl AsRef<Storage> for ClusterState {
 
 impl ClusterState {
     /// A new cluster: its namespaces, and the bootstrap objects of the enabled controllers.
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(mut settings: Settings) -> Self {
+        if settings.disabled.contains(&BuiltInController::ServiceAccounts) {
+            // Without accounts it would refuse every pod.
+            settings.disabled_plugins.insert(AdmissionPlugin::ServiceAccount);
+        }
         let clock = Clock::new(settings.start_time);
         let mut cluster = Self {
             storage: Storage::new(settings.history, settings.runtime_config),
@@ -78,7 +82,8 @@ impl ClusterState {
 
     /// What admission reads.
     pub(crate) fn admission_context(&self) -> AdmissionContext<'_> {
-        AdmissionContext { storage: &self.storage, access: &self.access, control: &self.admission }
+        let Self { storage, access, admission, ids, .. } = self;
+        AdmissionContext { storage, access, control: admission, ids }
     }
 
     pub(crate) fn store(&self) -> &Store {

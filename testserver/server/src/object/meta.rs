@@ -11,6 +11,12 @@ pub(crate) fn name(object: &Value) -> &str {
     text(object, "name").unwrap_or_default()
 }
 
+/// The name, or what it will be generated from.
+pub(crate) fn name_or_base(object: &Value) -> &str {
+    let base = || text(object, "generateName").unwrap_or_default();
+    Some(name(object)).filter(|name| !name.is_empty()).unwrap_or_else(base)
+}
+
 /// The strings in a list such as `metadata.finalizers`.
 pub(crate) fn strings<'a>(object: &'a Value, field: &str) -> Vec<&'a str> {
     let list = object.get("metadata").and_then(|m| m.get(field)).and_then(Value::as_array);

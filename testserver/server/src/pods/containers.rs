@@ -1,5 +1,6 @@
 //! Pod and container status, as a kubelet reports it.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::ContainerState;
@@ -90,6 +91,68 @@ pub(crate) fn run(pod: &mut Value, states: &[ContainerState], number: u64, now: 
         status["initContainerStatuses"] =
             initial.iter().map(|container| initialized(container, now)).collect();
     }
+    record_generation(pod);
+}
+
+/// Records in the status which generation of the pod it is about. Returns whether that changed.
+pub(crate) fn observe(pod: &mut Value) -> bool {
+    let changed = pod["status"]["observedGeneration"] != pod["metadata"]["generation"];
+    if changed {
+        record_generation(pod);
+    }
+    changed
+}
+
+fn record_generation(pod: &mut Value) {
+    let generation = pod["metadata"]["generation"].clone();
+    let conditions = pod.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
+    for condition in conditions.into_iter().flatten() {
+        condition["observedGeneration"] = generation.clone();
+    }
+    pod["status"]["observedGeneration"] = generation;
+}
+
+/// Whether all containers of a pod have ended for good.
+pub(crate) fn is_over(pod: &Value) -> bool {
+    matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
+}
+
+/// The seconds that a started pod may still run by its `activeDeadlineSeconds`.
+pub(crate) fn seconds_left(pod: &Value, now: &str) -> Option<u64> {
+    let limit = pod["spec"]["activeDeadlineSeconds"].as_i64()?;
+    let (start, now): (Timestamp, Timestamp) =
+        (pod["status"]["startTime"].as_str()?.parse().ok()?, now.parse().ok()?);
+    Some(u64::try_from(limit - (now.as_second() - start.as_second())).unwrap_or(0))
+}
+
+/// Ends a pod that ran longer than it may: its running containers are killed.
+pub(crate) fn exceed_deadline(pod: &mut Value, now: &str) {
+    const KILLED: i32 = 137;
+    let status = &mut pod["status"];
+    let containers = status.get_mut("containerStatuses").and_then(Value::as_array_mut);
+    for container in containers.into_iter().flatten() {
+        let mut ended = terminated(KILLED, now);
+        let started = &container["state"]["running"]["startedAt"];
+        if started.is_string() {
+            ended["startedAt"] = started.clone();
+        }
+        if !container["state"]["terminated"].is_object() {
+            container["state"] = json!({"terminated": ended});
+        }
+        container["ready"] = false.into();
+        container["started"] = false.into();
+    }
+    let mut all = list(&status["conditions"]);
+    for kind in ["Ready", "ContainersReady"] {
+        let condition =
+            json!({"type": kind, "status": "False", "reason": "PodFailed", "lastProbeTime": null});
+        conditions::set(&mut all, condition, now);
+    }
+    status["conditions"] = all.into();
+    status["phase"] = "Failed".into();
+    status["reason"] = "DeadlineExceeded".into();
+    status["message"] = "Pod was active on the node longer than the specified deadline".into();
+    record_generation(pod);
 }
 
 fn phase(statuses: &[Value]) -> &'static str {
@@ -225,5 +288,22 @@ mod tests {
         let waiting = ran("Always", &[ContainerState::Waiting("ImagePullBackOff".into())]);
         assert_eq!(waiting["phase"], "Pending");
         assert_eq!(condition(&waiting, "Ready")["message"], "containers with unready status: [c0]");
+    }
+
+    #[test]
+    fn a_deadline_ends_a_pod() {
+        let mut pod = json!({"metadata": {"generation": 2}, "spec": {"activeDeadlineSeconds": 5, "containers": [{"name": "c"}]}});
+        let (start, end) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:05Z");
+        assert_eq!(seconds_left(&pod, start), None, "it has not started");
+        run(&mut pod, &[ContainerState::Running], 7, start);
+        assert_eq!((seconds_left(&pod, start), seconds_left(&pod, end)), (Some(5), Some(0)));
+        exceed_deadline(&mut pod, end);
+        let status = &pod["status"];
+        assert_eq!((&status["phase"], &status["reason"]), (&json!("Failed"), &json!("DeadlineExceeded")));
+        let ended = &status["containerStatuses"][0]["state"]["terminated"];
+        assert_eq!((&ended["startedAt"], &ended["finishedAt"]), (&json!(start), &json!(end)));
+        let ready = condition(status, "Ready");
+        assert_eq!((&ready["reason"], &ready["observedGeneration"]), (&json!("PodFailed"), &json!(2)));
+        assert!(is_over(&pod) && !observe(&mut pod));
     }
 }

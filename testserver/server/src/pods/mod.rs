@@ -20,7 +20,7 @@ pub use kubelet::Kubelet;
 pub use process::{Connection, Container, ContainerState, Exit, Process, TerminalSize};
 pub use session::Session;
 
-pub(crate) use containers::{bind, default_state, run};
+pub(crate) use containers::{bind, default_state, exceed_deadline, is_over, observe, run, seconds_left};
 pub(crate) use node::{NODE_NAME, node_object, required_node};
 pub(crate) use respond::{PodServer, node_subresource};
 pub(crate) use stream::StreamConnections;

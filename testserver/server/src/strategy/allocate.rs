@@ -48,7 +48,7 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
                 new["spec"][field] = old["spec"][field].clone();
             }
         }
-        return tolerate_lost_nodes(&mut new["spec"]);
+        return;
     }
     if endpoint.resource.is("apps", "daemonsets") {
         return count_templates(old, new);
@@ -101,26 +101,8 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
 
 fn pod(pod: &mut Value) {
     let Some(spec) = pod.get_mut("spec").filter(|spec| spec.is_object()) else { return };
-    tolerate_lost_nodes(spec);
     let class = qos_class(spec);
     pod["status"] = json!({"phase": "Pending", "qosClass": class});
-}
-
-/// Adds the tolerations of nodes that are not ready or not reachable for five minutes.
-fn tolerate_lost_nodes(spec: &mut Value) {
-    let mut tolerations = spec["tolerations"].as_array().cloned().unwrap_or_default();
-    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
-        let tolerated = tolerations.iter().any(|toleration| {
-            toleration["effect"].as_str().is_none_or(|effect| matches!(effect, "" | "NoExecute"))
-                && toleration["key"].as_str().is_none_or(|known| known.is_empty() || known == key)
-        });
-        if !tolerated {
-            tolerations.push(
-                json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}),
-            );
-        }
-    }
-    spec["tolerations"] = tolerations.into();
 }
 
 /// The quality of service class, by the requested resources: those of the pod if it has its own, else those of its containers. Zero amounts do not count.

@@ -14,15 +14,18 @@ use crate::{
 pub(super) fn has_generation(endpoint: &Endpoint) -> bool {
     endpoint.resource.custom
         || match endpoint.group() {
-            "" => matches!(endpoint.plural(), "pods" | "replicationcontrollers"),
+            "" => matches!(endpoint.plural(), "pods" | "podtemplates" | "replicationcontrollers"),
             "apps" => endpoint.plural() != "controllerrevisions",
-            "batch"
+            "networking.k8s.io" => !matches!(endpoint.plural(), "ipaddresses" | "servicecidrs"),
+            "resource.k8s.io" => !matches!(endpoint.plural(), "resourceclaims" | "resourceclaimtemplates"),
+            "autoscaling"
+            | "batch"
             | "policy"
-            | "networking.k8s.io"
             | "discovery.k8s.io"
-            | "flowcontrol.apiserver.k8s.io" => true,
-            "admissionregistration.k8s.io" | "apiextensions.k8s.io" => true,
-            "scheduling.k8s.io" | "resource.k8s.io" => true,
+            | "flowcontrol.apiserver.k8s.io"
+            | "admissionregistration.k8s.io"
+            | "apiextensions.k8s.io"
+            | "scheduling.k8s.io" => true,
             _ => false,
         }
 }

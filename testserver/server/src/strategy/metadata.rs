@@ -99,10 +99,28 @@ fn name(endpoint: &Endpoint, object: &Value, errors: &mut Vec<FieldError>) {
         ("", "namespaces") => names::dns_label(name),
         ("", "services") => names::service_name(name),
         ("rbac.authorization.k8s.io", _) => names::path_segment(name),
+        ("networking.k8s.io", "ipaddresses") => names::ip_address(name),
+        ("certificates.k8s.io", "clustertrustbundles") => trust_bundle_name(object, name),
         _ => names::subdomain(name),
     };
     if let Some(wrong) = wrong {
         errors.push(FieldError::invalid("metadata.name", format!("{name:?}"), &wrong));
+    }
+}
+
+/// The name of a bundle begins with its signer, if it has one.
+fn trust_bundle_name(bundle: &Value, name: &str) -> Option<String> {
+    let signer = bundle["spec"]["signerName"].as_str().unwrap_or_default();
+    if signer.is_empty() {
+        let why = "ClusterTrustBundle without signer name must not have \":\" in its name";
+        return if name.contains(':') { Some(why.to_owned()) } else { names::subdomain(name) };
+    }
+    let prefix = format!("{}:", signer.replace('/', ":"));
+    match name.strip_prefix(&prefix) {
+        Some(rest) => names::subdomain(rest),
+        None => {
+            Some(format!("ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}"))
+        }
     }
 }
 

@@ -2,15 +2,38 @@
 
 use serde_json::{Map, Value, json};
 
-use super::replicas::{is_active, is_ready};
-use crate::object::conditions;
+use super::{
+    replicas::{is_active, is_ready},
+    rollout::seconds_since,
+};
+use crate::object::{conditions, meta};
 
-/// The status of a budget; `pods` are all pods that it selects.
-pub(crate) fn plan_budget(budget: &Value, pods: &[Value]) -> Value {
+/// How long an evicted pod may exist before it counts again.
+const DISRUPTION_SECONDS: u64 = 120;
+
+/// The next status of a budget.
+#[derive(Debug, PartialEq)]
+pub(crate) struct BudgetPlan {
+    pub(crate) status: Value,
+    /// Seconds until an evicted pod that still exists counts again.
+    pub(crate) requeue_after: Option<u64>,
+}
+
+/// Plans a budget; `pods` are all pods that it selects.
+pub(crate) fn plan_budget(budget: &Value, pods: &[Value], now: &str) -> BudgetPlan {
     let spec = &budget["spec"];
     let expected: Vec<&Value> = pods.iter().filter(|pod| is_active(pod)).collect();
     let total = i64::try_from(expected.len()).unwrap_or(i64::MAX);
-    let healthy = i64::try_from(expected.iter().filter(|pod| is_ready(pod)).count()).unwrap_or(i64::MAX);
+    let (mut disrupted, mut requeue_after) = (Map::new(), None);
+    for pod in &expected {
+        let evicted = &budget["status"]["disruptedPods"][meta::name(pod)];
+        if let Some(left) = seconds_since(evicted, now).and_then(|age| DISRUPTION_SECONDS.checked_sub(age)) {
+            disrupted.insert(meta::name(pod).to_owned(), evicted.clone());
+            requeue_after = Some(requeue_after.unwrap_or(left + 1).min(left + 1));
+        }
+    }
+    let counts = |pod: &&&Value| is_ready(pod) && !disrupted.contains_key(meta::name(pod));
+    let healthy = i64::try_from(expected.iter().filter(counts).count()).unwrap_or(i64::MAX);
     // Percentages refer to the existing pods, rounded up.
     let part = |value: &Value| {
         let percent = || Some((total * value.as_str()?.strip_suffix('%')?.parse::<i64>().ok()? + 99) / 100);
@@ -30,14 +53,18 @@ pub(crate) fn plan_budget(budget: &Value, pods: &[Value]) -> Value {
         "observedGeneration": generation});
     let created = budget["metadata"]["creationTimestamp"].as_str().unwrap_or_default();
     conditions::set(&mut conditions, now, created);
-    Value::Object(Map::from_iter([
+    let mut status = Map::from_iter([
         ("conditions".to_owned(), conditions.into()),
         ("currentHealthy".to_owned(), healthy.into()),
         ("desiredHealthy".to_owned(), desired.into()),
         ("disruptionsAllowed".to_owned(), allowed.into()),
         ("expectedPods".to_owned(), total.into()),
         ("observedGeneration".to_owned(), generation),
-    ]))
+    ]);
+    if !disrupted.is_empty() {
+        status.insert("disruptedPods".to_owned(), disrupted.into());
+    }
+    BudgetPlan { status: status.into(), requeue_after }
 }
 
 #[cfg(test)]
@@ -50,7 +77,7 @@ mod tests {
             "conditions": [{"type": "Ready", "status": if *ready { "True" } else { "False" }}]}})
         };
         let pods: Vec<Value> = ready.iter().map(pod).collect();
-        let status = plan_budget(&json!({"metadata": {"generation": 1}, "spec": spec}), &pods);
+        let status = plan_budget(&json!({"metadata": {"generation": 1}, "spec": spec}), &pods, "").status;
         (status["desiredHealthy"].as_i64().unwrap(), status["disruptionsAllowed"].as_i64().unwrap())
     }
 
@@ -61,5 +88,20 @@ mod tests {
         assert_eq!(allowed(json!({"maxUnavailable": 1}), &[true, true, false]), (2, 0));
         assert_eq!(allowed(json!({"maxUnavailable": "100%"}), &[true]), (0, 1));
         assert_eq!(allowed(json!({"minAvailable": 0}), &[]), (0, 0));
+    }
+
+    #[test]
+    fn an_evicted_pod_does_not_count_for_two_minutes() {
+        let pod = |name: &str| json!({"metadata": {"name": name}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}});
+        let at = "2026-01-01T00:00:00Z";
+        let disrupted = json!({"a": at, "gone": at});
+        let budget = json!({"metadata": {"generation": 1}, "spec": {"minAvailable": 1}, "status": {"disruptedPods": disrupted}});
+        let planned = |now| {
+            let plan = plan_budget(&budget, &[pod("a"), pod("b"), pod("c")], now);
+            let status = &plan.status;
+            (status["disruptedPods"].clone(), status["disruptionsAllowed"].as_i64(), plan.requeue_after)
+        };
+        assert_eq!(planned("2026-01-01T00:00:30Z"), (json!({"a": at}), Some(1), Some(91)));
+        assert_eq!(planned("2026-01-01T00:02:01Z"), (Value::Null, Some(2), None));
     }
 }

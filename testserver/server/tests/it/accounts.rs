@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kube_testserver::{ApiServer, BuiltInController, TestServer};
+use kube_testserver::{AdmissionPlugin, ApiServer, BuiltInController, TestServer};
 use serde_json::{Value, json};
 
 use crate::client::{MERGE, TestClient};
@@ -45,6 +45,79 @@ async fn every_namespace_has_a_service_account_and_the_ca() {
     client.delete("/api/v1/namespaces/new").await.ok();
     client.get("/api/v1/namespaces/new").await.refused(404, "NotFound");
     server.shutdown().await;
+}
+
+const PODS: &str = "/api/v1/namespaces/default/pods";
+
+fn pod(name: &str, spec: Value) -> Value {
+    let mut pod = json!({"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    pod["spec"].as_object_mut().unwrap().extend(spec.as_object().cloned().unwrap());
+    pod
+}
+
+#[tokio::test]
+async fn pods_get_the_token_of_their_account() {
+    let client = client();
+    let made = client.post(PODS, pod("plain", json!({}))).await.ok();
+    assert_eq!(
+        (&made["spec"]["serviceAccountName"], &made["spec"]["serviceAccount"]),
+        (&json!("default"), &json!("default"))
+    );
+    let volume = &made["spec"]["volumes"][0];
+    let name = volume["name"].as_str().unwrap();
+    assert!(name.starts_with("kube-api-access-") && name.len() == 21, "{name}");
+    // As recorded from 1.37.
+    let sources = json!([
+        {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}},
+    ]);
+    assert_eq!(volume["projected"], json!({"sources": sources, "defaultMode": 420}));
+    let mount =
+        json!({"name": name, "readOnly": true, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"});
+    assert_eq!(made["spec"]["containers"][0]["volumeMounts"], json!([mount]));
+
+    let account = json!({"metadata": {"name": "shy"}, "automountServiceAccountToken": false, "imagePullSecrets": [{"name": "reg"}]});
+    client.post(ACCOUNTS, account).await.ok();
+    for (name, spec, mounted, pull) in [
+        ("a", json!({"serviceAccountName": "shy"}), false, "reg"),
+        ("b", json!({"serviceAccount": "shy", "imagePullSecrets": [{"name": "own"}]}), false, "own"),
+        ("c", json!({"serviceAccountName": "shy", "automountServiceAccountToken": true}), true, "reg"),
+    ] {
+        let spec = client.post(PODS, pod(name, spec)).await.ok()["spec"].take();
+        assert_eq!(spec["serviceAccountName"], "shy");
+        assert_eq!(
+            (spec["volumes"].is_array(), &spec["imagePullSecrets"]),
+            (mounted, &json!([{"name": pull}]))
+        );
+    }
+    let off = client.post(PODS, pod("off", json!({"automountServiceAccountToken": false}))).await.ok();
+    assert_eq!(
+        (&off["spec"]["serviceAccountName"], &off["spec"]["volumes"]),
+        (&json!("default"), &Value::Null)
+    );
+    let why =
+        client.post(PODS, pod("p", json!({"serviceAccountName": "nope"}))).await.refused(403, "Forbidden");
+    assert_eq!(
+        why,
+        "pods \"p\" is forbidden: error looking up service account default/nope: serviceaccount \"nope\" not found"
+    );
+}
+
+#[tokio::test]
+async fn pods_get_no_token_where_nobody_creates_accounts() {
+    let bare = TestClient { api: ApiServer::new() };
+    let switched_off = ApiServer::builder()
+        .with(BuiltInController::ServiceAccounts)
+        .disable_admission_plugin(AdmissionPlugin::ServiceAccount);
+    for client in [bare, TestClient { api: switched_off.service().unwrap() }] {
+        let made = client.post(PODS, pod("p", json!({"serviceAccountName": "nope"}))).await.ok();
+        assert_eq!(made["spec"]["volumes"], Value::Null);
+        assert_eq!(
+            client.post(PODS, pod("q", json!({}))).await.ok()["spec"]["serviceAccountName"],
+            Value::Null
+        );
+    }
 }
 
 #[tokio::test]

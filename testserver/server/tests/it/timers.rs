@@ -125,3 +125,32 @@ async fn a_watch_timeout_follows_the_servers_clock() {
     client.api.advance(seconds(1));
     assert!(watch.next().await.is_none());
 }
+
+#[tokio::test]
+async fn a_pod_ends_at_its_deadline() {
+    const PODS: &str = "/api/v1/namespaces/default/pods";
+    let client = workloads();
+    let spec = json!({"containers": [{"name": "c", "image": "i"}], "activeDeadlineSeconds": 60});
+    client.post(PODS, json!({"metadata": {"name": "p"}, "spec": spec})).await.ok();
+    client.api.advance(seconds(10));
+    let path = format!("{PODS}/p");
+    let shorter = json!({"spec": {"activeDeadlineSeconds": 20}});
+    client.patch(crate::client::MERGE, &path, shorter).await.ok();
+    client.api.advance(seconds(9));
+    let pod = client.get(&path).await.ok();
+    assert_eq!(
+        (&pod["status"]["phase"], &pod["status"]["observedGeneration"]),
+        (&json!("Running"), &json!(2))
+    );
+    assert_eq!(condition(&pod, "Ready")["observedGeneration"], 2);
+    client.api.advance(seconds(1));
+    let pod = client.get(&path).await.ok();
+    assert_eq!(
+        (&pod["status"]["phase"], &pod["status"]["reason"]),
+        (&json!("Failed"), &json!("DeadlineExceeded"))
+    );
+    assert_eq!(condition(&pod, "Ready")["reason"], "PodFailed");
+    let before = client.api.resource_version();
+    client.api.advance(seconds(100));
+    assert_eq!(client.api.resource_version(), before, "it is over");
+}

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{limit_ranger, priority, quota, storage_class};
+use super::{default_class, limit_ranger, priority, quota, runtime_class, service_account, tolerations};
 use crate::{
     admission::{AdmissionPlugin, Objects, Write},
+    ids::Ids,
     status_error::StatusError,
 };
 
@@ -14,14 +15,19 @@ use crate::{
 pub(crate) fn mutate(
     disabled: &BTreeSet<AdmissionPlugin>,
     objects: Objects<'_>,
+    ids: &Ids,
     write: &Write<'_>,
     object: &mut Value,
 ) -> Result<(), StatusError> {
     for plugin in AdmissionPlugin::ALL.iter().filter(|plugin| !disabled.contains(plugin)) {
         match plugin {
             AdmissionPlugin::LimitRanger => limit_ranger::mutate(objects, write, object),
+            AdmissionPlugin::ServiceAccount => service_account::mutate(objects, ids, write, object)?,
             AdmissionPlugin::Priority => priority::mutate(objects, write, object)?,
-            AdmissionPlugin::DefaultStorageClass => storage_class::mutate(objects, write, object),
+            AdmissionPlugin::DefaultTolerationSeconds => tolerations::mutate(write, object),
+            AdmissionPlugin::DefaultStorageClass => default_class::mutate_claim(objects, write, object),
+            AdmissionPlugin::RuntimeClass => runtime_class::mutate(objects, write, object)?,
+            AdmissionPlugin::DefaultIngressClass => default_class::mutate_ingress(objects, write, object),
             AdmissionPlugin::MutatingAdmissionPolicy
             | AdmissionPlugin::ValidatingAdmissionPolicy
             | AdmissionPlugin::MutatingAdmissionWebhook
@@ -43,7 +49,11 @@ pub(crate) fn validate(
         match plugin {
             AdmissionPlugin::LimitRanger => limit_ranger::validate(objects, write, object)?,
             AdmissionPlugin::Priority => priority::validate(objects, write, object)?,
-            AdmissionPlugin::DefaultStorageClass
+            AdmissionPlugin::RuntimeClass => runtime_class::validate(objects, write, object)?,
+            AdmissionPlugin::ServiceAccount
+            | AdmissionPlugin::DefaultTolerationSeconds
+            | AdmissionPlugin::DefaultStorageClass
+            | AdmissionPlugin::DefaultIngressClass
             | AdmissionPlugin::MutatingAdmissionPolicy
             | AdmissionPlugin::ValidatingAdmissionPolicy
             | AdmissionPlugin::MutatingAdmissionWebhook

@@ -16,10 +16,18 @@ use std::{fmt, str::FromStr};
 pub enum AdmissionPlugin {
     /// Sets the requests and limits that pods leave out, and refuses pods and claims outside of the limits, by the LimitRanges of their namespace.
     LimitRanger,
+    /// Lets pods run as a service account of their namespace, `default` if they name none, and mounts its token as `kube-api-access-…`. On with [`BuiltInController::ServiceAccounts`](crate::BuiltInController::ServiceAccounts), which creates the accounts.
+    ServiceAccount,
     /// Sets the priority of pods from their PriorityClass, and refuses a second default class.
     Priority,
+    /// Lets pods tolerate for five minutes that their node is not ready or not reachable.
+    DefaultTolerationSeconds,
     /// Sets the storage class of claims that name none.
     DefaultStorageClass,
+    /// Sets overhead, node selector and tolerations of pods from their RuntimeClass, and refuses pods whose class does not exist.
+    RuntimeClass,
+    /// Sets the class of ingresses that name none.
+    DefaultIngressClass,
     /// Evaluates MutatingAdmissionPolicies.
     MutatingAdmissionPolicy,
     /// Calls the webhooks of MutatingWebhookConfigurations.
@@ -36,8 +44,12 @@ impl AdmissionPlugin {
     /// All plugins, in the order in which they see a write.
     pub const ALL: &[Self] = &[
         Self::LimitRanger,
+        Self::ServiceAccount,
         Self::Priority,
+        Self::DefaultTolerationSeconds,
         Self::DefaultStorageClass,
+        Self::RuntimeClass,
+        Self::DefaultIngressClass,
         Self::MutatingAdmissionPolicy,
         Self::MutatingAdmissionWebhook,
         Self::ValidatingAdmissionPolicy,
@@ -49,8 +61,12 @@ impl AdmissionPlugin {
     pub fn name(self) -> &'static str {
         match self {
             Self::LimitRanger => "LimitRanger",
+            Self::ServiceAccount => "ServiceAccount",
             Self::Priority => "Priority",
+            Self::DefaultTolerationSeconds => "DefaultTolerationSeconds",
             Self::DefaultStorageClass => "DefaultStorageClass",
+            Self::RuntimeClass => "RuntimeClass",
+            Self::DefaultIngressClass => "DefaultIngressClass",
             Self::MutatingAdmissionPolicy => "MutatingAdmissionPolicy",
             Self::ValidatingAdmissionPolicy => "ValidatingAdmissionPolicy",
             Self::MutatingAdmissionWebhook => "MutatingAdmissionWebhook",

@@ -126,21 +126,19 @@ const USED: [&str; 15] = [
 ];
 
 /// Plugins of kube-apiserver 1.37 that are on by default and whose effect this server always has.
-const FIXED: [&str; 3] = ["NamespaceLifecycle", "DefaultTolerationSeconds", "StorageObjectInUseProtection"];
-/// Plugins of kube-apiserver 1.37 that are on by default and that this server lacks.
-const LACKING: [&str; 14] = [
+const FIXED: [&str; 2] = ["NamespaceLifecycle", "StorageObjectInUseProtection"];
+/// Plugins of kube-apiserver 1.37 that are on by default and that this server lacks; no controller creates service accounts here.
+const LACKING: [&str; 12] = [
     "CertificateApproval",
     "CertificateSigning",
     "CertificateSubjectRestriction",
     "ClusterTrustBundleAttest",
-    "DefaultIngressClass",
     "NodeDeclaredFeatureValidator",
     "PersistentVolumeClaimResize",
     "PodGroupProtection",
     "PodResizeValidator",
     "PodSecurity",
     "PodTopologyLabels",
-    "RuntimeClass",
     "ServiceAccount",
     "TaintNodesByCondition",
 ];

@@ -40,13 +40,19 @@ impl ClusterState {
             (self.storage.resource("policy", "poddisruptionbudgets"), self.storage.resource("", "pods"));
         let (Some(budgets), Some(pods)) = (budgets, pods) else { return Ok(()) };
         let all: Vec<_> = self.storage.store.objects(budgets.table, Some(namespace)).cloned().collect();
+        let mut requeue_after = None;
         for stored in all {
             let budget = stored.value();
             let Some(selector) = LabelSelector::from_object(&budget["spec"]["selector"]) else { continue };
             let selected = self.storage.store.objects(pods.table, Some(namespace));
             let selected = selected.filter(|pod| selector.matches(|key| pod.label(key)));
             let selected: Vec<Value> = selected.map(|pod| pod.value()).collect();
-            self.write_status(&budgets, &stored.key, &budget, plan_budget(&budget, &selected))?;
+            let plan = plan_budget(&budget, &selected, &self.now());
+            requeue_after = requeue_after.into_iter().chain(plan.requeue_after).min();
+            self.write_status(&budgets, &stored.key, &budget, plan.status)?;
+        }
+        if let Some(seconds) = requeue_after {
+            self.work.enqueue_after(WorkloadTask::Budgets(namespace.to_owned()).into(), seconds);
         }
         Ok(())
     }

@@ -47,6 +47,8 @@ enum Rule {
     /// The same, but any number but one is an invalid value of the whole.
     Union(Vec<&'static str>),
     Immutable,
+    /// May be set and removed, but not changed.
+    Kept,
 }
 
 /// Whether a zero value that is not behind a pointer is judged too, rather than taken for a missing one. The names of such rules end with `!`.
@@ -102,6 +104,7 @@ impl Check {
             "handler" => Rule::Handler(list()),
             "union" => Rule::Union(list()),
             "immutable" => Rule::Immutable,
+            "kept" => Rule::Kept,
             _ => return None,
         };
         Some(Self { field, target, rule })
@@ -198,6 +201,11 @@ impl Check {
                 if old.is_some_and(|old| old != value) {
                     // Genuine servers do not print the value.
                     errors.push(FieldError::invalid(at, Value::Null, "field is immutable"));
+                }
+            }
+            Rule::Kept => {
+                if !value.is_null() && old.is_some_and(|old| !old.is_null() && old != value) {
+                    errors.push(FieldError::invalid(at, Value::Null, "field cannot be modified once set"));
                 }
             }
             Rule::Handler(members) => handler(value, members, at, errors),

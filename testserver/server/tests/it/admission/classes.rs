@@ -1,4 +1,4 @@
-//! Priority classes and default storage classes.
+//! Priority, runtime and default classes.
 
 use kube_testserver::{AdmissionPlugin, ApiServer};
 use serde_json::{Value, json};
@@ -164,4 +164,75 @@ async fn a_plugin_that_is_switched_off_does_nothing() {
         .await
         .ok();
     assert_eq!(class_of(&client, "a", json!({})).await, Value::Null);
+}
+
+#[tokio::test]
+async fn ingresses_without_a_class_get_the_newest_default() {
+    const GROUP: &str = "/apis/networking.k8s.io/v1";
+    let client = TestClient::new();
+    let class = |name: &str| {
+        let annotations = json!({"ingressclass.kubernetes.io/is-default-class": "true"});
+        json!({"metadata": {"name": name, "annotations": annotations}, "spec": {"controller": "x.y/z"}})
+    };
+    let class_of = async |name: &str, class: Value, annotations: Value| {
+        let backend = json!({"service": {"name": "s", "port": {"number": 80}}});
+        let ingress = json!({"metadata": {"name": name, "annotations": annotations},
+            "spec": {"defaultBackend": backend, "ingressClassName": class}});
+        let made = client.post(&format!("{GROUP}/namespaces/default/ingresses"), ingress).await.ok();
+        made["spec"]["ingressClassName"].clone()
+    };
+    assert_eq!(class_of("a", Value::Null, json!({})).await, Value::Null);
+    client.post(&format!("{GROUP}/ingressclasses"), class("old")).await.ok();
+    assert_eq!(class_of("b", Value::Null, json!({})).await, "old");
+    assert_eq!(class_of("c", json!("own"), json!({})).await, "own");
+    assert_eq!(class_of("d", Value::Null, json!({"kubernetes.io/ingress.class": "q"})).await, Value::Null);
+    client.api.advance(std::time::Duration::from_secs(1));
+    client.post(&format!("{GROUP}/ingressclasses"), class("new")).await.ok();
+    assert_eq!(class_of("e", Value::Null, json!({})).await, "new");
+}
+
+#[tokio::test]
+async fn pods_get_overhead_and_nodes_of_their_runtime_class() {
+    const CLASSES: &str = "/apis/node.k8s.io/v1/runtimeclasses";
+    let client = TestClient::new();
+    let runtime = |name: &str| json!({"metadata": {"name": name}, "handler": "h"});
+    client.post(CLASSES, runtime("plain")).await.ok();
+    let mut heavy = runtime("heavy");
+    heavy["overhead"] = json!({"podFixed": {"cpu": "10m", "memory": "1Mi"}});
+    client.post(CLASSES, heavy).await.ok();
+    let mut placed = runtime("placed");
+    placed["scheduling"] =
+        json!({"nodeSelector": {"a": "b"}, "tolerations": [{"key": "k", "operator": "Exists"}]});
+    client.post(CLASSES, placed).await.ok();
+
+    let same = json!({"cpu": "10m", "memory": "1024Ki"});
+    for (name, own) in [("without", Value::Null), ("same", same)] {
+        let made =
+            client.post(PODS, pod(name, &json!({"runtimeClassName": "heavy", "overhead": own}))).await.ok();
+        assert_eq!(made["spec"]["overhead"], json!({"cpu": "10m", "memory": "1Mi"}));
+    }
+    let spec = json!({"runtimeClassName": "placed", "nodeSelector": {"c": "d"}});
+    let made = client.post(PODS, pod("placed", &spec)).await.ok();
+    assert_eq!(made["spec"]["nodeSelector"], json!({"a": "b", "c": "d"}));
+    let tolerated: Vec<&Value> =
+        made["spec"]["tolerations"].as_array().unwrap().iter().map(|t| &t["key"]).collect();
+    assert_eq!(tolerated, ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "k"]);
+
+    let orphan = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+    for (spec, why) in [
+        (json!({"runtimeClassName": "nope"}), "pod rejected: RuntimeClass \"nope\" not found"),
+        (
+            json!({"runtimeClassName": "heavy", "overhead": {"cpu": "11m"}}),
+            "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead",
+        ),
+        (json!({"runtimeClassName": "plain", "overhead": {"cpu": "11m"}}), orphan),
+        (json!({"overhead": {"cpu": "11m"}}), orphan),
+        (
+            json!({"runtimeClassName": "placed", "nodeSelector": {"a": "x"}}),
+            "conflict: runtimeClass.scheduling.nodeSelector[a] = b; pod.spec.nodeSelector[a] = x",
+        ),
+    ] {
+        let refused = client.post(PODS, pod("p", &spec)).await.refused(403, "Forbidden");
+        assert_eq!(refused, format!("pods \"p\" is forbidden: {why}"));
+    }
 }

@@ -211,3 +211,70 @@ async fn documents_name_the_values_of_fields() {
         &document["components"]["schemas"]["io.k8s.api.core.v1.Container"]["properties"]["imagePullPolicy"];
     assert_eq!(policy["enum"], json!(["Always", "IfNotPresent", "Never"]));
 }
+
+/// The kinds whose objects have a generation on 1.37.
+const GENERATIONS: &str = "Pod PodTemplate ReplicationController Deployment ReplicaSet DaemonSet StatefulSet Job CronJob HorizontalPodAutoscaler \
+    PodDisruptionBudget Ingress IngressClass NetworkPolicy EndpointSlice ValidatingWebhookConfiguration MutatingWebhookConfiguration \
+    ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding PriorityClass FlowSchema PriorityLevelConfiguration DeviceClass ResourceSlice \
+    CustomResourceDefinition";
+
+#[tokio::test(start_paused = true)]
+async fn some_kinds_count_their_generations() {
+    let client = TestClient::new();
+    let bases = include_str!("recorded/base.jsonl").lines().map(input);
+    let counted: Vec<&str> = GENERATIONS.split_whitespace().collect();
+    for base in bases {
+        let path = format!("{}?dryRun=All", base["path"].as_str().unwrap());
+        let made = client.post(&path, base["object"].clone()).await.ok();
+        let kind = made["kind"].as_str().unwrap();
+        let expected = if counted.contains(&kind) { json!(1) } else { Value::Null };
+        assert_eq!(made["metadata"]["generation"], expected, "{path}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_allocation_is_set_and_removed_but_not_changed() {
+    const CLAIMS: &str = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+    let client = TestClient::new();
+    let requests = json!([{"name": "r", "exactly": {"deviceClassName": "c"}}]);
+    let claim = json!({"metadata": {"name": "a"}, "spec": {"devices": {"requests": requests}}});
+    let mut claim = client.post(CLAIMS, claim).await.ok();
+    let status = |device: &str| {
+        let result = json!({"request": "r", "driver": "a.b", "pool": "p", "device": device});
+        json!({"allocation": {"devices": {"results": [result]}}})
+    };
+    let path = format!("{CLAIMS}/a/status");
+    claim["status"] = status("d");
+    let mut claim = client.put(&path, claim).await.ok();
+    claim["status"] = status("e");
+    let why = client.put(&path, claim.clone()).await.refused(422, "Invalid");
+    assert!(
+        why.ends_with("status.allocation: Invalid value: null: field cannot be modified once set"),
+        "{why}"
+    );
+    claim["status"] = json!({});
+    assert_eq!(client.put(&path, claim).await.ok()["status"], json!({}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_of_bundles_and_addresses_have_their_own_form() {
+    let client = TestClient::new();
+    let parent = json!({"parentRef": {"resource": "services", "namespace": "a", "name": "b"}});
+    for (name, code) in [("10.0.0.9", 201), ("fe80::1", 201), ("a", 422), ("FE80::1", 422)] {
+        let address = json!({"metadata": {"name": name}, "spec": parent});
+        assert_eq!(client.post("/apis/networking.k8s.io/v1/ipaddresses", address).await.code, code, "{name}");
+    }
+    for (name, signer, why) in [
+        ("a:b", "", "ClusterTrustBundle without signer name must not have \":\" in its name"),
+        ("a.b:d:x", "a.b/c", "ClusterTrustBundle for signerName a.b/c must be named with prefix a.b:c:"),
+        ("a.b:c:X", "a.b/c", "a lowercase RFC 1123 subdomain must consist of lower case"),
+        ("a.b:c:x", "a.b/c", "at least one trust anchor must be provided"),
+    ] {
+        let bundle = json!({"metadata": {"name": name}, "spec": {"signerName": signer, "trustBundle": ""}});
+        let refused = client.post("/apis/certificates.k8s.io/v1/clustertrustbundles", bundle).await;
+        let refused = refused.refused(422, "Invalid");
+        assert!(refused.contains(why), "{refused}");
+    }
+    let range = client.get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes").await.ok();
+    assert_eq!(range["status"]["conditions"][0]["status"], "True");
+}

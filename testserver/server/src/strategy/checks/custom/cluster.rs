@@ -1,4 +1,4 @@
-//! Nodes and certificate signing requests.
+//! Nodes.
 
 use serde_json::{Value, json};
 
@@ -36,29 +36,5 @@ pub(super) fn node(value: &Value, _at: &str, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::duplicate(at, shown));
         }
         known.push((key, effect));
-    }
-}
-
-pub(super) fn signing_request(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    const HEADER: &str = "-----BEGIN CERTIFICATE REQUEST-----";
-    let decoded =
-        base64::Engine::decode(&base64::prelude::BASE64_STANDARD, text(value, "request")).unwrap_or_default();
-    if !String::from_utf8_lossy(&decoded).contains(HEADER) {
-        invalid(
-            errors,
-            format!("{at}.request"),
-            &value["request"],
-            "PEM block type must be CERTIFICATE REQUEST",
-        );
-    }
-    let signer = text(value, "signerName");
-    let named = signer.split_once('/').is_some_and(|(domain, path)| domain.contains('.') && !path.is_empty());
-    if !signer.is_empty() && !named {
-        let why = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-        invalid(errors, format!("{at}.signerName"), &value["signerName"], why);
-    }
-    if value["expirationSeconds"].as_i64().is_some_and(|seconds| seconds < 600) {
-        let why = "may not specify a duration less than 600 seconds (10 minutes)";
-        invalid(errors, format!("{at}.expirationSeconds"), &value["expirationSeconds"], why);
     }
 }

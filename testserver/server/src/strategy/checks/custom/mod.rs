@@ -3,6 +3,7 @@
 //! `types` says which type has which; the other files have the rules by topic, `values` what they share.
 
 mod autoscalers;
+mod certificates;
 mod cluster;
 mod host;
 mod network;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{autoscalers, cluster, network, pods, resources, volumes, workloads};
+use super::{autoscalers, certificates, cluster, network, pods, resources, volumes, workloads};
 use crate::schema::FieldError;
 
 /// A rule of a struct at a path.
@@ -40,6 +40,8 @@ pub(in super::super) fn of(owner: &str) -> Option<Rule> {
         "storage.v1.VolumeAttachmentSource" => volumes::attachment,
         "core.v1.SecretReference" => volumes::secret_reference,
         "core.v1.ProjectedVolumeSource" => volumes::projected,
+        "core.v1.ClusterTrustBundleProjection" => certificates::trust_bundle,
+        "core.v1.PodCertificateProjection" => certificates::pod_certificate,
         "networking.v1.IngressBackend" => network::backend,
         "networking.v1.NetworkPolicyPeer" => network::peer,
         "networking.v1.NetworkPolicyPort" => network::policy_port,
@@ -53,7 +55,8 @@ pub(in super::super) fn of(owner: &str) -> Option<Rule> {
             autoscalers::autoscaler
         }
         "autoscaling.v2.MetricSpec" => autoscalers::metric,
-        "certificates.v1.CertificateSigningRequestSpec" => cluster::signing_request,
+        "certificates.v1.ClusterTrustBundleSpec" => certificates::bundle,
+        "certificates.v1.CertificateSigningRequestSpec" => certificates::signing_request,
         _ => return None,
     };
     Some(rule)

@@ -57,9 +57,7 @@ pub(super) fn downward(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
                 errors.push(FieldError::required(format!("{at}.path"), ""));
                 None
             }
-            _ if path.starts_with('/') => Some("must be a relative path"),
-            _ if path.split('/').any(|part| part == "..") => Some("must not contain '..'"),
-            _ => None,
+            _ => names::relative_path(path),
         };
         if let Some(why) = why {
             invalid(errors, format!("{at}.path"), &file["path"], why);
