@@ -14,7 +14,7 @@ use crate::{
 pub(super) fn has_generation(endpoint: &Endpoint) -> bool {
     endpoint.resource.custom
         || match endpoint.group() {
-            "" => matches!(endpoint.plural(), "pods" | "replicationcontrollers"),
+            "" => matches!(endpoint.plural(), "pods" | "podtemplates" | "replicationcontrollers"),
             "apps" => endpoint.plural() != "controllerrevisions",
             "batch"
             | "policy"

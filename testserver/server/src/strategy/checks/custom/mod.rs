@@ -3,11 +3,19 @@
 //! `types` says which type has which; the other files have the rules by topic, `values` what they share.
 
 mod autoscalers;
+mod claims;
 mod cluster;
+mod containers;
+mod disks;
+mod fields;
 mod host;
+mod jobs;
 mod network;
 mod pods;
+mod projections;
 mod resources;
+mod scheduling;
+mod security;
 mod types;
 mod values;
 mod volumes;
