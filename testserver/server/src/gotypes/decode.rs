@@ -21,6 +21,9 @@ pub(crate) fn decode(root: &'static GoStruct, object: &mut Value) -> Result<(), 
 /// The types of definitions of custom resources.
 const DEFINITIONS: &str = "apiextensions-apiserver.pkg.apis.apiextensions.";
 
+/// Gone with the signal that its gate is off for, if it has nothing else.
+const LIFECYCLE: &str = "api.core.v1.Lifecycle";
+
 struct Walk {
     /// Names of fields; Go leaves out indexes and keys.
     path: Vec<&'static str>,
@@ -37,9 +40,10 @@ impl Walk {
             }));
         };
         let outer = std::mem::replace(&mut self.owner, structure);
-        let mut zero = Vec::new();
+        let (mut zero, mut off) = (Vec::new(), false);
         for (name, value) in map.iter_mut() {
             let Some(field) = structure.field(name) else { continue };
+            off |= field.presence == Presence::Off && !value.is_null();
             self.path.push(field.name);
             self.value(&field.ty, value)?;
             self.path.pop();
@@ -51,6 +55,9 @@ impl Walk {
             }
         }
         zero.iter().for_each(|name| drop(map.remove(name)));
+        if off && map.is_empty() && structure.name == LIFECYCLE {
+            *value = Value::Null;
+        }
         self.owner = outer;
         Ok(())
     }
@@ -199,6 +206,10 @@ mod tests {
         assert_eq!(normal("api.core.v1.ConfigMap", map), Ok(wanted), "a pointer keeps its false");
         let role = json!({"metadata": {"creationTimestamp": null, "labels": {}}, "rules": []});
         assert_eq!(normal("api.rbac.v1.Role", role), Ok(json!({"metadata": {}, "rules": null})));
+        for (lifecycle, kept) in [(json!({"stopSignal": "SIGTERM"}), false), (json!({}), true)] {
+            let container = normal("api.core.v1.Container", json!({"lifecycle": lifecycle})).unwrap();
+            assert_eq!(container.get("lifecycle").is_some(), kept);
+        }
         let selector = json!({"resource": "limits.cpu"});
         let wanted = json!({"resource": "limits.cpu", "divisor": "0"});
         assert_eq!(normal("api.core.v1.ResourceFieldSelector", selector), Ok(wanted));

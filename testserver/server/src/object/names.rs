@@ -84,14 +84,6 @@ pub(crate) fn ip_address(name: &str) -> Option<String> {
     Some(why)
 }
 
-/// What is wrong with the path of a file in a volume.
-pub(crate) fn relative_path(path: &str) -> Option<&'static str> {
-    if path.starts_with('/') {
-        return Some("must be a relative path");
-    }
-    path.split('/').any(|part| part == "..").then_some("must not contain '..'")
-}
-
 pub(crate) fn label_value(value: &str) -> Option<String> {
     if value.len() > 63 {
         return Some("must be no more than 63 bytes".into());

@@ -145,10 +145,13 @@ fn job(job: &mut Value) {
         }
         if let Some(metadata) = job.pointer_mut("/spec/template/metadata").filter(|found| found.is_object()) {
             for (key, value) in labels {
-                metadata["labels"][key] = value.as_str().into();
+                if metadata["labels"][key].is_null() {
+                    metadata["labels"][key] = value.as_str().into();
+                }
             }
         }
-        job["spec"]["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
+        // What a client adds is refused later.
+        job["spec"]["selector"]["matchLabels"]["batch.kubernetes.io/controller-uid"] = uid.into();
     }
     let template = job["spec"]["template"]["metadata"]["labels"].clone();
     if meta::labels_are_empty(job) && template.is_object() {

@@ -26,7 +26,9 @@ pub(crate) fn default(endpoint: &Endpoint, object: &mut Value) {
         ("apps", "deployments" | "statefulsets" | "daemonsets") => {
             template(object);
             strategy(endpoint.plural(), object);
-            claim_templates(object);
+            if endpoint.plural() == "statefulsets" {
+                claim_templates(object);
+            }
         }
         ("batch", "jobs") => job(object),
         ("batch", "cronjobs") => each(object, "/spec/jobTemplate/spec/template/spec", containers),
@@ -43,6 +45,9 @@ fn pod(pod: &mut Value) {
     let Some(spec) = pod.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     containers(spec);
     fill(spec, "enableServiceLinks", true);
+    if spec["terminationGracePeriodSeconds"].as_i64().is_some_and(|seconds| seconds < 0) {
+        spec["terminationGracePeriodSeconds"] = 1.into();
+    }
     for list in ["containers", "initContainers"] {
         for container in items(spec, list) {
             container.get_mut("resources").map(requests);
@@ -75,8 +80,10 @@ fn strategy(plural: &str, object: &mut Value) {
     };
     let Some(spec) = object.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     fill(spec, field, json!({}));
+    // The details of a StatefulSet that names its strategy are its own.
+    let named = plural == "statefulsets" && spec[field]["type"] == "RollingUpdate";
     fill(&mut spec[field], "type", "RollingUpdate");
-    if spec[field]["type"] != "RollingUpdate" {
+    if spec[field]["type"] != "RollingUpdate" || named && spec[field]["rollingUpdate"].is_null() {
         return;
     }
     fill(&mut spec[field], "rollingUpdate", json!({}));
@@ -128,7 +135,13 @@ fn limit_range(range: &mut Value) {
 fn driver(spec: &mut Value) {
     fill(spec, "attachRequired", true);
     fill(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
-    for off in ["podInfoOnMount", "requiresRepublish", "seLinuxMount", "storageCapacity"] {
+    for off in [
+        "podInfoOnMount",
+        "preventPodSchedulingIfMissing",
+        "requiresRepublish",
+        "seLinuxMount",
+        "storageCapacity",
+    ] {
         fill(spec, off, false);
     }
     fill(spec, "volumeLifecycleModes", json!(["Persistent"]));
@@ -139,6 +152,9 @@ fn containers(spec: &mut Value) {
         for container in items(spec, list) {
             let policy = pull_policy(container["image"].as_str().unwrap_or_default());
             fill(container, "imagePullPolicy", policy);
+            for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+                each(container, &format!("/{probe}/grpc"), |grpc| fill_null(grpc, "service", ""));
+            }
         }
     }
     for volume in items(spec, "volumes") {
@@ -146,16 +162,27 @@ fn containers(spec: &mut Value) {
         if !sources {
             fill(volume, "emptyDir", json!({}));
         }
+        if let Some(image) = volume.get_mut("image").filter(|image| image.is_object()) {
+            let policy = pull_policy(image["reference"].as_str().unwrap_or_default());
+            fill(image, "pullPolicy", policy);
+        }
     }
-    if let Some(account) = spec["serviceAccountName"].as_str().filter(|name| !name.is_empty()) {
-        let account = account.to_owned();
-        fill(spec, "serviceAccount", account);
+    // The account has an old name and a new one, which counts.
+    let named =
+        |spec: &Value, field: &str| spec[field].as_str().filter(|name| !name.is_empty()).map(str::to_owned);
+    if let Some(account) = named(spec, "serviceAccountName").or_else(|| named(spec, "serviceAccount")) {
+        spec["serviceAccountName"] = account.as_str().into();
+        spec["serviceAccount"] = account.into();
     }
 }
 
 /// Claim templates are objects of their own.
 fn claim_templates(set: &mut Value) {
     let Some(spec) = set.get_mut("spec").filter(|spec| spec.is_object()) else { return };
+    fill(spec, "persistentVolumeClaimRetentionPolicy", json!({}));
+    for moment in ["whenDeleted", "whenScaled"] {
+        fill(&mut spec["persistentVolumeClaimRetentionPolicy"], moment, "Retain");
+    }
     for claim in items(spec, "volumeClaimTemplates") {
         fill(claim, "apiVersion", "v1");
         fill(claim, "kind", "PersistentVolumeClaim");
@@ -223,10 +250,15 @@ fn job(job: &mut Value) {
     if spec["completions"].is_null() && spec["parallelism"].is_null() {
         spec["completions"] = 1.into();
     }
+    let failures = if spec["backoffLimitPerIndex"].is_null() { 6 } else { i32::MAX };
+    fill(spec, "backoffLimit", failures);
+    // Jobs of CronJobs get these when they are created.
+    fill_null(spec, "completionMode", "NonIndexed");
+    fill(spec, "suspend", false);
     fill(spec, "parallelism", 1);
     fill(spec, "manualSelector", false);
     let replaced = if spec["podFailurePolicy"].is_null() { "TerminatingOrFailed" } else { "Failed" };
-    fill(spec, "podReplacementPolicy", replaced);
+    fill_null(spec, "podReplacementPolicy", replaced);
 }
 
 fn policy_types(spec: &mut Value) {
@@ -252,6 +284,13 @@ fn fill(object: &mut Value, member: &str, value: impl Into<Value>) {
     let value = value.into();
     if missing && !value.is_null() {
         map.insert(member.into(), value);
+    }
+}
+
+/// Sets a member that is missing or null: an empty text is a value behind a pointer.
+fn fill_null(object: &mut Value, member: &str, value: impl Into<Value>) {
+    if object[member].is_null() {
+        object[member] = value.into();
     }
 }
 

@@ -10,6 +10,7 @@ mod metadata;
 mod part;
 mod rules;
 mod scale;
+mod selectors;
 mod update;
 
 pub(crate) use allocate::{CLAIM_IN_USE, VOLUME_IN_USE};

@@ -34,7 +34,11 @@ const NAMES: &[&str] = &[
     "trimmed",
     "http-header",
     "time-zone",
+    "iscsi-name",
 ];
+
+/// What the permissions of a file are.
+pub(super) const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
 /// The name, if it is one of a format.
 pub(super) fn known(name: &str) -> Option<&'static str> {
@@ -80,7 +84,7 @@ pub(super) fn problem(format: &str, text: &str) -> Option<String> {
         "trimmed" => unless(text.trim() == text, "must not have leading or trailing whitespace"),
         "http-header" => unless(
             !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'),
-            "a valid HTTP header must consist of alphanumeric characters or '-'",
+            "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')",
         ),
         "percent" => unless(
             percent(text).is_some(),
@@ -90,9 +94,35 @@ pub(super) fn problem(format: &str, text: &str) -> Option<String> {
             unless(percent(text).is_none_or(|number| number <= 100), "must not be greater than 100%")
         }
         "cron" => cron(text),
+        "iscsi-name" => iscsi_name(text),
         "time-zone" => unless(is_time_zone(text), "unknown time zone"),
         _ => None,
     }
+}
+
+/// An iSCSI name: dated domains, or numbers of other registries.
+fn iscsi_name(text: &str) -> Option<String> {
+    let why = "must be valid format";
+    let word =
+        |text: &str, length: usize| text.len() == length && text.bytes().all(|b| b.is_ascii_alphanumeric());
+    let dated = |rest: &str| {
+        let (date, name) = rest.split_once('.')?;
+        let (domain, own) = name.split_once(':')?;
+        let (year, month) = date.split_once('-')?;
+        let digits = |text: &str, length| word(text, length) && text.bytes().all(|b| b.is_ascii_digit());
+        let domain_fits = !domain.is_empty()
+            && domain.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'));
+        let own_fits = !own.is_empty() && !own.chars().any(|c| c.is_whitespace() || "^,;*&$|".contains(c));
+        (digits(year, 4) && digits(month, 2) && domain_fits && own_fits).then_some(())
+    };
+    let good = match text.split_once('.').unwrap_or((text, "")) {
+        ("iqn", rest) => dated(rest).is_some(),
+        ("eui", rest) => word(rest, 16),
+        ("naa", rest) => word(rest, 32),
+        _ if ["iqn", "eui", "naa"].iter().any(|prefix| text.starts_with(prefix)) => false,
+        _ => return Some(format!("{why} starting with iqn, eui, or naa")),
+    };
+    (!good).then(|| why.to_owned())
 }
 
 fn percent(text: &str) -> Option<u64> {
@@ -218,4 +248,38 @@ fn is_time_zone(text: &str) -> bool {
     text.len() < 64
         && text.chars().all(inner)
         && (plain.contains(&text) || text.contains('/') && !text.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `v1.37` answered to each.
+    #[test]
+    fn names_of_disks_and_signers() {
+        for good in [
+            "iqn.2012-07.com.x:t",
+            "iqn.2012-13.com:x",
+            "iqn.2012-07.c-m:x:y",
+            "eui.ZZZZZZZZZZZZZZZZ",
+            &format!("naa.{}", "Z".repeat(32)),
+        ] {
+            assert_eq!(problem("iscsi-name", good), None, "{good}");
+        }
+        for bad in [
+            "iqn.bad",
+            "naa.01",
+            "eui.01",
+            "iqn.2012-07.com.x",
+            "iqn.2012.com.x:t",
+            "iqn.2012-07.com.x:",
+            "iqn.2012-07.c_om:x",
+            "iqn.2012-07.c-m:a b",
+            "iqn.2012-07.c-m:a,b",
+            "iqnx2012-07.a:b",
+        ] {
+            assert_eq!(problem("iscsi-name", bad).as_deref(), Some("must be valid format"), "{bad}");
+        }
+        assert!(problem("iscsi-name", "Bad!").unwrap().ends_with("starting with iqn, eui, or naa"));
+    }
 }

@@ -26,6 +26,8 @@ enum Target {
 
 enum Rule {
     Required,
+    /// An empty text behind a pointer is a missing value.
+    Filled,
     /// The detail of the message.
     Forbidden(&'static str),
     Enum(Vec<&'static str>, Zero),
@@ -42,8 +44,10 @@ enum Rule {
     Unique,
     /// Elements are unique by these members; the error is at the element, or at its last member.
     Keys(Vec<&'static str>, bool),
-    /// Exactly one of these members: others than the first are forbidden, none is a missing value.
-    Handler(Vec<&'static str>),
+    /// The permissions of a file.
+    FileMode,
+    /// Exactly one of these members, which are types of something: others than the first are forbidden, none is a missing value.
+    Handler(&'static str, Vec<&'static str>),
     /// The same, but any number but one is an invalid value of the whole.
     Union(Vec<&'static str>),
     Immutable,
@@ -51,11 +55,15 @@ enum Rule {
     Kept,
 }
 
-/// Whether a zero value that is not behind a pointer is judged too, rather than taken for a missing one. The names of such rules end with `!`.
+/// Which zero values are judged rather than taken for missing ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Zero {
+    /// Those behind a pointer.
     Missing,
+    /// All. The names of such rules end with `!`.
     Judged,
+    /// None. The names of such rules end with `?`.
+    Unfilled,
 }
 
 impl Check {
@@ -79,12 +87,15 @@ impl Check {
             _ => (Target::Value, name, rest),
         };
         let list = || rest.split('|').collect();
-        let (name, zero) = match name.strip_suffix('!') {
-            Some(name) => (name, Zero::Judged),
-            None => (name, Zero::Missing),
+        let (name, zero) = match (name.strip_suffix('!'), name.strip_suffix('?')) {
+            (Some(name), _) => (name, Zero::Judged),
+            (_, Some(name)) => (name, Zero::Unfilled),
+            _ => (name, Zero::Missing),
         };
         let rule = match name {
             "required" => Rule::Required,
+            "filled" => Rule::Filled,
+            "fileMode" => Rule::FileMode,
             "forbidden" => Rule::Forbidden(rest),
             "enum" => Rule::Enum(list(), zero),
             "min" => Rule::Min(rest.parse().ok()?),
@@ -101,7 +112,10 @@ impl Check {
             "unique" => Rule::Unique,
             "keys" => Rule::Keys(list(), false),
             "named" => Rule::Keys(list(), true),
-            "handler" => Rule::Handler(list()),
+            "handler" => {
+                let (what, members) = rest.split_once(' ')?;
+                Rule::Handler(what, members.split('|').collect())
+            }
             "union" => Rule::Union(list()),
             "immutable" => Rule::Immutable,
             "kept" => Rule::Kept,
@@ -114,7 +128,7 @@ impl Check {
     #[cfg(test)]
     pub(super) fn members(&self) -> Vec<&'static str> {
         match &self.rule {
-            Rule::Handler(members) | Rule::Union(members) => {
+            Rule::Handler(_, members) | Rule::Union(members) => {
                 members.iter().map(|member| plain(member).0).collect()
             }
             _ => Vec::new(),
@@ -124,7 +138,7 @@ impl Check {
     /// The members of a value that are not looked at, because there is one before them.
     pub(super) fn skipped(&self, owner: &Value) -> Vec<&'static str> {
         match &self.rule {
-            Rule::Handler(members) => {
+            Rule::Handler(_, members) => {
                 given(owner, members).into_iter().skip(1).map(|member| plain(member).0).collect()
             }
             _ => Vec::new(),
@@ -185,7 +199,13 @@ impl Check {
                 | Rule::Above(Zero::Judged)
                 | Rule::Format(_, Zero::Judged)
         );
-        let absent = value.is_null() || zero && !set;
+        let unfilled = matches!(
+            self.rule,
+            Rule::Enum(_, Zero::Unfilled)
+                | Rule::Format(_, Zero::Unfilled)
+                | Rule::Range(_, _, Zero::Unfilled)
+        );
+        let absent = value.is_null() || zero && (!set || unfilled);
         let missing = Value::from("");
         // What is not there is an empty text.
         let value = if judged && value.is_null() { &missing } else { value };
@@ -196,6 +216,7 @@ impl Check {
             {
                 errors.push(FieldError::required(at, ""));
             }
+            Rule::Filled if value == "" => errors.push(FieldError::required(at, "")),
             Rule::Forbidden(why) if !absent => errors.push(FieldError::forbidden(at, why)),
             Rule::Immutable => {
                 if old.is_some_and(|old| old != value) {
@@ -208,7 +229,7 @@ impl Check {
                     errors.push(FieldError::invalid(at, Value::Null, "field cannot be modified once set"));
                 }
             }
-            Rule::Handler(members) => handler(value, members, at, errors),
+            Rule::Handler(what, members) => handler(value, what, members, at, errors),
             Rule::Union(members) => union(value, members, at, errors),
             _ if absent && !judged => {}
             Rule::Enum(values, _) => {
@@ -233,6 +254,11 @@ impl Check {
                 if number(value).is_some_and(|number| !(*min..=*max).contains(&number)) {
                     let why = format!("must be between {min} and {max}, inclusive");
                     errors.push(FieldError::invalid(at, value, &why));
+                }
+            }
+            Rule::FileMode => {
+                if number(value).is_some_and(|number| !(0..=0o777).contains(&number)) {
+                    errors.push(FieldError::invalid(at, value, formats::FILE_MODE));
                 }
             }
             Rule::Above(_) => {
@@ -267,7 +293,7 @@ impl Check {
                 };
                 unique(value, at, errors, key, keys.last().filter(|_| *named).copied());
             }
-            Rule::Required | Rule::Forbidden(_) => {}
+            Rule::Required | Rule::Filled | Rule::Forbidden(_) => {}
         }
     }
 }
@@ -307,17 +333,17 @@ fn plain(member: &str) -> (&str, &str) {
     member.split_once('=').unwrap_or((member, member))
 }
 
-fn handler(value: &Value, members: &[&str], at: &str, errors: &mut Vec<FieldError>) {
+fn handler(value: &Value, what: &str, members: &[&str], at: &str, errors: &mut Vec<FieldError>) {
     if value.is_null() {
         return;
     }
     let given = given(value, members);
     if given.is_empty() {
-        errors.push(FieldError::required(at, &format!("must specify one of: {}", members.join(", "))));
+        errors.push(FieldError::required(at, &format!("must specify a {what} type")));
     }
     for member in given.iter().skip(1) {
         let place = format!("{at}.{}", plain(member).1);
-        errors.push(FieldError::forbidden(place, "may not specify more than 1 of them"));
+        errors.push(FieldError::forbidden(place, &format!("may not specify more than 1 {what} type")));
     }
 }
 

@@ -22,8 +22,9 @@ fn parse(line: &'static str) -> Option<(&'static str, Check)> {
     Some((owner, Check::parse(field, rule)?))
 }
 
-/// The rules for the fields of a type.
+/// The rules for the fields of a type. Ephemeral containers have the fields of containers.
 pub(super) fn of(owner: &str) -> &'static [Check] {
+    let owner = if owner == "api.core.v1.EphemeralContainer" { "api.core.v1.Container" } else { owner };
     TABLE.get(owner).map_or(&[], Vec::as_slice)
 }
 

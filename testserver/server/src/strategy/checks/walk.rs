@@ -28,10 +28,14 @@ pub(crate) fn validate(
     without_hidden(walk.errors)
 }
 
+/// Fields whose values are judged although they are forbidden.
+const JUDGED: [&str; 3] = [".resources.claims", ".windowsOptions", ".ephemeralContainers"];
+
 /// What is forbidden is not judged further, unless it is an element of a list.
 fn without_hidden(mut errors: Vec<FieldError>) -> Vec<FieldError> {
+    let hides = |field: &str| !field.ends_with(']') && !JUDGED.iter().any(|judged| field.ends_with(judged));
     let forbidden =
-        errors.iter().filter(|error| error.reason == "FieldValueForbidden" && !error.field.ends_with(']'));
+        errors.iter().filter(|error| error.reason == "FieldValueForbidden" && hides(&error.field));
     let forbidden: Vec<String> = forbidden.map(|error| error.field.clone()).collect();
     errors.retain(|error| {
         error.reason == "FieldValueForbidden"

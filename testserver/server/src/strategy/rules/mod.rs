@@ -4,6 +4,8 @@ mod data;
 mod errors;
 mod event;
 mod limit_range;
+mod pod;
+mod ports;
 mod priority_class;
 mod resource_quota;
 mod service;
@@ -27,9 +29,15 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Ve
     match (endpoint.group(), endpoint.plural()) {
         ("", "pods") => {
             template::validate(spec, "spec", &mut errors);
-            if created && items(spec, "ephemeralContainers").next().is_some() {
-                errors.add(FieldError::forbidden("spec.ephemeralContainers", "cannot be set on create"));
+            template::hostnames(spec, "spec", &mut errors);
+            if created {
+                pod::validate_new(spec, &mut errors);
             }
+        }
+        ("", "podtemplates") => {
+            let spec = &object["template"]["spec"];
+            template::validate(spec, "template.spec", &mut errors);
+            template::hostnames(spec, "template.spec", &mut errors);
         }
         ("", "services") => service::validate(spec, &mut errors),
         ("" | "events.k8s.io", "events") => event::validate(endpoint, object, created, &mut errors),
@@ -41,7 +49,12 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Ve
             workload::validate(endpoint.plural(), spec, &mut errors);
         }
         ("scheduling.k8s.io", "priorityclasses") => priority_class::validate(object, &mut errors),
-        ("batch", "jobs") => workload::job(spec, "spec", &mut errors),
+        ("batch", "jobs") => {
+            workload::job(spec, "spec", &mut errors);
+            if created {
+                workload::new_job(object, &mut errors);
+            }
+        }
         ("batch", "cronjobs") => {
             workload::job(&spec["jobTemplate"]["spec"], "spec.jobTemplate.spec", &mut errors)
         }
@@ -55,9 +68,8 @@ pub(crate) fn validate_mounts(endpoint: &Endpoint, object: &Value, errors: &[Fie
     let at = match (endpoint.group(), endpoint.plural()) {
         ("", "pods") => "spec",
         ("", "podtemplates") => "template.spec",
-        ("", "replicationcontrollers") | ("apps", "deployments" | "replicasets" | "daemonsets") => {
-            "spec.template.spec"
-        }
+        ("", "replicationcontrollers")
+        | ("apps", "deployments" | "replicasets" | "statefulsets" | "daemonsets") => "spec.template.spec",
         ("batch", "jobs") => "spec.template.spec",
         ("batch", "cronjobs") => "spec.jobTemplate.spec.template.spec",
         _ => return Vec::new(),

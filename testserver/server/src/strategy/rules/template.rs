@@ -4,27 +4,62 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::{Errors, items, text};
+use super::{Errors, items, ports, text};
 use crate::{object::names, schema::FieldError};
 
 const NOT_FOUND: &str = "FieldValueNotFound";
 const VARIABLE: &str =
     "a valid environment variable name must consist only of printable ASCII characters other than '='";
 
+/// The volumes of a pod whose names are in order.
+struct Volumes<'s> {
+    spec: &'s Value,
+    names: BTreeSet<String>,
+}
+
+impl<'s> Volumes<'s> {
+    fn find(&self, name: &str) -> Option<&'s Value> {
+        self.names.get(name)?;
+        items(self.spec, "volumes").map(|(_, volume)| volume).find(|volume| volume["name"] == name)
+    }
+}
+
 /// `at` is the path of the spec.
 pub(super) fn validate(spec: &Value, at: &str, errors: &mut Errors) {
-    let mut volumes = BTreeSet::new();
+    let mut volumes = Volumes { spec, names: BTreeSet::new() };
     for (i, volume) in items(spec, "volumes") {
-        named(volume, format!("{at}.volumes[{i}].name"), &mut volumes, errors);
+        named(volume, format!("{at}.volumes[{i}].name"), &mut volumes.names, errors);
     }
     if items(spec, "containers").next().is_none() {
         errors.required(format!("{at}.containers"), "");
     }
-    // Names are unique across both lists.
+    // Names are unique across the lists.
     let mut known = BTreeSet::new();
     for list in ["containers", "initContainers"] {
         for (i, container) in items(spec, list) {
             validate_container(container, &format!("{at}.{list}[{i}]"), &volumes, &mut known, errors);
+        }
+    }
+    ports::of_host(spec, at, errors);
+    if spec["ephemeralContainers"].is_array() {
+        let targets = known.clone();
+        for (i, container) in items(spec, "ephemeralContainers") {
+            let at = format!("{at}.ephemeralContainers[{i}]");
+            validate_container(container, &at, &volumes, &mut known, errors);
+            let target = text(&container["targetContainerName"]);
+            if !target.is_empty() && !targets.contains(target) {
+                not_found(format!("{at}.targetContainerName"), target, errors);
+            }
+        }
+    }
+}
+
+/// The names of a pod in DNS. Those of a StatefulSet's template do not count.
+pub(super) fn hostnames(spec: &Value, at: &str, errors: &mut Errors) {
+    for member in ["hostname", "subdomain"] {
+        let name = text(&spec[member]);
+        if !name.is_empty() {
+            errors.text(format!("{at}.{member}"), name, names::dns_label(name));
         }
     }
 }
@@ -32,7 +67,7 @@ pub(super) fn validate(spec: &Value, at: &str, errors: &mut Errors) {
 fn validate_container(
     container: &Value,
     at: &str,
-    volumes: &BTreeSet<String>,
+    volumes: &Volumes<'_>,
     known: &mut BTreeSet<String>,
     errors: &mut Errors,
 ) {
@@ -40,59 +75,97 @@ fn validate_container(
     if text(&container["image"]).is_empty() {
         errors.required(format!("{at}.image"), "");
     }
-    let (mut port_names, mut paths) = (BTreeSet::new(), BTreeSet::new());
-    for (i, port) in items(container, "ports") {
-        let name = text(&port["name"]);
-        if !name.is_empty() && !port_names.insert(name) {
-            errors.add(FieldError::duplicate(format!("{at}.ports[{i}].name"), format!("{name:?}")));
-        }
-        let at = format!("{at}.ports[{i}].containerPort");
-        match port["containerPort"].as_i64() {
-            None | Some(0) => errors.required(at, ""),
-            Some(_) => errors.port(at, &port["containerPort"]),
-        }
-    }
+    ports::validate(container, at, errors);
     for (i, variable) in items(container, "env") {
-        let (at, name) = (format!("{at}.env[{i}].name"), text(&variable["name"]));
+        let (at, name) = (format!("{at}.env[{i}]"), text(&variable["name"]));
         match name {
-            "" => errors.required(at, ""),
-            _ => variable_name(at, name, errors),
+            "" => errors.required(format!("{at}.name"), ""),
+            _ => variable_name(format!("{at}.name"), name, errors),
+        }
+        let file = &variable["valueFrom"]["fileKeyRef"];
+        if file.is_object() {
+            let (at, name) = (format!("{at}.valueFrom.fileKeyRef.volumeName"), text(&file["volumeName"]));
+            match volumes.find(name) {
+                None => not_found(at, name, errors),
+                Some(volume) if volume["emptyDir"].is_null() => {
+                    errors.text(at, name, Some("referenced volume must be of type emptyDir".into()));
+                }
+                Some(_) => {}
+            }
         }
     }
     for (i, source) in items(container, "envFrom") {
         variable_name(format!("{at}.envFrom[{i}].prefix"), text(&source["prefix"]), errors);
     }
-    devices(container, at, volumes, errors);
-    for (i, mount) in items(container, "volumeMounts") {
-        let (at, name) = (format!("{at}.volumeMounts[{i}]"), text(&mount["name"]));
-        if name.is_empty() {
-            errors.required(format!("{at}.name"), "");
-        }
-        if !volumes.contains(name) {
-            let error = FieldError::new(format!("{at}.name"), NOT_FOUND, format!("Not found: {name:?}"));
-            errors.add(error);
-        }
-        match text(&mount["mountPath"]) {
-            "" => errors.required(format!("{at}.mountPath"), ""),
-            path if !paths.insert(path) => {
-                errors.add(FieldError::invalid(
-                    format!("{at}.mountPath"),
-                    format!("{path:?}"),
-                    "must be unique",
-                ));
+    mounted(container, at, volumes, errors);
+}
+
+/// Where a container sees volumes, as folders and as devices.
+fn mounted(container: &Value, at: &str, volumes: &Volumes<'_>, errors: &mut Errors) {
+    const FOLDERS: (&str, &str) = ("volumeMounts", "mountPath");
+    const DEVICES: (&str, &str) = ("volumeDevices", "devicePath");
+    for ((list, path_of), (other, other_path)) in [(FOLDERS, DEVICES), (DEVICES, FOLDERS)] {
+        let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
+        for (i, item) in items(container, list) {
+            let at = format!("{at}.{list}[{i}]");
+            let (name, path) = (text(&item["name"]), text(&item[path_of]));
+            let mut refuse = |member: &str, value: &str, why: String| {
+                errors.text(format!("{at}.{member}"), value, Some(why));
+            };
+            if list == DEVICES.0 && !names.insert(name) {
+                refuse("name", name, "must be unique".into());
             }
-            _ => {}
+            if !path.is_empty() && !paths.insert(path) {
+                refuse(path_of, path, "must be unique".into());
+            }
+            if list == DEVICES.0 && path.split('/').any(|part| part == "..") {
+                refuse(path_of, path, "can not contain backsteps ('..')".into());
+            }
+            let taken =
+                |member: &str, value: &str| items(container, other).any(|(_, item)| item[member] == value);
+            if !name.is_empty() && taken("name", name) {
+                refuse("name", name, format!("must not already exist in {other}"));
+            }
+            if !path.is_empty() && taken(other_path, path) {
+                refuse(path_of, path, format!("must not already exist as a path in {other}"));
+            }
+            let volume = volumes.find(name);
+            let raw = |volume: &Value| {
+                volume["persistentVolumeClaim"].is_object() || volume["ephemeral"].is_object()
+            };
+            if list == DEVICES.0 && volume.is_some_and(|volume| !raw(volume)) {
+                let why =
+                    "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
+                refuse("name", name, why.into());
+            }
+            if name.is_empty() {
+                errors.required(format!("{at}.name"), "");
+            }
+            if volume.is_none() {
+                not_found(format!("{at}.name"), name, errors);
+            }
+            if path.is_empty() {
+                errors.required(format!("{at}.{path_of}"), "");
+            }
         }
     }
 }
 
+fn not_found(at: String, name: &str, errors: &mut Errors) {
+    errors.add(FieldError::new(at, NOT_FOUND, format!("Not found: {name:?}")));
+}
+
 /// The mounts of volumes that `errors` are about.
-pub(super) fn mounts(spec: &Value, at: &str, errors: &[FieldError]) -> Vec<FieldError> {
-    let refused = items(spec, "volumes").filter(|(i, _)| {
+pub(super) fn mounts<'s>(spec: &'s Value, at: &str, errors: &[FieldError]) -> Vec<FieldError> {
+    let (refused, kept): (Vec<_>, Vec<_>) = items(spec, "volumes").partition(|(i, _)| {
         let place = format!("{at}.volumes[{i}]");
         errors.iter().any(|error| error.field.starts_with(&place))
     });
-    let refused: BTreeSet<&str> = refused.map(|(_, volume)| text(&volume["name"])).collect();
+    let names = |volumes: Vec<(usize, &'s Value)>| -> BTreeSet<&'s str> {
+        volumes.into_iter().map(|(_, volume)| text(&volume["name"])).collect()
+    };
+    let kept = names(kept);
+    let refused: BTreeSet<&str> = names(refused).difference(&kept).copied().collect();
     let mut found = Vec::new();
     for list in ["containers", "initContainers"] {
         for (i, container) in items(spec, list) {
@@ -110,18 +183,6 @@ pub(super) fn mounts(spec: &Value, at: &str, errors: &[FieldError]) -> Vec<Field
         }
     }
     found
-}
-
-fn devices(container: &Value, at: &str, volumes: &BTreeSet<String>, errors: &mut Errors) {
-    for (i, device) in items(container, "volumeDevices") {
-        let (at, name) = (format!("{at}.volumeDevices[{i}].name"), text(&device["name"]));
-        if name.is_empty() {
-            errors.required(at.clone(), "");
-        }
-        if !volumes.contains(name) {
-            errors.add(FieldError::new(at, NOT_FOUND, format!("Not found: {name:?}")));
-        }
-    }
 }
 
 /// A name that is unique in its list.

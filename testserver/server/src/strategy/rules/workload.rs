@@ -1,24 +1,54 @@
 //! Validation of kinds with a pod template.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Errors, template, text};
-use crate::schema::FieldError;
+use super::{Errors, items, template, text};
+use crate::{schema::FieldError, strategy::selectors};
 
 const TEMPLATE: &str = "spec.template.spec";
 
 pub(super) fn validate(plural: &str, spec: &Value, errors: &mut Errors) {
     errors.count("spec.replicas", &spec["replicas"]);
     errors.count("spec.minReadySeconds", &spec["minReadySeconds"]);
-    if let Some(error) = selected(spec) {
-        errors.add(error);
+    let plain = plural == "replicationcontrollers";
+    if plain && spec["selector"].as_object().is_none_or(serde_json::Map::is_empty) {
+        errors.required("spec.selector".into(), "");
+    } else if !plain || spec["template"].is_object() {
+        selected(spec, plain, errors);
     }
-    // Genuine servers do not validate the rest of the template of StatefulSets.
+    if spec["template"].is_object() {
+        let template = &spec["template"]["spec"];
+        if plural == "statefulsets" {
+            template_of_set(spec, errors);
+        } else {
+            template::validate(template, TEMPLATE, errors);
+            template::hostnames(template, TEMPLATE, errors);
+        }
+        runs_forever(plural, spec, errors);
+    }
     if plural != "statefulsets" {
-        template::validate(&spec["template"]["spec"], TEMPLATE, errors);
+        errors.count("spec.revisionHistoryLimit", &spec["revisionHistoryLimit"]);
     }
-    runs_forever(plural, spec, errors);
-    errors.count("spec.revisionHistoryLimit", &spec["revisionHistoryLimit"]);
+}
+
+/// The pods of a StatefulSet have the claims of its templates as volumes, before and instead of their own of the same names.
+fn template_of_set(set: &Value, errors: &mut Errors) {
+    let template = &set["template"]["spec"];
+    let names: Vec<&str> =
+        items(set, "volumeClaimTemplates").map(|(_, claim)| text(&claim["metadata"]["name"])).collect();
+    if names.is_empty() {
+        return template::validate(template, TEMPLATE, errors);
+    }
+    let claimed =
+        names.iter().map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": name}}));
+    let own = items(template, "volumes").filter(|(_, volume)| !names.contains(&text(&volume["name"])));
+    let volumes: Vec<Value> = claimed.chain(own.map(|(_, volume)| volume.clone())).collect();
+    for (i, _) in names.iter().enumerate().filter(|(_, name)| name.is_empty()) {
+        errors.required(format!("{TEMPLATE}.volumes[{i}].persistentVolumeClaim.claimName"), "");
+    }
+    let mut pod = template.clone();
+    pod["volumes"] = volumes.into();
+    template::validate(&pod, TEMPLATE, errors);
 }
 
 /// `at` is the path of the spec of the Job.
@@ -30,6 +60,7 @@ pub(super) fn job(spec: &Value, at: &str, errors: &mut Errors) {
     }
     let place = format!("{at}.template.spec");
     template::validate(&spec["template"]["spec"], &place, errors);
+    template::hostnames(&spec["template"]["spec"], &place, errors);
     if matches!(text(&spec["template"]["spec"]["restartPolicy"]), "" | "Always") {
         errors.required(format!("{place}.restartPolicy"), "valid values: \"OnFailure\", \"Never\"");
     }
@@ -53,19 +84,48 @@ fn runs_forever(plural: &str, spec: &Value, errors: &mut Errors) {
     }
 }
 
-/// The selector must match the labels of the template.
-fn selected(spec: &Value) -> Option<FieldError> {
-    let labels = &spec["template"]["metadata"]["labels"];
-    let selector = &spec["selector"];
-    // The selector of a ReplicationController is a plain map.
-    let wanted = selector["matchLabels"].as_object().or_else(|| {
-        let plain = selector["matchExpressions"].is_null() && selector["matchLabels"].is_null();
-        selector.as_object().filter(|_| plain)
-    });
-    let fits = wanted.into_iter().flatten().all(|(key, value)| labels.get(key) == Some(value));
-    if fits && selector.is_object() {
-        return None;
+/// The selector must match the labels of the template. Another rule tells what is wrong with an invalid one.
+fn selected(spec: &Value, plain: bool, errors: &mut Errors) {
+    let (selector, labels) = (&spec["selector"], &spec["template"]["metadata"]["labels"]);
+    if (plain || selectors::is_valid(selector)) && !selectors::matches(selector, plain, labels) {
+        let why = "`selector` does not match template `labels`";
+        errors.add(FieldError::invalid("spec.template.metadata.labels", labels, why));
     }
-    let why = "`selector` does not match template `labels`";
-    Some(FieldError::invalid("spec.template.metadata.labels", labels, why))
+}
+
+/// The selector and the labels of the pods of a new Job, which the server sets unless the client does.
+pub(super) fn new_job(job: &Value, errors: &mut Errors) {
+    let spec = &job["spec"];
+    let labels = &spec["template"]["metadata"]["labels"];
+    if spec["selector"].is_null() {
+        errors.required("spec.selector".into(), "");
+    }
+    if spec["manualSelector"] != true {
+        let uid = &job["metadata"]["uid"];
+        let own = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
+        if selectors::is_valid(&spec["selector"]) && spec["selector"] != own {
+            errors.add(FieldError::invalid(
+                "spec.selector",
+                &spec["selector"],
+                "`selector` not auto-generated",
+            ));
+        }
+        let name = &job["metadata"]["name"];
+        for (key, wanted) in [
+            ("batch.kubernetes.io/controller-uid", uid),
+            ("controller-uid", uid),
+            ("batch.kubernetes.io/job-name", name),
+            ("job-name", name),
+        ] {
+            if labels[key] != *wanted {
+                let why = format!("must be '{}'", text(wanted));
+                errors.add(FieldError::invalid(
+                    format!("spec.template.metadata.labels[{key}]"),
+                    labels,
+                    &why,
+                ));
+            }
+        }
+    }
+    selected(spec, false, errors);
 }

@@ -1,11 +1,11 @@
-//! Certificate signing requests, and the certificates and trust bundles of pods.
+//! Certificate signing requests, trust bundles and the names of signers.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 use x509_parser::pem::Pem;
 
-use super::values::{invalid, is_set, text};
+use super::values::{invalid, text};
 use crate::{object::names, schema::FieldError};
 
 pub(super) fn signing_request(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
@@ -57,62 +57,8 @@ fn bad_anchors(bundle: &str) -> Option<String> {
     known.is_empty().then(|| "at least one trust anchor must be provided".to_owned())
 }
 
-/// A trust bundle by its name, or all bundles of a signer.
-pub(super) fn trust_bundle(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    let name = text(value, "name");
-    match (name.is_empty(), text(value, "signerName").is_empty()) {
-        (true, true) => {
-            errors.push(FieldError::required(at, "either name or signerName must be specified"));
-        }
-        (false, false) => {
-            errors.push(FieldError::invalid(at, value, "only one of name and signerName may be used"));
-        }
-        (false, true) => {
-            if let Some(why) = names::subdomain(name) {
-                let why = format!("not a valid clustertrustbundlename: {why}");
-                invalid(errors, format!("{at}.name"), &value["name"], &why);
-            }
-            if is_set(&value["labelSelector"]) {
-                let why = "labelSelector must be unset if name is specified";
-                invalid(errors, format!("{at}.labelSelector"), &value["labelSelector"], why);
-            }
-        }
-        (true, false) => signer(value, at, errors),
-    }
-}
-
-/// A certificate that the kubelet requests for a pod, from an hour to 91 days.
-pub(super) fn pod_certificate(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    signer(value, at, errors);
-    let seconds = &value["maxExpirationSeconds"];
-    let why = match seconds.as_i64() {
-        Some(..3600) => Some("if provided, maxExpirationSeconds must be >= 3600"),
-        Some(7_862_401..) => Some("if provided, maxExpirationSeconds must be <= 7862400"),
-        _ => None,
-    };
-    if let Some(why) = why {
-        invalid(errors, format!("{at}.maxExpirationSeconds"), seconds, why);
-    }
-    let paths = ["credentialBundlePath", "keyPath", "certificateChainPath"];
-    if paths.iter().all(|path| text(value, path).is_empty()) {
-        let why = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath";
-        errors.push(FieldError::required(at, why));
-    }
-    for field in paths {
-        if let Some(why) = names::relative_path(text(value, field)) {
-            invalid(errors, format!("{at}.{field}"), &value[field], why);
-        }
-    }
-    for key in value["userAnnotations"].as_object().into_iter().flatten().map(|(key, _)| key) {
-        if !key.contains('/') {
-            let why = "must be a domain-prefixed key (such as \"acme.io/foo\")";
-            invalid(errors, format!("{at}.userAnnotations"), &key.as_str().into(), why);
-        }
-    }
-}
-
 /// The name of a signer: a domain, a slash and a path without more of them.
-fn signer(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn signer(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let (field, name) = (format!("{at}.signerName"), text(value, "signerName"));
     if name.is_empty() {
         // The table of rules has it as required.

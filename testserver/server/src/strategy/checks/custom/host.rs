@@ -1,4 +1,4 @@
-//! Pods in the namespaces of their node: ports and kernel parameters.
+//! Pods in the namespaces of their node: users, ports and kernel parameters.
 
 use serde_json::Value;
 
@@ -6,6 +6,7 @@ use super::values::{invalid, items, text};
 use crate::schema::FieldError;
 
 pub(super) fn namespaces(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    users(pod, at, errors);
     if pod["hostNetwork"] == true {
         for list in ["containers", "initContainers"] {
             for (i, container) in items(pod, list) {
@@ -34,6 +35,29 @@ pub(super) fn namespaces(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
             _ => continue,
         };
         invalid(errors, place, &parameter["name"], why);
+    }
+}
+
+/// A pod with users of its own has none of the node's namespaces, and no block devices.
+fn users(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    const WHY: &str = "when `hostUsers` is false";
+    let (own, lists) = (pod["hostUsers"] == false, ["containers", "initContainers"]);
+    // As genuine servers spell them.
+    let flags = [("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")];
+    for (_, shown) in flags.into_iter().filter(|(flag, _)| own && pod[*flag] == true) {
+        errors.push(FieldError::forbidden(format!("{at}.{shown}"), WHY));
+    }
+    for (list, i, container) in
+        lists.iter().flat_map(|list| items(pod, list).map(move |(i, container)| (list, i, container)))
+    {
+        if own && items(container, "volumeDevices").next().is_some() {
+            errors.push(FieldError::forbidden(format!("{at}.{list}[{i}].volumeDevices"), WHY));
+        }
+        let mount = &container["securityContext"]["procMount"];
+        if !own && mount == "Unmasked" {
+            let why = "`hostUsers` must be false to use `Unmasked`";
+            invalid(errors, format!("{at}.{list}[{i}].securityContext.procMount"), mount, why);
+        }
     }
 }
 

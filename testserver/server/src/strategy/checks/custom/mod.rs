@@ -4,11 +4,19 @@
 
 mod autoscalers;
 mod certificates;
+mod claims;
 mod cluster;
+mod containers;
+mod disks;
+mod fields;
 mod host;
+mod jobs;
 mod network;
 mod pods;
+mod projections;
 mod resources;
+mod scheduling;
+mod security;
 mod types;
 mod values;
 mod volumes;

@@ -34,11 +34,6 @@ pub(super) fn resources(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
         }
     }
     not_overcommitted(value, at, errors);
-    for (i, claim) in items(value, "claims") {
-        if text(claim, "name").is_empty() {
-            errors.push(FieldError::required(format!("{at}.claims[{i}]"), ""));
-        }
-    }
 }
 
 /// Huge pages and extended resources are for one container.
@@ -64,6 +59,51 @@ fn not_overcommitted(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     };
     if has(|name| name.starts_with("hugepages-")) && !has(|name| matches!(name, "cpu" | "memory")) {
         errors.push(FieldError::forbidden(at, "HugePages require cpu or memory"));
+    }
+}
+
+/// Containers name claims of their pod, each once; the pod's own resources have none.
+pub(super) fn claims(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if is_set(&pod["resources"]["claims"]) {
+        let why = "claims may not be set for Resources at pod-level";
+        errors.push(FieldError::forbidden(format!("{at}.resources.claims"), why));
+        claims_of(pod, pod, at, errors);
+    }
+    for list in ["containers", "initContainers"] {
+        for (i, container) in
+            items(pod, list).filter(|(_, container)| is_set(&container["resources"]["claims"]))
+        {
+            claims_of(container, pod, &format!("{at}.{list}[{i}]"), errors);
+        }
+    }
+}
+
+fn claims_of(owner: &Value, pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let known: Vec<&str> = items(pod, "resourceClaims").map(|(_, claim)| text(claim, "name")).collect();
+    let mut before: Vec<(&str, &str)> = Vec::new();
+    for (i, claim) in items(&owner["resources"], "claims") {
+        let (place, name, request) =
+            (format!("{at}.resources.claims[{i}]"), text(claim, "name"), text(claim, "request"));
+        if name.is_empty() {
+            errors.push(FieldError::required(place, ""));
+            continue;
+        }
+        // A claim as a whole has all its requests.
+        if before.iter().any(|(other, part)| {
+            *other == name && (*part == request || part.is_empty() || request.is_empty())
+        }) {
+            errors.push(FieldError::duplicate(place.clone(), format!("{name:?}")));
+        }
+        before.push((name, request));
+        if !known.contains(&name) {
+            let listed = match known.is_empty() {
+                true => " which is empty".to_owned(),
+                false => format!(": {}", known.join(", ")),
+            };
+            let why =
+                format!("Not found: {name:?}: must be one of the names in pod.spec.resourceClaims{listed}");
+            errors.push(FieldError::new(place, "FieldValueNotFound", why));
+        }
     }
 }
 

@@ -1,8 +1,11 @@
-//! Reads members of objects.
+//! Reads members of objects, and the problems that several rules look for.
 
 use serde_json::Value;
 
-use crate::{object::quantity::Quantity, schema::FieldError};
+use crate::{
+    object::{names, quantity::Quantity},
+    schema::FieldError,
+};
 
 pub(super) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
     value[member].as_str().unwrap_or_default()
@@ -23,4 +26,50 @@ pub(super) fn amounts<'v>(value: &'v Value, list: &str) -> impl Iterator<Item = 
 
 pub(super) fn invalid(errors: &mut Vec<FieldError>, at: String, value: &Value, why: &str) {
     errors.push(FieldError::invalid(at, value, why));
+}
+
+/// Why a path may lead out of its folder.
+pub(super) fn outside(path: &str) -> Option<&'static str> {
+    match path {
+        _ if path.starts_with('/') => Some("must be a relative path"),
+        _ if path.split('/').any(|part| part == "..") => Some("must not contain '..'"),
+        _ => None,
+    }
+}
+
+/// The path of a file in a folder.
+pub(super) fn file_path(value: &Value, member: &str, at: &str, errors: &mut Vec<FieldError>) {
+    let place = format!("{at}.{member}");
+    match text(value, member) {
+        "" => errors.push(FieldError::required(place, "")),
+        path => {
+            if let Some(why) = outside(path) {
+                invalid(errors, place, &value[member], why);
+            }
+        }
+    }
+}
+
+/// The name of an object that a volume refers to.
+pub(super) fn named(reference: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if is_set(reference) && text(reference, "name").is_empty() {
+        errors.push(FieldError::required(format!("{at}.name"), ""));
+    }
+}
+
+/// The labels and annotations of an object in another one, at `at`.
+pub(super) fn labels(metadata: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
+        if let Some(why) = names::qualified_name(key) {
+            errors.push(FieldError::invalid(format!("{at}.labels"), format!("{key:?}"), &why));
+        }
+        if let Some(why) = names::label_value(value.as_str().unwrap_or_default()) {
+            invalid(errors, format!("{at}.labels"), value, &why);
+        }
+    }
+    for key in metadata["annotations"].as_object().into_iter().flatten().map(|(key, _)| key) {
+        if let Some(why) = names::qualified_name(&key.to_lowercase()) {
+            errors.push(FieldError::invalid(format!("{at}.annotations"), format!("{key:?}"), &why));
+        }
+    }
 }

@@ -2,32 +2,36 @@
 
 use serde_json::Value;
 
-use super::values::{invalid, is_set, items, text};
-use crate::{object::names, schema::FieldError};
+use super::values::{invalid, is_set, text};
+use crate::{schema::FieldError, strategy::selectors};
 
-pub(super) fn selector(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    let empty = |member: &str| match &value["selector"][member] {
+/// The selector of a workload of this kind. Of some kinds an invalid one is an error of its own, besides what is wrong with it.
+fn selector(value: &Value, kind: &str, invalid_is: Option<&str>, at: &str, errors: &mut Vec<FieldError>) {
+    let selector = &value["selector"];
+    let empty = |member: &str| match &selector[member] {
         Value::Array(list) => list.is_empty(),
         Value::Object(map) => map.is_empty(),
         _ => true,
     };
-    if value["selector"].is_object() && empty("matchLabels") && empty("matchExpressions") {
-        invalid(errors, format!("{at}.selector"), &value["selector"], "empty selector is invalid");
+    if selector.is_object() && empty("matchLabels") && empty("matchExpressions") {
+        let why = format!("empty selector is invalid for {kind}");
+        invalid(errors, format!("{at}.selector"), selector, &why);
     }
-    let labels = value["selector"]["matchLabels"].as_object().into_iter().flatten();
-    let labels_fit = labels.into_iter().all(|(key, value)| {
-        names::qualified_name(key).is_none()
-            && names::label_value(value.as_str().unwrap_or_default()).is_none()
-    });
-    let operators = ["In", "NotIn", "Exists", "DoesNotExist"];
-    let known = |(_, item): (usize, &Value)| operators.contains(&text(item, "operator"));
-    if !labels_fit || !items(&value["selector"], "matchExpressions").all(known) {
-        invalid(errors, format!("{at}.selector"), &value["selector"], "invalid label selector");
+    if let Some(why) = invalid_is.filter(|_| !selectors::is_valid(selector)) {
+        invalid(errors, format!("{at}.selector"), selector, why);
     }
 }
 
+pub(super) fn replica_set(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    selector(value, "deployment", Some("invalid label selector"), at, errors);
+}
+
+pub(super) fn daemon_set(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    selector(value, "daemonset", None, at, errors);
+}
+
 pub(super) fn deployment(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    selector(value, at, errors);
+    replica_set(value, at, errors);
     let ready = value["minReadySeconds"].as_i64().unwrap_or(0);
     let deadline = &value["progressDeadlineSeconds"];
     if deadline.as_i64().is_some_and(|seconds| seconds <= ready) {
@@ -53,7 +57,7 @@ pub(super) fn deployment(value: &Value, at: &str, errors: &mut Vec<FieldError>) 
 }
 
 pub(super) fn stateful_set(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    selector(value, at, errors);
+    selector(value, "statefulset", Some(""), at, errors);
     let policy = &value["podManagementPolicy"];
     if policy.as_str().is_some_and(|policy| !matches!(policy, "OrderedReady" | "Parallel")) {
         let why = "must be 'OrderedReady' or 'Parallel'";
@@ -62,8 +66,24 @@ pub(super) fn stateful_set(value: &Value, at: &str, errors: &mut Vec<FieldError>
 }
 
 pub(super) fn stateful_set_strategy(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    if !matches!(text(value, "type"), "" | "RollingUpdate" | "OnDelete") {
+    let kind = text(value, "type");
+    if !matches!(kind, "" | "RollingUpdate" | "OnDelete") {
         errors.push(FieldError::invalid(at, in_go(value), "must be 'RollingUpdate' or 'OnDelete'"));
+    }
+    let rollout = &value["rollingUpdate"];
+    if kind == "OnDelete" && is_set(rollout) {
+        // As Go prints the struct.
+        let (first, most) = (&rollout["partition"], &rollout["maxUnavailable"]);
+        let shown = format!("{{\"Partition\":{first},\"MaxUnavailable\":{most}}}");
+        let why = "only allowed for updateStrategy 'RollingUpdate'";
+        errors.push(FieldError::invalid(format!("{at}.rollingUpdate"), shown, why));
+    }
+}
+
+pub(super) fn stateful_set_rollout(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let most = &value["maxUnavailable"];
+    if is_set(most) && is_nothing(most) {
+        invalid(errors, format!("{at}.maxUnavailable"), most, "cannot be 0");
     }
 }
 

@@ -1,0 +1,217 @@
+//! Security contexts: profiles, users of Windows, privileges.
+
+use serde_json::Value;
+
+use super::values::{invalid, is_set, outside, text};
+use crate::{object::names, schema::FieldError};
+
+pub(super) fn seccomp(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let (kind, profile, place) =
+        (text(value, "type"), &value["localhostProfile"], format!("{at}.localhostProfile"));
+    match (kind, profile.as_str()) {
+        ("Localhost", None) => {
+            errors.push(FieldError::required(place, "must be set when seccomp type is Localhost"));
+        }
+        ("Localhost", Some(path)) => {
+            if let Some(why) = outside(path) {
+                invalid(errors, place, profile, why);
+            }
+        }
+        (_, Some(_)) => {
+            // As Go prints the struct.
+            let shown = format!("{{\"Type\":{},\"LocalhostProfile\":{profile}}}", value["type"]);
+            errors.push(FieldError::invalid(place, shown, "can only be set when seccomp type is Localhost"));
+        }
+        (_, None) => {}
+    }
+}
+
+pub(super) fn app_armor(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let (kind, profile, place) =
+        (text(value, "type"), &value["localhostProfile"], format!("{at}.localhostProfile"));
+    match (kind, profile.as_str()) {
+        ("Localhost", None | Some("")) => {
+            errors.push(FieldError::required(place, "must be set when AppArmor type is Localhost"));
+        }
+        ("Localhost", Some(name)) if name.trim() != name => {
+            invalid(errors, place, profile, "must not be padded with whitespace");
+        }
+        ("Localhost", Some(name)) if name.len() > 4095 => {
+            let why = "Too long: may not be more than 4095 bytes";
+            errors.push(FieldError::new(place, "FieldValueTooLong", why));
+        }
+        // A missing type is an error of its own.
+        ("Localhost", Some(_)) | ("", _) | (_, None) => {}
+        (_, Some(_)) => invalid(errors, place, profile, "can only be set when AppArmor type is Localhost"),
+    }
+}
+
+pub(super) fn windows(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if let Some(why) = value["gmsaCredentialSpecName"].as_str().and_then(names::subdomain) {
+        invalid(errors, format!("{at}.gmsaCredentialSpecName"), &value["gmsaCredentialSpecName"], &why);
+    }
+    let why = match value["gmsaCredentialSpec"].as_str().map(str::len) {
+        Some(0) => Some("gmsaCredentialSpec cannot be an empty string"),
+        Some(length) if length > 64 * 1024 => Some("gmsaCredentialSpec size must be under 64 KiB"),
+        _ => None,
+    };
+    if let Some(why) = why {
+        invalid(errors, format!("{at}.gmsaCredentialSpec"), &value["gmsaCredentialSpec"], why);
+    }
+    for why in value["runAsUserName"].as_str().into_iter().flat_map(user_problems) {
+        invalid(
+            errors,
+            format!("{at}.runAsUserName"),
+            &value["runAsUserName"],
+            &format!("runAsUserName{why}"),
+        );
+    }
+}
+
+/// What is wrong with a name such as `DOMAIN\user`.
+fn user_problems(name: &str) -> Vec<&'static str> {
+    const OF_USERS: &str = "\"/\\:;|=,+*?<>@[]";
+    if name.is_empty() {
+        return vec![" cannot be an empty string"];
+    }
+    if name.chars().any(char::is_control) {
+        return vec![" cannot contain control characters"];
+    }
+    let (domain, user) = match name.split_once('\\') {
+        Some((_, user)) if user.contains('\\') => return vec![" cannot contain more than one backslash"],
+        Some((domain, user)) => (Some(domain), user),
+        None => (None, name),
+    };
+    let mut problems = Vec::new();
+    if domain.is_some_and(|domain| domain.len() > 255) {
+        problems.push("'s Domain length must be under 256 characters");
+    }
+    if domain.is_some_and(|domain| !is_domain(domain)) {
+        problems.push("'s Domain doesn't match the NetBios nor the DNS format");
+    }
+    if user.is_empty() {
+        problems.push("'s User cannot be empty");
+    } else if user.len() > 104 {
+        problems.push("'s User length must not be longer than 104 characters");
+    }
+    if !user.is_empty() && user.chars().all(|c| matches!(c, '.' | ' ')) {
+        problems.push("'s User cannot contain only periods or spaces");
+    }
+    if user.chars().any(|c| OF_USERS.contains(c)) {
+        problems.push("'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]");
+    }
+    problems
+}
+
+/// A NetBIOS name, or one of DNS.
+fn is_domain(domain: &str) -> bool {
+    let short = !domain.is_empty()
+        && domain.len() <= 15
+        && !domain.starts_with('.')
+        && !domain.chars().any(|c| "\\/:*?\"<>|".contains(c));
+    let label = |label: &str| {
+        !label.is_empty() && label.len() <= 63 && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    short || domain.split('.').all(label)
+}
+
+pub(super) fn context(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let adds = value["capabilities"]["add"].as_array().into_iter().flatten();
+    let other = match value["privileged"] == true {
+        true => "`privileged` to true",
+        false if adds.into_iter().any(|name| name == "CAP_SYS_ADMIN") => "`capabilities.Add` CAP_SYS_ADMIN",
+        false => return,
+    };
+    if value["allowPrivilegeEscalation"] == false {
+        let why = format!("cannot set `allowPrivilegeEscalation` to false and {other}");
+        errors.push(FieldError::invalid(at, value, &why));
+    }
+}
+
+/// What only Linux has, of pods and containers.
+const OF_LINUX: [&str; 16] = [
+    "appArmorProfile",
+    "seLinuxOptions",
+    "seccompProfile",
+    "fsGroup",
+    "fsGroupChangePolicy",
+    "sysctls",
+    "capabilities",
+    "readOnlyRootFilesystem",
+    "privileged",
+    "allowPrivilegeEscalation",
+    "procMount",
+    "runAsUser",
+    "runAsGroup",
+    "supplementalGroups",
+    "supplementalGroupsPolicy",
+    "seLinuxChangePolicy",
+];
+
+/// What a pod has that its operating system has not.
+pub(super) fn system(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let system = text(&pod["os"], "name");
+    let mut refuse = |place: String, why: &str| errors.push(FieldError::forbidden(place, why));
+    if system == "windows" {
+        if is_set(&pod["resources"]) {
+            refuse(format!("{at}.resources"), "may not be set for a windows pod");
+        }
+        for member in ["hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"] {
+            if is_set(&pod[member]) {
+                refuse(format!("{at}.{member}"), "cannot be set for a windows pod");
+            }
+        }
+    }
+    let lists = ["containers", "initContainers"];
+    let owners = lists.iter().flat_map(|list| {
+        pod[list]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .map(move |(i, item)| (format!("{at}.{list}[{i}]"), item))
+    });
+    for (place, owner) in [(at.to_owned(), pod)].into_iter().chain(owners) {
+        let context = &owner["securityContext"];
+        if system == "linux" && is_set(&context["windowsOptions"]) {
+            let why = "windows options cannot be set for a linux pod";
+            refuse(format!("{place}.securityContext.windowsOptions"), why);
+        }
+        for member in OF_LINUX.iter().filter(|member| system == "windows" && is_set(&context[**member])) {
+            refuse(format!("{place}.securityContext.{member}"), "cannot be set for a windows pod");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `v1.37` answered to each.
+    #[test]
+    fn users_of_windows_have_names_of_windows() {
+        for good in ["A\\b", "A B\\c", "a b", "AAAAAAAAAAAAAAAA\\c", "a.b.c\\c", "-a.b\\c", "a b.c\\c"] {
+            assert!(user_problems(good).is_empty(), "{good}");
+        }
+        for (bad, why) in [
+            ("", " cannot be an empty string"),
+            ("A\\B\\c", " cannot contain more than one backslash"),
+            ("a\tb", " cannot contain control characters"),
+            ("\\b", "'s Domain doesn't match the NetBios nor the DNS format"),
+            ("A\\", "'s User cannot be empty"),
+            ("...", "'s User cannot contain only periods or spaces"),
+            ("a|b", "'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"),
+            ("a:b\\c", "'s Domain doesn't match the NetBios nor the DNS format"),
+            (".A\\c", "'s Domain doesn't match the NetBios nor the DNS format"),
+            ("A_bA_bA_bA_bA_bA_bA_bA_b\\c", "'s Domain doesn't match the NetBios nor the DNS format"),
+            ("aaaaaaaaaaaaaa*\\c", "'s Domain doesn't match the NetBios nor the DNS format"),
+        ] {
+            assert_eq!(user_problems(bad), [why], "{bad}");
+        }
+        assert_eq!(
+            user_problems(&"a".repeat(105)),
+            ["'s User length must not be longer than 104 characters"]
+        );
+        assert_eq!(user_problems(&format!("{}\\c", "A".repeat(257))).len(), 2);
+    }
+}

@@ -1,0 +1,45 @@
+//! Validation of the ports of containers, inside and on the host.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{Errors, items, text};
+use crate::schema::FieldError;
+
+pub(super) fn validate(container: &Value, at: &str, errors: &mut Errors) {
+    let mut names = BTreeSet::new();
+    for (i, port) in items(container, "ports") {
+        let name = text(&port["name"]);
+        if !name.is_empty() && !names.insert(name) {
+            errors.add(FieldError::duplicate(format!("{at}.ports[{i}].name"), format!("{name:?}")));
+        }
+        let at = format!("{at}.ports[{i}].containerPort");
+        match port["containerPort"].as_i64() {
+            None | Some(0) => errors.required(at, ""),
+            Some(_) => errors.port(at, &port["containerPort"]),
+        }
+    }
+}
+
+/// Containers that run at the same time have different ports of the host.
+pub(super) fn of_host(spec: &Value, at: &str, errors: &mut Errors) {
+    let mut known = BTreeSet::new();
+    for (i, container) in items(spec, "containers") {
+        of_container(container, &format!("{at}.containers[{i}]"), &mut known, errors);
+    }
+    for (i, container) in items(spec, "initContainers").filter(|(_, one)| one["restartPolicy"] != "Always") {
+        of_container(container, &format!("{at}.initContainers[{i}]"), &mut BTreeSet::new(), errors);
+    }
+}
+
+fn of_container(container: &Value, at: &str, known: &mut BTreeSet<String>, errors: &mut Errors) {
+    for (i, port) in items(container, "ports") {
+        let Some(number) = port["hostPort"].as_i64().filter(|number| *number != 0) else { continue };
+        let key = format!("{}/{}/{number}", text(&port["protocol"]), text(&port["hostIP"]));
+        if known.contains(&key) {
+            errors.add(FieldError::duplicate(format!("{at}.ports[{i}].hostPort"), format!("{key:?}")));
+        }
+        known.insert(key);
+    }
+}
