@@ -1,16 +1,16 @@
 //! The job `catalogue`: definitions of custom resources that public projects ship. Their generated types compile, and the embedded server answers
-//! their creation and stores them as a genuine one does.
+//! their creation, stores them and publishes their schemas as a genuine one does.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use similar::TextDiff;
 use walkdir::WalkDir;
 
-use crate::command::Command;
+use crate::command::{Command, pause};
 use crate::context::{Context, scratch};
 use crate::genuine;
 use crate::job::no_arguments;
@@ -110,27 +110,73 @@ fn on_servers<'a>(
             different.push(name.clone());
         }
     }
-    let (ours, theirs) = (stored(on(&embedded.kubeconfig))?, stored(on(&genuine.kubeconfig))?);
-    for (name, theirs) in &theirs {
-        let ours = ours.get(name).map(String::as_str).unwrap_or_default();
-        if ours != theirs {
-            println!(
-                "--- {name}: stored by the genuine server (-), by the embedded one (+)\n{}",
-                diff(theirs, ours)
-            );
-            different.push(name.clone());
-        }
-    }
-    ensure!(different.is_empty(), "{} definitions differ: {}", different.len(), different.join(", "));
-    println!("ok: the embedded server answers and stores {} of them as the genuine one does", theirs.len());
+    let (embedded, genuine) = (on(&embedded.kubeconfig), on(&genuine.kubeconfig));
+    let theirs = stored(&genuine)?;
+    different.extend(compare(&stored(&embedded)?, &theirs));
+    println!("{} definitions are created and stored on both servers", theirs.len());
+    let ours = documents(&embedded)?;
+    let theirs = complete_documents(&genuine, &ours)?;
+    println!("{} versions of them have published schemas", theirs.len());
+    different.extend(compare(&ours, &theirs));
+    ensure!(different.is_empty(), "{} of them differ: {}", different.len(), different.join(", "));
+    println!("ok: the embedded server answers, stores and publishes them as the genuine one does");
     Ok(())
 }
 
-/// The stored definitions by name, once all are established, without what differs between two servers.
-fn stored(kubectl: Command) -> Result<BTreeMap<String, String>> {
-    let all = ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"];
+/// Prints what differs; the names of it.
+fn compare(ours: &BTreeMap<String, String>, theirs: &BTreeMap<String, String>) -> Vec<String> {
+    let of_ours = |name: &String| ours.get(name).map(String::as_str).unwrap_or_default();
+    let different: Vec<_> = theirs.iter().filter(|(name, text)| of_ours(name) != **text).collect();
+    for (name, theirs) in &different {
+        println!("--- {name}: genuine server (-), embedded one (+)\n{}", diff(theirs, of_ours(name)));
+    }
+    different.into_iter().map(|(name, _)| name.clone()).collect()
+}
+
+/// The schemas of custom resources in OpenAPI v3, which `kubectl explain` prints, by path.
+fn documents(kubectl: &Command) -> Result<BTreeMap<String, String>> {
+    let get = |path: &str| anyhow::Ok(kubectl.clone().args(["get", "--raw", path]).read()?);
+    let index: Value = serde_json::from_str(&get("/openapi/v3")?)?;
+    let paths = index["paths"].as_object().context("an index has paths")?;
+    let list: Value = serde_json::from_str(&kubectl.clone().args(["get", "crd", "-o", "json"]).read()?)?;
+    let definitions = list["items"].as_array().context("a list has items")?;
+    let groups: BTreeSet<&str> = definitions.iter().filter_map(|one| one["spec"]["group"].as_str()).collect();
+    let custom = paths.iter().filter(|(path, _)| {
+        path.strip_prefix("apis/")
+            .and_then(|path| path.split_once('/'))
+            .is_some_and(|(group, _)| groups.contains(group))
+    });
+    let text = |(path, entry): (&String, &Value)| {
+        let url = entry["serverRelativeURL"].as_str().context("a path has a URL")?;
+        let mut document: Value = serde_json::from_str(&get(url)?)?;
+        let schemas = document["components"]["schemas"].as_object_mut().context("a document has schemas")?;
+        schemas.retain(|name, _| !name.starts_with("io.k8s.api"));
+        Ok((path.clone(), serde_json::to_string_pretty(schemas)?))
+    };
+    custom.map(text).collect()
+}
+
+/// The documents of a genuine server, which publishes each some time after its definition: once they are as large as the expected ones, or after a minute.
+fn complete_documents(
+    kubectl: &Command,
+    expected: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>> {
+    let start = Instant::now();
+    loop {
+        let documents = documents(kubectl)?;
+        let size = |documents: &BTreeMap<_, String>| documents.values().map(String::len).sum::<usize>();
+        if size(&documents) >= size(expected) || start.elapsed() > Duration::from_secs(60) {
+            return Ok(documents);
+        }
+        pause(Duration::from_secs(1))?;
+    }
+}
+
+/// The stored definitions by name, once all have their conditions, without what differs between two servers.
+fn stored(kubectl: &Command) -> Result<BTreeMap<String, String>> {
+    let all = ["wait", "--for=condition=NamesAccepted", "--timeout=60s", "crd", "--all"];
     kubectl.clone().args(all).read()?;
-    let list: Value = serde_json::from_str(&kubectl.args(["get", "crd", "-o", "json"]).read()?)?;
+    let list: Value = serde_json::from_str(&kubectl.clone().args(["get", "crd", "-o", "json"]).read()?)?;
     let items = list["items"].as_array().context("a list has items")?;
     let text = |item: &Value| {
         let mut item = item.clone();

@@ -6,6 +6,7 @@ use crate::{
     AdmissionPlugin, ApiServer, BuiltInController, Manifests, RequestRecord, StartError, TestServer, User,
     clock::Clock,
     cluster::Settings,
+    secret::Secret,
     server::Observer,
     socket::{self, ServingCertificate, Socket},
 };
@@ -40,7 +41,7 @@ pub struct Builder {
     observer: Option<Observer>,
     runtime_config: Vec<String>,
     issuer: Option<String>,
-    token_key: Option<String>,
+    token_key: Option<Secret>,
     api: Option<ApiServer>,
 }
 
@@ -295,7 +296,7 @@ impl Builder {
     /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     pub fn certificate(mut self, chain: impl Into<String>, key: impl Into<String>) -> Self {
-        self.socket.certificate = Some(ServingCertificate { chain: chain.into(), key: key.into() });
+        self.socket.certificate = Some(ServingCertificate { chain: chain.into(), key: Secret::new(key) });
         self.tls()
     }
 
@@ -332,7 +333,7 @@ impl Builder {
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     pub fn service_account_key(mut self, key: impl Into<String>) -> Self {
-        self.token_key = Some(key.into());
+        self.token_key = Some(Secret::new(key));
         self
     }
 
@@ -362,7 +363,11 @@ impl Builder {
         if let Some(api) = &self.api {
             let conflict = self.settings.conflict_with(api.settings());
             let other_dir = self.data.as_ref().filter(|dir| !api.is_kept_in(dir, self.sync));
-            if let Some(setting) = conflict.or(other_dir.map(|_| "data or sync")) {
+            let other_tokens = !api.signs_tokens_as(self.issuer.as_deref(), self.token_key.as_ref());
+            let conflict = conflict.or(other_dir.map(|_| "data or sync"));
+            let conflict =
+                conflict.or(other_tokens.then_some("service_account_issuer or service_account_key"));
+            if let Some(setting) = conflict {
                 return Err(StartError::ExistingServer { setting });
             }
             self.data = None; // open already
@@ -373,13 +378,13 @@ impl Builder {
         }
         for user in &self.users {
             if let Some(token) = &user.token {
-                api.add_token(token.clone(), user.clone());
+                api.add_token(token.expose().to_owned(), user.clone());
             }
         }
         if let Some(dir) = &self.data {
             api.open_data_dir(dir, self.sync)?;
         }
-        let signer = api.set_token_signer(self.issuer, self.token_key.as_deref());
+        let signer = api.set_token_signer(self.issuer, self.token_key.as_ref());
         signer.map_err(StartError::ServiceAccountKey)?;
         if let Some(snapshot) = self.snapshot {
             api.restore(snapshot)?;

@@ -29,6 +29,7 @@ mod response;
 mod route;
 mod schema;
 mod scheme;
+mod secret;
 mod server;
 mod socket;
 mod status_error;

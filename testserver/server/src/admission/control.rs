@@ -75,6 +75,6 @@ impl AdmissionControl {
 
     /// What the plugins read.
     pub(crate) fn objects<'a>(&'a self, storage: &'a Storage) -> Objects<'a> {
-        Objects { store: &storage.store, scheme: &storage.scheme, quotas: &self.quotas }
+        Objects { storage, quotas: &self.quotas }
     }
 }

@@ -80,8 +80,7 @@ fn in_namespace(context: AdmissionContext<'_>, selector: &LabelSelector, write: 
         return write.subject().is_none_or(|object| selects(selector, object));
     }
     let Some(name) = write.call.namespace.as_deref() else { return true };
-    let namespaces = context.storage.scheme.by_plural("", "namespaces");
-    let found = namespaces.and_then(|e| context.storage.store.get(e.resource.table, &Key::new(None, name)));
+    let found = context.storage.object("", "namespaces", &Key::new(None, name));
     found.is_some_and(|namespace| selector.matches(|key| namespace.label(key)))
 }
 

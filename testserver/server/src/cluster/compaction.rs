@@ -5,26 +5,36 @@ use std::time::Duration;
 /// How often kube-apiserver compacts etcd.
 const INTERVAL: Duration = Duration::from_secs(5 * 60);
 
-/// Compacts every five minutes to the revision of five minutes ago. Only lists notice: genuine servers serve watches from a cache, which has an age of its own.
+/// Compacts every five minutes to the revision of the compaction before. Only lists notice: genuine servers serve watches from a cache, which has an age of its own.
 #[derive(Debug, Default)]
 pub(super) struct Compactor {
-    /// The number of compactions so far.
-    ticks: u128,
-    /// The revision at the last one.
-    seen: u64,
+    done: u64,
+    /// The revision of the last compaction.
+    last: u64,
     oldest: u64,
 }
 
 impl Compactor {
-    /// Catches up with the time since the server started. No change was made since the last request, which called this too.
-    pub(super) fn run(&mut self, elapsed: Duration, revision: u64) {
-        let ticks = elapsed.as_millis() / INTERVAL.as_millis();
-        match ticks.saturating_sub(self.ticks) {
+    /// The number of compactions that were due since the last one. Each takes a revision, as kube-apiserver writes to etcd before it compacts.
+    pub(super) fn due(&self, elapsed: Duration) -> u64 {
+        let all = elapsed.as_secs() / INTERVAL.as_secs();
+        all.saturating_sub(self.done)
+    }
+
+    /// Compacts `due` times, the last time at `revision`. Between these times no change was made: every request compacts first.
+    pub(super) fn run(&mut self, due: u64, revision: u64) {
+        match due {
             0 => return,
-            1 => self.oldest = self.seen,
-            _ => self.oldest = revision,
+            1 => self.oldest = self.last,
+            _ => self.oldest = revision - 1,
         }
-        (self.ticks, self.seen) = (ticks, revision);
+        self.done += due;
+        self.last = revision;
+    }
+
+    /// Forgets the revisions of the compactions so far: the state was replaced, perhaps by an earlier one.
+    pub(super) fn forget(&mut self) {
+        (self.last, self.oldest) = (0, 0);
     }
 
     /// The earliest revision that can be listed.
@@ -41,14 +51,15 @@ mod tests {
     fn a_revision_can_be_listed_for_five_to_ten_minutes() {
         let (mut compactor, second) = (Compactor::default(), Duration::from_secs);
         let mut at = |seconds, revision| {
-            compactor.run(second(seconds), revision);
+            let due = compactor.due(second(seconds));
+            compactor.run(due, revision + due);
             compactor.oldest()
         };
         assert_eq!([at(10, 7), at(299, 8)], [0, 0]);
-        assert_eq!([at(300, 9), at(301, 9), at(599, 12)], [0, 0, 0]);
-        assert_eq!([at(605, 13), at(899, 20)], [9, 9]);
-        // Between these requests the server was idle.
-        assert_eq!(at(3600, 20), 20);
-        assert_eq!([at(3900, 30), at(4200, 40)], [20, 30]);
+        assert_eq!([at(300, 9), at(301, 10), at(599, 12)], [0, 0, 0]);
+        assert_eq!([at(605, 13), at(899, 20)], [10, 10]);
+        // Between these requests the server was idle for ten compactions.
+        assert_eq!(at(3600, 20), 29);
+        assert_eq!([at(3900, 30), at(4200, 40)], [30, 31]);
     }
 }

@@ -69,6 +69,8 @@ impl ClusterState {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
     use super::*;
@@ -104,6 +106,28 @@ mod tests {
         let names =
             cluster.storage.store.objects(maps.table, None).map(|stored| stored.key.name().to_owned());
         assert_eq!(names.collect::<Vec<_>>(), ["a", "c"]);
+    }
+
+    #[test]
+    fn a_restart_does_not_give_the_revisions_of_compactions_away_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut cluster = ClusterState::new(Settings::default());
+        cluster.open_data_dir(dir.path(), false).unwrap();
+        let revision = cluster.storage.store.revision();
+        cluster.clock.advance(Duration::from_secs(1000));
+        cluster.run_due_tasks();
+        assert_eq!(cluster.storage.store.revision(), revision + 3);
+        // Without space, no revision is given away.
+        cluster.storage.journal.as_mut().unwrap().fill_disk();
+        cluster.clock.advance(Duration::from_secs(300));
+        cluster.run_due_tasks();
+        assert_eq!(cluster.storage.store.revision(), revision + 3);
+        cluster.run_due_tasks();
+        assert_eq!(cluster.storage.store.revision(), revision + 4);
+        drop(cluster);
+        let mut cluster = ClusterState::new(Settings::default());
+        cluster.open_data_dir(dir.path(), false).unwrap();
+        assert_eq!(cluster.storage.store.revision(), revision + 4);
     }
 
     #[test]

@@ -99,12 +99,9 @@ impl ClusterState {
 
     /// The grace period in seconds. Only pods on an existing node have one: without a kubelet, nothing would report the end of their containers.
     fn grace_seconds(&self, resource: &Resource, object: &Value, requested: Option<i64>) -> i64 {
-        let nodes = self.storage.table("", "nodes");
         let node = object["spec"]["nodeName"].as_str().filter(|_| resource.is("", "pods"));
-        let runs = nodes
-            .zip(node)
-            .is_some_and(|(table, node)| self.storage.store.get(table, &Key::new(None, node)).is_some());
-        if !runs || matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed")) {
+        let node = node.and_then(|node| self.storage.object("", "nodes", &Key::new(None, node)));
+        if node.is_none() || matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed")) {
             return 0;
         }
         let own = object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(30);

@@ -67,8 +67,7 @@ impl ClusterState {
     }
 
     pub(super) fn is_terminating(&self, namespace: &str) -> bool {
-        let namespaces = self.storage.table("", "namespaces");
-        let found = namespaces.and_then(|table| self.storage.store.get(table, &Key::new(None, namespace)));
+        let found = self.storage.object("", "namespaces", &Key::new(None, namespace));
         found.is_some_and(|namespace| namespace.deleting)
     }
 

@@ -4,10 +4,10 @@ use super::{ClusterState, create::Created, owners::ObjectId, state::IN_MEMORY, t
 use crate::{
     object::meta,
     pods::{
-        Container, NODE_NAME, bind, default_state, exceed_deadline, is_over, node_object, observe, run,
-        seconds_left,
+        Container, NODE_NAME, bind, default_state, exceed_deadline, is_over, node_object, observe,
+        required_node, run, seconds_left,
     },
-    storage::WriteError,
+    storage::{Key, WriteError},
 };
 
 impl ClusterState {
@@ -20,6 +20,10 @@ impl ClusterState {
         let mut node = made.value();
         node["status"] = status;
         self.put(&nodes, made.key.clone(), node).expect(IN_MEMORY);
+    }
+
+    fn has_node(&self, name: &str) -> bool {
+        self.storage.object("", "nodes", &Key::new(None, name)).is_some()
     }
 
     /// Binds a pod to the node, starts its containers, ends it at its deadline, or finishes its deletion.
@@ -40,8 +44,11 @@ impl ClusterState {
         }
         let gated = pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
         if pod["spec"]["nodeName"].is_null() && scheduler == "default-scheduler" && !gated {
-            bind(&mut pod, NODE_NAME, &self.now());
-            self.put(&resource, key.clone(), pod)?;
+            let node = required_node(&pod).unwrap_or(NODE_NAME).to_owned();
+            if node == NODE_NAME || self.has_node(&node) {
+                bind(&mut pod, &node, &self.now());
+                self.put(&resource, key.clone(), pod)?;
+            }
         } else if pod["spec"]["nodeName"] == NODE_NAME && pod["status"]["startTime"].is_null() {
             let states: Vec<_> = (pod["spec"]["containers"].as_array().into_iter().flatten())
                 .map(|container| {

@@ -25,6 +25,7 @@ impl ClusterState {
     pub(super) fn load_contents(&mut self, contents: Vec<StateEntry>, revision: u64) -> Vec<StateEntry> {
         self.ids.continue_after(revision);
         self.storage.restart_at(revision);
+        self.compactor.forget();
         self.work.clear();
         self.services = ServiceAllocator::default();
         self.access.reset();

@@ -44,9 +44,7 @@ impl ClusterState {
 
     /// Creates the bootstrap roles and bindings where a restored state lacks them.
     pub(super) fn ensure_rbac_bootstrap(&mut self) -> Result<(), WriteError> {
-        let roles = self.storage.table(RBAC, "clusterroles");
-        let has_some = roles
-            .is_some_and(|table| self.storage.store.get(table, &Key::new(None, "cluster-admin")).is_some());
+        let has_some = self.storage.object(RBAC, "clusterroles", &Key::new(None, "cluster-admin")).is_some();
         if self.access.rbac && !has_some {
             self.bootstrap_rbac()?;
         }

@@ -35,8 +35,7 @@ impl Work {
 impl ClusterState {
     /// Creates the default service account and the ConfigMap with the CA certificate of a namespace, or restores its content.
     pub(super) fn ensure_service_account(&mut self, namespace: &str) -> Result<(), WriteError> {
-        let table = self.storage.table("", "namespaces");
-        let found = table.and_then(|table| self.storage.store.get(table, &Key::new(None, namespace)));
+        let found = self.storage.object("", "namespaces", &Key::new(None, namespace));
         if found.is_none_or(|found| found.deleting) {
             return Ok(());
         }

@@ -4,7 +4,10 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
-use super::{definition::approval, schema_path};
+use super::{
+    definition::{approval, unusable_ca_bundle},
+    schema_path,
+};
 use crate::{
     object::meta,
     schema::{FieldError, Schema},
@@ -82,10 +85,16 @@ pub(crate) fn accept(crd: &mut Value, scheme: &Scheme, now: &str) {
         let status = if status { "True" } else { "False" };
         json!({"type": kind, "status": status, "lastTransitionTime": now, "reason": reason, "message": message})
     };
+    let usable = is_established(crd) || unusable_ca_bundle(&crd["spec"]["conversion"]).is_none();
+    let accepted_names = condition("NamesAccepted", true, "NoConflicts", "no conflicts found");
     let conditions = match &conflict {
-        None => [
-            condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
+        None if usable => [
+            accepted_names,
             condition("Established", true, "InitialNamesAccepted", "the initial names have been accepted"),
+        ],
+        None => [
+            accepted_names,
+            condition("Established", false, "InvalidCABundle", "The conversion webhook CABundle is invalid"),
         ],
         Some((reason, message)) => [
             condition("NamesAccepted", false, reason, message),

@@ -21,7 +21,7 @@ pub use process::{Connection, Container, ContainerState, Exit, Process, Terminal
 pub use session::Session;
 
 pub(crate) use containers::{bind, default_state, exceed_deadline, is_over, observe, run, seconds_left};
-pub(crate) use node::{NODE_NAME, node_object};
+pub(crate) use node::{NODE_NAME, node_object, required_node};
 pub(crate) use respond::{PodServer, node_subresource};
 pub(crate) use stream::StreamConnections;
 

@@ -5,6 +5,15 @@ use serde_json::{Value, json};
 /// The name of the node that runs pods.
 pub(crate) const NODE_NAME: &str = "testserver";
 
+/// The only node on which a pod may run, by its affinity, as DaemonSets set it.
+pub(crate) fn required_node(pod: &Value) -> Option<&str> {
+    let required = &pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+    let [term] = required["nodeSelectorTerms"].as_array()?.as_slice() else { return None };
+    let [field] = term["matchFields"].as_array()?.as_slice() else { return None };
+    let [node] = field["values"].as_array()?.as_slice() else { return None };
+    node.as_str().filter(|_| field["key"] == "metadata.name" && field["operator"] == "In")
+}
+
 /// The Node object, as its kubelet registers it.
 pub(crate) fn node_object(now: &str) -> Value {
     let condition = |kind: &str, status: &str, reason: &str, message: &str| {

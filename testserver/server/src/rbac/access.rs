@@ -105,7 +105,7 @@ fn account_of(storage: &Storage, now: Timestamp, claims: &Value) -> Option<User>
     let namespace = about["namespace"].as_str()?;
     for (claim, plural) in [("serviceaccount", "serviceaccounts"), ("pod", "pods"), ("secret", "secrets")] {
         if let Some(name) = about[claim]["name"].as_str() {
-            let found = storage.store.get(storage.table("", plural)?, &Key::new(Some(namespace), name))?;
+            let found = storage.object("", plural, &Key::new(Some(namespace), name))?;
             if about[claim]["uid"] != *found.uid {
                 return None;
             }

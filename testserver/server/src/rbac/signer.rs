@@ -40,6 +40,12 @@ impl TokenSigner {
         self.issuer = issuer;
     }
 
+    /// Whether tokens are signed with this key.
+    pub(crate) fn has_key(&self, pem: &str) -> bool {
+        Self::from_pem(pem)
+            .is_ok_and(|other| other.key().public_key().as_ref() == self.key().public_key().as_ref())
+    }
+
     /// The issuer of tokens, which is also their default audience.
     pub(crate) fn issuer(&self) -> &str {
         &self.issuer

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::secret::Secret;
+
 /// A user of a server, with a credential.
 ///
 /// ```
@@ -19,7 +21,7 @@ pub struct User {
     pub(crate) uid: String,
     pub(crate) groups: Vec<String>,
     pub(crate) extra: BTreeMap<String, Vec<String>>,
-    pub(crate) token: Option<String>,
+    pub(crate) token: Option<Secret>,
 }
 
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
@@ -62,7 +64,7 @@ impl User {
     /// Sets the bearer token. Without one, a server with TLS issues a client certificate, and any other server a random token; the kubeconfig contains it either way.
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Self {
-        self.token = Some(token.into());
+        self.token = Some(Secret::new(token));
         self
     }
 

@@ -15,6 +15,7 @@ use crate::{
     pods::{Kubelet, StreamConnections},
     rbac::{TokenSigner, User},
     route::RequestInfo,
+    secret::Secret,
     storage::DataError,
 };
 
@@ -244,11 +245,22 @@ impl ApiServer {
         self.cluster.lock().access.credentials.add_token(token, user);
     }
 
+    /// Whether service account tokens have this issuer and are signed with this key in PEM, where they are given.
+    pub(crate) fn signs_tokens_as(&self, issuer: Option<&str>, key: Option<&Secret>) -> bool {
+        let signer = &self.cluster.lock().access.token_signer;
+        issuer.is_none_or(|issuer| issuer == signer.issuer())
+            && key.is_none_or(|key| signer.has_key(key.expose()))
+    }
+
     /// Sets the issuer of service account tokens and its key in PEM, where they are given.
-    pub(crate) fn set_token_signer(&self, issuer: Option<String>, key: Option<&str>) -> Result<(), String> {
+    pub(crate) fn set_token_signer(
+        &self,
+        issuer: Option<String>,
+        key: Option<&Secret>,
+    ) -> Result<(), String> {
         let signer = &mut self.cluster.lock().access.token_signer;
         if let Some(key) = key {
-            *signer = TokenSigner::from_pem(key)?;
+            *signer = TokenSigner::from_pem(key.expose())?;
         }
         if let Some(issuer) = issuer {
             signer.set_issuer(issuer);

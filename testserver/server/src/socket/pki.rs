@@ -12,6 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use super::start_error::StartError;
 use crate::{
     User, ids,
+    secret::Secret,
     storage::{CertificateAuthority, IssuedCredential, KeyFiles},
 };
 
@@ -24,16 +25,10 @@ pub(super) struct Pki {
 }
 
 /// A certificate chain and its key in PEM.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct ServingCertificate {
     pub(crate) chain: String,
-    pub(crate) key: String,
-}
-
-impl std::fmt::Debug for ServingCertificate {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ServingCertificate")
-    }
+    pub(crate) key: Secret,
 }
 
 /// Whether a server certificate can have this name, so that clients find it: an IP address, or a DNS name, which may begin with `*.`.
@@ -106,7 +101,7 @@ impl ServingCertificate {
         server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = KeyPair::generate()?;
         let chain = server.signed_by(&key, issuer)?.pem();
-        Ok(Self { chain, key: key.serialize_pem() })
+        Ok(Self { chain, key: Secret::new(key.serialize_pem()) })
     }
 }
 
@@ -148,7 +143,7 @@ pub(super) fn issue(
     let mut identities = Vec::new();
     for user in users {
         let credential = match (&user.token, pki) {
-            (Some(token), _) => ClientCredential::Token(token.clone()),
+            (Some(token), _) => ClientCredential::Token(token.expose().to_owned()),
             (None, pki) => {
                 let kept = stored.iter().filter(|one| one.user == user.name && one.groups == user.groups);
                 match kept.filter_map(|one| ClientCredential::stored(one, pki.is_some())).next() {

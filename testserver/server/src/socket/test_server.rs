@@ -169,7 +169,7 @@ pub(crate) async fn open(
     if let Some(pki) = &pki {
         api.set_ca(pki.trusted())?;
         let authorities = [pki.ca.as_str(), client_ca.as_deref().unwrap_or_default()].join("\n");
-        let (chain, key) = (pki.served.chain.as_bytes(), pki.served.key.as_bytes());
+        let (chain, key) = (pki.served.chain.as_bytes(), pki.served.key.expose().as_bytes());
         listener = listener.tls(TlsSettings::from_pem_with_clients(chain, key, authorities.as_bytes())?);
         if client_ca.is_some() {
             api.trust_subjects();

@@ -15,6 +15,22 @@ impl Storage {
         }
     }
 
+    /// Takes `count` revisions without a change. They are journaled, so that no restart gives them to other states.
+    pub(crate) fn skip_revisions(&mut self, count: u64) -> Result<(), WriteError> {
+        if count == 0 {
+            return Ok(());
+        }
+        let revision = self.store.revision() + count;
+        if self.journal.as_ref().is_some_and(Journal::is_outdated) {
+            self.rewrite_journal()?;
+        }
+        if let Some(journal) = &mut self.journal {
+            journal.append(&JournalLine::head(revision))?;
+        }
+        self.store.advance_to(revision);
+        Ok(())
+    }
+
     /// Waits until the disk has every change, if the server was configured so.
     pub(crate) fn sync_journal(&mut self) -> Result<(), WriteError> {
         self.journal.as_mut().map_or(Ok(()), Journal::sync)

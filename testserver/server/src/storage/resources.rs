@@ -76,6 +76,11 @@ impl Storage {
         self.scheme.by_plural(group, plural).map(|endpoint| endpoint.resource.table)
     }
 
+    /// An object of the resource with this group and plural. `None` also when the resource is not served.
+    pub(crate) fn object(&self, group: &str, plural: &str, key: &Key) -> Option<&Arc<Stored>> {
+        self.store.get(self.table(group, plural)?, key)
+    }
+
     /// The custom resource of a CRD.
     pub(crate) fn defined_by(&self, definition: &Value) -> Option<&Arc<Resource>> {
         let (plural, group) = meta::name(definition).split_once('.')?;

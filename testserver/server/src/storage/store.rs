@@ -168,6 +168,12 @@ impl Store {
         change
     }
 
+    /// Goes on to `revision` without a change.
+    pub(super) fn advance_to(&mut self, revision: u64) {
+        debug_assert!(revision >= self.revision, "revisions only grow");
+        self.revision = revision;
+    }
+
     /// Changes how reads see the current objects, without new revisions or events.
     pub(crate) fn change_views(&mut self, table: TableId, view: impl Fn(&Value) -> Option<Value>) {
         for stored in self.tables[table.0].objects.values_mut() {

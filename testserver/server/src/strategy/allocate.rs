@@ -12,6 +12,8 @@ use crate::{
 /// Finalizers that protect claims and volumes in use.
 pub(crate) const CLAIM_IN_USE: &str = "kubernetes.io/pvc-protection";
 pub(crate) const VOLUME_IN_USE: &str = "kubernetes.io/pv-protection";
+/// The annotation of a DaemonSet that counts its templates.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// Completes a new object whose uid is set.
 pub(super) fn create(endpoint: &Endpoint, object: &mut Value) {
@@ -29,7 +31,7 @@ pub(super) fn create(endpoint: &Endpoint, object: &mut Value) {
         }
         ("apps", "statefulsets") => object["status"] = json!({"replicas": 0, "availableReplicas": 0}),
         ("apps", "daemonsets") => {
-            annotate(object, "deprecated.daemonset.template.generation", "1");
+            annotate(object, TEMPLATE_GENERATION, "1");
             object["status"] = json!({"currentNumberScheduled": 0, "numberMisscheduled": 0,
                 "desiredNumberScheduled": 0, "numberReady": 0});
         }
@@ -47,6 +49,9 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
             }
         }
         return;
+    }
+    if endpoint.resource.is("apps", "daemonsets") {
+        return count_templates(old, new);
     }
     if !endpoint.is_core("services") || new["spec"]["type"] == "ExternalName" || !new["spec"].is_object() {
         return;
@@ -212,6 +217,14 @@ fn add_protection_finalizer(object: &mut Value, finalizer: &str) {
     }
     meta::set_finalizers(object, finalizers.iter().map(String::as_str));
     object["status"] = json!({"phase": "Pending"});
+}
+
+/// Counts the templates of a DaemonSet.
+fn count_templates(old: &Value, new: &mut Value) {
+    let before = old["metadata"]["annotations"][TEMPLATE_GENERATION].as_str();
+    let before: i64 = before.and_then(|number| number.parse().ok()).unwrap_or(0);
+    let changed = old["spec"]["template"] != new["spec"]["template"];
+    annotate(new, TEMPLATE_GENERATION, &(before + i64::from(changed)).to_string());
 }
 
 fn annotate(object: &mut Value, key: &str, value: &str) {

@@ -71,7 +71,7 @@ fn strategy(plural: &str, object: &mut Value) {
     let (field, details) = match plural {
         "deployments" => ("strategy", json!({"maxSurge": "25%", "maxUnavailable": "25%"})),
         "daemonsets" => ("updateStrategy", json!({"maxSurge": 0, "maxUnavailable": 1})),
-        _ => ("updateStrategy", json!({"partition": 0})),
+        _ => ("updateStrategy", json!({"maxUnavailable": 1, "partition": 0})),
     };
     let Some(spec) = object.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     fill(spec, field, json!({}));

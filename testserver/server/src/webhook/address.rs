@@ -34,10 +34,7 @@ fn service_address(
     name: &str,
     port: u16,
 ) -> Result<(String, u16), String> {
-    let object = |plural: &str| {
-        let table = storage.scheme.by_plural("", plural)?.resource.table;
-        Some(storage.store.get(table, &Key::new(Some(namespace), name))?.value())
-    };
+    let object = |plural: &str| Some(storage.object("", plural, &Key::new(Some(namespace), name))?.value());
     let service = object("services").ok_or_else(|| format!("service {name:?} not found"))?;
     let spec = &service["spec"];
     if spec["type"] == "ExternalName" {

@@ -3,6 +3,7 @@
 //! Handlers do no I/O. A handler that needs a webhook's response ends with [`Interruption::NeedsWebhook`]; `server::dispatch` releases the cluster's lock, sends the call, and runs the handler again with the response recorded, until no call is missing.
 
 mod address;
+mod ca_bundle;
 mod call;
 mod client;
 mod interruption;
@@ -11,6 +12,7 @@ mod tls;
 mod validate;
 
 pub(crate) use address::resolve;
+pub(crate) use ca_bundle::ca_bundle_problem;
 pub(crate) use call::{WebhookCall, WebhookResponses};
 pub(crate) use client::send;
 pub(crate) use interruption::Interruption;

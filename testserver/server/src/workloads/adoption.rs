@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::replicas::is_active;
+use super::{replicas::is_active, stateful_pod::ordinal_of};
 use crate::object::{meta, selector::LabelSelector};
 
 /// The reference of a dependent to the owner that controls it.
@@ -25,6 +25,7 @@ pub(crate) fn adopt(owner: &Value, object: &Value) -> Option<Value> {
         || meta::is_deleting(owner)
         || !is_active(object)
         || !selects(owner, object)
+        || is_foreign_pod(owner, object)
     {
         return None;
     }
@@ -49,6 +50,11 @@ pub(crate) fn release(owner: &Value, object: &Value) -> Option<Value> {
 
 fn references(object: &Value) -> &[Value] {
     object["metadata"]["ownerReferences"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Whether the name of a pod is not one of the StatefulSet, which adopts no others.
+fn is_foreign_pod(owner: &Value, object: &Value) -> bool {
+    owner["kind"] == "StatefulSet" && object["kind"] == "Pod" && ordinal_of(owner, object).is_none()
 }
 
 fn is_controller(reference: &Value) -> bool {

@@ -120,7 +120,7 @@ fn ready_condition(pod: &Value) -> Option<&Value> {
 }
 
 /// Seconds until the pod has been ready for `min_ready` seconds; `None` while it is not ready.
-fn available_in(pod: &Value, min_ready: u64, now: &str) -> Option<u64> {
+pub(super) fn available_in(pod: &Value, min_ready: u64, now: &str) -> Option<u64> {
     let since = seconds_since(&ready_condition(pod)?["lastTransitionTime"], now).unwrap_or(0);
     Some(min_ready.saturating_sub(since))
 }

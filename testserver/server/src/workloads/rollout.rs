@@ -123,12 +123,9 @@ fn scale_down(sets: &[Value], current: usize, total: i64, limits: ReplicaBounds)
 fn limits(spec: &Value) -> ReplicaBounds {
     let replicas = spec["replicas"].as_i64().unwrap_or(1);
     let rolling = &spec["strategy"]["rollingUpdate"];
-    let part = |value: &Value, up: bool| {
-        let percent = value.as_str().map_or(Some(25), |text| text.strip_suffix('%')?.parse::<i64>().ok());
-        value.as_i64().or_else(|| {
-            let product = replicas * percent?;
-            Some(if up { (product + 99) / 100 } else { product / 100 })
-        })
+    let part = |value: &Value, up: bool| match value {
+        Value::Null => share(&"25%".into(), replicas, up),
+        value => share(value, replicas, up),
     };
     let surge = part(&rolling["maxSurge"], true).unwrap_or(0);
     let mut unavailable = part(&rolling["maxUnavailable"], false).unwrap_or(0);
@@ -141,6 +138,14 @@ fn limits(spec: &Value) -> ReplicaBounds {
         max_pods: replicas + surge,
         min_available: replicas - unavailable.min(replicas),
     }
+}
+
+/// A number, or a percentage of a total, rounded up or down.
+pub(super) fn share(value: &Value, total: i64, up: bool) -> Option<i64> {
+    value.as_i64().or_else(|| {
+        let product = total * value.as_str()?.strip_suffix('%')?.parse::<i64>().ok()?;
+        Some(if up { (product + 99) / 100 } else { product / 100 })
+    })
 }
 
 /// The status, and the seconds until the progress deadline.
@@ -318,7 +323,7 @@ fn count(set: &Value, field: &str) -> i64 {
 }
 
 /// A ten-character hash of a template; another one after each collision of names.
-fn hash(template: &Value, collisions: u64) -> String {
+pub(super) fn hash(template: &Value, collisions: u64) -> String {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut hasher = DefaultHasher::new();
     template.to_string().hash(&mut hasher);

@@ -1,6 +1,6 @@
 //! Custom resources: serving, validation, conversion, deletion.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::*;
 
@@ -88,6 +88,37 @@ async fn versions_differ_in_name_only() {
     let patched = client.patch(MERGE, &format!("{v2}/a"), json!({"spec": {"color": "blue"}})).await;
     assert_eq!(patched.warnings(), [r#"299 - "rig.test/v2 Widget is deprecated""#]);
     assert_eq!(client.get(&format!("{WIDGETS}/a")).await.ok()["apiVersion"], "rig.test/v1");
+}
+
+/// As with the placeholder of a CRD whose bundle another controller injects. Answers of Kubernetes 1.37.
+#[tokio::test(start_paused = true)]
+async fn a_crd_is_established_once_its_webhook_can_be_trusted() {
+    let client = TestClient::new();
+    let mut crd = widgets();
+    crd["spec"]["conversion"] = json!({"strategy": "Webhook", "webhook": {"conversionReviewVersions": ["v1"],
+        "clientConfig": {"caBundle": "Cg==", "service": {"namespace": "default", "name": "hook"}}}});
+    let created = client.post(CRDS, crd).await.ok();
+    let established = |crd: &Value| {
+        let condition = &crd["status"]["conditions"][1];
+        assert_eq!(condition["type"], "Established");
+        (condition["status"].as_str().unwrap().to_owned(), condition["reason"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(established(&created), ("False".into(), "InvalidCABundle".into()));
+    assert_eq!(client.get(WIDGETS).await.code, 404);
+    let path = format!("{CRDS}/widgets.rig.test");
+    let bundle =
+        |text: Value| json!({"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": text}}}}});
+    client.patch(MERGE, &path, bundle(json!("bm9wZQ=="))).await.ok();
+    let mended = client.patch(MERGE, &path, bundle(Value::Null)).await.ok();
+    assert_eq!(established(&mended), ("True".into(), "InitialNamesAccepted".into()));
+    client.get(WIDGETS).await.ok();
+    let message = client.patch(MERGE, &path, bundle(json!("bm9wZQ=="))).await.refused(422, "Invalid");
+    assert!(
+        message.ends_with(
+            r#"spec.conversion.webhookClientConfig.caBundle: Invalid value: "bm9wZQ==": unable to load root certificates: unable to parse bytes as PEM block"#
+        ),
+        "{message}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -207,6 +207,11 @@ async fn a_rewind_drops_later_changes() {
     assert!(future.is_quiet().await);
     assert_eq!(client.api.rewind(backup - 1).unwrap_err().oldest, backup);
 
+    // What was too old to be listed is the present again.
+    client.api.advance(Duration::from_secs(600));
+    client.api.rewind(backup).unwrap();
+    client.get(&format!("{CONFIG_MAPS}?resourceVersion={backup}&resourceVersionMatch=Exact")).await.ok();
+
     let rule = client.api.fault(Match::list::<ConfigMap>().nth(1), Fault::Rewind(backup));
     assert_eq!(client.get(CONFIG_MAPS).await.ok()["metadata"]["resourceVersion"], backup.to_string());
     assert_eq!((rule.hits(), client.get(&format!("{CONFIG_MAPS}/next")).await.code.as_u16()), (1, 404));

@@ -18,6 +18,8 @@ mod built_in;
 mod client;
 mod crds;
 mod crud;
+#[cfg(feature = "workloads")]
+mod daemon_sets;
 mod data_dir;
 mod deletion;
 #[cfg(feature = "workloads")]
@@ -46,6 +48,8 @@ mod replication;
 mod representations;
 mod reviews;
 mod sockets;
+#[cfg(feature = "workloads")]
+mod stateful_sets;
 // The binary needs all features.
 #[cfg(all(
     feature = "spdy",

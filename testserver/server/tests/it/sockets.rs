@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use kube_testserver::{AdmissionPlugin, ApiServer, BuiltInController, StartError, TestServer};
+use kube_testserver::{AdmissionPlugin, ApiServer, BuiltInController, StartError, TestServer, User};
 use serde_json::Value;
 use tokio::net::TcpStream;
 
@@ -166,6 +166,9 @@ async fn an_existing_server_keeps_its_settings_on_another_socket() {
     let again = TestServer::builder().with_rbac().api(api.clone());
     again.service().expect("the same settings");
     let existing = || TestServer::builder().api(api.clone());
+    let issuer = "https://kubernetes.default.svc";
+    existing().service_account_issuer(issuer).service().expect("the same issuer");
+    let tokens = "service_account_issuer or service_account_key";
     for (builder, setting) in [
         (existing().seed(1), "seed"),
         (existing().start_time(jiff::Timestamp::UNIX_EPOCH), "start_time"),
@@ -174,6 +177,8 @@ async fn an_existing_server_keeps_its_settings_on_another_socket() {
         (existing().disable_admission_plugin(AdmissionPlugin::Priority), "disable_admission_plugin"),
         (existing().without(BuiltInController::GarbageCollection), "with or without"),
         (existing().data(dir.path()), "data or sync"),
+        (existing().service_account_issuer("https://other.test"), tokens),
+        (existing().service_account_key(rcgen::KeyPair::generate().unwrap().serialize_pem()), tokens),
         (TestServer::builder().with_rbac().api(ApiServer::new()), "with_rbac"),
     ] {
         let refused = builder.service().unwrap_err().to_string();
@@ -181,6 +186,15 @@ async fn an_existing_server_keeps_its_settings_on_another_socket() {
             "cannot change `{setting}` of an existing server: expected what the server was built with"
         );
         assert_eq!(refused, expected);
+    }
+}
+
+#[test]
+fn no_secret_is_printed() {
+    let user = User::new("ann").token("s3cret");
+    let builder = TestServer::builder().certificate("chain", "s3cret").service_account_key("s3cret");
+    for text in [format!("{user:?}"), format!("{:?}", builder.with_user(user.clone()))] {
+        assert!(text.contains("ann") && !text.contains("s3cret"), "{text}");
     }
 }
 

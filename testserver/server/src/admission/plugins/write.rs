@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::{
     admission::QuotaLedger,
-    scheme::{Endpoint, Scheme},
+    scheme::Endpoint,
     status_error::StatusError,
-    storage::{Key, Store},
+    storage::{Key, Storage},
 };
 
 /// The operation under admission.
@@ -67,8 +67,7 @@ impl Write<'_> {
 /// The objects of the server, for plugins to read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Objects<'a> {
-    pub(crate) store: &'a Store,
-    pub(crate) scheme: &'a Scheme,
+    pub(crate) storage: &'a Storage,
     pub(crate) quotas: &'a QuotaLedger,
 }
 
@@ -81,8 +80,7 @@ impl Objects<'_> {
         namespace: Option<&str>,
         name: &str,
     ) -> Option<Value> {
-        let table = self.scheme.by_plural(group, plural)?.resource.table;
-        Some(self.store.get(table, &Key::new(namespace, name))?.value())
+        Some(self.storage.object(group, plural, &Key::new(namespace, name))?.value())
     }
 
     /// All objects of a resource, or those of one namespace, by name.
@@ -92,8 +90,8 @@ impl Objects<'_> {
         plural: &'s str,
         namespace: Option<&'s str>,
     ) -> impl Iterator<Item = Value> + use<'s> {
-        let table = self.scheme.by_plural(group, plural).map(|endpoint| endpoint.resource.table);
-        let objects = table.into_iter().flat_map(move |table| self.store.objects(table, namespace));
+        let table = self.storage.table(group, plural);
+        let objects = table.into_iter().flat_map(move |table| self.storage.store.objects(table, namespace));
         objects.map(|stored| stored.value())
     }
 }

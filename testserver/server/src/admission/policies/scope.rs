@@ -150,10 +150,11 @@ fn resource_check(write: &Attributes<'_>) -> AccessCheck {
 
 /// The namespace of a write, which has none at cluster scope.
 fn namespace_object(context: AdmissionContext<'_>, write: &Attributes<'_>) -> Value {
-    let found = write.call.namespace.as_deref().and_then(|name| {
-        let table = context.storage.scheme.by_plural("", "namespaces")?.resource.table;
-        Some(context.storage.store.get(table, &Key::new(None, name))?.value())
-    });
+    let found = write
+        .call
+        .namespace
+        .as_deref()
+        .and_then(|name| Some(context.storage.object("", "namespaces", &Key::new(None, name))?.value()));
     let Some(mut namespace) = found else { return Value::Null };
     meta::set(&mut namespace, "managedFields", Value::Null);
     json!({"apiVersion": "v1", "kind": "Namespace", "metadata": namespace["metadata"], "spec": namespace["spec"],

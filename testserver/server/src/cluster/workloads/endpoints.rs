@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::WorkloadTask;
 use crate::{
     cluster::{BuiltInController, ClusterState, work::Work},
-    object::meta::is_deleting,
     scheme::Resource,
     storage::{EventType, Key, Storage, Stored, WriteError},
     workloads::{Backend, SERVICE_NAME, SlicePlan, backend, plan_endpoints, plan_mirror, plan_slices},
@@ -92,10 +91,12 @@ impl ClusterState {
 
     /// Writes the endpoints of a service from its pods or, if it has no selector, the slices of the Endpoints that a user wrote.
     fn write_endpoints_of(&mut self, key: &Key) -> Result<(), WriteError> {
-        let Some(service) = self.object("", "services", key).filter(|service| !is_deleting(service)) else {
-            return Ok(());
+        let living = |plural| {
+            let found = self.storage.object("", plural, key).filter(|object| !object.deleting);
+            found.map(|object| object.value())
         };
-        let endpoints = self.object("", "endpoints", key).filter(|endpoints| !is_deleting(endpoints));
+        let Some(service) = living("services") else { return Ok(()) };
+        let endpoints = living("endpoints");
         let mirrored =
             endpoints.as_ref().map_or_else(Default::default, |endpoints| self.slices_of(endpoints));
         if !self.work.services.selects(key) {
@@ -108,7 +109,7 @@ impl ClusterState {
         let mut backends: Vec<Backend> = Vec::new();
         for pod in self.work.services.pods(key) {
             let backend = known.entry(pod.clone()).or_insert_with(|| {
-                let pod = self.object("", "pods", pod)?;
+                let pod = self.storage.object("", "pods", pod)?.value();
                 backend(&service, &pod, self.node_zone(&pod))
             });
             backends.extend(backend.clone());
@@ -137,14 +138,8 @@ impl ClusterState {
 
     /// The zone of the node of a pod, if the node has one; `None` if the node does not exist.
     fn node_zone(&self, pod: &Value) -> Option<Option<String>> {
-        let table = self.storage.table("", "nodes")?;
-        let node = self.storage.store.get(table, &Key::new(None, pod["spec"]["nodeName"].as_str()?))?;
+        let node = self.storage.object("", "nodes", &Key::new(None, pod["spec"]["nodeName"].as_str()?))?;
         Some(node.label(ZONE).map(Into::into))
-    }
-
-    fn object(&self, group: &str, plural: &str, key: &Key) -> Option<Value> {
-        let table = self.storage.table(group, plural)?;
-        Some(self.storage.store.get(table, key)?.value())
     }
 
     /// The slices that an object owns.

@@ -38,6 +38,17 @@ impl Work {
                 self.enqueue_adoptions_by(resource, Adoptable::Pods, before, stored);
                 self.enqueue(WorkloadTask::ReplicaSet(id).into());
             }
+            ("apps", "controllerrevisions") => {
+                self.enqueue_adoption(storage, Adoptable::ControllerRevisions, before, stored);
+            }
+            ("apps", "statefulsets" | "daemonsets") => {
+                self.enqueue_adoptions_by(resource, Adoptable::ControllerRevisions, before, stored);
+                self.enqueue_adoptions_by(resource, Adoptable::Pods, before, stored);
+                let stateful = resource.plural == "statefulsets";
+                let task = if stateful { WorkloadTask::StatefulSet } else { WorkloadTask::DaemonSet };
+                self.enqueue(task(id).into());
+            }
+            ("", "nodes") => self.enqueue_daemon_sets(storage, before, Some(stored)),
             ("apps", "deployments") => {
                 self.enqueue_adoptions_by(resource, Adoptable::ReplicaSets, before, stored);
                 self.enqueue(WorkloadTask::Deployment(id).into());
@@ -65,6 +76,9 @@ impl Work {
         if resource.is("", "pods") {
             self.enqueue_budgets(storage, &last.key);
         }
+        if resource.is("", "nodes") {
+            self.enqueue_daemon_sets(storage, Some(last), None);
+        }
     }
 
     /// Enqueues the controller that owns an object.
@@ -75,6 +89,8 @@ impl Work {
                 ("batch", "Job") => ("jobs", WorkloadTask::Job),
                 ("apps", "ReplicaSet") => ("replicasets", WorkloadTask::ReplicaSet),
                 ("", "ReplicationController") => ("replicationcontrollers", WorkloadTask::ReplicaSet),
+                ("apps", "StatefulSet") => ("statefulsets", WorkloadTask::StatefulSet),
+                ("apps", "DaemonSet") => ("daemonsets", WorkloadTask::DaemonSet),
                 ("apps", "Deployment") => ("deployments", WorkloadTask::Deployment),
                 _ => continue,
             };

@@ -1,12 +1,15 @@
 //! Carries out the plans of the workload controllers, which [`workloads`](crate::workloads) makes.
 //!
-//! A change enqueues tasks (`enqueue`, `task`), which `reconcile`, `adoption` and `endpoints` run. `service_index` finds the services of a pod.
+//! A change enqueues tasks (`enqueue`, `task`), which `reconcile`, `stateful_sets`, `daemon_sets`, `adoption` and `endpoints` run. `history` stores former templates. `service_index` finds the services of a pod.
 
 mod adoption;
+mod daemon_sets;
 mod endpoints;
 mod enqueue;
+mod history;
 mod reconcile;
 mod service_index;
+mod stateful_sets;
 mod task;
 
 pub(super) use service_index::ServiceIndex;

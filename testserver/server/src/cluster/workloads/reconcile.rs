@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The time after which a controller repeats a creation that admission refused.
-const RETRY_SECONDS: u64 = 1;
+pub(super) const RETRY_SECONDS: u64 = 1;
 
 impl ClusterState {
     pub(in crate::cluster) fn run_workload(&mut self, task: &WorkloadTask) -> Result<(), WriteError> {
@@ -25,6 +25,8 @@ impl ClusterState {
             WorkloadTask::Adopt(namespace, kind, only) => self.adopt_objects(namespace, *kind, only.as_ref()),
             WorkloadTask::Job(id) => self.reconcile_job(id),
             WorkloadTask::ReplicaSet(id) => self.reconcile_replica_set(id),
+            WorkloadTask::StatefulSet(id) => self.reconcile_stateful_set(id),
+            WorkloadTask::DaemonSet(id) => self.reconcile_daemon_set(id),
             WorkloadTask::Deployment(id) => self.reconcile_deployment(id),
             WorkloadTask::RemoveEndpoints(service) => self.remove_endpoints(service),
             WorkloadTask::Endpoints(service) => self.reconcile_endpoints(service),
@@ -161,12 +163,24 @@ impl ClusterState {
         self.write_status(&resource, &id.1, &deployment, plan.status)
     }
 
-    fn reconciled(&self, (table, key): &ObjectId) -> Option<(Arc<Resource>, Value)> {
+    /// Counts a collision of names: the write of the status starts the next attempt, with another name.
+    pub(super) fn count_collision(
+        &mut self,
+        resource: &Resource,
+        id: &ObjectId,
+        owner: &Value,
+    ) -> Result<(), WriteError> {
+        let mut status = owner["status"].clone();
+        status["collisionCount"] = (status["collisionCount"].as_u64().unwrap_or(0) + 1).into();
+        self.write_status(resource, &id.1, owner, status)
+    }
+
+    pub(super) fn reconciled(&self, (table, key): &ObjectId) -> Option<(Arc<Resource>, Value)> {
         let resource = self.storage.scheme.by_table(*table)?.clone();
         Some((resource, self.storage.store.get(*table, key)?.value()))
     }
 
-    fn delete_owned(&mut self, group: &str, plural: &str, key: &Key) -> Result<(), WriteError> {
+    pub(super) fn delete_owned(&mut self, group: &str, plural: &str, key: &Key) -> Result<(), WriteError> {
         if let Some(resource) = self.storage.resource(group, plural) {
             self.delete(&resource, key, None)?;
         }

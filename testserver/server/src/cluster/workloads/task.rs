@@ -11,6 +11,10 @@ pub(in crate::cluster) enum WorkloadTask {
     Job(ObjectId),
     /// Reconcile a ReplicaSet or a ReplicationController.
     ReplicaSet(ObjectId),
+    /// Reconcile a StatefulSet.
+    StatefulSet(ObjectId),
+    /// Reconcile a DaemonSet.
+    DaemonSet(ObjectId),
     /// Reconcile a Deployment.
     Deployment(ObjectId),
     /// Delete the endpoints of a removed service.
@@ -32,6 +36,7 @@ impl WorkloadTask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::cluster) enum Adoptable {
     ReplicaSets,
+    ControllerRevisions,
     Pods,
 }
 
@@ -40,6 +45,7 @@ impl Adoptable {
     pub(super) fn resource(self) -> (&'static str, &'static str) {
         match self {
             Self::ReplicaSets => ("apps", "replicasets"),
+            Self::ControllerRevisions => ("apps", "controllerrevisions"),
             Self::Pods => ("", "pods"),
         }
     }
@@ -48,7 +54,14 @@ impl Adoptable {
     pub(super) fn owners(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::ReplicaSets => &[("apps", "deployments")],
-            Self::Pods => &[("apps", "replicasets"), ("", "replicationcontrollers"), ("batch", "jobs")],
+            Self::ControllerRevisions => &[("apps", "statefulsets"), ("apps", "daemonsets")],
+            Self::Pods => &[
+                ("apps", "replicasets"),
+                ("", "replicationcontrollers"),
+                ("apps", "statefulsets"),
+                ("apps", "daemonsets"),
+                ("batch", "jobs"),
+            ],
         }
     }
 }

@@ -53,6 +53,22 @@ pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
     errors
 }
 
+/// Validates changes of `spec.conversion`: a bundle that can be used stays so.
+pub(super) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
+    match unusable_ca_bundle(new) {
+        Some(why) if unusable_ca_bundle(old).is_none() => {
+            let shown = new["webhook"]["clientConfig"]["caBundle"].to_string();
+            vec![FieldError::invalid("spec.conversion.webhookClientConfig.caBundle", shown, why)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Why the conversion webhook cannot be trusted. A definition is not established before that is mended.
+pub(crate) fn unusable_ca_bundle(conversion: &Value) -> Option<&'static str> {
+    webhook::ca_bundle_problem(&conversion["webhook"]["clientConfig"])
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

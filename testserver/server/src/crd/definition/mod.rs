@@ -10,6 +10,7 @@ mod selectable;
 mod subresources;
 mod versions;
 
+pub(crate) use conversion::unusable_ca_bundle;
 pub(crate) use formats::warnings as format_warnings;
 pub(crate) use group::approval;
 pub(crate) use rules::{validate, validate_update};

@@ -31,7 +31,7 @@ pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
 
 /// Validates changes of an existing CRD. `strategy::validate_immutable` has the fields that cannot change.
 pub(crate) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+    let mut errors = conversion::validate_update(&old["spec"]["conversion"], &new["spec"]["conversion"]);
     for stored in versions::list(&old["status"]["storedVersions"]) {
         if !versions::list(&new["spec"]["versions"]).iter().any(|version| version["name"] == *stored) {
             let detail = "missing from spec.versions; it was previously a storage version, and must remain in \

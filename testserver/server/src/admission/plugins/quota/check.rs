@@ -21,7 +21,7 @@ pub(crate) fn validate(objects: Objects<'_>, write: &Write<'_>, object: &Value) 
     let quotas = write.namespace.and_then(|namespace| objects.quotas.of(namespace));
     let Some(quotas) = quotas else { return Ok(()) };
     let own = &write.endpoint.resource;
-    let stored = objects.scheme.by_table(own.table).unwrap_or(own);
+    let stored = objects.storage.scheme.by_table(own.table).unwrap_or(own);
     let kind = Counted { group: &stored.group, plural: &stored.plural };
     if !kind.is_charged(write) {
         return Ok(());

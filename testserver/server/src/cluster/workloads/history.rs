@@ -1,0 +1,77 @@
+//! Stores the ControllerRevisions of an owner.
+
+use serde_json::Value;
+
+use crate::{
+    cluster::{ClusterState, create::Created},
+    object::meta,
+    storage::{Key, Stored, WriteError},
+    workloads::{HistoryStep, plan_history, surplus_revisions},
+};
+
+/// The revisions of an owner.
+#[derive(Debug)]
+pub(super) struct History {
+    pub(super) keys: Vec<Key>,
+    pub(super) revisions: Vec<Value>,
+    /// The index of the revision of the current template.
+    pub(super) newest: usize,
+}
+
+/// What became of the revision of the current template.
+#[derive(Debug)]
+pub(super) enum Recorded {
+    History(History),
+    /// Another object has its name.
+    Collision,
+    /// It was refused, or the namespace takes no new objects.
+    Refused,
+}
+
+impl History {
+    pub(super) fn find(&self, name: &str) -> Option<&Value> {
+        self.revisions.iter().find(|revision| meta::name(revision) == name)
+    }
+}
+
+impl ClusterState {
+    /// Makes the current template of an owner its newest revision.
+    pub(super) fn record_history(&mut self, owner: &Value) -> Result<Recorded, WriteError> {
+        let Some(resource) = self.storage.resource("apps", "controllerrevisions") else {
+            return Ok(Recorded::Refused);
+        };
+        let (mut keys, mut revisions) = self.claimed(owner, "apps", "controllerrevisions")?;
+        let newest = match plan_history(owner, &revisions) {
+            HistoryStep::Keep(at) => at,
+            HistoryStep::Renumber(at, number) => {
+                revisions[at]["revision"] = number.into();
+                self.put(&resource, keys[at].clone(), revisions[at].clone())?;
+                at
+            }
+            HistoryStep::Create(revision) => {
+                let stored = match self.create("apps", "controllerrevisions", revision)? {
+                    Created::Stored(stored) => stored,
+                    Created::Exists => return Ok(Recorded::Collision),
+                    Created::Terminating | Created::Refused(_) => return Ok(Recorded::Refused),
+                };
+                keys.push(stored.key.clone());
+                revisions.push(Stored::value(&stored));
+                revisions.len() - 1
+            }
+        };
+        Ok(Recorded::History(History { keys, revisions, newest }))
+    }
+
+    /// Deletes the oldest revisions beyond the limit of their owner, without those in use.
+    pub(super) fn truncate_history(
+        &mut self,
+        owner: &Value,
+        history: &History,
+        in_use: impl Fn(&Value) -> bool,
+    ) -> Result<(), WriteError> {
+        for at in surplus_revisions(owner, &history.revisions, in_use) {
+            self.delete_owned("apps", "controllerrevisions", &history.keys[at])?;
+        }
+        Ok(())
+    }
+}

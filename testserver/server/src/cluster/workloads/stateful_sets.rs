@@ -1,0 +1,98 @@
+//! Runs the controller of StatefulSets.
+
+use serde_json::Value;
+
+use super::{
+    WorkloadTask,
+    history::{History, Recorded},
+    reconcile::RETRY_SECONDS,
+};
+use crate::{
+    cluster::{ClusterState, create::Created, owners::ObjectId},
+    object::meta,
+    storage::{Key, WriteError},
+    workloads::{
+        RevisionNames, StatefulPlan, claims_of_set, ordinal_of, owned_claim, plan_stateful_set, pod_of_set,
+    },
+};
+
+impl ClusterState {
+    pub(super) fn reconcile_stateful_set(&mut self, id: &ObjectId) -> Result<(), WriteError> {
+        let Some((resource, set)) = self.reconciled(id) else { return Ok(()) };
+        if meta::is_deleting(&set) {
+            return Ok(());
+        }
+        let history = match self.record_history(&set)? {
+            Recorded::History(history) => history,
+            Recorded::Collision => return self.count_collision(&resource, id, &set),
+            Recorded::Refused => return Ok(self.retry(WorkloadTask::StatefulSet(id.clone()))),
+        };
+        let (keys, pods) = self.claimed(&set, "", "pods")?;
+        let update = meta::name(&history.revisions[history.newest]);
+        let current = set["status"]["currentRevision"].as_str();
+        let current = current.filter(|name| history.find(name).is_some()).unwrap_or(update);
+        let names = RevisionNames { current, update };
+        let plan = plan_stateful_set(&set, &pods, names, &self.now());
+        if let Some(seconds) = plan.requeue_after {
+            self.work.enqueue_after(WorkloadTask::StatefulSet(id.clone()).into(), seconds);
+        }
+        self.write_status(&resource, &id.1, &set, plan.status.clone())?;
+        self.own_claims(&set, &pods, &plan)?;
+        for at in &plan.delete {
+            self.delete_owned("", "pods", &keys[*at])?;
+        }
+        if !self.create_stateful_pods(&set, &plan, &history)? {
+            self.retry(WorkloadTask::StatefulSet(id.clone()));
+        }
+        self.truncate_history(&set, &history, |revision| {
+            let name = meta::name(revision);
+            let used = |pod: &Value| pod["metadata"]["labels"]["controller-revision-hash"] == name;
+            [names.current, names.update].contains(&name) || pods.iter().any(used)
+        })
+    }
+
+    /// Creates the planned pods after their claims, until admission refuses one. Whether all were created.
+    fn create_stateful_pods(
+        &mut self,
+        set: &Value,
+        plan: &StatefulPlan,
+        history: &History,
+    ) -> Result<bool, WriteError> {
+        for (ordinal, revision) in &plan.create {
+            let Some(revision) = history.find(revision) else { continue };
+            for claim in claims_of_set(set, *ordinal) {
+                if let Created::Refused(_) = self.create("", "persistentvolumeclaims", claim)? {
+                    return Ok(false);
+                }
+            }
+            match self.create("", "pods", pod_of_set(set, *ordinal, revision))? {
+                Created::Stored(_) | Created::Exists => {}
+                Created::Terminating => break,
+                Created::Refused(_) => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Gives the claims of pods the owner that the retention policy wants.
+    fn own_claims(&mut self, set: &Value, pods: &[Value], plan: &StatefulPlan) -> Result<(), WriteError> {
+        let Some(claims) = self.storage.resource("", "persistentvolumeclaims") else { return Ok(()) };
+        for (at, pod) in pods.iter().enumerate() {
+            let Some(ordinal) = ordinal_of(set, pod) else { continue };
+            let condemned = plan.condemned.contains(&at).then_some(pod);
+            for claim in claims_of_set(set, ordinal) {
+                let key = Key::new(meta::text(&claim, "namespace"), meta::name(&claim));
+                let Some(stored) = self.storage.store.get(claims.table, &key) else { continue };
+                if let Some(owned) = owned_claim(set, &stored.value(), condemned) {
+                    self.put(&claims, key, owned)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Repeats a task after a refusal.
+    pub(super) fn retry(&mut self, task: WorkloadTask) {
+        self.work.enqueue_after(task.into(), RETRY_SECONDS);
+    }
+}
