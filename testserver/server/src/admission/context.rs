@@ -18,17 +18,17 @@ pub(crate) struct AdmissionContext<'a> {
 impl<'a> AdmissionContext<'a> {
     /// Lets the built-in plugins change an object before it is validated.
     pub(crate) fn mutate_by_plugins(&self, write: &Write<'_>, object: &mut Value) -> Result<(), StatusError> {
-        plugins::mutate(&self.control.disabled_plugins, self.objects(), self.ids, write, object)
+        plugins::mutate(&self.control.plugins, self.objects(), self.ids, write, object)
     }
 
     /// Lets the built-in plugins check an object before it is stored.
     pub(crate) fn validate_by_plugins(&self, write: &Write<'_>, object: &Value) -> Result<(), StatusError> {
-        plugins::validate(&self.control.disabled_plugins, self.objects(), write, object)
+        plugins::validate(&self.control.plugins, self.objects(), write, object)
     }
 
     /// Checks what an object uses of the quotas of its namespace.
     pub(crate) fn validate_usage(&self, write: &Write<'_>, object: &Value) -> Result<(), StatusError> {
-        plugins::validate_usage(&self.control.disabled_plugins, self.objects(), write, object)
+        plugins::validate_usage(&self.control.plugins, self.objects(), write, object)
     }
 
     fn objects(&self) -> Objects<'a> {

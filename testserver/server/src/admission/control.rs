@@ -14,16 +14,18 @@ const HOOKS: &str = "admissionregistration.k8s.io";
 /// What decides about writes: the plugins that are on, webhooks and policies as last configured, and what quotas count.
 #[derive(Debug)]
 pub(crate) struct AdmissionControl {
-    pub(crate) disabled_plugins: BTreeSet<AdmissionPlugin>,
+    /// Those that are on, in the order in which they see a write.
+    pub(crate) plugins: Vec<AdmissionPlugin>,
     pub(crate) webhooks: Webhooks,
     pub(crate) policies: Policies,
     pub(crate) quotas: QuotaLedger,
 }
 
 impl AdmissionControl {
-    pub(crate) fn new(disabled_plugins: BTreeSet<AdmissionPlugin>) -> Self {
+    pub(crate) fn new(disabled: &BTreeSet<AdmissionPlugin>) -> Self {
+        let enabled = AdmissionPlugin::ALL.iter().filter(|plugin| !disabled.contains(plugin));
         Self {
-            disabled_plugins,
+            plugins: enabled.copied().collect(),
             webhooks: Webhooks::default(),
             policies: Policies::default(),
             quotas: QuotaLedger::default(),
@@ -31,7 +33,7 @@ impl AdmissionControl {
     }
 
     pub(crate) fn admits_by(&self, plugin: AdmissionPlugin) -> bool {
-        !self.disabled_plugins.contains(&plugin)
+        self.plugins.contains(&plugin)
     }
 
     /// Whether webhooks or policies may review deletions, connections and subresources too.

@@ -54,7 +54,7 @@ impl ClusterState {
             storage: Storage::new(settings.history, settings.runtime_config),
             work: Work::new(settings.disabled, clock.clone()),
             access: Access::new(settings.rbac),
-            admission: AdmissionControl::new(settings.disabled_plugins),
+            admission: AdmissionControl::new(&settings.disabled_plugins),
             services: ServiceAllocator::default(),
             compactor: Compactor::default(),
             kubelet: Kubelet::new(clock.clone()),

@@ -1,7 +1,5 @@
 //! The plugins that are neither policies nor webhooks, in the order of a cluster.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
 use super::{default_class, limit_ranger, priority, quota, runtime_class, service_account, tolerations};
@@ -13,13 +11,13 @@ use crate::{
 
 /// Changes an object before it is validated.
 pub(crate) fn mutate(
-    disabled: &BTreeSet<AdmissionPlugin>,
+    enabled: &[AdmissionPlugin],
     objects: Objects<'_>,
     ids: &Ids,
     write: &Write<'_>,
     object: &mut Value,
 ) -> Result<(), StatusError> {
-    for plugin in AdmissionPlugin::ALL.iter().filter(|plugin| !disabled.contains(plugin)) {
+    for plugin in enabled {
         match plugin {
             AdmissionPlugin::LimitRanger => limit_ranger::mutate(objects, write, object),
             AdmissionPlugin::ServiceAccount => service_account::mutate(objects, ids, write, object)?,
@@ -40,12 +38,12 @@ pub(crate) fn mutate(
 
 /// Checks the object as it will be stored, before validating policies and webhooks do.
 pub(crate) fn validate(
-    disabled: &BTreeSet<AdmissionPlugin>,
+    enabled: &[AdmissionPlugin],
     objects: Objects<'_>,
     write: &Write<'_>,
     object: &Value,
 ) -> Result<(), StatusError> {
-    for plugin in AdmissionPlugin::ALL.iter().filter(|plugin| !disabled.contains(plugin)) {
+    for plugin in enabled {
         match plugin {
             AdmissionPlugin::LimitRanger => limit_ranger::validate(objects, write, object)?,
             AdmissionPlugin::Priority => priority::validate(objects, write, object)?,
@@ -66,12 +64,12 @@ pub(crate) fn validate(
 
 /// Checks what the object uses; the last check of all, when nothing else can refuse the object any more.
 pub(crate) fn validate_usage(
-    disabled: &BTreeSet<AdmissionPlugin>,
+    enabled: &[AdmissionPlugin],
     objects: Objects<'_>,
     write: &Write<'_>,
     object: &Value,
 ) -> Result<(), StatusError> {
-    if disabled.contains(&AdmissionPlugin::ResourceQuota) {
+    if !enabled.contains(&AdmissionPlugin::ResourceQuota) {
         return Ok(());
     }
     quota::validate(objects, write, object)

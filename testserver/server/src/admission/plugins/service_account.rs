@@ -20,8 +20,10 @@ pub(super) fn mutate(
     write: &Write<'_>,
     pod: &mut Value,
 ) -> Result<(), StatusError> {
-    let mirrors = !pod["metadata"]["annotations"][MIRROR].is_null();
-    if !write.writes(&[Operation::Create], "", "pods") || !pod["spec"].is_object() || mirrors {
+    if !write.writes(&[Operation::Create], "", "pods")
+        || !pod["spec"].is_object()
+        || !pod["metadata"]["annotations"][MIRROR].is_null()
+    {
         return Ok(());
     }
     let account = named(&pod["spec"]).unwrap_or("default").to_owned();
