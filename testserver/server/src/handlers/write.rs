@@ -282,12 +282,11 @@ fn check(
     let mut of_kind = rbac::validate(endpoint, object);
     of_kind.extend(strategy::validate_kind(endpoint, object, old.is_none()));
     if let Some(ty) = endpoint.go_type().filter(|_| !is_definition(endpoint)) {
-        for error in strategy::validate_type(ty, part, object, old) {
-            let same = |known: &FieldError| known.field == error.field && known.reason == error.reason;
-            if !of_kind.iter().any(same) {
-                of_kind.push(error);
-            }
-        }
+        let mut of_type = strategy::validate_type(ty, part, object, old);
+        let same =
+            |one: &FieldError, other: &FieldError| one.field == other.field && one.reason == other.reason;
+        of_type.retain(|error| !of_kind.iter().any(|known| same(known, error)));
+        of_kind.extend(of_type);
     }
     of_kind.extend(strategy::validate_mounts(endpoint, object, &of_kind));
     // Rules of the kind report the same fields more precisely than the schema.

@@ -99,6 +99,11 @@ fn pod(pod: &mut Value) {
     tolerate_lost_nodes(spec);
     let class = qos_class(spec);
     pod["status"] = json!({"phase": "Pending", "qosClass": class});
+    if pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
+        pod["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
+            "message": "Scheduling is blocked due to non-empty scheduling gates", "lastProbeTime": null,
+            "lastTransitionTime": pod["metadata"]["creationTimestamp"]}]);
+    }
 }
 
 /// Adds the tolerations of nodes that are not ready or not reachable for five minutes.

@@ -99,6 +99,10 @@ fn name(endpoint: &Endpoint, object: &Value, errors: &mut Vec<FieldError>) {
         ("", "namespaces") => names::dns_label(name),
         ("", "services") => names::service_name(name),
         ("rbac.authorization.k8s.io", _) => names::path_segment(name),
+        ("apps", "statefulsets") if name.contains('.') => Some("must not contain dots".to_owned()),
+        ("apps", "statefulsets") => names::dns_label(name),
+        // Names of Jobs have eleven more characters.
+        ("batch", "cronjobs") if name.len() > 52 => Some("must be no more than 52 characters".to_owned()),
         _ => names::subdomain(name),
     };
     if let Some(wrong) = wrong {

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use super::schedules;
 use crate::object::names;
 
 const NAMES: &[&str] = &[
@@ -36,6 +37,7 @@ const NAMES: &[&str] = &[
     "time-zone",
     "iscsi-name",
     "signer-name",
+    "search-domain",
 ];
 
 /// What the permissions of a file are.
@@ -44,6 +46,14 @@ pub(super) const FILE_MODE: &str = "must be a number between 0 and 0777 (octal),
 /// The name, if it is one of a format.
 pub(super) fn known(name: &str) -> Option<&'static str> {
     NAMES.iter().copied().find(|known| *known == name)
+}
+
+/// All that is wrong with the text.
+pub(super) fn problems(format: &str, text: &str) -> Vec<String> {
+    match format {
+        "label-key" | "qualified-resource" => names::qualified_name_problems(text),
+        _ => problem(format, text).into_iter().collect(),
+    }
 }
 
 /// What is wrong with the text.
@@ -58,6 +68,7 @@ pub(super) fn problem(format: &str, text: &str) -> Option<String> {
         "label-key" | "qualified-resource" => names::qualified_name(text),
         "label-value" => names::label_value(text),
         "port-name" => port_name(text),
+        "ip" if leads_with_zeros(text) => Some("must not have leading 0s".to_owned()),
         "ip" => unless(is_ip(text), "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
         "cidr" => unless(is_cidr(text), "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
         "env-name" => unless(
@@ -94,10 +105,11 @@ pub(super) fn problem(format: &str, text: &str) -> Option<String> {
         "max-percent" => {
             unless(percent(text).is_none_or(|number| number <= 100), "must not be greater than 100%")
         }
-        "cron" => cron(text),
+        "cron" => schedules::schedule(text),
         "iscsi-name" => iscsi_name(text),
         "signer-name" => signer_name(text),
-        "time-zone" => unless(is_time_zone(text), "unknown time zone"),
+        "time-zone" => schedules::time_zone(text),
+        "search-domain" => search_domain(text),
         _ => None,
     }
 }
@@ -150,6 +162,31 @@ fn percent(text: &str) -> Option<u64> {
 
 fn is_ip(text: &str) -> bool {
     text.parse::<IpAddr>().is_ok() && !text.contains('%')
+}
+
+/// An IPv4 address but for zeros before its numbers, which some programs take for octal ones.
+fn leads_with_zeros(text: &str) -> bool {
+    let plain = text.split('.').map(|part| match part.trim_start_matches('0') {
+        "" => "0",
+        rest => rest,
+    });
+    let plain = plain.collect::<Vec<_>>().join(".");
+    plain != text && plain.parse::<Ipv4Addr>().is_ok()
+}
+
+/// A domain that names are looked up in: the root, or one whose labels may have underscores.
+fn search_domain(text: &str) -> Option<String> {
+    const WHY: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', \
+        and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+        '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
+    let domain = text.strip_suffix('.').unwrap_or(text);
+    let plain = domain.split('.').map(|label| label.strip_prefix('_').unwrap_or(label).replace('_', "-"));
+    let plain = plain.collect::<Vec<_>>().join(".");
+    match text {
+        "." => None,
+        _ if domain.len() > 253 => names::subdomain(domain),
+        _ => names::subdomain(&plain).map(|_| WHY.to_owned()),
+    }
 }
 
 fn is_cidr(text: &str) -> bool {
@@ -211,66 +248,24 @@ fn domain_path(text: &str) -> Option<String> {
     names::subdomain(domain).or_else(|| (!path.chars().all(inner)).then(|| "Invalid path".to_owned()))
 }
 
-/// Five fields, or a name such as `@daily`.
-fn cron(text: &str) -> Option<String> {
-    let named = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"]
-        .contains(&text)
-        || text.strip_prefix("@every ").is_some_and(crate::schema::golang::is_duration);
-    let fields: Vec<&str> = text.split_whitespace().collect();
-    let ranges = [(0, 59), (0, 23), (1, 31), (1, 12), (0, 6)];
-    let good = fields.len() == 5
-        && fields
-            .iter()
-            .zip(ranges)
-            .all(|(field, range)| field.split(',').all(|part| is_cron_part(part, range)));
-    (!named && !good).then(|| format!("expected exactly 5 fields, found {}: {fields:?}", fields.len()))
-}
-
-fn is_cron_part(part: &str, (min, max): (u32, u32)) -> bool {
-    const WORDS: [&str; 19] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "sun", "mon",
-        "tue", "wed", "thu", "fri", "sat",
-    ];
-    let number = |text: &str| {
-        text.parse::<u32>().is_ok_and(|number| (min..=max).contains(&number))
-            || WORDS.contains(&text.to_lowercase().as_str())
-    };
-    let (range, step) = part.split_once('/').map_or((part, None), |(range, step)| (range, Some(step)));
-    let stepped = step.is_none_or(|step| step.parse::<u32>().is_ok_and(|step| step > 0));
-    let ranged = matches!(range, "*" | "?")
-        || range.split_once('-').map_or_else(|| number(range), |(from, to)| number(from) && number(to));
-    stepped && ranged
-}
-
-/// Names of the form `Area/Place`, and the plain ones; there is no table of all places here.
-fn is_time_zone(text: &str) -> bool {
-    let inner = |c: char| c.is_ascii_alphanumeric() || "_+-/".contains(c);
-    let plain = [
-        "UTC",
-        "GMT",
-        "EST",
-        "MST",
-        "HST",
-        "CET",
-        "MET",
-        "EET",
-        "WET",
-        "UCT",
-        "Zulu",
-        "Universal",
-        "Japan",
-        "Israel",
-        "Egypt",
-        "Turkey",
-    ];
-    text.len() < 64
-        && text.chars().all(inner)
-        && (plain.contains(&text) || text.contains('/') && !text.starts_with('/'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn domains_and_addresses() {
+        for good in [".", "a.", "a_b", "_tcp.a", "a.b"] {
+            assert_eq!(problem("search-domain", good), None, "{good}");
+        }
+        for bad in ["", "Bad !", "a..b", "__a", "a_"] {
+            assert!(problem("search-domain", bad).is_some(), "{bad}");
+        }
+        assert_eq!(problem("ip", "01.2.3.4").as_deref(), Some("must not have leading 0s"));
+        assert!(
+            problem("ip", "1.2.3").unwrap().starts_with("must be a valid")
+                && problem("ip", "10.0.0.1").is_none()
+        );
+    }
 
     /// What `v1.37` answered to each.
     #[test]

@@ -25,7 +25,8 @@ enum Target {
 }
 
 enum Rule {
-    Required,
+    /// The detail of the message, which may be empty.
+    Required(&'static str),
     /// An empty text behind a pointer is a missing value.
     Filled,
     /// The detail of the message.
@@ -33,9 +34,10 @@ enum Rule {
     Enum(Vec<&'static str>, Zero),
     Min(i64),
     Max(i64),
-    Range(i64, i64, Zero),
-    /// Positive numbers only.
-    Above(Zero),
+    /// The last is the message, where genuine servers have an own one.
+    Range(i64, i64, Zero, &'static str),
+    /// Positive numbers only. The text is how the message calls zero.
+    Above(Zero, &'static str),
     Format(&'static str, Zero),
     MaxItems(usize),
     MaxLength(usize),
@@ -51,6 +53,10 @@ enum Rule {
     /// The same, but any number but one is an invalid value of the whole.
     Union(Vec<&'static str>),
     Immutable,
+    /// What the field holds is judged in new objects only.
+    Created,
+    /// What the field holds is judged only with this value of another member.
+    With(&'static str, &'static str),
 }
 
 /// Which zero values are judged rather than taken for missing ones.
@@ -91,7 +97,7 @@ impl Check {
             _ => (name, Zero::Missing),
         };
         let rule = match name {
-            "required" => Rule::Required,
+            "required" => Rule::Required(rest),
             "filled" => Rule::Filled,
             "fileMode" => Rule::FileMode,
             "forbidden" => Rule::Forbidden(rest),
@@ -99,10 +105,11 @@ impl Check {
             "min" => Rule::Min(rest.parse().ok()?),
             "max" => Rule::Max(rest.parse().ok()?),
             "range" => {
-                let (min, max) = rest.split_once(' ')?;
-                Rule::Range(min.parse().ok()?, max.parse().ok()?, zero)
+                let (min, rest) = rest.split_once(' ')?;
+                let (max, why) = rest.split_once(' ').unwrap_or((rest, ""));
+                Rule::Range(min.parse().ok()?, max.parse().ok()?, zero, why)
             }
-            "above" => Rule::Above(zero),
+            "above" => Rule::Above(zero, if rest.is_empty() { "0" } else { rest }),
             "format" => Rule::Format(formats::known(rest)?, zero),
             "maxItems" => Rule::MaxItems(rest.parse().ok()?),
             "maxLength" => Rule::MaxLength(rest.parse().ok()?),
@@ -116,6 +123,11 @@ impl Check {
             }
             "union" => Rule::Union(list()),
             "immutable" => Rule::Immutable,
+            "created" => Rule::Created,
+            "with" => {
+                let (member, value) = rest.split_once(' ')?;
+                Rule::With(member, value)
+            }
             _ => return None,
         };
         Some(Self { field, target, rule })
@@ -128,16 +140,19 @@ impl Check {
             Rule::Handler(_, members) | Rule::Union(members) => {
                 members.iter().map(|member| plain(member).0).collect()
             }
+            Rule::With(member, _) => vec![member],
             _ => Vec::new(),
         }
     }
 
-    /// The members of a value that are not looked at, because there is one before them.
-    pub(super) fn skipped(&self, owner: &Value) -> Vec<&'static str> {
+    /// The members of a value that are not looked at, for one because there is another one before them.
+    pub(super) fn skipped(&self, owner: &Value, created: bool) -> Vec<&'static str> {
         match &self.rule {
             Rule::Handler(_, members) => {
                 given(owner, members).into_iter().skip(1).map(|member| plain(member).0).collect()
             }
+            Rule::Created if !created => vec![self.field],
+            Rule::With(member, value) if owner[member] != **value => vec![self.field],
             _ => Vec::new(),
         }
     }
@@ -192,26 +207,21 @@ impl Check {
         let judged = matches!(
             self.rule,
             Rule::Enum(_, Zero::Judged)
-                | Rule::Range(_, _, Zero::Judged)
-                | Rule::Above(Zero::Judged)
+                | Rule::Range(_, _, Zero::Judged, _)
+                | Rule::Above(Zero::Judged, _)
                 | Rule::Format(_, Zero::Judged)
         );
-        let unfilled = matches!(
-            self.rule,
-            Rule::Enum(_, Zero::Unfilled)
-                | Rule::Format(_, Zero::Unfilled)
-                | Rule::Range(_, _, Zero::Unfilled)
-        );
+        let unfilled = matches!(self.rule, Rule::Enum(_, Zero::Unfilled) | Rule::Format(_, Zero::Unfilled));
         let absent = value.is_null() || zero && (!set || unfilled);
         let missing = Value::from("");
         // What is not there is an empty text.
         let value = if judged && value.is_null() { &missing } else { value };
         match &self.rule {
-            Rule::Required
+            Rule::Required(why)
                 if absent
                     || zero && (value.is_string() || value.is_array() || self.target == Target::Elements) =>
             {
-                errors.push(FieldError::required(at, ""));
+                errors.push(FieldError::required(at, why));
             }
             Rule::Filled if value == "" => errors.push(FieldError::required(at, "")),
             Rule::Forbidden(why) if !absent => errors.push(FieldError::forbidden(at, why)),
@@ -242,9 +252,12 @@ impl Check {
                     errors.push(FieldError::invalid(at, value, &why));
                 }
             }
-            Rule::Range(min, max, _) => {
+            Rule::Range(min, max, _, own) => {
                 if number(value).is_some_and(|number| !(*min..=*max).contains(&number)) {
-                    let why = format!("must be between {min} and {max}, inclusive");
+                    let why = match own.is_empty() {
+                        true => format!("must be between {min} and {max}, inclusive"),
+                        false => (*own).to_owned(),
+                    };
                     errors.push(FieldError::invalid(at, value, &why));
                 }
             }
@@ -253,13 +266,14 @@ impl Check {
                     errors.push(FieldError::invalid(at, value, formats::FILE_MODE));
                 }
             }
-            Rule::Above(_) => {
+            Rule::Above(_, zero) => {
                 if value == "" || number(value).is_some_and(|number| number <= 0) {
-                    errors.push(FieldError::invalid(at, value, "must be greater than 0"));
+                    let shown = if value == "" { Value::from(0) } else { value.clone() };
+                    errors.push(FieldError::invalid(at, shown, &format!("must be greater than {zero}")));
                 }
             }
             Rule::Format(format, _) => {
-                if let Some(why) = value.as_str().and_then(|text| formats::problem(format, text)) {
+                for why in value.as_str().into_iter().flat_map(|text| formats::problems(format, text)) {
                     errors.push(FieldError::invalid(at, value, &why));
                 }
             }
@@ -285,7 +299,7 @@ impl Check {
                 };
                 unique(value, at, errors, key, keys.last().filter(|_| *named).copied());
             }
-            Rule::Required | Rule::Filled | Rule::Forbidden(_) => {}
+            Rule::Required(_) | Rule::Filled | Rule::Forbidden(_) | Rule::Created | Rule::With(..) => {}
         }
     }
 }
@@ -308,8 +322,11 @@ fn unique(
     for (i, value) in value.as_array().into_iter().flatten().enumerate() {
         let Some(key) = key(value) else { continue };
         if known.contains(&key) {
-            let member = member.map(|member| format!(".{member}")).unwrap_or_default();
-            errors.push(FieldError::duplicate(format!("{at}[{i}]{member}"), value));
+            let (place, shown) = match member {
+                Some(member) => (format!("{at}[{i}].{member}"), &value[member]),
+                None => (format!("{at}[{i}]"), value),
+            };
+            errors.push(FieldError::duplicate(place, shown));
         } else {
             known.push(key);
         }

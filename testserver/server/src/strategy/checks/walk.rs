@@ -96,7 +96,7 @@ impl Walk {
             rule(value, at, &mut self.errors);
         }
         let skipped: Vec<&str> =
-            table::of(structure.name).iter().flat_map(|check| check.skipped(value)).collect();
+            table::of(structure.name).iter().flat_map(|check| check.skipped(value, old.is_none())).collect();
         for (name, value) in value.as_object().into_iter().flatten() {
             let looked_at = !except.contains(&name.as_str()) && !skipped.contains(&name.as_str());
             let Some(field) = structure.field(name).filter(|_| looked_at) else { continue };

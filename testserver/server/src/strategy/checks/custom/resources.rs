@@ -16,6 +16,10 @@ pub(super) fn resources(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
             if let Some(why) = names::qualified_name(name) {
                 invalid(errors, place.clone(), &json!(name), &why);
             } else if !name.contains('/') && !names::is_container_resource(name) {
+                if !names::is_native_resource(name) {
+                    let why = "must be a standard resource type or fully qualified";
+                    invalid(errors, place.clone(), &json!(name), why);
+                }
                 invalid(errors, place.clone(), &json!(name), "must be a standard resource for containers");
             }
             if amount.is_negative() {
@@ -69,6 +73,7 @@ pub(super) fn claims(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::forbidden(format!("{at}.resources.claims"), why));
         claims_of(pod, pod, at, errors);
     }
+    of_pod(pod, at, errors);
     for list in ["containers", "initContainers"] {
         for (i, container) in
             items(pod, list).filter(|(_, container)| is_set(&container["resources"]["claims"]))
@@ -76,6 +81,35 @@ pub(super) fn claims(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
             claims_of(container, pod, &format!("{at}.{list}[{i}]"), errors);
         }
     }
+}
+
+/// A pod as a whole has processors and memory, and its containers share them.
+fn of_pod(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if pod["resources"].is_null() {
+        return;
+    }
+    for list in ["limits", "requests"] {
+        for (name, _) in amounts(&pod["resources"], list)
+            .filter(|(name, _)| !is_shared(name) && names::is_native_resource(name))
+        {
+            let known = ["cpu", "hugepages-", "memory"].map(|name| format!("{name:?}"));
+            let place = format!("{at}.resources.{list}[{name}]");
+            errors.push(FieldError::not_supported(place, format!("{name:?}"), &known));
+        }
+    }
+    for (name, limit) in amounts(&pod["resources"], "limits") {
+        for (i, container) in items(pod, "containers") {
+            let own = &container["resources"]["limits"][name];
+            if Quantity::read(own).is_some_and(|own| own > limit) {
+                let why = format!("must be less than or equal to pod limits of {limit}");
+                invalid(errors, format!("{at}.resources.containers[{i}][{name}].limits"), own, &why);
+            }
+        }
+    }
+}
+
+fn is_shared(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 
 fn claims_of(owner: &Value, pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
