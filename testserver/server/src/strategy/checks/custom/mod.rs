@@ -4,13 +4,19 @@
 
 mod autoscalers;
 mod cluster;
+mod devices;
+mod disks;
+mod flow;
 mod host;
 mod network;
 mod pods;
 mod resources;
+mod services;
+mod slices;
+mod storage;
 mod types;
 mod values;
 mod volumes;
 mod workloads;
 
-pub(super) use types::of;
+pub(super) use types::{judges_forbidden, of};
