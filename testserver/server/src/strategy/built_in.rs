@@ -16,13 +16,11 @@ pub(super) fn has_generation(endpoint: &Endpoint) -> bool {
         || match endpoint.group() {
             "" => matches!(endpoint.plural(), "pods" | "podtemplates" | "replicationcontrollers"),
             "apps" => endpoint.plural() != "controllerrevisions",
-            "batch"
-            | "policy"
-            | "networking.k8s.io"
-            | "discovery.k8s.io"
-            | "flowcontrol.apiserver.k8s.io" => true,
+            "networking.k8s.io" => !matches!(endpoint.plural(), "ipaddresses" | "servicecidrs"),
+            "resource.k8s.io" => !matches!(endpoint.plural(), "resourceclaims" | "resourceclaimtemplates"),
+            "batch" | "autoscaling" | "policy" | "discovery.k8s.io" | "flowcontrol.apiserver.k8s.io" => true,
             "admissionregistration.k8s.io" | "apiextensions.k8s.io" => true,
-            "scheduling.k8s.io" | "resource.k8s.io" => true,
+            "scheduling.k8s.io" => true,
             _ => false,
         }
 }

@@ -34,9 +34,7 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>)
 
 /// Validates the metadata of an object within another one, which may lack a name.
 pub(crate) fn validate_embedded(object: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    labels(object, &mut errors);
-    annotations(object, &mut errors);
+    let mut errors = validate_labels(object);
     finalizers(object, None, &mut errors);
     owners(object, &mut errors);
     let metadata = &object["metadata"];
@@ -48,6 +46,14 @@ pub(crate) fn validate_embedded(object: &Value) -> Vec<FieldError> {
         let why = "must be greater than or equal to 0";
         errors.push(FieldError::invalid("metadata.generation", generation, why));
     }
+    errors
+}
+
+/// Validates the labels and annotations of an object within another one.
+pub(crate) fn validate_labels(object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    labels(object, &mut errors);
+    annotations(object, &mut errors);
     errors
 }
 

@@ -38,10 +38,21 @@ const NAMES: &[&str] = &[
     "iscsi-name",
     "signer-name",
     "search-domain",
+    "kind-name",
+    "no-slash",
+    "optional-label",
+    "attribute-name",
+    "finalizer",
 ];
 
 /// What the permissions of a file are.
 pub(super) const FILE_MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
+
+const C_IDENTIFIER: &str = "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' \
+    (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')";
+const CASELESS: &str = "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an \
+    alphanumeric character (e.g. 'Example.com', regex used for validation is \
+    '[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*')";
 
 /// The name, if it is one of a format.
 pub(super) fn known(name: &str) -> Option<&'static str> {
@@ -61,8 +72,17 @@ pub(super) fn problem(format: &str, text: &str) -> Option<String> {
     let unless = |good: bool, why: &str| (!good).then(|| why.to_owned());
     match format {
         "subdomain" => names::subdomain(text),
-        "caseless-subdomain" => names::subdomain(&text.to_lowercase()),
+        "caseless-subdomain" => names::subdomain(&text.to_lowercase()).map(|_| CASELESS.to_owned()),
         "label" => names::dns_label(text),
+        "optional-label" => Some(text).filter(|text| !text.is_empty()).and_then(names::dns_label),
+        "kind-name" => names::service_name(&text.to_lowercase())
+            .map(|why| format!("may have mixed case, but should otherwise match: {why}")),
+        "finalizer" => unless(
+            text.contains('/') || matches!(text, "kubernetes" | "orphan" | "foregroundDeletion"),
+            "name is neither a standard finalizer name nor is it fully qualified",
+        ),
+        "no-slash" => unless(!text.contains('/'), "must not contain '/'"),
+        "attribute-name" => attribute_name(text),
         "service-name" => names::service_name(text),
         "path-segment" => names::path_segment(text),
         "label-key" | "qualified-resource" => names::qualified_name(text),
@@ -89,9 +109,7 @@ pub(super) fn problem(format: &str, text: &str) -> Option<String> {
             )
         }),
         "extended-resource-name" => names::qualified_name(text),
-        "c-identifier" => {
-            unless(is_c_identifier(text), "a valid C identifier must start with alphabetic character or '_'")
-        }
+        "c-identifier" => unless(is_c_identifier(text), C_IDENTIFIER),
         "resource-pool-name" => text.split('/').find_map(names::subdomain),
         "trimmed" => unless(text.trim() == text, "must not have leading or trailing whitespace"),
         "http-header" => unless(
@@ -205,6 +223,20 @@ fn is_c_identifier(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !text.starts_with(|c: char| c.is_ascii_digit())
         && !text.is_empty()
+}
+
+/// The name of an attribute of a device, with its domain.
+fn attribute_name(text: &str) -> Option<String> {
+    let Some((domain, name)) = text.split_once('/') else {
+        return Some("a fully qualified name must be a domain and a name separated by a slash".to_owned());
+    };
+    match (domain, name.split('/').next().unwrap_or_default()) {
+        ("", _) => Some("prefix must not be empty".to_owned()),
+        (_, "") => Some("name must not be empty".to_owned()),
+        (domain, name) => names::subdomain(domain)
+            .map(|why| format!("prefix: {why}"))
+            .or_else(|| (!is_c_identifier(name)).then(|| C_IDENTIFIER.to_owned())),
+    }
 }
 
 /// A name of a port: lower case letters, digits and single hyphens, with a letter among them.

@@ -27,8 +27,12 @@ enum Target {
 enum Rule {
     /// The detail of the message, which may be empty.
     Required(&'static str),
-    /// An empty text behind a pointer is a missing value.
-    Filled,
+    /// A pointer that is set; whether its value may be empty is for other rules. `true`: without it the other fields are not judged.
+    Given(bool),
+    /// A pointer that may be missing, but not point to nothing; the detail of the message.
+    Filled(&'static str),
+    /// The field is not judged here.
+    Unchecked,
     /// The detail of the message.
     Forbidden(&'static str),
     Enum(Vec<&'static str>, Zero),
@@ -50,7 +54,9 @@ enum Rule {
     FileMode,
     /// Exactly one of these members, which are types of something: others than the first are forbidden, none is a missing value.
     Handler(&'static str, Vec<&'static str>),
-    /// The same, but any number but one is an invalid value of the whole.
+    /// Of these members only the first is judged.
+    Only(Vec<&'static str>),
+    /// One of these members, but any number but one is an invalid value of the whole.
     Union(Vec<&'static str>),
     Immutable,
     /// What the field holds is judged in new objects only.
@@ -98,8 +104,11 @@ impl Check {
         };
         let rule = match name {
             "required" => Rule::Required(rest),
-            "filled" => Rule::Filled,
             "fileMode" => Rule::FileMode,
+            "given" => Rule::Given(false),
+            "first" => Rule::Given(true),
+            "filled" => Rule::Filled(rest),
+            "unchecked" => Rule::Unchecked,
             "forbidden" => Rule::Forbidden(rest),
             "enum" => Rule::Enum(list(), zero),
             "min" => Rule::Min(rest.parse().ok()?),
@@ -121,6 +130,7 @@ impl Check {
                 let (what, members) = rest.split_once(' ')?;
                 Rule::Handler(what, members.split('|').collect())
             }
+            "only" => Rule::Only(list()),
             "union" => Rule::Union(list()),
             "immutable" => Rule::Immutable,
             "created" => Rule::Created,
@@ -137,7 +147,7 @@ impl Check {
     #[cfg(test)]
     pub(super) fn members(&self) -> Vec<&'static str> {
         match &self.rule {
-            Rule::Handler(_, members) | Rule::Union(members) => {
+            Rule::Handler(_, members) | Rule::Only(members) | Rule::Union(members) => {
                 members.iter().map(|member| plain(member).0).collect()
             }
             Rule::With(member, _) => vec![member],
@@ -148,13 +158,19 @@ impl Check {
     /// The members of a value that are not looked at, for one because there is another one before them.
     pub(super) fn skipped(&self, owner: &Value, created: bool) -> Vec<&'static str> {
         match &self.rule {
-            Rule::Handler(_, members) => {
-                given(owner, members).into_iter().skip(1).map(|member| plain(member).0).collect()
+            Rule::Handler(_, members) | Rule::Only(members) => {
+                others(owner, members).map(|member| plain(member).0).collect()
             }
+            Rule::Unchecked => vec![self.field],
             Rule::Created if !created => vec![self.field],
             Rule::With(member, value) if owner[member] != **value => vec![self.field],
             _ => Vec::new(),
         }
+    }
+
+    /// Whether the other fields are not judged, because this one is missing.
+    pub(super) fn stops(&self, owner: &Value) -> bool {
+        matches!(self.rule, Rule::Given(true)) && owner[self.field].is_null()
     }
 
     /// The errors of a field of a struct, or of the struct itself. Values that did not change are not judged.
@@ -223,7 +239,8 @@ impl Check {
             {
                 errors.push(FieldError::required(at, why));
             }
-            Rule::Filled if value == "" => errors.push(FieldError::required(at, "")),
+            Rule::Given(_) if value.is_null() => errors.push(FieldError::required(at, "")),
+            Rule::Filled(why) if value == "" => errors.push(FieldError::required(at, why)),
             Rule::Forbidden(why) if !absent => errors.push(FieldError::forbidden(at, why)),
             Rule::Immutable => {
                 if old.is_some_and(|old| old != value) {
@@ -294,12 +311,13 @@ impl Check {
             Rule::Unique => unique(value, at, errors, |value| Some(value.clone()), None),
             Rule::Keys(keys, named) => {
                 let key = |value: &Value| {
-                    let set = keys.last().is_some_and(|last| !is_zero(&value[last]));
+                    let set = !named || keys.last().is_some_and(|last| !is_zero(&value[last]));
                     set.then(|| keys.iter().map(|key| value[key].clone()).collect())
                 };
                 unique(value, at, errors, key, keys.last().filter(|_| *named).copied());
             }
-            Rule::Required(_) | Rule::Filled | Rule::Forbidden(_) | Rule::Created | Rule::With(..) => {}
+            Rule::Required(_) | Rule::Given(_) | Rule::Filled(_) | Rule::Forbidden(_) => {}
+            Rule::Only(_) | Rule::Unchecked | Rule::Created | Rule::With(..) => {}
         }
     }
 }
@@ -337,20 +355,25 @@ fn given<'m>(value: &Value, members: &[&'m str]) -> Vec<&'m str> {
     members.iter().copied().filter(|member| !value[plain(member).0].is_null()).collect()
 }
 
-/// Some members have another name in errors, as `downwardAPI=downwarAPI`.
+/// Some members have another name in errors, as `downwardAPI=downwarAPI`. With `+` a member counts, but is never one too many.
 fn plain(member: &str) -> (&str, &str) {
+    let member = member.strip_prefix('+').unwrap_or(member);
     member.split_once('=').unwrap_or((member, member))
+}
+
+/// The members that are there besides the first.
+fn others<'m>(value: &Value, members: &[&'m str]) -> impl Iterator<Item = &'m str> + use<'m> {
+    given(value, members).into_iter().skip(1).filter(|member| !member.starts_with('+'))
 }
 
 fn handler(value: &Value, what: &str, members: &[&str], at: &str, errors: &mut Vec<FieldError>) {
     if value.is_null() {
         return;
     }
-    let given = given(value, members);
-    if given.is_empty() {
+    if given(value, members).is_empty() {
         errors.push(FieldError::required(at, &format!("must specify a {what} type")));
     }
-    for member in given.iter().skip(1) {
+    for member in others(value, members) {
         let place = format!("{at}.{}", plain(member).1);
         errors.push(FieldError::forbidden(place, &format!("may not specify more than 1 {what} type")));
     }

@@ -13,15 +13,7 @@ pub(super) fn resources(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     for list in ["limits", "requests"] {
         for (name, amount) in amounts(value, list) {
             let place = format!("{at}.{list}[{name}]");
-            if let Some(why) = names::qualified_name(name) {
-                invalid(errors, place.clone(), &json!(name), &why);
-            } else if !name.contains('/') && !names::is_container_resource(name) {
-                if !names::is_native_resource(name) {
-                    let why = "must be a standard resource type or fully qualified";
-                    invalid(errors, place.clone(), &json!(name), why);
-                }
-                invalid(errors, place.clone(), &json!(name), "must be a standard resource for containers");
-            }
+            self::name(name, place.clone(), errors);
             if amount.is_negative() {
                 invalid(errors, place, &value[list][name], "must be greater than or equal to 0");
             } else if !amount.is_whole() && !matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage") {
@@ -38,6 +30,19 @@ pub(super) fn resources(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
         }
     }
     not_overcommitted(value, at, errors);
+}
+
+/// A resource of containers, or one with a domain.
+pub(super) fn name(name: &str, at: String, errors: &mut Vec<FieldError>) {
+    if let Some(why) = names::qualified_name(name) {
+        invalid(errors, at, &json!(name), &why);
+    } else if !name.contains('/') && !names::is_container_resource(name) {
+        if !names::is_native_resource(name) {
+            let why = "must be a standard resource type or fully qualified";
+            invalid(errors, at.clone(), &json!(name), why);
+        }
+        invalid(errors, at, &json!(name), "must be a standard resource for containers");
+    }
 }
 
 /// Huge pages and extended resources are for one container.
@@ -166,7 +171,7 @@ pub(super) fn volume_resources(value: &Value, at: &str, errors: &mut Vec<FieldEr
 pub(super) fn capacity(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let capacity = value["capacity"].as_object();
     let alone = capacity.is_some_and(|capacity| capacity.len() == 1 && capacity.contains_key("storage"));
-    if is_set(&value["capacity"]) && !alone {
+    if !alone {
         errors.push(FieldError::not_supported(
             format!("{at}.capacity"),
             &value["capacity"],

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    autoscalers, claims, cluster, containers, disks, jobs, network, pods, projections, resources, scheduling,
-    security, volumes, workloads,
+    autoscalers, claims, cluster, containers, devices, disks, flow, jobs, network, pods, projections,
+    resources, scheduling, security, services, slices, storage, workloads,
 };
 use crate::schema::FieldError;
 
@@ -16,25 +16,20 @@ pub(in super::super) fn of(owner: &str) -> Option<Rule> {
     let rule: Rule = match owner.strip_prefix("api.").unwrap_or(owner) {
         "core.v1.ResourceRequirements" => resources::resources,
         "core.v1.VolumeResourceRequirements" => resources::volume_resources,
-        "core.v1.PersistentVolumeSpec" => volumes::persistent,
-        "core.v1.PersistentVolumeClaimSpec" => claims::spec,
+        "core.v1.PersistentVolumeSpec" => storage::persistent,
+        "core.v1.PersistentVolumeClaimSpec" => storage::claim,
         "core.v1.PersistentVolumeClaimTemplate" => claims::template,
         "core.v1.DownwardAPIVolumeSource" | "core.v1.DownwardAPIProjection" => projections::downward,
         "core.v1.ProjectedVolumeSource" => projections::projected,
         "core.v1.ClusterTrustBundleProjection" => projections::trust_bundle,
         "core.v1.PodCertificateProjection" => projections::certificate,
-        "core.v1.ISCSIVolumeSource" => disks::iscsi,
-        "core.v1.ISCSIPersistentVolumeSource" => disks::persistent_iscsi,
-        "core.v1.FCVolumeSource" => disks::fibre_channel,
-        "core.v1.FlockerVolumeSource" => disks::flocker,
         "core.v1.GCEPersistentDiskVolumeSource" => disks::google,
-        "core.v1.AzureDiskVolumeSource" => disks::azure,
-        "core.v1.StorageOSVolumeSource" | "core.v1.StorageOSPersistentVolumeSource" => disks::storage_os,
+        "core.v1.StorageOSVolumeSource" => disks::storage_os,
         "core.v1.CinderVolumeSource" => disks::cinder,
         "core.v1.CSIVolumeSource" => disks::driver,
         "core.v1.EndpointSubset" => network::endpoints,
         "core.v1.EndpointAddress" => network::endpoint,
-        "storage.v1.StorageClass" => volumes::class,
+        "storage.v1.StorageClass" => storage::class,
         "networking.v1.IngressSpec" => network::ingress,
         "networking.v1.IngressRule" => network::ingress_rule,
         "networking.v1.HTTPIngressPath" => network::ingress_path,
@@ -59,11 +54,11 @@ pub(in super::super) fn of(owner: &str) -> Option<Rule> {
         "core.v1.PodResourceClaim" => pods::claim,
         "core.v1.PodSpec" => pods::pod,
         "core.v1.NodeSpec" => cluster::node,
-        "core.v1.ServiceSpec" => network::service,
+        "core.v1.ServiceSpec" => services::service,
         "core.v1.PodTemplateSpec" => pods::template,
         "core.v1.EmptyDirVolumeSource" => resources::empty_dir,
-        "storage.v1.VolumeAttachmentSource" => volumes::attachment,
-        "core.v1.SecretReference" => volumes::secret_reference,
+        "storage.v1.VolumeAttachmentSource" => storage::attachment,
+        "core.v1.SecretReference" => storage::secret_reference,
         "networking.v1.IngressBackend" => network::backend,
         "networking.v1.NetworkPolicyPeer" => network::peer,
         "networking.v1.NetworkPolicyPort" => network::policy_port,
@@ -81,7 +76,47 @@ pub(in super::super) fn of(owner: &str) -> Option<Rule> {
         }
         "autoscaling.v2.MetricSpec" => autoscalers::metric,
         "certificates.v1.CertificateSigningRequestSpec" => cluster::signing_request,
+        "core.v1.ISCSIPersistentVolumeSource" | "core.v1.ISCSIVolumeSource" => disks::iscsi,
+        "core.v1.FCVolumeSource" => disks::fibre_channel,
+        "core.v1.FlockerVolumeSource" => disks::flocker,
+        "core.v1.StorageOSPersistentVolumeSource" => disks::persistent_storage_os,
+        "core.v1.AzureDiskVolumeSource" => disks::azure,
+        "core.v1.QuobyteVolumeSource" => disks::quobyte,
+        "discovery.v1.EndpointSlice" => network::slice,
+        "networking.v1.ServiceCIDRSpec" => network::service_range,
+        "networking.v1.IngressClassParametersReference" => network::class_parameters,
+        "node.v1.Overhead" => cluster::overhead,
+        "kube-aggregator.pkg.apis.apiregistration.v1.APIService" => cluster::api_service,
+        "storage.v1.CSIDriverSpec" => storage::driver,
+        "storage.v1.CSINodeDriver" => storage::node_driver,
+        "storage.v1.VolumeAttributesClass" => storage::attributes_class,
+        "flowcontrol.v1.FlowSchema" => flow::schema,
+        "flowcontrol.v1.PolicyRulesWithSubjects" => flow::rules,
+        "flowcontrol.v1.Subject" => flow::subject,
+        "flowcontrol.v1.ResourcePolicyRule" => flow::resource_rule,
+        "flowcontrol.v1.NonResourcePolicyRule" => flow::other_rule,
+        "flowcontrol.v1.PriorityLevelConfiguration" => flow::level,
+        "flowcontrol.v1.LimitedPriorityLevelConfiguration" => flow::limited,
+        "flowcontrol.v1.ExemptPriorityLevelConfiguration" => flow::shares,
+        "flowcontrol.v1.LimitResponse" => flow::response,
+        "flowcontrol.v1.QueuingConfiguration" => flow::queues,
+        "resource.v1.DeviceClaim" => devices::claim,
+        "resource.v1.DeviceRequest" => devices::request,
+        "resource.v1.ExactDeviceRequest" | "resource.v1.DeviceSubRequest" => devices::amount,
+        "resource.v1.DeviceConstraint" => devices::constraint,
+        "resource.v1.DeviceToleration" => devices::toleration,
+        "resource.v1.OpaqueDeviceConfiguration" => devices::opaque,
+        "resource.v1.CELDeviceSelector" => devices::expression,
+        "resource.v1.ResourceClaimTemplateSpec" => devices::template,
+        "resource.v1.ResourceSliceSpec" => slices::slice,
+        "resource.v1.Device" => slices::device,
+        "resource.v1.DeviceAttribute" => slices::attribute,
         _ => return None,
     };
     Some(rule)
+}
+
+/// Whether members that the rule of a type forbids are judged nevertheless.
+pub(in super::super) fn judges_forbidden(owner: &str) -> bool {
+    owner == "api.autoscaling.v2.MetricSpec"
 }
