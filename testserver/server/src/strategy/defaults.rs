@@ -224,6 +224,8 @@ fn job(job: &mut Value) {
         spec["completions"] = 1.into();
     }
     fill(spec, "parallelism", 1);
+    // Failures of an index have a limit of their own.
+    fill(spec, "backoffLimit", if spec["backoffLimitPerIndex"].is_null() { 6 } else { i32::MAX });
     fill(spec, "manualSelector", false);
     let replaced = if spec["podFailurePolicy"].is_null() { "TerminatingOrFailed" } else { "Failed" };
     fill(spec, "podReplacementPolicy", replaced);

@@ -26,11 +26,16 @@ impl Work {
             ("", "pods") => {
                 self.enqueue_budgets(storage, &stored.key);
                 self.enqueue_adoption(storage, Adoptable::Pods, before, stored);
+                let changed = before.is_none_or(|before| before.owners != stored.owners);
+                if stored.label("batch.kubernetes.io/job-name").is_some() && (stored.deleting || changed) {
+                    self.enqueue(WorkloadTask::FreeJobPod(id).into());
+                }
             }
             ("policy", "poddisruptionbudgets") => {
                 self.enqueue(WorkloadTask::Budgets(stored.key.namespace().unwrap_or_default().into()).into());
             }
             ("batch", "jobs") => self.enqueue(WorkloadTask::Job(id).into()),
+            ("batch", "cronjobs") => self.enqueue(WorkloadTask::CronJob(id).into()),
             ("apps", "replicasets") | ("", "replicationcontrollers") => {
                 if resource.plural == "replicasets" {
                     self.enqueue_adoption(storage, Adoptable::ReplicaSets, before, stored);
@@ -87,6 +92,7 @@ impl Work {
             let (group, _) = meta::split_api_version(&owner.api_version);
             let (plural, task): (_, fn(ObjectId) -> WorkloadTask) = match (group, owner.kind.as_str()) {
                 ("batch", "Job") => ("jobs", WorkloadTask::Job),
+                ("batch", "CronJob") => ("cronjobs", WorkloadTask::CronJob),
                 ("apps", "ReplicaSet") => ("replicasets", WorkloadTask::ReplicaSet),
                 ("", "ReplicationController") => ("replicationcontrollers", WorkloadTask::ReplicaSet),
                 ("apps", "StatefulSet") => ("statefulsets", WorkloadTask::StatefulSet),

@@ -2,7 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::object::names;
+use crate::object::{
+    names,
+    schedule::{Schedule, time_zone},
+};
 
 const NAMES: &[&str] = &[
     "subdomain",
@@ -90,7 +93,7 @@ pub(super) fn problem(format: &str, text: &str) -> Option<String> {
             unless(percent(text).is_none_or(|number| number <= 100), "must not be greater than 100%")
         }
         "cron" => cron(text),
-        "time-zone" => unless(is_time_zone(text), "unknown time zone"),
+        "time-zone" => time_zone(text).is_none().then(|| format!("unknown time zone {text}")),
         _ => None,
     }
 }
@@ -163,59 +166,10 @@ fn domain_path(text: &str) -> Option<String> {
     names::subdomain(domain).or_else(|| (!path.chars().all(inner)).then(|| "Invalid path".to_owned()))
 }
 
-/// Five fields, or a name such as `@daily`.
+/// A schedule of a CronJob, whose zone has a field of its own.
 fn cron(text: &str) -> Option<String> {
-    let named = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"]
-        .contains(&text)
-        || text.strip_prefix("@every ").is_some_and(crate::schema::golang::is_duration);
-    let fields: Vec<&str> = text.split_whitespace().collect();
-    let ranges = [(0, 59), (0, 23), (1, 31), (1, 12), (0, 6)];
-    let good = fields.len() == 5
-        && fields
-            .iter()
-            .zip(ranges)
-            .all(|(field, range)| field.split(',').all(|part| is_cron_part(part, range)));
-    (!named && !good).then(|| format!("expected exactly 5 fields, found {}: {fields:?}", fields.len()))
-}
-
-fn is_cron_part(part: &str, (min, max): (u32, u32)) -> bool {
-    const WORDS: [&str; 19] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "sun", "mon",
-        "tue", "wed", "thu", "fri", "sat",
-    ];
-    let number = |text: &str| {
-        text.parse::<u32>().is_ok_and(|number| (min..=max).contains(&number))
-            || WORDS.contains(&text.to_lowercase().as_str())
-    };
-    let (range, step) = part.split_once('/').map_or((part, None), |(range, step)| (range, Some(step)));
-    let stepped = step.is_none_or(|step| step.parse::<u32>().is_ok_and(|step| step > 0));
-    let ranged = matches!(range, "*" | "?")
-        || range.split_once('-').map_or_else(|| number(range), |(from, to)| number(from) && number(to));
-    stepped && ranged
-}
-
-/// Names of the form `Area/Place`, and the plain ones; there is no table of all places here.
-fn is_time_zone(text: &str) -> bool {
-    let inner = |c: char| c.is_ascii_alphanumeric() || "_+-/".contains(c);
-    let plain = [
-        "UTC",
-        "GMT",
-        "EST",
-        "MST",
-        "HST",
-        "CET",
-        "MET",
-        "EET",
-        "WET",
-        "UCT",
-        "Zulu",
-        "Universal",
-        "Japan",
-        "Israel",
-        "Egypt",
-        "Turkey",
-    ];
-    text.len() < 64
-        && text.chars().all(inner)
-        && (plain.contains(&text) || text.contains('/') && !text.starts_with('/'))
+    if text.starts_with("TZ=") || text.starts_with("CRON_TZ=") {
+        return Some("cannot use TZ or CRON_TZ in schedule, use timeZone field instead".to_owned());
+    }
+    Schedule::parse(text).err()
 }
