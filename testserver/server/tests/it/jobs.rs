@@ -145,6 +145,23 @@ async fn orphaned_pods_are_not_held() {
 }
 
 #[tokio::test]
+async fn released_pods_are_not_held() {
+    let client = client(|_| None);
+    run(&client, json!({})).await;
+    let first = format!("{PODS}/{}", pods(&client).await[0]["metadata"]["name"].as_str().unwrap());
+    client.patch(MERGE, &first, json!({"metadata": {"labels": null}})).await.ok();
+    let released = client.get(&first).await.ok();
+    let metadata = &released["metadata"];
+    assert_eq!((&metadata["ownerReferences"], &metadata["finalizers"]), (&Value::Null, &Value::Null));
+    client.delete(&first).await.ok();
+    client.get(&first).await.refused(404, "NotFound");
+    assert_eq!(
+        (&status(&client).await["active"], &status(&client).await["failed"]),
+        (&json!(1), &Value::Null)
+    );
+}
+
+#[tokio::test]
 async fn a_namespace_with_running_jobs_ends() {
     let client = client(|_| None);
     client.post("/api/v1/namespaces", json!({"metadata": {"name": "n"}})).await.ok();
@@ -170,4 +187,18 @@ async fn a_suspended_job_has_no_pods() {
         (&again["active"], &again["failed"], pods(&client).await.len()),
         (&Value::Null, &Value::Null, 0)
     );
+}
+
+/// The runtime lets a task that has done much wait; the command of a container must not seem to.
+#[cfg(feature = "shell")]
+#[tokio::test]
+async fn many_pods_may_fail_within_one_request() {
+    let builder = ApiServer::builder().with(BuiltInController::Kubelet).with(BuiltInController::Workloads);
+    let client = TestClient { api: builder.service().unwrap() };
+    let container = json!({"name": "c", "image": "i", "command": ["sh", "-c", "echo no luck; exit 3"]});
+    let template = json!({"spec": {"restartPolicy": "Never", "containers": [container]}});
+    let spec = json!({"backoffLimit": 50, "template": template});
+    client.post(JOBS, json!({"metadata": {"name": "j"}, "spec": spec})).await.ok();
+    let status = status(&client).await;
+    assert_eq!((&status["failed"], reason(&status, "Failed")), (&json!(51), "BackoffLimitExceeded".into()));
 }

@@ -26,8 +26,9 @@ impl Work {
             ("", "pods") => {
                 self.enqueue_budgets(storage, &stored.key);
                 self.enqueue_adoption(storage, Adoptable::Pods, before, stored);
+                let of_job = |stored: &Stored| stored.owners.iter().any(|owner| owner.kind == "Job");
                 let changed = before.is_none_or(|before| before.owners != stored.owners);
-                if stored.label("batch.kubernetes.io/job-name").is_some() && (stored.deleting || changed) {
+                if (stored.deleting || changed) && (of_job(stored) || before.is_some_and(of_job)) {
                     self.enqueue(WorkloadTask::FreeJobPod(id).into());
                 }
             }
