@@ -23,15 +23,21 @@ impl Note {
         Self { warns: true, reason, message: message.into() }
     }
 
-    /// The name of the Event: the same note about the same object has the same, so that repetitions are counted.
-    pub(crate) fn event_name(&self, about: &Value) -> String {
+    /// The same for the same note about the same object.
+    pub(crate) fn identity(&self, about: &Value) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (meta::text(about, "uid"), self.reason, &self.message).hash(&mut hasher);
-        format!("{}.{:016x}", meta::name(about), hasher.finish())
+        (meta::text(about, "uid"), meta::name(about), self.reason, &self.message).hash(&mut hasher);
+        hasher.finish()
     }
 
-    /// A new Event. `field` is the part of the object that it is about.
-    pub(crate) fn event(&self, about: &Value, field: Option<&str>, component: &str, now: &str) -> Value {
+    /// A new Event. `field` is the part of the object that it is about; events of an object are listed in the order of `number`.
+    pub(crate) fn event(
+        &self,
+        about: &Value,
+        field: Option<&str>,
+        component: &str,
+        (number, now): (u64, &str),
+    ) -> Value {
         let mut object =
             json!({"apiVersion": about["apiVersion"], "kind": about["kind"], "name": meta::name(about)});
         for field in ["namespace", "uid", "resourceVersion"] {
@@ -47,7 +53,7 @@ impl Note {
         json!({
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": self.event_name(about), "namespace": namespace},
+            "metadata": {"name": format!("{}.{number:016x}", meta::name(about)), "namespace": namespace},
             "involvedObject": object,
             "reason": self.reason,
             "message": self.message,
@@ -76,23 +82,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_note_is_the_same_event() {
-        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "n", "uid": "u", "resourceVersion": "7"}});
+    fn an_event_tells_of_an_object() {
+        let metadata = json!({"name": "web", "namespace": "n", "uid": "u", "resourceVersion": "7"});
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata});
         let note = Note::warning("Failed", "no image");
-        let event = note.event(&pod, Some("spec.containers{c}"), "kubelet", "t");
+        let event = note.event(&pod, Some("spec.containers{c}"), "kubelet", (255, "t"));
         assert_eq!(
             event["involvedObject"],
             json!({"apiVersion": "v1", "kind": "Pod", "name": "web", "namespace": "n", "uid": "u",
-            "resourceVersion": "7", "fieldPath": "spec.containers{c}"})
+                "resourceVersion": "7", "fieldPath": "spec.containers{c}"})
         );
-        assert_eq!((meta::name(&event), &event["type"]), (note.event_name(&pod).as_str(), &json!("Warning")));
+        assert_eq!((meta::name(&event), &event["type"]), ("web.00000000000000ff", &json!("Warning")));
         let again = repeated(&event, "later");
         assert_eq!(
             (&again["count"], &again["firstTimestamp"], &again["lastTimestamp"]),
             (&json!(2), &json!("t"), &json!("later"))
         );
-        assert_ne!(note.event_name(&pod), Note::warning("Failed", "no disk").event_name(&pod));
         let node = json!({"kind": "Node", "metadata": {"name": "a"}});
-        assert_eq!(note.event(&node, None, "kubelet", "t")["metadata"]["namespace"], "default");
+        assert_eq!(note.event(&node, None, "kubelet", (1, "t"))["metadata"]["namespace"], "default");
+        assert_eq!(note.identity(&pod), note.clone().identity(&pod));
+        assert_ne!(note.identity(&pod), Note::warning("Failed", "no disk").identity(&pod));
+        assert_ne!(note.identity(&pod), note.identity(&node));
     }
 }

@@ -47,6 +47,10 @@ async fn a_pod_tells_how_it_started() {
             "Pod Started kubelet Container started",
         ]
     );
+    let list = client.get(EVENTS).await.ok();
+    let reasons: Vec<_> =
+        list["items"].as_array().unwrap().iter().map(|event| event["reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons, ["Scheduled", "Pulled", "Created", "Started", "Killing"], "in their order");
     let list = client.get(&format!("{EVENTS}?fieldSelector=reason=Started")).await.ok();
     let event = &list["items"][0];
     assert_eq!(
