@@ -284,6 +284,8 @@ fn job(job: &mut Value) {
     set(spec, "completionMode", "NonIndexed");
     fill(spec, "suspend", false);
     fill(spec, "parallelism", 1);
+    // Failures of an index have a limit of their own.
+    fill(spec, "backoffLimit", if spec["backoffLimitPerIndex"].is_null() { 6 } else { i32::MAX });
     fill(spec, "manualSelector", false);
     let replaced = if spec["podFailurePolicy"].is_null() { "TerminatingOrFailed" } else { "Failed" };
     set(spec, "podReplacementPolicy", replaced);

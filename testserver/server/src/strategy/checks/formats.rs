@@ -2,8 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::schedules;
-use crate::object::names;
+use crate::object::{
+    names,
+    schedule::{Schedule, time_zone},
+};
 
 const NAMES: &[&str] = &[
     "subdomain",
@@ -122,9 +124,9 @@ pub(super) fn problem(format: &str, text: &str) -> Option<String> {
         "max-percent" => {
             unless(percent(text).is_none_or(|number| number <= 100), "must not be greater than 100%")
         }
-        "cron" => schedules::schedule(text),
+        "cron" => cron(text),
         "iscsi-name" => iscsi_name(text),
-        "time-zone" => schedules::time_zone(text),
+        "time-zone" => zone(text),
         "search-domain" => search_domain(text),
         _ => None,
     }
@@ -260,6 +262,25 @@ fn domain_path(text: &str) -> Option<String> {
     };
     let inner = |c: char| c.is_ascii_alphanumeric() || "/-._~%!$&'()*+,;=:".contains(c);
     names::subdomain(domain).or_else(|| (!path.chars().all(inner)).then(|| "Invalid path".to_owned()))
+}
+
+/// A schedule of a CronJob, whose zone has a field of its own.
+fn cron(text: &str) -> Option<String> {
+    if text.contains("TZ=") {
+        return Some("cannot use TZ or CRON_TZ in schedule, use timeZone field instead".to_owned());
+    }
+    Schedule::parse(text).err()
+}
+
+/// A time zone, which is not that of the server.
+fn zone(text: &str) -> Option<String> {
+    match text {
+        "" => Some("timeZone must be nil or non-empty string".to_owned()),
+        _ if text.eq_ignore_ascii_case("local") => Some(
+            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones".to_owned(),
+        ),
+        _ => time_zone(text).is_none().then(|| format!("unknown time zone {text}")),
+    }
 }
 
 #[cfg(test)]

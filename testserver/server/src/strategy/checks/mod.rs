@@ -5,7 +5,6 @@
 mod custom;
 mod formats;
 mod rule;
-mod schedules;
 mod table;
 mod walk;
 
