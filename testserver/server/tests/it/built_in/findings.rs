@@ -250,3 +250,13 @@ async fn a_class_of_attributes_stays_while_a_claim_has_it() {
     client.delete(&format!("{claims}/p")).await.ok();
     assert_eq!(client.get(&format!("{classes}/c")).await.code, 404);
 }
+
+#[tokio::test(start_paused = true)]
+async fn unknown_versions_of_known_groups_are_not_found_with_a_status() {
+    let client = TestClient::new();
+    for path in ["/api/v2", "/apis/apps/v9", "/apis/apps/v9/deployments"] {
+        let why = client.get(path).await.refused(404, "NotFound");
+        assert_eq!(why, "the server could not find the requested resource", "{path}");
+    }
+    assert_eq!(client.get("/apis/none/v1").await.body, "404 page not found\n");
+}
