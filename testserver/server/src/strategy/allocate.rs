@@ -108,7 +108,7 @@ fn leave(before: &Value, now: &mut Value) {
             kind != "LoadBalancer",
             &["allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"][..],
         ),
-        (!open && !(kind == "ClusterIP" && outside), &["externalTrafficPolicy"][..]),
+        (!(open || kind == "ClusterIP" && outside), &["externalTrafficPolicy"][..]),
     ];
     let gone = of_others.into_iter().filter(|(other, _)| *other).flat_map(|(_, members)| members);
     let gone: Vec<&str> = gone.copied().filter(|member| before[*member] == now[*member]).collect();
