@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
 
+use super::label_keys;
 use crate::{
     object::{meta, quantity::Quantity},
     scheme::Endpoint,
@@ -100,6 +101,7 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
 }
 
 fn pod(pod: &mut Value) {
+    label_keys::merge(pod);
     let Some(spec) = pod.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     tolerate_lost_nodes(spec);
     let class = qos_class(spec);

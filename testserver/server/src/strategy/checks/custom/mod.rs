@@ -25,4 +25,4 @@ mod types;
 mod values;
 mod workloads;
 
-pub(super) use types::{judges_forbidden, of};
+pub(super) use types::{judges_forbidden, of, unjudged};
