@@ -293,6 +293,7 @@ fn check(
         let mut warnings: Vec<String> = violations.ratcheted.iter().map(ToString::to_string).collect();
         if part == WritePart::Main {
             warnings.extend(strategy::finalizer_warnings(endpoint, object, old));
+            warnings.extend(strategy::warnings(endpoint, object));
         }
         if is_definition(endpoint) && part == WritePart::Main {
             warnings.extend(definition::format_warnings(object, old));

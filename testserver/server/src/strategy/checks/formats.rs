@@ -1,6 +1,6 @@
 //! Texts that must have a form: names, addresses, paths.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use super::schedules;
 use crate::object::names;
@@ -88,9 +88,8 @@ pub(super) fn problem(format: &str, text: &str) -> Option<String> {
         "label-key" | "qualified-resource" => names::qualified_name(text),
         "label-value" => names::label_value(text),
         "port-name" => port_name(text),
-        "ip" if leads_with_zeros(text) => Some("must not have leading 0s".to_owned()),
-        "ip" => unless(is_ip(text), "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
-        "cidr" => unless(is_cidr(text), "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
+        "ip" => address(text).map(ToOwned::to_owned),
+        "cidr" => range(text).map(ToOwned::to_owned),
         "env-name" => unless(
             !text.is_empty() && text.chars().all(|c| (' '..='~').contains(&c) && c != '='),
             "a valid environment variable name must consist only of printable ASCII characters other than '='",
@@ -178,18 +177,49 @@ fn percent(text: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-fn is_ip(text: &str) -> bool {
-    text.parse::<IpAddr>().is_ok() && !text.contains('%')
+fn address(text: &str) -> Option<&'static str> {
+    match text.parse::<IpAddr>() {
+        Ok(ip) if is_mapped(ip) => Some("must not be an IPv4-mapped IPv6 address"),
+        Ok(_) if !text.contains('%') => None,
+        _ if without_zeros(text).parse::<Ipv4Addr>().is_ok() => Some("must not have leading 0s"),
+        _ => Some("must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
+    }
 }
 
-/// An IPv4 address but for zeros before its numbers, which some programs take for octal ones.
-fn leads_with_zeros(text: &str) -> bool {
-    let plain = text.split('.').map(|part| match part.trim_start_matches('0') {
-        "" => "0",
-        rest => rest,
-    });
-    let plain = plain.collect::<Vec<_>>().join(".");
-    plain != text && plain.parse::<Ipv4Addr>().is_ok()
+fn range(text: &str) -> Option<&'static str> {
+    const WRONG: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+    let Some((address, length)) = text.split_once('/') else { return Some(WRONG) };
+    let (first, fixed) = (without_zeros(address).parse::<IpAddr>(), without_zeros(length).parse::<u32>());
+    let (Ok(first), Ok(fixed)) = (first, fixed) else { return Some(WRONG) };
+    let (all, more) = match first {
+        IpAddr::V4(ip) => (32, ip.to_bits().checked_shl(fixed).unwrap_or(0) != 0),
+        IpAddr::V6(ip) => (128, ip.to_bits().checked_shl(fixed).unwrap_or(0) != 0),
+    };
+    match () {
+        () if fixed > all || length.starts_with('+') => Some(WRONG),
+        () if is_mapped(first) => Some("must not have an IPv4-mapped IPv6 address"),
+        () if address.parse::<IpAddr>().is_err() || length.len() > 1 && length.starts_with('0') => {
+            Some("must not have leading 0s in IP or prefix length")
+        }
+        () if more => Some("must not have bits set beyond the prefix length"),
+        () => None,
+    }
+}
+
+fn is_mapped(ip: IpAddr) -> bool {
+    matches!(ip, IpAddr::V6(ip) if ip.to_ipv4_mapped().is_some())
+}
+
+/// The decimal numbers of an address without zeros before them.
+fn without_zeros(text: &str) -> String {
+    let number = |part: &str| match part.trim_start_matches('0') {
+        "" if !part.is_empty() => "0".to_owned(),
+        rest => rest.to_owned(),
+    };
+    match text.contains(':') {
+        true => text.to_owned(),
+        false => text.split('.').map(number).collect::<Vec<_>>().join("."),
+    }
 }
 
 /// A domain that names are looked up in: the root, or one whose labels may have underscores.
@@ -205,13 +235,6 @@ fn search_domain(text: &str) -> Option<String> {
         _ if domain.len() > 253 => names::subdomain(domain),
         _ => names::subdomain(&plain).map(|_| WHY.to_owned()),
     }
-}
-
-fn is_cidr(text: &str) -> bool {
-    let Some((address, bits)) = text.split_once('/') else { return false };
-    let digits = bits.bytes().all(|b| b.is_ascii_digit()) && (bits == "0" || !bits.starts_with('0'));
-    let Some(bits) = bits.parse::<u32>().ok().filter(|_| digits) else { return false };
-    address.parse::<Ipv4Addr>().is_ok() && bits <= 32 || address.parse::<Ipv6Addr>().is_ok() && bits <= 128
 }
 
 fn is_uuid(text: &str) -> bool {

@@ -64,14 +64,6 @@ impl Range {
         Some(Self { first: first.parse().ok()?, fixed: fixed.parse().ok()? })
     }
 
-    /// Whether bits are set that are not fixed.
-    fn has_more_bits(&self) -> bool {
-        match self.first {
-            IpAddr::V4(ip) => ip.to_bits().checked_shl(self.fixed).unwrap_or(0) != 0,
-            IpAddr::V6(ip) => ip.to_bits().checked_shl(self.fixed).unwrap_or(0) != 0,
-        }
-    }
-
     fn is_wider_than(&self, other: &Self) -> bool {
         use IpAddr::{V4, V6};
         let same = match (self.first, other.first) {
@@ -167,12 +159,6 @@ pub(super) fn service_range(value: &Value, at: &str, errors: &mut Vec<FieldError
     if repeats_family(ranges.as_array().into_iter().flatten()) {
         let why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
         invalid(errors, place.clone(), ranges, why);
-    }
-    for (i, range) in items(value, "cidrs") {
-        if Range::read(range.as_str().unwrap_or_default()).is_some_and(|range| range.has_more_bits()) {
-            let why = "must not have bits set beyond the prefix length";
-            invalid(errors, format!("{place}[{i}]"), range, why);
-        }
     }
 }
 
