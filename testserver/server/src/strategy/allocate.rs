@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
 
+use super::label_keys;
 use crate::{
     object::{meta, quantity::Quantity},
     scheme::Endpoint,
@@ -131,6 +132,7 @@ fn leave(before: &Value, now: &mut Value) {
 }
 
 fn pod(pod: &mut Value) {
+    label_keys::merge(pod);
     let Some(spec) = pod.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     let class = qos_class(spec);
     pod["status"] = json!({"phase": "Pending", "qosClass": class});

@@ -6,6 +6,7 @@ mod checks;
 mod create;
 mod defaults;
 mod immutable;
+mod label_keys;
 mod metadata;
 mod part;
 mod rules;

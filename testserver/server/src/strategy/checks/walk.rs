@@ -104,10 +104,11 @@ impl Walk {
         if checks.iter().any(|check| check.stops(value)) {
             return;
         }
+        let unjudged = custom::unjudged(structure.name, value);
         let skipped: Vec<&str> =
             checks.iter().flat_map(|check| check.skipped(value, old.is_none())).collect();
         for (name, value) in value.as_object().into_iter().flatten() {
-            let looked_at = !except.contains(&name.as_str()) && !skipped.contains(&name.as_str());
+            let looked_at = ![except, &skipped, unjudged].iter().any(|names| names.contains(&name.as_str()));
             let Some(field) = structure.field(name).filter(|_| looked_at) else { continue };
             let inner = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
             self.value(&field.ty, value, old.and_then(|old| old.get(name)), &inner);

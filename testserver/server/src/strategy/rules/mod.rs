@@ -31,7 +31,7 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Ve
             template::validate(spec, "spec", &mut errors);
             template::hostnames(spec, "spec", &mut errors);
             if created {
-                pod::validate_new(spec, &mut errors);
+                pod::validate_new(object, &mut errors);
             }
         }
         ("", "podtemplates") => {

@@ -3,9 +3,11 @@
 use serde_json::Value;
 
 use super::{Errors, items, text};
-use crate::schema::FieldError;
+use crate::{schema::FieldError, strategy::label_keys};
 
-pub(super) fn validate_new(spec: &Value, errors: &mut Errors) {
+pub(super) fn validate_new(pod: &Value, errors: &mut Errors) {
+    let spec = &pod["spec"];
+    label_keys::validate(pod, |error| errors.add(error));
     let mut forbid = |field: String, why: &str| errors.add(FieldError::forbidden(field, why));
     if items(spec, "ephemeralContainers").next().is_some() {
         forbid("spec.ephemeralContainers".into(), "cannot be set on create");

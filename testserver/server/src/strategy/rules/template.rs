@@ -28,7 +28,9 @@ impl<'s> Volumes<'s> {
 pub(super) fn validate(spec: &Value, at: &str, errors: &mut Errors) {
     let mut volumes = Volumes { spec, names: BTreeSet::new() };
     for (i, volume) in items(spec, "volumes") {
-        named(volume, format!("{at}.volumes[{i}].name"), &mut volumes.names, errors);
+        if let Some(name) = checked_name(volume, format!("{at}.volumes[{i}].name"), errors) {
+            volumes.names.insert(name.to_owned());
+        }
     }
     if items(spec, "containers").next().is_none() {
         errors.required(format!("{at}.containers"), "");
@@ -46,6 +48,12 @@ pub(super) fn validate(spec: &Value, at: &str, errors: &mut Errors) {
         for (i, container) in items(spec, "ephemeralContainers") {
             let at = format!("{at}.ephemeralContainers[{i}]");
             validate_container(container, &at, &volumes, &mut known, errors);
+            let earlier = items(spec, "ephemeralContainers").take(i);
+            if text(&container["name"]).is_empty()
+                && earlier.into_iter().any(|(_, one)| text(&one["name"]).is_empty())
+            {
+                errors.add(FieldError::duplicate(format!("{at}.name"), "\"\""));
+            }
             let target = text(&container["targetContainerName"]);
             if !target.is_empty() && !targets.contains(target) {
                 not_found(format!("{at}.targetContainerName"), target, errors);
@@ -155,18 +163,20 @@ fn not_found(at: String, name: &str, errors: &mut Errors) {
     errors.add(FieldError::new(at, NOT_FOUND, format!("Not found: {name:?}")));
 }
 
-/// The mounts of volumes that `errors` are about.
-pub(super) fn mounts<'s>(spec: &'s Value, at: &str, errors: &[FieldError]) -> Vec<FieldError> {
-    let (refused, kept): (Vec<_>, Vec<_>) = items(spec, "volumes").partition(|(i, _)| {
-        let place = format!("{at}.volumes[{i}]");
-        errors.iter().any(|error| error.field.starts_with(&place))
-    });
-    let names = |volumes: Vec<(usize, &'s Value)>| -> BTreeSet<&'s str> {
-        volumes.into_iter().map(|(_, volume)| text(&volume["name"])).collect()
-    };
-    let kept = names(kept);
-    let refused: BTreeSet<&str> = names(refused).difference(&kept).copied().collect();
-    let mut found = Vec::new();
+/// The mounts of volumes that `errors` are about, and volumes with the name of one that no error is about.
+pub(super) fn mounts(spec: &Value, at: &str, errors: &[FieldError]) -> Vec<FieldError> {
+    let (mut found, mut kept, mut refused) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    for (i, volume) in items(spec, "volumes") {
+        let (place, name) = (format!("{at}.volumes[{i}]"), text(&volume["name"]));
+        if kept.contains(name) {
+            found.push(FieldError::duplicate(format!("{place}.name"), format!("{name:?}")));
+        } else if errors.iter().any(|error| error.field.starts_with(&place)) {
+            refused.insert(name);
+        } else {
+            kept.insert(name);
+        }
+    }
+    refused.retain(|name| !kept.contains(name));
     for list in ["containers", "initContainers"] {
         for (i, container) in items(spec, list) {
             for member in ["volumeMounts", "volumeDevices"] {
@@ -187,14 +197,23 @@ pub(super) fn mounts<'s>(spec: &'s Value, at: &str, errors: &[FieldError]) -> Ve
 
 /// A name that is unique in its list.
 fn named(item: &Value, at: String, known: &mut BTreeSet<String>, errors: &mut Errors) {
-    let name = text(&item["name"]);
-    if name.is_empty() {
-        errors.required(at, "");
-    } else if let Some(problem) = names::dns_label(name) {
-        errors.text(at, name, Some(problem));
-    } else if !known.insert(name.into()) {
+    if let Some(name) = checked_name(item, at.clone(), errors)
+        && !known.insert(name.into())
+    {
         errors.add(FieldError::duplicate(at, format!("{name:?}")));
     }
+}
+
+/// The name of an item, if it is one.
+fn checked_name<'i>(item: &'i Value, at: String, errors: &mut Errors) -> Option<&'i str> {
+    let name = text(&item["name"]);
+    let problem = names::dns_label(name);
+    if name.is_empty() {
+        errors.required(at, "");
+    } else {
+        errors.text(at, name, problem.clone());
+    }
+    problem.is_none().then_some(name)
 }
 
 fn variable_name(at: String, name: &str, errors: &mut Errors) {
@@ -220,7 +239,6 @@ mod tests {
         assert_eq!(
             found,
             [
-                "spec.volumes[1].name",
                 "spec.containers[0].name",
                 "spec.containers[1].image",
                 "spec.containers[2].name",

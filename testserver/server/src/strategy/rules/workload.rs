@@ -16,7 +16,10 @@ pub(super) fn validate(plural: &str, spec: &Value, errors: &mut Errors) {
     } else if !plain || spec["template"].is_object() {
         selected(spec, plain, errors);
     }
-    if spec["template"].is_object() {
+    // Of an invalid selector genuine servers do not look at the pods, with exceptions.
+    let looked_at =
+        matches!(plural, "daemonsets" | "replicationcontrollers") || selectors::is_valid(&spec["selector"]);
+    if looked_at && spec["template"].is_object() {
         let template = &spec["template"]["spec"];
         if plural == "statefulsets" {
             template_of_set(spec, errors);
@@ -41,12 +44,14 @@ fn template_of_set(set: &Value, errors: &mut Errors) {
     }
     // Of several claims with one name the last counts.
     let single = names.iter().enumerate().filter(|(i, name)| !names[i + 1..].contains(name));
-    let claimed = single.map(|(_, name)| json!({"name": name, "persistentVolumeClaim": {"claimName": name}}));
-    let own = items(template, "volumes").filter(|(_, volume)| !names.contains(&text(&volume["name"])));
-    let volumes: Vec<Value> = claimed.chain(own.map(|(_, volume)| volume.clone())).collect();
-    for (i, _) in names.iter().enumerate().filter(|(_, name)| name.is_empty()) {
+    let single: Vec<&str> = single.map(|(_, name)| *name).collect();
+    for (i, _) in single.iter().enumerate().filter(|(_, name)| name.is_empty()) {
         errors.required(format!("{TEMPLATE}.volumes[{i}].persistentVolumeClaim.claimName"), "");
     }
+    let claimed =
+        single.iter().map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": name}}));
+    let own = items(template, "volumes").filter(|(_, volume)| !names.contains(&text(&volume["name"])));
+    let volumes: Vec<Value> = claimed.chain(own.map(|(_, volume)| volume.clone())).collect();
     let mut pod = template.clone();
     pod["volumes"] = volumes.into();
     template::validate(&pod, TEMPLATE, errors);

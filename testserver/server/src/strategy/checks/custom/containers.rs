@@ -43,13 +43,29 @@ pub(super) fn source(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
 }
 
 pub(super) fn container(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    common(value, at, errors);
+    restart_rules(value, at, errors);
+    for probe in ["livenessProbe", "startupProbe"] {
+        let threshold = &value[probe]["successThreshold"];
+        if threshold.as_i64().is_some_and(|threshold| threshold != 1) {
+            invalid(errors, format!("{at}.{probe}.successThreshold"), threshold, "must be 1");
+        }
+    }
+    let grace = &value["readinessProbe"]["terminationGracePeriodSeconds"];
+    if is_set(grace) {
+        let place = format!("{at}.readinessProbe.terminationGracePeriodSeconds");
+        invalid(errors, place, grace, "must not be set for readinessProbes");
+    }
+}
+
+/// What ephemeral containers have as well.
+fn common(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let image = text(value, "image");
     if image.trim() != image {
         let why = "must not have leading or trailing whitespace";
         invalid(errors, format!("{at}.image"), &value["image"], why);
     }
     resize_policies(value, at, errors);
-    restart_rules(value, at, errors);
     for (i, mount) in items(value, "volumeMounts") {
         let privileged = value["securityContext"]["privileged"] == true;
         self::mount(mount, privileged, i, at, errors);
@@ -61,17 +77,6 @@ pub(super) fn container(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
             _ => continue,
         };
         errors.push(FieldError::invalid(format!("{at}.envFrom"), "\"\"", why));
-    }
-    for probe in ["livenessProbe", "startupProbe"] {
-        let threshold = &value[probe]["successThreshold"];
-        if threshold.as_i64().is_some_and(|threshold| threshold != 1) {
-            invalid(errors, format!("{at}.{probe}.successThreshold"), threshold, "must be 1");
-        }
-    }
-    let grace = &value["readinessProbe"]["terminationGracePeriodSeconds"];
-    if is_set(grace) {
-        let place = format!("{at}.readinessProbe.terminationGracePeriodSeconds");
-        invalid(errors, place, grace, "must not be set for readinessProbes");
     }
 }
 
@@ -90,7 +95,7 @@ const NOT_EPHEMERAL: [&str; 9] = [
 
 pub(super) fn ephemeral_container(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     const WHY: &str = "cannot be set for an Ephemeral Container";
-    container(value, at, errors);
+    common(value, at, errors);
     let empty = |value: &Value| value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
     for member in NOT_EPHEMERAL.iter().filter(|member| match **member {
         // Held by value.

@@ -26,4 +26,4 @@ mod types;
 mod values;
 mod workloads;
 
-pub(super) use types::{judges_forbidden, of};
+pub(super) use types::{judges_forbidden, of, unjudged};

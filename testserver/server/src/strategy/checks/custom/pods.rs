@@ -81,7 +81,7 @@ fn runs_once(container: &Value, at: &str, errors: &mut Vec<FieldError>) {
 
 /// A container of a pod that never restarts keeps running when its resources change.
 fn never_restarts(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    for list in ["containers", "initContainers"] {
+    for list in ["containers", "initContainers", "ephemeralContainers"] {
         for (i, container) in items(pod, list) {
             let policies = items(container, "resizePolicy").map(|(_, policy)| text(policy, "restartPolicy"));
             for policy in policies.filter(|policy| *policy != "NotRequired") {

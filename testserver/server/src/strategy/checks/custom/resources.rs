@@ -95,7 +95,7 @@ fn of_pod(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
     for list in ["limits", "requests"] {
         for (name, _) in amounts(&pod["resources"], list)
-            .filter(|(name, _)| !is_shared(name) && names::is_native_resource(name))
+            .filter(|(name, _)| !is_shared(name) && (name.contains('/') || names::is_native_resource(name)))
         {
             let known = ["cpu", "hugepages-", "memory"].map(|name| format!("{name:?}"));
             let place = format!("{at}.resources.{list}[{name}]");

@@ -6,7 +6,7 @@ use super::{
     autoscalers, certificates, claims, cluster, containers, devices, disks, flow, jobs, network, pods,
     projections, resources, scheduling, security, services, slices, storage, workloads,
 };
-use crate::schema::FieldError;
+use crate::{schema::FieldError, strategy::selectors};
 
 /// A rule of a struct at a path.
 type Rule = fn(&Value, &str, &mut Vec<FieldError>);
@@ -120,4 +120,17 @@ pub(in super::super) fn of(owner: &str) -> Option<Rule> {
 /// Whether members that the rule of a type forbids are judged nevertheless.
 pub(in super::super) fn judges_forbidden(owner: &str) -> bool {
     owner == "api.autoscaling.v2.MetricSpec"
+}
+
+/// The members that are not judged: the pods of a workload whose selector is invalid, and what ephemeral containers cannot have.
+pub(in super::super) fn unjudged(owner: &str, value: &Value) -> &'static [&'static str] {
+    match owner {
+        "api.core.v1.EphemeralContainer" => &["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"],
+        "api.apps.v1.DeploymentSpec" | "api.apps.v1.ReplicaSetSpec" | "api.apps.v1.StatefulSetSpec"
+            if !selectors::is_valid(&value["selector"]) =>
+        {
+            &["template"]
+        }
+        _ => &[],
+    }
 }
