@@ -114,6 +114,16 @@ def discovered(server):
     return [(group, version, entry) for group, version, path in places for entry in ask(server, path)["resources"]]
 
 
+def warn(server, kinds):
+    """Notes what the server says of kinds that are deprecated."""
+    for kind in kinds:
+        if kind["list_kind"]:
+            path = "/apis/" + kind["group"] if kind["group"] else "/api"
+            _, headers, _ = server.full("GET", f"{path}/{kind['version']}/{kind['plural']}")
+            if warning := headers["Warning"]:
+                kind["warning"] = warning.removeprefix('299 - "').removesuffix('"')
+
+
 def assemble_kinds(found, types):
     named = {(k["group"], k["version"], k["kind"]): name
              for name, schema in types.items() for k in schema.get("x-kubernetes-group-version-kind", [])}
@@ -171,6 +181,7 @@ def main():
     overlay = json.load(open(os.path.join(HERE, "overlay.json")))
     types, found = documents(server), discovered(server)
     kinds = assemble_kinds(found, types)
+    warn(server, kinds)
     # Lists have the schema of their kind, which the server makes.
     lists = {kind["type_name"] + "List" for kind in kinds}
     types = {name: schema for name, schema in types.items() if name not in lists}

@@ -29,7 +29,7 @@ var untagged = map[string]string{"Lifecycle": "StopSignal"}
 var formats = map[string]string{
 	"k8s-extended-resource-name": "extended-resource-name", "k8s-label-key": "label-key", "k8s-prefixed-label-key": "label-key",
 	"k8s-long-name": "subdomain", "k8s-long-name-caseless": "caseless-subdomain", "k8s-short-name": "label", "k8s-uuid": "uuid",
-	"k8s-resource-fully-qualified-name": "label-key", "k8s-resource-pool-name": "resource-pool-name",
+	"k8s-resource-fully-qualified-name": "attribute-name", "k8s-resource-pool-name": "resource-pool-name",
 }
 
 var (

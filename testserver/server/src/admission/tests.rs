@@ -94,7 +94,7 @@ fn configurations_are_checked_field_by_field() {
         ),
         (
             json!({"admissionReviewVersions": ["v9"]}),
-            "admissionReviewVersions: Invalid value: []string{\"v9\"}: must include at least one of v1, v1beta1",
+            "admissionReviewVersions: Invalid value: [\"v9\"]: must include at least one of v1, v1beta1",
         ),
         (
             json!({"clientConfig": {"url": "http://x/y"}}),

@@ -56,6 +56,9 @@ impl ServiceAllocator {
     /// Replaces generated values that are taken by free ones. Returns an error for each `requested` value that is taken or out of range.
     pub(super) fn allocate(&self, key: &Key, requested: &Value, service: &mut Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
+        if service["spec"]["type"] == "ExternalName" {
+            return errors;
+        }
         let taken = |owner: Option<&Key>| owner.is_some_and(|owner| owner != key);
         if let Some(ip) = ip_of(service).map(str::to_owned).filter(|ip| taken(self.ips.get(ip))) {
             if requested["clusterIP"] == ip.as_str() {
@@ -71,6 +74,9 @@ impl ServiceAllocator {
         for at in 0..service["spec"]["ports"].as_array().map_or(0, Vec::len) {
             let Some((number, protocol)) = port_of(&service["spec"]["ports"][at]) else { continue };
             let is_requested = requested["ports"][at]["nodePort"] == number;
+            if is_requested && requested["allocateLoadBalancerNodePorts"] == false {
+                continue;
+            }
             let free = |number: u64| {
                 let port = (number, protocol.clone());
                 !taken(self.ports.get(&port)) && !own.contains(&port)

@@ -11,7 +11,7 @@
 //! - `work`, `timers`: the tasks that follow from a change, now and later. `task`: their order. `schedule`: runs them. `compaction`: how long earlier states can be listed.
 //! - `owners`, `garbage`: dependents without owners. `namespaces`, `remaining`: terminating namespaces. `definitions`: terminating CRDs.
 //! - `allocator`, `services`: addresses, and the service of the server. `quotas`, `priority_classes`, `service_accounts`, `storage_protection`: the controllers of these kinds.
-//! - `workloads`: carries out the plans of the workload controllers. `pods`: the node of the kubelet, and its pods.
+//! - `events`: what they record about objects. `workloads`: carries out the plans of the workload controllers. `pods`: the node of the kubelet, and its pods.
 
 mod allocator;
 mod compaction;
@@ -19,6 +19,7 @@ mod create;
 mod data_dir;
 mod definitions;
 mod delete;
+mod events;
 mod garbage;
 mod namespaces;
 mod owners;

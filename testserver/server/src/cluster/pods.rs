@@ -1,14 +1,19 @@
 //! The node of the kubelet, and its pods.
 
+use serde_json::Value;
+
 use super::{ClusterState, create::Created, owners::ObjectId, state::IN_MEMORY, task::Task};
 use crate::{
-    object::meta,
+    object::{event::Note, meta},
     pods::{
-        Container, NODE_NAME, bind, default_state, exceed_deadline, is_over, node_object, observe,
-        required_node, run, seconds_left,
+        Container, ContainerState, NODE_NAME, bind, default_state, exceed_deadline, is_over, node_object,
+        observe, required_node, run, seconds_left,
     },
     storage::{Key, WriteError},
 };
+
+const SCHEDULER: &str = "default-scheduler";
+const KUBELET: &str = "kubelet";
 
 impl ClusterState {
     /// Registers the node.
@@ -33,9 +38,13 @@ impl ClusterState {
         let Some(mut pod) = self.storage.store.get(*table, key).map(|stored| stored.value()) else {
             return Ok(());
         };
-        let scheduler = pod["spec"]["schedulerName"].as_str().unwrap_or("default-scheduler");
+        let scheduler = pod["spec"]["schedulerName"].as_str().unwrap_or(SCHEDULER);
         if meta::is_deleting(&pod) {
             if pod["spec"]["nodeName"] == NODE_NAME && meta::grace(&pod) > 0 {
+                for (field, name) in containers(&pod) {
+                    let note = Note::normal("Killing", format!("Stopping container {name}"));
+                    self.record_by(KUBELET, &pod, Some(&field), &note)?;
+                }
                 // The containers have ended, so the kubelet finishes the deletion.
                 meta::set(&mut pod, "deletionGracePeriodSeconds", 0);
                 self.put_or_remove(&resource, key.clone(), pod)?;
@@ -43,9 +52,15 @@ impl ClusterState {
             return Ok(());
         }
         let gated = pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty());
-        if pod["spec"]["nodeName"].is_null() && scheduler == "default-scheduler" && !gated {
+        if pod["spec"]["nodeName"].is_null() && scheduler == SCHEDULER && !gated {
             let node = required_node(&pod).unwrap_or(NODE_NAME).to_owned();
             if node == NODE_NAME || self.has_node(&node) {
+                let message = format!(
+                    "Successfully assigned {}/{} to {node}",
+                    key.namespace().unwrap_or_default(),
+                    key.name()
+                );
+                self.record_by(SCHEDULER, &pod, None, &Note::normal("Scheduled", message))?;
                 bind(&mut pod, &node, &self.now());
                 self.put(&resource, key.clone(), pod)?;
             }
@@ -58,6 +73,7 @@ impl ClusterState {
                     self.kubelet.start_container(id, &pod, container, default_state(&pod, container))
                 })
                 .collect();
+            self.record_start(&pod, &states)?;
             run(&mut pod, &states, self.storage.store.revision(), &self.now());
             self.put(&resource, key.clone(), pod)?;
         } else if pod["spec"]["nodeName"] == NODE_NAME && !is_over(&pod) {
@@ -78,4 +94,33 @@ impl ClusterState {
         }
         Ok(())
     }
+
+    /// Records the start of the containers, unless their images are awaited.
+    fn record_start(&mut self, pod: &Value, states: &[ContainerState]) -> Result<(), WriteError> {
+        let images = pod["spec"]["containers"].as_array().into_iter().flatten();
+        let images = images.map(|container| container["image"].as_str().unwrap_or_default());
+        for (((field, _), image), state) in containers(pod).into_iter().zip(images).zip(states) {
+            if matches!(state, ContainerState::Waiting(_)) {
+                continue;
+            }
+            let there = format!(
+                "Container image {image:?} already present on machine and can be accessed by the pod"
+            );
+            for note in [
+                Note::normal("Pulled", there),
+                Note::normal("Created", "Container created"),
+                Note::normal("Started", "Container started"),
+            ] {
+                self.record_by(KUBELET, pod, Some(&field), &note)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The containers of a pod: the path of each, and its name.
+fn containers(pod: &Value) -> Vec<(String, String)> {
+    let all = pod["spec"]["containers"].as_array().into_iter().flatten();
+    let names = all.map(|container| container["name"].as_str().unwrap_or_default().to_owned());
+    names.map(|name| (format!("spec.containers{{{name}}}"), name)).collect()
 }

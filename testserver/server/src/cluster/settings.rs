@@ -28,6 +28,7 @@ impl Default for Settings {
         let disabled = BTreeSet::from([
             BuiltInController::Kubelet,
             BuiltInController::ServiceAccounts,
+            BuiltInController::Events,
             #[cfg(feature = "workloads")]
             BuiltInController::Workloads,
             #[cfg(feature = "workloads")]
@@ -91,7 +92,24 @@ pub enum BuiltInController {
     Kubelet,
     /// Creates the service account `default` and the ConfigMap `kube-root-ca.crt` in every namespace.
     ServiceAccounts,
-    /// The controllers of Deployments, ReplicaSets, ReplicationControllers, Jobs and PodDisruptionBudgets. Exists with the feature `workloads`.
+    /// Records Events of what the scheduler, the kubelet and the workload controllers do, as `kubectl describe` shows them. A repetition is counted in the Event that exists.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use http_body_util::{BodyExt, Full};
+    /// use kube_testserver::{ApiServer, BuiltInController};
+    /// use tower::ServiceExt;
+    ///
+    /// let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: i}]}\n";
+    /// let builder = ApiServer::builder().with(BuiltInController::Kubelet).with(BuiltInController::Events);
+    /// let server = builder.with_objects(pod).service()?;
+    /// let request = http::Request::get("/api/v1/namespaces/default/events").body(Full::<bytes::Bytes>::default())?;
+    /// let events = server.oneshot(request).await?.into_body().collect().await?.to_bytes();
+    /// assert!(String::from_utf8_lossy(&events).contains("Successfully assigned default/web to testserver"));
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    Events,
+    /// The controllers of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets, Jobs, CronJobs and PodDisruptionBudgets. Exists with the feature `workloads`.
     #[cfg(feature = "workloads")]
     Workloads,
     /// Writes the Endpoints and EndpointSlices of services with a selector, and EndpointSlices for Endpoints that users write. Exists with the feature `workloads`.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    BuiltInController, Settings, allocator::ServiceAllocator, compaction::Compactor, task::Task, work::Work,
+    BuiltInController, Settings, allocator::ServiceAllocator, compaction::Compactor, events::RecordedEvents,
+    task::Task, work::Work,
 };
 use crate::{
     admission::{AdmissionContext, AdmissionControl, AdmissionPlugin},
@@ -31,6 +32,7 @@ pub(crate) struct ClusterState {
     pub(crate) admission: AdmissionControl,
     pub(super) services: ServiceAllocator,
     pub(super) compactor: Compactor,
+    pub(super) events: RecordedEvents,
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) kubelet: Kubelet,
@@ -57,6 +59,7 @@ impl ClusterState {
             admission: AdmissionControl::new(&settings.disabled_plugins),
             services: ServiceAllocator::default(),
             compactor: Compactor::default(),
+            events: RecordedEvents::default(),
             kubelet: Kubelet::new(clock.clone()),
             clock,
             ids: Ids::new(settings.seed),

@@ -52,6 +52,8 @@ impl BuiltInController {
             Self::NamespaceDeletion => matches!(task, Task::EmptyNamespace(_) | Task::FinishNamespace(_)),
             Self::StorageProtection => matches!(task, Task::FreeStorage(_)),
             Self::RoleAggregation => matches!(task, Task::AggregateRoles),
+            // It has no tasks of its own.
+            Self::Events => false,
             Self::Kubelet => matches!(task, Task::RunPod(_)),
             #[cfg(feature = "workloads")]
             Self::Workloads => matches!(task, Task::Workload(task) if !task.concerns_endpoints()),

@@ -143,6 +143,9 @@ impl Work {
         if resource.is("", "pods") {
             self.enqueue_claims(storage, &last.key, &last.value());
         }
+        if is_storage(resource) {
+            self.enqueue_class(storage, &last.value());
+        }
         if resource.custom {
             self.enqueue(Task::FinishResource(resource.table));
         }
@@ -172,7 +175,7 @@ impl Work {
             }
             self.enqueue(Task::FinishForeground(stored.uid.to_string()));
         }
-        if resource.is("", "persistentvolumeclaims") || resource.is("", "persistentvolumes") {
+        if is_storage(resource) || resource.is("storage.k8s.io", "volumeattributesclasses") {
             self.enqueue(Task::FreeStorage((resource.table, stored.key.clone())));
         }
         if resource.is("", "namespaces") {
@@ -214,4 +217,8 @@ impl Work {
             }
         }
     }
+}
+
+fn is_storage(resource: &Resource) -> bool {
+    resource.is("", "persistentvolumeclaims") || resource.is("", "persistentvolumes")
 }

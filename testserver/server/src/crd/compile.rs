@@ -29,9 +29,16 @@ pub(crate) fn complete(crd: &mut Value) {
             fill(names, "listKind", &format!("{kind}List"));
         }
     }
-    let conversion = spec.entry("conversion").or_insert_with(|| json!({}));
-    if let Some(conversion) = conversion.as_object_mut() {
-        fill(conversion, "strategy", "None");
+    if spec.get("conversion").is_none_or(Value::is_null) {
+        spec.insert("conversion".into(), json!({"strategy": "None"}));
+    }
+    // A webhook of which nothing is set is none.
+    if let Some(conversion) = spec.get_mut("conversion").and_then(Value::as_object_mut)
+        && let Some(webhook) = conversion.get("webhook")
+        && webhook["clientConfig"].is_null()
+        && list(&webhook["conversionReviewVersions"]).is_empty()
+    {
+        conversion.remove("webhook");
     }
 }
 

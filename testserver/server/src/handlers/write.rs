@@ -217,17 +217,6 @@ pub(super) fn finish(
         crd::complete(object);
     }
     ownership.record(cluster.storage(), call, &cluster.now(), old, object)?;
-    if endpoint.group() == "admissionregistration.k8s.io" && call.part() == WritePart::Main {
-        let mut errors = validate_policy(endpoint.plural(), object);
-        if object["webhooks"].is_array() {
-            errors.extend(validate_config(object));
-        }
-        if !errors.is_empty() {
-            return Err(
-                StatusError::invalid(endpoint.group(), endpoint.kind(), meta::name(object), &errors).into()
-            );
-        }
-    }
     let warnings = check(endpoint, call.part(), object, old)?;
     let write = RoleWrite { user: &call.user, endpoint, namespace: call.namespace.as_deref(), object, old };
     write.check(&cluster.access, cluster.storage())?;
@@ -281,13 +270,16 @@ fn check(
     }
     let mut of_kind = rbac::validate(endpoint, object);
     of_kind.extend(strategy::validate_kind(endpoint, object, old.is_none()));
+    if endpoint.group() == "admissionregistration.k8s.io" && part == WritePart::Main {
+        of_kind.extend(validate_policy(endpoint.plural(), object));
+        of_kind.extend(validate_config(object));
+    }
     if let Some(ty) = endpoint.go_type().filter(|_| !is_definition(endpoint)) {
-        for error in strategy::validate_type(ty, part, object, old) {
-            let same = |known: &FieldError| known.field == error.field && known.reason == error.reason;
-            if !of_kind.iter().any(same) {
-                of_kind.push(error);
-            }
-        }
+        let mut of_type = strategy::validate_type(ty, part, object, old);
+        let same =
+            |one: &FieldError, other: &FieldError| one.field == other.field && one.reason == other.reason;
+        of_type.retain(|error| !of_kind.iter().any(|known| same(known, error)));
+        of_kind.extend(of_type);
     }
     of_kind.extend(strategy::validate_mounts(endpoint, object, &of_kind));
     // Rules of the kind report the same fields more precisely than the schema.
@@ -301,6 +293,7 @@ fn check(
         let mut warnings: Vec<String> = violations.ratcheted.iter().map(ToString::to_string).collect();
         if part == WritePart::Main {
             warnings.extend(strategy::finalizer_warnings(endpoint, object, old));
+            warnings.extend(strategy::warnings(endpoint, object));
         }
         if is_definition(endpoint) && part == WritePart::Main {
             warnings.extend(definition::format_warnings(object, old));

@@ -84,6 +84,13 @@ pub(crate) fn ip_address(name: &str) -> Option<String> {
     Some(why)
 }
 
+/// All that is wrong with a key: a name that is empty has no allowed form either.
+pub(crate) fn qualified_name_problems(key: &str) -> Vec<String> {
+    let first = qualified_name(key);
+    let empty = first.is_some() && key.rsplit('/').next().is_some_and(str::is_empty);
+    first.into_iter().chain(empty.then(|| QUALIFIED.to_owned())).collect()
+}
+
 pub(crate) fn label_value(value: &str) -> Option<String> {
     if value.len() > 63 {
         return Some("must be no more than 63 bytes".into());
@@ -144,6 +151,11 @@ mod tests {
         for bad in ["", "/a", "a/", "a/b/c", "A/b", "-a", "a b"] {
             assert!(qualified_name(bad).is_some(), "{bad}");
         }
+        assert_eq!(qualified_name_problems("")[0], "name part must be non-empty");
+        assert_eq!(
+            ["", "a/", "a b", "a", "A/b"].map(|key| qualified_name_problems(key).len()),
+            [2, 2, 1, 0, 1]
+        );
         assert!(label_value("").is_none() && label_value("a.B-1").is_none() && label_value("a/b").is_some());
     }
 

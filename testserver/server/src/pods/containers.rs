@@ -31,7 +31,15 @@ pub(crate) fn default_state(pod: &Value, container: &Value) -> Option<ContainerS
     }
     let owners = pod["metadata"]["ownerReferences"].as_array();
     let in_job = owners.is_some_and(|owners| owners.iter().any(|owner| owner["kind"] == "Job"));
-    Some(if in_job { ContainerState::Terminated(0) } else { ContainerState::Running })
+    let ends = in_job && !is_pause(container);
+    Some(if ends { ContainerState::Terminated(0) } else { ContainerState::Running })
+}
+
+/// Whether the image is Kubernetes' `pause`, which does nothing for ever.
+fn is_pause(container: &Value) -> bool {
+    let image = container["image"].as_str().unwrap_or_default();
+    let name = image.rsplit('/').next().unwrap_or_default();
+    name.split([':', '@']).next() == Some("pause")
 }
 
 /// The exit code that an annotation gives a container.
@@ -264,6 +272,20 @@ mod tests {
         assert_eq!(condition(&status, "Ready")["status"], "True");
         assert_eq!(condition(&status, "PodScheduled")["lastTransitionTime"], "t0", "that did not change");
         assert_eq!(status["containerStatuses"][1]["state"], json!({"running": {"startedAt": "t1"}}));
+    }
+
+    #[test]
+    fn containers_of_jobs_end_unless_they_pause() {
+        let pod =
+            json!({"metadata": {"ownerReferences": [{"kind": "Job"}]}, "spec": {"restartPolicy": "Never"}});
+        for (image, state) in [
+            ("busybox", ContainerState::Terminated(0)),
+            ("pauses:1", ContainerState::Terminated(0)),
+            ("registry.k8s.io/pause:3.10", ContainerState::Running),
+            ("pause@sha256:0", ContainerState::Running),
+        ] {
+            assert_eq!(default_state(&pod, &json!({"image": image})), Some(state), "{image}");
+        }
     }
 
     #[test]

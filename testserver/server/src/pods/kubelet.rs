@@ -86,7 +86,7 @@ impl Kubelet {
 
     /// Decides the state of every container that starts from now on, provided its pod. Called within the request that starts it: it may write to the log, and must not call the server.
     ///
-    /// Without a script containers run, with exceptions: in pods that are not restarted, a container whose command is one of the small shell (feature `shell`) executes it, containers of Jobs without a command succeed, and so do tests of Helm (`helm.sh/hook: test`). The annotation `kube-testserver/exit-code` of a pod ends its containers with that code, `kube-testserver/exit-code.NAME` one of them.
+    /// Without a script containers run, with exceptions: in pods that are not restarted, a container whose command is one of the small shell (feature `shell`) executes it, containers of Jobs without a command succeed (the image `pause` runs on), and so do tests of Helm (`helm.sh/hook: test`). The annotation `kube-testserver/exit-code` of a pod ends its containers with that code, `kube-testserver/exit-code.NAME` one of them.
     ///
     /// ```
     /// use kube_testserver::{ApiServer, BuiltInController, ContainerState};

@@ -3,7 +3,11 @@
 use serde_json::Value;
 
 use super::RBAC;
-use crate::{object::names, schema::FieldError, scheme::Endpoint};
+use crate::{
+    object::{names, selector::LabelSelector},
+    schema::FieldError,
+    scheme::Endpoint,
+};
 
 /// Sets the API groups of a binding.
 pub(crate) fn prepare(endpoint: &Endpoint, object: &mut Value) {
@@ -35,7 +39,8 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value) -> Vec<FieldError> {
     match endpoint.kind() {
         "Role" | "ClusterRole" => {
             let rules = object["rules"].as_array().into_iter().flatten().enumerate();
-            rules.flat_map(|(at, rule)| rule_errors(rule, at, endpoint.resource.namespaced)).collect()
+            let errors = rules.flat_map(|(at, rule)| rule_errors(rule, at, endpoint.resource.namespaced));
+            errors.chain(aggregation_errors(&object["aggregationRule"])).collect()
         }
         _ => binding_errors(object, endpoint.resource.namespaced),
     }
@@ -76,6 +81,26 @@ fn rule_errors(rule: &Value, at: usize, namespaced: bool) -> Vec<FieldError> {
     errors
 }
 
+fn aggregation_errors(rule: &Value) -> Vec<FieldError> {
+    const AT: &str = "aggregationRule.clusterRoleSelectors";
+    let selectors = rule["clusterRoleSelectors"].as_array().map_or(&[][..], Vec::as_slice);
+    if !rule.is_null() && selectors.is_empty() {
+        let why = "at least one clusterRoleSelector required if aggregationRule is non-nil";
+        return vec![FieldError::required(AT, why)];
+    }
+    let wrong = selectors.iter().enumerate().filter(|(_, selector)| !is_selector(selector));
+    wrong.map(|(i, _)| FieldError::invalid(format!("{AT}[{i}]"), "null", "invalid label selector.")).collect()
+}
+
+fn is_selector(selector: &Value) -> bool {
+    let labels = selector["matchLabels"].as_object().into_iter().flatten();
+    let named = |(key, value): (&String, &Value)| {
+        names::qualified_name(key).is_none()
+            && names::label_value(value.as_str().unwrap_or_default()).is_none()
+    };
+    LabelSelector::from_object(selector).is_some() && labels.into_iter().all(named)
+}
+
 fn binding_errors(object: &Value, namespaced: bool) -> Vec<FieldError> {
     let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_string();
     let one_of = |field: String, value: &str, supported: &[&str]| {
@@ -94,13 +119,21 @@ fn binding_errors(object: &Value, namespaced: bool) -> Vec<FieldError> {
     }
     if name.is_empty() {
         errors.push(FieldError::required("roleRef.name", ""));
+    } else if let Some(why) = names::path_segment(&name) {
+        errors.push(FieldError::invalid("roleRef.name", format!("{name:?}"), &why));
     }
     for (at, subject) in object["subjects"].as_array().into_iter().flatten().enumerate() {
         let field = |name: &str| format!("subjects[{at}].{name}");
         if text(subject, "name").is_empty() {
             errors.push(FieldError::required(field("name"), ""));
         }
-        match text(subject, "kind").as_str() {
+        let kind = text(subject, "kind");
+        let wanted = if kind == "ServiceAccount" { "" } else { RBAC };
+        if matches!(kind.as_str(), "User" | "Group" | "ServiceAccount") && text(subject, "apiGroup") != wanted
+        {
+            errors.push(one_of(field("apiGroup"), &text(subject, "apiGroup"), &[wanted]));
+        }
+        match kind.as_str() {
             "User" | "Group" => {}
             "ServiceAccount"
                 if !text(subject, "name").is_empty()

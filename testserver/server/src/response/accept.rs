@@ -81,6 +81,11 @@ pub(crate) fn document_media(accept: &str) -> Media {
     clauses(accept).iter().find(|clause| clause.get("as").is_none()).map_or(Media::Json, Clause::media)
 }
 
+/// Whether a document that is only shown as it is, in any media type, is acceptable.
+pub(crate) fn wants_document(accept: &str) -> bool {
+    accept.trim().is_empty() || clauses(accept).iter().any(|clause| clause.get("as").is_none())
+}
+
 /// Whether a document that is only available as JSON is acceptable.
 pub(crate) fn wants_json(accept: &str) -> bool {
     accept.trim().is_empty() || clauses(accept).iter().any(|clause| clause.media() == Media::Json)
@@ -102,7 +107,6 @@ pub(crate) fn discovery_form(accept: &str) -> Option<(&'static str, Media)> {
     for clause in clauses(accept) {
         let version = match (clause.get("g"), clause.get("as"), clause.get("v")) {
             (Some("apidiscovery.k8s.io"), Some("APIGroupDiscoveryList"), Some("v2")) => "v2",
-            (Some("apidiscovery.k8s.io"), Some("APIGroupDiscoveryList"), Some("v2beta1")) => "v2beta1",
             (None, None, _) => return None,
             _ => continue,
         };
@@ -242,7 +246,8 @@ mod tests {
         assert_eq!(discovery_form(&format!("{v2},application/json")), Some(("v2", Media::Json)));
         assert_eq!(discovery_form(&format!("application/json,{v2}")), None);
         assert_eq!(discovery_form("*/*"), None);
-        assert_eq!(discovery_form(&v2.replace("v=v2;", "v=v2beta1;")), Some(("v2beta1", Media::Json)));
+        assert_eq!(discovery_form(&v2.replace("v=v2;", "v=v2beta1;")), None, "1.37 has no other form");
+        assert!(wants_document("*/*") && !wants_document("text/html") && !wants_document(v2));
         let in_protobuf = v2.replace("application/json", PROTOBUF);
         assert_eq!(discovery_form(&in_protobuf), Some(("v2", Media::Protobuf)));
     }

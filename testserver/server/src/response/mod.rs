@@ -14,7 +14,8 @@ mod table;
 pub use body::Body;
 
 pub(crate) use accept::{
-    Include, Media, OFFERED, Offer, View, discovery_form, document_media, openapi_v2_media, wants_json,
+    Include, Media, OFFERED, Offer, View, discovery_form, document_media, openapi_v2_media, wants_document,
+    wants_json,
 };
 pub(crate) use body::Lines;
 pub(crate) use encode::Encoder;

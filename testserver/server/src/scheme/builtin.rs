@@ -28,6 +28,9 @@ pub(crate) struct BuiltInKind {
     pub(crate) list_kind: &'static str,
     /// Name of its type in OpenAPI documents.
     pub(crate) type_name: &'static str,
+    /// What every response says, if the kind is deprecated.
+    #[serde(default)]
+    pub(crate) warning: Option<&'static str>,
 }
 
 /// A path below an object.

@@ -8,20 +8,66 @@ use super::{Endpoint, Scheme, Subresource};
 use crate::object::meta;
 
 /// `/api`.
-pub(crate) fn core_versions() -> Value {
+pub(crate) fn core_versions(address: &str) -> Value {
     json!({
         "kind": "APIVersions",
         "versions": ["v1"],
-        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": ""}],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
     })
 }
 
+/// The groups in the order of genuine servers, which list the most important first.
+const ORDER: [&str; 21] = [
+    "apiregistration.k8s.io",
+    "apps",
+    "events.k8s.io",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "networking.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "storage.k8s.io",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "scheduling.k8s.io",
+    "coordination.k8s.io",
+    "node.k8s.io",
+    "discovery.k8s.io",
+    "resource.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "storagemigration.k8s.io",
+];
+
+/// Kinds that genuine servers store in another version than this server.
+const STORED: [(&str, &str, &str); 6] = [
+    ("autoscaling", "HorizontalPodAutoscaler", "v2"),
+    ("certificates.k8s.io", "ClusterTrustBundle", "v1beta1"),
+    ("certificates.k8s.io", "PodCertificateRequest", "v1beta1"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition", "v1beta1"),
+    ("resource.k8s.io", "DeviceTaintRule", "v1beta2"),
+    ("storagemigration.k8s.io", "StorageVersionMigration", "v1beta1"),
+];
+
 /// `/apis`.
 pub(crate) fn groups(scheme: &Scheme) -> Value {
-    let groups = scheme.groups().into_iter().filter(|(name, _)| !name.is_empty());
+    let groups = ordered(scheme).into_iter().filter(|(name, _)| !name.is_empty());
     let groups: Vec<Value> =
         groups.map(|(name, versions)| Value::Object(api_group(name, &versions))).collect();
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+}
+
+/// All groups; those of custom resources come last, by name.
+fn ordered(scheme: &Scheme) -> Vec<(&str, Vec<&str>)> {
+    let mut groups = scheme.groups();
+    let place = |name: &str| {
+        let known = ORDER.iter().position(|known| *known == name);
+        known.unwrap_or(ORDER.len() + usize::from(!name.ends_with(".k8s.io")))
+    };
+    groups.sort_by_key(|(name, _)| place(name));
+    groups
 }
 
 /// `/apis/{group}`.
@@ -42,13 +88,18 @@ pub(crate) fn version(scheme: &Scheme, group: &str, version: &str) -> Option<Val
         resources.extend(endpoint.version().subresources.iter().map(|sub| api_subresource(endpoint, sub)));
     }
     let group_version = meta::api_version(group, version);
-    let document = json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version, "resources": resources});
+    let mut document =
+        json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": resources});
+    // The oldest of these documents has no version.
+    if !group.is_empty() {
+        document["apiVersion"] = "v1".into();
+    }
     (!resources.is_empty()).then_some(document)
 }
 
 /// `/api` and `/apis` as aggregated discovery `apidiscovery.k8s.io/<form>`.
 pub(crate) fn aggregated(scheme: &Scheme, core: bool, form: &str) -> Value {
-    let groups = scheme.groups().into_iter().filter(|(name, _)| name.is_empty() == core);
+    let groups = ordered(scheme).into_iter().filter(|(name, _)| name.is_empty() == core);
     let items: Vec<Value> = groups
         .map(|(name, versions)| {
             let versions: Vec<Value> = versions.iter().map(|v| aggregated_version(scheme, name, v)).collect();
@@ -106,11 +157,15 @@ fn storage_version_hash(endpoint: &Endpoint) -> Option<String> {
     let resource = &endpoint.resource;
     // Events are stored in the core group.
     let group = if resource.group == "events.k8s.io" { "" } else { &resource.group };
-    let name = format!("{group}/{}/{}", resource.storage().version().name, resource.kind);
+    let stored = STORED.iter().find(|(group, kind, _)| *group == resource.group && *kind == resource.kind);
+    let newest = resource.storage();
+    let version = stored.map_or(newest.version().name.as_str(), |(.., version)| version);
+    let name = format!("{group}/{version}/{}", resource.kind);
     // SHA-256 from the TLS library.
     let SupportedCipherSuite::Tls13(suite) = TLS13_AES_128_GCM_SHA256 else { return None };
     let hash = suite.common.hash_provider.hash(name.as_bytes());
-    endpoint.allows("get").then(|| BASE64_STANDARD.encode(&hash.as_ref()[..8]))
+    let stored = endpoint.allows("get") && !endpoint.is_core("componentstatuses");
+    stored.then(|| BASE64_STANDARD.encode(&hash.as_ref()[..8]))
 }
 
 fn api_subresource(endpoint: &Endpoint, sub: &Subresource) -> Value {
@@ -137,7 +192,7 @@ fn aggregated_resource(endpoint: &Endpoint) -> Value {
     let resource = &endpoint.resource;
     let mut out = json!({
         "resource": resource.plural,
-        "responseKind": response_kind(endpoint.group(), &endpoint.version().name, &resource.kind),
+        "responseKind": response_kind(endpoint, endpoint.group(), &endpoint.version().name, &resource.kind),
         "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
         "singularResource": resource.singular,
         "verbs": verbs(endpoint),
@@ -153,7 +208,7 @@ fn aggregated_resource(endpoint: &Endpoint) -> Value {
         .subresources
         .iter()
         .map(|sub| {
-            let kind = response_kind(&sub.group, &sub.version, &sub.kind);
+            let kind = response_kind(endpoint, &sub.group, &sub.version, &sub.kind);
             json!({"subresource": sub.name, "responseKind": kind, "verbs": sub.verbs})
         })
         .collect();
@@ -163,7 +218,11 @@ fn aggregated_resource(endpoint: &Endpoint) -> Value {
     out
 }
 
-fn response_kind(group: &str, version: &str, kind: &str) -> Value {
+/// The kind of responses. Group and version of built-in kinds are empty if they are those of the document.
+fn response_kind(endpoint: &Endpoint, group: &str, version: &str, kind: &str) -> Value {
+    let same =
+        !endpoint.resource.custom && (group, version) == (endpoint.group(), endpoint.version().name.as_str());
+    let (group, version) = if same { ("", "") } else { (group, version) };
     json!({"group": group, "version": version, "kind": kind})
 }
 
@@ -187,6 +246,31 @@ mod tests {
         let deployment = resources.iter().find(|r| r["resource"] == "deployments").unwrap();
         assert_eq!(deployment["responseKind"]["kind"], "Deployment");
         assert_eq!(deployment["scope"], "Namespaced");
+    }
+
+    /// As `v1.37` shows them.
+    #[test]
+    fn groups_and_hashes_are_those_of_the_genuine_server() {
+        let scheme = Scheme::with_built_in();
+        let groups = groups(&scheme);
+        let names: Vec<_> = groups["groups"].as_array().unwrap().iter().map(|group| &group["name"]).collect();
+        let stable: Vec<_> = names.iter().filter(|name| ORDER.iter().any(|known| **name == known)).collect();
+        assert_eq!(stable, ORDER.iter().collect::<Vec<_>>());
+        let hash = |group, plural| {
+            let resources = version(&scheme, group, "v1").unwrap()["resources"].clone();
+            let found = resources.as_array().unwrap().iter().find(|entry| entry["name"] == plural);
+            found.unwrap()["storageVersionHash"].clone()
+        };
+        assert_eq!(hash("autoscaling", "horizontalpodautoscalers"), "qwQve8ut294=");
+        assert_eq!(hash("apiextensions.k8s.io", "customresourcedefinitions"), "jfWCUB31mvA=");
+        assert_eq!(hash("", "componentstatuses"), Value::Null);
+        assert!(version(&scheme, "", "v1").unwrap().get("apiVersion").is_none());
+        let pods = &aggregated(&scheme, true, "v2")["items"][0]["versions"][0]["resources"];
+        let accounts = pods.as_array().unwrap().iter().find(|entry| entry["resource"] == "serviceaccounts");
+        let accounts = accounts.unwrap();
+        assert_eq!(accounts["responseKind"], json!({"group": "", "version": "", "kind": "ServiceAccount"}));
+        let token = json!({"group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest"});
+        assert_eq!(accounts["subresources"][0]["responseKind"], token);
     }
 
     #[test]

@@ -128,7 +128,7 @@ impl Scheme {
         groups.into_iter().collect()
     }
 
-    fn group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Endpoint> {
+    pub(crate) fn group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Endpoint> {
         let first = (group.to_string(), String::new(), String::new());
         self.endpoints.range(first..).take_while(move |((g, ..), _)| g == group).map(|(_, endpoint)| endpoint)
     }

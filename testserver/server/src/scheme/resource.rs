@@ -59,7 +59,7 @@ pub(crate) struct Version {
     /// Printer columns after the name; of custom resources only.
     #[cfg(feature = "tables")]
     pub(crate) columns: Vec<super::PrinterColumn>,
-    /// Sent with every response of a deprecated version of a CRD.
+    /// Sent with every response of a deprecated version.
     pub(crate) warning: Option<String>,
     pub(crate) selectable: Vec<String>,
     pub(crate) schema: OnceLock<Schema>,
@@ -226,7 +226,7 @@ impl Resource {
             scale: fields::scale_paths(kind.group, kind.plural),
             #[cfg(feature = "tables")]
             columns: Vec::new(),
-            warning: None,
+            warning: kind.warning.map(Into::into),
             selectable: Vec::new(),
             schema: OnceLock::new(),
             built_in: Some(kind),

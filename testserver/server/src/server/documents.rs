@@ -34,10 +34,19 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
             if let Some((form, media)) = response::discovery_form(accept) {
                 return aggregated(cluster, core, form, media);
             }
-            Some(if core { discovery::core_versions() } else { discovery::groups(scheme) })
+            if !response::wants_document(accept) {
+                return respond::status_error(&StatusError::not_acceptable(response::OFFERED));
+            }
+            Some(if core { discovery::core_versions(address(parts)) } else { discovery::groups(scheme) })
+        }
+        Route::Group(_) | Route::GroupVersion { .. } if !response::wants_document(accept) => {
+            return respond::status_error(&StatusError::not_acceptable(response::OFFERED));
         }
         Route::Group(group) => discovery::group(scheme, group),
-        Route::GroupVersion { group, version } => discovery::version(scheme, group, version),
+        Route::GroupVersion { group, version } => match discovery::version(scheme, group, version) {
+            None => return unknown_resource(cluster, group, version),
+            found => found,
+        },
         Route::OpenApiIndex => Some(openapi::index(scheme)),
         Route::OpenApi(name) => return openapi_v3(scheme, name, query.get("hash"), parts),
         Route::OpenApiV2 => match response::openapi_v2_media(accept) {
@@ -50,6 +59,12 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
         Some(document) => respond::document(StatusCode::OK, &document),
         None => not_found(),
     }
+}
+
+/// The address at which the client found the server; none in the process.
+fn address(parts: &Parts) -> &str {
+    let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    parts.uri.authority().map_or(host.unwrap_or_default(), |authority| authority.as_str())
 }
 
 /// A server that responds is healthy, unless its data directory refuses writes. As on a genuine server, a failed check is always listed.
@@ -181,9 +196,10 @@ fn version() -> serde_json::Value {
     })
 }
 
-/// The 404 for an unknown resource: a `Status` if the group version exists, else text.
+/// The 404 for an unknown resource or version: a `Status` if there is the built-in group, or the version of the custom resource, else text.
 pub(super) fn unknown_resource(cluster: &ClusterState, group: &str, version: &str) -> Response<Body> {
-    if cluster.scheme().version(group, version).next().is_some() {
+    let mut endpoints = cluster.scheme().group(group);
+    if endpoints.any(|endpoint| !endpoint.resource.custom || endpoint.version().name == version) {
         respond::status_error(&StatusError::no_such_path())
     } else {
         not_found()

@@ -9,9 +9,10 @@ use crate::{
     scheme::Endpoint,
 };
 
-/// Finalizers that protect claims and volumes in use.
+/// Finalizers that protect claims, volumes and classes of attributes in use.
 pub(crate) const CLAIM_IN_USE: &str = "kubernetes.io/pvc-protection";
 pub(crate) const VOLUME_IN_USE: &str = "kubernetes.io/pv-protection";
+pub(crate) const CLASS_IN_USE: &str = "kubernetes.io/vac-protection";
 /// The annotation of a DaemonSet that counts its templates.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
@@ -24,7 +25,11 @@ pub(super) fn create(endpoint: &Endpoint, object: &mut Value) {
             object["status"] = json!({"loadBalancer": {}});
         }
         ("", "persistentvolumeclaims") => add_protection_finalizer(object, CLAIM_IN_USE),
-        ("", "persistentvolumes") => add_protection_finalizer(object, VOLUME_IN_USE),
+        ("", "persistentvolumes") => {
+            add_protection_finalizer(object, VOLUME_IN_USE);
+            object["status"]["lastPhaseTransitionTime"] = object["metadata"]["creationTimestamp"].clone();
+        }
+        ("storage.k8s.io", "volumeattributesclasses") => hold(object, CLASS_IN_USE),
         ("batch", "jobs") => job(object),
         ("", "replicationcontrollers") | ("apps", "replicasets") => {
             object["status"] = json!({"replicas": 0});
@@ -103,6 +108,11 @@ fn pod(pod: &mut Value) {
     let Some(spec) = pod.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     let class = qos_class(spec);
     pod["status"] = json!({"phase": "Pending", "qosClass": class});
+    if pod["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
+        pod["status"]["conditions"] = json!([{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
+            "message": "Scheduling is blocked due to non-empty scheduling gates", "lastProbeTime": null,
+            "lastTransitionTime": pod["metadata"]["creationTimestamp"]}]);
+    }
 }
 
 /// The quality of service class, by the requested resources: those of the pod if it has its own, else those of its containers. Zero amounts do not count.
@@ -168,12 +178,16 @@ fn cluster_ip_and_node_ports(service: &mut Value) {
         return;
     };
     let provided = spec["clusterIP"].as_str().unwrap_or_default().to_owned();
-    if provided.is_empty() {
+    let listed = spec["clusterIPs"].as_array().is_some_and(|list| !list.is_empty());
+    // A list without the first address is refused.
+    if provided.is_empty() && !listed {
         let [_, a, b, c, ..] = number.to_be_bytes();
         // Skips network and broadcast addresses.
         spec["clusterIP"] = format!("10.{a}.{b}.{}", 1 + c % 254).into();
     }
-    spec["clusterIPs"] = json!([spec["clusterIP"]]);
+    if !listed {
+        spec["clusterIPs"] = json!([spec["clusterIP"]]);
+    }
     for (field, value) in [("ipFamilies", json!(["IPv4"])), ("ipFamilyPolicy", json!("SingleStack"))] {
         if spec[field].is_null() {
             spec[field] = value;
@@ -213,13 +227,17 @@ fn number(object: &Value) -> u64 {
 
 /// Adds the protection finalizer of a volume or claim and sets its phase to pending.
 fn add_protection_finalizer(object: &mut Value, finalizer: &str) {
+    hold(object, finalizer);
+    object["status"] = json!({"phase": "Pending"});
+}
+
+fn hold(object: &mut Value, finalizer: &str) {
     let mut finalizers: Vec<String> =
         meta::strings(object, "finalizers").into_iter().map(Into::into).collect();
     if !finalizers.iter().any(|known| known == finalizer) {
         finalizers.push(finalizer.into());
     }
     meta::set_finalizers(object, finalizers.iter().map(String::as_str));
-    object["status"] = json!({"phase": "Pending"});
 }
 
 /// Counts the templates of a DaemonSet.

@@ -1,6 +1,8 @@
 //! Defaults that depend on other fields of the object. Constant defaults are in the schema.
 
 mod autoscaler;
+mod claim;
+mod devices;
 
 use serde_json::{Value, json};
 
@@ -18,6 +20,8 @@ pub(crate) fn default(endpoint: &Endpoint, object: &mut Value) {
         ("", "services") => service(object),
         ("", "nodes") => node(object),
         ("", "limitranges") => limit_range(object),
+        ("", "serviceaccounts") => items(object, "secrets").for_each(only_name),
+        ("", "persistentvolumeclaims") => each(object, "/spec", claim::default),
         ("", "podtemplates") | ("apps", "replicasets") => template(object),
         ("", "replicationcontrollers") => {
             template(object);
@@ -34,7 +38,9 @@ pub(crate) fn default(endpoint: &Endpoint, object: &mut Value) {
         ("batch", "cronjobs") => each(object, "/spec/jobTemplate/spec/template/spec", containers),
         ("autoscaling", "horizontalpodautoscalers") => autoscaler::default(endpoint, object),
         ("networking.k8s.io", "networkpolicies") => each(object, "/spec", policy_types),
-        ("scheduling.k8s.io", "priorityclasses") => fill(object, "preemptionPolicy", "PreemptLowerPriority"),
+        ("scheduling.k8s.io", "priorityclasses") => set(object, "preemptionPolicy", "PreemptLowerPriority"),
+        ("resource.k8s.io", "resourceclaims") => each(object, "/spec/devices", devices::counts),
+        ("resource.k8s.io", "resourceclaimtemplates") => each(object, "/spec/spec/devices", devices::counts),
         ("storage.k8s.io", "csidrivers") => each(object, "/spec", driver),
         (RBAC, "rolebindings" | "clusterrolebindings") => binding(object),
         _ => {}
@@ -108,12 +114,23 @@ fn labels_of_template(controller: &mut Value) {
     }
 }
 
-/// `podCIDRs` defaults to `podCIDR`.
+/// `podCIDR` is the first of `podCIDRs`, and wins over others.
 fn node(node: &mut Value) {
+    let capacity = node["status"]["capacity"].clone();
+    if let Some(status) = node.get_mut("status").filter(|_| capacity.is_object()) {
+        fill(status, "allocatable", capacity);
+    }
     let Some(spec) = node.get_mut("spec").filter(|spec| spec.is_object()) else { return };
-    if let Some(range) = spec["podCIDR"].as_str().filter(|range| !range.is_empty()) {
-        let ranges = json!([range]);
-        fill(spec, "podCIDRs", ranges);
+    let first = spec["podCIDRs"][0].clone();
+    match spec["podCIDR"].as_str().unwrap_or_default() {
+        "" if first.is_string() => spec["podCIDR"] = first,
+        "" => {}
+        range if first == range => {}
+        range => spec["podCIDRs"] = json!([range]),
+    }
+    // Kubelets do not read it any more.
+    if let Some(spec) = spec.as_object_mut() {
+        spec.remove("configSource");
     }
 }
 
@@ -132,9 +149,16 @@ fn limit_range(range: &mut Value) {
     }
 }
 
+/// References to secrets have a name, whatever else the client says.
+fn only_name(reference: &mut Value) {
+    if let Some(reference) = reference.as_object_mut() {
+        reference.retain(|member, _| member == "name");
+    }
+}
+
 fn driver(spec: &mut Value) {
     fill(spec, "attachRequired", true);
-    fill(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
+    set(spec, "fsGroupPolicy", "ReadWriteOnceWithFSType");
     for off in [
         "podInfoOnMount",
         "preventPodSchedulingIfMissing",
@@ -153,7 +177,7 @@ fn containers(spec: &mut Value) {
             let policy = pull_policy(container["image"].as_str().unwrap_or_default());
             fill(container, "imagePullPolicy", policy);
             for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
-                each(container, &format!("/{probe}/grpc"), |grpc| fill_null(grpc, "service", ""));
+                each(container, &format!("/{probe}/grpc"), |grpc| set(grpc, "service", ""));
             }
         }
     }
@@ -231,7 +255,8 @@ fn service(service: &mut Value) {
     }
     match kind.as_str() {
         "ExternalName" => {
-            if let Some(spec) = spec.as_object_mut() {
+            let known = matches!(spec["internalTrafficPolicy"].as_str(), None | Some("Cluster" | "Local"));
+            if let Some(spec) = spec.as_object_mut().filter(|_| known) {
                 spec.remove("internalTrafficPolicy");
             }
         }
@@ -239,6 +264,9 @@ fn service(service: &mut Value) {
         "LoadBalancer" => {
             fill(spec, "externalTrafficPolicy", "Cluster");
             fill(spec, "allocateLoadBalancerNodePorts", true);
+        }
+        "ClusterIP" if spec["externalIPs"].as_array().is_some_and(|list| !list.is_empty()) => {
+            fill(spec, "externalTrafficPolicy", "Cluster");
         }
         _ => {}
     }
@@ -253,12 +281,14 @@ fn job(job: &mut Value) {
     let failures = if spec["backoffLimitPerIndex"].is_null() { 6 } else { i32::MAX };
     fill(spec, "backoffLimit", failures);
     // Jobs of CronJobs get these when they are created.
-    fill_null(spec, "completionMode", "NonIndexed");
+    set(spec, "completionMode", "NonIndexed");
     fill(spec, "suspend", false);
     fill(spec, "parallelism", 1);
+    // Failures of an index have a limit of their own.
+    fill(spec, "backoffLimit", if spec["backoffLimitPerIndex"].is_null() { 6 } else { i32::MAX });
     fill(spec, "manualSelector", false);
     let replaced = if spec["podFailurePolicy"].is_null() { "TerminatingOrFailed" } else { "Failed" };
-    fill_null(spec, "podReplacementPolicy", replaced);
+    set(spec, "podReplacementPolicy", replaced);
 }
 
 fn policy_types(spec: &mut Value) {
@@ -287,10 +317,10 @@ fn fill(object: &mut Value, member: &str, value: impl Into<Value>) {
     }
 }
 
-/// Sets a member that is missing or null: an empty text is a value behind a pointer.
-fn fill_null(object: &mut Value, member: &str, value: impl Into<Value>) {
+/// Sets a member behind a pointer, which is only missing if it is null.
+fn set(object: &mut Value, member: &str, value: impl Into<Value>) {
     if object[member].is_null() {
-        object[member] = value.into();
+        fill(object, member, value);
     }
 }
 

@@ -34,9 +34,7 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>)
 
 /// Validates the metadata of an object within another one, which may lack a name.
 pub(crate) fn validate_embedded(object: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    labels(object, &mut errors);
-    annotations(object, &mut errors);
+    let mut errors = validate_labels(object);
     finalizers(object, None, &mut errors);
     owners(object, &mut errors);
     let metadata = &object["metadata"];
@@ -48,6 +46,14 @@ pub(crate) fn validate_embedded(object: &Value) -> Vec<FieldError> {
         let why = "must be greater than or equal to 0";
         errors.push(FieldError::invalid("metadata.generation", generation, why));
     }
+    errors
+}
+
+/// Validates the labels and annotations of an object within another one.
+pub(crate) fn validate_labels(object: &Value) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    labels(object, &mut errors);
+    annotations(object, &mut errors);
     errors
 }
 
@@ -101,6 +107,10 @@ fn name(endpoint: &Endpoint, object: &Value, errors: &mut Vec<FieldError>) {
         ("rbac.authorization.k8s.io", _) => names::path_segment(name),
         ("networking.k8s.io", "ipaddresses") => names::ip_address(name),
         ("certificates.k8s.io", "clustertrustbundles") => trust_bundle_name(object, name),
+        ("apps", "statefulsets") if name.contains('.') => Some("must not contain dots".to_owned()),
+        ("apps", "statefulsets") => names::dns_label(name),
+        // Names of Jobs have eleven more characters.
+        ("batch", "cronjobs") if name.len() > 52 => Some("must be no more than 52 characters".to_owned()),
         _ => names::subdomain(name),
     };
     if let Some(wrong) = wrong {

@@ -22,10 +22,10 @@ pub(crate) fn validate_client_config(at: &str, client: &Value) -> Vec<FieldError
 
 fn check_service(at: &str, service: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    for field in ["name", "namespace"] {
+    // Genuine servers name the other field.
+    for (field, shown) in [("namespace", "name"), ("name", "namespace")] {
         if service[field].as_str().unwrap_or_default().is_empty() {
-            let why = format!("service {field} is required");
-            errors.push(FieldError::required(format!("{at}.{field}"), &why));
+            errors.push(FieldError::required(format!("{at}.{shown}"), ""));
         }
     }
     if let Some(path) = service["path"].as_str().filter(|path| !matches!(*path, "" | "/")) {

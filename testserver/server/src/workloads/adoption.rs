@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{replicas::is_active, stateful_pod::ordinal_of};
+use super::{job_pod::track, replicas::is_active, stateful_pod::ordinal_of};
 use crate::object::{meta, selector::LabelSelector};
 
 /// The reference of a dependent to the owner that controls it.
@@ -33,6 +33,9 @@ pub(crate) fn adopt(owner: &Value, object: &Value) -> Option<Value> {
     // Its controller is the first.
     let owners = [controller_reference(owner)].into_iter().chain(references(object).iter().cloned());
     meta::set(&mut adopted, "ownerReferences", owners.collect::<Vec<_>>());
+    if owner["kind"] == "Job" {
+        track(&mut adopted);
+    }
     Some(adopted)
 }
 

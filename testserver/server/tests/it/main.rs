@@ -17,6 +17,8 @@ mod admission;
 mod built_in;
 mod client;
 mod crds;
+#[cfg(feature = "workloads")]
+mod cron_jobs;
 mod crud;
 #[cfg(feature = "workloads")]
 mod daemon_sets;
@@ -28,6 +30,8 @@ mod documents;
 #[cfg(feature = "workloads")]
 mod endpoints;
 #[cfg(feature = "workloads")]
+mod events;
+#[cfg(feature = "workloads")]
 mod evictions;
 mod faults;
 #[cfg(feature = "cel")]
@@ -37,6 +41,8 @@ mod fuzz;
 mod garbage;
 mod initial_state;
 mod input;
+#[cfg(feature = "workloads")]
+mod jobs;
 mod lists;
 mod namespaces;
 mod patches;

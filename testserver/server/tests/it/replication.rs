@@ -250,10 +250,12 @@ async fn jobs_release_and_adopt_pods() {
     let first = items(&client, PODS).await.remove(0);
     let name = first["metadata"]["name"].as_str().unwrap();
     let label = "batch.kubernetes.io/controller-uid";
+    client.api.advance(std::time::Duration::from_secs(1));
     client.patch(MERGE, &format!("{PODS}/{name}"), json!({"metadata": {"labels": {label: null}}})).await.ok();
     assert_eq!((owner_of(&client, name).await, items(&client, PODS).await.len()), (Value::Null, 2));
     let back = json!({"metadata": {"labels": {label: first["metadata"]["labels"][label]}}});
     client.patch(MERGE, &format!("{PODS}/{name}"), back).await.ok();
     assert_eq!(owner_of(&client, name).await, "j");
+    assert_eq!(items(&client, PODS).await.len(), 1, "the younger one is too many");
     assert_eq!(client.get(&format!("{jobs}/j")).await.ok()["status"]["terminating"], 0);
 }

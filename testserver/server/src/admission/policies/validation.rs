@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::{
-    object::selector::LabelSelector,
-    schema::{FieldError, PolicyExpression, REQUEST_RESOURCE, Returns},
-};
+use crate::object::{meta, names};
+use crate::schema::{FieldError, PolicyExpression, REQUEST_RESOURCE, Returns};
 
 const REASONS: [&str; 4] = ["Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"];
 const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
@@ -18,7 +16,7 @@ const VARIABLES: [&str; 6] =
 /// Validates a policy or a binding.
 pub(crate) fn validate(plural: &str, object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
-    let mut check = Check { spec, errors: Vec::new() };
+    let mut check = Check { name: meta::name(object), spec, errors: Vec::new() };
     match plural {
         "validatingadmissionpolicies" => check.policy(false),
         "mutatingadmissionpolicies" => check.policy(true),
@@ -30,6 +28,7 @@ pub(crate) fn validate(plural: &str, object: &Value) -> Vec<FieldError> {
 }
 
 struct Check<'a> {
+    name: &'a str,
     spec: &'a Value,
     errors: Vec<FieldError>,
 }
@@ -133,7 +132,11 @@ impl Check<'_> {
         }
         for (i, annotation) in list(spec, "auditAnnotations").enumerate() {
             let at = |field: &str| format!("spec.auditAnnotations[{i}].{field}");
-            self.present(&at("key"), &annotation["key"], "");
+            // The policy is the domain of the annotation.
+            let key = format!("{}/{}", self.name, annotation["key"].as_str().unwrap_or_default());
+            if let Some(why) = names::qualified_name(&key) {
+                self.errors.push(FieldError::invalid(at("key"), format!("{key:?}"), &why));
+            }
             let expression = &annotation["valueExpression"];
             if self.present(&at("valueExpression"), expression, "valueExpression is not specified") {
                 let kind = PolicyExpression::Plain;
@@ -227,16 +230,6 @@ impl Check<'_> {
 
     fn resources(&mut self, at: &str, resources: &Value) {
         self.choice(&format!("{at}.matchPolicy"), &resources["matchPolicy"], &["Equivalent", "Exact"]);
-        for field in ["namespaceSelector", "objectSelector"] {
-            let selector = &resources[field];
-            if !selector.is_null() && LabelSelector::from_object(selector).is_none() {
-                self.errors.push(FieldError::invalid(
-                    format!("{at}.{field}"),
-                    selector,
-                    "not a valid label selector",
-                ));
-            }
-        }
         for rules in ["resourceRules", "excludeResourceRules"] {
             for (i, rule) in list(resources, rules).enumerate() {
                 for field in ["operations", "apiGroups", "apiVersions", "resources"] {

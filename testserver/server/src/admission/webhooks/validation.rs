@@ -5,25 +5,32 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::{
-    schema::{Expression, FieldError},
+    object::names,
+    schema::{FieldError, PolicyExpression, REQUEST_RESOURCE, Returns},
     webhook,
 };
 
 const OPERATORS: [&str; 4] = ["DoesNotExist", "Exists", "In", "NotIn"];
+/// The variables of match conditions.
+const VARIABLES: [&str; 5] = ["object", "oldObject", "request", "authorizer", REQUEST_RESOURCE];
 const VERSIONS: &str = "must specify one of v1, v1beta1";
 
 /// Validates a `MutatingWebhookConfiguration` or `ValidatingWebhookConfiguration`.
 pub(crate) fn validate(configuration: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    let mut names = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for (i, hook) in configuration["webhooks"].as_array().into_iter().flatten().enumerate() {
         let at = format!("webhooks[{i}]");
         let name = hook["name"].as_str().unwrap_or_default();
-        if name.split('.').filter(|part| !part.is_empty()).count() < 3 {
+        if name.is_empty() {
+            errors.push(FieldError::required(format!("{at}.name"), ""));
+        } else if let Some(why) = names::subdomain(name) {
+            errors.push(FieldError::invalid(format!("{at}.name"), format!("{name:?}"), &why));
+        } else if name.split('.').count() < 3 {
             let why = "should be a domain with at least three segments separated by dots";
             errors.push(FieldError::invalid(format!("{at}.name"), format!("{name:?}"), why));
         }
-        if !names.insert(name) {
+        if !seen.insert(name) && !name.is_empty() {
             errors.push(FieldError::duplicate(format!("{at}.name"), format!("{name:?}")));
         }
         Check { errors: &mut errors, at, hook }.run();
@@ -68,11 +75,17 @@ impl Check<'_> {
             .filter_map(Value::as_str)
             .collect();
         if provided.is_empty() {
-            self.errors.push(FieldError::required(at, VERSIONS));
+            self.errors.push(FieldError::required(at.clone(), VERSIONS));
         } else if !provided.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
-            let shown = provided.iter().map(|version| format!("{version:?}")).collect::<Vec<_>>().join(", ");
-            let shown = format!("[]string{{{shown}}}");
-            self.errors.push(FieldError::invalid(at, shown, "must include at least one of v1, v1beta1"));
+            let (shown, why) = (serde_json::json!(provided), "must include at least one of v1, v1beta1");
+            self.errors.push(FieldError::invalid(at.clone(), shown, why));
+        }
+        for (i, version) in provided.iter().enumerate() {
+            let wrong = names::service_name(version)
+                .or_else(|| provided[..i].contains(version).then(|| "duplicate version".into()));
+            if let Some(why) = wrong {
+                self.errors.push(FieldError::invalid(format!("{at}[{i}]"), format!("{version:?}"), &why));
+            }
         }
     }
 
@@ -80,8 +93,8 @@ impl Check<'_> {
     fn choice(&mut self, field: &str, missing: &str, possible: &[&str]) {
         let at = format!("{}.{field}", self.at);
         match self.hook[field].as_str() {
-            None | Some("") if missing.is_empty() => {}
-            None | Some("") => self.errors.push(FieldError::required(at, missing)),
+            None if missing.is_empty() => {}
+            None => self.errors.push(FieldError::required(at, missing)),
             Some(value) if possible.contains(&value) => {}
             Some(value) => {
                 let supported: Vec<String> = possible.iter().map(|value| format!("{value:?}")).collect();
@@ -104,6 +117,16 @@ impl Check<'_> {
                 self.errors.push(error);
             }
         }
+        for (list, what) in
+            [("operations", "operations"), ("apiGroups", "API groups"), ("apiVersions", "API versions")]
+        {
+            let items = rule[list].as_array().map_or(&[][..], Vec::as_slice);
+            if items.len() > 1 && items.iter().any(|item| item == "*") {
+                let why = format!("if '*' is present, must not specify other {what}");
+                self.errors.push(FieldError::invalid(format!("{at}.{list}"), &rule[list], &why));
+            }
+        }
+        self.resources(&format!("{at}.resources"), &rule["resources"]);
         let scopes = ["*", "Cluster", "Namespaced"];
         if let Some(scope) = rule["scope"].as_str().filter(|scope| !scopes.contains(scope)) {
             let supported = scopes.map(|known| format!("{known:?}"));
@@ -112,6 +135,28 @@ impl Check<'_> {
                 format!("{scope:?}"),
                 &supported,
             ));
+        }
+    }
+
+    /// Resources that a wildcard of the same rule covers.
+    fn resources(&mut self, at: &str, list: &Value) {
+        let names: Vec<&str> =
+            list.as_array().into_iter().flatten().map(|name| name.as_str().unwrap_or_default()).collect();
+        for (i, name) in names.iter().enumerate() {
+            let Some((resource, part)) = name.split_once('/') else { continue };
+            for wildcard in [format!("{resource}/*"), format!("*/{part}")] {
+                if *name != wildcard && names[..i].contains(&wildcard.as_str()) {
+                    let why = format!("if '{wildcard}' is present, must not specify {name}");
+                    self.errors.push(FieldError::invalid(format!("{at}[{i}]"), format!("{name:?}"), &why));
+                }
+            }
+        }
+        if names.len() > 1 && names.contains(&"*/*") {
+            let why = "if '*/*' is present, must not specify other resources";
+            self.errors.push(FieldError::invalid(at, list, why));
+        } else if names.contains(&"*") && names.iter().any(|name| *name != "*" && !name.contains('/')) {
+            let why = "if '*' is present, must not specify other resources without subresources";
+            self.errors.push(FieldError::invalid(at, list, why));
         }
     }
 
@@ -139,8 +184,9 @@ impl Check<'_> {
             }
             if text("expression").trim().is_empty() {
                 self.errors.push(FieldError::required(format!("{at}.expression"), ""));
-            } else if let Err(why) = Expression::compile(text("expression")) {
-                let why = format!("compilation failed: {why}");
+            } else if let Err(why) =
+                PolicyExpression::Plain.check(text("expression"), &VARIABLES, Returns::Bool)
+            {
                 let shown = format!("{:?}", text("expression"));
                 self.errors.push(FieldError::invalid(format!("{at}.expression"), shown, &why));
             }

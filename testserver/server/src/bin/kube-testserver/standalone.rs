@@ -52,6 +52,7 @@ async fn start(args: &Args) -> Result<TestServer, StartError> {
     }
     if !args.without_pods {
         builder = builder.with(BuiltInController::Workloads).with(BuiltInController::Endpoints);
+        builder = builder.with(BuiltInController::Events);
     }
     if !args.without_pods && !args.without_kubelet {
         builder = builder.with(BuiltInController::Kubelet);

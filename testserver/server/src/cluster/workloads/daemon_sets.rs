@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::{WorkloadTask, history::Recorded};
 use crate::{
-    cluster::{ClusterState, create::Created, owners::ObjectId, work::Work},
-    object::meta,
+    cluster::{ClusterState, owners::ObjectId, work::Work},
+    object::{event::Note, meta},
     storage::{Storage, Stored, WriteError},
     workloads::{hash_label, plan_daemon_set, pod_of_daemon},
 };
@@ -44,7 +44,10 @@ impl ClusterState {
         let history = match self.record_history(&set)? {
             Recorded::History(history) => history,
             Recorded::Collision => return self.count_collision(&resource, id, &set),
-            Recorded::Refused => return Ok(self.retry(WorkloadTask::DaemonSet(id.clone()))),
+            Recorded::Refused => {
+                self.retry(WorkloadTask::DaemonSet(id.clone()));
+                return Ok(());
+            }
         };
         let (keys, pods) = self.claimed(&set, "", "pods")?;
         let hash = &history.revisions[history.newest]["metadata"]["labels"][hash_label(&set)];
@@ -55,17 +58,19 @@ impl ClusterState {
         }
         self.write_status(&resource, &id.1, &set, plan.status)?;
         for at in plan.delete {
-            self.delete_owned("", "pods", &keys[at])?;
-        }
-        for node in &plan.create {
-            match self.create("", "pods", pod_of_daemon(&set, node, hash))? {
-                Created::Stored(_) | Created::Exists => {}
-                Created::Terminating => break,
-                Created::Refused(_) => {
-                    self.retry(WorkloadTask::DaemonSet(id.clone()));
-                    break;
-                }
+            if pods[at]["status"]["phase"] == "Failed" {
+                let (namespace, name) = (meta::text(&pods[at], "namespace"), meta::name(&pods[at]));
+                let (namespace, node) = (namespace.unwrap_or_default(), &pods[at]["spec"]["nodeName"]);
+                let node = node.as_str().unwrap_or_default();
+                let message =
+                    format!("Found failed daemon pod {namespace}/{name} on node {node}, will try to kill it");
+                self.record(&set, [Note::warning("FailedDaemonPod", message)])?;
             }
+            self.delete_pod_of(&set, &keys[at])?;
+        }
+        let new = plan.create.iter().map(|node| pod_of_daemon(&set, node, hash));
+        if self.create_pods(&set, new)?.is_some() {
+            self.retry(WorkloadTask::DaemonSet(id.clone()));
         }
         self.truncate_history(&set, &history, |revision| {
             let label = &revision["metadata"]["labels"][hash_label(&set)];

@@ -26,11 +26,17 @@ impl Work {
             ("", "pods") => {
                 self.enqueue_budgets(storage, &stored.key);
                 self.enqueue_adoption(storage, Adoptable::Pods, before, stored);
+                let of_job = |stored: &Stored| stored.owners.iter().any(|owner| owner.kind == "Job");
+                let changed = before.is_none_or(|before| before.owners != stored.owners);
+                if (stored.deleting || changed) && (of_job(stored) || before.is_some_and(of_job)) {
+                    self.enqueue(WorkloadTask::FreeJobPod(id).into());
+                }
             }
             ("policy", "poddisruptionbudgets") => {
                 self.enqueue(WorkloadTask::Budgets(stored.key.namespace().unwrap_or_default().into()).into());
             }
             ("batch", "jobs") => self.enqueue(WorkloadTask::Job(id).into()),
+            ("batch", "cronjobs") => self.enqueue(WorkloadTask::CronJob(id).into()),
             ("apps", "replicasets") | ("", "replicationcontrollers") => {
                 if resource.plural == "replicasets" {
                     self.enqueue_adoption(storage, Adoptable::ReplicaSets, before, stored);
@@ -87,6 +93,7 @@ impl Work {
             let (group, _) = meta::split_api_version(&owner.api_version);
             let (plural, task): (_, fn(ObjectId) -> WorkloadTask) = match (group, owner.kind.as_str()) {
                 ("batch", "Job") => ("jobs", WorkloadTask::Job),
+                ("batch", "CronJob") => ("cronjobs", WorkloadTask::CronJob),
                 ("apps", "ReplicaSet") => ("replicasets", WorkloadTask::ReplicaSet),
                 ("", "ReplicationController") => ("replicationcontrollers", WorkloadTask::ReplicaSet),
                 ("apps", "StatefulSet") => ("statefulsets", WorkloadTask::StatefulSet),

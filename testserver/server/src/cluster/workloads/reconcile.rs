@@ -7,13 +7,10 @@ use serde_json::Value;
 use super::WorkloadTask;
 use crate::{
     cluster::{ClusterState, create::Created, owners::ObjectId},
-    object::{meta, selector::LabelSelector},
-    route::Propagation,
+    object::{event::Note, meta, selector::LabelSelector},
     scheme::Resource,
     storage::{Key, WriteError},
-    workloads::{
-        plan_budget, plan_job, plan_replicas, plan_rollout, pod_from_template, pod_of_job, with_failure,
-    },
+    workloads::{plan_budget, plan_replicas, plan_rollout, pod_from_template, with_failure},
 };
 
 /// The time after which a controller repeats a creation that admission refused.
@@ -23,7 +20,9 @@ impl ClusterState {
     pub(in crate::cluster) fn run_workload(&mut self, task: &WorkloadTask) -> Result<(), WriteError> {
         match task {
             WorkloadTask::Adopt(namespace, kind, only) => self.adopt_objects(namespace, *kind, only.as_ref()),
+            WorkloadTask::CronJob(id) => self.reconcile_cron_job(id),
             WorkloadTask::Job(id) => self.reconcile_job(id),
+            WorkloadTask::FreeJobPod(id) => self.free_job_pod(id),
             WorkloadTask::ReplicaSet(id) => self.reconcile_replica_set(id),
             WorkloadTask::StatefulSet(id) => self.reconcile_stateful_set(id),
             WorkloadTask::DaemonSet(id) => self.reconcile_daemon_set(id),
@@ -66,44 +65,14 @@ impl ClusterState {
         }
         self.write_status(&resource, &id.1, &set, plan.status.clone())?;
         for at in plan.delete {
-            self.delete_owned("", "pods", &keys[at])?;
+            self.delete_pod_of(&set, &keys[at])?;
         }
-        let make = || pod_from_template(&set, &set["spec"]["template"]);
-        if let Some(refusal) = self.create_pods(plan.create, make)? {
-            self.work.enqueue_after(WorkloadTask::ReplicaSet(id.clone()).into(), RETRY_SECONDS);
+        let new = std::iter::repeat_with(|| pod_from_template(&set, &set["spec"]["template"]));
+        if let Some(refusal) = self.create_pods(&set, new.take(plan.create))? {
+            self.retry(WorkloadTask::ReplicaSet(id.clone()));
             let Some((_, set)) = self.reconciled(id) else { return Ok(()) };
             let status = with_failure(&set, plan.status, &refusal, &self.now());
             self.write_status(&resource, &id.1, &set, status)?;
-        }
-        Ok(())
-    }
-
-    fn reconcile_job(&mut self, id: &ObjectId) -> Result<(), WriteError> {
-        let Some((resource, job)) = self.reconciled(id) else { return Ok(()) };
-        if meta::is_deleting(&job) {
-            return Ok(());
-        }
-        let (keys, pods) = self.claimed(&job, "", "pods")?;
-        let plan = plan_job(&job, &pods, &self.now());
-        if plan.expired {
-            return self.delete(&resource, &id.1, Some(Propagation::Background)).map(drop);
-        }
-        if let Some(seconds) = plan.requeue_after {
-            self.work.enqueue_after(WorkloadTask::Job(id.clone()).into(), seconds);
-        }
-        self.write_status(&resource, &id.1, &job, plan.status)?;
-        if plan.stop {
-            for key in keys
-                .iter()
-                .zip(&pods)
-                .filter(|(_, pod)| pod["status"]["phase"] == "Running")
-                .map(|(key, _)| key)
-            {
-                self.delete_owned("", "pods", key)?;
-            }
-        }
-        if self.create_pods(plan.create, || pod_of_job(&job))?.is_some() {
-            self.work.enqueue_after(WorkloadTask::Job(id.clone()).into(), RETRY_SECONDS);
         }
         Ok(())
     }
@@ -130,7 +99,12 @@ impl ClusterState {
         }
         let replica_sets = self.storage.resource("apps", "replicasets");
         let mut changed = sets.clone();
+        let mut notes = Vec::new();
         for (at, replicas) in plan.scale {
+            let (name, before) = (meta::name(&sets[at]), sets[at]["spec"]["replicas"].as_i64().unwrap_or(0));
+            let way = if replicas > before { "up" } else { "down" };
+            let message = format!("Scaled {way} replica set {name} from {before} to {replicas}");
+            notes.push(Note::normal("ScalingReplicaSet", message));
             changed[at]["spec"]["replicas"] = replicas.into();
             for (name, size) in &plan.sizes {
                 changed[at]["metadata"]["annotations"][*name] = size.as_str().into();
@@ -160,6 +134,7 @@ impl ClusterState {
         for at in plan.delete {
             self.delete_owned("apps", "replicasets", &keys[at])?;
         }
+        self.record(&deployment, notes)?;
         self.write_status(&resource, &id.1, &deployment, plan.status)
     }
 
@@ -187,13 +162,30 @@ impl ClusterState {
         Ok(())
     }
 
-    /// Creates pods until admission refuses one. Returns the message of the refusal.
-    fn create_pods(&mut self, number: usize, make: impl Fn() -> Value) -> Result<Option<String>, WriteError> {
-        for _ in 0..number {
-            match self.create("", "pods", make())? {
-                Created::Stored(_) | Created::Exists => {}
+    /// Deletes a pod of an owner.
+    pub(super) fn delete_pod_of(&mut self, owner: &Value, key: &Key) -> Result<(), WriteError> {
+        self.delete_owned("", "pods", key)?;
+        self.record(owner, [Note::normal("SuccessfulDelete", format!("Deleted pod: {}", key.name()))])
+    }
+
+    /// Creates pods of an owner until admission refuses one. Returns the message of the refusal.
+    pub(super) fn create_pods(
+        &mut self,
+        owner: &Value,
+        pods: impl Iterator<Item = Value>,
+    ) -> Result<Option<String>, WriteError> {
+        for pod in pods {
+            match self.create("", "pods", pod)? {
+                Created::Stored(pod) => {
+                    let message = format!("Created pod: {}", pod.key.name());
+                    self.record(owner, [Note::normal("SuccessfulCreate", message)])?;
+                }
+                Created::Exists => {}
                 Created::Terminating => break,
-                Created::Refused(why) => return Ok(Some(why)),
+                Created::Refused(why) => {
+                    self.record(owner, [Note::warning("FailedCreate", format!("Error creating: {why}"))])?;
+                    return Ok(Some(why));
+                }
             }
         }
         Ok(None)

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     cluster::{ClusterState, create::Created, owners::ObjectId},
-    object::meta,
+    object::{event::Note, meta},
     storage::{Key, WriteError},
     workloads::{
         RevisionNames, StatefulPlan, claims_of_set, ordinal_of, owned_claim, plan_stateful_set, pod_of_set,
@@ -25,7 +25,10 @@ impl ClusterState {
         let history = match self.record_history(&set)? {
             Recorded::History(history) => history,
             Recorded::Collision => return self.count_collision(&resource, id, &set),
-            Recorded::Refused => return Ok(self.retry(WorkloadTask::StatefulSet(id.clone()))),
+            Recorded::Refused => {
+                self.retry(WorkloadTask::StatefulSet(id.clone()));
+                return Ok(());
+            }
         };
         let (keys, pods) = self.claimed(&set, "", "pods")?;
         let update = meta::name(&history.revisions[history.newest]);
@@ -40,6 +43,8 @@ impl ClusterState {
         self.own_claims(&set, &pods, &plan)?;
         for at in &plan.delete {
             self.delete_owned("", "pods", &keys[*at])?;
+            let message = success("Delete", keys[*at].name(), meta::name(&set));
+            self.record(&set, [Note::normal("SuccessfulDelete", message)])?;
         }
         if !self.create_stateful_pods(&set, &plan, &history)? {
             self.retry(WorkloadTask::StatefulSet(id.clone()));
@@ -61,14 +66,35 @@ impl ClusterState {
         for (ordinal, revision) in &plan.create {
             let Some(revision) = history.find(revision) else { continue };
             for claim in claims_of_set(set, *ordinal) {
-                if let Created::Refused(_) = self.create("", "persistentvolumeclaims", claim)? {
+                let (claim_name, name) = (meta::name(&claim).to_owned(), meta::name(set));
+                let of_pod = format!("Claim {claim_name} Pod {name}-{ordinal} in StatefulSet {name}");
+                let note = match self.create("", "persistentvolumeclaims", claim)? {
+                    Created::Stored(_) => {
+                        Note::normal("SuccessfulCreate", format!("Create {of_pod} success"))
+                    }
+                    Created::Exists | Created::Terminating => continue,
+                    Created::Refused(why) => {
+                        let message = format!("Create {of_pod} failed error: {why}");
+                        self.record(set, [Note::warning("FailedCreate", message)])?;
+                        return Ok(false);
+                    }
+                };
+                self.record(set, [note])?;
+            }
+            let name = format!("{}-{ordinal}", meta::name(set));
+            match self.create("", "pods", pod_of_set(set, *ordinal, revision))? {
+                Created::Stored(_) => {
+                    let message = success("Create", &name, meta::name(set));
+                    self.record(set, [Note::normal("SuccessfulCreate", message)])?;
+                }
+                Created::Exists => {}
+                Created::Terminating => break,
+                Created::Refused(why) => {
+                    let set_name = meta::name(set);
+                    let message = format!("create Pod {name} in StatefulSet {set_name} failed error: {why}");
+                    self.record(set, [Note::warning("FailedCreate", message)])?;
                     return Ok(false);
                 }
-            }
-            match self.create("", "pods", pod_of_set(set, *ordinal, revision))? {
-                Created::Stored(_) | Created::Exists => {}
-                Created::Terminating => break,
-                Created::Refused(_) => return Ok(false),
             }
         }
         Ok(true)
@@ -95,4 +121,8 @@ impl ClusterState {
     pub(super) fn retry(&mut self, task: WorkloadTask) {
         self.work.enqueue_after(task.into(), RETRY_SECONDS);
     }
+}
+
+fn success(verb: &str, pod: &str, set: &str) -> String {
+    format!("{verb} Pod {pod} in StatefulSet {set} successful")
 }

@@ -7,8 +7,12 @@ use crate::{cluster::owners::ObjectId, storage::Key};
 pub(in crate::cluster) enum WorkloadTask {
     /// Adopt unowned objects of a namespace: all of them, or only this one.
     Adopt(String, Adoptable, Option<Key>),
+    /// Reconcile a CronJob.
+    CronJob(ObjectId),
     /// Reconcile a Job.
     Job(ObjectId),
+    /// Release a pod that no Job counts any more.
+    FreeJobPod(ObjectId),
     /// Reconcile a ReplicaSet or a ReplicationController.
     ReplicaSet(ObjectId),
     /// Reconcile a StatefulSet.

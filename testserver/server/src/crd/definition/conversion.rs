@@ -36,7 +36,10 @@ pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
                 errors.push(FieldError::invalid(at, format!("{version:?}"), &wrong));
             }
         }
-        "None" => {
+        strategy @ ("None" | "") => {
+            if strategy.is_empty() {
+                errors.push(FieldError::required(at("strategy"), ""));
+            }
             let why = "should not be set when strategy is not set to Webhook";
             if !client.is_null() {
                 errors.push(FieldError::forbidden(at("webhookClientConfig"), why));

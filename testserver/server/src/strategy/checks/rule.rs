@@ -25,17 +25,23 @@ enum Target {
 }
 
 enum Rule {
-    Required,
-    /// An empty text behind a pointer is a missing value.
-    Filled,
+    /// The detail of the message, which may be empty.
+    Required(&'static str),
+    /// A pointer that is set; whether its value may be empty is for other rules. `true`: without it the other fields are not judged.
+    Given(bool),
+    /// A pointer that may be missing, but not point to nothing; the detail of the message.
+    Filled(&'static str),
+    /// The field is not judged here.
+    Unchecked,
     /// The detail of the message.
     Forbidden(&'static str),
     Enum(Vec<&'static str>, Zero),
     Min(i64),
     Max(i64),
-    Range(i64, i64, Zero),
-    /// Positive numbers only.
-    Above(Zero),
+    /// The last is the message, where genuine servers have an own one.
+    Range(i64, i64, Zero, &'static str),
+    /// Positive numbers only. The text is how the message calls zero.
+    Above(Zero, &'static str),
     Format(&'static str, Zero),
     MaxItems(usize),
     MaxLength(usize),
@@ -48,11 +54,17 @@ enum Rule {
     FileMode,
     /// Exactly one of these members, which are types of something: others than the first are forbidden, none is a missing value.
     Handler(&'static str, Vec<&'static str>),
-    /// The same, but any number but one is an invalid value of the whole.
+    /// Of these members only the first is judged.
+    Only(Vec<&'static str>),
+    /// One of these members, but any number but one is an invalid value of the whole.
     Union(Vec<&'static str>),
     Immutable,
     /// May be set and removed, but not changed.
     Kept,
+    /// What the field holds is judged in new objects only.
+    Created,
+    /// What the field holds is judged only with this value of another member.
+    With(&'static str, &'static str),
 }
 
 /// Which zero values are judged rather than taken for missing ones.
@@ -93,18 +105,22 @@ impl Check {
             _ => (name, Zero::Missing),
         };
         let rule = match name {
-            "required" => Rule::Required,
-            "filled" => Rule::Filled,
+            "required" => Rule::Required(rest),
             "fileMode" => Rule::FileMode,
+            "given" => Rule::Given(false),
+            "first" => Rule::Given(true),
+            "filled" => Rule::Filled(rest),
+            "unchecked" => Rule::Unchecked,
             "forbidden" => Rule::Forbidden(rest),
             "enum" => Rule::Enum(list(), zero),
             "min" => Rule::Min(rest.parse().ok()?),
             "max" => Rule::Max(rest.parse().ok()?),
             "range" => {
-                let (min, max) = rest.split_once(' ')?;
-                Rule::Range(min.parse().ok()?, max.parse().ok()?, zero)
+                let (min, rest) = rest.split_once(' ')?;
+                let (max, why) = rest.split_once(' ').unwrap_or((rest, ""));
+                Rule::Range(min.parse().ok()?, max.parse().ok()?, zero, why)
             }
-            "above" => Rule::Above(zero),
+            "above" => Rule::Above(zero, if rest.is_empty() { "0" } else { rest }),
             "format" => Rule::Format(formats::known(rest)?, zero),
             "maxItems" => Rule::MaxItems(rest.parse().ok()?),
             "maxLength" => Rule::MaxLength(rest.parse().ok()?),
@@ -116,9 +132,15 @@ impl Check {
                 let (what, members) = rest.split_once(' ')?;
                 Rule::Handler(what, members.split('|').collect())
             }
+            "only" => Rule::Only(list()),
             "union" => Rule::Union(list()),
             "immutable" => Rule::Immutable,
             "kept" => Rule::Kept,
+            "created" => Rule::Created,
+            "with" => {
+                let (member, value) = rest.split_once(' ')?;
+                Rule::With(member, value)
+            }
             _ => return None,
         };
         Some(Self { field, target, rule })
@@ -128,21 +150,30 @@ impl Check {
     #[cfg(test)]
     pub(super) fn members(&self) -> Vec<&'static str> {
         match &self.rule {
-            Rule::Handler(_, members) | Rule::Union(members) => {
+            Rule::Handler(_, members) | Rule::Only(members) | Rule::Union(members) => {
                 members.iter().map(|member| plain(member).0).collect()
             }
+            Rule::With(member, _) => vec![member],
             _ => Vec::new(),
         }
     }
 
-    /// The members of a value that are not looked at, because there is one before them.
-    pub(super) fn skipped(&self, owner: &Value) -> Vec<&'static str> {
+    /// The members of a value that are not looked at, for one because there is another one before them.
+    pub(super) fn skipped(&self, owner: &Value, created: bool) -> Vec<&'static str> {
         match &self.rule {
-            Rule::Handler(_, members) => {
-                given(owner, members).into_iter().skip(1).map(|member| plain(member).0).collect()
+            Rule::Handler(_, members) | Rule::Only(members) => {
+                others(owner, members).map(|member| plain(member).0).collect()
             }
+            Rule::Unchecked => vec![self.field],
+            Rule::Created if !created => vec![self.field],
+            Rule::With(member, value) if owner[member] != **value => vec![self.field],
             _ => Vec::new(),
         }
+    }
+
+    /// Whether the other fields are not judged, because this one is missing.
+    pub(super) fn stops(&self, owner: &Value) -> bool {
+        matches!(self.rule, Rule::Given(true)) && owner[self.field].is_null()
     }
 
     /// The errors of a field of a struct, or of the struct itself. Values that did not change are not judged.
@@ -195,28 +226,24 @@ impl Check {
         let judged = matches!(
             self.rule,
             Rule::Enum(_, Zero::Judged)
-                | Rule::Range(_, _, Zero::Judged)
-                | Rule::Above(Zero::Judged)
+                | Rule::Range(_, _, Zero::Judged, _)
+                | Rule::Above(Zero::Judged, _)
                 | Rule::Format(_, Zero::Judged)
         );
-        let unfilled = matches!(
-            self.rule,
-            Rule::Enum(_, Zero::Unfilled)
-                | Rule::Format(_, Zero::Unfilled)
-                | Rule::Range(_, _, Zero::Unfilled)
-        );
+        let unfilled = matches!(self.rule, Rule::Enum(_, Zero::Unfilled) | Rule::Format(_, Zero::Unfilled));
         let absent = value.is_null() || zero && (!set || unfilled);
         let missing = Value::from("");
         // What is not there is an empty text.
         let value = if judged && value.is_null() { &missing } else { value };
         match &self.rule {
-            Rule::Required
+            Rule::Required(why)
                 if absent
                     || zero && (value.is_string() || value.is_array() || self.target == Target::Elements) =>
             {
-                errors.push(FieldError::required(at, ""));
+                errors.push(FieldError::required(at, why));
             }
-            Rule::Filled if value == "" => errors.push(FieldError::required(at, "")),
+            Rule::Given(_) if value.is_null() => errors.push(FieldError::required(at, "")),
+            Rule::Filled(why) if value == "" => errors.push(FieldError::required(at, why)),
             Rule::Forbidden(why) if !absent => errors.push(FieldError::forbidden(at, why)),
             Rule::Immutable => {
                 if old.is_some_and(|old| old != value) {
@@ -250,9 +277,12 @@ impl Check {
                     errors.push(FieldError::invalid(at, value, &why));
                 }
             }
-            Rule::Range(min, max, _) => {
+            Rule::Range(min, max, _, own) => {
                 if number(value).is_some_and(|number| !(*min..=*max).contains(&number)) {
-                    let why = format!("must be between {min} and {max}, inclusive");
+                    let why = match own.is_empty() {
+                        true => format!("must be between {min} and {max}, inclusive"),
+                        false => (*own).to_owned(),
+                    };
                     errors.push(FieldError::invalid(at, value, &why));
                 }
             }
@@ -261,13 +291,14 @@ impl Check {
                     errors.push(FieldError::invalid(at, value, formats::FILE_MODE));
                 }
             }
-            Rule::Above(_) => {
+            Rule::Above(_, zero) => {
                 if value == "" || number(value).is_some_and(|number| number <= 0) {
-                    errors.push(FieldError::invalid(at, value, "must be greater than 0"));
+                    let shown = if value == "" { Value::from(0) } else { value.clone() };
+                    errors.push(FieldError::invalid(at, shown, &format!("must be greater than {zero}")));
                 }
             }
             Rule::Format(format, _) => {
-                if let Some(why) = value.as_str().and_then(|text| formats::problem(format, text)) {
+                for why in value.as_str().into_iter().flat_map(|text| formats::problems(format, text)) {
                     errors.push(FieldError::invalid(at, value, &why));
                 }
             }
@@ -288,12 +319,13 @@ impl Check {
             Rule::Unique => unique(value, at, errors, |value| Some(value.clone()), None),
             Rule::Keys(keys, named) => {
                 let key = |value: &Value| {
-                    let set = keys.last().is_some_and(|last| !is_zero(&value[last]));
+                    let set = !named || keys.last().is_some_and(|last| !is_zero(&value[last]));
                     set.then(|| keys.iter().map(|key| value[key].clone()).collect())
                 };
                 unique(value, at, errors, key, keys.last().filter(|_| *named).copied());
             }
-            Rule::Required | Rule::Filled | Rule::Forbidden(_) => {}
+            Rule::Required(_) | Rule::Given(_) | Rule::Filled(_) | Rule::Forbidden(_) => {}
+            Rule::Only(_) | Rule::Unchecked | Rule::Created | Rule::With(..) => {}
         }
     }
 }
@@ -316,8 +348,11 @@ fn unique(
     for (i, value) in value.as_array().into_iter().flatten().enumerate() {
         let Some(key) = key(value) else { continue };
         if known.contains(&key) {
-            let member = member.map(|member| format!(".{member}")).unwrap_or_default();
-            errors.push(FieldError::duplicate(format!("{at}[{i}]{member}"), value));
+            let (place, shown) = match member {
+                Some(member) => (format!("{at}[{i}].{member}"), &value[member]),
+                None => (format!("{at}[{i}]"), value),
+            };
+            errors.push(FieldError::duplicate(place, shown));
         } else {
             known.push(key);
         }
@@ -328,20 +363,25 @@ fn given<'m>(value: &Value, members: &[&'m str]) -> Vec<&'m str> {
     members.iter().copied().filter(|member| !value[plain(member).0].is_null()).collect()
 }
 
-/// Some members have another name in errors, as `downwardAPI=downwarAPI`.
+/// Some members have another name in errors, as `downwardAPI=downwarAPI`. With `+` a member counts, but is never one too many.
 fn plain(member: &str) -> (&str, &str) {
+    let member = member.strip_prefix('+').unwrap_or(member);
     member.split_once('=').unwrap_or((member, member))
+}
+
+/// The members that are there besides the first.
+fn others<'m>(value: &Value, members: &[&'m str]) -> impl Iterator<Item = &'m str> + use<'m> {
+    given(value, members).into_iter().skip(1).filter(|member| !member.starts_with('+'))
 }
 
 fn handler(value: &Value, what: &str, members: &[&str], at: &str, errors: &mut Vec<FieldError>) {
     if value.is_null() {
         return;
     }
-    let given = given(value, members);
-    if given.is_empty() {
+    if given(value, members).is_empty() {
         errors.push(FieldError::required(at, &format!("must specify a {what} type")));
     }
-    for member in given.iter().skip(1) {
+    for member in others(value, members) {
         let place = format!("{at}.{}", plain(member).1);
         errors.push(FieldError::forbidden(place, &format!("may not specify more than 1 {what} type")));
     }

@@ -1,5 +1,7 @@
 //! Goes through an object and its Go type, and judges every field by the rules of its type.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use super::{custom, table};
@@ -16,7 +18,7 @@ pub(crate) fn validate(
     object: &Value,
     old: Option<&Value>,
 ) -> Vec<FieldError> {
-    let mut walk = Walk { errors: Vec::new() };
+    let mut walk = Walk { errors: Vec::new(), forbidden: Vec::new() };
     match part {
         WritePart::Status => {
             if let Some(field) = root.field("status") {
@@ -25,35 +27,34 @@ pub(crate) fn validate(
         }
         _ => walk.members(root, object, old, "", &["status", "metadata"]),
     }
-    without_hidden(walk.errors)
+    walk.without_hidden()
 }
 
 /// Fields whose values are judged although they are forbidden.
 const JUDGED: [&str; 3] = [".resources.claims", ".windowsOptions", ".ephemeralContainers"];
 
-/// What is forbidden is not judged further, unless it is an element of a list.
-fn without_hidden(mut errors: Vec<FieldError>) -> Vec<FieldError> {
-    let hides = |field: &str| !field.ends_with(']') && !JUDGED.iter().any(|judged| field.ends_with(judged));
-    let forbidden =
-        errors.iter().filter(|error| error.reason == "FieldValueForbidden" && hides(&error.field));
-    let forbidden: Vec<String> = forbidden.map(|error| error.field.clone()).collect();
-    errors.retain(|error| {
-        error.reason == "FieldValueForbidden"
-            || !forbidden.iter().any(|hidden| {
-                error
-                    .field
-                    .strip_prefix(hidden.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-            })
-    });
-    errors
-}
-
 struct Walk {
     errors: Vec<FieldError>,
+    /// The fields that are not judged further, and the errors of the rule that forbids them, which knows that.
+    forbidden: Vec<(String, Range<usize>)>,
 }
 
 impl Walk {
+    /// What is forbidden is not judged further, unless it is an element of a list.
+    fn without_hidden(self) -> Vec<FieldError> {
+        let Self { errors, forbidden } = self;
+        let hidden = |(i, error): (usize, &FieldError)| {
+            error.reason != "FieldValueForbidden"
+                && forbidden.iter().any(|(hidden, own)| {
+                    let rest = error.field.strip_prefix(hidden.as_str());
+                    !own.contains(&i)
+                        && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+                })
+        };
+        let errors = errors.into_iter().enumerate();
+        errors.filter(|(i, error)| !hidden((*i, error))).map(|(_, error)| error).collect()
+    }
+
     fn value(&mut self, ty: &'static GoType, value: &Value, old: Option<&Value>, at: &str) {
         if value.is_null() || old == Some(value) {
             return;
@@ -86,23 +87,44 @@ impl Walk {
         at: &str,
         except: &[&str],
     ) {
-        for check in table::of(structure.name).iter().filter(|check| !except.contains(&check.field)) {
+        let (checks, before) = (table::of(structure.name), self.errors.len());
+        for check in checks.iter().filter(|check| !except.contains(&check.field)) {
             let ty = structure.field(check.field).map(|field| &field.ty);
             check.judge(value, old, ty, at, &mut self.errors);
         }
+        let by_table = self.errors.len();
         if let Some(rule) = custom::of(structure.name)
             && old != Some(value)
         {
             rule(value, at, &mut self.errors);
         }
+        if self.errors.len() > before {
+            self.forbid(before, by_table, structure);
+        }
+        if checks.iter().any(|check| check.stops(value)) {
+            return;
+        }
         let skipped: Vec<&str> =
-            table::of(structure.name).iter().flat_map(|check| check.skipped(value)).collect();
+            checks.iter().flat_map(|check| check.skipped(value, old.is_none())).collect();
         for (name, value) in value.as_object().into_iter().flatten() {
             let looked_at = !except.contains(&name.as_str()) && !skipped.contains(&name.as_str());
             let Some(field) = structure.field(name).filter(|_| looked_at) else { continue };
             let inner = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
             self.value(&field.ty, value, old.and_then(|old| old.get(name)), &inner);
         }
+    }
+
+    /// Remembers what the new errors of a struct forbid.
+    fn forbid(&mut self, before: usize, by_table: usize, structure: &GoStruct) {
+        let forbids = |error: &&FieldError| {
+            error.reason == "FieldValueForbidden"
+                && !error.field.ends_with(']')
+                && !custom::judges_forbidden(structure.name)
+                && !JUDGED.iter().any(|judged| error.field.ends_with(judged))
+        };
+        let own = by_table..self.errors.len();
+        let found = self.errors[before..].iter().filter(forbids);
+        self.forbidden.extend(found.map(|error| (error.field.clone(), own.clone())));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::fill;
+use super::{fill, set};
 use crate::scheme::{Endpoint, autoscaler};
 
 pub(super) fn default(endpoint: &Endpoint, object: &mut Value) {
@@ -39,7 +39,7 @@ fn directions(behavior: &mut Value) {
         [("scaleUp", json!([policy("Pods", 4), doubled])), ("scaleDown", json!([doubled]))]
     {
         fill(behavior, direction, json!({}));
-        fill(&mut behavior[direction], "selectPolicy", "Max");
+        set(&mut behavior[direction], "selectPolicy", "Max");
         fill(&mut behavior[direction], "policies", policies);
     }
 }

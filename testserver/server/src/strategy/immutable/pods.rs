@@ -23,6 +23,9 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     deadline(&before["activeDeadlineSeconds"], &now["activeDeadlineSeconds"], errors);
     tolerations(&before["tolerations"], &now["tolerations"], errors);
     gates(&before["schedulingGates"], &now["schedulingGates"], errors);
+    if is_gated(before) {
+        nodes_of_gated(before, now, errors);
+    }
     if kept(before, before, now) != kept(now, before, now) {
         errors.push(FieldError::forbidden("spec", WHY));
     }
@@ -62,25 +65,61 @@ fn tolerations(before: &Value, now: &Value, errors: &mut Vec<FieldError>) {
 /// Scheduling gates can be removed only.
 fn gates(before: &Value, now: &Value, errors: &mut Vec<FieldError>) {
     let known = |gate: &Value| before.as_array().into_iter().flatten().any(|known| known == gate);
-    for gate in now.as_array().into_iter().flatten().filter(|gate| !known(gate)) {
+    for (i, gate) in now.as_array().into_iter().flatten().enumerate().filter(|(_, gate)| !known(gate)) {
         let name = gate["name"].as_str().unwrap_or_default();
         let why = format!("only deletion is allowed, but found new scheduling gate '{name}'");
-        errors.push(FieldError::forbidden("spec.schedulingGates", &why));
+        errors.push(FieldError::forbidden(format!("spec.schedulingGates[{i}].name"), &why));
     }
+}
+
+/// The scheduler has not seen a pod with gates yet, so that a controller may restrict its nodes further.
+fn nodes_of_gated(before: &Value, now: &Value, errors: &mut Vec<FieldError>) {
+    const TERMS: &str =
+        "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+    let mut wanted = before["nodeSelector"].as_object().into_iter().flatten();
+    if !wanted.all(|(key, value)| now["nodeSelector"].get(key) == Some(value)) {
+        let why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
+        errors.push(FieldError::invalid("spec.nodeSelector", &now["nodeSelector"], why));
+    }
+    let terms = |spec: &Value| {
+        let required = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
+        required["nodeSelectorTerms"].as_array().cloned().unwrap_or_default()
+    };
+    let (former, terms) = (terms(before), terms(now));
+    if !former.is_empty() && former.len() != terms.len() {
+        let why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
+        return errors.push(FieldError::invalid(TERMS, Value::from(terms), why));
+    }
+    for (i, (former, term)) in former.iter().zip(&terms).enumerate() {
+        let kept = |list: &str| {
+            let requirements = |term: &Value| term[list].as_array().cloned().unwrap_or_default();
+            requirements(term).starts_with(&requirements(former))
+        };
+        if !kept("matchExpressions") || !kept("matchFields") {
+            let why = "only additions are allowed (no mutations or deletions)";
+            errors.push(FieldError::invalid(format!("{TERMS}[{i}]"), term, why));
+        }
+    }
+}
+
+fn is_gated(spec: &Value) -> bool {
+    spec["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty())
 }
 
 /// The part of `spec` that a change from `before` to `now` must keep.
 fn kept(spec: &Value, before: &Value, now: &Value) -> Value {
-    let mut free = vec!["activeDeadlineSeconds", "tolerations", "schedulingGates", "ephemeralContainers"];
+    let mut free = vec!["activeDeadlineSeconds", "tolerations", "schedulingGates"];
     let grace = |spec: &Value| spec["terminationGracePeriodSeconds"].as_i64();
     if grace(before).is_some_and(|seconds| seconds < 0) && grace(now) == Some(1) {
         free.push("terminationGracePeriodSeconds");
     }
-    // The scheduler has not seen a pod with gates yet, so that a controller may still restrict its nodes.
-    if before["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
+    if is_gated(before) {
         free.extend(["nodeSelector", "affinity.nodeAffinity"]);
     }
     let mut spec = without(spec, &free);
+    if spec["affinity"].as_object().is_some_and(serde_json::Map::is_empty) {
+        spec = without(&spec, &["affinity"]);
+    }
     for list in LISTS {
         for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
             if let Some(container) = container.as_object_mut() {
@@ -89,4 +128,43 @@ fn kept(spec: &Value, before: &Value, now: &Value) -> Value {
         }
     }
     spec
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What `v1.37` answered to each.
+    #[test]
+    fn nodes_of_gated_pods_are_restricted_further() {
+        let term = |keys: &[&str]| json!({"matchExpressions": keys.iter().map(|key| json!({"key": key, "operator": "Exists"})).collect::<Vec<_>>()});
+        let spec = |selector: Value, terms: Vec<Value>| {
+            let required =
+                json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}});
+            json!({"schedulingGates": [{"name": "g"}], "nodeSelector": selector, "affinity": {"nodeAffinity": required}})
+        };
+        let selector = json!({"a": "b"});
+        let before = json!({"spec": spec(selector.clone(), vec![term(&["a"]), term(&["b"])])});
+        for (after, place) in [
+            (spec(json!({"a": "b", "c": "d"}), vec![term(&["a", "c"]), term(&["b"])]), ""),
+            (spec(json!({"a": "x"}), vec![term(&["a"]), term(&["b"])]), "spec.nodeSelector"),
+            (spec(selector.clone(), vec![term(&["a"])]), "nodeSelectorTerms"),
+            (spec(selector.clone(), vec![term(&["c"]), term(&["b"])]), "nodeSelectorTerms[0]"),
+        ] {
+            let mut errors = Vec::new();
+            check(&before, &json!({"spec": after}), &mut errors);
+            let fields: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
+            assert_eq!(fields.len(), usize::from(!place.is_empty()), "{fields:?}");
+            assert!(fields.iter().all(|field| field.ends_with(place)), "{fields:?}");
+        }
+        let (before, mut after) = (json!({"spec": {"schedulingGates": [{"name": "g"}]}}), before);
+        let mut errors = Vec::new();
+        check(&before, &after, &mut errors);
+        assert!(errors.is_empty(), "the first terms are a restriction");
+        after["spec"]["ephemeralContainers"] = json!([{"name": "e"}]);
+        check(&before, &after, &mut errors);
+        assert_eq!(errors[0].field, "spec");
+    }
 }

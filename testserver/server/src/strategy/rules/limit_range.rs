@@ -10,6 +10,8 @@ use crate::{object::quantity::Quantity, schema::FieldError};
 const TYPES: [&str; 3] = ["Container", "PersistentVolumeClaim", "Pod"];
 const OF_CONTAINERS: [&str; 3] = ["cpu", "ephemeral-storage", "memory"];
 const LISTS: [&str; 5] = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"];
+/// The lists that pods do not have.
+const OF_OTHERS: [&str; 2] = ["default", "defaultRequest"];
 const NAME: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -32,7 +34,7 @@ pub(super) fn validate(spec: &Value, errors: &mut Errors) {
         if !seen.insert(kind) {
             errors.add(FieldError::duplicate(of_type, format!("{kind:?}")));
         }
-        for list in LISTS {
+        for list in LISTS.into_iter().filter(|list| kind != "Pod" || !OF_OTHERS.contains(list)) {
             for name in item[list].as_object().into_iter().flatten().map(|(name, _)| name) {
                 resource(format!("{at}.{list}[{name}]"), name, kind, errors);
             }
@@ -63,7 +65,7 @@ impl Item<'_, '_> {
     fn check(&mut self, kind: &str) {
         let set = |list: &str| self.item[list].as_object().is_some_and(|list| !list.is_empty());
         if kind == "Pod" {
-            for list in ["default", "defaultRequest"].into_iter().filter(|list| set(list)) {
+            for list in OF_OTHERS.into_iter().filter(|list| set(list)) {
                 let why = "may not be specified when `type` is 'Pod'";
                 self.errors.add(FieldError::forbidden(format!("{}.{list}", self.at), why));
             }

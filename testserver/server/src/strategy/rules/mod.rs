@@ -51,6 +51,7 @@ pub(crate) fn validate(endpoint: &Endpoint, object: &Value, created: bool) -> Ve
         ("scheduling.k8s.io", "priorityclasses") => priority_class::validate(object, &mut errors),
         ("batch", "jobs") => {
             workload::job(spec, "spec", &mut errors);
+            workload::selector_of_job(spec, &mut errors);
             if created {
                 workload::new_job(object, &mut errors);
             }

@@ -36,7 +36,10 @@ pub(super) fn validate(class: &Value, errors: &mut Errors) {
         let why = format!("maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}");
         errors.add(FieldError::forbidden("value", &why));
     }
-    if let Some(policy) = class["preemptionPolicy"].as_str().filter(|policy| !POLICIES.contains(policy)) {
+    let policy = class["preemptionPolicy"].as_str().filter(|policy| !POLICIES.contains(policy));
+    if policy == Some("") {
+        errors.required("preemptionPolicy".into(), "");
+    } else if let Some(policy) = policy {
         let supported = POLICIES.map(|policy| format!("{policy:?}"));
         errors.add(FieldError::not_supported("preemptionPolicy", format!("{policy:?}"), &supported));
     }

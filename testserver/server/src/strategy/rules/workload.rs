@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Errors, items, template, text};
-use crate::{schema::FieldError, strategy::selectors};
+use crate::{object::names, schema::FieldError, strategy::selectors};
 
 const TEMPLATE: &str = "spec.template.spec";
 
@@ -39,8 +39,9 @@ fn template_of_set(set: &Value, errors: &mut Errors) {
     if names.is_empty() {
         return template::validate(template, TEMPLATE, errors);
     }
-    let claimed =
-        names.iter().map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": name}}));
+    // Of several claims with one name the last counts.
+    let single = names.iter().enumerate().filter(|(i, name)| !names[i + 1..].contains(name));
+    let claimed = single.map(|(_, name)| json!({"name": name, "persistentVolumeClaim": {"claimName": name}}));
     let own = items(template, "volumes").filter(|(_, volume)| !names.contains(&text(&volume["name"])));
     let volumes: Vec<Value> = claimed.chain(own.map(|(_, volume)| volume.clone())).collect();
     for (i, _) in names.iter().enumerate().filter(|(_, name)| name.is_empty()) {
@@ -93,13 +94,18 @@ fn selected(spec: &Value, plain: bool, errors: &mut Errors) {
     }
 }
 
-/// The selector and the labels of the pods of a new Job, which the server sets unless the client does.
-pub(super) fn new_job(job: &Value, errors: &mut Errors) {
-    let spec = &job["spec"];
-    let labels = &spec["template"]["metadata"]["labels"];
+/// The selector and the labels of the pods of a Job.
+pub(super) fn selector_of_job(spec: &Value, errors: &mut Errors) {
     if spec["selector"].is_null() {
         errors.required("spec.selector".into(), "");
     }
+    selected(spec, false, errors);
+}
+
+/// What the server sets in a new Job, unless the client does.
+pub(super) fn new_job(job: &Value, errors: &mut Errors) {
+    let spec = &job["spec"];
+    let labels = &spec["template"]["metadata"]["labels"];
     if spec["manualSelector"] != true {
         let uid = &job["metadata"]["uid"];
         let own = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
@@ -127,5 +133,14 @@ pub(super) fn new_job(job: &Value, errors: &mut Errors) {
             }
         }
     }
-    selected(spec, false, errors);
+    if let Some(last) =
+        spec["completions"].as_i64().filter(|count| *count > 0 && spec["completionMode"] == "Indexed")
+    {
+        let (name, pod) =
+            (text(&job["metadata"]["name"]), format!("{}-{}", text(&job["metadata"]["name"]), last - 1));
+        if names::dns_label(&pod).is_some() {
+            let why = format!("will not able to create pod with invalid DNS label: {pod}");
+            errors.text("metadata.name".into(), name, Some(why));
+        }
+    }
 }

@@ -278,3 +278,52 @@ async fn names_of_bundles_and_addresses_have_their_own_form() {
     let range = client.get("/apis/networking.k8s.io/v1/servicecidrs/kubernetes").await.ok();
     assert_eq!(range["status"]["conditions"][0]["status"], "True");
 }
+
+#[tokio::test(start_paused = true)]
+async fn every_response_about_endpoints_says_that_they_are_deprecated() {
+    let client = TestClient::new();
+    let path = "/api/v1/namespaces/default/endpoints";
+    let wanted = r#"299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice""#;
+    let object = |name: &str| json!({"metadata": {"name": name}});
+    let change = json!({"metadata": {"labels": {"a": "b"}}});
+    for reply in [
+        client.post(path, object("e")).await,
+        client.post(path, object("E!")).await,
+        client.get(&format!("{path}/e")).await,
+        client.get(&format!("{path}/none")).await,
+        client.get(path).await,
+        client.patch(MERGE, &format!("{path}/e"), change).await,
+        client.delete(&format!("{path}/e")).await,
+    ] {
+        assert_eq!(reply.headers["warning"], wanted, "{}", reply.body);
+    }
+    let reply = client.get("/api/v1/namespaces/default/services").await;
+    assert!(reply.headers.get("warning").is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_class_of_attributes_stays_while_a_claim_has_it() {
+    let client = TestClient::new();
+    let classes = "/apis/storage.k8s.io/v1/volumeattributesclasses";
+    let claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+    let class = json!({"metadata": {"name": "c"}, "driverName": "d.example.com", "parameters": {"a": "b"}});
+    let class = client.post(classes, class).await.ok();
+    assert_eq!(class["metadata"]["finalizers"], json!(["kubernetes.io/vac-protection"]));
+    let claim = json!({"metadata": {"name": "p"}, "spec": {"accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": "1Gi"}}, "volumeAttributesClassName": "c"}});
+    client.post(claims, claim).await.ok();
+    client.delete(&format!("{classes}/c")).await.ok();
+    assert!(client.get(&format!("{classes}/c")).await.ok()["metadata"]["deletionTimestamp"].is_string());
+    client.delete(&format!("{claims}/p")).await.ok();
+    assert_eq!(client.get(&format!("{classes}/c")).await.code, 404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn unknown_versions_of_known_groups_are_not_found_with_a_status() {
+    let client = TestClient::new();
+    for path in ["/api/v2", "/apis/apps/v9", "/apis/apps/v9/deployments"] {
+        let why = client.get(path).await.refused(404, "NotFound");
+        assert_eq!(why, "the server could not find the requested resource", "{path}");
+    }
+    assert_eq!(client.get("/apis/none/v1").await.body, "404 page not found\n");
+}

@@ -3,4 +3,6 @@
 mod findings;
 // Some of the valid objects have expressions.
 #[cfg(feature = "cel")]
+mod random;
+#[cfg(feature = "cel")]
 mod values;

@@ -91,7 +91,7 @@ fn placed(object: &Value, pointer: &str, value: &Value) -> Value {
 }
 
 /// What differs between two responses, as the generator writes it.
-fn difference(base: &Value, other: &Value) -> Value {
+pub(super) fn difference(base: &Value, other: &Value) -> Value {
     let mut out = Vec::new();
     collect(base, other, "", &mut out);
     out.into()
@@ -131,16 +131,16 @@ fn is_allocated(at: &str) -> bool {
         || ["/spec/clusterIP", "/spec/clusterIPs", "/spec/clusterIPs/0"].contains(&at)
 }
 
-fn causes(status: &Value) -> Value {
+pub(super) fn causes(status: &Value) -> Value {
     let cause = |cause: &Value| json!([cause["field"].as_str().unwrap_or_default(), cause["reason"]]);
     status["details"]["causes"].as_array().into_iter().flatten().map(cause).collect()
 }
 
 /// Genuine servers report some fields twice, by rules of both kinds.
-fn sorted(list: &Value) -> BTreeSet<String> {
+pub(super) fn sorted(list: &Value) -> BTreeSet<String> {
     list.as_array().unwrap().iter().map(Value::to_string).collect()
 }
 
-fn lines(text: &str) -> Vec<Value> {
+pub(super) fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }

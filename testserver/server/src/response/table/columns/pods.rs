@@ -35,7 +35,9 @@ pub(super) fn gates(pod: &Value) -> Value {
 pub(super) fn status(pod: &Value) -> Value {
     let status = &pod["status"];
     let phase = text(&status["phase"]).unwrap_or("Pending");
-    let reason = text(&status["reason"]).unwrap_or(phase);
+    let mut conditions = status["conditions"].as_array().into_iter().flatten();
+    let gated = conditions.any(|condition| condition["reason"] == "SchedulingGated");
+    let reason = text(&status["reason"]).unwrap_or(if gated { "SchedulingGated" } else { phase });
     let reason = initial(pod).or_else(|| main(status, phase)).unwrap_or_else(|| reason.to_owned());
     match pod["metadata"]["deletionTimestamp"].is_string() {
         true if status["reason"] == "NodeLost" => "Unknown".into(),
@@ -104,6 +106,8 @@ mod tests {
     fn the_reason_comes_before_the_phase() {
         assert_eq!(shown(json!({"phase": "Running"})), "Running");
         assert_eq!(shown(json!({"phase": "Failed", "reason": "Evicted"})), "Evicted");
+        let gated = json!([{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]);
+        assert_eq!(shown(json!({"phase": "Pending", "conditions": gated})), "SchedulingGated");
         let waiting = json!({"state": {"waiting": {"reason": "CrashLoopBackOff"}}});
         assert_eq!(shown(json!({"phase": "Running", "containerStatuses": [waiting]})), "CrashLoopBackOff");
         let over = json!({"state": {"terminated": {"reason": "Completed", "exitCode": 0}}});

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::values::{invalid, is_set, items, text};
+use super::{
+    resources,
+    values::{invalid, is_set, items, text},
+};
 use crate::{object::quantity::Quantity, schema::FieldError};
 
 pub(super) fn autoscaler(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
@@ -23,6 +26,11 @@ pub(super) fn autoscaler(value: &Value, at: &str, errors: &mut Vec<FieldError>) 
         if text(target, member).is_empty() {
             errors.push(FieldError::required(format!("{at}.scaleTargetRef.{member}"), ""));
         }
+    }
+    if text(target, "apiVersion").matches('/').count() > 1 {
+        let version = &target["apiVersion"];
+        let why = format!("unexpected GroupVersion string: {}", text(target, "apiVersion"));
+        invalid(errors, format!("{at}.scaleTargetRef.apiVersion"), version, &why);
     }
     // Only ReplicationControllers are of the core group.
     if !text(target, "apiVersion").contains('/') && text(target, "kind") != "ReplicationController" {
@@ -50,26 +58,30 @@ pub(super) fn autoscaler(value: &Value, at: &str, errors: &mut Vec<FieldError>) 
 pub(super) fn metric(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     const SOURCES: [(&str, &str); 5] = [
         ("Object", "object"),
+        ("External", "external"),
         ("Pods", "pods"),
         ("Resource", "resource"),
         ("ContainerResource", "containerResource"),
-        ("External", "external"),
     ];
     let kind = text(value, "type");
+    let given = || SOURCES.iter().filter(|(_, member)| is_set(&value[*member]));
+    let several = given().count() > 1;
     for (of, member) in SOURCES {
-        let source = &value[member];
-        if of == kind && source.is_null() {
+        let place = format!("{at}.{member}");
+        if of == kind && value[member].is_null() {
             let why = "must populate information for the given metric source";
-            errors.push(FieldError::required(format!("{at}.{member}"), why));
-        } else if of != kind && is_set(source) && SOURCES.iter().any(|(known, _)| *known == kind) {
-            errors.push(FieldError::forbidden(
-                format!("{at}.{member}"),
-                "must populate the given metric source only",
-            ));
+            errors.push(FieldError::required(place, why));
+        } else if of != kind && is_set(&value[member]) && several {
+            errors.push(FieldError::forbidden(place, "must populate the given metric source only"));
         }
-        if is_set(source) {
-            target(of, &source["target"], &format!("{at}.{member}.target"), errors);
+    }
+    // Only the first source is looked at.
+    if let Some((of, member)) = given().next() {
+        let (source, place) = (&value[*member], format!("{at}.{member}"));
+        if *of == "ContainerResource" && !text(source, "name").is_empty() {
+            resources::name(text(source, "name"), format!("{place}.name"), errors);
         }
+        target(of, &source["target"], &format!("{place}.target"), errors);
     }
 }
 
@@ -93,36 +105,39 @@ fn target(kind: &str, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
         }
     }
     let (utilization, average) = (&value["averageUtilization"], &value["averageValue"]);
+    if utilization.as_i64().is_some_and(|percent| percent < 1) {
+        invalid(errors, format!("{at}.averageUtilization"), utilization, "must be greater than 0");
+    }
+    let both = |other: &Value| (is_set(other), is_set(average));
+    let mut required =
+        |member: &str, why: &str| errors.push(FieldError::required(format!("{at}.{member}"), why));
     match kind {
-        "Resource" | "ContainerResource" => {
-            if utilization.as_i64().is_some_and(|percent| percent < 1) {
-                invalid(errors, format!("{at}.averageUtilization"), utilization, "must be greater than 0");
+        "Resource" | "ContainerResource" => match both(utilization) {
+            (false, false) => {
+                required("averageUtilization", "must set either a target raw value or a target utilization");
             }
-            if utilization.is_null() && average.is_null() {
-                errors.push(FieldError::required(
-                    format!("{at}.averageUtilization"),
-                    "must set either a target raw value or a target utilization",
-                ));
-            }
-            if is_set(utilization) && is_set(average) {
-                errors.push(FieldError::forbidden(
-                    format!("{at}.averageValue"),
-                    "may not set both a target raw value and a target utilization",
-                ));
-            }
-        }
+            (true, true) => errors.push(FieldError::forbidden(
+                format!("{at}.averageValue"),
+                "may not set both a target raw value and a target utilization",
+            )),
+            _ => {}
+        },
         "Pods" if average.is_null() => {
-            errors.push(FieldError::required(
-                format!("{at}.averageValue"),
-                "must specify a positive target averageValue",
-            ));
+            required("averageValue", "must specify a positive target averageValue")
         }
-        "Object" | "External" if value["value"].is_null() && average.is_null() => {
-            errors.push(FieldError::required(
-                format!("{at}.averageValue"),
-                "must set either a target value or averageValue",
-            ));
+        "Object" if both(&value["value"]) == (false, false) => {
+            required("averageValue", "must set either a target value or averageValue");
         }
+        "External" => match both(&value["value"]) {
+            (false, false) => {
+                required("averageValue", "must set either a target value for metric or a per-pod target");
+            }
+            (true, true) => errors.push(FieldError::forbidden(
+                format!("{at}.value"),
+                "may not set both a target value for metric and a per-pod target",
+            )),
+            _ => {}
+        },
         _ => {}
     }
 }

@@ -1,11 +1,18 @@
-//! Nodes.
+//! Nodes, their runtimes, and servers of other APIs.
 
 use serde_json::{Value, json};
 
-use super::values::{invalid, items, text};
+use super::{
+    network, resources,
+    values::{invalid, is_set, items, text},
+};
 use crate::{object::names, schema::FieldError};
 
-pub(super) fn node(value: &Value, _at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn node(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if network::repeats_family(items(value, "podCIDRs").map(|(_, range)| range)) {
+        let why = "may specify no more than one CIDR for each IP family";
+        invalid(errors, format!("{at}.podCIDRs"), &value["podCIDRs"], why);
+    }
     let mut known = Vec::new();
     for (i, taint) in items(value, "taints") {
         let at = format!("metadata.taints[{i}]");
@@ -36,5 +43,52 @@ pub(super) fn node(value: &Value, _at: &str, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::duplicate(at, shown));
         }
         known.push((key, effect));
+    }
+}
+
+/// What a runtime needs besides the containers.
+pub(super) fn overhead(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    resources::resources(&json!({"limits": value["podFixed"]}), at, errors);
+}
+
+/// A server of another API is named by the version that it serves.
+pub(super) fn api_service(value: &Value, _: &str, errors: &mut Vec<FieldError>) {
+    let spec = &value["spec"];
+    let (group, version) = (text(spec, "group"), text(spec, "version"));
+    let name = format!("{version}.{group}");
+    if value["metadata"]["name"] != name {
+        let why = format!("must be `spec.version+\".\"+spec.group`: {name:?}");
+        invalid(errors, "metadata.name".to_owned(), &value["metadata"]["name"], &why);
+    }
+    if group.is_empty() && version != "v1" {
+        let why = "only v1 may have an empty group and it better be legacy kube";
+        errors.push(FieldError::required("spec.group", why));
+    }
+    for (member, max) in [("groupPriorityMinimum", 20_000), ("versionPriority", 1000)] {
+        let priority = spec[member].as_i64().unwrap_or(0);
+        if !(1..=max).contains(&priority) {
+            let why = format!("must be positive and less than {max}");
+            invalid(errors, format!("spec.{member}"), &json!(priority), &why);
+        }
+    }
+    let (insecure, bundle) = (&spec["insecureSkipTLSVerify"], text(spec, "caBundle"));
+    if spec["service"].is_null() {
+        if !bundle.is_empty() {
+            let length =
+                base64::Engine::decode(&base64::prelude::BASE64_STANDARD, bundle).map_or(0, |b| b.len());
+            let shown = format!("\"{length} bytes\"");
+            errors.push(FieldError::invalid(
+                "spec.caBundle",
+                shown,
+                "local APIServices may not have a caBundle",
+            ));
+        }
+        if *insecure == true {
+            let why = "local APIServices may not have insecureSkipTLSVerify";
+            invalid(errors, "spec.insecureSkipTLSVerify".to_owned(), insecure, why);
+        }
+    } else if *insecure == true && is_set(&spec["caBundle"]) {
+        let why = "may not be true if caBundle is present";
+        invalid(errors, "spec.insecureSkipTLSVerify".to_owned(), insecure, why);
     }
 }

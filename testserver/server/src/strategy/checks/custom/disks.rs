@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::values::{invalid, named, text};
+use super::values::{invalid, is_set, named, text};
 use crate::{object::names, schema::FieldError, strategy::checks::formats};
 
 pub(super) fn iscsi(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
@@ -14,13 +14,6 @@ pub(super) fn iscsi(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     if let Some(why) = initiator.and_then(|name| formats::problem("iscsi-name", name)) {
         // As genuine servers spell it.
         invalid(errors, format!("{at}.initiatorname"), &value["initiatorName"], &why);
-    }
-}
-
-pub(super) fn persistent_iscsi(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    iscsi(value, at, errors);
-    if value["chapAuthDiscovery"] == true || value["chapAuthSession"] == true {
-        named(&value["secretRef"], &format!("{at}.secretRef"), errors);
     }
 }
 
@@ -61,9 +54,6 @@ pub(super) fn flocker(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::invalid(at, "\"resource\"", why));
         }
         _ => {}
-    }
-    if name.contains('/') {
-        invalid(errors, format!("{at}.datasetName"), &value["datasetName"], "must not contain '/'");
     }
 }
 
@@ -106,6 +96,28 @@ pub(super) fn storage_os(value: &Value, at: &str, errors: &mut Vec<FieldError>) 
         }
     }
     named(&value["secretRef"], &format!("{at}.secretRef"), errors);
+}
+
+/// The secret is another object, and its reference names both.
+pub(super) fn persistent_storage_os(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let secret = &value["secretRef"];
+    for member in ["name", "namespace"] {
+        if is_set(secret) && text(secret, member).is_empty() {
+            errors.push(FieldError::required(format!("{at}.secretRef.{member}"), ""));
+        }
+    }
+}
+
+pub(super) fn quobyte(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let registry = text(value, "registry");
+    if !registry.is_empty() && !registry.split(',').all(|pair| pair.contains(':')) {
+        let why = "must be a host:port pair or multiple pairs separated by commas";
+        invalid(errors, format!("{at}.registry"), &value["registry"], why);
+    }
+    if text(value, "tenant").len() > 64 {
+        let why = "must be a UUID and may not exceed a length of 64 characters";
+        errors.push(FieldError::required(format!("{at}.tenant"), why));
+    }
 }
 
 pub(super) fn cinder(value: &Value, at: &str, errors: &mut Vec<FieldError>) {

@@ -1,63 +1,12 @@
-//! Services, endpoints, ingresses and network policies.
+//! Endpoints, ingresses, network policies and ranges of addresses.
+
+use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
 use super::super::formats;
 use super::values::{invalid, is_set, items, text};
 use crate::{object::names, schema::FieldError};
-
-pub(super) fn service(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    let kind = text(value, "type");
-    let port = &value["healthCheckNodePort"];
-    if port.as_i64().is_some_and(|port| port != 0)
-        && (kind != "LoadBalancer" || text(value, "externalTrafficPolicy") != "Local")
-    {
-        let why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
-        invalid(errors, format!("{at}.healthCheckNodePort"), port, why);
-    }
-    let external = text(value, "externalName");
-    match (kind, external) {
-        ("ExternalName", "") => errors.push(FieldError::required(format!("{at}.externalName"), "")),
-        ("ExternalName", name) => {
-            if let Some(why) = names::subdomain(name.trim_end_matches('.')) {
-                invalid(errors, format!("{at}.externalName"), &value["externalName"], &why);
-            }
-        }
-        ("NodePort" | "LoadBalancer", _) if value["clusterIP"] == "None" => {
-            let why = format!("may not be set to 'None' for {kind} services");
-            invalid(errors, format!("{at}.clusterIPs[0]"), &value["clusterIP"], &why);
-        }
-        _ => {}
-    }
-    let open = matches!(kind, "NodePort" | "LoadBalancer")
-        || value["externalIPs"].as_array().is_some_and(|list| !list.is_empty());
-    if !open && is_set(&value["externalTrafficPolicy"]) {
-        let why = "may only be set for externally-accessible services";
-        invalid(errors, format!("{at}.externalTrafficPolicy"), &value["externalTrafficPolicy"], why);
-    }
-    let ranges = format!("{at}.LoadBalancerSourceRanges");
-    for (i, range) in items(value, "loadBalancerSourceRanges") {
-        if kind != "LoadBalancer" {
-            let why = "may only be used when `type` is 'LoadBalancer'";
-            errors.push(FieldError::forbidden(&*ranges, why));
-            break;
-        }
-        if let Some(why) = formats::problem("cidr", range.as_str().unwrap_or_default().trim()) {
-            invalid(errors, format!("{ranges}[{i}]"), range, &why);
-        }
-    }
-    let timeout = &value["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"];
-    if timeout.as_i64().is_some_and(|seconds| !(1..=86_400).contains(&seconds)) {
-        let why = "must be greater than 0 and less than 86400";
-        invalid(errors, format!("{at}.sessionAffinityConfig.clientIP.timeoutSeconds"), timeout, why);
-    }
-    if !matches!(kind, "NodePort" | "LoadBalancer") {
-        for (i, _) in items(value, "ports").filter(|(_, port)| port["nodePort"].as_i64().unwrap_or(0) != 0) {
-            let why = "may not be used when `type` is 'ClusterIP'";
-            errors.push(FieldError::forbidden(format!("{at}.ports[{i}].nodePort"), why));
-        }
-    }
-}
 
 pub(super) fn ingress(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     if value["defaultBackend"].is_null() && value["rules"].as_array().is_none_or(Vec::is_empty) {
@@ -68,7 +17,7 @@ pub(super) fn ingress(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
 
 pub(super) fn ingress_rule(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let host = text(value, "host");
-    if host.parse::<std::net::IpAddr>().is_ok() {
+    if host.parse::<IpAddr>().is_ok() {
         invalid(errors, format!("{at}.host"), &value["host"], "must be a DNS name, not an IP address");
     }
 }
@@ -105,7 +54,7 @@ pub(super) fn ip_block(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
 
 /// A range of addresses: their first bits, and how many of the bits are fixed.
 struct Range {
-    first: std::net::IpAddr,
+    first: IpAddr,
     fixed: u32,
 }
 
@@ -116,7 +65,7 @@ impl Range {
     }
 
     fn is_wider_than(&self, other: &Self) -> bool {
-        use std::net::IpAddr::{V4, V6};
+        use IpAddr::{V4, V6};
         let same = match (self.first, other.first) {
             (V4(ours), V4(theirs)) => (ours.to_bits() ^ theirs.to_bits()).leading_zeros(),
             (V6(ours), V6(theirs)) => (ours.to_bits() ^ theirs.to_bits()).leading_zeros(),
@@ -140,38 +89,150 @@ pub(super) fn endpoints(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
 
 /// Traffic goes to addresses of other machines. Only here it may stay on this one, which a genuine server refuses: the services of a test lead to its webhooks.
 pub(super) fn endpoint(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    let Ok(ip) = text(value, "ip").parse::<std::net::IpAddr>() else { return };
+    let Ok(ip) = text(value, "ip").parse::<IpAddr>() else { return };
+    if let Some(why) = not_routed(ip) {
+        invalid(errors, format!("{at}.ip"), &value["ip"], &why);
+    }
+}
+
+/// Why no other machine has the address.
+pub(super) fn not_routed(ip: IpAddr) -> Option<String> {
     let (local, multicast) = match ip {
-        std::net::IpAddr::V4(ip) => (ip.is_link_local(), ip.octets()[..3] == [224, 0, 0]),
-        std::net::IpAddr::V6(ip) => {
+        IpAddr::V4(ip) => (ip.is_link_local(), ip.octets()[..3] == [224, 0, 0]),
+        IpAddr::V6(ip) => {
             (ip.is_unicast_link_local(), ip.segments()[0] & 0xffc0 == 0xff00 && ip.is_multicast())
         }
     };
-    let why = match () {
-        () if ip.is_unspecified() => format!("may not be unspecified ({ip})"),
-        () if local => "may not be in the link-local range (169.254.0.0/16, fe80::/10)".to_owned(),
+    match () {
+        () if ip.is_unspecified() => Some(format!("may not be unspecified ({ip})")),
+        () if local => Some("may not be in the link-local range (169.254.0.0/16, fe80::/10)".to_owned()),
         () if multicast => {
-            "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)".to_owned()
+            Some("may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)".to_owned())
         }
-        () => return,
-    };
-    invalid(errors, format!("{at}.ip"), &value["ip"], &why);
+        () => None,
+    }
 }
 
-pub(super) fn backend(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    let (service, resource) = (&value["service"], &value["resource"]);
-    if is_set(service) && is_set(resource) {
-        errors.push(FieldError::invalid(at, "\"\"", "cannot set both resource and service backends"));
+/// The addresses of a slice are of its type. As with [`endpoint`], those of this machine are accepted here.
+pub(super) fn slice(value: &Value, _: &str, errors: &mut Vec<FieldError>) {
+    let kind = text(value, "addressType");
+    let format = match kind {
+        "IPv4" | "IPv6" => "ip",
+        "FQDN" => "subdomain",
+        _ => return,
+    };
+    for (i, endpoint) in items(value, "endpoints") {
+        let place = format!("endpoints[{i}].addresses");
+        for (j, address) in items(endpoint, "addresses") {
+            let given = address.as_str().unwrap_or_default();
+            let ip = given.parse::<IpAddr>().ok().filter(|_| format == "ip");
+            if let Some(why) = formats::problem(format, given).or_else(|| ip.and_then(not_routed)) {
+                invalid(errors, format!("{place}[{j}]"), address, &why);
+            } else if ip.is_some_and(|ip| ip.is_ipv6() != (kind == "IPv6")) {
+                invalid(errors, place.clone(), address, &format!("must be an {kind} address"));
+            }
+        }
+    }
+}
+
+/// Whether several addresses or ranges are of the same family.
+pub(super) fn repeats_family<'v>(texts: impl IntoIterator<Item = &'v Value>) -> bool {
+    let mut families = Vec::new();
+    for text in texts.into_iter().filter_map(Value::as_str) {
+        let address = text.split('/').next().unwrap_or_default();
+        let Ok(ip) = address.parse::<IpAddr>() else { continue };
+        if families.contains(&ip.is_ipv6()) {
+            return true;
+        }
+        families.push(ip.is_ipv6());
+    }
+    false
+}
+
+pub(super) fn service_range(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let (place, ranges) = (format!("{at}.cidrs"), &value["cidrs"]);
+    if ranges.as_array().is_some_and(|ranges| ranges.len() > 2) {
+        let shown = format!("{{\"CIDRs\":{ranges}}}");
+        errors.push(FieldError::invalid(place, shown, "may only hold up to 2 values"));
         return;
     }
-    if service.is_null() && resource.is_null() {
-        errors.push(FieldError::invalid(at, "\"\"", "must supply one of resource or service"));
+    if repeats_family(ranges.as_array().into_iter().flatten()) {
+        let why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
+        invalid(errors, place.clone(), ranges, why);
     }
+}
+
+/// A backend is a service or a resource, and the port of a service has a name or a number.
+pub(super) fn backend(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let (service, resource) = (&value["service"], &value["resource"]);
+    match (is_set(service), is_set(resource)) {
+        (true, true) => {
+            errors.push(FieldError::invalid(at, "\"\"", "cannot set both resource and service backends"));
+        }
+        (false, false) => {
+            errors.push(FieldError::invalid(at, "\"\"", "resource or service backend is required"));
+        }
+        (true, false) => service_backend(service, at, errors),
+        (false, true) => resource_backend(resource, &format!("{at}.resource"), errors),
+    }
+}
+
+fn service_backend(service: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let port = &service["port"];
-    match (is_set(service), text(port, "name"), port["number"].as_i64().unwrap_or(0)) {
-        (true, "", 0) => errors.push(FieldError::required(at, "port name or number is required")),
-        (true, name, number) if !name.is_empty() && number != 0 => {
-            errors.push(FieldError::invalid(at, "\"\"", "cannot set both port name & port number"));
+    let (name, number) = (text(port, "name"), port["number"].as_i64().unwrap_or(0));
+    if !name.is_empty() && number != 0 {
+        errors.push(FieldError::invalid(at, "\"\"", "cannot set both port name & port number"));
+        return;
+    }
+    let mut judge = |format: &str, value: &Value, place: String| {
+        if let Some(why) = formats::problem(format, value.as_str().unwrap_or_default()) {
+            invalid(errors, place, value, &why);
+        }
+    };
+    if !text(service, "name").is_empty() {
+        judge("label", &service["name"], format!("{at}.service.name"));
+    }
+    if !name.is_empty() {
+        judge("port-name", &port["name"], format!("{at}.service.port.name"));
+    }
+    if text(service, "name").is_empty() {
+        errors.push(FieldError::required(format!("{at}.service.name"), ""));
+    }
+    if name.is_empty() && number == 0 {
+        errors.push(FieldError::required(at, "port name or number is required"));
+    } else if number != 0 && !(1..=65_535).contains(&number) {
+        let why = "must be between 1 and 65535, inclusive";
+        invalid(errors, format!("{at}.service.port.number"), &port["number"], why);
+    }
+}
+
+fn resource_backend(resource: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if let Some(group) = resource["apiGroup"].as_str()
+        && let Some(why) = names::subdomain(group)
+    {
+        invalid(errors, format!("{at}.apiGroup"), &resource["apiGroup"], &why);
+    }
+    for member in ["kind", "name"] {
+        match text(resource, member) {
+            "" => errors.push(FieldError::required(format!("{at}.{member}"), "")),
+            given => {
+                if let Some(why) = names::path_segment(given) {
+                    invalid(errors, format!("{at}.{member}"), &resource[member], &why);
+                }
+            }
+        }
+    }
+}
+
+/// Parameters of a class are in a namespace if their scope says so.
+pub(super) fn class_parameters(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let place = format!("{at}.namespace");
+    match (text(value, "scope"), is_set(&value["namespace"])) {
+        ("Namespace", false) => {
+            errors.push(FieldError::required(place, "`parameters.scope` is set to 'Namespace'"));
+        }
+        ("Cluster", true) => {
+            errors.push(FieldError::forbidden(place, "`parameters.scope` is set to 'Cluster'"));
         }
         _ => {}
     }
@@ -195,7 +256,7 @@ pub(super) fn policy_port(value: &Value, at: &str, errors: &mut Vec<FieldError>)
         }
         Some(_) => {}
         None if value["port"].is_null() => {
-            errors.push(FieldError::required(format!("{at}.port"), "must be specified when `endPort` is set"))
+            invalid(errors, place, &value["endPort"], "may not be specified when `port` is not specified")
         }
         None => invalid(errors, place, &value["endPort"], "may not be specified when `port` is non-numeric"),
     }

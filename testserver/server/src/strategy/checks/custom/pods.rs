@@ -24,6 +24,7 @@ pub(super) fn pod(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     scheduling::spreads(value, at, errors);
     security::system(value, at, errors);
     names_of_host(value, at, errors);
+    sleeps(value, at, errors);
     dns(value, at, errors);
     for (i, container) in items(value, "initContainers") {
         if text(container, "restartPolicy") != "Always" {
@@ -45,7 +46,7 @@ pub(super) fn pod(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let mut known = Vec::new();
     for (i, gate) in items(value, "schedulingGates") {
         let (place, name) = (format!("{at}.schedulingGates[{i}]"), text(gate, "name"));
-        if let Some(why) = names::qualified_name(name) {
+        for why in names::qualified_name_problems(name) {
             invalid(errors, place.clone(), &json!(name), &why);
         }
         if known.contains(&name) {
@@ -55,7 +56,7 @@ pub(super) fn pod(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
     for (i, gate) in items(value, "readinessGates") {
         let name = text(gate, "conditionType");
-        if let Some(why) = names::qualified_name(name) {
+        for why in names::qualified_name_problems(name) {
             invalid(errors, format!("{at}.readinessGates[{i}].conditionType"), &json!(name), &why);
         }
     }
@@ -91,6 +92,23 @@ fn never_restarts(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
+/// A container sleeps no longer than its pod waits for its end.
+fn sleeps(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    let Some(grace) = pod["terminationGracePeriodSeconds"].as_i64() else { return };
+    for list in ["containers", "initContainers"] {
+        for (i, container) in items(pod, list).filter(|(_, container)| is_set(&container["lifecycle"])) {
+            for hook in ["postStart", "preStop"] {
+                let seconds = &container["lifecycle"][hook]["sleep"]["seconds"];
+                if seconds.as_i64().is_some_and(|seconds| !(0..=grace).contains(&seconds)) {
+                    let why =
+                        format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
+                    invalid(errors, format!("{at}.{list}[{i}].lifecycle.{hook}.sleep"), seconds, &why);
+                }
+            }
+        }
+    }
+}
+
 fn names_of_host(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
     if pod["hostnameOverride"].is_null() {
         return;
@@ -113,6 +131,9 @@ fn dns(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
         let place = if config.is_null() { "dnsConfig" } else { "dnsConfig.nameservers" };
         let why = "must provide at least one DNS nameserver when `dnsPolicy` is None";
         errors.push(FieldError::required(format!("{at}.{place}"), why));
+    }
+    if config.is_null() {
+        return;
     }
     let at = format!("{at}.dnsConfig");
     if servers > SERVERS {

@@ -13,11 +13,7 @@ pub(super) fn resources(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     for list in ["limits", "requests"] {
         for (name, amount) in amounts(value, list) {
             let place = format!("{at}.{list}[{name}]");
-            if let Some(why) = names::qualified_name(name) {
-                invalid(errors, place.clone(), &json!(name), &why);
-            } else if !name.contains('/') && !names::is_container_resource(name) {
-                invalid(errors, place.clone(), &json!(name), "must be a standard resource for containers");
-            }
+            self::name(name, place.clone(), errors);
             if amount.is_negative() {
                 invalid(errors, place, &value[list][name], "must be greater than or equal to 0");
             } else if !amount.is_whole() && !matches!(name.as_str(), "cpu" | "memory" | "ephemeral-storage") {
@@ -34,6 +30,19 @@ pub(super) fn resources(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
         }
     }
     not_overcommitted(value, at, errors);
+}
+
+/// A resource of containers, or one with a domain.
+pub(super) fn name(name: &str, at: String, errors: &mut Vec<FieldError>) {
+    if let Some(why) = names::qualified_name(name) {
+        invalid(errors, at, &json!(name), &why);
+    } else if !name.contains('/') && !names::is_container_resource(name) {
+        if !names::is_native_resource(name) {
+            let why = "must be a standard resource type or fully qualified";
+            invalid(errors, at.clone(), &json!(name), why);
+        }
+        invalid(errors, at, &json!(name), "must be a standard resource for containers");
+    }
 }
 
 /// Huge pages and extended resources are for one container.
@@ -69,6 +78,7 @@ pub(super) fn claims(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
         errors.push(FieldError::forbidden(format!("{at}.resources.claims"), why));
         claims_of(pod, pod, at, errors);
     }
+    of_pod(pod, at, errors);
     for list in ["containers", "initContainers"] {
         for (i, container) in
             items(pod, list).filter(|(_, container)| is_set(&container["resources"]["claims"]))
@@ -76,6 +86,35 @@ pub(super) fn claims(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
             claims_of(container, pod, &format!("{at}.{list}[{i}]"), errors);
         }
     }
+}
+
+/// A pod as a whole has processors and memory, and its containers share them.
+fn of_pod(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    if pod["resources"].is_null() {
+        return;
+    }
+    for list in ["limits", "requests"] {
+        for (name, _) in amounts(&pod["resources"], list)
+            .filter(|(name, _)| !is_shared(name) && names::is_native_resource(name))
+        {
+            let known = ["cpu", "hugepages-", "memory"].map(|name| format!("{name:?}"));
+            let place = format!("{at}.resources.{list}[{name}]");
+            errors.push(FieldError::not_supported(place, format!("{name:?}"), &known));
+        }
+    }
+    for (name, limit) in amounts(&pod["resources"], "limits") {
+        for (i, container) in items(pod, "containers") {
+            let own = &container["resources"]["limits"][name];
+            if Quantity::read(own).is_some_and(|own| own > limit) {
+                let why = format!("must be less than or equal to pod limits of {limit}");
+                invalid(errors, format!("{at}.resources.containers[{i}][{name}].limits"), own, &why);
+            }
+        }
+    }
+}
+
+fn is_shared(name: &str) -> bool {
+    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 
 fn claims_of(owner: &Value, pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
@@ -132,7 +171,7 @@ pub(super) fn volume_resources(value: &Value, at: &str, errors: &mut Vec<FieldEr
 pub(super) fn capacity(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let capacity = value["capacity"].as_object();
     let alone = capacity.is_some_and(|capacity| capacity.len() == 1 && capacity.contains_key("storage"));
-    if is_set(&value["capacity"]) && !alone {
+    if !alone {
         errors.push(FieldError::not_supported(
             format!("{at}.capacity"),
             &value["capacity"],

@@ -31,7 +31,13 @@ pub(super) fn toleration(value: &Value, at: &str, errors: &mut Vec<FieldError>) 
             let why = "value must be empty when `operator` is 'Exists'";
             invalid(errors, format!("{at}.operator"), &value["value"], why);
         }
-        _ => {}
+        "Exists" => {}
+        _ => {
+            let known = ["\"Equal\"".into(), "\"Exists\"".into(), "\"Lt\"".into(), "\"Gt\"".into()];
+            // The gate of the last two is off.
+            let known = if matches!(operator, "Lt" | "Gt") { &known[..] } else { &known[..2] };
+            errors.push(FieldError::not_supported(format!("{at}.operator"), format!("{operator:?}"), known));
+        }
     }
 }
 
@@ -58,10 +64,11 @@ pub(super) fn requirement(value: &Value, at: &str, errors: &mut Vec<FieldError>)
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
         _ => operator(value, at, errors),
     }
-    if let Some(why) = names::qualified_name(text(value, "key")) {
+    for why in names::qualified_name_problems(text(value, "key")) {
         invalid(errors, format!("{at}.key"), &json!(text(value, "key")), &why);
     }
-    for (i, text) in items(value, "values") {
+    // Preferences are wishes.
+    for (i, text) in items(value, "values").filter(|_| !at.contains(".preference.")) {
         if let Some(why) = names::label_value(text.as_str().unwrap_or_default()) {
             invalid(errors, format!("{at}.values[{i}]"), text, &why);
         }

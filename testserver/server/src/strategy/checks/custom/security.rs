@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::values::{invalid, is_set, outside, text};
+use super::values::{invalid, is_set, items, outside, text};
 use crate::{object::names, schema::FieldError};
 
 pub(super) fn seccomp(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
@@ -150,35 +150,54 @@ const OF_LINUX: [&str; 16] = [
 
 /// What a pod has that its operating system has not.
 pub(super) fn system(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
-    let system = text(&pod["os"], "name");
-    let mut refuse = |place: String, why: &str| errors.push(FieldError::forbidden(place, why));
-    if system == "windows" {
-        if is_set(&pod["resources"]) {
-            refuse(format!("{at}.resources"), "may not be set for a windows pod");
-        }
-        for member in ["hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"] {
-            if is_set(&pod[member]) {
-                refuse(format!("{at}.{member}"), "cannot be set for a windows pod");
+    match text(&pod["os"], "name") {
+        "linux" => {
+            for (place, _) in contexts(pod, at).filter(|(_, context)| is_set(&context["windowsOptions"])) {
+                let why = "windows options cannot be set for a linux pod";
+                errors.push(FieldError::forbidden(format!("{place}.windowsOptions"), why));
             }
         }
+        "windows" => of_windows(pod, at, errors),
+        _ => {}
     }
-    let lists = ["containers", "initContainers"];
-    let owners = lists.iter().flat_map(|list| {
-        pod[list]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .enumerate()
-            .map(move |(i, item)| (format!("{at}.{list}[{i}]"), item))
-    });
-    for (place, owner) in [(at.to_owned(), pod)].into_iter().chain(owners) {
-        let context = &owner["securityContext"];
-        if system == "linux" && is_set(&context["windowsOptions"]) {
-            let why = "windows options cannot be set for a linux pod";
-            refuse(format!("{place}.securityContext.windowsOptions"), why);
+    let process = |context: &Value| context["windowsOptions"]["hostProcess"].as_bool();
+    let (of_pod, mut on_host) = (process(&pod["securityContext"]), false);
+    for (place, context) in contexts(pod, at) {
+        let Some(own) = process(context) else { continue };
+        on_host |= own;
+        if let Some(of_pod) = of_pod.filter(|of_pod| *of_pod != own) {
+            let why = format!("pod hostProcess value must be identical if both are specified, was {of_pod}");
+            errors.push(FieldError::invalid(format!("{place}.windowsOptions.hostProcess"), own, &why));
         }
-        for member in OF_LINUX.iter().filter(|member| system == "windows" && is_set(&context[**member])) {
-            refuse(format!("{place}.securityContext.{member}"), "cannot be set for a windows pod");
+    }
+    if on_host && pod["hostNetwork"] != true {
+        let why = "hostNetwork must be true if pod contains any hostProcess containers";
+        errors.push(FieldError::invalid(format!("{at}.hostNetwork"), false, why));
+    }
+}
+
+/// The security contexts of a pod and its containers, and where they are.
+fn contexts<'p>(pod: &'p Value, at: &'p str) -> impl Iterator<Item = (String, &'p Value)> {
+    let own = (format!("{at}.securityContext"), &pod["securityContext"]);
+    let lists = ["containers", "initContainers"].into_iter();
+    let containers = lists
+        .flat_map(move |list| items(pod, list).map(move |(i, item)| (list, i, &item["securityContext"])));
+    let placed = move |(list, i, context)| (format!("{at}.{list}[{i}].securityContext"), context);
+    [own].into_iter().chain(containers.filter(|(_, _, context)| is_set(context)).map(placed))
+}
+
+fn of_windows(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    const WHY: &str = "cannot be set for a windows pod";
+    if is_set(&pod["resources"]) {
+        errors.push(FieldError::forbidden(format!("{at}.resources"), "may not be set for a windows pod"));
+    }
+    let of_pod = ["hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"].into_iter();
+    for member in of_pod.filter(|member| is_set(&pod[*member])) {
+        errors.push(FieldError::forbidden(format!("{at}.{member}"), WHY));
+    }
+    for (place, context) in contexts(pod, at) {
+        for member in OF_LINUX.iter().filter(|member| is_set(&context[**member])) {
+            errors.push(FieldError::forbidden(format!("{place}.{member}"), WHY));
         }
     }
 }

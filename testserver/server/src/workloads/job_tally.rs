@@ -1,0 +1,250 @@
+//! What has become of the pods of a Job so far.
+//!
+//! A pod that has ended is counted once: it is listed by uid in the status first, then loses its finalizer, and then its uid becomes a number.
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    job::NewPod,
+    job_indexes::{Indexes, index_of},
+    job_pod::{failures_before, is_tracked},
+    job_policy::{Failure, judge, met_success_rule},
+    replicas::{MAX_PODS, is_active, is_over, is_ready},
+};
+use crate::object::meta;
+
+/// The pods of a Job, counted.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// The desired number; `None` when the pods agree among themselves.
+    pub(super) completions: Option<usize>,
+    indexed: bool,
+    /// Indexes in the list of pods, those first that go first when there are too many.
+    pub(super) active: Vec<usize>,
+    /// Indexes of pods in the list that are counted and keep their finalizer.
+    pub(super) release: Vec<usize>,
+    succeeded: u64,
+    failed: u64,
+    pub(super) completed: Indexes,
+    pub(super) failed_indexes: Indexes,
+    /// Why the failure policy fails the Job.
+    pub(super) failed_job: Option<String>,
+    /// The failures of each index that is tried again.
+    failures: BTreeMap<usize, u64>,
+    taken: BTreeSet<usize>,
+    uncounted: [BTreeSet<String>; 2],
+    ready: usize,
+    terminating: usize,
+    restarts: u64,
+}
+
+/// Counts the pods of a Job.
+pub(super) fn tally(job: &Value, pods: &[Value]) -> Tally {
+    let spec = &job["spec"];
+    let indexed = spec["completionMode"] == "Indexed";
+    let completions = spec["completions"].as_u64().and_then(|n| usize::try_from(n).ok());
+    // A Job without both numbers has one pod.
+    let completions = completions.or(if spec["parallelism"].is_null() { Some(1) } else { None });
+    let status = &job["status"];
+    let bound = completions.unwrap_or(0);
+    let mut tally = Tally {
+        completions,
+        indexed,
+        succeeded: status["succeeded"].as_u64().unwrap_or(0),
+        failed: status["failed"].as_u64().unwrap_or(0),
+        completed: Indexes::parse(&status["completedIndexes"], bound),
+        failed_indexes: Indexes::parse(&status["failedIndexes"], bound),
+        ..Tally::default()
+    };
+    tally.settle(status, pods);
+    for (at, pod) in pods.iter().enumerate() {
+        tally.count(job, pod, at);
+    }
+    // Unready pods go first, then the youngest.
+    let created = |at: usize| meta::text(&pods[at], "creationTimestamp");
+    tally.active.sort_by_key(|at| (is_ready(&pods[*at]), Reverse(created(*at))));
+    if indexed {
+        tally.succeeded = tally.completed.len() as u64;
+    }
+    tally
+}
+
+impl Tally {
+    /// Turns listed pods without finalizer into numbers, and keeps the others listed.
+    fn settle(&mut self, status: &Value, pods: &[Value]) {
+        let held: BTreeSet<&str> =
+            pods.iter().filter(|pod| is_tracked(pod)).filter_map(|pod| meta::text(pod, "uid")).collect();
+        for (at, kind) in ["succeeded", "failed"].into_iter().enumerate() {
+            let listed = status["uncountedTerminatedPods"][kind].as_array().into_iter().flatten();
+            for uid in listed.filter_map(Value::as_str) {
+                if held.contains(uid) {
+                    self.uncounted[at].insert(uid.to_owned());
+                } else if at == 0 {
+                    self.succeeded += 1;
+                } else {
+                    self.failed += 1;
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, job: &Value, pod: &Value, at: usize) {
+        let uid = meta::text(pod, "uid").unwrap_or_default().to_owned();
+        let index = index_of(pod).filter(|_| self.indexed);
+        let tracked = is_tracked(pod);
+        let succeeded = pod["status"]["phase"] == "Succeeded";
+        let gone = meta::is_deleting(pod) && (meta::grace(pod) == 0 || pod["spec"]["nodeName"].is_null());
+        if is_active(pod) {
+            self.active.push(at);
+            self.ready += usize::from(is_ready(pod));
+            self.restarts += restarts(pod);
+            self.taken.extend(index);
+            return;
+        }
+        if meta::is_deleting(pod) && !is_over(pod) {
+            self.terminating += usize::from(!gone);
+            if job["spec"]["podReplacementPolicy"] == "Failed" && !gone {
+                self.taken.extend(index);
+                return;
+            }
+        }
+        if succeeded {
+            match index {
+                _ if !tracked => {}
+                Some(index) => drop(self.completed.insert(index)),
+                None => drop(self.uncounted[0].insert(uid)),
+            }
+        } else {
+            self.fail(job, pod, index, tracked.then_some(uid));
+        }
+        if tracked {
+            self.release.push(at);
+        }
+    }
+
+    /// A failed pod, with its uid while it is not counted yet.
+    fn fail(&mut self, job: &Value, pod: &Value, index: Option<usize>, uid: Option<String>) {
+        let limit = job["spec"]["backoffLimitPerIndex"].as_u64();
+        let before = failures_before(pod);
+        let mut retry = |index, failures: u64| {
+            let known = self.failures.entry(index).or_default();
+            *known = failures.max(*known);
+        };
+        match judge(job, pod) {
+            Failure::Ignored => {
+                if let Some(index) = index.filter(|_| limit.is_some()) {
+                    retry(index, before);
+                }
+                return;
+            }
+            Failure::FailsJob(why) => self.failed_job = Some(why),
+            Failure::FailsIndex => self.fail_index(index),
+            Failure::Counts => match (index, limit) {
+                (Some(_), Some(limit)) if before >= limit => self.fail_index(index),
+                (Some(index), Some(_)) => retry(index, before + 1),
+                _ => {}
+            },
+        }
+        self.uncounted[1].extend(uid);
+    }
+
+    fn fail_index(&mut self, index: Option<usize>) {
+        if let Some(index) = index.filter(|index| !self.completed.has(*index)) {
+            self.failed_indexes.insert(index);
+        }
+    }
+
+    /// How many pods have failed.
+    pub(super) fn all_failed(&self) -> u64 {
+        self.failed + self.uncounted[1].len() as u64
+    }
+
+    /// How many completions there are.
+    pub(super) fn done(&self) -> usize {
+        let listed = if self.indexed { 0 } else { self.uncounted[0].len() };
+        usize::try_from(self.succeeded).unwrap_or(usize::MAX).saturating_add(listed)
+    }
+
+    pub(super) fn met_success_rule(&self, job: &Value) -> Option<usize> {
+        met_success_rule(job, &self.completed, self.completions?)
+    }
+
+    /// Whether containers that are restarted in place have failed too often.
+    pub(super) fn restarts_exceed(&self, job: &Value) -> bool {
+        let limit = job["spec"]["backoffLimit"].as_u64().unwrap_or(6);
+        job["spec"]["template"]["spec"]["restartPolicy"] == "OnFailure" && self.restarts >= limit.max(1)
+    }
+
+    /// The pods to create, and those that are too many.
+    pub(super) fn changes(&self, job: &Value) -> (Vec<NewPod>, Vec<usize>) {
+        let parallelism =
+            job["spec"]["parallelism"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
+        let wanted = match self.completions {
+            Some(completions) => {
+                parallelism.min(completions.saturating_sub(self.done() + self.failed_indexes.len()))
+            }
+            // Once one has succeeded, no more are started.
+            None if self.done() > 0 => parallelism.min(self.active.len()),
+            None => parallelism,
+        };
+        let waiting = if job["spec"]["podReplacementPolicy"] == "Failed" { self.terminating } else { 0 };
+        let missing = wanted.saturating_sub(self.active.len() + waiting).min(MAX_PODS);
+        let surplus = self.active.iter().take(self.active.len().saturating_sub(wanted)).copied().collect();
+        if !self.indexed {
+            return (vec![NewPod::default(); missing], surplus);
+        }
+        let limited = job["spec"]["backoffLimitPerIndex"].is_number();
+        let free = (0..self.completions.unwrap_or(0)).filter(|index| {
+            !(self.completed.has(*index) || self.failed_indexes.has(*index) || self.taken.contains(index))
+        });
+        let new = free.take(missing).map(|index| {
+            let failures = limited.then(|| self.failures.get(&index).copied().unwrap_or(0));
+            NewPod { index: Some(index), failures }
+        });
+        (new.collect(), surplus)
+    }
+
+    pub(super) fn status(&self, job: &Value) -> Value {
+        let mut status = job["status"].clone();
+        if !status.is_object() {
+            status = json!({});
+        }
+        let mut uncounted = json!({});
+        for (kind, uids) in ["succeeded", "failed"].into_iter().zip(&self.uncounted) {
+            if !uids.is_empty() {
+                uncounted[kind] = uids.iter().map(String::as_str).collect();
+            }
+        }
+        status["uncountedTerminatedPods"] = uncounted;
+        status["ready"] = self.ready.into();
+        status["terminating"] = self.terminating.into();
+        let texts = [("completedIndexes", &self.completed), ("failedIndexes", &self.failed_indexes)];
+        let Some(status_fields) = status.as_object_mut() else { return status };
+        for (field, count) in
+            [("active", self.active.len() as u64), ("succeeded", self.succeeded), ("failed", self.failed)]
+        {
+            if count == 0 {
+                status_fields.remove(field);
+            } else {
+                status_fields.insert(field.into(), count.into());
+            }
+        }
+        for (field, indexes) in texts {
+            let limited = field == "completedIndexes" || job["spec"]["backoffLimitPerIndex"].is_number();
+            if self.indexed && (indexes.len() > 0 || field == "failedIndexes" && limited) {
+                status_fields.insert(field.into(), indexes.text().into());
+            }
+        }
+        status
+    }
+}
+
+fn restarts(pod: &Value) -> u64 {
+    let statuses = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
+    statuses.filter_map(|status| status["restartCount"].as_u64()).sum()
+}
