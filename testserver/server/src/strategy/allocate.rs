@@ -54,7 +54,11 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
         }
         return tolerate_lost_nodes(&mut new["spec"]);
     }
-    if !endpoint.is_core("services") || new["spec"]["type"] == "ExternalName" || !new["spec"].is_object() {
+    if !endpoint.is_core("services") || !new["spec"].is_object() {
+        return;
+    }
+    leave(&old["spec"], &mut new["spec"]);
+    if new["spec"]["type"] == "ExternalName" {
         return;
     }
     if old["spec"]["type"] == "ExternalName" {
@@ -79,12 +83,6 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
         now.remove("healthCheckNodePort");
     }
     if !matches!(new["spec"]["type"].as_str(), Some("NodePort" | "LoadBalancer")) {
-        // What only an open service has goes with its type.
-        let unchanged = new["spec"]["externalTrafficPolicy"] == old["spec"]["externalTrafficPolicy"];
-        let inside = new["spec"]["externalIPs"].as_array().is_none_or(Vec::is_empty);
-        if let Some(now) = new["spec"].as_object_mut().filter(|_| unchanged && inside) {
-            now.remove("externalTrafficPolicy");
-        }
         return;
     }
     let former = old["spec"]["ports"].as_array().cloned().unwrap_or_default();
@@ -98,6 +96,34 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
         }
     }
     node_ports(new);
+}
+
+/// What only services of other types have goes with the type, unless the same write changes it.
+fn leave(before: &Value, now: &mut Value) {
+    let kind = now["type"].as_str().unwrap_or_default();
+    let open = matches!(kind, "NodePort" | "LoadBalancer");
+    let outside = now["externalIPs"].as_array().is_some_and(|list| !list.is_empty());
+    let of_others = [
+        (kind == "ExternalName", &["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"][..]),
+        (
+            kind != "LoadBalancer",
+            &["allocateLoadBalancerNodePorts", "loadBalancerClass", "healthCheckNodePort"][..],
+        ),
+        (!open && !(kind == "ClusterIP" && outside), &["externalTrafficPolicy"][..]),
+    ];
+    let gone = of_others.into_iter().filter(|(other, _)| *other).flat_map(|(_, members)| members);
+    let gone: Vec<&str> = gone.copied().filter(|member| before[*member] == now[*member]).collect();
+    let Some(now) = now.as_object_mut() else { return };
+    gone.iter().for_each(|member| drop(now.remove(*member)));
+    for port in now.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten().filter(|_| !open) {
+        let former = before["ports"].as_array().into_iter().flatten();
+        let known = former.filter(|former| former["port"] == port["port"]);
+        if known.into_iter().any(|former| former["nodePort"] == port["nodePort"])
+            && let Some(port) = port.as_object_mut()
+        {
+            port.remove("nodePort");
+        }
+    }
 }
 
 fn pod(pod: &mut Value) {
@@ -290,6 +316,23 @@ mod tests {
         let mut new = json!({"metadata": {"uid": "u"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}});
         update(services, &old, &mut new);
         assert_eq!(new, old);
+    }
+
+    /// As `v1.37` answers.
+    #[test]
+    fn what_other_types_have_goes_with_the_type() {
+        let balanced = json!({"type": "LoadBalancer", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "ipFamilies": ["IPv4"],
+            "allocateLoadBalancerNodePorts": true, "loadBalancerClass": "a.b/c", "externalTrafficPolicy": "Cluster",
+            "ports": [{"port": 80, "nodePort": 30_000}]});
+        let mut now = balanced.clone();
+        now["type"] = "ExternalName".into();
+        leave(&balanced, &mut now);
+        assert_eq!(now, json!({"type": "ExternalName", "ports": [{"port": 80}]}));
+        let mut now = balanced.clone();
+        (now["type"], now["loadBalancerClass"]) = ("NodePort".into(), "x".into());
+        leave(&balanced, &mut now);
+        assert_eq!((&now["loadBalancerClass"], &now["ports"]), (&json!("x"), &balanced["ports"]));
+        assert!(now.get("allocateLoadBalancerNodePorts").is_none());
     }
 
     #[test]
