@@ -109,7 +109,7 @@ fn insert_warning(
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));
     if let Some(taken) = cluster.store().get(endpoint.resource.table, &key) {
         let failure = StatusError::already_exists(endpoint.group(), endpoint.plural(), meta::name(&object));
-        return Err(if meta::is_deleting(&taken.value()) {
+        return Err(if taken.deleting {
             failure.while_deleting().into()
         } else {
             failure.into()
@@ -129,10 +129,9 @@ fn has_version(object: &Value) -> bool {
 /// Refuses to create objects in a missing or terminating namespace.
 fn check_namespace(cluster: &ClusterState, call: &Call, object: &Value) -> Result<(), StatusError> {
     let Some(namespace) = call.namespace.as_deref() else { return Ok(()) };
-    let namespaces = cluster.scheme().by_plural("", "namespaces");
-    let found = namespaces.and_then(|e| cluster.store().get(e.resource.table, &Key::new(None, namespace)));
+    let found = cluster.storage().object("", "namespaces", &Key::new(None, namespace));
     let Some(found) = found else { return Err(StatusError::not_found("", "namespaces", namespace)) };
-    if !meta::is_deleting(&found.value()) {
+    if !found.deleting {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
