@@ -93,7 +93,7 @@ impl CronPlan {
         let seconds = next.map(|next| next.as_second() - now.as_second());
         self.requeue_after = seconds.and_then(|seconds| u64::try_from(seconds).ok());
         let deadline = spec["startingDeadlineSeconds"].as_i64().map(SignedDuration::from_secs);
-        let oldest = deadline.map_or(Timestamp::MIN, |deadline| now - deadline);
+        let oldest = deadline.and_then(|deadline| now.checked_sub(deadline).ok()).unwrap_or(Timestamp::MIN);
         let last = time(&cron["status"]["lastScheduleTime"]);
         let since = last.or_else(|| time(&cron["metadata"]["creationTimestamp"])).unwrap_or(now).max(oldest);
         let Some(due) = schedule.last(since, now, &zone) else { return };

@@ -64,9 +64,10 @@ fn of_missed_times_only_the_last_counts() {
         plan(&cron(json!({"startingDeadlineSeconds": 200})), &[], "2026-01-01T05:05:00Z").create,
         None
     );
-    assert!(
-        plan(&cron(json!({"startingDeadlineSeconds": 400})), &[], "2026-01-01T05:05:00Z").create.is_some()
-    );
+    for long in [400, i64::MAX] {
+        let deadline = cron(json!({"startingDeadlineSeconds": long}));
+        assert!(plan(&deadline, &[], "2026-01-01T05:05:00Z").create.is_some(), "{long}");
+    }
 }
 
 #[test]

@@ -27,8 +27,8 @@ A Kubernetes API server for development and tests, in one process.
   --runtime-config ENTRIES
                      switch API versions on or off, such as api/beta=true or coordination.k8s.io/v1beta1; repeatable. By default only
                      stable versions are served
-  --without-pods     no node runs pods, Deployments and Jobs create none, and services have no endpoints; by default all do
-  --without-kubelet  Deployments and Jobs create pods, but no node runs them
+  --without-pods     no node runs pods, workloads create none, and services have no endpoints; by default all do
+  --without-kubelet  workloads such as Deployments create pods, but no node runs them
   --service-accounts create a service account and a ConfigMap with the CA certificate in every namespace
   --disable-admission-plugins NAMES
                      switch admission plugins off, such as Priority,DefaultStorageClass; all are on by default; repeatable
