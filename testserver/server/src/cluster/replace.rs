@@ -1,6 +1,6 @@
 //! Replaces the whole state: restore, rewind, and loading a data directory.
 
-use super::{ClusterState, allocator::ServiceAllocator, task::Task};
+use super::{ClusterState, allocator::ServiceAllocator, events::RecordedEvents, task::Task};
 use crate::{
     crd,
     storage::{StateEntry, TooOld, is_definition},
@@ -26,6 +26,7 @@ impl ClusterState {
         self.ids.continue_after(revision);
         self.storage.restart_at(revision);
         self.compactor.forget();
+        self.events = RecordedEvents::default();
         self.work.clear();
         self.services = ServiceAllocator::default();
         self.access.reset();

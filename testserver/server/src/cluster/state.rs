@@ -1,6 +1,6 @@
 //! The state of one server: its parts, each change announced to all of them, and the tasks that follow.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -21,6 +21,8 @@ use crate::{
 
 /// Why a write to a new cluster cannot be refused.
 pub(super) const IN_MEMORY: &str = "invariant: a cluster without a data directory accepts every write";
+/// How often a workload controller runs for one object within one request. It goes on a second later, so that no request lasts for ever.
+const MOST_RUNS: u32 = 200;
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
 /// Everything that one server holds, by what it is about. [`put`](Self::put) and [`remove`](Self::remove) make each change and announce it to every part.
@@ -174,7 +176,16 @@ impl ClusterState {
 
     /// Runs all tasks, including those that they enqueue. When a write is refused, the rest stays enqueued for the next run.
     pub(crate) fn run_tasks(&mut self) {
+        let mut runs = BTreeMap::new();
         while let Some(task) = self.work.next() {
+            if let Task::Workload(workload) = &task {
+                let count = runs.entry(workload.clone()).or_insert(0_u32);
+                *count += 1;
+                if *count > MOST_RUNS {
+                    self.work.enqueue_after(task, 1);
+                    continue;
+                }
+            }
             if self.run_task(&task).is_err() {
                 self.work.enqueue(task);
                 break;

@@ -109,11 +109,7 @@ fn insert_warning(
     let key = Key::new(call.namespace.as_deref(), meta::name(&object));
     if let Some(taken) = cluster.store().get(endpoint.resource.table, &key) {
         let failure = StatusError::already_exists(endpoint.group(), endpoint.plural(), meta::name(&object));
-        return Err(if taken.deleting {
-            failure.while_deleting().into()
-        } else {
-            failure.into()
-        });
+        return Err(if taken.deleting { failure.while_deleting().into() } else { failure.into() });
     }
     let object = call.to_storage(cluster.storage(), object)?;
     let stored = write::commit(cluster, endpoint, key, object, options.dry_run)?;

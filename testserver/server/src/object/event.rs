@@ -72,7 +72,8 @@ impl Note {
 /// Counts a repetition of an Event.
 pub(crate) fn repeated(event: &Value, now: &str) -> Value {
     let mut event = event.clone();
-    event["count"] = (event["count"].as_i64().unwrap_or(1) + 1).into();
+    let count = event["count"].as_i64().unwrap_or(1).saturating_add(1).min(i32::MAX.into());
+    event["count"] = count.into();
     event["lastTimestamp"] = now.into();
     event
 }

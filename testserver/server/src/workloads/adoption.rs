@@ -64,7 +64,8 @@ fn is_controller(reference: &Value) -> bool {
     reference["controller"] == true
 }
 
-fn selects(owner: &Value, object: &Value) -> bool {
+/// Whether an object has the labels that its owner selects.
+pub(crate) fn selects(owner: &Value, object: &Value) -> bool {
     let selector = &owner["spec"]["selector"];
     let selector = match owner["kind"] == "ReplicationController" {
         true => LabelSelector::from_labels(selector),

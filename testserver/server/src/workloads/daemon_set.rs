@@ -55,13 +55,14 @@ pub(crate) fn plan_daemon_set(
         by_node.entry(node_of(pod).unwrap_or_default()).or_default().push(at);
     }
     let spec = &set["spec"]["template"]["spec"];
+    let tolerated = tolerations(spec);
     let places: Vec<Place<'_>> = nodes
         .iter()
         .map(|node| {
             let name = meta::name(node);
             let mut pods_here = by_node.remove(name).unwrap_or_default();
             pods_here.sort_by_key(|at| meta::text(&pods[*at], "creationTimestamp"));
-            Place { name, fit: fit(spec, node), pods: pods_here }
+            Place { name, fit: fit(spec, &tolerated, node), pods: pods_here }
         })
         .collect();
     let view = View { set, pods, places, hash, now };
@@ -70,7 +71,8 @@ pub(crate) fn plan_daemon_set(
     if meta::is_deleting(set) {
         return plan;
     }
-    // Their nodes are gone.
+    // Pods that wait for a node stay; the nodes of the others are gone.
+    by_node.remove("");
     plan.delete.extend(by_node.into_values().flatten());
     view.fill(&mut plan);
     if plan.create.is_empty() && set["spec"]["updateStrategy"]["type"] != "OnDelete" {
@@ -112,7 +114,7 @@ impl View<'_> {
                 place.pods.iter().partition(|at| is_over(&self.pods[**at]));
             match place.fit {
                 Fit::Refuses => plan.delete.extend(&place.pods),
-                Fit::Keeps => {}
+                Fit::Keeps => plan.delete.extend(over),
                 Fit::Runs => {
                     plan.delete.extend(over);
                     if alive.is_empty() {
@@ -262,6 +264,12 @@ mod tests {
         failed["status"]["phase"] = "Failed".into();
         let replaced = plan(&set(json!({})), &[failed], &[node("a", None)]);
         assert_eq!((replaced.delete, replaced.create), (vec![0], vec!["a".to_owned()]));
+        // Also where a new one would not start.
+        let tainted = [node("a", Some("NoSchedule"))];
+        let mut failed = pod("a", "new", false);
+        failed["status"]["phase"] = "Failed".into();
+        let removed = plan(&set(json!({})), &[failed], &tainted);
+        assert_eq!((removed.delete, removed.create.len()), (vec![0], 0));
         let mut going = pod("a", "new", true);
         going["metadata"]["deletionTimestamp"] = "t".into();
         let awaited = plan(&set(json!({})), &[going], &[node("a", None)]);

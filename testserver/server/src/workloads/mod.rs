@@ -21,7 +21,7 @@ mod rollout;
 mod stateful_pod;
 mod stateful_set;
 
-pub(crate) use adoption::{adopt, controls, release};
+pub(crate) use adoption::{adopt, controls, release, selects};
 pub(crate) use budget::plan_budget;
 pub(crate) use cron_job::{active_reference, plan_cron_job};
 pub(crate) use daemon_set::{plan_daemon_set, pod_of_daemon};

@@ -11,8 +11,8 @@ pub(super) enum Fit {
     Refuses,
 }
 
-/// What a node does with pods of this spec that tolerate what daemons tolerate.
-pub(super) fn fit(spec: &Value, node: &Value) -> Fit {
+/// What a node does with pods of this spec that have these tolerations.
+pub(super) fn fit(spec: &Value, tolerations: &[Value], node: &Value) -> Fit {
     let labels = &node["metadata"]["labels"];
     let name = &node["metadata"]["name"];
     let named = spec["nodeName"].as_str().is_none_or(|wanted| wanted.is_empty() || *name == wanted);
@@ -24,7 +24,6 @@ pub(super) fn fit(spec: &Value, node: &Value) -> Fit {
     {
         return Fit::Refuses;
     }
-    let tolerations = tolerations(spec);
     let taints = node["spec"]["taints"].as_array().into_iter().flatten();
     let repelling = taints.filter(|taint| !tolerations.iter().any(|known| tolerates(known, taint)));
     repelling.fold(Fit::Runs, |fit, taint| match taint["effect"].as_str() {
@@ -97,6 +96,10 @@ fn holds(expression: &Value, value: Option<&str>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn fit(spec: &Value, node: &Value) -> Fit {
+        super::fit(spec, &tolerations(spec), node)
+    }
 
     fn node(labels: Value, taints: Value) -> Value {
         json!({"metadata": {"name": "n", "labels": labels}, "spec": {"taints": taints}})

@@ -22,8 +22,8 @@ pub(crate) fn plan_history(owner: &Value, revisions: &[Value]) -> HistoryStep {
     let same = (0..revisions.len()).filter(|at| revisions[*at]["data"] == data);
     match same.max_by_key(|at| number(&revisions[*at])) {
         Some(at) if number(&revisions[at]) == newest => HistoryStep::Keep(at),
-        Some(at) => HistoryStep::Renumber(at, newest + 1),
-        None => HistoryStep::Create(revision(owner, data, newest + 1)),
+        Some(at) => HistoryStep::Renumber(at, newest.saturating_add(1)),
+        None => HistoryStep::Create(revision(owner, data, newest.saturating_add(1))),
     }
 }
 

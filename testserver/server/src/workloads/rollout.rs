@@ -143,8 +143,9 @@ fn limits(spec: &Value) -> ReplicaBounds {
 /// A number, or a percentage of a total, rounded up or down.
 pub(super) fn share(value: &Value, total: i64, up: bool) -> Option<i64> {
     value.as_i64().or_else(|| {
-        let product = total * value.as_str()?.strip_suffix('%')?.parse::<i64>().ok()?;
-        Some(if up { (product + 99) / 100 } else { product / 100 })
+        let percent = value.as_str()?.strip_suffix('%')?.parse::<i64>().ok()?;
+        let product = total.saturating_mul(percent);
+        Some(if up { product.saturating_add(99) / 100 } else { product / 100 })
     })
 }
 

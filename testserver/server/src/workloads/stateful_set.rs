@@ -175,7 +175,7 @@ impl View<'_> {
         let (mut current, updated) = (of(self.names.current), of(self.names.update));
         let mut current_name = self.names.current;
         let complete = made.len() == updated && made.len() == ready && ready >= self.goal();
-        if self.rolls() && complete {
+        if complete {
             (current, current_name) = (updated, self.names.update);
         }
         let mut status = json!({

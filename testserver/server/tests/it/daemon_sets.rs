@@ -181,3 +181,27 @@ async fn a_failed_pod_is_replaced() {
     let pods = client.daemons().await;
     assert!(pods.len() == 1 && pods[0]["metadata"]["name"] != first.as_str(), "{first} is replaced");
 }
+
+#[tokio::test]
+async fn a_pod_that_waits_for_a_node_stays() {
+    let client = client();
+    let pod = json!({"metadata": {"name": "gated", "labels": {"app": "ds"}},
+        "spec": {"schedulingGates": [{"name": "x/y"}], "containers": [{"name": "c", "image": "i"}]}});
+    client.post(PODS, pod).await.ok();
+    client.post(SETS, set(json!({}))).await.ok();
+    client.get(&format!("{PODS}/gated")).await.ok();
+    assert_eq!(client.daemons().await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_selector_by_a_label_of_the_controller_makes_no_pods_for_ever() {
+    let client = client();
+    for label in ["controller-revision-hash", "pod-template-generation"] {
+        let mut set = set(json!({}));
+        set["metadata"]["name"] = label.into();
+        set["spec"]["selector"]["matchLabels"] = json!({label: "x"});
+        set["spec"]["template"]["metadata"]["labels"] = json!({label: "x"});
+        client.post(SETS, set).await.ok();
+    }
+    assert!(client.daemons().await.len() < 3);
+}

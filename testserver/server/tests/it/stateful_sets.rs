@@ -168,6 +168,12 @@ async fn on_delete_waits_for_the_deletion_of_each_pod() {
     assert_eq!(client.images().await, ["one", "two"]);
     assert_eq!((&status["currentReplicas"], &status["updatedReplicas"]), (&json!(1), &json!(1)));
     assert_ne!(status["currentRevision"], status["updateRevision"]);
+    client.delete(&format!("{PODS}/db-0")).await.ok();
+    let status = client.status().await;
+    assert_eq!(
+        (&status["currentReplicas"], &status["currentRevision"]),
+        (&json!(2), &status["updateRevision"])
+    );
 }
 
 #[tokio::test]
@@ -242,4 +248,43 @@ async fn only_pods_of_its_name_are_adopted() {
     );
     assert!(client.get(&owners("other")).await.ok()["metadata"]["ownerReferences"].is_null());
     assert_eq!(client.images().await, ["mine", "mine"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pod_of_somebody_else_is_awaited() {
+    let client = client();
+    let foreign =
+        json!({"metadata": {"name": "db-0"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    client.post(PODS, foreign).await.ok();
+    client.post(SETS, set(1, json!({}))).await.ok();
+    assert_eq!(client.status().await["readyReplicas"], Value::Null);
+    client.delete(&format!("{PODS}/db-0")).await.ok();
+    client.api.advance(Duration::from_secs(2));
+    assert_eq!(client.status().await["readyReplicas"], 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_set_grows_over_several_requests() {
+    let client = client();
+    client.post(SETS, set(250, json!({}))).await.ok();
+    let first = client.names(PODS).await.len();
+    assert!((20..250).contains(&first), "{first}");
+    client.api.advance(Duration::from_secs(2));
+    client.api.advance(Duration::from_secs(2));
+    assert_eq!(client.status().await["readyReplicas"], 250);
+}
+
+#[tokio::test(start_paused = true)]
+async fn odd_labels_and_numbers_do_not_keep_the_controller_busy() {
+    let client = client();
+    let mut hash = set(1, json!({}));
+    hash["metadata"]["name"] = "hash".into();
+    hash["spec"]["selector"]["matchLabels"] = json!({"controller.kubernetes.io/hash": "x"});
+    hash["spec"]["template"]["metadata"]["labels"] = json!({"controller.kubernetes.io/hash": "x"});
+    client.post(SETS, hash).await.ok();
+    let last =
+        json!({"metadata": {"name": "last", "labels": {"app": "db"}}, "data": {}, "revision": i64::MAX});
+    client.post(REVISIONS, last).await.ok();
+    client.post(SETS, set(1, json!({}))).await.ok();
+    assert_eq!(client.status().await["readyReplicas"], 1);
 }

@@ -152,6 +152,20 @@ async fn a_deployment_creates_pods_and_reports_them() {
 }
 
 #[tokio::test]
+async fn odd_labels_and_shares_do_not_keep_the_controller_busy() {
+    let client = client();
+    let mut hash = deployment(1, "one");
+    hash["spec"]["selector"]["matchLabels"] = json!({"pod-template-hash": "x"});
+    hash["spec"]["template"]["metadata"]["labels"] = json!({"pod-template-hash": "x"});
+    client.post(DEPLOYMENTS, hash).await.ok();
+    let mut surge = deployment(2, "one");
+    surge["metadata"]["name"] = "surge".into();
+    surge["spec"]["strategy"] = json!({"rollingUpdate": {"maxSurge": "9223372036854775807%"}});
+    client.post(DEPLOYMENTS, surge).await.ok();
+    assert_eq!(client.get(&format!("{DEPLOYMENTS}/surge")).await.ok()["status"]["readyReplicas"], 2);
+}
+
+#[tokio::test]
 async fn a_failing_rollout_leaves_the_old_pods_running() {
     let client = client();
     client.post(DEPLOYMENTS, deployment(4, "good")).await.ok();

@@ -332,7 +332,7 @@ impl ObjectWriter {
     }
 
     /// Restores the storage from a backup, makes other changes, which get the versions of those that are lost, and waits until the watcher
-    /// can have noticed it: a storage that reaches the old version again before is not noticed.
+    /// can have noticed it: a storage that reaches the old version again before is not noticed. Meanwhile a compaction may take one version.
     async fn rewind(&mut self, store: &Store<ConfigMap>) -> Result<(), String> {
         // The watcher has reached the version of changes that the store shows. They come after all compactions, so that there is a history.
         for number in (0..=self.rng.below(6)).rev() {
@@ -343,7 +343,7 @@ impl ObjectWriter {
         }
         self.settle(store).await?;
         let reached = self.server.resource_version();
-        let version = reached.saturating_sub(1 + self.rng.below(10));
+        let version = reached.saturating_sub(2 + self.rng.below(10));
         let version = match self.server.rewind(version) {
             Ok(()) => version,
             Err(too_old) => self.server.rewind(too_old.oldest).map(|()| too_old.oldest).unwrap(),
@@ -351,7 +351,7 @@ impl ObjectWriter {
         self.checker.record(format!("the storage goes back to {version}"));
         for _ in 0..self.rng.below(20) {
             let next = self.server.resource_version() + 1;
-            if next >= reached {
+            if next + 1 >= reached {
                 break;
             }
             self.count += 1;

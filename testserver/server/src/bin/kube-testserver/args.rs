@@ -235,9 +235,9 @@ mod tests {
             ("--port 70000", "--port: expected a number from 0 to 65535, got \"70000\""),
             (
                 "--disable-admission-plugins Priority,Foo",
-                "--disable-admission-plugins: unknown admission plugin \"Foo\": expected one of LimitRanger, Priority, DefaultStorageClass, \
-                 MutatingAdmissionPolicy, MutatingAdmissionWebhook, ValidatingAdmissionPolicy, \
-                 ValidatingAdmissionWebhook, ResourceQuota",
+                "--disable-admission-plugins: unknown admission plugin \"Foo\": expected one of LimitRanger, ServiceAccount, Priority, \
+                 DefaultTolerationSeconds, DefaultStorageClass, RuntimeClass, DefaultIngressClass, MutatingAdmissionPolicy, \
+                 MutatingAdmissionWebhook, ValidatingAdmissionPolicy, ValidatingAdmissionWebhook, ResourceQuota",
             ),
             ("--tls=1", "--tls takes no value"),
             (

@@ -7,7 +7,7 @@ use crate::{
     cluster::{ClusterState, owners::ObjectId, work::Work},
     object::{event::Note, meta},
     storage::{Storage, Stored, WriteError},
-    workloads::{hash_label, plan_daemon_set, pod_of_daemon},
+    workloads::{hash_label, plan_daemon_set, pod_of_daemon, selects},
 };
 
 impl Work {
@@ -69,6 +69,8 @@ impl ClusterState {
             self.delete_pod_of(&set, &keys[at])?;
         }
         let new = plan.create.iter().map(|node| pod_of_daemon(&set, node, hash));
+        // A selector by a label that is set here would release every pod, and create the next one for ever.
+        let new = new.filter(|pod| selects(&set, pod));
         if self.create_pods(&set, new)?.is_some() {
             self.retry(WorkloadTask::DaemonSet(id.clone()));
         }

@@ -6,7 +6,7 @@ use crate::{
     cluster::{ClusterState, create::Created},
     object::meta,
     storage::{Key, Stored, WriteError},
-    workloads::{HistoryStep, plan_history, surplus_revisions},
+    workloads::{HistoryStep, plan_history, selects, surplus_revisions},
 };
 
 /// The revisions of an owner.
@@ -48,6 +48,8 @@ impl ClusterState {
                 self.put(&resource, keys[at].clone(), revisions[at].clone())?;
                 at
             }
+            // A selector by a label of revisions would release each, and create the next one for ever.
+            HistoryStep::Create(revision) if !selects(owner, &revision) => return Ok(Recorded::Refused),
             HistoryStep::Create(revision) => {
                 let stored = match self.create("apps", "controllerrevisions", revision)? {
                     Created::Stored(stored) => stored,

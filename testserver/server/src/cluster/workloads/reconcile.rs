@@ -10,7 +10,7 @@ use crate::{
     object::{event::Note, meta, selector::LabelSelector},
     scheme::Resource,
     storage::{Key, WriteError},
-    workloads::{plan_budget, plan_replicas, plan_rollout, pod_from_template, with_failure},
+    workloads::{plan_budget, plan_replicas, plan_rollout, pod_from_template, selects, with_failure},
 };
 
 /// The time after which a controller repeats a creation that admission refused.
@@ -84,7 +84,8 @@ impl ClusterState {
         if let Some(seconds) = plan.requeue_after {
             self.work.enqueue_after(WorkloadTask::Deployment(id.clone()).into(), seconds);
         }
-        if let Some(set) = plan.create.take() {
+        // A selector by a label that is set here would release every ReplicaSet, and create the next one for ever.
+        if let Some(set) = plan.create.take().filter(|set| selects(&deployment, set)) {
             match self.create("apps", "replicasets", set)? {
                 Created::Stored(_) | Created::Terminating => {}
                 Created::Refused(_) => {
@@ -92,8 +93,8 @@ impl ClusterState {
                 }
                 // Of another owner, or of none: the next attempt takes another name. The write of the status enqueues it.
                 Created::Exists => {
-                    let collisions = deployment["status"]["collisionCount"].as_u64().unwrap_or(0) + 1;
-                    plan.status["collisionCount"] = collisions.into();
+                    let collisions = deployment["status"]["collisionCount"].as_i64().unwrap_or(0);
+                    plan.status["collisionCount"] = collisions.saturating_add(1).min(i32::MAX.into()).into();
                 }
             }
         }
@@ -146,7 +147,8 @@ impl ClusterState {
         owner: &Value,
     ) -> Result<(), WriteError> {
         let mut status = owner["status"].clone();
-        status["collisionCount"] = (status["collisionCount"].as_u64().unwrap_or(0) + 1).into();
+        let collisions = status["collisionCount"].as_i64().unwrap_or(0).saturating_add(1);
+        status["collisionCount"] = collisions.min(i32::MAX.into()).into();
         self.write_status(resource, &id.1, owner, status)
     }
 

@@ -87,7 +87,15 @@ impl ClusterState {
                     let message = success("Create", &name, meta::name(set));
                     self.record(set, [Note::normal("SuccessfulCreate", message)])?;
                 }
-                Created::Exists => {}
+                // A pod of another owner, or of none, has the name: it may go.
+                Created::Exists => {
+                    let message = format!(
+                        "create Pod {name} in StatefulSet {} failed error: pods {name:?} already exists",
+                        meta::name(set)
+                    );
+                    self.record(set, [Note::warning("FailedCreate", message)])?;
+                    return Ok(false);
+                }
                 Created::Terminating => break,
                 Created::Refused(why) => {
                     let set_name = meta::name(set);
