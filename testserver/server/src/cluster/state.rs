@@ -178,8 +178,8 @@ impl ClusterState {
     pub(crate) fn run_tasks(&mut self) {
         let mut runs = BTreeMap::new();
         while let Some(task) = self.work.next() {
-            if let Task::Workload(workload) = &task {
-                let count = runs.entry(workload.clone()).or_insert(0_u32);
+            if matches!(&task, Task::Workload(_)) {
+                let count = runs.entry(task.clone()).or_insert(0_u32);
                 *count += 1;
                 if *count > MOST_RUNS {
                     self.work.enqueue_after(task, 1);
