@@ -64,11 +64,8 @@ impl Schedule {
                 let Some(every) = name.strip_prefix("every ") else {
                     return Err(format!("unrecognized descriptor: {text}"));
                 };
-                let Some(seconds) = duration_seconds(every) else {
-                    let why = format!("time: invalid duration {every:?}");
-                    return Err(format!("failed to parse duration {text}: {why}"));
-                };
-                return Ok(Self::Every(seconds.max(1)));
+                let why = |why| format!("failed to parse duration {text}: {why}");
+                return duration_seconds(every).map(|seconds| Self::Every(seconds.max(1))).map_err(why);
             }
         };
         Self::parse(fields)
@@ -83,8 +80,20 @@ impl Schedule {
         }
     }
 
+    /// The first time after `now`; intervals count from `from`.
+    pub(crate) fn next_from(&self, from: Timestamp, now: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        match self {
+            Self::Every(_) => self.next(self.last(from, now, zone).unwrap_or(from), zone),
+            Self::Fields(_) => self.next(now, zone),
+        }
+    }
+
     /// The last time after `from` and not after `until`.
     pub(crate) fn last(&self, from: Timestamp, until: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        if let Self::Every(seconds) = self {
+            let passed = (until.as_second() - from.as_second()) / seconds * seconds;
+            return Timestamp::from_second(from.as_second() + passed).ok().filter(|_| passed > 0);
+        }
         // From the shortest of these times that contains one, so that few are passed on the way.
         const HOUR: i64 = 3600;
         let windows = [HOUR, 24 * HOUR, 31 * 24 * HOUR, 366 * 24 * HOUR, i64::MAX];
@@ -135,7 +144,7 @@ fn has(bits: u64, value: i8) -> bool {
 }
 
 /// The values of a field as bits, and whether it is `*`.
-fn field(text: &str, bounds: RangeInclusive<u32>, names: &[&str]) -> Result<(u64, bool), String> {
+fn field(text: &str, bounds: RangeInclusive<u64>, names: &[&str]) -> Result<(u64, bool), String> {
     let mut all = (0, false);
     for part in text.split(',').filter(|part| !part.is_empty()) {
         let (bits, star) = range(part, &bounds, names)?;
@@ -145,7 +154,7 @@ fn field(text: &str, bounds: RangeInclusive<u32>, names: &[&str]) -> Result<(u64
 }
 
 /// `number`, `number-number` or `*`, with a step or without.
-fn range(text: &str, bounds: &RangeInclusive<u32>, names: &[&str]) -> Result<(u64, bool), String> {
+fn range(text: &str, bounds: &RangeInclusive<u64>, names: &[&str]) -> Result<(u64, bool), String> {
     let number = |word: &str| number(word, *bounds.start(), names);
     let stepped: Vec<&str> = text.split('/').collect();
     let ends: Vec<&str> = stepped[0].split('-').collect();
@@ -184,51 +193,72 @@ fn range(text: &str, bounds: &RangeInclusive<u32>, names: &[&str]) -> Result<(u6
 }
 
 /// A number, or a name: its place in the list, counted from `first`.
-fn number(word: &str, first: u32, names: &[&str]) -> Result<u32, String> {
+fn number(word: &str, first: u64, names: &[&str]) -> Result<u64, String> {
     let place = names.iter().position(|name| name.eq_ignore_ascii_case(word));
-    match place.and_then(|place| u32::try_from(place).ok()) {
+    match place.and_then(|place| u64::try_from(place).ok()) {
         Some(place) => Ok(first + place),
         None => atoi(word),
     }
 }
 
-fn atoi(word: &str) -> Result<u32, String> {
+/// A number without a sign, as large as Go's `int`.
+fn atoi(word: &str) -> Result<u64, String> {
     let digits = word.strip_prefix('+').unwrap_or(word);
     let digital = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    digits.parse().ok().filter(|_| digital).ok_or_else(|| {
+    let number = digits.parse::<i64>().ok().and_then(|number| u64::try_from(number).ok());
+    number.filter(|_| digital).ok_or_else(|| {
         let why = if digital { "value out of range" } else { "invalid syntax" };
         format!("failed to parse int from {word}: strconv.Atoi: parsing {word:?}: {why}")
     })
 }
 
-/// The whole seconds of a duration such as `1h30m` or `1.5s`, as Go reads it.
-fn duration_seconds(text: &str) -> Option<i64> {
+/// The whole seconds of a duration such as `1h30m` or `1.5s`, as Go reads it: nanoseconds in 64 bits.
+fn duration_seconds(text: &str) -> Result<i64, String> {
+    let invalid = || format!("time: invalid duration {text:?}");
     let (sign, mut rest) = match text.strip_prefix('-') {
-        Some(rest) => (-1.0, rest),
-        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+        Some(rest) => (-1, rest),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
     };
     if rest == "0" {
-        return Some(0);
+        return Ok(0);
     }
-    let mut seconds = if rest.is_empty() { return None } else { 0.0 };
+    if rest.is_empty() {
+        return Err(invalid());
+    }
+    let numeric = |c: char| c.is_ascii_digit() || c == '.';
+    let mut total: i128 = 0;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
-        let number: f64 = rest[..digits].parse().ok()?;
-        let unit = &rest[digits..];
-        let unit = &unit[..unit.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(unit.len())];
-        seconds += number
-            * match unit {
-                "ns" => 1e-9,
-                "us" | "µs" | "μs" => 1e-6,
-                "ms" => 1e-3,
-                "s" => 1.0,
-                "m" => 60.0,
-                "h" => 3600.0,
-                _ => return None,
-            };
-        rest = &rest[digits + unit.len()..];
+        let (number, after) = rest.split_at(rest.find(|c| !numeric(c)).unwrap_or(rest.len()));
+        let (unit, after) = after.split_at(after.find(numeric).unwrap_or(after.len()));
+        let nanoseconds = match unit {
+            "ns" => 1,
+            "us" | "µs" | "μs" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "m" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            _ if !number.contains(|c: char| c.is_ascii_digit()) => return Err(invalid()),
+            "" => return Err(format!("time: missing unit in duration {text:?}")),
+            _ => return Err(format!("time: unknown unit {unit:?} in duration {text:?}")),
+        };
+        total += scaled(number, nanoseconds).ok_or_else(invalid)?;
+        rest = after;
     }
-    jiff::SignedDuration::try_from_secs_f64(sign * seconds).ok().map(|duration| duration.as_secs())
+    let total = i64::try_from(sign * total).map_err(|_| invalid())?;
+    Ok(total / 1_000_000_000)
+}
+
+/// A decimal number times a factor, without the part after the point.
+fn scaled(number: &str, factor: i128) -> Option<i128> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let parse = |digits: &str| if digits.is_empty() { Some(0) } else { digits.parse::<i64>().ok() };
+    // No unit has a use for more digits.
+    let fraction = &fraction[..fraction.len().min(18)];
+    let scale = (0..fraction.len()).fold(1, |scale, _| scale * 10);
+    Some(i128::from(parse(whole)?) * factor + i128::from(parse(fraction)?) * factor / scale)
 }
 
 /// The time zone of this name, from the table in the program: the same on every machine.
@@ -264,7 +294,30 @@ mod tests {
             ("@foo", "unrecognized descriptor: @foo"),
             ("@daily ", "unrecognized descriptor: @daily "),
             ("@every x", "failed to parse duration @every x: time: invalid duration \"x\""),
+            (
+                "@every 9999999h",
+                "failed to parse duration @every 9999999h: time: invalid duration \"9999999h\"",
+            ),
+            ("@every 2562047h", ""),
+            ("@every 9223372036.854775807s", ""),
+            (
+                "@every 9223372036.854775808s",
+                "failed to parse duration @every 9223372036.854775808s: time: invalid duration \"9223372036.854775808s\"",
+            ),
+            ("@every 5", "failed to parse duration @every 5: time: missing unit in duration \"5\""),
+            ("@every 5d", "failed to parse duration @every 5d: time: unknown unit \"d\" in duration \"5d\""),
+            ("@every .s", "failed to parse duration @every .s: time: invalid duration \".s\""),
+            ("*/9223372036854775807 * * * *", ""),
+            ("5/9223372036854775807 * * * *", ""),
+            (
+                "*/9223372036854775808 * * * *",
+                "failed to parse int from 9223372036854775808: strconv.Atoi: parsing \"9223372036854775808\": value out of range",
+            ),
+            ("4294967296 * * * *", "end of range (4294967296) above maximum (59): 4294967296"),
             ("@every 1h", ""),
+            ("@every 1h30m0.5s", ""),
+            ("@every .5s", ""),
+            ("@every -1h", ""),
             ("@every 0s", ""),
             ("@every 1.5s", ""),
             ("@hourly", ""),
@@ -345,6 +398,12 @@ mod tests {
             "2024-02-29T00:00:00Z"
         );
         assert_eq!(last("0 * * * *", "2026-01-01T00:00:00Z", "2026-01-01T00:59:59Z"), "");
+        let every = |until| last("@every 45m", "2026-01-01T00:00:10Z", until);
+        assert_eq!(every("2026-01-01T00:45:09Z"), "");
+        assert_eq!(every("2026-01-01T00:45:10Z"), "2026-01-01T00:45:10Z");
+        assert_eq!(every("2026-01-01T05:00:00Z"), "2026-01-01T04:30:10Z", "in step with the first");
+        assert_eq!(every("9999-01-01T00:00:00Z"), "9998-12-31T23:15:10Z", "without passing all");
+        assert_eq!(every("2025-01-01T00:00:00Z"), "");
         assert_eq!(last("0 * * * *", "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"), "2026-01-01T01:00:00Z");
     }
 }

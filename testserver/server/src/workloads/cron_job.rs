@@ -35,6 +35,7 @@ pub(crate) fn plan_cron_job(cron: &Value, jobs: &[Value], now: Timestamp) -> Cro
     }
     let mut active: Vec<Value> = cron["status"]["active"].as_array().cloned().unwrap_or_default();
     plan.forget_finished(jobs, &mut active);
+    plan.warn_of_unexpected(jobs, &active);
     plan.delete = surplus_jobs(cron, jobs, &mut plan.notes);
     if !meta::is_deleting(cron) && cron["spec"]["suspend"] != true {
         plan.start(cron, jobs, &mut active, now);
@@ -55,6 +56,25 @@ pub(crate) fn active_reference(job: &Value) -> Value {
 }
 
 impl CronPlan {
+    /// Leaves the time that has come to the next attempt.
+    pub(crate) fn postpone(&mut self, cron: &Value) {
+        let Some(status) = self.status.as_object_mut() else { return };
+        match cron["status"].get("lastScheduleTime") {
+            Some(last) => drop(status.insert("lastScheduleTime".into(), last.clone())),
+            None => drop(status.remove("lastScheduleTime")),
+        }
+    }
+
+    fn warn_of_unexpected(&mut self, jobs: &[Value], active: &[Value]) {
+        let listed = |job: &&Value| active.iter().any(|known| known["uid"] == job["metadata"]["uid"]);
+        let running = jobs.iter().filter(|job| finished(job).is_none() && !meta::is_deleting(job));
+        self.notes.extend(running.filter(|job| !listed(job)).map(|job| {
+            let name = meta::name(job);
+            let why = format!("Saw a job that the controller did not create or forgot: {name}");
+            Note::warning("UnexpectedJob", why)
+        }));
+    }
+
     /// Drops the references to Jobs that have finished or are gone.
     fn forget_finished(&mut self, jobs: &[Value], active: &mut Vec<Value>) {
         for job in jobs {
@@ -89,18 +109,16 @@ impl CronPlan {
         };
         let text = spec["schedule"].as_str().unwrap_or_default();
         let Ok(schedule) = Schedule::parse(text) else { return };
-        let next = schedule.next(now, &zone);
+        let last = time(&cron["status"]["lastScheduleTime"]);
+        let from = last.or_else(|| time(&cron["metadata"]["creationTimestamp"])).unwrap_or(now);
+        let next = schedule.next_from(from, now, &zone);
         let seconds = next.map(|next| next.as_second() - now.as_second());
         self.requeue_after = seconds.and_then(|seconds| u64::try_from(seconds).ok());
         let deadline = spec["startingDeadlineSeconds"].as_i64().map(SignedDuration::from_secs);
         let oldest = deadline.and_then(|deadline| now.checked_sub(deadline).ok()).unwrap_or(Timestamp::MIN);
-        let last = time(&cron["status"]["lastScheduleTime"]);
-        let since = last.or_else(|| time(&cron["metadata"]["creationTimestamp"])).unwrap_or(now).max(oldest);
-        let Some(due) = schedule.last(since, now, &zone) else { return };
-        if last == Some(due) {
-            return;
-        }
-        if schedule.times(since, &zone).take(MANY + 1).filter(|time| *time <= now).count() > MANY {
+        let due = schedule.last(from, now, &zone).filter(|due| *due > oldest);
+        let Some(due) = due else { return };
+        if schedule.times(from.max(oldest), &zone).take(MANY + 1).filter(|time| *time <= now).count() > MANY {
             let why = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew";
             self.notes.push(Note::warning("TooManyMissedTimes", why));
         }

@@ -115,3 +115,36 @@ fn finished_jobs_are_counted_and_deleted() {
         ["SawCompletedJob", "MissingJob", "SuccessfulDelete", "SuccessfulDelete", "SuccessfulDelete"]
     );
 }
+
+/// A write of the CronJob does not postpone the next time.
+#[test]
+fn intervals_count_from_the_last_time() {
+    let mut cron = cron(json!({"schedule": "@every 15s"}));
+    assert_eq!(plan(&cron, &[], "2026-01-01T00:00:40Z").requeue_after, Some(5));
+    let due = plan(&cron, &[], "2026-01-01T00:00:47Z");
+    assert_eq!(
+        (&due.status["lastScheduleTime"], due.requeue_after),
+        (&json!("2026-01-01T00:00:45Z"), Some(13))
+    );
+    cron["status"] = due.status;
+    assert_eq!(plan(&cron, &[], "2026-01-01T00:00:59Z").requeue_after, Some(1));
+    // A deadline only limits how late a Job may start.
+    cron["spec"]["startingDeadlineSeconds"] = 10.into();
+    let late = plan(&cron, &[], "2026-01-01T00:01:12Z");
+    assert_eq!((late.create, late.requeue_after), (None, Some(3)));
+    let in_time = plan(&cron, &[], "2026-01-01T00:01:09Z");
+    assert_eq!(in_time.status["lastScheduleTime"], "2026-01-01T00:01:00Z");
+}
+
+#[test]
+fn a_job_that_the_controller_did_not_start_is_unexpected() {
+    let mut deleted = job("deleted", None);
+    deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    let jobs = [job("a", None), job("b", None), job("c", Some("Complete")), deleted];
+    let mut cron = cron(json!({}));
+    cron["status"]["active"] = json!([active_reference(&jobs[0])]);
+    let plan = plan(&cron, &jobs, "2026-01-01T00:05:00Z");
+    let why = "Saw a job that the controller did not create or forgot: b";
+    assert_eq!(plan.notes, [Note::warning("UnexpectedJob", why)]);
+    assert_eq!(plan.status["active"], cron["status"]["active"], "it stays out of the list");
+}

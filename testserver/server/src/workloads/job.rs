@@ -3,11 +3,18 @@
 use serde_json::{Value, json};
 
 use super::{
+    job_pod::ended_at,
     job_tally::{Tally, tally},
-    replicas::remaining_capacity,
+    replicas::{MAX_PODS, is_over},
     rollout::seconds_since,
 };
 use crate::object::{conditions, event::Note};
+
+/// After so many pods that have failed or otherwise ended within [`LATELY`], a Job waits before it creates others: pods that end at once would keep it busy within one request for ever.
+const MANY_FAILED: usize = 100;
+const MANY_ENDED: usize = 2 * MAX_PODS;
+/// In seconds.
+const LATELY: u64 = 10;
 
 /// The next actions for a Job.
 #[derive(Debug, Default, PartialEq)]
@@ -45,7 +52,7 @@ pub(crate) fn finished(job: &Value) -> Option<&'static str> {
     ["Complete", "Failed"].into_iter().find(|kind| holds(kind))
 }
 
-/// Plans a Job; `pods` are all pods that it owns. Failed pods are replaced at once, without back-off.
+/// Plans a Job; `pods` are all pods that it owns. Failed pods are replaced at once, without back-off, unless they are many.
 pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
     let tally = tally(job, pods);
     let mut plan = JobPlan { release: tally.release.clone(), ..JobPlan::default() };
@@ -57,6 +64,7 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
     let was_over = finished(job).is_some();
     let end = if was_over { None } else { end(job, &tally, deadline == Some(0)) };
     let over = was_over || end.is_some();
+    let mut pauses = false;
     plan.status = tally.status(job);
     if let Some(end) = end {
         plan.end(end, &tally, &mut conditions, now);
@@ -71,8 +79,10 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
         }
     } else {
         let (create, surplus) = tally.changes(job);
-        let room = remaining_capacity(pods);
-        plan.create = create.into_iter().take(room).collect();
+        // Pods that are over take no room.
+        let room = MAX_PODS.saturating_sub(pods.iter().filter(|pod| !is_over(pod)).count());
+        pauses = !create.is_empty() && needs_pause(pods, now);
+        plan.create = create.into_iter().take(if pauses { 0 } else { room }).collect();
         plan.delete = surplus;
     }
     if suspended && !over {
@@ -90,6 +100,9 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
     let full_deadline =
         job["spec"]["activeDeadlineSeconds"].as_u64().filter(|_| !suspended && deadline.is_none());
     plan.requeue_after = if over { ttl_left } else { deadline.or(full_deadline) }.filter(|left| *left > 0);
+    if pauses {
+        plan.requeue_after = Some(1);
+    }
     plan.expired = ttl_left == Some(0);
     plan
 }
@@ -128,6 +141,14 @@ impl JobPlan {
             conditions::set(conditions, condition(("Suspended", status), reason, message, now), now);
         }
     }
+}
+
+/// Whether so many pods have ended of late that the next ones have to wait.
+fn needs_pause(pods: &[Value], now: &str) -> bool {
+    let lately = |pod: &&Value| seconds_since(ended_at(pod), now).is_some_and(|since| since < LATELY);
+    let ended: Vec<&Value> = pods.iter().filter(|pod| is_over(pod)).filter(lately).collect();
+    let failed = ended.iter().filter(|pod| pod["status"]["phase"] == "Failed").count();
+    failed >= MANY_FAILED || ended.len() >= MANY_ENDED
 }
 
 /// Whether and why the Job ends now.

@@ -10,18 +10,9 @@ pub(crate) const TRACKING: &str = "batch.kubernetes.io/job-tracking";
 /// How often the pods of an index have failed before this one.
 const FAILURES: &str = "batch.kubernetes.io/job-index-failure-count";
 
-/// A new pod of a Job: its index if the Job is Indexed, and the failures of the index so far if they have a limit.
+/// A new pod of a Job: its index if the Job is Indexed, and the failures of the index so far if they have a limit. The labels of the Job are in its template, unless `manualSelector` is set.
 pub(crate) fn pod_of_job(job: &Value, index: Option<usize>, failures: Option<u64>) -> Value {
     let mut pod = pod_from_template(job, &job["spec"]["template"]);
-    let metadata = &job["metadata"];
-    for (label, value) in [
-        ("batch.kubernetes.io/job-name", &metadata["name"]),
-        ("batch.kubernetes.io/controller-uid", &metadata["uid"]),
-        ("job-name", &metadata["name"]),
-        ("controller-uid", &metadata["uid"]),
-    ] {
-        pod["metadata"]["labels"][label] = value.clone();
-    }
     track(&mut pod);
     if let Some(index) = index {
         let (name, index) = (meta::name(job), index.to_string());
@@ -67,6 +58,14 @@ pub(super) fn failures_before(pod: &Value) -> u64 {
     pod["metadata"]["annotations"][FAILURES].as_str().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
+/// When the pod ended, as far as is known: when the last of its containers ended, else when it was created.
+pub(super) fn ended_at(pod: &Value) -> &Value {
+    let statuses = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
+    let ended = statuses.map(|status| &status["state"]["terminated"]["finishedAt"]);
+    let created = &pod["metadata"]["creationTimestamp"];
+    ended.max_by_key(|ended| ended.as_str()).filter(|ended| ended.is_string()).unwrap_or(created)
+}
+
 /// Whether the Job has still to count the pod.
 pub(crate) fn is_tracked(pod: &Value) -> bool {
     meta::strings(pod, "finalizers").contains(&TRACKING)
@@ -83,6 +82,7 @@ mod tests {
         let plain = pod_of_job(&job, None, None);
         assert!(is_tracked(&plain) && meta::text(&plain, "generateName") == Some("j-"));
         assert_eq!(plain["metadata"]["finalizers"], json!(["a/b", TRACKING]));
+        assert!(plain["metadata"]["labels"].is_null(), "the labels are those of the template");
         let third = pod_of_job(&job, Some(3), Some(2));
         assert_eq!(
             (meta::text(&third, "generateName"), &third["spec"]["hostname"]),

@@ -36,7 +36,10 @@ pub(super) struct Tally {
     pub(super) failed_job: Option<String>,
     /// The failures of each index that is tried again.
     failures: BTreeMap<usize, u64>,
-    taken: BTreeSet<usize>,
+    /// The indexes of pods that are not over.
+    taken: Indexes,
+    /// Active pods, as indexes in the list, that an Indexed Job has no place for.
+    strays: BTreeSet<usize>,
     uncounted: [BTreeSet<String>; 2],
     ready: usize,
     terminating: usize,
@@ -68,6 +71,7 @@ pub(super) fn tally(job: &Value, pods: &[Value]) -> Tally {
     // Unready pods go first, then the youngest.
     let created = |at: usize| meta::text(&pods[at], "creationTimestamp");
     tally.active.sort_by_key(|at| (is_ready(&pods[*at]), Reverse(created(*at))));
+    tally.find_strays(pods);
     if indexed {
         tally.succeeded = tally.completed.len() as u64;
     }
@@ -95,7 +99,9 @@ impl Tally {
 
     fn count(&mut self, job: &Value, pod: &Value, at: usize) {
         let uid = meta::text(pod, "uid").unwrap_or_default().to_owned();
-        let index = index_of(pod).filter(|_| self.indexed);
+        let index = self.index_of(pod);
+        // Without an index of the Job, a pod of an Indexed Job does not count.
+        let counts = index.is_some() || !self.indexed;
         let tracked = is_tracked(pod);
         let succeeded = pod["status"]["phase"] == "Succeeded";
         let gone = meta::is_deleting(pod) && (meta::grace(pod) == 0 || pod["spec"]["nodeName"].is_null());
@@ -103,20 +109,22 @@ impl Tally {
             self.active.push(at);
             self.ready += usize::from(is_ready(pod));
             self.restarts += restarts(pod);
-            self.taken.extend(index);
+            self.take(index);
             return;
         }
         if meta::is_deleting(pod) && !is_over(pod) {
             self.terminating += usize::from(!gone);
             if job["spec"]["podReplacementPolicy"] == "Failed" && !gone {
-                self.taken.extend(index);
+                self.take(index);
                 return;
             }
         }
-        if succeeded {
+        if !counts {
+            // Only its finalizer goes.
+        } else if succeeded {
             match index {
                 _ if !tracked => {}
-                Some(index) => drop(self.completed.insert(index)),
+                Some(index) => self.completed.insert(index),
                 None => drop(self.uncounted[0].insert(uid)),
             }
         } else {
@@ -124,6 +132,28 @@ impl Tally {
         }
         if tracked {
             self.release.push(at);
+        }
+    }
+
+    /// The index of a pod of an Indexed Job, if it is one of the Job's.
+    fn index_of(&self, pod: &Value) -> Option<usize> {
+        index_of(pod).filter(|index| self.indexed && *index < self.completions.unwrap_or(0))
+    }
+
+    fn take(&mut self, index: Option<usize>) {
+        index.into_iter().for_each(|index| self.taken.insert(index));
+    }
+
+    /// Finds the active pods of no index of the Job, and all of an index but the one that would go last.
+    fn find_strays(&mut self, pods: &[Value]) {
+        if !self.indexed {
+            return;
+        }
+        let mut places = BTreeSet::new();
+        for at in self.active.iter().rev() {
+            if !self.index_of(&pods[*at]).is_some_and(|index| places.insert(index)) {
+                self.strays.insert(*at);
+            }
         }
     }
 
@@ -193,16 +223,19 @@ impl Tally {
             None => parallelism,
         };
         let waiting = if job["spec"]["podReplacementPolicy"] == "Failed" { self.terminating } else { 0 };
-        let missing = wanted.saturating_sub(self.active.len() + waiting).min(MAX_PODS);
-        let surplus = self.active.iter().take(self.active.len().saturating_sub(wanted)).copied().collect();
+        let (strays, placed): (Vec<usize>, Vec<usize>) =
+            self.active.iter().partition(|at| self.strays.contains(at));
+        let missing = wanted.saturating_sub(placed.len() + waiting).min(MAX_PODS);
+        let surplus = placed.iter().take(placed.len().saturating_sub(wanted));
+        let surplus = strays.iter().chain(surplus).copied().collect();
         if !self.indexed {
             return (vec![NewPod::default(); missing], surplus);
         }
         let limited = job["spec"]["backoffLimitPerIndex"].is_number();
-        let free = (0..self.completions.unwrap_or(0)).filter(|index| {
-            !(self.completed.has(*index) || self.failed_indexes.has(*index) || self.taken.contains(index))
-        });
-        let new = free.take(missing).map(|index| {
+        let mut settled = self.completed.clone();
+        settled.extend(&self.failed_indexes);
+        settled.extend(&self.taken);
+        let new = settled.others(self.completions.unwrap_or(0)).take(missing).map(|index| {
             let failures = limited.then(|| self.failures.get(&index).copied().unwrap_or(0));
             NewPod { index: Some(index), failures }
         });

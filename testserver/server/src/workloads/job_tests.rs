@@ -55,7 +55,9 @@ fn pods_run_in_parallel_until_enough_have_succeeded() {
     assert_eq!(plan_job(&job, &pods(&["Succeeded", "Running"]), "t").create.len(), 1);
     let many = json!({"spec": {"parallelism": i32::MAX, "completions": i32::MAX}});
     assert_eq!(plan_job(&many, &[], "t").create.len(), MAX_PODS);
-    assert_eq!(plan_job(&many, &pods(&["Succeeded"; MAX_PODS]), "t").create.len(), 0);
+    assert_eq!(plan_job(&many, &pods(&["Running"; MAX_PODS]), "t").create.len(), 0);
+    let ended = plan_job(&many, &pods(&["Succeeded"; MAX_PODS]), "t");
+    assert_eq!(ended.create.len(), MAX_PODS, "pods that are over take no room");
     assert_eq!(
         plan_job(&job, &pods(&["Succeeded"; 4]), "t").create.len(),
         1,
@@ -207,4 +209,72 @@ fn policies_end_a_job_early() {
     let job = json!({"spec": {"completionMode": "Indexed", "completions": 4, "parallelism": 4, "successPolicy": policy}});
     let met = plan_job(&job, &indexed(&[(0, "Succeeded"), (1, "Running")]), "t");
     assert_eq!((condition_of(&met, "Complete").as_deref(), met.delete), (Some("SuccessPolicy"), vec![1]));
+}
+
+/// A pod that a client made may have any index.
+#[test]
+fn pods_beyond_the_completions_do_not_count() {
+    let job = json!({"spec": {"completionMode": "Indexed", "completions": 2, "parallelism": 2}});
+    let mut all = indexed(&[(0, "Succeeded"), (2, "Succeeded"), (usize::MAX, "Succeeded"), (7, "Failed")]);
+    assert_eq!(plan_job(&job, &all, "t").release, [0, 1, 2, 3]);
+    let plan = settled(&job, &all, "t");
+    assert_eq!((&plan.status["completedIndexes"], &plan.status["succeeded"]), (&json!("0"), &json!(1)));
+    assert_eq!((&plan.status["failed"], new(&plan)), (&Value::Null, vec![1]));
+    all[2]["status"]["phase"] = "Running".into();
+    let plan = plan_job(&job, &all, "t");
+    assert_eq!((new(&plan), plan.delete), (vec![1], vec![2]), "it takes no place");
+}
+
+/// All indexes of the largest Job in a set would fill the memory.
+#[test]
+fn the_largest_job_is_planned_by_ranges() {
+    let policy = json!({"rules": [{"succeededIndexes": "0-2147483646"}]});
+    let spec = json!({"completionMode": "Indexed", "completions": i32::MAX, "parallelism": 2,
+        "backoffLimitPerIndex": 1, "successPolicy": policy});
+    let job = json!({"spec": spec, "status": {"completedIndexes": "0-1073741823,1073741825-2147483644",
+        "failedIndexes": "2147483645"}});
+    let plan = plan_job(&job, &[], "t");
+    assert_eq!(new(&plan), [1_073_741_824, 2_147_483_646]);
+    assert_eq!(plan.status["succeeded"], 2_147_483_644);
+    let all = json!({"spec": job["spec"], "status": {"completedIndexes": "0-2147483646"}});
+    assert_eq!(condition_of(&plan_job(&all, &[], "t"), "Complete").as_deref(), Some("SuccessPolicy"));
+}
+
+/// Otherwise a Job whose pods end at once would run for ever within one request.
+#[test]
+fn many_failures_in_a_short_time_are_followed_by_a_pause() {
+    let job = json!({"spec": {"completions": 1, "parallelism": 1, "backoffLimit": i32::MAX}});
+    let failed = |number: usize| {
+        let mut failed = pods(&vec!["Failed"; number]);
+        for pod in &mut failed {
+            pod["status"]["containerStatuses"] =
+                json!([{"state": {"terminated": {"exitCode": 1, "finishedAt": "2026-01-01T00:00:00Z"}}}]);
+        }
+        failed
+    };
+    let plan = |number: usize, now: &str| {
+        let plan = plan_job(&job, &failed(number), now);
+        (plan.create.len(), plan.requeue_after)
+    };
+    assert_eq!(plan(99, "2026-01-01T00:00:00Z"), (1, None));
+    assert_eq!(plan(100, "2026-01-01T00:00:00Z"), (0, Some(1)));
+    assert_eq!(plan(100, "2026-01-01T00:01:00Z"), (1, None), "it goes on");
+    let limited = json!({"spec": {"backoffLimit": 100}});
+    let over = settled(&limited, &failed(101), "2026-01-01T00:00:00Z");
+    assert_eq!(condition_of(&over, "Failed").as_deref(), Some("BackoffLimitExceeded"));
+}
+
+#[test]
+fn the_pods_of_indexes_that_are_no_longer_wanted_go_first() {
+    let job = json!({"spec": {"completionMode": "Indexed", "completions": 2, "parallelism": 2}});
+    let running = |indexes: &[usize]| {
+        let all: Vec<(usize, &str)> = indexes.iter().map(|index| (*index, "Running")).collect();
+        plan_job(&job, &indexed(&all), "t")
+    };
+    let smaller = running(&[0, 1, 2, 3]);
+    assert_eq!((smaller.delete.clone(), new(&smaller)), (vec![2, 3], vec![]));
+    let twice = running(&[0, 0]);
+    assert_eq!((twice.delete.len(), new(&twice)), (1, vec![1]), "of two pods of an index one stays");
+    let mixed = running(&[0, 0, 3]);
+    assert_eq!((mixed.delete.len(), mixed.delete.contains(&2), new(&mixed)), (2, true, vec![1]));
 }

@@ -193,3 +193,78 @@ async fn wrong_schedules_are_refused_in_the_words_of_kubernetes() {
         assert!(message.ends_with(why), "{message}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_write_does_not_postpone_an_interval() {
+    let client = client();
+    client.post(CRON_JOBS, cron("i", json!({"schedule": "@every 90s"}))).await.ok();
+    client.api.advance(Duration::from_secs(89));
+    client.patch(MERGE, &format!("{CRON_JOBS}/c"), json!({"metadata": {"labels": {"a": "b"}}})).await.ok();
+    client.api.advance(Duration::from_secs(1));
+    assert_eq!(client.job_names().await, ["c-29453761"]);
+    assert_eq!(client.cron_status().await["lastScheduleTime"], "2026-01-01T00:01:30Z");
+    client.pass(46);
+    assert_eq!(client.cron_status().await["lastScheduleTime"], "2026-01-01T00:46:30Z", "in step");
+}
+
+/// The name of a run may be taken by a Job of somebody else, or by one that a finalizer holds.
+#[tokio::test(start_paused = true)]
+async fn a_run_waits_until_its_name_is_free() {
+    let client = client();
+    client.post(CRON_JOBS, cron("serve", json!({"concurrencyPolicy": "Replace"}))).await.ok();
+    let mut foreign = cron("serve", json!({}))["spec"]["jobTemplate"].take();
+    foreign["metadata"]["name"] = "c-29453770".into();
+    client.post(JOBS, foreign).await.ok();
+    client.pass(10);
+    assert_eq!(client.cron_status().await, json!({}), "the run is still to come");
+    client.delete(&format!("{JOBS}/c-29453770?propagationPolicy=Background")).await.ok();
+    client.api.advance(Duration::from_secs(1));
+    let status = client.cron_status().await;
+    let active = |status: &Value| status["active"][0]["name"].clone();
+    assert_eq!(
+        (active(&status), &status["lastScheduleTime"]),
+        ("c-29453770".into(), &json!("2026-01-01T00:10:00Z"))
+    );
+
+    let own = format!("{JOBS}/c-29453770");
+    let finalizers = |finalizers: Value| json!({"metadata": {"finalizers": finalizers}});
+    client.patch(MERGE, &own, finalizers(json!(["a/b"]))).await.ok();
+    client.patch(MERGE, &format!("{CRON_JOBS}/c"), json!({"spec": {"schedule": "@every 15s"}})).await.ok();
+    client.api.advance(Duration::from_secs(20));
+    let waiting = client.cron_status().await;
+    assert_eq!(waiting, json!({"lastScheduleTime": "2026-01-01T00:10:00Z"}), "the former Job is still there");
+    client.patch(MERGE, &own, finalizers(Value::Null)).await.ok();
+    client.api.advance(Duration::from_secs(1));
+    let status = client.cron_status().await;
+    assert_eq!(
+        (active(&status), &status["lastScheduleTime"]),
+        ("c-29453770".into(), &json!("2026-01-01T00:10:15Z"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_somebody_else_made_is_unexpected() {
+    let builder = ApiServer::builder().with(BuiltInController::Events).with(BuiltInController::Workloads);
+    let start = "2026-01-01T00:00:00Z".parse().unwrap();
+    let client = TestClient { api: builder.start_time(start).service().unwrap() };
+    let created = client.post(CRON_JOBS, cron("serve", json!({}))).await.ok();
+    let mut job = cron("serve", json!({}))["spec"]["jobTemplate"].take();
+    job["metadata"]["name"] = "mine".into();
+    job["metadata"]["ownerReferences"] = json!([{"apiVersion": "batch/v1", "kind": "CronJob", "name": "c",
+        "uid": created["metadata"]["uid"], "controller": true}]);
+    client.post(JOBS, job).await.ok();
+    client.pass(10);
+    assert_eq!(
+        client.cron_status().await["active"].as_array().unwrap().len(),
+        1,
+        "only that of the schedule"
+    );
+    let list = client.get("/api/v1/namespaces/default/events").await.ok();
+    let events = list["items"].as_array().unwrap();
+    let events: Vec<&Value> = events.iter().filter(|event| event["reason"] == "UnexpectedJob").collect();
+    let [event] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!(
+        (&event["type"], &event["message"]),
+        (&json!("Warning"), &json!("Saw a job that the controller did not create or forgot: mine"))
+    );
+}

@@ -1,5 +1,7 @@
 //! Jobs: counted pods, indexes and policies, as on Kubernetes 1.37.
 
+use std::time::Duration;
+
 use kube_testserver::{ApiServer, BuiltInController, ContainerState};
 use serde_json::{Value, json};
 
@@ -201,4 +203,50 @@ async fn many_pods_may_fail_within_one_request() {
     client.post(JOBS, json!({"metadata": {"name": "j"}, "spec": spec})).await.ok();
     let status = status(&client).await;
     assert_eq!((&status["failed"], reason(&status, "Failed")), (&json!(51), "BackoffLimitExceeded".into()));
+}
+
+/// Pods that are over take no room, and a Job whose pods always fail comes to its end in time.
+#[tokio::test(start_paused = true)]
+async fn many_pods_may_end() {
+    let client = client(|_| Some(0));
+    let done = run(&client, json!({"completions": 1200, "parallelism": 600})).await;
+    assert_eq!((&done["succeeded"], reason(&done, "Complete")), (&json!(1200), "CompletionsReached".into()));
+
+    let client = self::client(|_| Some(1));
+    let waiting = run(&client, json!({"backoffLimit": 150})).await;
+    assert_eq!((&waiting["failed"], reason(&waiting, "Failed")), (&json!(100), String::new()));
+    client.api.advance(Duration::from_secs(20));
+    let failed = status(&client).await;
+    assert_eq!((&failed["failed"], reason(&failed, "Failed")), (&json!(151), "BackoffLimitExceeded".into()));
+}
+
+/// Genuine `v1.37` keeps the indexes that are still wanted.
+#[tokio::test]
+async fn an_elastic_job_loses_its_last_indexes() {
+    let client = client(|_| None);
+    run(&client, json!({"completionMode": "Indexed", "completions": 4, "parallelism": 4})).await;
+    let smaller = json!({"spec": {"completions": 2, "parallelism": 2}});
+    client.patch(MERGE, &format!("{JOBS}/j"), smaller).await.ok();
+    let pods = pods(&client).await;
+    let mut left: Vec<&Value> = pods.iter().map(|pod| &pod["spec"]["hostname"]).collect();
+    left.sort_by_key(|name| name.as_str());
+    assert_eq!(left, ["j-0", "j-1"]);
+    assert_eq!(status(&client).await["active"], 2);
+}
+
+#[tokio::test]
+async fn a_job_with_a_selector_of_its_own_labels_no_pods() {
+    let client = client(|_| None);
+    let template = json!({"metadata": {"labels": {"mine": "yes"}},
+        "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
+    let spec =
+        json!({"manualSelector": true, "selector": {"matchLabels": {"mine": "yes"}}, "template": template});
+    client.post(JOBS, json!({"metadata": {"name": "j"}, "spec": spec})).await.ok();
+    assert_eq!(pods(&client).await[0]["metadata"]["labels"], json!({"mine": "yes"}));
+
+    let client = self::client(|_| None);
+    let created = run(&client, json!({})).await;
+    assert_eq!(created["active"], 1);
+    let labels = pods(&client).await[0]["metadata"]["labels"].take();
+    assert_eq!((&labels["job-name"], &labels["batch.kubernetes.io/job-name"]), (&json!("j"), &json!("j")));
 }

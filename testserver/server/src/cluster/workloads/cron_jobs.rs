@@ -1,12 +1,14 @@
 //! Runs the controller of CronJobs.
 
+use serde_json::Value;
+
 use super::WorkloadTask;
 use crate::{
     cluster::{ClusterState, create::Created, owners::ObjectId},
     object::{event::Note, meta},
     route::Propagation,
-    storage::WriteError,
-    workloads::{active_reference, plan_cron_job},
+    storage::{Key, WriteError},
+    workloads::{active_reference, controls, plan_cron_job},
 };
 
 impl ClusterState {
@@ -18,10 +20,11 @@ impl ClusterState {
         if let Some(seconds) = plan.requeue_after {
             self.work.enqueue_after(WorkloadTask::CronJob(id.clone()).into(), seconds);
         }
-        for at in plan.delete {
+        for at in std::mem::take(&mut plan.delete) {
             self.delete(&job_resource, &keys[at], Some(Propagation::Background))?;
         }
-        if let Some(job) = plan.create {
+        if let Some(job) = plan.create.take() {
+            let key = Key::new(meta::text(&job, "namespace"), meta::name(&job));
             match self.create("batch", "jobs", job)? {
                 Created::Stored(job) => {
                     let job = job.value();
@@ -33,10 +36,15 @@ impl ClusterState {
                     let message = format!("Created job {}", meta::name(&job));
                     plan.notes.push(Note::normal("SuccessfulCreate", message));
                 }
-                Created::Exists | Created::Terminating => {}
+                // Two times of a minute share a Job.
+                Created::Exists if self.runs_job(&cron, &key) => {}
+                Created::Exists => {
+                    plan.postpone(&cron);
+                    self.retry(WorkloadTask::CronJob(id.clone()));
+                }
+                Created::Terminating => {}
                 Created::Refused(why) => {
-                    // The time is still to come.
-                    plan.status["lastScheduleTime"] = cron["status"]["lastScheduleTime"].clone();
+                    plan.postpone(&cron);
                     plan.notes.push(Note::warning("FailedCreate", format!("Error creating job: {why}")));
                     self.retry(WorkloadTask::CronJob(id.clone()));
                 }
@@ -44,5 +52,11 @@ impl ClusterState {
         }
         self.write_status(&resource, &id.1, &cron, plan.status)?;
         self.record(&cron, plan.notes)
+    }
+
+    /// Whether a CronJob has a Job of this name that it does not delete.
+    fn runs_job(&self, cron: &Value, key: &Key) -> bool {
+        let job = self.storage.table("batch", "jobs").and_then(|jobs| self.storage.store.get(jobs, key));
+        job.map(|job| job.value()).is_some_and(|job| controls(cron, &job) && !meta::is_deleting(&job))
     }
 }
