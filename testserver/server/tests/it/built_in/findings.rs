@@ -213,11 +213,13 @@ async fn documents_name_the_values_of_fields() {
 }
 
 /// The kinds whose objects have a generation on 1.37.
+#[cfg(feature = "cel")]
 const GENERATIONS: &str = "Pod PodTemplate ReplicationController Deployment ReplicaSet DaemonSet StatefulSet Job CronJob HorizontalPodAutoscaler \
     PodDisruptionBudget Ingress IngressClass NetworkPolicy EndpointSlice ValidatingWebhookConfiguration MutatingWebhookConfiguration \
     ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding PriorityClass FlowSchema PriorityLevelConfiguration DeviceClass ResourceSlice \
     CustomResourceDefinition";
 
+#[cfg(feature = "cel")]
 #[tokio::test(start_paused = true)]
 async fn some_kinds_count_their_generations() {
     let client = TestClient::new();
