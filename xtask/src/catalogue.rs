@@ -184,8 +184,10 @@ fn stored(kubectl: &Command) -> Result<BTreeMap<String, String>> {
         for field in ["uid", "creationTimestamp", "resourceVersion", "managedFields", "generation"] {
             metadata.remove(field);
         }
-        for condition in item["status"]["conditions"].as_array_mut().into_iter().flatten() {
-            condition["lastTransitionTime"].take();
+        if let Some(conditions) = item["status"]["conditions"].as_array_mut() {
+            conditions.iter_mut().for_each(|condition| drop(condition["lastTransitionTime"].take()));
+            // On a genuine server, the first controller to write is the first in the list.
+            conditions.sort_by_key(|condition| condition["type"].as_str().map(str::to_owned));
         }
         let name = item["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         Ok((name, serde_json::to_string_pretty(&item)?))
