@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{WorkloadTask, history::Recorded};
+use super::WorkloadTask;
 use crate::{
     cluster::{ClusterState, owners::ObjectId, work::Work},
     object::{event::Note, meta},
@@ -41,14 +41,8 @@ impl ClusterState {
         if meta::is_deleting(&set) {
             return Ok(());
         }
-        let history = match self.record_history(&set)? {
-            Recorded::History(history) => history,
-            Recorded::Collision => return self.count_collision(&resource, id, &set),
-            Recorded::Refused => {
-                self.retry(WorkloadTask::DaemonSet(id.clone()));
-                return Ok(());
-            }
-        };
+        let history = self.recorded_history(&resource, id, &set, WorkloadTask::DaemonSet)?;
+        let Some(history) = history else { return Ok(()) };
         let (keys, pods) = self.claimed(&set, "", "pods")?;
         let hash = &history.revisions[history.newest]["metadata"]["labels"][hash_label(&set)];
         let hash = hash.as_str().unwrap_or_default();

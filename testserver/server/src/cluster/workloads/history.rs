@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
+use super::WorkloadTask;
 use crate::{
-    cluster::{ClusterState, create::Created},
+    cluster::{ClusterState, create::Created, owners::ObjectId},
     object::meta,
+    scheme::Resource,
     storage::{Key, Stored, WriteError},
     workloads::{HistoryStep, plan_history, selects, surplus_revisions},
 };
@@ -20,7 +22,7 @@ pub(super) struct History {
 
 /// What became of the revision of the current template.
 #[derive(Debug)]
-pub(super) enum Recorded {
+enum Recorded {
     History(History),
     /// Another object has its name.
     Collision,
@@ -35,8 +37,24 @@ impl History {
 }
 
 impl ClusterState {
+    /// The history of an owner, whose newest revision is its current template. `None` if that was not possible: the task runs again.
+    pub(super) fn recorded_history(
+        &mut self,
+        resource: &Resource,
+        id: &ObjectId,
+        owner: &Value,
+        task: fn(ObjectId) -> WorkloadTask,
+    ) -> Result<Option<History>, WriteError> {
+        match self.record_history(owner)? {
+            Recorded::History(history) => return Ok(Some(history)),
+            Recorded::Collision => self.count_collision(resource, id, owner)?,
+            Recorded::Refused => self.retry(task(id.clone())),
+        }
+        Ok(None)
+    }
+
     /// Makes the current template of an owner its newest revision.
-    pub(super) fn record_history(&mut self, owner: &Value) -> Result<Recorded, WriteError> {
+    fn record_history(&mut self, owner: &Value) -> Result<Recorded, WriteError> {
         let Some(resource) = self.storage.resource("apps", "controllerrevisions") else {
             return Ok(Recorded::Refused);
         };

@@ -93,8 +93,7 @@ impl ClusterState {
                 }
                 // Of another owner, or of none: the next attempt takes another name. The write of the status enqueues it.
                 Created::Exists => {
-                    let collisions = deployment["status"]["collisionCount"].as_i64().unwrap_or(0);
-                    plan.status["collisionCount"] = collisions.saturating_add(1).min(i32::MAX.into()).into();
+                    plan.status["collisionCount"] = collisions_after(&deployment).into();
                 }
             }
         }
@@ -147,8 +146,7 @@ impl ClusterState {
         owner: &Value,
     ) -> Result<(), WriteError> {
         let mut status = owner["status"].clone();
-        let collisions = status["collisionCount"].as_i64().unwrap_or(0).saturating_add(1);
-        status["collisionCount"] = collisions.min(i32::MAX.into()).into();
+        status["collisionCount"] = collisions_after(owner).into();
         self.write_status(resource, &id.1, owner, status)
     }
 
@@ -192,4 +190,10 @@ impl ClusterState {
         }
         Ok(None)
     }
+}
+
+/// The collisions of names of an owner, with one more.
+fn collisions_after(owner: &Value) -> i64 {
+    let known = owner["status"]["collisionCount"].as_i64().unwrap_or(0);
+    known.saturating_add(1).min(i32::MAX.into())
 }

@@ -2,11 +2,7 @@
 
 use serde_json::Value;
 
-use super::{
-    WorkloadTask,
-    history::{History, Recorded},
-    reconcile::RETRY_SECONDS,
-};
+use super::{WorkloadTask, history::History, reconcile::RETRY_SECONDS};
 use crate::{
     cluster::{ClusterState, create::Created, owners::ObjectId},
     object::{event::Note, meta},
@@ -22,14 +18,8 @@ impl ClusterState {
         if meta::is_deleting(&set) {
             return Ok(());
         }
-        let history = match self.record_history(&set)? {
-            Recorded::History(history) => history,
-            Recorded::Collision => return self.count_collision(&resource, id, &set),
-            Recorded::Refused => {
-                self.retry(WorkloadTask::StatefulSet(id.clone()));
-                return Ok(());
-            }
-        };
+        let history = self.recorded_history(&resource, id, &set, WorkloadTask::StatefulSet)?;
+        let Some(history) = history else { return Ok(()) };
         let (keys, pods) = self.claimed(&set, "", "pods")?;
         let update = meta::name(&history.revisions[history.newest]);
         let current = set["status"]["currentRevision"].as_str();
