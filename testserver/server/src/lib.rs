@@ -35,6 +35,7 @@ mod socket;
 mod status_error;
 mod storage;
 mod strategy;
+mod validation;
 mod watch;
 mod webhook;
 #[cfg(feature = "workloads")]
