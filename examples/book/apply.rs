@@ -5,6 +5,7 @@ use kube::{Api, Client, api::PatchParams};
 
 // ANCHOR: all
 use kube::apply::{Sparse, extract};
+use kube::prelude::*;
 
 /// Applies `wanted` beside all that this program has applied before, and takes over what others own of it.
 async fn apply_more(

@@ -21,7 +21,8 @@ use std::pin::pin;
 use futures::{AsyncBufReadExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{ListParams, LogParams};
-use kube::{Api, Client, ResourceExt};
+use kube::prelude::*;
+use kube::{Api, Client};
 
 /// Names and phases of the pods of an app, of all namespaces. A page of 500 at a time is requested, and one is in memory.
 async fn phases(client: Client, app: &str) -> kube::Result<Vec<String>> {

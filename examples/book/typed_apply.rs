@@ -5,6 +5,7 @@ use kube_testserver::TestServer;
 // ANCHOR: all
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Probe};
 use kube::api::PatchParams;
+use kube::prelude::*;
 use kube::{Api, Client, Sparse, apply};
 
 struct Site {

@@ -8,11 +8,12 @@ use crate::skip::skip;
 use crate::{paths, tools};
 
 /// Feature sets of `kube` that no other job builds. The second is the default, as most programs build it.
-const FEATURES: [&str; 7] = [
+const FEATURES: [&str; 8] = [
     "",
     "default",
     "config",
     "runtime",
+    "tools",
     "kube-operator",
     "openssl-tls,http-proxy,oidc,derive",
     "rustls-tls,aws-lc-rs,webpki-roots,socks5,ws,oauth",

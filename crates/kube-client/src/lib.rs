@@ -4,7 +4,7 @@
 //! - [`Client`] sends requests. It is cheap to clone, and made of tower layers that can be replaced.
 //! - [`Api`] is the typed interface to one kind of object.
 //! - [`Discovery`] lists the kinds that a cluster serves.
-//! - `yaml` (a feature) reads objects of any kinds from YAML, and applies them.
+//! - The crate `kube-tools` has what programs do beyond single requests: files of YAML, waiting, tables, running pods.
 //!
 //! ```no_run
 //! use k8s_openapi::api::core::v1::Pod;
@@ -31,14 +31,10 @@
 //! | `http-proxy`, `socks5`, `proxy` (both) | [proxies](Config::proxy_url) |
 //! | `oidc`, `oauth` | OpenID Connect tokens and their refresh, Google's default credentials |
 //! | `ws` | exec, attach and port-forward |
-//! | `yaml` | `yaml`: objects of any kinds from YAML and JSON, applied, compared and deleted in the right order |
-//! | `apply-set` | `apply_set` and `yaml::Applier::prune`: applying sets of objects with pruning, as kubectl does; enables `yaml` |
-//! | `cp` | copies to and from pods; enables `ws` |
 //! | `gzip` | compressed responses |
 //! | `metrics` | the `rest_client_*` metrics |
 //! | `unstable-client` | objects by scope or by reference, without an `Api` |
 //! | `hyper-util-tracing` | `tracing` events of TCP connections |
-//! | `diff` | `yaml::ObjectResult::diff`: what a write changes, as a unified diff; enables `yaml` |
 
 #[cfg(all(
     any(feature = "oidc", feature = "oauth"),
@@ -56,25 +52,9 @@ pub mod config;
 #[cfg(feature = "client")]
 pub mod api;
 #[cfg(feature = "client")]
-pub mod apply;
-#[cfg(feature = "apply-set")]
-pub mod apply_set;
-#[cfg(feature = "client")]
 pub mod client;
 #[cfg(feature = "client")]
-pub mod crds;
-#[cfg(feature = "client")]
 pub mod discovery;
-#[cfg(feature = "client")]
-pub mod pods;
-#[cfg(feature = "client")]
-pub mod ready;
-#[cfg(feature = "client")]
-pub mod table;
-#[cfg(feature = "client")]
-pub mod wait;
-#[cfg(feature = "yaml")]
-pub mod yaml;
 
 // The layers that a request passes, and the stack that they form.
 #[cfg(feature = "client")]
@@ -83,10 +63,6 @@ mod layer;
 mod request_kind;
 #[cfg(feature = "client")]
 mod stack;
-
-// Which kinds others need.
-#[cfg(feature = "yaml")]
-mod kind_order;
 
 // Credentials.
 #[cfg(feature = "client")]

@@ -20,10 +20,11 @@
 //! | `kube-operator` | in `runtime` also leader election, sharding, children, status; enables `runtime` | |
 //! | `compact-cache` | caches that keep objects compressed (`runtime::reflector::compact_store`); compiles zstd's C library | |
 //! | `derive` | the macro `apply!`, the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
-//! | `yaml` | the module `yaml`: objects of any kinds from YAML and JSON, applied in the right order | |
+//! | `tools` | what programs do every day, as methods of `Api` in the [`prelude`] and as modules: `apply`, `wait`, `ready`, `table`, `pods`, `crds` | |
+//! | `yaml` | the module `yaml`: objects of any kinds from YAML and JSON, applied in the right order; enables `tools` | |
 //! | `apply-set` | the module `apply_set`: sets of objects that are applied together and pruned, as kubectl's apply sets; enables `yaml` | |
-//! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, `Api::forward`, ephemeral containers, `Client::connect` | |
-//! | `cp` | `Api::copy_to`, `Api::copy_from`: files of pods; enables `ws` | |
+//! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect`; with `tools` also `Api::exec_output`, `Api::forward` | |
+//! | `cp` | `Api::copy_to`, `Api::copy_from`: files of pods; enables `ws`, `tools` | |
 //! | `kubelet-debug` | `Client::kubelet_node_exec` and the like: a kubelet without the API server; enables `ws` | |
 //! | `gzip` | compressed responses, where servers support it | |
 //! | `diff` | `yaml::ObjectResult::diff`: what a write of YAML changes; enables `yaml` | |
@@ -68,15 +69,16 @@ pub use kube_core::{CustomResourceExt, OwnerExt, Resource, ResourceExt, Sparse};
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{
-    Api, Client, Discovery, api, apply, client, crds, discovery, pods, ready, table, wait,
-};
+pub use kube_client::{Api, Client, Discovery, api, client, discovery};
+
+#[cfg(feature = "tools")]
+pub use kube_tools::{ApiExt, apply, crds, pods, ready, table, wait};
 
 #[cfg(feature = "yaml")]
-pub use kube_client::yaml;
+pub use kube_tools::yaml;
 
 #[cfg(feature = "apply-set")]
-pub use kube_client::apply_set;
+pub use kube_tools::apply_set;
 
 /// Watchers, caches and controllers: all of `kube_runtime`. Beyond kube 5.0, with the feature `kube-operator`, the modules for reconcilers and
 /// replicas.
@@ -120,4 +122,6 @@ pub mod prelude {
     };
     #[cfg(feature = "runtime")]
     pub use kube_runtime::{Predicate as _, WatchStreamExt as _};
+    #[cfg(feature = "tools")]
+    pub use kube_tools::ApiExt as _;
 }

@@ -12,7 +12,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::FieldsV1;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::apply::{Sparse, extract};
 use kube::core::gvk::GroupVersionKind;
-use kube::{Api, Resource, ResourceExt as _};
+use kube::{Api, ApiExt, Resource, ResourceExt as _};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;

@@ -16,7 +16,7 @@ mod crd_deleted;
 mod crd_install;
 mod credentials;
 mod crud;
-#[path = "../../../crates/kube-client/tests/it/definition.rs"]
+#[path = "../../../crates/kube-tools/tests/it/definition.rs"]
 mod definition;
 mod delete;
 mod discovery;

@@ -8,7 +8,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{DynamicObject, ListParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::table::{Table, human_duration};
-use kube::{Api, Client, Resource, crds};
+use kube::{Api, ApiExt, Client, Resource, crds};
 use serde_json::{Value, json};
 
 use crate::kubectl::Kubectl;
@@ -70,7 +70,7 @@ const WAYS: [Way; 6] = [
 ];
 
 /// Ages count on, so both print until nothing has changed in between.
-async fn compare<K>(
+async fn compare<K: Resource>(
     kubectl: &Kubectl,
     arguments: &[&str],
     api: &Api<K>,

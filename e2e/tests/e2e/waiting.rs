@@ -6,10 +6,10 @@ use anyhow::{Context as _, ensure};
 use futures::{FutureExt as _, TryStreamExt as _};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
-use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::ready::Readiness;
 use kube::wait::{WaitError, WaitFor};
+use kube::{Api, ApiExt};
 use serde_json::{Value, json};
 
 use crate::kubectl::Kubectl;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use futures::StreamExt as _;
+use kube::ApiExt;
 use kube::api::{DeleteParams, PatchParams};
 use kube::wait::WaitFor;
 use kube::yaml::{Applier, Objects, Progress, Run};

@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use kube::ApiExt;
 use kube::api::ListParams;
 use kube::table::Table;
 

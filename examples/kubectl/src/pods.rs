@@ -7,8 +7,8 @@ use anyhow::bail;
 use clap::Args;
 use futures::TryStreamExt as _;
 use k8s_openapi::api::core::v1::Pod;
-use kube::Api;
 use kube::pods::{CopyParams, ExecParams, ForwardPort, ForwardTarget, LogLinesParams};
+use kube::{Api, ApiExt};
 
 use crate::Cluster;
 

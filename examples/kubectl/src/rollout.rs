@@ -5,9 +5,9 @@ use clap::{Args, Subcommand};
 use futures::TryStreamExt as _;
 use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
-use kube::Api;
 use kube::ready::ReadyState;
 use kube::wait::WaitFor;
+use kube::{Api, ApiExt};
 
 use crate::Cluster;
 use crate::resources::singular;

@@ -3,7 +3,7 @@
 use crate::{NAME, page::v2::Page, telemetry::link_to_cause};
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::{
-    Api, Client, ResourceExt, Sparse,
+    Api, ApiExt, Client, ResourceExt, Sparse,
     api::PatchParams,
     apply,
     runtime::{

@@ -13,10 +13,12 @@ use crate::pattern::regex;
 use crate::{lint, paths};
 
 /// Crates, and crates that they must not depend on, however far away.
-const NEVER: [(&str, &[&str]); 5] = [
+const NEVER: [(&str, &[&str]); 7] = [
     ("kube-core", &["tokio", "hyper"]),
     ("kube-derive", &["kube-core"]),
-    ("kube-client", &["kube-runtime"]),
+    ("kube-client", &["kube-runtime", "kube-tools"]),
+    ("kube-tools", &["kube-runtime"]),
+    ("kube-runtime", &["kube-tools"]),
     ("kube-testserver", &["kube-client", "kube-runtime"]),
     ("kube-serve", &["kube-client", "kube-runtime"]),
 ];

@@ -6,7 +6,7 @@
 //! ```
 //! use cargo_kube::check::{Checker, Outcome};
 //! use cargo_kube::types::Definitions;
-//! use kube_client::yaml::Objects;
+//! use kube_tools::yaml::Objects;
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!

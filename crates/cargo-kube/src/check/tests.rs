@@ -1,7 +1,7 @@
 //! What a new definition means for stored objects, on the embedded server.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube_client::yaml::Objects;
+use kube_tools::yaml::Objects;
 use serde_json::{Value, json};
 
 use super::*;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use cargo_kube::types::Definitions;
-use kube_client::yaml::Objects;
+use kube_tools::yaml::Objects;
 
 /// The definitions in a file, a directory, or standard input (`-`).
 pub(super) fn definitions(path: &Path, recursive: bool) -> Result<Definitions> {

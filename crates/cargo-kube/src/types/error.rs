@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use kube_client::yaml::ReadError;
+use kube_tools::yaml::ReadError;
 
 /// Why types could not be generated or written. `{}` names the file, the document and the field, and what was expected there.
 #[derive(Debug, thiserror::Error)]

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube_client::yaml::{Objects, Source};
 use kube_core::DynamicObject;
+use kube_tools::yaml::{Objects, Source};
 
 use super::error::Error;
 

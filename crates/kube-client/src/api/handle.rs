@@ -153,12 +153,6 @@ impl<K: Resource> Api<K> {
         &self.prune
     }
 
-    /// The same objects, decoded as another type.
-    pub(crate) fn decoded_as<L>(self) -> Api<L> {
-        let Self { request, client, scope, metadata_only, prune, kind: _ } = self;
-        Api { request, client, scope, metadata_only, prune, kind: PhantomData }
-    }
-
     /// Returns the client.
     pub fn into_client(self) -> Client {
         self.into()

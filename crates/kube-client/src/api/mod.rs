@@ -8,12 +8,9 @@ mod get;
 mod list;
 mod metadata;
 mod pages;
-mod table;
-mod wait;
 mod watch;
 
 // Writes.
-mod apply;
 mod delete;
 pub mod entry;
 mod kubectl;

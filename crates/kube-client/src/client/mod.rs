@@ -25,7 +25,7 @@ pub use handle::*;
 #[expect(deprecated, reason = "the former name stays available")]
 pub use list_response::ListAnswer;
 pub use list_response::ListResponse;
-pub(crate) use requests::{BuiltRequest, with_verb};
+pub use requests::{BuiltRequest, with_verb};
 pub(crate) use server::GroupsResponse;
 #[doc(hidden)]
 pub use watch_response::WatchResponse;

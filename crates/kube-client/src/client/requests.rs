@@ -286,10 +286,21 @@ pub(super) fn prune_of(request: &Request<Vec<u8>>) -> Prune {
 }
 
 /// The result of building a request in kube-core.
-pub(crate) type BuiltRequest = Result<Request<Vec<u8>>, kube_core::request::Error>;
+pub type BuiltRequest = Result<Request<Vec<u8>>, kube_core::request::Error>;
 
-/// Adds the name of the calling method to a request, as the name of its tracing span.
-pub(crate) fn with_verb(verb: &'static str, request: BuiltRequest) -> Result<Request<Vec<u8>>> {
+/// Adds the name of the calling method to a request, such as `list`: the name of its tracing span, `otel.name`.
+///
+/// ```
+/// use kube_client::client::with_verb;
+/// use kube_client::core::{Request, params::ListParams};
+///
+/// let request = with_verb("list_twice", Request::new("/api/v1/pods").list(&ListParams::default()))?;
+/// # Ok::<(), kube_client::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::BuildRequest`] if there is no request.
+pub fn with_verb(verb: &'static str, request: BuiltRequest) -> Result<Request<Vec<u8>>> {
     let mut request = request.map_err(Error::BuildRequest)?;
     request.extensions_mut().insert(verb);
     Ok(request)

@@ -29,8 +29,7 @@ pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError
 pub(crate) use kubeconfig::UserOrigin;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls", feature = "oidc"))]
 pub(crate) use kubeconfig::certificates_from_pem;
-#[cfg(feature = "yaml")]
-pub(crate) use kubeconfig::decode_text;
+pub use kubeconfig::decode_text;
 pub use kubeconfig::{
     AuthInfo, AuthProviderConfig, Cluster, Context, ExecAuthCluster, ExecConfig, ExecInteractiveMode,
     KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,

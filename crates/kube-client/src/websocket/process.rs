@@ -82,8 +82,23 @@ const INPUT_BUFFER: usize = 1024;
 const OUTPUT_BUFFER: usize = 1 << 20;
 
 impl AttachedProcess {
-    /// Spawns the task behind the streams.
-    pub(crate) fn start(connection: Connection, ap: &AttachParams) -> Self {
+    /// The streams that `ap` asks for, of a process whose connection [`Client::connect`](crate::Client::connect) has opened with the same
+    /// parameters. [`Api::exec`](crate::Api::exec) does both; between them, a program can ask the connection what the server supports.
+    ///
+    /// ```no_run
+    /// # use kube_client::{Client, Result, api::{AttachParams, AttachedProcess}, client::with_verb, core::Request};
+    /// # async fn start(client: Client) -> Result<Option<AttachedProcess>> {
+    /// let params = AttachParams::default().stdin(true);
+    /// let request = Request::new("/api/v1/namespaces/default/pods").exec("web", ["cat"], &params);
+    /// let connection = client.connect(with_verb("exec", request)?).await?;
+    /// // Without this, the process never sees the end of its input.
+    /// Ok(connection.supports_stream_close().then(|| AttachedProcess::start(connection, &params)))
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub fn start(connection: Connection, ap: &AttachParams) -> Self {
         let pipe = |wanted: bool, size: usize| wanted.then(|| tokio::io::simplex(size.max(1))).unzip();
         let stdin_buffer = ap.max_stdin_buf_size.unwrap_or(INPUT_BUFFER).max(1);
         let (stdin, stdin_reader) = ap.stdin.then(|| tokio::io::duplex(stdin_buffer)).unzip();

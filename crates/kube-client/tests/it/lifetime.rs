@@ -10,21 +10,7 @@ use kube_client::{Api, Client};
 use kube_testserver::TestServer;
 
 use crate::server::{config_of, create};
-
-/// Waits until at most this many tasks are alive.
-pub(crate) async fn wait_for_tasks(tasks: usize) {
-    for _ in 0..500 {
-        if alive_tasks() <= tasks {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{} tasks are alive, expected {tasks}", alive_tasks());
-}
-
-pub(crate) fn alive_tasks() -> usize {
-    tokio::runtime::Handle::current().metrics().num_alive_tasks()
-}
+use crate::tasks::{alive_tasks, wait_for_tasks};
 
 /// Resident set size of this process, in KiB.
 #[cfg(target_os = "linux")]

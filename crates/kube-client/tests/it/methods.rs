@@ -1,76 +1,23 @@
 //! Every method of `Api` and `Client`, and the request that it sends.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
-use std::sync::{Arc, Mutex};
-
 use futures::{AsyncReadExt, TryStreamExt};
-use http::header::{ACCEPT, CONTENT_TYPE, UPGRADE};
-use http::{Request, Response};
+use http::Request;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::autoscaling::v1::Scale;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
 use k8s_openapi::api::core::v1::{Node, Pod, ServiceAccount};
+use kube_client::Api;
 use kube_client::api::{
     DeleteParams, EvictParams, GetParams, ListParams, LogParams, Patch, PatchParams, PostParams, WatchParams,
 };
 use kube_client::client::Body;
-use kube_client::{Api, Client, Error};
 use serde_json::{Value, json};
 
-/// A client of a server that records requests, and responds to all of them with an object that decodes as any kind.
-struct Recorder {
-    client: Client,
-    requests: Arc<Mutex<Vec<String>>>,
-}
-
-impl Recorder {
-    fn new() -> Self {
-        let requests = Arc::new(Mutex::new(Vec::new()));
-        let recorded = Arc::clone(&requests);
-        let server = tower::service_fn(move |request: Request<Body>| {
-            let recorded = Arc::clone(&recorded);
-            async move {
-                let (head, body) = request.into_parts();
-                let mut line = format!("{} {}", head.method, head.uri);
-                for name in [ACCEPT, CONTENT_TYPE] {
-                    // Only media types other than the default.
-                    if let Some(value) = head.headers.get(&name)
-                        && value != "application/json"
-                    {
-                        line.push_str(&format!(" [{}]", value.to_str().unwrap()));
-                    }
-                }
-                if head.headers.contains_key(UPGRADE) {
-                    line.push_str(" upgrade");
-                }
-                let body = body.collect_bytes().await?;
-                if !body.is_empty() {
-                    line.push_str(&format!(" {}", serde_json::from_slice::<Value>(&body)?));
-                }
-                recorded.lock().unwrap().push(line);
-                let code = if head.headers.contains_key(UPGRADE) { 418 } else { 200 };
-                let body = Body::from(br#"{"metadata":{"name":"a"},"items":[]}"#.to_vec());
-                Ok::<_, tower::BoxError>(Response::builder().status(code).body(body).unwrap())
-            }
-        });
-        Self { client: Client::new(server, "ns"), requests }
-    }
-
-    /// Asserts that the call sends exactly this request and succeeds.
-    async fn expect<T>(&self, call: impl Future<Output = Result<T, Error>>, expected: &str) {
-        let outcome = call.await;
-        assert_eq!(self.requests.lock().unwrap().drain(..).collect::<Vec<_>>(), [expected]);
-        match outcome {
-            Ok(_) => {}
-            Err(Error::Api(status)) if status.code == 418 && expected.contains(" upgrade") => {}
-            Err(err) => panic!("{expected}: {err:?}"),
-        }
-    }
-}
+use crate::recorder::Recorder;
 
 const META: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-const TABLE: &str = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
 const METAS: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 #[tokio::test]
@@ -98,14 +45,11 @@ async fn reads() {
     recorder.expect(pods.list(&some), &format!("GET {at}{query}")).await;
     recorder.expect(pods.list_guarded(&some), &format!("GET {at}{query}")).await;
     recorder.expect(pods.list_metadata(&some), &format!("GET {at}{query} [{METAS}]")).await;
-    recorder.expect(pods.table(&some), &format!("GET {at}{query} [{TABLE}]")).await;
-    recorder.expect(pods.get_table("a"), &format!("GET {at}/a [{TABLE}]")).await;
     recorder.expect(pods.pages(&some).try_collect::<Vec<_>>(), &format!("GET {at}{query}")).await;
     let some = WatchParams::default().timeout(10);
     let query = "?&watch=true&timeoutSeconds=10&allowWatchBookmarks=true&resourceVersion=7";
     recorder.expect(pods.watch(&some, "7"), &format!("GET {at}{query}")).await;
     recorder.expect(pods.watch_guarded(&some, "7"), &format!("GET {at}{query}")).await;
-    recorder.expect(pods.watch_table(&some, "7"), &format!("GET {at}{query} [{TABLE}]")).await;
     recorder.expect(pods.watch_metadata(&some, "7"), &format!("GET {at}{query} [{META}]")).await;
 }
 

@@ -5,44 +5,30 @@ use std::time::Duration;
 
 use futures::{AsyncBufReadExt, SinkExt};
 use k8s_openapi::api::core::v1::Pod;
-use kube_client::api::{AttachParams, ChannelError, LogParams, Patch, PatchParams, PostParams, TerminalSize};
+use kube_client::api::{AttachParams, ChannelError, LogParams, TerminalSize};
 use kube_client::{Api, Client};
 use kube_testserver::{Process, TestServer};
-use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::black_hole::{BlackHole, timed};
-use crate::lifetime::{alive_tasks, wait_for_tasks};
+use crate::running_pod::{create_running, with_pod, within};
 use crate::server::config_of;
+use crate::tasks::{alive_tasks, wait_for_tasks};
 
-/// A server with the pod `web`, over TLS, and a client that may be behind a black hole.
-pub(crate) async fn with_pod(hole: bool) -> (Api<Pod>, TestServer, Option<BlackHole>) {
+/// As [`with_pod`], with a client behind a black hole.
+async fn behind_black_hole() -> (Api<Pod>, TestServer, BlackHole) {
     let server = TestServer::builder().tls().start().await.unwrap();
+    let hole = BlackHole::in_front_of(server.addr()).await;
     let mut config = config_of(&server);
-    let hole = match hole {
-        true => Some(BlackHole::in_front_of(server.addr()).await),
-        false => None,
-    };
-    if let Some(hole) = &hole {
-        config.cluster_url = format!("https://{}", hole.address()).parse().unwrap();
-    }
+    config.cluster_url = format!("https://{}", hole.address()).parse().unwrap();
     let pods: Api<Pod> = Api::default_namespaced(Client::try_from(config).unwrap());
-    let spec = json!({"nodeName": "node", "containers": [{"name": "main", "image": "i"}]});
-    let pod = serde_json::from_value(json!({"metadata": {"name": "web"}, "spec": spec})).unwrap();
-    pods.create(&PostParams::default(), &pod).await.unwrap();
-    let running = Patch::Merge(json!({"status": {"phase": "Running"}}));
-    pods.patch_status("web", &PatchParams::default(), &running).await.unwrap();
+    create_running(&pods).await;
     (pods, server, hole)
-}
-
-/// Waiting for ever is a failure.
-pub(crate) async fn within<F: Future>(call: F) -> F::Output {
-    tokio::time::timeout(Duration::from_secs(30), call).await.expect("the call should not have to wait")
 }
 
 #[tokio::test]
 async fn a_command_has_input_output_errors_and_an_exit_code() {
-    let (pods, server, _) = with_pod(false).await;
+    let (pods, server) = with_pod().await;
     server.api().kubelet().on_exec(async |mut process: Process| {
         let mut input = String::new();
         process.stdin.read_to_string(&mut input).await.unwrap();
@@ -72,7 +58,7 @@ async fn a_command_has_input_output_errors_and_an_exit_code() {
 
 #[tokio::test]
 async fn a_terminal_is_attached_and_resized() {
-    let (pods, server, _) = with_pod(false).await;
+    let (pods, server) = with_pod().await;
     server.api().kubelet().on_attach(async |mut process: Process| {
         let size = process.resized().await.unwrap();
         let mut line = [0; 5];
@@ -93,7 +79,7 @@ async fn a_terminal_is_attached_and_resized() {
 
 #[tokio::test]
 async fn ports_are_forwarded_and_refused() {
-    let (pods, server, _) = with_pod(false).await;
+    let (pods, server) = with_pod().await;
     server.api().kubelet().on_port_forward(async |mut connection| {
         if connection.port != 80 {
             return Err(format!("nothing listens on {}", connection.port));
@@ -118,7 +104,7 @@ async fn ports_are_forwarded_and_refused() {
 
 #[tokio::test]
 async fn logs_are_read_whole_and_followed() {
-    let (pods, server, _) = with_pod(false).await;
+    let (pods, server) = with_pod().await;
     let kubelet = server.api().kubelet();
     kubelet.log("default", "web", "main", "one\ntwo");
     assert_eq!(pods.logs("web", &LogParams::default()).await.unwrap(), "one\ntwo\n");
@@ -138,7 +124,7 @@ async fn logs_are_read_whole_and_followed() {
 
 #[tokio::test]
 async fn a_process_and_a_port_behind_a_dead_connection_end_within_a_minute() {
-    let (pods, server, hole) = with_pod(true).await;
+    let (pods, server, hole) = behind_black_hole().await;
     server.api().kubelet().on_exec(async |mut process: Process| {
         process.stdout.write_all(b"up").await.unwrap();
         std::future::pending::<i32>().await
@@ -153,7 +139,7 @@ async fn a_process_and_a_port_behind_a_dead_connection_end_within_a_minute() {
     let mut up = [0; 2];
     within(stdout.read_exact(&mut up)).await.unwrap();
     within(stream.read_exact(&mut up)).await.unwrap();
-    hole.unwrap().drop_packets();
+    hole.drop_packets();
     let (ended, took) = timed(process.join()).await;
     assert!(ended.is_err() && took <= 60, "{ended:?} after {took} s");
     assert_eq!(stdout.read(&mut up).await.unwrap(), 0);
@@ -165,7 +151,7 @@ async fn a_process_and_a_port_behind_a_dead_connection_end_within_a_minute() {
 
 #[tokio::test]
 async fn a_thousand_processes_leave_no_task_behind() {
-    let (pods, server, _) = with_pod(false).await;
+    let (pods, server) = with_pod().await;
     server.api().kubelet().on_exec(async |mut process: Process| {
         process.stdout.write_all(b"x").await.unwrap();
         std::future::pending::<i32>().await
@@ -190,7 +176,7 @@ async fn a_thousand_processes_leave_no_task_behind() {
 
 #[tokio::test]
 async fn a_process_ends_with_its_server() {
-    let (pods, server, _) = with_pod(false).await;
+    let (pods, server) = with_pod().await;
     server.api().kubelet().on_exec(async |_: Process| std::future::pending::<i32>().await);
     let mut process = within(pods.exec("web", ["sleep"], &AttachParams::default())).await.unwrap();
     let mut stdout = process.stdout().unwrap();

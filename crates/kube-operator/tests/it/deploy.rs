@@ -9,7 +9,7 @@ use k8s_openapi::{
     },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
-use kube_client::{Api, Client, Error, client::Body, crds::install};
+use kube_client::{Api, Client, Error, client::Body};
 use kube_core::{
     ApiResource, DynamicObject, Resource,
     params::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
@@ -26,6 +26,7 @@ use kube_runtime::{
     watcher,
 };
 use kube_testserver::ApiServer;
+use kube_tools::crds::install;
 use serde_json::json;
 use std::{fs, path::PathBuf, sync::Arc, time::Duration};
 use tokio::time::timeout;

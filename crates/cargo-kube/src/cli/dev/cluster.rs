@@ -7,9 +7,9 @@ use anyhow::{Context as _, Result};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube_client::api::{PatchParams, PostParams};
 use kube_client::config::Kubeconfig;
-use kube_client::yaml::{Applier, Objects, Report};
 use kube_client::{Api, Client, Config};
 use kube_testserver::{BuiltInController, TestServer};
+use kube_tools::yaml::{Applier, Objects, Report};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

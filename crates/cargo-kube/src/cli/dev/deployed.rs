@@ -129,7 +129,7 @@ fn endpoints(service: &Value, container: &Container) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kube_client::yaml::Objects;
+    use kube_tools::yaml::Objects;
 
     const INSTALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/operator/deploy/install.yaml");
 

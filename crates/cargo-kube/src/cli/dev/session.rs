@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, OptionFuture};
-use kube_client::yaml::Objects;
+use kube_tools::yaml::Objects;
 use tokio::process::Command;
 
 use super::cluster::Cluster;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use kube_client::yaml::Objects;
+use kube_tools::yaml::Objects;
 use serde_json::Value;
 
 use crate::cli::program::Program;

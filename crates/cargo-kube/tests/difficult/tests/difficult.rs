@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use difficult::{Kind, by_group, by_kind};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube_client::yaml::Objects;
+use kube_tools::yaml::Objects;
 use serde_json::{Value, json};
 
 fn inputs() -> Vec<Value> {

@@ -31,8 +31,7 @@ pub use exec_config::{ExecAuthCluster, ExecConfig, ExecInteractiveMode};
 pub use extension::NamedExtension;
 pub(crate) use merge::UserOrigin;
 pub(super) use merge::{MergedFile, merge_files};
-#[cfg(feature = "yaml")]
-pub(crate) use read::decode_text;
+pub use read::decode_text;
 pub(super) use read::read_files;
 pub use select::KubeConfigOptions;
 pub(super) use select::Selection;

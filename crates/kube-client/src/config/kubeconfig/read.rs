@@ -206,8 +206,16 @@ fn limits() -> serde_saphyr::Options {
     }
 }
 
-/// UTF-16 if there is a byte order mark for it, which Windows tools write; else UTF-8.
-pub(crate) fn decode_text(bytes: &[u8]) -> std::io::Result<String> {
+/// The text of a file: UTF-16 if there is a byte order mark for it, which Windows tools write; else UTF-8.
+///
+/// ```
+/// assert_eq!(kube_client::config::decode_text(b"\xFF\xFEa\0")?, "a");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// [`InvalidData`](std::io::ErrorKind::InvalidData) if it is no such text.
+pub fn decode_text(bytes: &[u8]) -> std::io::Result<String> {
     let invalid = |what: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, what.to_owned());
     let utf16 = |rest: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();

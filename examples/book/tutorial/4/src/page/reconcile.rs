@@ -4,7 +4,7 @@ use super::Page;
 use crate::NAME;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
-    Api, Client, ResourceExt,
+    Api, ApiExt, Client, ResourceExt,
     api::PatchParams,
     apply,
     operator::manager::{Manager, Writes},

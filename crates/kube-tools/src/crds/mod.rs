@@ -1,0 +1,16 @@
+//! Definitions of custom resources, as files and on a server.
+//!
+//! - [`to_yaml`]: definitions as a file to check in, or for `kubectl apply`.
+//! - [`install`]: applies definitions, and returns when the server serves their kinds.
+
+mod install;
+mod outcome;
+mod plan;
+mod served;
+mod yaml;
+
+pub use install::install;
+pub use outcome::{CrdError, InstallError, InstalledCrd};
+pub use yaml::to_yaml;
+
+pub(crate) use served::until_served;

@@ -1,0 +1,144 @@
+//! [`LogLines`]: the stream, and the task that starts one task for each container.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures::Stream;
+use k8s_openapi::api::core::v1::Pod;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
+
+use super::containers::ContainerState;
+use super::params::LogLinesParams;
+use super::pods::{PodChange, PodView, watch as watch_pods};
+use super::reader::{LogReader, Start};
+use super::task::{ContainerTask, Item, LogLinesError};
+use kube_client::{Api, Client};
+
+/// The lines of many logs: returned by [`Api::log_lines`]. Dropping it ends the requests.
+#[derive(Debug)]
+pub struct LogLines {
+    items: mpsc::Receiver<Item>,
+    _task: JoinSet<()>,
+}
+
+impl Stream for LogLines {
+    type Item = Result<super::LogLine, LogLinesError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.items.poll_recv(cx)
+    }
+}
+
+/// Lines that are read ahead, of all containers together.
+const LINES_AHEAD: usize = 64;
+
+/// Requests that are being opened at the same time, and logs that are read at the same time without `follow`.
+const OPENINGS: usize = 10;
+
+pub(crate) fn log_lines(pods: Api<Pod>, params: &LogLinesParams) -> LogLines {
+    let (sender, items) = mpsc::channel(LINES_AHEAD);
+    let mut task = JoinSet::new();
+    task.spawn(run(pods, params.clone(), sender));
+    LogLines { items, _task: task }
+}
+
+/// The containers of a pod, each with the sender of its state.
+type Containers = HashMap<String, watch::Sender<ContainerState>>;
+
+struct Coordinator {
+    client: Client,
+    params: LogLinesParams,
+    pods: HashMap<Arc<str>, Containers>,
+    /// Before the first list was received, for which `tail_lines` is.
+    starting: bool,
+    openings: Arc<Semaphore>,
+    tasks: JoinSet<()>,
+    items: mpsc::Sender<Item>,
+}
+
+async fn run(pods: Api<Pod>, params: LogLinesParams, items: mpsc::Sender<Item>) {
+    let (sender, mut changes) = mpsc::channel(16);
+    let mut watching = JoinSet::new();
+    watching.spawn(watch_pods(pods.clone(), params.clone(), sender));
+    let mut coordinator = Coordinator {
+        client: pods.into(),
+        params,
+        pods: HashMap::new(),
+        starting: true,
+        openings: Arc::new(Semaphore::new(OPENINGS)),
+        tasks: JoinSet::new(),
+        items,
+    };
+    loop {
+        tokio::select! {
+            change = changes.recv() => match change {
+                Some(change) => coordinator.apply(change).await,
+                None => break,
+            },
+            Some(_) = coordinator.tasks.join_next() => {}
+        }
+    }
+    if !coordinator.params.follow {
+        while coordinator.tasks.join_next().await.is_some() {}
+    }
+}
+
+impl Coordinator {
+    async fn apply(&mut self, change: PodChange) {
+        match change {
+            PodChange::Listed(views) => {
+                let gone: Vec<Arc<str>> = {
+                    let listed: std::collections::HashSet<&Arc<str>> =
+                        views.iter().map(|view| &view.uid).collect();
+                    self.pods.keys().filter(|uid| !listed.contains(uid)).cloned().collect()
+                };
+                gone.iter().for_each(|uid| self.end(uid));
+                views.into_iter().for_each(|view| self.update(view));
+                self.starting = false;
+            }
+            PodChange::Is(view) => self.update(view),
+            PodChange::Gone(uid) => self.end(&uid),
+            // A receiver that is dropped ends this task as well.
+            PodChange::Failed(source) => drop(self.items.send(Err(LogLinesError::Pods { source })).await),
+        }
+    }
+
+    fn update(&mut self, view: PodView) {
+        let PodView { uid, namespace, name, containers } = view;
+        let known = self.pods.entry(uid.clone()).or_default();
+        for (container, state) in containers {
+            if let Some(sender) = known.get(&container) {
+                sender.send_if_modified(|old| std::mem::replace(old, state) != state);
+                continue;
+            }
+            let (sender, receiver) = watch::channel(state);
+            let tail = self.params.tail_lines.filter(|_| self.starting);
+            let start = Start { since: self.params.since_time, tail };
+            let task = ContainerTask {
+                pods: Api::namespaced(self.client.clone(), &namespace),
+                namespace: namespace.clone(),
+                pod: name.clone(),
+                uid: uid.clone(),
+                container: container.as_str().into(),
+                follow: self.params.follow,
+                reader: LogReader::new(self.params.follow, start),
+                state: receiver,
+                latest: state,
+                openings: self.openings.clone(),
+                items: self.items.clone(),
+            };
+            self.tasks.spawn(task.run());
+            known.insert(container, sender);
+        }
+    }
+
+    /// The tasks of a deleted pod read what still comes.
+    fn end(&mut self, uid: &Arc<str>) {
+        for sender in self.pods.remove(uid).into_iter().flat_map(HashMap::into_values) {
+            sender.send_modify(|state| state.gone = true);
+        }
+    }
+}

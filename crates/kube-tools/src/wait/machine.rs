@@ -1,0 +1,223 @@
+//! What to request next to follow the states of one object. No I/O.
+
+use std::time::Duration;
+
+use kube_core::response::reason;
+use kube_core::{DynamicObject, Status, WatchEvent};
+use tokio::time::Instant;
+
+use kube_client::error::Error;
+
+/// How long requests may fail before the error ends the waiting.
+const MAX_FAILURE_TIME: Duration = Duration::from_secs(60);
+
+/// A watch that ends earlier and without an event counts as failed: a server that closes watches at once is not asked without a pause.
+const MIN_WATCH_TIME: Duration = Duration::from_secs(1);
+
+/// Follows one object: a list, then watches from its version on; a list again if that version has expired.
+#[derive(Debug, Default)]
+pub(super) struct ObjectWatch {
+    /// Where the next watch starts. Without it, the next request is a list.
+    version: Option<String>,
+    failing_since: Option<Instant>,
+    /// When the watch started that has shown no event yet.
+    silent_since: Option<Instant>,
+}
+
+/// The next request.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    List,
+    Watch { version: String },
+}
+
+/// What an event means.
+#[derive(Debug, PartialEq)]
+pub(super) enum Effect {
+    /// The state of the object has changed; `None` if it does not exist.
+    State(Option<Box<DynamicObject>>),
+    /// Go on with this watch.
+    Continue,
+    /// The watch is over, with an error of the server.
+    Failed(Box<Status>),
+}
+
+/// What to do after a request has ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Reaction {
+    /// Send the next one at once.
+    Continue,
+    /// Send the next one after this time, or after a backoff.
+    Retry { after: Option<Duration> },
+    /// It is useless.
+    GiveUp,
+}
+
+impl ObjectWatch {
+    pub(super) fn next(&self) -> Next {
+        match &self.version {
+            None => Next::List,
+            Some(version) => Next::Watch { version: version.clone() },
+        }
+    }
+
+    /// A list has succeeded; a server without versions has none.
+    pub(super) fn listed(&mut self, version: Option<String>) {
+        self.version = Some(version.unwrap_or_default());
+        self.failing_since = None;
+    }
+
+    pub(super) fn watch_started(&mut self, now: Instant) {
+        self.silent_since = Some(now);
+    }
+
+    pub(super) fn event(&mut self, event: WatchEvent<DynamicObject>) -> Effect {
+        let (version, effect) = match event {
+            WatchEvent::Error(status) => return Effect::Failed(status),
+            WatchEvent::Bookmark(bookmark) => (Some(bookmark.metadata.resource_version), Effect::Continue),
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                (object.metadata.resource_version.clone(), Effect::State(Some(Box::new(object))))
+            }
+            WatchEvent::Deleted(object) => (object.metadata.resource_version, Effect::State(None)),
+        };
+        self.version = version.or(self.version.take());
+        self.failing_since = None;
+        self.silent_since = None;
+        effect
+    }
+
+    /// The watch has ended without an error.
+    pub(super) fn watch_ended(&mut self, now: Instant) -> Reaction {
+        match self.silent_since.take() {
+            Some(since) if now < since + MIN_WATCH_TIME => Reaction::Retry { after: None },
+            _ => Reaction::Continue,
+        }
+    }
+
+    /// A request or an open watch has failed.
+    pub(super) fn failed(&mut self, error: &Error, now: Instant) -> Reaction {
+        let after = match error {
+            Error::Api(status) if is_expired(status) => {
+                self.version = None;
+                None
+            }
+            Error::Api(status) if is_permanent(status) => return Reaction::GiveUp,
+            Error::Auth(_) | Error::BuildRequest(_) => return Reaction::GiveUp,
+            Error::Api(status) => retry_after(status),
+            _ => None,
+        };
+        let since = *self.failing_since.get_or_insert(now);
+        match now.duration_since(since) >= MAX_FAILURE_TIME {
+            true => Reaction::GiveUp,
+            false => Reaction::Retry { after },
+        }
+    }
+}
+
+/// The version is too old, or newer than the server's, which was restored.
+fn is_expired(status: &Status) -> bool {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    status.code == 410
+        || matches!(status.reason.as_str(), reason::EXPIRED | reason::GONE)
+        || causes.into_iter().any(|cause| cause.reason == "ResourceVersionTooLarge")
+}
+
+/// Whether a repetition is useless without a change of permissions or of installed kinds.
+pub(crate) fn is_permanent(status: &Status) -> bool {
+    matches!(status.code, 400 | 401 | 403 | 404 | 405 | 406 | 415 | 422)
+}
+
+fn retry_after(status: &Status) -> Option<Duration> {
+    let seconds = status.details.as_ref()?.retry_after_seconds;
+    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(version: &str) -> DynamicObject {
+        serde_json::from_value(serde_json::json!({ "metadata": { "resourceVersion": version } })).unwrap()
+    }
+
+    fn listed() -> ObjectWatch {
+        let mut machine = ObjectWatch::default();
+        assert_eq!(machine.next(), Next::List);
+        machine.listed(Some("1".into()));
+        machine
+    }
+
+    fn api_error(code: u16) -> Error {
+        Error::Api(Status::failure("no", "").with_code(code).boxed())
+    }
+
+    fn watch(version: &str) -> Next {
+        Next::Watch { version: version.into() }
+    }
+
+    #[test]
+    fn a_watch_resumes_from_the_last_version() {
+        let (mut machine, now) = (listed(), Instant::now());
+        assert_eq!(machine.next(), watch("1"));
+        machine.watch_started(now);
+        assert!(matches!(machine.event(WatchEvent::Modified(object("2"))), Effect::State(Some(_))));
+        assert_eq!(machine.watch_ended(now), Reaction::Continue);
+        assert_eq!(machine.next(), watch("2"));
+        assert_eq!(machine.event(WatchEvent::Deleted(object("3"))), Effect::State(None));
+        assert_eq!(machine.next(), watch("3"));
+        let bookmark = serde_json::from_str(
+            r#"{"type":"BOOKMARK","object":{"apiVersion":"v1","kind":"Pod","metadata":{"resourceVersion":"9"}}}"#,
+        );
+        assert_eq!(machine.event(bookmark.unwrap()), Effect::Continue);
+        assert_eq!(machine.next(), watch("9"));
+        assert!(matches!(machine.failed(&api_error(500), now), Reaction::Retry { after: None }));
+        assert_eq!(machine.next(), watch("9"));
+    }
+
+    #[test]
+    fn an_expired_version_needs_a_list() {
+        let mut machine = listed();
+        assert_eq!(machine.failed(&api_error(410), Instant::now()), Reaction::Retry { after: None });
+        assert_eq!(machine.next(), Next::List);
+        let mut without_versions = ObjectWatch::default();
+        without_versions.listed(None);
+        assert_eq!(without_versions.next(), watch(""));
+    }
+
+    #[test]
+    fn a_watch_that_ends_at_once_waits_before_the_next() {
+        let (mut machine, now) = (listed(), Instant::now());
+        machine.watch_started(now);
+        assert_eq!(machine.watch_ended(now), Reaction::Retry { after: None });
+        machine.watch_started(now);
+        assert_eq!(machine.watch_ended(now + Duration::from_secs(290)), Reaction::Continue);
+    }
+
+    #[test]
+    fn it_gives_up_at_once_where_it_is_useless_and_else_after_a_minute() {
+        let now = Instant::now();
+        for code in [400, 401, 403, 404, 405, 422] {
+            assert_eq!(listed().failed(&api_error(code), now), Reaction::GiveUp, "{code}");
+        }
+        let mut machine = listed();
+        for code in [429, 500, 503, 410] {
+            assert_eq!(machine.failed(&api_error(code), now), Reaction::Retry { after: None }, "{code}");
+        }
+        machine.listed(None);
+        let minute = Duration::from_secs(60);
+        assert_eq!(
+            machine.failed(&api_error(500), now + minute),
+            Reaction::Retry { after: None },
+            "it had succeeded"
+        );
+        assert_eq!(machine.failed(&api_error(500), now + minute * 2), Reaction::GiveUp);
+    }
+
+    #[test]
+    fn retry_after_is_honoured() {
+        let details = serde_json::from_str(r#"{"retryAfterSeconds":7}"#).unwrap();
+        let status = Status::failure("busy", "TooManyRequests").with_code(429).with_details(details);
+        let after = Some(Duration::from_secs(7));
+        assert_eq!(listed().failed(&Error::Api(status.boxed()), Instant::now()), Reaction::Retry { after });
+    }
+}

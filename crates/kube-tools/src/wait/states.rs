@@ -1,0 +1,126 @@
+//! The states of one object as a stream: sends the requests that the machine asks for.
+
+use std::pin::Pin;
+
+use futures::stream::{self, Stream, StreamExt};
+use kube_core::params::{ListParams, WatchParams};
+use kube_core::{DynamicObject, WatchEvent};
+use tokio::time::{Duration, Instant};
+use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
+use tower::util::rng::HasherRng;
+
+use super::error::WaitError;
+use super::machine::{Effect, Next, ObjectWatch, Reaction};
+use super::target::WaitTarget;
+use kube_client::client::{Client, with_verb};
+use kube_client::error::Error;
+
+const MIN_BACKOFF: Duration = Duration::from_millis(500);
+const MAX_BACKOFF: Duration = Duration::from_secs(10);
+const JITTER: f64 = 0.5;
+
+/// A state of an object, `None` if it does not exist, or why it is not known.
+pub(crate) type ObjectState = Result<Option<Box<DynamicObject>>, WaitError>;
+
+/// The states of an object: the present one, then one after each change. It ends only after an error.
+///
+/// Dropping it ends the watch.
+pub(crate) fn object_states(client: Client, target: WaitTarget) -> impl Stream<Item = ObjectState> + Send {
+    let shell = Shell { client, target, machine: ObjectWatch::default(), events: None, backoff: backoff() };
+    stream::unfold(Some(shell), async |shell| {
+        let mut shell = shell?;
+        match shell.next_state().await {
+            Ok(state) => Some((Ok(state), Some(shell))),
+            Err(err) => Some((Err(err), None)),
+        }
+    })
+}
+
+type Events = Pin<Box<dyn Stream<Item = Result<WatchEvent<DynamicObject>, Error>> + Send>>;
+
+struct Shell {
+    client: Client,
+    target: WaitTarget,
+    machine: ObjectWatch,
+    /// The open watch.
+    events: Option<Events>,
+    backoff: ExponentialBackoff,
+}
+
+impl Shell {
+    async fn next_state(&mut self) -> ObjectState {
+        loop {
+            let result = match &mut self.events {
+                Some(events) => match events.next().await {
+                    Some(Ok(event)) => match self.machine.event(event) {
+                        Effect::State(state) => {
+                            self.backoff = backoff();
+                            return Ok(state);
+                        }
+                        Effect::Continue => continue,
+                        Effect::Failed(status) => Err(Error::Api(status)),
+                    },
+                    Some(Err(err)) => Err(err),
+                    None => {
+                        self.events = None;
+                        let reaction = self.machine.watch_ended(Instant::now());
+                        self.pause(&reaction).await;
+                        continue;
+                    }
+                },
+                None => match self.machine.next() {
+                    Next::List => match self.list().await {
+                        Ok(state) => return state,
+                        Err(err) => Err(err),
+                    },
+                    Next::Watch { version } => self.watch(&version).await,
+                },
+            };
+            if let Err(err) = result {
+                self.events = None;
+                let reaction = self.machine.failed(&err, Instant::now());
+                if reaction == Reaction::GiveUp {
+                    return Err(WaitError::Request { object: self.target.clone(), source: err });
+                }
+                tracing::debug!(object = %self.target, error = %err, "the watch failed; waiting continues");
+                self.pause(&reaction).await;
+            }
+        }
+    }
+
+    async fn pause(&mut self, reaction: &Reaction) {
+        match reaction {
+            Reaction::Retry { after: Some(time) } => tokio::time::sleep(*time).await,
+            Reaction::Retry { after: None } => self.backoff.next_backoff().await,
+            Reaction::Continue | Reaction::GiveUp => {}
+        }
+    }
+
+    async fn list(&mut self) -> Result<ObjectState, Error> {
+        let lp = ListParams::default().fields(&self.selector());
+        let request = with_verb("list", self.target.request().list(&lp))?;
+        let mut list = self.client.request_list::<DynamicObject>(request).await?;
+        self.machine.listed(list.metadata.resource_version.take());
+        Ok(match list.items.len() {
+            0 | 1 => Ok(list.items.pop().map(Box::new)),
+            _ => Err(WaitError::Ambiguous(self.target.clone())),
+        })
+    }
+
+    async fn watch(&mut self, version: &str) -> Result<(), Error> {
+        let wp = WatchParams::default().fields(&self.selector());
+        let request = with_verb("watch", self.target.request().watch(&wp, version))?;
+        self.events = Some(Box::pin(self.client.request_events(request).await?));
+        self.machine.watch_started(Instant::now());
+        Ok(())
+    }
+
+    fn selector(&self) -> String {
+        format!("metadata.name={}", self.target.name())
+    }
+}
+
+fn backoff() -> ExponentialBackoff {
+    let maker = ExponentialBackoffMaker::new(MIN_BACKOFF, MAX_BACKOFF, JITTER, HasherRng::new());
+    maker.expect("invariant: the constants are in order").make_backoff()
+}

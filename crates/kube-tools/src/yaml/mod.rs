@@ -1,0 +1,72 @@
+//! YAML and JSON of any kinds: read, apply, create, delete and compare, as kubectl does.
+//!
+//! [`Objects`] reads files, directories and text. An [`Applier`] writes them to a cluster, in the right order, and reports what became of each.
+//!
+//! ```
+//! use kube_client::api::PatchParams;
+//! use kube_tools::yaml::{Applier, Objects};
+//! use kube_client::Client;
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+//!
+//! let objects = Objects::parse("
+//! apiVersion: v1
+//! kind: ConfigMap
+//! metadata: {name: settings, namespace: shop}
+//! ---
+//! apiVersion: v1
+//! kind: Namespace
+//! metadata: {name: shop}
+//! ")?;
+//! let report = Applier::new(client).apply(&objects, &PatchParams::apply("my-script")).await;
+//! let lines: Vec<_> = report.results().iter().map(ToString::to_string).collect();
+//! assert_eq!(lines, ["namespace/shop created", "configmap/settings created"]);
+//! report.into_result()?;
+//! # Ok(())
+//! # }
+//! ```
+
+// From files and text to objects.
+mod files;
+mod text;
+mod unique_keys;
+// One document: its header, and the items of lists.
+mod document;
+mod error;
+mod id;
+mod objects;
+mod source;
+
+// Writing: the settings, the run, single objects, and what follows: waiting and pruning.
+mod applier;
+mod delete;
+mod establish;
+mod progress;
+mod prune;
+mod resolve;
+mod run;
+mod settings;
+mod unready;
+mod write;
+mod written;
+
+// What became of each object.
+mod comparable;
+#[cfg(feature = "diff")]
+mod diff;
+mod pruned;
+mod report;
+mod result;
+
+pub use applier::Applier;
+pub use error::ReadError;
+pub use id::ObjectId;
+pub use kube_client::error::FieldConflict;
+pub use objects::Objects;
+pub use progress::Progress;
+pub use pruned::PruneStep;
+pub use report::{IncompleteRun, Report};
+pub use result::{ObjectError, ObjectOutcome, ObjectResult};
+pub use run::Run;
+pub use source::Source;

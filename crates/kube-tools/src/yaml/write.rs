@@ -1,0 +1,79 @@
+//! Writes one object.
+
+use kube_core::DynamicObject;
+use kube_core::params::{DeleteParams, Patch, PatchParams, PostParams, ValidationDirective};
+
+use super::comparable::comparable;
+use super::delete::delete;
+use super::resolve::Target;
+use super::result::{ObjectError, ObjectOutcome};
+use super::settings::Settings;
+use super::written::Written;
+use kube_client::error::{Error, FieldConflict};
+
+/// What a run does with each object.
+#[derive(Clone, Debug)]
+pub(super) enum Verb {
+    Apply(PatchParams),
+    Create(PostParams),
+    Delete(DeleteParams),
+}
+
+impl Verb {
+    pub(super) fn is_dry_run(&self) -> bool {
+        match self {
+            Self::Apply(params) => params.dry_run,
+            Self::Create(params) => params.dry_run,
+            Self::Delete(params) => params.dry_run,
+        }
+    }
+
+    pub(super) fn is_delete(&self) -> bool {
+        matches!(self, Self::Delete(_))
+    }
+}
+
+pub(super) async fn write(settings: &Settings, target: &Target, verb: &Verb) -> Written {
+    let written = match verb {
+        Verb::Apply(params) => apply(target, params).await,
+        Verb::Create(params) => create(target, params).await,
+        Verb::Delete(params) => delete(settings, target, params).await,
+    };
+    written.unwrap_or_else(|err| Written::without_object(ObjectOutcome::Failed(err)))
+}
+
+/// Whether an apply changed something is seen from the state before: the response does not tell.
+async fn apply(target: &Target, params: &PatchParams) -> Result<Written, ObjectError> {
+    let name = target.name()?;
+    let before = target.api.get_opt(name).await.map_err(ObjectError::Request)?;
+    let mut params = params.clone();
+    params.field_validation.get_or_insert(ValidationDirective::Strict);
+    let after = match target.api.patch(name, &params, &Patch::Apply(&target.object)).await {
+        Ok(after) => after,
+        Err(Error::Api(status)) => {
+            let conflicts = FieldConflict::of(&status);
+            return match conflicts.is_empty() {
+                true => Err(ObjectError::Request(Error::Api(status))),
+                false => Ok(Written { outcome: ObjectOutcome::Conflict(conflicts), before, after: None }),
+            };
+        }
+        Err(err) => return Err(ObjectError::Request(err)),
+    };
+    let outcome = match &before {
+        None => ObjectOutcome::Created,
+        Some(before) if is_unchanged(before, &after, params.dry_run) => ObjectOutcome::Unchanged,
+        Some(_) => ObjectOutcome::Configured,
+    };
+    Ok(Written { outcome, before, after: Some(after) })
+}
+
+/// A dry run changes no resourceVersion. And a new one may be for managed fields alone, as at the second apply of a Namespace.
+fn is_unchanged(before: &DynamicObject, after: &DynamicObject, dry_run: bool) -> bool {
+    let same_version = before.metadata.resource_version == after.metadata.resource_version;
+    (same_version && !dry_run) || comparable(before) == comparable(after)
+}
+
+async fn create(target: &Target, params: &PostParams) -> Result<Written, ObjectError> {
+    let created = target.api.create(params, &target.object).await.map_err(ObjectError::Request)?;
+    Ok(Written { outcome: ObjectOutcome::Created, before: None, after: Some(created) })
+}

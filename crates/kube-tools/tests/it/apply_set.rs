@@ -1,0 +1,229 @@
+//! Apply sets: pruning, what the parent records, and what is refused.
+
+#![allow(clippy::unwrap_used, reason = "functions of tests, too")]
+
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube_client::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube_client::{Api, Client, Resource};
+use kube_testserver::{ApiServer, Fault, Match};
+use kube_tools::apply_set::{ApplySet, ApplySetError};
+use serde_json::json;
+
+use crate::definition::definition;
+use crate::server::{config_map, in_process};
+
+type Objects = Vec<(ApiResource, DynamicObject)>;
+
+fn objects<K: Resource<DynamicType = ()>>(namespace: Option<&str>, names: &[&str]) -> Objects {
+    let resource = ApiResource::erase::<K>(&());
+    let object = |name: &&str| {
+        let object = DynamicObject::new(name, &resource);
+        namespace.map_or(object.clone(), |namespace| object.within(namespace))
+    };
+    names.iter().map(|name| (resource.clone(), object(name))).collect()
+}
+
+fn maps(names: &[&str]) -> Objects {
+    objects::<ConfigMap>(Some("default"), names)
+}
+
+async fn apply_one(client: &Client, resource: &ApiResource, object: &DynamicObject) -> DynamicObject {
+    let api: Api<DynamicObject> = match &object.metadata.namespace {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
+        None => Api::all_with(client.clone(), resource),
+    };
+    let name = object.metadata.name.as_deref().unwrap();
+    api.patch(name, &PatchParams::apply("test"), &Patch::Apply(object)).await.unwrap()
+}
+
+/// Applies the set, and returns what was pruned, sorted.
+async fn apply(client: &Client, set: &ApplySet, mut objects: Objects) -> Result<Vec<String>, ApplySetError> {
+    let applying = set.begin(client, &mut objects).await?;
+    let mut applied = Vec::new();
+    for (resource, object) in &objects {
+        applied.push(apply_one(client, resource, object).await);
+    }
+    let mut pruned: Vec<_> = applying.finish(&applied).await?.iter().map(ToString::to_string).collect();
+    pruned.sort();
+    Ok(pruned)
+}
+
+async fn names(client: &Client) -> Vec<String> {
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let list = maps.list(&Default::default()).await.unwrap();
+    list.items.into_iter().filter_map(|map| map.metadata.name).collect()
+}
+
+/// What the parent records: kinds and namespaces.
+async fn record(client: &Client) -> [String; 2] {
+    let secret = Api::<Secret>::default_namespaced(client.clone()).get("set").await.unwrap();
+    let annotations = secret.metadata.annotations.unwrap();
+    ["contains-group-kinds", "additional-namespaces"]
+        .map(|name| annotations[&format!("applyset.kubernetes.io/{name}")].clone())
+}
+
+fn set() -> ApplySet {
+    ApplySet::secret("default", "set")
+}
+
+#[tokio::test]
+async fn members_that_are_no_longer_in_the_set_are_pruned() {
+    let (client, _server) = in_process();
+    // An object of nobody stays.
+    Api::<ConfigMap>::default_namespaced(client.clone())
+        .create(&PostParams::default(), &config_map("other", "1"))
+        .await
+        .unwrap();
+    let mut first = maps(&["a", "b"]);
+    first.extend(objects::<Secret>(Some("kube-public"), &["s"]));
+    first.extend(objects::<Namespace>(None, &["team"]));
+    // In a task, so that its futures have to be `Send`.
+    let task = client.clone();
+    let pruned = tokio::spawn(async move { apply(&task, &set(), first).await }).await.unwrap().unwrap();
+    assert_eq!(pruned, [] as [&str; 0]);
+    assert_eq!(record(&client).await, ["ConfigMap,Namespace,Secret", "kube-public"]);
+    assert_eq!(
+        apply(&client, &set(), maps(&["b", "c"])).await.unwrap(),
+        ["configmap/a", "namespace/team", "secret/s"]
+    );
+    assert_eq!(names(&client).await, ["b", "c", "other"]);
+    assert_eq!(record(&client).await, ["ConfigMap", ""]);
+    assert_eq!(apply(&client, &set(), Vec::new()).await.unwrap(), ["configmap/b", "configmap/c"]);
+    assert_eq!(record(&client).await, ["", ""]);
+    assert_eq!(apply(&client, &set(), maps(&["a"])).await.unwrap(), [] as [&str; 0]);
+}
+
+#[tokio::test]
+async fn a_dry_run_changes_nothing_and_tells_what_would_be_pruned() {
+    let (client, server) = in_process();
+    apply(&client, &set(), maps(&["a", "b"])).await.unwrap();
+    let before = server.snapshot();
+    let mut objects = maps(&["b"]);
+    let applying = set().dry_run(true).begin(&client, &mut objects).await.unwrap();
+    let api: Api<DynamicObject> = Api::default_namespaced_with(client.clone(), &objects[0].0);
+    let applied = [api.get("b").await.unwrap()];
+    let pruned = applying.finish(&applied).await.unwrap();
+    assert_eq!(pruned.iter().map(ToString::to_string).collect::<Vec<_>>(), ["configmap/a"]);
+    assert_eq!(server.snapshot(), before);
+}
+
+#[tokio::test]
+async fn a_run_that_is_cut_off_or_fails_leaves_a_superset_and_the_next_one_finishes() {
+    let (client, server) = in_process();
+    apply(&client, &set(), maps(&["a"])).await.unwrap();
+    // Cut off after the parent was written.
+    let mut secrets = objects::<Secret>(Some("kube-public"), &["s"]);
+    drop(set().begin(&client, &mut secrets).await.unwrap());
+    assert_eq!(record(&client).await, ["ConfigMap,Secret", "kube-public"]);
+    assert_eq!(names(&client).await, ["a"]);
+    // A deletion is refused: the others are deleted, and the superset stays.
+    apply(&client, &set(), maps(&["a", "b"])).await.unwrap();
+    let refused = server.fault(Match::delete::<ConfigMap>().name("a"), Fault::status(403, "Forbidden"));
+    let err = apply(&client, &set(), objects::<Secret>(Some("default"), &["s"])).await.unwrap_err();
+    let ApplySetError::Prune { pruned, failures } = &err else { panic!("{err}") };
+    assert_eq!((pruned.len(), failures.len()), (1, 1));
+    assert!(err.to_string().starts_with("1 of 2 objects could not be pruned: configmap/a: "), "{err}");
+    assert_eq!(record(&client).await[0], "ConfigMap,Secret");
+    refused.remove();
+    let pruned = apply(&client, &set(), objects::<Secret>(Some("default"), &["s"])).await.unwrap();
+    assert_eq!(pruned, ["configmap/a"]);
+    assert_eq!(record(&client).await, ["Secret", ""]);
+}
+
+#[tokio::test]
+async fn what_belongs_to_others_is_refused_before_anything_is_applied() {
+    let (client, server) = in_process();
+    apply(&client, &set(), maps(&["a"])).await.unwrap();
+    let before = server.snapshot();
+    let other = ApplySet::secret("default", "other");
+    let err = apply(&client, &other, maps(&["b", "a"])).await.unwrap_err();
+    assert!(
+        err.to_string().starts_with("ConfigMap \"a\" in namespace \"default\" is in another apply set"),
+        "{err}"
+    );
+    let err = apply(&client, &set().tooling("mine/v1"), maps(&["b"])).await.unwrap_err();
+    assert!(err.to_string().contains("belongs to another tool: expected \"mine\""), "{err}");
+    let kind = ApiResource::erase::<Namespace>(&());
+    let err = apply(&client, &ApplySet::custom(&kind, None, "default"), maps(&["b"])).await.unwrap_err();
+    assert!(err.to_string().contains("expected a Secret, a ConfigMap, or a custom resource"), "{err}");
+    assert_eq!(server.snapshot(), before, "nothing was written");
+    // A Secret of somebody else.
+    let secret = serde_json::from_value(json!({ "metadata": { "name": "taken" } })).unwrap();
+    Api::<Secret>::default_namespaced(client.clone()).create(&PostParams::default(), &secret).await.unwrap();
+    let err = apply(&client, &ApplySet::secret("default", "taken"), maps(&["b"])).await.unwrap_err();
+    assert!(err.to_string().contains("was not made for an apply set"), "{err}");
+}
+
+#[tokio::test]
+async fn an_owned_member_is_not_deleted() {
+    let (client, _server) = in_process();
+    apply(&client, &set(), maps(&["a", "owner"])).await.unwrap();
+    let maps_api: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let owner = maps_api.get("owner").await.unwrap().owner_ref(&()).unwrap();
+    let patch = Patch::Merge(json!({ "metadata": { "ownerReferences": [owner] } }));
+    maps_api.patch("a", &PatchParams::default(), &patch).await.unwrap();
+    let err = apply(&client, &set(), maps(&["owner"])).await.unwrap_err();
+    assert!(err.to_string().contains("configmap/a: it is owned by ConfigMap \"owner\""), "{err}");
+    assert_eq!(names(&client).await, ["a", "owner"]);
+}
+
+/// Another run writes the parent between `begin` and `finish`: what it has recorded is not lost.
+#[tokio::test]
+async fn two_runs_at_the_same_time_lose_no_record() {
+    let (client, _server) = in_process();
+    apply(&client, &set(), maps(&["a"])).await.unwrap();
+    let mut objects_of_first = maps(&["a"]);
+    let first = set().begin(&client, &mut objects_of_first).await.unwrap();
+    apply(&client, &set(), objects::<Secret>(Some("kube-public"), &["s"])).await.unwrap();
+    let applied = apply_one(&client, &objects_of_first[0].0, &objects_of_first[0].1).await;
+    first.finish(&[applied]).await.unwrap();
+    assert_eq!(record(&client).await, ["ConfigMap,Secret", "kube-public"]);
+}
+
+/// The definition is gone, and its objects with it; the record stays until the kind is served again.
+#[tokio::test]
+async fn a_kind_that_is_not_served_stays_recorded() {
+    let (client, _server) = in_process();
+    apply(&client, &set(), maps(&["a"])).await.unwrap();
+    let kinds = "applyset.kubernetes.io/contains-group-kinds";
+    let patch =
+        Patch::Merge(json!({ "metadata": { "annotations": { kinds: "ConfigMap,Widget.example.com" } } }));
+    Api::<Secret>::default_namespaced(client.clone())
+        .patch("set", &PatchParams::default(), &patch)
+        .await
+        .unwrap();
+    assert_eq!(apply(&client, &set(), maps(&["b"])).await.unwrap(), ["configmap/a"]);
+    assert_eq!(record(&client).await, ["ConfigMap,Widget.example.com", ""]);
+}
+
+#[tokio::test]
+async fn custom_parents_need_a_definition_that_says_so() {
+    let server = ApiServer::new();
+    let client = Client::new(server.clone(), "default");
+    let resource = ApiResource {
+        group: "example.com".into(),
+        version: "v1".into(),
+        api_version: "example.com/v1".into(),
+        kind: "Set".into(),
+        plural: "sets".into(),
+    };
+    let set = ApplySet::custom(&resource, None, "one");
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let sets = definition("example.com", "sets", "Set", "Cluster", &["v1"]);
+    definitions.create(&PostParams::default(), &sets).await.unwrap();
+    let err = apply(&client, &set, maps(&["a"])).await.unwrap_err();
+    assert!(err.to_string().contains("has the label applyset.kubernetes.io/is-parent-type"), "{err}");
+    let label = json!({ "metadata": { "labels": { "applyset.kubernetes.io/is-parent-type": "true" } } });
+    definitions.patch("sets.example.com", &PatchParams::default(), &Patch::Merge(label)).await.unwrap();
+    let err = apply(&client, &set, maps(&["a"])).await.unwrap_err();
+    assert!(err.to_string().contains("does not exist; only Secrets and ConfigMaps"), "{err}");
+    let parent = format!(
+        "apiVersion: example.com/v1\nkind: Set\nmetadata: {{name: one, labels: {{applyset.kubernetes.io/id: {}}}, annotations: \
+         {{applyset.kubernetes.io/tooling: kubectl/v1.37, applyset.kubernetes.io/contains-group-kinds: \"\"}}}}\n",
+        set.id()
+    );
+    server.load(parent.as_str()).unwrap();
+    apply(&client, &set, maps(&["a", "b"])).await.unwrap();
+    assert_eq!(apply(&client, &set, maps(&["b"])).await.unwrap(), ["configmap/a"]);
+}

@@ -1,0 +1,194 @@
+//! Definitions are installed: applied and served.
+#![allow(clippy::unwrap_used, reason = "this is how a test fails")]
+
+use std::time::Duration;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube_client::api::{ListParams, Patch, PatchParams};
+use kube_client::{Api, Client, ResourceExt};
+use kube_testserver::{Fault, FaultResponse, Match};
+use kube_tools::crds::{CrdError, install};
+use serde_json::json;
+
+use crate::definition::definition;
+use crate::server::in_process;
+
+type Crds = Api<CustomResourceDefinition>;
+
+fn crd(plural: &str, kind: &str, versions: &[&str]) -> CustomResourceDefinition {
+    definition("example.com", plural, kind, "Namespaced", versions)
+}
+
+/// The requests of discovery: of the paths below `/apis`, all reads but the first, which is that of the definition.
+fn discovery() -> Match {
+    Match::path("/apis").verb("get").from_nth(2)
+}
+
+fn no_groups() -> FaultResponse {
+    FaultResponse::status(200, "").body(r#"{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}"#)
+}
+
+fn versions(crd: &CustomResourceDefinition) -> Vec<(&str, bool, bool)> {
+    crd.spec.versions.iter().map(|it| (it.name.as_str(), it.served, it.storage)).collect()
+}
+
+async fn version_of(client: &Client, name: &str) -> Option<String> {
+    Crds::all(client.clone()).get(name).await.unwrap().resource_version()
+}
+
+#[tokio::test]
+async fn several_kinds_are_served_afterwards() {
+    let (client, _server) = in_process();
+    let both = [crd("pages", "Page", &["v1"]), crd("shops", "Shop", &["v1beta1", "v1"])];
+    let installed = install(&client, "test", both.clone()).await.unwrap();
+    let names: Vec<_> = installed.iter().map(|it| it.crd.name_any()).collect();
+    assert_eq!(names, ["pages.example.com", "shops.example.com"]);
+    for (kind, version) in [("Page", "v1"), ("Shop", "v1beta1"), ("Shop", "v1")] {
+        let kind = kube_client::core::GroupVersionKind::gvk("example.com", version, kind);
+        let (kind, _) = kube_client::discovery::pinned_kind(&client, &kind).await.unwrap();
+        let objects: Api<kube_client::core::DynamicObject> = Api::all_with(client.clone(), &kind);
+        assert!(objects.list(&ListParams::default()).await.unwrap().items.is_empty());
+    }
+    // Again: nothing changes.
+    let before = version_of(&client, "shops.example.com").await;
+    install(&client, "test", both).await.unwrap();
+    assert_eq!(version_of(&client, "shops.example.com").await, before);
+    assert!(install(&client, "test", []).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn versions_of_the_server_are_kept() {
+    let (client, _server) = in_process();
+    install(&client, "old", [crd("pages", "Page", &["v1alpha1", "v1"])]).await.unwrap();
+    let installed = install(&client, "new", [crd("pages", "Page", &["v2"])]).await.unwrap().remove(0);
+    assert_eq!(installed.kept_versions, ["v1alpha1", "v1"]);
+    let expected = [("v2", true, true), ("v1alpha1", true, false), ("v1", true, false)];
+    assert_eq!(versions(&installed.crd), expected);
+    // The same again, although the versions are now its own.
+    let again = install(&client, "new", [crd("pages", "Page", &["v2"])]).await.unwrap().remove(0);
+    assert_eq!((versions(&again.crd), again.kept_versions), (expected.to_vec(), installed.kept_versions));
+    assert_eq!(again.crd.resource_version(), installed.crd.resource_version());
+}
+
+#[tokio::test]
+async fn what_others_have_set_stays() {
+    let (client, _server) = in_process();
+    install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap();
+    let patch = Patch::Merge(json!({ "metadata": { "annotations": { "example.com/by": "another" } } }));
+    Crds::all(client.clone()).patch("pages.example.com", &PatchParams::default(), &patch).await.unwrap();
+    let installed = install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap().remove(0);
+    assert_eq!(installed.crd.annotations()["example.com/by"], "another");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_changed_by_others_in_between_is_read_again() {
+    let (client, server) = in_process();
+    install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap();
+    let old = server.resource_version();
+    install(&client, "test", [crd("pages", "Page", &["v1", "v2"])]).await.unwrap();
+    // The next read gives the state before v2 was added, as just before another client's change.
+    server.fault(Match::get::<CustomResourceDefinition>().times(1), Fault::Stale(old));
+    let installed = install(&client, "test", [crd("pages", "Page", &["v1", "v3"])]).await.unwrap().remove(0);
+    assert_eq!(installed.kept_versions, ["v2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn names_that_are_taken_are_an_error_and_the_others_are_installed() {
+    let (client, _server) = in_process();
+    install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap();
+    let taken = crd("papers", "Page", &["v1"]);
+    let error = install(&client, "test", [taken, crd("shops", "Shop", &["v1"])]).await.unwrap_err();
+    assert!(
+        matches!(&error.failed[..], [CrdError::NamesTaken { name, message }] if name == "papers.example.com" && message.contains("is already in use")),
+        "{error}"
+    );
+    assert_eq!(error.installed[0].crd.name_any(), "shops.example.com");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_not_served_in_time_is_an_error_that_says_what_is_missing() {
+    let (client, server) = in_process();
+    let discovery = server.fault(discovery(), no_groups());
+    let error = install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap_err();
+    let expected = "the CustomResourceDefinition pages.example.com was not served within 60 s: discovery does not list it in example.com/v1";
+    assert_eq!(error.to_string(), expected);
+    assert!((10..100).contains(&discovery.hits()), "{} requests", discovery.hits());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_is_an_error() {
+    let (client, server) = in_process();
+    server.fault(Match::get::<CustomResourceDefinition>(), Fault::Stall);
+    let error = install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap_err();
+    assert!(error.to_string().ends_with("60 s: the server does not respond"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn outages_are_awaited_and_refusals_are_errors() {
+    let (client, server) = in_process();
+    let outage = server.fault(discovery().times(4), FaultResponse::status(503, "ServiceUnavailable"));
+    install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap();
+    assert_eq!(outage.hits(), 4);
+    server.fault(Match::patch::<CustomResourceDefinition>(), FaultResponse::status(403, "Forbidden"));
+    let error = install(&client, "test", [crd("shops", "Shop", &["v1"])]).await.unwrap_err();
+    assert!(matches!(&error.failed[..], [CrdError::Request { error, .. }] if error.is_forbidden()));
+    assert!(kube_client::error::status_of(&error).is_some_and(|status| status.code == 403));
+}
+
+#[tokio::test]
+async fn a_refused_discovery_is_an_error_at_once() {
+    let (client, server) = in_process();
+    server.fault(discovery(), FaultResponse::status(403, "Forbidden"));
+    let error = install(&client, "test", [crd("pages", "Page", &["v1"])]).await.unwrap_err();
+    assert!(matches!(&error.failed[..], [CrdError::Discovery { .. }]), "{error}");
+    assert!(kube_client::error::status_of(&error.failed[0]).is_some_and(|status| status.code == 403));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_is_watched_until_it_is_served_or_deleted() {
+    let (client, server) = in_process();
+    server.fault(discovery(), no_groups());
+    let lists = server.fault(Match::list::<CustomResourceDefinition>(), Fault::Delay(Duration::ZERO));
+    let delete = async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        Crds::all(client.clone()).delete("pages.example.com", &Default::default()).await.unwrap();
+    };
+    let started = tokio::time::Instant::now();
+    let (installed, ()) = futures::join!(install(&client, "test", [crd("pages", "Page", &["v1"])]), delete);
+    let error = installed.unwrap_err();
+    assert!(
+        matches!(&error.failed[..], [CrdError::Deleted { name }] if name == "pages.example.com"),
+        "{error}"
+    );
+    assert_eq!((started.elapsed().as_secs(), lists.hits()), (20, 1));
+}
+
+#[tokio::test]
+async fn a_definition_without_a_name_of_its_own_is_an_error() {
+    let (client, _server) = in_process();
+    let mut unnamed = crd("pages", "Page", &["v1"]);
+    unnamed.metadata.name = None;
+    let twice = [unnamed, crd("pages", "Page", &["v1"]), crd("pages", "Page", &["v2"])];
+    let error = install(&client, "test", twice).await.unwrap_err();
+    assert!(matches!(&error.failed[..], [CrdError::NoName, CrdError::GivenTwice { .. }]), "{error}");
+    assert_eq!(error.installed.len(), 1);
+}
+
+/// The definition of objects with a finalizer stays until they are gone.
+#[tokio::test(start_paused = true)]
+async fn a_definition_that_is_being_deleted_is_created_anew() {
+    let (client, _server) = in_process();
+    let crds: Crds = Api::all(client.clone());
+    let mut held = crd("pages", "Page", &["v1"]);
+    held.metadata.finalizers = Some(vec!["example.com/hold".into()]);
+    let old = install(&client, "test", [held]).await.unwrap().remove(0);
+    crds.delete("pages.example.com", &Default::default()).await.unwrap();
+    let release = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let none = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
+        crds.patch("pages.example.com", &PatchParams::default(), &none).await.unwrap();
+    };
+    let install = install(&client, "test", [crd("pages", "Page", &["v1"])]);
+    let (installed, ()) = futures::join!(install, release);
+    assert_ne!(installed.unwrap()[0].crd.uid(), old.crd.uid());
+}

@@ -1,0 +1,353 @@
+//! Waiting for objects: `Api::wait_ready`, `wait_for`, `rollout_status`, and sets of objects. Time is paused.
+
+#![allow(clippy::unwrap_used, reason = "functions of tests, too")]
+
+use std::time::Duration;
+
+use futures::{Stream, StreamExt};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube_client::api::{ApiResource, DeleteParams, Patch, PatchParams, PostParams};
+use kube_client::{Api, Client};
+use kube_testserver::{ApiServer, BuiltInController, Fault, FaultRule, Match};
+use kube_tools::ApiExt as _;
+use kube_tools::ready::{Readiness, ReadyState};
+use kube_tools::wait::{WaitError, WaitFor, WaitTarget, readiness_of, until_ready};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::definition::definition;
+use crate::server::{config_map, create, in_process};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn web(replicas: u32) -> Deployment {
+    let labels = json!({ "app": "web" });
+    serde_json::from_value(json!({
+        "metadata": { "name": "web" },
+        "spec": {
+            "replicas": replicas,
+            "selector": { "matchLabels": labels },
+            "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "c", "image": "i" }] } },
+        },
+    }))
+    .unwrap()
+}
+
+/// A deployment of three replicas without a controller.
+async fn deployment() -> (Api<Deployment>, ApiServer) {
+    let (client, server) = in_process();
+    let deployments: Api<Deployment> = Api::default_namespaced(client);
+    deployments.create(&PostParams::default(), &web(3)).await.unwrap();
+    (deployments, server)
+}
+
+async fn set_status(deployments: &Api<Deployment>, updated: u32, available: u32) {
+    let status = json!({ "status": {
+        "observedGeneration": 1, "replicas": 3, "updatedReplicas": updated, "availableReplicas": available,
+    } });
+    deployments.patch_status("web", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+}
+
+/// The message of the next progress.
+async fn next(progress: &mut (impl Stream<Item = Result<Readiness, WaitError>> + Unpin)) -> String {
+    let item = tokio::time::timeout(MINUTE, progress.next()).await.expect("within a minute");
+    item.expect("not the end").map_or_else(|err| err.to_string(), |readiness| readiness.to_string())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rollout_shows_its_progress_and_ends() {
+    let (deployments, _server) = deployment().await;
+    let mut progress = Box::pin(deployments.rollout_status("web"));
+    assert_eq!(next(&mut progress).await, "Waiting for deployment spec update to be observed...");
+    set_status(&deployments, 1, 3).await;
+    let one =
+        r#"Waiting for deployment "web" rollout to finish: 1 out of 3 new replicas have been updated..."#;
+    assert_eq!(next(&mut progress).await, one);
+    // A change that does not show is no progress.
+    let label = Patch::Merge(json!({ "metadata": { "labels": { "a": "b" } } }));
+    deployments.patch("web", &PatchParams::default(), &label).await.unwrap();
+    set_status(&deployments, 3, 2).await;
+    let two = r#"Waiting for deployment "web" rollout to finish: 2 of 3 updated replicas are available..."#;
+    assert_eq!(next(&mut progress).await, two);
+    set_status(&deployments, 3, 3).await;
+    assert_eq!(next(&mut progress).await, r#"deployment "web" successfully rolled out"#);
+    assert!(progress.next().await.is_none());
+}
+
+/// Waits for the deployment while the server misbehaves, and makes it ready after 20 seconds.
+async fn survives(faults: impl FnOnce(&ApiServer) -> Vec<FaultRule>, later: impl FnOnce(&ApiServer)) {
+    let (deployments, server) = deployment().await;
+    let rules = faults(&server);
+    let ready = async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        later(&server);
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        set_status(&deployments, 3, 3).await;
+    };
+    let (result, ()) = futures::join!(deployments.wait_ready("web", MINUTE), ready);
+    assert_eq!(result.unwrap().status.unwrap().available_replicas, Some(3));
+    assert!(rules.iter().all(|rule| rule.hits() > 0), "every fault was met");
+}
+
+#[tokio::test(start_paused = true)]
+async fn broken_connections_expired_versions_and_refusals_are_survived() {
+    survives(|server| vec![server.fault(Match::watch::<Deployment>().times(3), Fault::Reset)], |_| {}).await;
+    survives(|server| vec![server.fault(Match::watch::<Deployment>().nth(1), Fault::Expired)], |_| {}).await;
+    survives(
+        |server| vec![server.fault(Match::watch::<Deployment>().nth(1), Fault::Truncate.after(0))],
+        |_| {},
+    )
+    .await;
+    survives(
+        |server| {
+            vec![server.fault(Match::list::<Deployment>().times(2), Fault::status(503, "ServiceUnavailable"))]
+        },
+        |_| {},
+    )
+    .await;
+    survives(|_| vec![], ApiServer::end_watches).await;
+    survives(
+        |_| vec![],
+        |server| {
+            server.compact();
+            server.end_watches();
+        },
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_closes_watches_at_once_is_not_asked_without_a_pause() {
+    let (deployments, server) = deployment().await;
+    let closed = server.fault(Match::watch::<Deployment>(), Fault::Cut.after(0));
+    let err = deployments.wait_ready("web", MINUTE * 5).await.unwrap_err();
+    assert!(matches!(err, WaitError::Timeout { .. }), "{err}");
+    assert!((20..100).contains(&closed.hits()), "{} watches in five minutes", closed.hits());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_watched_is_an_error() {
+    let (deployments, server) = deployment().await;
+    let (start, forbidden) =
+        (Instant::now(), server.fault(Match::list::<Deployment>(), Fault::status(403, "Forbidden")));
+    let err = deployments.wait_ready("web", MINUTE * 5).await.unwrap_err();
+    assert!(matches!(err, WaitError::Request { .. }), "{err}");
+    assert!(err.to_string().starts_with(r#"deployments.apps "web" in namespace "default": "#), "{err}");
+    assert!(start.elapsed() < Duration::from_secs(1), "at once");
+    forbidden.remove();
+    let start = Instant::now();
+    server.fault(Match::list::<Deployment>(), Fault::status(500, "InternalError"));
+    let err = deployments.wait_ready("web", MINUTE * 5).await.unwrap_err();
+    assert!(matches!(err, WaitError::Request { .. }), "{err}");
+    assert!((60..80).contains(&start.elapsed().as_secs()), "after a minute: {:?}", start.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_is_missing_or_deleted_is_an_answer() {
+    let (deployments, _server) = deployment().await;
+    let err = deployments.wait_ready("other", MINUTE).await.unwrap_err();
+    assert_eq!(err.to_string(), r#"deployments.apps "other" in namespace "default" does not exist"#);
+
+    let delete = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        deployments.delete("web", &DeleteParams::default()).await.unwrap();
+    };
+    let available = WaitFor::condition("Available");
+    let (ready, condition, ()) = futures::join!(
+        deployments.wait_ready("web", MINUTE),
+        deployments.wait_for("web", &available, MINUTE),
+        delete
+    );
+    for err in [ready.unwrap_err(), condition.unwrap_err()] {
+        assert_eq!(err.to_string(), r#"deployments.apps "web" in namespace "default" was deleted"#);
+    }
+
+    let mut held = web(3);
+    held.metadata.finalizers = Some(vec!["example.com/hold".into()]);
+    deployments.create(&PostParams::default(), &held).await.unwrap();
+    deployments.delete("web", &DeleteParams::default()).await.unwrap();
+    let err = deployments.wait_ready("web", MINUTE).await.unwrap_err();
+    assert!(err.to_string().contains("is being deleted, after the finalizers"), "{err}");
+    assert!(err.to_string().contains("example.com/hold"), "{err}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_names_the_last_state() {
+    let (deployments, server) = deployment().await;
+    set_status(&deployments, 3, 2).await;
+    let start = Instant::now();
+    let err = deployments.wait_ready("web", Duration::from_secs(30)).await.unwrap_err();
+    assert!(err.to_string().contains("waited 30s for deployments.apps \"web\""), "{err}");
+    assert!(err.to_string().contains("2 of 3 updated replicas are available"), "{err}");
+    assert_eq!(start.elapsed().as_secs(), 30);
+    // Zero looks once.
+    let err = deployments.wait_ready("web", Duration::ZERO).await.unwrap_err();
+    assert!(err.to_string().contains("2 of 3 updated replicas are available"), "{err}");
+    set_status(&deployments, 3, 3).await;
+    deployments.wait_ready("web", Duration::ZERO).await.unwrap();
+    deployments.wait_ready("web", Duration::MAX).await.unwrap();
+    // A server that does not answer.
+    server.fault(Match::list::<Deployment>(), Fault::Stall);
+    let err = deployments.wait_ready("web", Duration::from_secs(3)).await.unwrap_err();
+    assert!(err.to_string().contains("the server has not answered"), "{err}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn conditions_of_kubectl_wait() {
+    let (client, _server) = in_process();
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let wait = |condition: &str| {
+        let (maps, condition) = (maps.clone(), condition.parse::<WaitFor>().unwrap());
+        async move { maps.wait_for("a", &condition, MINUTE).await }
+    };
+    let later = |change: &'static str| {
+        let (maps, client) = (maps.clone(), client.clone());
+        async move {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            match change {
+                "create" => drop(create(&client, "a").await.unwrap()),
+                "delete" => drop(maps.delete("a", &DeleteParams::default()).await.unwrap()),
+                "recreate" => {
+                    maps.delete("a", &DeleteParams::default()).await.unwrap();
+                    create(&client, "a").await.unwrap();
+                }
+                value => {
+                    drop(maps.replace("a", &PostParams::default(), &config_map("a", value)).await.unwrap())
+                }
+            }
+        }
+    };
+    assert!(wait("delete").await.unwrap().is_none(), "it does not exist yet");
+    assert!(matches!(wait("jsonpath={.data.key}").await, Err(WaitError::NotFound(_))));
+    let (created, ()) = futures::join!(wait("create"), later("create"));
+    assert_eq!(created.unwrap().unwrap().metadata.name.as_deref(), Some("a"));
+    let (changed, ()) = futures::join!(wait("jsonpath={.data.key}=two"), later("two"));
+    assert_eq!(changed.unwrap().unwrap().data.unwrap()["key"], "two");
+    let err = wait("jsonpath={.data}=two").await.unwrap_err();
+    assert!(
+        err.to_string()
+            .contains("configmaps \"a\" in namespace \"default\": the JSON path `{.data}` leads to"),
+        "{err}"
+    );
+    let (recreated, ()) = futures::join!(wait("delete"), later("recreate"));
+    recreated.unwrap();
+    let (deleted, ()) = futures::join!(wait("delete"), later("delete"));
+    assert!(deleted.unwrap().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_name_in_several_namespaces_is_not_one_object() {
+    let (client, _server) = in_process();
+    for namespace in ["default", "kube-public"] {
+        let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
+        maps.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
+    }
+    let err = Api::<ConfigMap>::all(client).wait_ready("a", MINUTE).await.unwrap_err();
+    assert!(err.to_string().contains("several namespaces: expected an `Api` of one namespace"), "{err}");
+}
+
+/// Deployments with controllers and a kubelet, which make them ready.
+fn with_controllers() -> (Client, Api<Deployment>) {
+    let builder = ApiServer::builder().with(BuiltInController::Kubelet).with(BuiltInController::Workloads);
+    let client = Client::new(builder.service().unwrap(), "default");
+    (client.clone(), Api::default_namespaced(client))
+}
+
+#[tokio::test(start_paused = true)]
+async fn restart_and_scale_wait_for_the_new_pods() {
+    let (_client, deployments) = with_controllers();
+    deployments.create(&PostParams::default(), &web(2)).await.unwrap();
+    let first = deployments.wait_ready("web", MINUTE).await.unwrap();
+    let restarted = deployments.restart_and_wait("web", MINUTE).await.unwrap();
+    assert!(restarted.metadata.generation > first.metadata.generation);
+    assert_eq!(restarted.status.unwrap().updated_replicas, Some(2));
+    let scaled = deployments.scale_and_wait("web", 4, MINUTE).await.unwrap();
+    assert_eq!(scaled.status.unwrap().available_replicas, Some(4));
+    let err = deployments.scale_and_wait("other", 4, MINUTE).await.unwrap_err();
+    assert!(matches!(err, WaitError::Request { .. }), "{err}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_set_is_waited_for_to_the_end_and_names_what_is_not_ready() {
+    let (client, deployments) = with_controllers();
+    deployments.create(&PostParams::default(), &web(2)).await.unwrap();
+    create(&client, "a").await.unwrap();
+    let target = |resource: &ApiResource, name: &str| WaitTarget::new(resource, Some("default"), name);
+    let (maps, kinds) = (ApiResource::erase::<ConfigMap>(&()), ApiResource::erase::<Deployment>(&()));
+    let ready = [
+        target(&maps, "a"),
+        target(&kinds, "web"),
+        WaitTarget::new(&ApiResource::erase::<Namespace>(&()), None, "default"),
+    ];
+    // In a task, so that its future has to be `Send`.
+    tokio::spawn(until_ready(client.clone(), ready.clone(), MINUTE)).await.unwrap().unwrap();
+    until_ready(client.clone(), [], MINUTE).await.unwrap();
+
+    let mut stuck = web(1);
+    stuck.metadata.name = Some("stuck".into());
+    stuck.spec.paused = Some(true);
+    deployments.create(&PostParams::default(), &stuck).await.unwrap();
+    let all = ready.into_iter().chain([target(&maps, "missing"), target(&kinds, "stuck")]);
+    let err = until_ready(client.clone(), all.clone(), MINUTE).await.unwrap_err();
+    assert_eq!((err.ready, err.errors.len()), (3, 2));
+    assert!(err.to_string().starts_with("2 of 5 objects are not ready: "), "{err}");
+    assert!(err.to_string().contains("\"missing\" in namespace \"default\" does not exist"), "{err}");
+    assert!(err.to_string().contains("waited 60s for deployments.apps \"stuck\""), "{err}");
+
+    let mut last = std::collections::BTreeMap::new();
+    let mut progress = Box::pin(readiness_of(client, all));
+    while let Ok(Some((target, readiness))) = tokio::time::timeout(MINUTE, progress.next()).await {
+        last.insert(target.name().to_owned(), readiness.map(|readiness| readiness.state).ok());
+    }
+    let expected = [
+        ("a", Some(ReadyState::Ready)),
+        ("default", Some(ReadyState::Ready)),
+        ("missing", None),
+        ("stuck", Some(ReadyState::InProgress)),
+        ("web", Some(ReadyState::Ready)),
+    ];
+    assert_eq!(last, expected.map(|(name, state)| (name.to_owned(), state)).into());
+}
+
+/// More objects than are watched at the same time.
+#[tokio::test(start_paused = true)]
+async fn a_large_set_is_ready_though_only_some_are_watched() {
+    let (client, _server) = in_process();
+    let maps = ApiResource::erase::<ConfigMap>(&());
+    let mut targets = Vec::new();
+    for nth in 0..200 {
+        let name = format!("map-{nth}");
+        create(&client, &name).await.unwrap();
+        targets.push(WaitTarget::new(&maps, Some("default"), &name));
+    }
+    until_ready(client, targets, MINUTE).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_custom_kind_is_ready_by_its_condition() {
+    let (client, _server) = in_process();
+    let widgets = definition("example.com", "widgets", "Widget", "Namespaced", &["v1"]);
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    definitions.create(&PostParams::default(), &widgets).await.unwrap();
+    definitions.wait_ready("widgets.example.com", MINUTE).await.unwrap();
+
+    let resource: ApiResource = serde_json::from_value(json!({
+        "group": "example.com", "version": "v1", "api_version": "example.com/v1", "kind": "Widget", "plural": "widgets",
+    }))
+    .unwrap();
+    let widgets: Api<kube_client::api::DynamicObject> = Api::default_namespaced_with(client, &resource);
+    let widget = json!({ "apiVersion": "example.com/v1", "kind": "Widget", "metadata": { "name": "w" } });
+    widgets.create(&PostParams::default(), &serde_json::from_value(widget).unwrap()).await.unwrap();
+    let status = |status: &str| {
+        Patch::Merge(json!({ "status": { "conditions": [{ "type": "Ready", "status": status }] } }))
+    };
+    widgets.patch_status("w", &PatchParams::default(), &status("False")).await.unwrap();
+    let later = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        widgets.patch_status("w", &PatchParams::default(), &status("True")).await.unwrap();
+    };
+    let (ready, _) = futures::join!(widgets.wait_ready("w", MINUTE), later);
+    assert_eq!(ready.unwrap().metadata.name.as_deref(), Some("w"));
+}

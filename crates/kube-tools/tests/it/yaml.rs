@@ -1,0 +1,442 @@
+//! YAML of any kinds, applied, created, compared and deleted on the embedded server.
+
+#![allow(clippy::unwrap_used, reason = "functions of tests, too")]
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube_client::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube_client::discovery::RestMapper;
+use kube_client::{Api, ResourceExt};
+use kube_testserver::{Fault, FaultResponse, Match};
+use kube_tools::yaml::{Applier, ObjectError, ObjectOutcome, Objects, Progress, Report};
+use serde_json::json;
+
+use crate::server::in_process;
+
+/// In an order in which a server would refuse half of them.
+const SHOP: &str = "
+apiVersion: example.com/v1
+kind: Gadget
+metadata: {name: red, namespace: shop}
+spec: {size: 3}
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: info}}
+- {apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: web}]}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: gadgets, singular: gadget, kind: Gadget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: shop, namespace: ignored}}
+";
+
+pub(crate) fn params() -> PatchParams {
+    PatchParams::apply("script")
+}
+
+fn shop() -> Objects {
+    Objects::parse(SHOP).expect("the set can be read")
+}
+
+pub(crate) fn lines(report: &Report) -> Vec<String> {
+    report.to_string().lines().map(str::to_owned).collect()
+}
+
+fn outcome(report: &Report, id: &str) -> String {
+    let result = report.results().iter().find(|result| result.id.to_string() == id);
+    result.unwrap_or_else(|| panic!("no {id} in {report}")).outcome.to_string()
+}
+
+const INSTALLED: [&str; 6] = [
+    "namespace/shop",
+    "customresourcedefinition.apiextensions.k8s.io/gadgets.example.com",
+    "configmap/settings",
+    "service/web",
+    "deployment.apps/web",
+    "gadget.example.com/red",
+];
+
+#[tokio::test]
+async fn a_set_is_applied_in_order_and_deleted_in_reverse() {
+    let (client, _server) = in_process();
+    let applier = Applier::new(client.clone()).namespace("shop");
+    let report = applier.apply(&shop(), &params()).await;
+    assert_eq!(lines(&report), INSTALLED.map(|id| format!("{id} created")));
+    let results = report.into_result().unwrap();
+    assert_eq!(results[0].id.namespace, None, "a cluster-scoped object has no namespace");
+    assert_eq!(results[2].id.namespace.as_deref(), Some("shop"), "the default namespace");
+    assert_eq!(results[2].source.as_ref().unwrap().to_string(), "document 2, line 7, items[0]");
+    assert_eq!(results[5].after.as_ref().unwrap().data["spec"]["size"], 3);
+    assert!(results.iter().all(|result| result.before.is_none() && !result.dry_run));
+
+    let report = applier.apply(&shop(), &params()).await;
+    assert_eq!(lines(&report), INSTALLED.map(|id| format!("{id} unchanged")));
+
+    let changed = Objects::parse(&SHOP.replace("size: 3", "size: 4").replace("info", "debug")).unwrap();
+    let report = applier.apply(&changed, &params()).await;
+    assert_eq!(outcome(&report, "gadget.example.com/red"), "configured");
+    assert_eq!(outcome(&report, "configmap/settings"), "configured");
+    assert_eq!(outcome(&report, "service/web"), "unchanged");
+
+    let report = applier.delete(&shop(), &DeleteParams::background()).await;
+    let mut reverse = INSTALLED.map(|id| format!("{id} deleted"));
+    reverse.reverse();
+    assert_eq!(lines(&report), reverse);
+    let maps: Api<ConfigMap> = Api::namespaced(client, "shop");
+    assert!(maps.get_opt("settings").await.unwrap().is_none());
+    let report = applier.delete(&shop(), &DeleteParams::background()).await;
+    assert!(
+        report.results().iter().all(|result| matches!(result.outcome, ObjectOutcome::NotFound)),
+        "{report}"
+    );
+}
+
+#[tokio::test]
+async fn an_error_of_one_object_does_not_stop_the_others() {
+    let (client, _server) = in_process();
+    let objects = Objects::parse(
+        "
+{apiVersion: v1, kind: ConfigMap, metadata: {name: good}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: Bad_Name}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: typo}, dota: {a: b}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: nowhere, namespace: missing}}
+---
+{apiVersion: x.io/v1, kind: Unknown, metadata: {name: a}}
+---
+{apiVersion: extensions/v1beta1, kind: Deployment, metadata: {name: a}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {generateName: a-}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: good, namespace: default}}
+",
+    )
+    .unwrap();
+    let report = Applier::new(client).apply(&objects, &params()).await;
+    assert_eq!(report.results().len(), 8);
+    assert_eq!(report.failed().count(), 7);
+    assert_eq!(outcome(&report, "configmap/good"), "created");
+    let failed = |name: &str| {
+        let mut failed = report.failed().filter(|result| result.id.name == name).map(ToString::to_string);
+        failed.next().unwrap_or_else(|| panic!("{name} did not fail: {report}"))
+    };
+    assert!(failed("Bad_Name").starts_with("configmap/Bad_Name in namespace default (document 2, line 4): "));
+    assert!(failed("typo").contains("dota"), "unknown fields are errors: {}", failed("typo"));
+    assert!(failed("nowhere").contains("\"missing\" not found"), "{}", failed("nowhere"));
+    assert_eq!(
+        failed("good"),
+        "configmap/good in namespace default (document 8, line 16): the same object occurs twice: expected it once, here or in document 1, line 2"
+    );
+    let unknown: Vec<_> =
+        report.failed().filter(|result| result.id.name == "a").map(ToString::to_string).collect();
+    assert!(unknown[0].ends_with(r#"the cluster serves no kind "Unknown" in version "x.io/v1"; for a custom resource, install its CRD first"#));
+    assert!(unknown[1].ends_with(
+        r#"no kind "Deployment" in version "extensions/v1beta1"; it serves a kind of this name in apps/v1"#
+    ));
+    assert!(failed("a-").ends_with("an object with a generateName can only be created"));
+    let err = report.into_result().unwrap_err().to_string();
+    assert!(err.starts_with("7 of 8 objects failed: configmap/Bad_Name in namespace default"), "{err}");
+}
+
+#[tokio::test]
+async fn a_conflict_names_managers_and_fields_and_force_takes_them() {
+    let (client, _server) = in_process();
+    let applier = Applier::new(client.clone());
+    let objects = |level: &str| {
+        let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "level": level } });
+        Objects::parse(&map.to_string()).unwrap()
+    };
+    applier.apply(&objects("info"), &PatchParams::apply("other")).await.into_result().unwrap();
+    let report = applier.apply(&objects("debug"), &params()).await;
+    let ObjectOutcome::Conflict(conflicts) = &report.results()[0].outcome else { panic!("{report}") };
+    assert_eq!(conflicts[0].field, ".data.level");
+    assert!(conflicts[0].manager.contains("\"other\""), "{conflicts:?}");
+    let line = report.results()[0].to_string();
+    assert!(line.contains("conflict: other managers own .data.level of \"other\""), "{line}");
+    assert!(report.into_result().is_err());
+    let forced = applier.apply(&objects("debug"), &params().force()).await;
+    assert_eq!(outcome(&forced, "configmap/a"), "configured");
+    // Without a field manager nothing is sent.
+    let err = applier.apply(&objects("x"), &PatchParams::default()).await.into_result().unwrap_err();
+    assert!(err.to_string().contains("field manager"), "{err}");
+}
+
+#[tokio::test]
+async fn create_refuses_what_exists_and_completes_names() {
+    let (client, _server) = in_process();
+    let applier = Applier::new(client);
+    let objects = Objects::parse(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {generateName: b-}}\n---\n{apiVersion: v1, kind: ConfigMap, metadata: {generateName: b-}}",
+    )
+    .unwrap();
+    let dry = applier.create(&objects, &PostParams { dry_run: true, ..PostParams::default() }).await;
+    assert_eq!(lines(&dry)[0], "configmap/a created (server dry run)");
+    let created = applier.create(&objects, &PostParams::default()).await.into_result().unwrap();
+    let name = created[1].after.as_ref().unwrap().name_any();
+    assert!(name.starts_with("b-") && name.len() > 2, "{name}");
+    let again = applier.create(&objects, &PostParams::default()).await;
+    assert_eq!(again.failed().count(), 1);
+    assert!(outcome(&again, "configmap/a").contains("AlreadyExists"), "{again}");
+}
+
+#[tokio::test]
+async fn a_dry_run_stores_nothing_and_tells_what_would_change() {
+    let (client, _server) = in_process();
+    let applier = Applier::new(client.clone()).namespace("shop");
+    let report = applier.apply(&shop(), &params().dry_run()).await;
+    assert_eq!(outcome(&report, "namespace/shop"), "created");
+    let gadget = outcome(&report, "gadget.example.com/red");
+    assert_eq!(
+        gadget,
+        "a dry run does not install the CRD gadgets.example.com, so its objects cannot be tried"
+    );
+    assert!(outcome(&report, "configmap/settings").contains("\"shop\" not found"), "{report}");
+
+    applier.apply(&shop(), &params()).await.into_result().unwrap();
+    let unchanged = applier.apply(&shop(), &params().dry_run()).await;
+    assert_eq!(lines(&unchanged), INSTALLED.map(|id| format!("{id} unchanged (server dry run)")));
+    let changed = Objects::parse(&SHOP.replace("size: 3", "size: 4")).unwrap();
+    let report = applier.apply(&changed, &params().dry_run()).await;
+    assert_eq!(outcome(&report, "gadget.example.com/red"), "configured");
+    let again = applier.apply(&shop(), &params()).await;
+    assert_eq!(outcome(&again, "gadget.example.com/red"), "unchanged", "the dry run stored nothing");
+    let deleted = applier.delete(&shop(), &DeleteParams::default().dry_run()).await;
+    assert_eq!(lines(&deleted)[0], "gadget.example.com/red deleted (server dry run)");
+    assert_eq!(outcome(&applier.apply(&shop(), &params()).await, "gadget.example.com/red"), "unchanged");
+}
+
+#[cfg(feature = "diff")]
+#[tokio::test]
+async fn a_diff_shows_what_changes_and_no_secret() {
+    let (client, _server) = in_process();
+    let applier = Applier::new(client);
+    let text = "
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a, labels: {app: shop}}
+data: {level: info, same: x}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: b}
+stringData: {changed: one, kept: two, removed: three}
+";
+    let report = applier.apply(&Objects::parse(text).unwrap(), &params()).await;
+    let diff = |report: &Report, id: &str| {
+        report.results().iter().find(|result| result.id.to_string() == id).unwrap().diff().unwrap()
+    };
+    assert_eq!(
+        diff(&report, "configmap/a"),
+        "--- live/configmap/a\n+++ applied/configmap/a\n@@ -0,0 +1,9 @@\n+apiVersion: v1\n+data:\n+  level: info\n+  same: x\n+kind: ConfigMap\n+metadata:\n+  labels:\n+    app: shop\n+  name: a\n+  namespace: default\n"
+            .replace("+1,9", "+1,10")
+    );
+    let text =
+        text.replace("info", "debug").replace("one", "four").replace(", removed: three", ", added: five");
+    let report = applier.apply(&Objects::parse(&text).unwrap(), &params().dry_run()).await;
+    assert_eq!(
+        diff(&report, "configmap/a"),
+        "--- live/configmap/a\n+++ applied/configmap/a\n@@ -1,6 +1,6 @@\n apiVersion: v1\n data:\n-  level: info\n+  level: debug\n   same: x\n kind: ConfigMap\n metadata:\n"
+    );
+    let secret = diff(&report, "secret/b");
+    assert!(
+        secret.contains("-  changed: '*** (before)'") || secret.contains("-  changed: \"*** (before)\""),
+        "{secret}"
+    );
+    assert!(!secret.contains("Zm91cg") && !secret.contains("b25l") && !secret.contains("dHdv"), "{secret}");
+    let unchanged = applier.apply(&Objects::parse(&text).unwrap(), &params().dry_run()).await;
+    let _ = diff(&unchanged, "secret/b");
+    applier.apply(&Objects::parse(&text).unwrap(), &params()).await.into_result().unwrap();
+    let unchanged = applier.apply(&Objects::parse(&text).unwrap(), &params().dry_run()).await;
+    assert_eq!(diff(&unchanged, "configmap/a"), "");
+    assert_eq!(diff(&unchanged, "secret/b"), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deleted_object_is_awaited_until_it_is_gone() {
+    let (client, _server) = in_process();
+    let applier = Applier::new(client.clone()).wait_timeout(Duration::from_secs(30));
+    let text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [example.com/keep]}}";
+    let objects = Objects::parse(text).unwrap();
+    applier.apply(&objects, &params()).await.into_result().unwrap();
+    let report = applier.delete(&objects, &DeleteParams::background()).await;
+    assert_eq!(
+        report.results()[0].to_string(),
+        "configmap/a in namespace default (document 1, line 1): deleted, but not gone after 30 s: it has the finalizers example.com/keep"
+    );
+    let no_wait = applier.clone().wait_for_deletion(false);
+    assert_eq!(
+        outcome(&no_wait.delete(&objects, &DeleteParams::background()).await, "configmap/a"),
+        "deleted"
+    );
+
+    let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    let release = async {
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let free = json!({ "metadata": { "finalizers": null } });
+        maps.patch("a", &PatchParams::default(), &Patch::Merge(free)).await.unwrap();
+    };
+    let started = tokio::time::Instant::now();
+    let (report, ()) =
+        futures::join!(applier.delete(&objects, &DeleteParams::background()).report(), release);
+    assert_eq!(outcome(&report, "configmap/a"), "deleted");
+    assert!(started.elapsed() < Duration::from_secs(12), "seen by the watch: {:?}", started.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_survives_broken_watches_and_a_new_object_of_that_name() {
+    let (client, server) = in_process();
+    let applier = Applier::new(client.clone()).wait_timeout(Duration::from_secs(60));
+    let text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, finalizers: [example.com/keep]}}";
+    let objects = Objects::parse(text).unwrap();
+    applier.apply(&objects, &params()).await.into_result().unwrap();
+    server.fault(Match::watch::<ConfigMap>().nth(1), Fault::Cut);
+    server.fault(Match::watch::<ConfigMap>().nth(1), Fault::Expired); // the second one: the first rule takes the first
+    // The list after that fails for a while.
+    let lists = Match::list::<ConfigMap>().nth(2).times(4);
+    let failed = server.fault(lists, FaultResponse::status(500, "InternalError"));
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let replace = async {
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        let free = json!({ "metadata": { "finalizers": null } });
+        maps.patch("a", &PatchParams::default(), &Patch::Merge(free)).await.unwrap();
+        Applier::new(client).create(&objects, &PostParams::default()).await.into_result().unwrap();
+    };
+    let (report, ()) =
+        futures::join!(applier.delete(&objects, &DeleteParams::background()).report(), replace);
+    assert_eq!(outcome(&report, "configmap/a"), "deleted");
+    assert!(maps.get("a").await.is_ok(), "the new object is not touched");
+    assert_eq!(failed.hits(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn progress_is_a_stream_and_dropping_it_ends_the_run() {
+    let (client, server) = in_process();
+    let applier = Applier::new(client.clone()).namespace("shop").concurrency(0);
+    let mut run = applier.apply(&shop(), &params());
+    let mut seen = Vec::new();
+    while let Some(progress) = run.next().await {
+        if let Progress::Object { done, total, result } = &progress {
+            assert_eq!((*total, result.is_ok()), (6, true));
+            assert_eq!(*done, seen.len() + 1 - usize::from(seen.len() > 5));
+        }
+        seen.push(progress.to_string());
+    }
+    assert_eq!(seen[0], "1/6 namespace/shop created");
+    assert_eq!(seen[5], "waiting for the CRD gadgets.example.com");
+    assert_eq!(seen[6], "6/6 gadget.example.com/red created");
+
+    server.fault(Match::any().name("b"), Fault::Stall);
+    let objects: String = ["a", "b", "c"]
+        .map(|name| format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}\n"))
+        .concat();
+    let objects = Objects::parse(&objects).unwrap();
+    let applier = Applier::new(client.clone()).concurrency(1);
+    let mut run = applier.apply(&objects, &params());
+    assert_eq!(run.next().await.unwrap().to_string(), "1/3 configmap/a created");
+    assert!(tokio::time::timeout(Duration::from_secs(1), run.next()).await.is_err());
+    drop(run);
+    let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    assert!(maps.get("a").await.is_ok() && maps.get_opt("c").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn writes_are_concurrent_up_to_the_bound() {
+    let (client, server) = in_process();
+    server.fault(Match::any().name("slow"), Fault::Delay(Duration::from_millis(1)));
+    let objects: String = (0..50)
+        .map(|n| format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: n{n}}}}}\n"))
+        .collect();
+    let report =
+        Applier::new(client).concurrency(4).apply(&Objects::parse(&objects).unwrap(), &params()).await;
+    // In the order of the file, although several are written at a time.
+    let names: Vec<_> = report.results().iter().map(|result| result.id.name.clone()).collect();
+    assert_eq!(names, (0..50).map(|n| format!("n{n}")).collect::<Vec<_>>());
+    report.into_result().unwrap();
+}
+
+#[tokio::test]
+async fn a_shared_mapper_finds_the_kind_of_a_new_crd() {
+    let (client, _server) = in_process();
+    let mapper = RestMapper::new(client.clone());
+    assert!(mapper.resource("gadgets").await.is_err(), "and the miss is remembered");
+    let applier = Applier::new(client.clone()).mapper(mapper.clone()).namespace("shop");
+    applier.apply(&shop(), &params()).await.into_result().unwrap();
+    let gadgets = mapper.resource("gadget").await.unwrap();
+    let api = Api::<DynamicObject>::dynamic(client, &gadgets.resource, &gadgets.capabilities.scope);
+    assert_eq!(api.constrain("shop").get("red").await.unwrap().data["spec"]["size"], 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crd_that_is_never_usable_fails_its_objects_and_no_others() {
+    let (client, _server) = in_process();
+    let applier = Applier::new(client.clone()).namespace("shop").wait_timeout(Duration::from_secs(5));
+    applier.apply(&shop(), &params()).await.into_result().unwrap();
+    // Another CRD with the same kind and names.
+    let text = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: others.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: others, singular: gadget, kind: Gizmo}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+---
+{apiVersion: example.com/v1, kind: Gizmo, metadata: {name: a}}
+---
+{apiVersion: example.com/v1, kind: Gizmo, metadata: {name: b}}
+---
+{apiVersion: example.com/v1, kind: Gadget, metadata: {name: blue}}
+";
+    let report = applier.apply(&Objects::parse(text).unwrap(), &params()).await;
+    assert_eq!(outcome(&report, "gadget.example.com/blue"), "created");
+    for id in ["gizmo.example.com/a", "gizmo.example.com/b"] {
+        let err = outcome(&report, id);
+        assert!(
+            err.starts_with("the CustomResourceDefinition others.example.com is stored, but not served: its names are not accepted"),
+            "{err}"
+        );
+        assert!(err.contains("gadget"), "{err}");
+    }
+    assert!(matches!(
+        report.failed().next().unwrap().outcome,
+        ObjectOutcome::Failed(ObjectError::Crd { .. })
+    ));
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_discovery_or_reads_is_an_error_of_each_object() {
+    let (client, server) = in_process();
+    let rule = server.fault(Match::path("/apis"), FaultResponse::status(403, "Forbidden"));
+    let report = Applier::new(client.clone()).apply(&shop(), &params()).await;
+    assert_eq!(report.failed().count(), 6, "{report}");
+    assert!(matches!(report.failed().next().unwrap().outcome, ObjectOutcome::Failed(ObjectError::Kind(_))));
+    rule.remove();
+    let report = Applier::new(client).apply(&Objects::default(), &params()).await;
+    assert!(report.results().is_empty() && report.into_result().is_ok());
+}
