@@ -39,8 +39,8 @@ enum Command {
     Completions(completions::Completions),
 }
 
-/// Runs the program. Exit codes: 0 if it did its work; 1 if it found what it looks for (a difference, a conflict, a breaking change, a refused
-/// object); 2 for wrong input, and for what could not be read or written.
+/// Runs the program. Exit codes: 0 if it did its work; 1 if it found what it looks for (a difference, a conflict, a breaking change, a
+/// refused object); 2 for wrong input, and for what could not be read or written.
 pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
     // Cargo runs `cargo-kube kube gen`.
     if arguments.get(1).is_some_and(|first| first == "kube") {

@@ -34,11 +34,13 @@
 //! ```
 //!
 //! # What is compared
-//! Versions of the same name. If objects are converted by name only (no conversion webhook), also each new version with the one in which objects were
-//! stored, by the rules about objects: as long as both versions exist, what one of them lacks is lost when an object is written in it.
+//! Versions of the same name. If objects are converted by name only (no conversion webhook), also each new version with the one in which
+//! objects were stored, by the rules about objects: as long as both versions exist, what one of them lacks is lost when an object is
+//! written in it.
 //!
-//! Servers since Kubernetes 1.30 accept an update of an object whose invalid values it does not change. So a limit that became tighter refuses such an
-//! object only if the value changes, or the object is created again. `cargo kube crd check` tells which objects that concerns.
+//! Servers since Kubernetes 1.30 accept an update of an object whose invalid values it does not change. So a limit that became tighter
+//! refuses such an object only if the value changes, or the object is created again. `cargo kube crd check` tells which objects that
+//! concerns.
 
 // What a rule is, and what it finds.
 mod change;

@@ -1,7 +1,7 @@
 //! The kinds that a cluster serves, for programs that know kinds only at run time.
 //!
-//! [`Discovery`] fetches all groups at once; [`oneshot`] fetches one group or one kind; [`RestMapper`] finds kinds by name and looks again when
-//! one is missing.
+//! [`Discovery`] fetches all groups at once; [`oneshot`] fetches one group or one kind; [`RestMapper`] finds kinds by name and looks again
+//! when one is missing.
 
 // Everything at once, or one group or kind.
 pub mod oneshot;

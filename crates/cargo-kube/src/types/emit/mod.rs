@@ -1,5 +1,5 @@
-//! From types to Rust. Everything that comes from a schema is a token, made by `quote`: a literal, a doc comment or a checked identifier. No text is
-//! put together to code.
+//! From types to Rust. Everything that comes from a schema is a token, made by `quote`: a literal, a doc comment or a checked identifier.
+//! No text is put together to code.
 
 mod docs;
 mod enums;
