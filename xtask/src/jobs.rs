@@ -2,8 +2,8 @@
 
 use crate::job::{Job, When};
 use crate::{
-    apply, catalogue, commands, controller_runtime, deploy, docs, facts, genuine, helm, javascript,
-    kubebuilder, kubectl, lint, long, manifests, measure, official_e2e, packaging, scaffold, setup, test,
+    apply, budgets, commands, deploy, docs, facts, foreign, genuine, kubectl, lint, long, manifests, measure,
+    packaging, scaffold, setup, test,
 };
 
 /// All jobs.
@@ -20,7 +20,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "surface", when: When::Always, summary: "no item of the 5.0 surface is missing, only listed signatures differ (needs ../shared)", usage: "--update", run: packaging::surface },
     Job { name: "shared-features", when: When::Always, summary: "features of other crates that kube 5.0.0 turns on are on, as recorded", usage: "--update", run: packaging::shared_features },
     Job { name: "install", when: When::Always, summary: "the README's ways to depend on the workspace: path, git, [patch.crates-io]", usage: "", run: packaging::install },
-    Job { name: "budgets", when: When::Always, summary: "at most 400 lines of code in a file, no circles of modules (needs ../shared)", usage: "", run: lint::budgets },
+    Job { name: "budgets", when: When::Always, summary: "at most 400 lines of code in a file, 60 in a mod.rs; no circles of modules or files, except for listed recursions", usage: "", run: budgets::budgets },
     Job { name: "test", when: When::Always, summary: "cargo test --workspace, with OpenSSL where it is: unit, integration, documentation and end-to-end tests on the embedded server", usage: "", run: test::test },
     Job { name: "cost", when: When::Always, summary: "processor time and memory of the test server, at most three times the recorded values", usage: "", run: measure::cost },
     Job { name: "quickstart", when: When::Always, summary: "the README's quickstart ends within 20 s; an unreachable cluster is one line and exit code 1", usage: "", run: test::quickstart },
@@ -49,18 +49,18 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "rust-analyzer", when: When::ByName, summary: "completion, hover, definitions and diagnostics inside apply! (needs rustup's component rust-analyzer)", usage: "", run: apply::rust_analyzer },
     Job { name: "apply-names", when: When::ByName, summary: "apply! finds the names of all fields with every version of k8s-openapi, optimized, and under Miri", usage: "[versions] [release] [miri]", run: apply::apply_names },
     Job { name: "helm", when: When::ByName, summary: "Helm lints the chart of examples/operator and renders the plain manifests, and what other values say", usage: "", run: manifests::helm },
-    Job { name: "helm-commands", when: When::ByName, summary: "Helm 4 and 3 install, upgrade, roll back, test and remove their sample chart on the embedded server", usage: "[4] [3]", run: helm::commands },
-    Job { name: "javascript", when: When::ByName, summary: "the npm client against the embedded server, over plain HTTP and TLS (needs Node.js)", usage: "", run: javascript::javascript },
-    Job { name: "kubebuilder", when: When::ByName, summary: "the tests of a Go project on envtest pass with the programs of `kube-testserver assets` (needs Go)", usage: "", run: kubebuilder::kubebuilder },
-    Job { name: "controller-runtime", when: When::ByName, summary: "the test suites of Go's controller-runtime pass on the embedded server (needs Go)", usage: "[SUITE...]", run: controller_runtime::controller_runtime },
-    Job { name: "official-e2e", when: When::GenuineByName, summary: "the end-to-end tests of Kubernetes that pass on a genuine cluster pass on the embedded server, except for known gaps; all, or those with a TEXT in their names, such as sig-auth", usage: "[TEXT...]", run: official_e2e::official_e2e },
+    Job { name: "helm-commands", when: When::ByName, summary: "Helm 4 and 3 install, upgrade, roll back, test and remove their sample chart on the embedded server", usage: "[4] [3]", run: |cx, args| foreign::run(cx, args, &foreign::HELM) },
+    Job { name: "javascript", when: When::ByName, summary: "the npm client against the embedded server, over plain HTTP and TLS (needs Node.js)", usage: "", run: |cx, args| foreign::run(cx, args, &foreign::JAVASCRIPT) },
+    Job { name: "kubebuilder", when: When::ByName, summary: "the tests of a Go project on envtest pass with the programs of `kube-testserver assets` (needs Go)", usage: "", run: |cx, args| foreign::run(cx, args, &foreign::KUBEBUILDER) },
+    Job { name: "controller-runtime", when: When::ByName, summary: "the test suites of Go's controller-runtime pass on the embedded server (needs Go)", usage: "[SUITE...]", run: |cx, args| foreign::run(cx, args, &foreign::CONTROLLER_RUNTIME) },
+    Job { name: "official-e2e", when: When::GenuineByName, summary: "the end-to-end tests of Kubernetes that pass on a genuine cluster pass on the embedded server, except for known gaps; all, or those with a TEXT in their names, such as sig-auth", usage: "[TEXT...]", run: |cx, args| foreign::run(cx, args, &foreign::OFFICIAL_E2E) },
     Job { name: "packet-loss", when: When::ByName, summary: "idle streams end within 60 s when the network drops every packet (needs root)", usage: "", run: long::packet_loss },
     Job { name: "chaos", when: When::GenuineByName, summary: "three libraries on a genuine server that is restarted, killed, suspended, cut off: the time until all is reconciled", usage: "[--outages N,N]", run: long::chaos },
     Job { name: "e2e-restart", when: When::GenuineByName, summary: "429 and 410 of a genuine server that restarts", usage: "", run: genuine::restart },
     Job { name: "e2e-etcd-restore", when: When::GenuineByName, summary: "a watcher on a genuine server whose etcd is restored from a backup", usage: "", run: genuine::etcd_restore },
     Job { name: "testserver-data", when: When::ByName, summary: "100 000 objects, 20 kills under load and a full disk: no acknowledged write is lost", usage: "[OBJECTS KILLS]", run: measure::data },
     Job { name: "generated-go", when: When::ByName, summary: "the tables from the Go modules of Kubernetes are what their generators print (needs Go)", usage: "", run: genuine::from_go },
-    Job { name: "catalogue", when: When::GenuineByName, summary: "definitions of public projects: the types of `cargo kube gen` compile, the embedded server stores them as a genuine one (needs Go)", usage: "", run: catalogue::catalogue },
+    Job { name: "catalogue", when: When::GenuineByName, summary: "definitions of public projects: the types of `cargo kube gen` compile, the embedded server stores them as a genuine one (needs Go)", usage: "", run: |cx, args| foreign::run(cx, args, &foreign::CATALOGUE) },
     Job { name: "gen-cost", when: When::ByName, summary: "time and memory of `cargo kube gen` on 2 000 definitions", usage: "", run: measure::generator },
     Job { name: "testserver-size", when: When::ByName, summary: "what a test crate with the embedded server costs to build", usage: "[--at COMMIT] [FEATURES...]", run: measure::size },
 ];

@@ -1,10 +1,9 @@
-//! Jobs that read the code without running it: formatting, lints, spelling, sizes.
+//! Jobs that read the code without running it: formatting, lints, spelling, feature sets.
 
 use anyhow::Result;
 
 use crate::context::Context;
 use crate::job::no_arguments;
-use crate::skip::skip;
 use crate::{paths, tools};
 
 /// Feature sets of `kube` that no other job builds. The second is the default, as most programs build it.
@@ -62,16 +61,6 @@ pub(crate) fn features(cx: &Context, args: &[String]) -> Result<()> {
     // Leader election, sharding, apply and status without a manager.
     lint("-p kube-operator --all-targets --no-default-features", "")?;
     cx.cargo("test --quiet -p kube-testserver --lib --test it --no-default-features --locked").run()
-}
-
-/// File sizes and circles of modules.
-pub(crate) fn budgets(cx: &Context, args: &[String]) -> Result<()> {
-    no_arguments(args)?;
-    if !cx.exists(paths::BUDGETS) {
-        return skip(format!("no {}", paths::BUDGETS));
-    }
-    cx.require(&["python3"])?;
-    cx.command("python3").args([paths::BUDGETS, "."]).run()
 }
 
 /// The features that a user of the test server chooses from.

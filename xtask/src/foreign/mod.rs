@@ -1,0 +1,11 @@
+//! Jobs that run suites of other projects against the embedded server: `table` has a row for each, `suite` runs one.
+
+mod catalogue;
+mod controller_runtime;
+mod helm;
+mod official_e2e;
+mod suite;
+mod table;
+
+pub(crate) use suite::run;
+pub(crate) use table::{CATALOGUE, CONTROLLER_RUNTIME, HELM, JAVASCRIPT, KUBEBUILDER, OFFICIAL_E2E};
