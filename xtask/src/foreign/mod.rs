@@ -1,4 +1,7 @@
-//! Jobs that run suites of other projects against the embedded server: `table` has a row for each, `suite` runs one.
+//! Jobs that run suites of other projects against the embedded server.
+//!
+//! `table` has a row for each, `suite` runs one. What is particular to one of them: `helm`, `controller_runtime`, `official_e2e`,
+//! `catalogue`.
 
 mod catalogue;
 mod controller_runtime;

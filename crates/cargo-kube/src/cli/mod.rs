@@ -1,4 +1,8 @@
 //! The command line: what all subcommands have in common.
+//!
+//! `inputs` reads the paths of a command line, `program` finds and builds the program of a project, `cluster` reads the definitions of the
+//! current kubeconfig, `runtime` runs what is asynchronous. The subcommands: `project` (`new`, `add`, `upgrade`), `dev`, `crd`,
+//! `manifests`, `rbac` and `completions`. `output` prints.
 
 mod cluster;
 mod completions;

@@ -42,12 +42,13 @@
 //! refuses such an object only if the value changes, or the object is created again. `cargo kube crd check` tells which objects that
 //! concerns.
 
-// What a rule is, and what it finds.
+// `rule` is what a rule asks, and `change` what it finds. `compare` takes the definitions, `walk` their schemas, both by the `table` of all
+// rules: those of `definition`, `schema` and `limit`.
+
 mod change;
-mod rule;
-// The rules: for definitions and their versions, for fields, for limits of values.
 mod definition;
 mod limit;
+mod rule;
 mod schema;
 // All of them, asked at each place.
 mod compare;

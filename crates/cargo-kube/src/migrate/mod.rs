@@ -49,16 +49,15 @@
 //! [`Migration::run`] may be dropped at any time. The next run goes on behind the last complete page, if there is a
 //! [`state_file`](Migration::state_file), and else starts at the first object.
 
-// From the definition to what a migration needs to know of it.
+// `definition` reads what a migration needs to know. `machine` decides, `run` performs it, and `failure` says what a response means;
+// `checkpoint` records the place at which the next run goes on. `outcome` and `error` are what the caller gets.
+
+mod checkpoint;
 mod definition;
-// The decisions, without I/O, and what they tell the caller.
 mod error;
+mod failure;
 mod machine;
 mod outcome;
-// The file with the place to go on.
-mod checkpoint;
-// Requests and timers.
-mod failure;
 mod run;
 
 pub use error::MigrateError;
