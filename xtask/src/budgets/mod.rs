@@ -47,11 +47,11 @@ fn check(sources: &[File], recursions: &str) -> Result<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn found(files: &[(&str, &str)]) -> Vec<String> {
-        found_with(files, "")
+    fn findings(files: &[(&str, &str)]) -> Vec<String> {
+        findings_with(files, "")
     }
 
-    fn found_with(files: &[(&str, &str)], recursions: &str) -> Vec<String> {
+    fn findings_with(files: &[(&str, &str)], recursions: &str) -> Vec<String> {
         let file = |&(path, text): &(&str, &str)| File { path: path.into(), text: text.into() };
         check(&files.iter().map(file).collect::<Vec<_>>(), recursions).unwrap()
     }
@@ -65,7 +65,7 @@ mod tests {
             ("crates/a/src/one/lower.rs", "pub(crate) struct Low;"),
             ("crates/a/src/two.rs", "pub(crate) struct Two(crate::one::Low);"),
         ];
-        assert_eq!(found(&files), ["crates/a/src: modules in a circle: one, two"]);
+        assert_eq!(findings(&files), ["crates/a/src: modules in a circle: one, two"]);
     }
 
     #[test]
@@ -74,13 +74,13 @@ mod tests {
             ("xtask/src/a/one.rs", "use super::two::two;\npub(super) fn one() {}"),
             ("xtask/src/a/two.rs", "pub(super) fn two() { super::one::one() }"),
         ];
-        assert_eq!(found(&direct), ["files in a circle: xtask/src/a/one.rs xtask/src/a/two.rs"]);
+        assert_eq!(findings(&direct), ["files in a circle: xtask/src/a/one.rs xtask/src/a/two.rs"]);
         let signpost = [
             ("xtask/src/a/mod.rs", "mod one;\nmod two;\npub(crate) use {one::*, two::Two as Second};"),
             ("xtask/src/a/one.rs", "use crate::a::Second;\npub(crate) fn one() {}"),
             ("xtask/src/a/two.rs", "pub(crate) struct Two;\nfn two() { super::one() }"),
         ];
-        assert_eq!(found(&signpost), ["files in a circle: xtask/src/a/one.rs xtask/src/a/two.rs"]);
+        assert_eq!(findings(&signpost), ["files in a circle: xtask/src/a/one.rs xtask/src/a/two.rs"]);
     }
 
     #[test]
@@ -93,7 +93,7 @@ mod tests {
             ),
             ("e2e/src/two_tests.rs", "use crate::one::One;"),
         ];
-        assert_eq!(found(&files), [""; 0]);
+        assert_eq!(findings(&files), [""; 0]);
     }
 
     #[test]
@@ -109,7 +109,7 @@ mod tests {
             ("testserver/server/tests/it/long.rs", &*lines(401)),
         ];
         assert_eq!(
-            found(&files),
+            findings(&files),
             [
                 "testserver/server/src/long.rs: 401 lines of code, more than 400",
                 "testserver/server/src/a/mod.rs: 61 lines of code, more than 60",
@@ -126,9 +126,9 @@ mod tests {
         ];
         let files = "crates/a/src/message.rs crates/a/src/read.rs";
         let listed = format!("# about\n{files}: a message contains messages\n");
-        assert_eq!(found_with(&circle, &listed), ["crates/a/src: modules in a circle: message, read"]);
+        assert_eq!(findings_with(&circle, &listed), ["crates/a/src: modules in a circle: message, read"]);
         assert_eq!(
-            found_with(&circle[..1], &listed),
+            findings_with(&circle[..1], &listed),
             [format!("xtask/data/recursions.txt: no circle of {files}")]
         );
         assert!(recursions::unlisted(&[], "crates/a/src/read.rs").is_err());

@@ -136,8 +136,7 @@ impl Scanner {
 /// Whether an attribute is `#[cfg(test)]` or `#[cfg(all(test, …))]`.
 fn is_test(attribute: &Group) -> bool {
     let text: String = attribute.stream().to_string().split_whitespace().collect();
-    attribute.delimiter() == Delimiter::Bracket
-        && ["cfg(test", "cfg(all(test"].iter().any(|start| text.starts_with(start))
+    attribute.delimiter() == Delimiter::Bracket && (text == "cfg(test)" || text.starts_with("cfg(all(test,"))
 }
 
 /// What follows the item, the field or the statement at the beginning of the tokens.
@@ -162,6 +161,39 @@ fn ident(token: &TokenTree) -> Option<String> {
     }
 }
 
-fn is_punct(token: &TokenTree, wanted: char) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == wanted)
+fn is_punct(token: &TokenTree, character: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(text: &str) -> Vec<String> {
+        let named = scan(&["a".into()], text).unwrap().paths.into_iter();
+        let alias =
+            |named: &Named| named.alias.as_ref().map(|alias| format!(" as {alias}")).unwrap_or_default();
+        named.map(|named| named.path.join("::") + &alias(&named)).collect()
+    }
+
+    #[test]
+    fn trees_of_use_are_unfolded() {
+        let text = "pub(in crate::x) use crate::{self, b::{self, C as D}, e::*,};\nuse super::f;";
+        assert_eq!(paths(text), ["crate", "crate::b", "crate::b::C as D", "crate::e::*", "super::f"]);
+    }
+
+    #[test]
+    fn paths_in_code_count_and_those_of_tests_do_not() {
+        let text = "#[cfg(test)] use crate::a;\n#[cfg(all(test, unix))] fn f<A, B>() { crate::b() }\n\
+                    struct S { #[cfg(test)] x: crate::c::C, y: crate::d::D }\n\
+                    #[cfg(not(test))] fn g() { vec![super::e(\"crate::h\")]; } // crate::i::I\n";
+        assert_eq!(paths(text), ["crate::d::D", "super::e"]);
+    }
+
+    #[test]
+    fn names_are_those_of_items() {
+        let names =
+            scan(&[], "macro_rules! m { () => {} } pub struct A; impl A { const B: u8 = 1; }").unwrap().names;
+        assert_eq!(names.into_iter().collect::<Vec<_>>(), ["A", "B", "m"]);
+    }
 }

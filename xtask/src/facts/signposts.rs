@@ -16,7 +16,8 @@ pub(super) fn check(sources: &[File]) -> Vec<String> {
 
 /// The modules of a folder that the comment at the beginning of its `mod.rs` does not name.
 fn unnamed(module: &Regex, file: &File) -> Option<String> {
-    let modules: Vec<_> = module.captures_iter(&file.text).map(|found| found.extract::<1>().1[0]).collect();
+    let modules: Vec<_> =
+        module.captures_iter(&file.text).map(|captures| captures.extract::<1>().1[0]).collect();
     let modules: Vec<_> =
         modules.into_iter().filter(|name| *name != "tests" && !name.ends_with("_tests")).collect();
     if modules.len() <= FEW {

@@ -19,7 +19,7 @@ pub(super) fn check(pages: &[File], sources: &[File]) -> Vec<String> {
 fn check_page(page: &File, sources: &[File]) -> Vec<String> {
     let file = regex(r"[\w./-]+\.rs\b");
     let lines = page.text.lines().filter(|line| !line.contains("{{#include"));
-    let named: Vec<_> = lines.flat_map(|line| file.find_iter(line).map(|found| found.as_str())).collect();
+    let named: Vec<_> = lines.flat_map(|line| file.find_iter(line).map(|name| name.as_str())).collect();
     let exists = |name: &str| {
         sources.iter().any(|source| {
             source.path.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))

@@ -72,17 +72,17 @@ fn definitions_of(file: &str) -> Vec<(String, String)> {
     if !file.contains("kind: CustomResourceDefinition") || file.contains("{{") {
         return Vec::new();
     }
-    let mut found = Vec::new();
+    let mut definitions = Vec::new();
     for text in file.split("\n---") {
         let text = text.trim_start_matches('-');
         let Ok(document) = serde_saphyr::from_str::<Value>(text) else { continue };
         let schema = &document["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
         if document["apiVersion"] == "apiextensions.k8s.io/v1" && schema.is_object() {
             let name = document["metadata"]["name"].as_str().unwrap_or_default();
-            found.push((name.to_owned(), text.to_owned()));
+            definitions.push((name.to_owned(), text.to_owned()));
         }
     }
-    found
+    definitions
 }
 
 /// A genuine server answers, stores and publishes what the embedded one does, of which `created` is the answer.
@@ -199,9 +199,9 @@ mod tests {
         let file = "---\nkind: Namespace\n---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: a\n\
                     spec: {versions: [{schema: {openAPIV3Schema: {type: object}}}]}\n---\napiVersion: apiextensions.k8s.io/v1beta1\n\
                     kind: CustomResourceDefinition\nmetadata: {name: b}\n";
-        let found = definitions_of(file);
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].0, "a");
+        let definitions = definitions_of(file);
+        assert_eq!(definitions.len(), 1);
+        assert_eq!(definitions[0].0, "a");
         assert!(definitions_of(&file.replace("name: a", "name: {{ name }}")).is_empty());
     }
 }

@@ -83,8 +83,8 @@ impl Stage<'_> {
                     .env("KUBEBUILDER_ASSETS", folder.join("assets"))
                     .env_remove("USE_EXISTING_CLUSTER"),
             };
-            let shown = command.to_string();
-            seen(&command.output()?).context(shown)?;
+            let line = command.to_string();
+            seen(&command.output()?).context(line)?;
         }
         Ok(())
     }

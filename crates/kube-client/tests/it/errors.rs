@@ -243,6 +243,7 @@ async fn of_configurations() {
 }
 
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table: one error for each variant")]
 async fn of_credentials() {
     let mut list = Messages::default();
     every!(list, AuthError {
