@@ -1,12 +1,4 @@
 //! The areas of the suite; `order` has them in running order.
-//!
-//! Requests and responses: `verbs`, `identity`, `create`, `read`, `update`, `patch`, `strategic`, `delete`, `dryrun`, `encoding`,
-//! `representation`, `watch` and `watchlist`, `fields` and `selectors`, `subresource`, `scale`, `discovery`.
-//! What is stored of every object: `finalizers`, `namespaces`, `gc`; server-side apply: `apply` and `applylists`.
-//! Custom resources: `crd`, `versions`, `conversion`, `schema`, `cel`, `cost`, `ratchet`; `recorded` has requests by the hundred.
-//! Built-in kinds: `defaults`, `immutable`, `unchecked`, `columns`, `events`, `autoscalers`, `pods`.
-//! Who may write what: `auth`, `rbac`; `admission` and `reviews` by webhooks, `policies`; the plugins `limitrange`, `priority`, `quota` and
-//! `storageclass`.
 
 mod admission;
 mod apply;
