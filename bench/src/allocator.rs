@@ -8,7 +8,8 @@ use anyhow::Context;
 const FOLDERS: [&str; 5] =
     ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib"];
 
-/// Fails if this process was started with a preloaded library and does not use it: the dynamic linker only warns, and a static program has none.
+/// Fails if this process was started with a preloaded library and does not use it: the dynamic linker only warns, and a static program has
+/// none.
 pub(crate) fn check_preloaded() -> anyhow::Result<()> {
     let Some(library) = std::env::var_os("LD_PRELOAD").filter(|library| !library.is_empty()) else {
         return Ok(());

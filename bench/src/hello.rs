@@ -1,4 +1,5 @@
-//! The hello operator: one controller of ConfigMaps on this workspace, on kube 5.0.0 and on Go's controller-runtime, on a genuine API server.
+//! The hello operator: one controller of ConfigMaps on this workspace, on kube 5.0.0 and on Go's controller-runtime, on a genuine API
+//! server.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Lines};

@@ -1,5 +1,5 @@
-//! Kubeconfigs: any text is a kubeconfig or an error. A parsed kubeconfig can be serialized, parsed again and merged; `Config` accepts it or
-//! returns an error.
+//! Kubeconfigs: any text is a kubeconfig or an error. A parsed kubeconfig can be serialized, parsed again and merged; `Config` accepts it
+//! or returns an error.
 #![no_main]
 
 use kube_client::Config;

@@ -45,6 +45,7 @@ pub(crate) fn list() -> String {
 pub(crate) fn run_all(cx: &Context, jobs: &[&Job], strict: bool) -> Result<()> {
     let all = Instant::now();
     let mut skipped = Vec::new();
+    let mut times = Vec::new();
     for job in jobs {
         let started = Instant::now();
         println!("\n=== {}", job.name);
@@ -59,8 +60,10 @@ pub(crate) fn run_all(cx: &Context, jobs: &[&Job], strict: bool) -> Result<()> {
                 bail!("{} failed", job.name);
             }
         }
+        times.push((started.elapsed().as_secs(), job.name));
     }
     let seconds = all.elapsed().as_secs();
+    print!("{}", longest(times));
     if skipped.is_empty() {
         println!("\nall jobs ok in {seconds}s");
     } else {
@@ -68,6 +71,14 @@ pub(crate) fn run_all(cx: &Context, jobs: &[&Job], strict: bool) -> Result<()> {
         println!("\n{done} of {} jobs ok in {seconds}s; skipped:\n{}", jobs.len(), skipped.join("\n"));
     }
     Ok(())
+}
+
+/// The jobs that took a second or more, the longest first.
+fn longest(mut times: Vec<(u64, &str)>) -> String {
+    times.retain(|(seconds, _)| *seconds > 0);
+    times.sort_by_key(|(seconds, _)| std::cmp::Reverse(*seconds));
+    let line = |(seconds, name)| format!("{seconds:>6}s {name}\n");
+    format!("\n{}", times.into_iter().map(line).collect::<String>())
 }
 
 /// Under `CI=true` and `CI_STRICT=1` a job that cannot run fails; `CI_STRICT=0` overrules `CI`.
@@ -104,6 +115,12 @@ mod tests {
     fn a_failure_ends_the_run() {
         let cx = Context::new().unwrap();
         assert_eq!(run_all(&cx, &[&FAILS, &SKIPPED], true).unwrap_err().to_string(), "fails failed");
+    }
+
+    #[test]
+    fn the_longest_job_comes_first() {
+        let times = vec![(0, "fmt"), (5, "clippy"), (120, "test")];
+        assert_eq!(longest(times), "\n   120s test\n     5s clippy\n");
     }
 
     #[test]

@@ -142,7 +142,8 @@ impl<'a> Printed<'a> {
     }
 }
 
-/// The commands of all pages and of the first comments of all source files, without those that leave something to the reader, such as `FILE`.
+/// The commands of all pages and of the first comments of all source files, without those that leave something to the reader, such as
+/// `FILE`.
 fn printed(cx: &Context) -> Result<BTreeSet<String>> {
     let pages = facts::pages(cx)?.into_iter().map(|page| page.text);
     let sources = facts::sources(cx)?.into_iter().map(|source| {

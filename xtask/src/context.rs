@@ -78,7 +78,9 @@ impl Context {
     /// Skips the job where one of these programs is missing.
     pub(crate) fn require(&self, programs: &[&str]) -> Result<()> {
         match programs.iter().find(|program| !self.has(program)) {
-            Some(program) => skip(format!("{program} is not installed (`cargo xtask setup`)")),
+            Some(program) => {
+                skip(format!("{program} is not installed (`cargo xtask setup` installs what it can)"))
+            }
             None => Ok(()),
         }
     }

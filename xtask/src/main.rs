@@ -1,28 +1,24 @@
 //! `cargo xtask`: the checks of this repository. `jobs.rs` has the table of jobs, `ci.rs` runs them, `check.rs` is a contributor's loop.
 
 mod apply;
-mod catalogue;
+mod budgets;
 mod check;
 mod ci;
 mod command;
 mod commands;
 mod context;
-mod controller_runtime;
 mod deploy;
 mod docs;
 mod facts;
+mod foreign;
 mod genuine;
-mod helm;
-mod javascript;
 mod job;
 mod jobs;
-mod kubebuilder;
 mod kubectl;
 mod lint;
 mod long;
 mod manifests;
 mod measure;
-mod official_e2e;
 mod packaging;
 mod paths;
 mod pattern;

@@ -8,6 +8,9 @@ pub(crate) const SOURCE_FOLDERS: [&str; 8] =
 
 pub(crate) const BOOK: &str = "book";
 pub(crate) const BOOK_PAGES: &str = "book/src";
+/// Pages that lead through the code, file by file.
+pub(crate) const WALKS: [&str; 3] =
+    ["book/src/explanation/event.md", "book/src/explanation/request.md", "book/src/explanation/write.md"];
 /// The tests of the programs that the book includes.
 pub(crate) const BOOK_SAMPLES: [&str; 2] = ["--test", "book"];
 /// Definitions with every feature that `cargo kube gen` knows, and samples.
@@ -23,6 +26,8 @@ pub(crate) const SCREENSHOT: &str = "book/src/images/debug-page.png";
 
 pub(crate) const SURFACE: &str = "xtask/data/surface.txt";
 pub(crate) const SHARED_FEATURES: &str = "xtask/data/shared-features.txt";
+/// Circles of files that are in the nature of their task.
+pub(crate) const RECURSIONS: &str = "xtask/data/recursions.txt";
 pub(crate) const WORDS: &str = "xtask/data/words.txt";
 /// Versions and checksums of mdBook, for pip.
 pub(crate) const MDBOOK: &str = "xtask/data/mdbook.txt";
@@ -74,5 +79,4 @@ pub(crate) const MERGE_TYPES_GENERATOR: &str = "testserver/generators/merge_type
 
 /// Tools and genuine servers that are kept beside the checkout.
 pub(crate) const APIDIFF: &str = "../shared/tools/apidiff/apidiff.py";
-pub(crate) const BUDGETS: &str = "../shared/tools/budgets.py";
 pub(crate) const REALAPI: &str = "../shared/realapi/realapi";

@@ -10,7 +10,8 @@ use crate::job::no_arguments;
 use crate::skip::skip;
 use crate::{paths, tools};
 
-/// The README's test command, with the tests of OpenSSL where its headers are. No cluster is touched: `KUBECONFIG` is hidden from the tests.
+/// The README's test command, with the tests of OpenSSL where its headers are. No cluster is touched: `KUBECONFIG` is hidden from the
+/// tests.
 pub(crate) fn test(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
     if !cx.has_openssl() {

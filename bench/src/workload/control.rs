@@ -22,8 +22,8 @@ pub(super) async fn listed_at(client: &Client) -> anyhow::Result<u64> {
     Ok(get(client, "/bench/listed-at").await?.parse()?)
 }
 
-/// Changes objects, as soon as a watch is open: `count` times, `rate` a second. Returns the time of the last change, in nanoseconds since the
-/// epoch.
+/// Changes objects, as soon as a watch is open: `count` times, `rate` a second. Returns the time of the last change, in nanoseconds since
+/// the epoch.
 pub(super) async fn change(client: &Client, count: usize, rate: usize) -> anyhow::Result<u64> {
     Ok(get(client, &format!("/bench/change?count={count}&rate={rate}")).await?.parse()?)
 }

@@ -1,8 +1,8 @@
-//! What `cargo kube` does, as a library: [`types`] makes Rust types from definitions of custom resources, [`diff`] compares definitions, `check` finds
-//! objects that a new definition refuses, and `migrate` writes stored objects again in the storage version.
+//! What `cargo kube` does, as a library: [`types`] makes Rust types from definitions of custom resources, [`diff`] compares definitions,
+//! `check` finds objects that a new definition refuses, and `migrate` writes stored objects again in the storage version.
 //!
-//! The program is described in the [README](https://docs.rs/crate/cargo-kube). A build script uses this crate with `default-features = false`, which has no
-//! `check` and no `migrate`.
+//! The program is described in the [README](https://docs.rs/crate/cargo-kube). A build script uses this crate with
+//! `default-features = false`, which has no `check` and no `migrate`.
 
 // For the program of this package only.
 #[doc(hidden)]

@@ -1,4 +1,5 @@
-//! `cargo kube new`, `add` and `upgrade` as they are called: what they print and write, their exit codes, and that wrong input writes nothing.
+//! `cargo kube new`, `add` and `upgrade` as they are called: what they print and write, their exit codes, and that wrong input writes
+//! nothing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Random schemas, also with texts that try to be code: the generated code parses and has only items of the generator, no name is given twice, and
-//! the definition comes out as it went in.
+//! Random schemas, also with texts that try to be code: the generated code parses and has only items of the generator, no name is given
+//! twice, and the definition comes out as it went in.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Measures how long a watch and a followed log over HTTP/1.1 take to detect that packets are dropped. `cargo xtask packet-loss` runs it and drops
-//! packets.
+//! Measures how long a watch and a followed log over HTTP/1.1 take to detect that packets are dropped. `cargo xtask packet-loss` runs it
+//! and drops packets.
 //!
 //! `cargo run -p kube-client --example silence -- URL` prints `open` when both have started; then the network may be cut. Exit code 1 if
 //! either of them reports no error within 60 s.

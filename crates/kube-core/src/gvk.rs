@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{resource::api_version_from_group_version, type_meta::TypeMeta};
 
-/// The text, which is the field, is no `apiVersion`. No text causes it at present: as in kube 5.0, parsing splits at the first slash, and whether
-/// there is such a group and version is for the server to say.
+/// The text, which is the field, is no `apiVersion`. No text causes it at present: as in kube 5.0, parsing splits at the first slash, and
+/// whether there is such a group and version is for the server to say.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to parse group version: {0}")]
 pub struct ParseGroupVersionError(pub String);

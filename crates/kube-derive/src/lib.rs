@@ -225,8 +225,8 @@ pub fn derive_resource(input: TokenStream) -> TokenStream {
 /// ```
 ///
 /// The value is a `Sparse<Deployment>`. Types are any structs that implement `Serialize` and `Default`: those of k8s-openapi, those
-/// of `#[derive(CustomResource)]`, parts of both. If the type implements `Resource`, its `apiVersion` and `kind` are added. The compiler checks every
-/// name and type: fields have their names in Rust, and are sent under those that `Serialize` gives them.
+/// of `#[derive(CustomResource)]`, parts of both. If the type implements `Resource`, its `apiVersion` and `kind` are added. The compiler
+/// checks every name and type: fields have their names in Rust, and are sent under those that `Serialize` gives them.
 ///
 /// # Grammar
 ///
@@ -269,29 +269,32 @@ pub fn derive_resource(input: TokenStream) -> TokenStream {
 /// | a reference to one of these | a clone |
 /// | an `Option` of one of these, or `None` | `None` leaves the field, the entry or the item out |
 ///
-/// Fields of type `String` take `&str`; `Quantity` and `IntOrString` take texts, the latter numbers too; `Time` and `MicroTime` take a `Timestamp`,
-/// `ByteString` takes bytes, `JSON` and `RawExtension` take a `serde_json::Value`; `i64` takes `i32`, and so on where no number is too large. A list
-/// takes arrays and slices of what its items take.
+/// Fields of type `String` take `&str`; `Quantity` and `IntOrString` take texts, the latter numbers too; `Time` and `MicroTime` take a
+/// `Timestamp`, `ByteString` takes bytes, `JSON` and `RawExtension` take a `serde_json::Value`; `i64` takes `i32`, and so on where no
+/// number is too large. A list takes arrays and slices of what its items take.
 ///
-/// Braces that have one variable, `{ name }`, are a struct with this field; where a block of Rust is meant, write the variable without braces.
+/// Braces that have one variable, `{ name }`, are a struct with this field; where a block of Rust is meant, write the variable without
+/// braces.
 ///
 /// Values are evaluated once, in the order of the source, in the function around: `?`, `return` and `.await` work.
 ///
 /// # Merging
 ///
-/// `..base` is shallow: a field that is written replaces that of the base with everything in it. `Sparse::merge` goes into structs. It replaces
-/// lists, maps and whole values.
+/// `..base` is shallow: a field that is written replaces that of the base with everything in it. `Sparse::merge` goes into structs. It
+/// replaces lists, maps and whole values.
 ///
 /// # Errors
 ///
-/// The value of the macro carries an error until it is used: `json()`, `Serialize` and sending it return it, with the path of the field. There are
-/// errors of values whose `Serialize` fails, and of names. The name of a field on the wire is known from the type's `Serialize`, which has
-/// to hand out the field by reference, as derived implementations and those of k8s-openapi do. With `#[serde(serialize_with)]`, and behind pointers, the name is
-/// that of the only part of the serialized struct that the field has changed. Errors, all at the first use in a test, are:
+/// The value of the macro carries an error until it is used: `json()`, `Serialize` and sending it return it, with the path of the field.
+/// There are errors of values whose `Serialize` fails, and of names. The name of a field on the wire is known from the type's `Serialize`,
+/// which has to hand out the field by reference, as derived implementations and those of k8s-openapi do. With `#[serde(serialize_with)]`,
+/// and behind pointers, the name is that of the only part of the serialized struct that the field has changed. Errors, all at the first use
+/// in a test, are:
 ///
 /// - a value that the type leaves out, such as an empty list with `skip_serializing_if`: leave the field out too;
-/// - a field in braces that a function serializes, of which only a part is serialized, or whose changes cannot be told from those of others; a field that a
-///   function serializes, with the value of its default, which changes nothing: write the struct around it as a whole value;
+/// - a field in braces that a function serializes, of which only a part is serialized, or whose changes cannot be told from those of
+///   others; a field that a function serializes, with the value of its default, which changes nothing: write the struct around it as a
+///   whole value;
 /// - a type that is not serialized as an object with its fields, such as an enum, or with `#[serde(transparent)]`, in braces: the same.
 ///
 /// # Cost

@@ -80,8 +80,8 @@ pub use kube_tools::yaml;
 #[cfg(feature = "apply-set")]
 pub use kube_tools::apply_set;
 
-/// Watchers, caches and controllers: all of `kube_runtime`. Beyond kube 5.0, with the feature `kube-operator`, the modules for reconcilers and
-/// replicas.
+/// Watchers, caches and controllers: all of `kube_runtime`. Beyond kube 5.0, with the feature `kube-operator`, the modules for reconcilers
+/// and replicas.
 #[cfg(feature = "runtime")]
 pub mod runtime {
     #[cfg(feature = "kube-operator")]

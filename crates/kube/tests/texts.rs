@@ -1,5 +1,5 @@
-//! The page of texts that differ from kube 5.0 (`book/src/reference/texts.md`): what it says of this library is what this library prints. The
-//! column of 5.0.0 is a record of what that version printed.
+//! The page of texts that differ from kube 5.0 (`book/src/reference/texts.md`): what it says of this library is what this library prints.
+//! The column of 5.0.0 is a record of what that version printed.
 
 #![cfg(all(
     unix,

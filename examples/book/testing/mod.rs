@@ -1,4 +1,7 @@
 //! Tests of controllers, one situation each: the page "Test a controller" shows them.
+//!
+//! `reconcile` is one call of a reconciler; then `conflict`, `deletion`, `whole_controller`, `webhook` and `upgrade`. `client_layers` tests
+//! what is between a client and its server.
 
 mod client_layers;
 mod conflict;

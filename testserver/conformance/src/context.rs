@@ -30,7 +30,8 @@ pub(crate) struct Context {
 impl Context {
     // ---- version differences
 
-    /// The API version under which this server serves a kind: `new` since 1.`minor`, else `old`. Rules that changed are not chosen in a case: see [`since`](crate::case::since).
+    /// The API version under which this server serves a kind: `new` since 1.`minor`, else `old`. Rules that changed are not chosen in a
+    /// case: see [`since`](crate::case::since).
     pub(crate) fn api_by_version(&self, old: &'static str, minor: u32, new: &'static str) -> &'static str {
         if self.server.capabilities.version >= (1, minor) { new } else { old }
     }

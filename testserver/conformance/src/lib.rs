@@ -1,6 +1,8 @@
 //! The behaviour of a Kubernetes API server, rule by rule, checked over plain HTTP against any server.
 //!
-//! Each case checks one rule in its own namespace. Expectations come from genuine API servers; where versions differ, a case names the version since which its rule holds. A case whose kinds, identities or version a server lacks is reported as *not applicable*; no case passes by the rule of another version.
+//! Each case checks one rule in its own namespace. Expectations come from genuine API servers; where versions differ, a case names the
+//! version since which its rule holds. A case whose kinds, identities or version a server lacks is reported as *not applicable*; no case
+//! passes by the rule of another version.
 //!
 //! ```text
 //! cargo run -p conformance -- --kubeconfig FILE [--area A] [--case SUBSTRING] [--clean-up] [--json FILE]

@@ -13,7 +13,8 @@ use crate::{
     kubeconfig::Kubeconfig,
 };
 
-/// The label of all namespaces of a run. They are kept unless cleanup is requested: a cluster's namespace controller takes half an hour for the hundreds of a run, and delays deletions of the cases.
+/// The label of all namespaces of a run. They are kept unless cleanup is requested: a cluster's namespace controller takes half an hour for
+/// the hundreds of a run, and delays deletions of the cases.
 pub(crate) const RUN_LABEL: &str = "conformance.example/run";
 
 /// A server with the suite's kinds registered in the group of this run.

@@ -1,4 +1,5 @@
-//! A webhook server for cases: HTTPS on this machine, with scripted responses and a record of its requests. It must be reachable from the server under test, which therefore runs on the same machine.
+//! A webhook server for cases: HTTPS on this machine, with scripted responses and a record of its requests. It must be reachable from the
+//! server under test, which therefore runs on the same machine.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 

@@ -1,4 +1,5 @@
-//! Runs the suite against the embedded server. `embedded-gaps.txt` lists known failures: a listed case that passes, and an unlisted one that fails, both fail the test.
+//! Runs the suite against the embedded server. `embedded-gaps.txt` lists known failures: a listed case that passes, and an unlisted one
+//! that fails, both fail the test.
 
 mod identities;
 
@@ -32,7 +33,8 @@ async fn embedded_server_conforms_with_access_control() {
     check_table(&report);
 }
 
-/// Checks that the column `embedded`, the list of features and the unchecked fields in the documentation match this run; `UPDATE_TABLE=1` updates them.
+/// Checks that the column `embedded`, the list of features and the unchecked fields in the documentation match this run; `UPDATE_TABLE=1`
+/// updates them.
 fn check_table(report: &Report) {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/conformance.md");
     let text = std::fs::read_to_string(file).expect("docs/conformance.md is there");

@@ -1,6 +1,6 @@
 // The npm client `@kubernetes/client-node` against a server whose pods run: create, conflict, custom objects, watch, logs, exec.
 //
-//     node client.js KUBECONFIG
+//     KUBECONFIG=file node client.js
 //
 // Prints one line per check, and ends with 1 at the first that fails. The server must be empty and run pods.
 
@@ -35,7 +35,7 @@ const CRD = {
 
 const namespace = "default";
 const config = new k8s.KubeConfig();
-config.loadFromFile(process.argv[2]);
+config.loadFromFile(process.env.KUBECONFIG);
 const core = config.makeApiClient(k8s.CoreV1Api);
 
 function check(name, got, want) {

@@ -1,5 +1,5 @@
-//! The job `apply-names`: `apply!` finds the names of all fields with every version of k8s-openapi, in optimized programs, and under Miri, which
-//! knows what may be done with addresses.
+//! The job `apply-names`: `apply!` finds the names of all fields with every version of k8s-openapi, in optimized programs, and under Miri,
+//! which knows what may be done with addresses.
 
 use anyhow::{Context as _, Result, ensure};
 

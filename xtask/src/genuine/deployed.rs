@@ -1,5 +1,5 @@
-//! An operator on a server of Kubernetes 1.37 that has nothing but the operator's generated manifests. Its Pods become ready but run nothing,
-//! so the operator is started beside them, as its ServiceAccount.
+//! An operator on a server of Kubernetes 1.37 that has nothing but the operator's generated manifests. Its Pods become ready but run
+//! nothing, so the operator is started beside them, as its ServiceAccount.
 
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};

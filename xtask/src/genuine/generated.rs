@@ -1,5 +1,5 @@
-//! The jobs `generated` and `generated-go`: the tables of the test server and of the client are what their generators write from a genuine API
-//! server, and from the Go modules of Kubernetes.
+//! The jobs `generated` and `generated-go`: the tables of the test server and of the client are what their generators write from a genuine
+//! API server, and from the Go modules of Kubernetes.
 
 use anyhow::{Context as _, Result, ensure};
 

@@ -1,4 +1,7 @@
 //! Jobs that run against genuine API servers.
+//!
+//! `realapi` starts the servers. `generated` writes tables from them, `conformance` and `e2e` run suites, `etcd_restore` a watcher while
+//! one is restored. `operator` runs an operator on them, `deployed` with its manifests alone, and `pages` has what both ask of it.
 
 mod conformance;
 mod deployed;

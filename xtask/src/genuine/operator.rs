@@ -1,5 +1,5 @@
-//! The job `operator-genuine`: `examples/operator` on genuine servers that call its webhooks: an old one, where it registers itself, and the
-//! present one, where nothing is there but its generated manifests.
+//! The job `operator-genuine`: `examples/operator` on genuine servers that call its webhooks: an old one, where it registers itself, and
+//! the present one, where nothing is there but its generated manifests.
 
 use std::path::Path;
 

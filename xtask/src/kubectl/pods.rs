@@ -1,4 +1,5 @@
-//! The job `foreign-pods`: kubectl and the PyPI client `kubernetes` against pods of an embedded server; kubectl and `kube` on the same pods.
+//! The job `foreign-pods`: kubectl and the PyPI client `kubernetes` against pods of an embedded server; kubectl and `kube` on the same
+//! pods.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

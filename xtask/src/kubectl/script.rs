@@ -1,7 +1,7 @@
 //! The syntax of `*.commands`: one command a line, a verb and its words, quoted as in a shell.
 //!
-//! `'…'` is taken as it is, also over lines; in `"…"` and outside of quotes `$name` is a variable and `\` takes the next character as it is;
-//! `\` at the end of a line continues it; `#` at the beginning of a word is a comment.
+//! `'…'` is taken as it is, also over lines; in `"…"` and outside of quotes `$name` is a variable and `\` takes the next character as it
+//! is; `\` at the end of a line continues it; `#` at the beginning of a word is a comment.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! The job `new`: an operator that `cargo kube new` writes passes its own CI and runs, without a cluster and on a genuine server, also after
-//! everything was added to it; so does the one that the tutorial makes of it; an image gets what Cargo needs; and an upgrade keeps what the user has
-//! changed.
+//! The job `new`: an operator that `cargo kube new` writes passes its own CI and runs, without a cluster and on a genuine server, also
+//! after everything was added to it; so does the one that the tutorial makes of it; an image gets what Cargo needs; and an upgrade keeps
+//! what the user has changed.
 
 mod image;
 mod project;

@@ -37,7 +37,8 @@ const FIRST_VERSION: usize = 1_000_000;
 #[derive(Debug)]
 pub struct Checker {
     name: String,
-    /// The new definition, without what is not there or not wanted here: conversion webhooks, and the subresource that hides the status from writes.
+    /// The new definition, without what is not there or not wanted here: conversion webhooks, and the subresource that hides the status
+    /// from writes.
     plain: Value,
     kind: String,
     plural: String,
@@ -51,8 +52,8 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// For objects of the definition `new`. If the definition that it replaces is given, with the versions in which objects are stored, the server also checks
-    /// that one may replace the other.
+    /// For objects of the definition `new`. If the definition that it replaces is given, with the versions in which objects are stored, the
+    /// server also checks that one may replace the other.
     ///
     /// # Errors
     /// [`CheckError::Definition`] if the server refuses `new`.
@@ -96,7 +97,8 @@ impl Checker {
         group == self.group && types.kind == self.kind
     }
 
-    /// Checks `objects`, in memory all at once, and returns a verdict for each, in their order. Namespaced objects without a namespace are in `default`.
+    /// Checks `objects`, in memory all at once, and returns a verdict for each, in their order. Namespaced objects without a namespace are
+    /// in `default`.
     ///
     /// # Errors
     /// [`CheckError::Object`] for the first that cannot be checked.

@@ -1,7 +1,7 @@
 //! Which stored objects a new definition of custom resources would refuse: what `cargo kube crd check` does.
 //!
-//! A [`Checker`] runs the embedded API server (`kube-testserver`) in this process, and sends to it what clients would send to a cluster. No cluster is
-//! changed.
+//! A [`Checker`] runs the embedded API server (`kube-testserver`) in this process, and sends to it what clients would send to a cluster. No
+//! cluster is changed.
 //!
 //! ```
 //! use cargo_kube::check::{Checker, Outcome};
@@ -42,17 +42,19 @@
 //! ```
 //!
 //! # What is checked
-//! Each object is stored as it is, without validation, as if an earlier definition had accepted it. Then, with the new definition, as dry runs:
+//! Each object is stored as it is, without validation, as if an earlier definition had accepted it. Then, with the new definition, as dry
+//! runs:
 //!
-//! 1. it is read and written back without a change, and with another annotation. A server accepts invalid values that an update does not change
-//!    ("ratcheting", Kubernetes 1.30 and newer), where it can tell: not in lists without keys, and not for rules of an object in which anything was changed.
-//!    If either write fails, the object is [`Refused`](Outcome::Refused);
-//! 2. it is created as a new object. If that fails, it is [`Tolerated`](Outcome::Tolerated): a client that changes the invalid value, or creates the object
-//!    on another cluster, gets the message;
+//! 1. it is read and written back without a change, and with another annotation. A server accepts invalid values that an update does not
+//!    change ("ratcheting", Kubernetes 1.30 and newer), where it can tell: not in lists without keys, and not for rules of an object in
+//!    which anything was changed. If either write fails, the object is [`Refused`](Outcome::Refused);
+//! 2. it is created as a new object. If that fails, it is [`Tolerated`](Outcome::Tolerated): a client that changes the invalid value, or
+//!    creates the object on another cluster, gets the message;
 //! 3. fields that the new definition does not have are [`Lost`](Outcome::Lost) at the next write.
 //!
-//! `status` is checked like the other fields. An object is written in its own version if the new definition serves it. If not, it is converted by name to the
-//! storage version; conversion webhooks are not called, so with one it is refused. Admission webhooks and policies of a cluster are not asked.
+//! `status` is checked like the other fields. An object is written in its own version if the new definition serves it. If not, it is
+//! converted by name to the storage version; conversion webhooks are not called, so with one it is refused. Admission webhooks and policies
+//! of a cluster are not asked.
 
 mod checker;
 mod lost;

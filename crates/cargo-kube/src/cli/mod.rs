@@ -1,4 +1,8 @@
 //! The command line: what all subcommands have in common.
+//!
+//! `inputs` reads the paths of a command line, `program` finds and builds the program of a project, `cluster` reads the definitions of the
+//! current kubeconfig, `runtime` runs what is asynchronous. The subcommands: `project` (`new`, `add`, `upgrade`), `dev`, `crd`,
+//! `manifests`, `rbac` and `completions`. `output` prints.
 
 mod cluster;
 mod completions;
@@ -39,8 +43,8 @@ enum Command {
     Completions(completions::Completions),
 }
 
-/// Runs the program. Exit codes: 0 if it did its work; 1 if it found what it looks for (a difference, a conflict, a breaking change, a refused
-/// object); 2 for wrong input, and for what could not be read or written.
+/// Runs the program. Exit codes: 0 if it did its work; 1 if it found what it looks for (a difference, a conflict, a breaking change, a
+/// refused object); 2 for wrong input, and for what could not be read or written.
 pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
     // Cargo runs `cargo-kube kube gen`.
     if arguments.get(1).is_some_and(|first| first == "kube") {

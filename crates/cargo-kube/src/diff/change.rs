@@ -62,8 +62,8 @@ impl Change {
         self.version.as_deref()
     }
 
-    /// In a schema the field of the object, such as `.spec.rules[*].port`; `[*]` stands for the items of a list and the values of a map. Elsewhere the
-    /// field of the definition, such as `spec.scope`.
+    /// In a schema the field of the object, such as `.spec.rules[*].port`; `[*]` stands for the items of a list and the values of a map.
+    /// Elsewhere the field of the definition, such as `spec.scope`.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path

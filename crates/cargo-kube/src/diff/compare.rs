@@ -12,8 +12,8 @@ use crate::types::Definitions;
 
 /// What `new` changes and the rules know, in the order of the definitions and of the rules.
 ///
-/// Definitions are the same if their names are (`pages.example.com`). The versions in which objects are stored are those of `status.storedVersions` of the
-/// old definition, or its storage version if it was not read from a cluster.
+/// Definitions are the same if their names are (`pages.example.com`). The versions in which objects are stored are those of
+/// `status.storedVersions` of the old definition, or its storage version if it was not read from a cluster.
 #[must_use]
 pub fn compare(old: &Definitions, new: &Definitions) -> Vec<Change> {
     let mut changes = Vec::new();

@@ -34,18 +34,21 @@
 //! ```
 //!
 //! # What is compared
-//! Versions of the same name. If objects are converted by name only (no conversion webhook), also each new version with the one in which objects were
-//! stored, by the rules about objects: as long as both versions exist, what one of them lacks is lost when an object is written in it.
+//! Versions of the same name. If objects are converted by name only (no conversion webhook), also each new version with the one in which
+//! objects were stored, by the rules about objects: as long as both versions exist, what one of them lacks is lost when an object is
+//! written in it.
 //!
-//! Servers since Kubernetes 1.30 accept an update of an object whose invalid values it does not change. So a limit that became tighter refuses such an
-//! object only if the value changes, or the object is created again. `cargo kube crd check` tells which objects that concerns.
+//! Servers since Kubernetes 1.30 accept an update of an object whose invalid values it does not change. So a limit that became tighter
+//! refuses such an object only if the value changes, or the object is created again. `cargo kube crd check` tells which objects that
+//! concerns.
 
-// What a rule is, and what it finds.
+// `rule` is what a rule asks, and `change` what it finds. `compare` takes the definitions, `walk` their schemas, both by the `table` of all
+// rules: those of `definition`, `schema` and `limit`.
+
 mod change;
-mod rule;
-// The rules: for definitions and their versions, for fields, for limits of values.
 mod definition;
 mod limit;
+mod rule;
 mod schema;
 // All of them, asked at each place.
 mod compare;

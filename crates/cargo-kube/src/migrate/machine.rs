@@ -1,7 +1,7 @@
 //! [`Machine`]: decides what a migration does next. No I/O, no clock.
 //!
-//! It returns one [`Action`] at a time; whoever performs it calls the method for its result. A pass visits all objects, page by page. Between the first
-//! look at the definition and the end of the pass, the definition must not change; else there is another pass.
+//! It returns one [`Action`] at a time; whoever performs it calls the method for its result. A pass visits all objects, page by page.
+//! Between the first look at the definition and the end of the pass, the definition must not change; else there is another pass.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Writes stored custom resources again in the storage version of their definition: what `cargo kube crd migrate` does.
 //!
-//! An object stays in the version in which it was written. A version can be removed from a definition when no object is stored in it, and the
-//! server believes that when `status.storedVersions` no longer lists it. [`Migration`] writes all objects again, then removes the other versions from
-//! that list.
+//! An object stays in the version in which it was written. A version can be removed from a definition when no object is stored in it, and
+//! the server believes that when `status.storedVersions` no longer lists it. [`Migration`] writes all objects again, then removes the other
+//! versions from that list.
 //!
 //! ```
 //! use cargo_kube::migrate::Migration;
@@ -30,33 +30,34 @@
 //! ```
 //!
 //! # What it sends
-//! A list of metadata, 500 objects a page, and for each object a merge patch that changes nothing but is only accepted in the version that was listed
-//! (`metadata.uid`, `metadata.resourceVersion`). A server encodes the object in the storage version and writes it if these bytes differ from those stored. So
-//! an object that is in that version already costs a request, but no write, and no watch sees an event. Nothing of an object passes through the client, so
-//! nothing can be lost on the way. As with any write, the server drops what the storage version has no field for; [`diff`](crate::diff) tells.
+//! A list of metadata, 500 objects a page, and for each object a merge patch that changes nothing but is only accepted in the version that
+//! was listed (`metadata.uid`, `metadata.resourceVersion`). A server encodes the object in the storage version and writes it if these bytes
+//! differ from those stored. So an object that is in that version already costs a request, but no write, and no watch sees an event.
+//! Nothing of an object passes through the client, so nothing can be lost on the way. As with any write, the server drops what the storage
+//! version has no field for; [`diff`](crate::diff) tells.
 //!
 //! # Other writers
-//! If the patch is refused because the object has changed, another write stored it in the storage version. Objects that are deleted meanwhile, or wait for
-//! their finalizers, are fine. The definition is read before and after: if it was changed between, all objects are visited once more. `storedVersions` is
-//! changed only in the version of the definition that was read then.
+//! If the patch is refused because the object has changed, another write stored it in the storage version. Objects that are deleted
+//! meanwhile, or wait for their finalizers, are fine. The definition is read before and after: if it was changed between, all objects are
+//! visited once more. `storedVersions` is changed only in the version of the definition that was read then.
 //!
-//! A server takes a moment until it stores objects in a new storage version. Before the first pass the definition has to be unchanged for five seconds. If
-//! some of several servers have not seen the new definition by then, run the migration once more, with the old version still served.
+//! A server takes a moment until it stores objects in a new storage version. Before the first pass the definition has to be unchanged for
+//! five seconds. If some of several servers have not seen the new definition by then, run the migration once more, with the old version
+//! still served.
 //!
 //! # Cancellation
-//! [`Migration::run`] may be dropped at any time. The next run goes on behind the last complete page, if there is a [`state_file`](Migration::state_file),
-//! and else starts at the first object.
+//! [`Migration::run`] may be dropped at any time. The next run goes on behind the last complete page, if there is a
+//! [`state_file`](Migration::state_file), and else starts at the first object.
 
-// From the definition to what a migration needs to know of it.
+// `definition` reads what a migration needs to know. `machine` decides, `run` performs it, and `failure` says what a response means;
+// `checkpoint` records the place at which the next run goes on. `outcome` and `error` are what the caller gets.
+
+mod checkpoint;
 mod definition;
-// The decisions, without I/O, and what they tell the caller.
 mod error;
+mod failure;
 mod machine;
 mod outcome;
-// The file with the place to go on.
-mod checkpoint;
-// Requests and timers.
-mod failure;
 mod run;
 
 pub use error::MigrateError;

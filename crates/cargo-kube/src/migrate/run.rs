@@ -35,29 +35,30 @@ pub struct Migration {
 }
 
 impl Migration {
-    /// Of the objects of the definition `crd`, such as `widgets.example.com`. The client's user needs the verbs `get` on definitions, `patch` on
-    /// `customresourcedefinitions/status`, and `list`, `get` and `patch` on the objects.
+    /// Of the objects of the definition `crd`, such as `widgets.example.com`. The client's user needs the verbs `get` on definitions,
+    /// `patch` on `customresourcedefinitions/status`, and `list`, `get` and `patch` on the objects.
     pub fn new(client: Client, crd: impl Into<String>) -> Self {
         Self { client, crd: crd.into(), to: None, qps: QPS, state_file: None }
     }
 
-    /// Ends with an error unless `version` is the storage version, so that a script that has just applied a definition notices if it was not. The storage
-    /// version is not changed.
+    /// Ends with an error unless `version` is the storage version, so that a script that has just applied a definition notices if it was
+    /// not. The storage version is not changed.
     #[must_use]
     pub fn to(mut self, version: impl Into<String>) -> Self {
         self.to = Some(version.into());
         self
     }
 
-    /// At most so many objects per second, 50 by default. One request is sent at a time. If the server asks for a pause (429 with `Retry-After`), there is one.
+    /// At most so many objects per second, 50 by default. One request is sent at a time. If the server asks for a pause (429 with
+    /// `Retry-After`), there is one.
     #[must_use]
     pub fn qps(mut self, qps: NonZeroU32) -> Self {
         self.qps = qps;
         self
     }
 
-    /// Records in this file behind which page the run is, and goes on there if the file exists. It is removed at the end. A definition that was changed
-    /// since starts anew.
+    /// Records in this file behind which page the run is, and goes on there if the file exists. It is removed at the end. A definition that
+    /// was changed since starts anew.
     #[must_use]
     pub fn state_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.state_file = Some(path.into());
@@ -67,7 +68,8 @@ impl Migration {
     /// Runs to the end. `progress` is called after each request.
     ///
     /// # Errors
-    /// [`MigrateError`]; `storedVersions` is then as it was. Objects that the server refuses are no error: they are in [`Summary::refused`], up to 99.
+    /// [`MigrateError`]; `storedVersions` is then as it was. Objects that the server refuses are no error: they are in
+    /// [`Summary::refused`], up to 99.
     pub async fn run(self, mut progress: impl FnMut(Progress)) -> Result<Summary, MigrateError> {
         let resume = match &self.state_file {
             Some(path) => Checkpoint::read(path, &self.crd)?,

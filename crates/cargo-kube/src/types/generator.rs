@@ -9,8 +9,8 @@ use super::read::Definitions;
 
 /// Makes Rust types from definitions.
 ///
-/// The same definitions give the same files, in any order and from any place. One run should have all definitions of a program: a structure that
-/// several of them have becomes one type.
+/// The same definitions give the same files, in any order and from any place. One run should have all definitions of a program: a structure
+/// that several of them have becomes one type.
 ///
 /// # Cost
 /// Linear in the size of the definitions: some milliseconds for a large one.
@@ -42,8 +42,8 @@ impl Generator {
         self
     }
 
-    /// Adds a derive to all types, such as `schemars::JsonSchema`, to use them in definitions of the program. The types of k8s-openapi have to
-    /// implement it too.
+    /// Adds a derive to all types, such as `schemars::JsonSchema`, to use them in definitions of the program. The types of k8s-openapi have
+    /// to implement it too.
     #[must_use]
     pub fn derive(mut self, path: impl Into<String>) -> Self {
         self.derives.push(path.into());
@@ -53,8 +53,8 @@ impl Generator {
     /// Makes the files, in memory.
     ///
     /// # Errors
-    /// [`Error::NoDefinitions`] without a definition, [`Error::Definition`] for a schema that cannot be one of a kind, [`Error::Overrides`] for an
-    /// override without effect or a derive that is no path.
+    /// [`Error::NoDefinitions`] without a definition, [`Error::Definition`] for a schema that cannot be one of a kind, [`Error::Overrides`]
+    /// for an override without effect or a derive that is no path.
     pub fn generate(&self, definitions: &Definitions) -> Result<Files, Error> {
         if definitions.is_empty() {
             return Err(Error::NoDefinitions { inputs: definitions.inputs() });

@@ -50,19 +50,19 @@
 //!
 //! and in the program `mod crds { include!(concat!(env!("OUT_DIR"), "/crds/mod.rs")); }`.
 
-// From files to definitions, and the file of exceptions.
-mod overrides;
-mod read;
-// From definitions to types, without names of Rust first, then with them.
-mod identifiers;
-mod model;
-mod shapes;
-// From types to Rust, and to files.
+// `read` gets definitions from files and programs, `overrides` the file of exceptions. `generator` is a run: `model` makes the types from
+// the schemas, with names by `identifiers`, and types of k8s-openapi where `shapes` finds theirs; `emit` makes Rust of them, `files` writes
+// it. `error` says why not.
+
 mod emit;
+mod error;
 mod files;
 mod generator;
-// One error for all of it.
-mod error;
+mod identifiers;
+mod model;
+mod overrides;
+mod read;
+mod shapes;
 
 pub use emit::Split;
 pub use error::Error;

@@ -25,8 +25,9 @@ use super::error::Error;
 /// # Ok::<(), cargo_kube::types::Error>(())
 /// ```
 ///
-/// A path begins with a dot; `[*]` stands for the items of a list and for the values of a map. The type has to implement `Clone`, `Debug`, `PartialEq`,
-/// `Serialize` and `Deserialize`, and is written as it is: begin it with `crate::`, or with the name of a dependency. The schema stays that of the definition.
+/// A path begins with a dot; `[*]` stands for the items of a list and for the values of a map. The type has to implement `Clone`, `Debug`,
+/// `PartialEq`, `Serialize` and `Deserialize`, and is written as it is: begin it with `crate::`, or with the name of a dependency. The
+/// schema stays that of the definition.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     file: String,

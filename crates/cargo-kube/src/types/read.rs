@@ -14,7 +14,8 @@ use super::error::Error;
 /// The definitions of custom resources of a run, in the order of their names, each once.
 ///
 /// Of their metadata, name, labels and annotations are kept (without that of `kubectl apply`), and no status: what a server adds would
-/// change the generated files without a change of the definition. Of the status, [`Definitions::stored_versions`] has what other commands need.
+/// change the generated files without a change of the definition. Of the status, [`Definitions::stored_versions`] has what other commands
+/// need.
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
     entries: Vec<Definition>,
@@ -46,8 +47,8 @@ impl Definitions {
         Self::from_objects("the text", &Objects::parse(text)?)
     }
 
-    /// Reads one file, whatever its name, or the `.yaml`, `.yml` and `.json` files of a directory, without its subdirectories, as `kubectl apply -f`
-    /// does.
+    /// Reads one file, whatever its name, or the `.yaml`, `.yml` and `.json` files of a directory, without its subdirectories, as
+    /// `kubectl apply -f` does.
     ///
     /// ```no_run
     /// use cargo_kube::types::Definitions;
@@ -121,8 +122,8 @@ impl Definitions {
         self.entries.iter().map(|entry| &entry.crd)
     }
 
-    /// The versions in which objects of the definition `name` may be stored: its `status.storedVersions`, or, if it was not read from a cluster, its storage
-    /// version. Empty if there is no such definition.
+    /// The versions in which objects of the definition `name` may be stored: its `status.storedVersions`, or, if it was not read from a
+    /// cluster, its storage version. Empty if there is no such definition.
     #[must_use]
     pub fn stored_versions(&self, name: &str) -> &[String] {
         let entry = self.entries.iter().find(|entry| entry.crd.metadata.name.as_deref() == Some(name));

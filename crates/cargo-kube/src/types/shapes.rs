@@ -19,8 +19,8 @@ pub(super) enum Known {
 const QUANTITY: &str = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$";
 
 impl Known {
-    /// The type of a field with this schema. An object has exactly the fields of the type, of the same types and as required; what limits their values
-    /// (`maxLength`, `pattern`, `enum`) does not count, because it stays in the schema.
+    /// The type of a field with this schema. An object has exactly the fields of the type, of the same types and as required; what limits
+    /// their values (`maxLength`, `pattern`, `enum`) does not count, because it stays in the schema.
     pub(super) fn of(schema: &JSONSchemaProps) -> Option<Self> {
         if schema.x_kubernetes_int_or_string == Some(true) {
             let quantity = schema.pattern.as_deref() == Some(QUANTITY);

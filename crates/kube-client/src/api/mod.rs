@@ -1,9 +1,11 @@
 //! [`Api`]: the typed interface to one kind of object.
 
-// `Api` itself: its constructors and its scope.
+// `handle` is `Api` itself. Reads: `get`, `list` with its `pages`, `watch`, each also of `metadata` only. Writes: `write` creates and
+// replaces, `update` and `entry` do it in two steps, `patch` and `delete`, `kubectl` has patches known from there. `sub` has the
+// subresources.
+
 mod handle;
 
-// Reads.
 mod get;
 mod list;
 mod metadata;
@@ -18,7 +20,6 @@ mod patch;
 mod update;
 mod write;
 
-// Subresources.
 mod sub;
 
 #[cfg(feature = "ws")]

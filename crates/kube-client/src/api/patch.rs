@@ -35,8 +35,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`](crate::Error::Api) with code 409 if another manager owns a field that is applied without force, 404 if the object does not exist,
-    /// 422 if it would not be valid.
+    /// [`Error::Api`](crate::Error::Api) with code 409 if another manager owns a field that is applied without force, 404 if the object
+    /// does not exist, 422 if it would not be valid.
     pub async fn patch<P: Serialize + Debug>(
         &self,
         name: &str,

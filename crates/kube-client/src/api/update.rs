@@ -23,8 +23,8 @@ const JITTER: f64 = 0.1;
 
 /// What a closure returns that changes an object: nothing, or a `Result` whose error ends the update.
 ///
-/// `()` makes the update return `Result<K, kube_client::Error>`. `Result<(), E>` makes it return `Result<K, E>`, so `E` is the error of the program
-/// that has a `From<kube_client::Error>`, a `Box<dyn Error>` or an `anyhow::Error`.
+/// `()` makes the update return `Result<K, kube_client::Error>`. `Result<(), E>` makes it return `Result<K, E>`, so `E` is the error of the
+/// program that has a `From<kube_client::Error>`, a `Box<dyn Error>` or an `anyhow::Error`.
 pub trait ChangeResult {
     /// The error of the update.
     type Error: From<Error>;
@@ -56,8 +56,8 @@ impl<K: Resource + Clone + Serialize + DeserializeOwned + Debug> Api<K> {
     /// The object `name`, as it is stored, or else created as `new` returns it.
     ///
     /// The new object gets the name and this `Api`'s namespace, unless it has its own. An object that exists is returned unchanged, also if
-    /// it is being deleted (`metadata.deletion_timestamp`). If another client creates the object in the same moment, that one is returned. For a
-    /// dry run or a field manager, use [`Api::entry`].
+    /// it is being deleted (`metadata.deletion_timestamp`). If another client creates the object in the same moment, that one is returned.
+    /// For a dry run or a field manager, use [`Api::entry`].
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -103,10 +103,12 @@ impl<K: Resource + Clone + Serialize + DeserializeOwned + Debug> Api<K> {
     ///
     /// No change of another client is lost: the object is replaced only in the version that was read, whatever `change` does to
     /// `metadata.resource_version`. `change` is called once per attempt, each time with the object as it is then. If it changes nothing,
-    /// nothing is sent, and the object is returned as read. If it returns an error (see [`ChangeResult`]), nothing is sent, and that is the error.
+    /// nothing is sent, and the object is returned as read. If it returns an error (see [`ChangeResult`]), nothing is sent, and that is the
+    /// error.
     ///
-    /// Fields that `K` does not have are removed by the replacement, as with [`Api::replace`]: use [`DynamicObject`](crate::api::DynamicObject) for kinds
-    /// of which the program knows a part. For a dry run or a field manager, use [`Api::entry`].
+    /// Fields that `K` does not have are removed by the replacement, as with [`Api::replace`]: use
+    /// [`DynamicObject`](crate::api::DynamicObject) for kinds of which the program knows a part. For a dry run or a field manager, use
+    /// [`Api::entry`].
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

@@ -85,8 +85,8 @@ impl CredentialCache {
         Some(&cached.credential)
     }
 
-    /// Records a 401 for a request with `header`. True if a retry may succeed: a refresh is now due, or has happened meanwhile. A credential
-    /// younger than [`MIN_AGE_TO_REFRESH`] is not refreshed.
+    /// Records a 401 for a request with `header`. True if a retry may succeed: a refresh is now due, or has happened meanwhile. A
+    /// credential younger than [`MIN_AGE_TO_REFRESH`] is not refreshed.
     pub(super) fn refused(&mut self, header: Option<&HeaderValue>, now: Instant) -> bool {
         let Some(cached) = self.cached.as_mut() else { return true };
         if cached.credential.header.as_ref() != header {

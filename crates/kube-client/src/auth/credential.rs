@@ -25,8 +25,8 @@ pub(crate) enum Credential {
 }
 
 impl Credential {
-    /// The same order as kubectl: the URL, the token file (the token, while the file cannot be read), the token, user name and password, the exec plugin, the auth provider. `None` if
-    /// the user has none of these; a client certificate needs no header.
+    /// The same order as kubectl: the URL, the token file (the token, while the file cannot be read), the token, user name and password,
+    /// the exec plugin, the auth provider. `None` if the user has none of these; a client certificate needs no header.
     ///
     /// Exec plugins and auth providers with the same settings are shared by the whole process, so that none runs twice.
     pub(crate) fn from_config(config: &Config) -> Result<Option<Self>, AuthError> {

@@ -9,26 +9,27 @@
 //!                                                             RefreshingCredential ─┘
 //!                                                             (token file, exec plugin, gcp, oidc, oauth)
 //! ```
+//!
+//! `credential` chooses among those of a user. One that ends is `refreshing`, when `cache` says so, from its source: `token_file`, `exec`,
+//! `gcp`, `oauth` or `oidc`. Sources run a `subprocess` or send a `token_request` (to a `token_endpoint` in tests). `header` makes the
+//! value of a request, `error` says why there is none.
 
-// Which credential a user has, and its refresh.
 mod cache;
 mod credential;
-mod refreshing;
-// The sources of refreshed credentials.
+mod error;
 mod exec;
 mod gcp;
+mod header;
 #[cfg(feature = "oauth")]
 mod oauth;
 #[cfg(feature = "oidc")]
 mod oidc;
-mod token_file;
-// What the sources share.
-mod error;
-mod header;
+mod refreshing;
 mod subprocess;
 #[cfg(test)]
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 mod token_endpoint;
+mod token_file;
 #[cfg(any(feature = "oidc", feature = "oauth"))]
 mod token_request;
 

@@ -57,8 +57,8 @@ pub(super) fn redacted(command: &str, args: &[String]) -> String {
 }
 
 impl Subprocess<'_> {
-    /// Waits until the command has ended, whatever it has started in the background. The command is killed after the timeout, when it prints
-    /// too much, or when the future is dropped.
+    /// Waits until the command has ended, whatever it has started in the background. The command is killed after the timeout, when it
+    /// prints too much, or when the future is dropped.
     ///
     /// stderr is printed immediately, as by client-go: it may ask the user to log in elsewhere. Its end is part of errors.
     pub(super) async fn run(&self, mut command: Command) -> Result<Printed, AuthError> {

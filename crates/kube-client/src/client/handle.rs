@@ -75,8 +75,8 @@ impl Client {
     /// headers, metrics and spans are those of a real client. For tests against a server in the same process; unlike over a socket,
     /// paused tokio time works. Settings of connections (TLS, proxies) have no effect.
     ///
-    /// Each request waits until a clone of `transport` of its own is ready, then calls it; the wait counts for the time limits. Dropping the
-    /// future of a call drops the clone and its response.
+    /// Each request waits until a clone of `transport` of its own is ready, then calls it; the wait counts for the time limits. Dropping
+    /// the future of a call drops the clone and its response.
     ///
     /// # Errors
     /// If the credentials or headers of the configuration cannot be used.

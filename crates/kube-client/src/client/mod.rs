@@ -1,11 +1,13 @@
 //! [`Client`]: sends requests to an API server.
 
-// `Client` itself, and how it passes a request to its stack.
+// `builder` puts layers around a stack and makes a client, `handle`, which passes requests on by `sender`. Above it are the `requests`
+// whose response is decoded: `list_response` and `watch_response` as they arrive, `websocket`, `server` for its version and kinds,
+// `objects` of any kind, and those of a `kubelet`. `connect_error` tells whether nothing answered.
+
 mod builder;
 mod handle;
 mod sender;
 
-// Requests and their decoded responses.
 mod connect_error;
 mod list_response;
 mod requests;
@@ -14,7 +16,6 @@ mod watch_response;
 #[cfg(feature = "ws")]
 mod websocket;
 
-// Requests for objects of any kind, and for kubelets.
 #[cfg(feature = "kubelet-debug")]
 mod kubelet;
 #[cfg(feature = "unstable-client")]

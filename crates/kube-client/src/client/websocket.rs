@@ -15,8 +15,8 @@ impl Client {
     /// another `Sec-WebSocket-Protocol`.
     ///
     /// # Errors
-    /// [`Error::Api`] if the server refuses, [`Error::UpgradeConnection`] if it does not switch to a websocket of an offered protocol, others as
-    /// [`Client::send`].
+    /// [`Error::Api`] if the server refuses, [`Error::UpgradeConnection`] if it does not switch to a websocket of an offered protocol,
+    /// others as [`Client::send`].
     pub async fn connect(&self, request: Request<Vec<u8>>) -> Result<Connection> {
         let mut request = request.map(Body::from);
         let handshake = Handshake::start(request.headers_mut());

@@ -23,7 +23,8 @@ impl Config {
     /// The in-cluster configuration, with the API server's address from `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`.
     ///
     /// The token and the CA certificates are files that the cluster replaces from time to time; both are read again when they
-    /// change. The default namespace is the pod's, or `default` if its file is missing or empty. Proxies of the environment are not used: set [`Config::proxy_url`] if the server is behind one.
+    /// change. The default namespace is the pod's, or `default` if its file is missing or empty. Proxies of the environment are not used:
+    /// set [`Config::proxy_url`] if the server is behind one.
     ///
     /// # Errors
     /// As [`Config::incluster`].

@@ -29,7 +29,8 @@ impl Config {
     /// `HTTP_PROXY`, in upper or lower case, unless `NO_PROXY` matches the server or the server is on this machine. A `proxy-url` is
     /// used regardless of `NO_PROXY`.
     ///
-    /// If the server's URL is `http://` and its host is not this machine, no credential of the user is taken, with a warning, as by kubectl.
+    /// If the server's URL is `http://` and its host is not this machine, no credential of the user is taken, with a warning, as by
+    /// kubectl.
     ///
     /// ```
     /// use kube_client::Config;

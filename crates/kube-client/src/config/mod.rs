@@ -3,7 +3,10 @@
 //! [`Config::infer`] does what most programs want. A [`Config`] is plain data: change its fields, then make a
 //! [`Client`](crate::Client) of it.
 
-// The sources of a configuration.
+// `infer` finds the source: `kubeconfig`, from which `loader` takes one context, or `incluster`. `contradictions` are refused, `url` is the
+// parser of every URL, `proxy` that of the environment, with `ip_range` for exceptions. `settings` is the result, with its `warnings`
+// handler. `decode` and `error_context` say where a value is wrong, `redact` prints without secrets, `error` has what the caller gets.
+
 mod contradictions;
 mod decode;
 mod incluster;
@@ -14,11 +17,9 @@ mod loader;
 mod proxy;
 mod url;
 
-// The configuration itself.
 mod settings;
 mod warnings;
 
-// Errors, and what they must not print.
 mod error;
 mod error_context;
 mod redact;

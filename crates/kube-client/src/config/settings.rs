@@ -36,9 +36,9 @@ pub struct Config {
     pub connect_timeout: Option<Duration>,
     /// Longest time until the head of a response, and longest silence within its body. 55 s by default.
     ///
-    /// Watches over HTTP/2, followed logs and requests through `proxy` may be silent for longer. Over HTTP/1.1, a watch ends after this much
-    /// silence (see `Error::is_idle_watch`), and during a silent log or proxied request a probe asks the server whether it is alive. The
-    /// project's book has the details (`book/src/reference/client.md`).
+    /// Watches over HTTP/2, followed logs and requests through `proxy` may be silent for longer. Over HTTP/1.1, a watch ends after this
+    /// much silence (see `Error::is_idle_watch`), and during a silent log or proxied request a probe asks the server whether it is alive.
+    /// The project's book has the details (`book/src/reference/client.md`).
     pub response_timeout: Option<Duration>,
     /// Longest silence while something is expected from the server, whatever the request. None by default.
     pub read_timeout: Option<Duration>,
@@ -54,13 +54,14 @@ pub struct Config {
     pub accept_invalid_certs: bool,
     /// The credentials.
     pub auth_info: AuthInfo,
-    /// Longest time that an exec plugin may run if it cannot talk to the user: with `interactiveMode: Never`, or without a terminal. 60 s by
-    /// default; `None` is unlimited.
+    /// Longest time that an exec plugin may run if it cannot talk to the user: with `interactiveMode: Never`, or without a terminal. 60 s
+    /// by default; `None` is unlimited.
     pub exec_timeout: Option<Duration>,
     /// Whether to request responses without compression. `false` by default.
     pub disable_compression: bool,
     /// URL of the proxy: `http://`, `https://` (feature `http-proxy`) or `socks5://` (feature `socks5`), with user and password
-    /// (percent-encoded) if the proxy requires them. An HTTP proxy has to allow CONNECT to the server. The proxy resolves the server's name.
+    /// (percent-encoded) if the proxy requires them. An HTTP proxy has to allow CONNECT to the server. The proxy resolves the server's
+    /// name.
     ///
     /// The certificate of an https proxy has to verify against the cluster's CA certificates or the public ones.
     pub proxy_url: Option<Uri>,

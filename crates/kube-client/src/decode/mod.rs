@@ -17,10 +17,12 @@
 //! Texts of objects share the received bytes, and objects are decoded from them in one pass. An object that does not decode is one error,
 //! which names the object and the field; the objects behind it are not affected.
 //!
-//! - `split`: finds lines and items while the body arrives, without I/O.
+//! - `split`: finds lines and items while the body arrives, without I/O. `event_lines` are those of a watch.
 //! - `read`: decodes one value, with hints.
 //! - `explain`: what an error says about an undecodable object or an error response.
-//! - `events` and `list` decode one object after the other, `parallel_events` and `list_items` several at a time.
+//! - `events` and `list` decode one object after the other, `parallel_events` and `list_items` several at a time, by `ordered_map` and
+//!   `item`; `received_items` are those of a list as a task gets them. `known` asks the cache.
+//! - `json`: bodies of one value.
 
 mod event_lines;
 mod events;

@@ -38,8 +38,8 @@ pub(super) trait Decode: Clone + Send + 'static {
 
 /// A bounded queue of batches, which are decoded by tasks of the runtime and returned in order.
 ///
-/// The reader does not wait for a task that has not begun: it takes the batch back and decodes it. So a busy runtime delays nothing. Batches
-/// that are not full are not worth a task, and are left to the reader; so are all if the runtime has one thread.
+/// The reader does not wait for a task that has not begun: it takes the batch back and decodes it. So a busy runtime delays nothing.
+/// Batches that are not full are not worth a task, and are left to the reader; so are all if the runtime has one thread.
 ///
 /// Dropping it ends each task after the text that it decodes.
 pub(super) struct OrderedMap<D: Decode> {

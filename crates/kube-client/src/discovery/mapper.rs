@@ -40,10 +40,10 @@ use crate::error::Error;
 /// ```
 ///
 /// # Cost
-/// The first call fetches all groups, as [`Discovery::run`] does: two requests where the server supports aggregated discovery. What was found is
-/// kept until [`invalidate`](Self::invalidate). A kind or name that is not found leads to one more fetch, because a CRD may be new; the same one
-/// again only after [5 seconds](Self::miss_interval). Concurrent calls share one fetch. A lookup by kind looks at one version of one group, one by
-/// name at every resource.
+/// The first call fetches all groups, as [`Discovery::run`] does: two requests where the server supports aggregated discovery. What was
+/// found is kept until [`invalidate`](Self::invalidate). A kind or name that is not found leads to one more fetch, because a CRD may be
+/// new; the same one again only after [5 seconds](Self::miss_interval). Concurrent calls share one fetch. A lookup by kind looks at one
+/// version of one group, one by name at every resource.
 ///
 /// # Cancellation
 /// Safe: a fetch goes on while any call waits for it, and ends with the last one. No lock is held while it runs.
@@ -111,7 +111,8 @@ impl RestMapper {
     /// The resource that a user means by `name`: plural, singular, short name or kind, alone (`deployments`, `deploy`), with a group
     /// (`deployments.apps`) or with a version and a group (`deployments.v1.apps`), as for `kubectl get`. Case does not matter.
     ///
-    /// Where several groups have it, the first in the server's order of groups is meant, and in a group the version that the server prefers.
+    /// Where several groups have it, the first in the server's order of groups is meant, and in a group the version that the server
+    /// prefers.
     ///
     /// # Errors
     /// As [`kind`](Self::kind).

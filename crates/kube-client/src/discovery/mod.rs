@@ -1,21 +1,20 @@
 //! The kinds that a cluster serves, for programs that know kinds only at run time.
 //!
-//! [`Discovery`] fetches all groups at once; [`oneshot`] fetches one group or one kind; [`RestMapper`] finds kinds by name and looks again when
-//! one is missing.
+//! [`Discovery`] fetches all groups at once; [`oneshot`] fetches one group or one kind; [`RestMapper`] finds kinds by name and looks again
+//! when one is missing.
 
-// Everything at once, or one group or kind.
+// `oneshot` asks for one group or kind, `run` for all groups, by the requests of `fetch`, whose responses `aggregated` and `unaggregated`
+// convert to a `group` and its kinds. `mapper` keeps what was asked, and finds a `mapping` in it.
+
 pub mod oneshot;
 mod run;
 
-// The requests, and the two forms of their responses.
 mod aggregated;
 mod fetch;
 mod unaggregated;
 
-// The result.
 mod group;
 
-// Kinds by their names, with a cache.
 mod mapper;
 mod mapping;
 

@@ -14,8 +14,8 @@
 //! 10. `crate::metrics`: counters and histograms
 //! 11. `deadline`: ends requests whose response does not come
 //!
-//! `crate::request_kind` distinguishes short-running requests, watches, followed logs, proxied requests and upgrades for the layers that treat them
-//! differently.
+//! `crate::request_kind` distinguishes short-running requests, watches, followed logs, proxied requests and upgrades for the layers that
+//! treat them differently.
 
 mod auth;
 mod base_uri;

@@ -3,8 +3,8 @@
 //! HTTP/1.1 has no ping, so a quiet connection and a dead one look the same. After a period of silence this layer sends a second request,
 //! the probe, over a new connection. What it asks for depends on the silent request:
 //!
-//! - A followed log: the lines of that log since the last frame. A line in the response should have arrived on the first connection, so that
-//!   connection is dead.
+//! - A followed log: the lines of that log since the last frame. A line in the response should have arrived on the first connection, so
+//!   that connection is dead.
 //! - A proxied request: `/version`. Any response shows that the server is alive.
 //!
 //! Without credentials the probe cannot be sent, and the silence is no error.
@@ -230,7 +230,8 @@ const PROBE_RETRY_DELAY: Duration = Duration::from_secs(2);
 /// Lines of the last seconds may be on their way, and are not requested.
 const IN_TRANSIT: Duration = Duration::from_secs(5);
 
-/// Sends the probe request after this much silence, and again while it fails. An error if no response explains the silence before the limit.
+/// Sends the probe request after this much silence, and again while it fails. An error if no response explains the silence before the
+/// limit.
 async fn run_probe<S: Probed>(
     service: S,
     probe: ProbeRequest,

@@ -19,14 +19,14 @@ use crate::transport::{NotProcessed, closed_before_response};
 /// Retries requests after a response of 429, 503 or 504, or of 500 with `Retry-After`: a policy for tower's `RetryLayer`.
 ///
 /// Only requests that are safe to repeat are retried: all of them where the server refused before it did anything (429, and 500 or 503
-/// with `Retry-After`), otherwise reads. Requests that the server did not process, as a closing HTTP/2 connection reports, are sent again as
-/// well, and once at once a GET or HEAD whose connection was closed before the response: mostly an idle connection that the server ended.
-/// Other connection errors are not retried: the request may have been processed.
+/// with `Retry-After`), otherwise reads. Requests that the server did not process, as a closing HTTP/2 connection reports, are sent again
+/// as well, and once at once a GET or HEAD whose connection was closed before the response: mostly an idle connection that the server
+/// ended. Other connection errors are not retried: the request may have been processed.
 ///
 /// # Time
 /// The delay is the server's `Retry-After`, or without one, an exponential backoff. No retry starts later than 45 s after the
-/// first attempt, whatever the server asks for: an outage is not hidden. Its response may take the response timeout longer. Each request has
-/// its own count and budget.
+/// first attempt, whatever the server asks for: an outage is not hidden. Its response may take the response timeout longer. Each request
+/// has its own count and budget.
 ///
 /// ```
 /// use std::time::Duration;

@@ -1,19 +1,19 @@
 //! TLS by rustls or OpenSSL: which servers to trust, and which client certificate to present.
+//!
+//! `ca_file` and `identity` are the certificates, read again when `file_version` sees a change. `rustls_tls` or `openssl_tls` uses them,
+//! `backend` chooses between both, and `peer` is what a connection leads to. `error` is for both.
 
-// The certificates, for either library, and reloading them from files.
+mod backend;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 mod ca_file;
+mod error;
 mod file_version;
 mod identity;
-mod peer;
-// The libraries.
 #[cfg(feature = "openssl-tls")]
 pub(crate) mod openssl_tls;
+mod peer;
 #[cfg(feature = "rustls-tls")]
 pub(crate) mod rustls_tls;
-// The one that this build uses.
-mod backend;
-mod error;
 
 pub(crate) use backend::{Backend, with_tls};
 pub(crate) use error::TlsError;

@@ -16,8 +16,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// Lets attempts to connect to one server pass as they come, until one fails. From then on there is one attempt at a time and one a second:
 /// all requests that wait meanwhile share its failure, and all connect when it succeeds.
 ///
-/// So a thousand watches together cost an unreachable server one attempt a second, and none of them has to wait longer than that for a server
-/// that is back. Dropping the future of an attempt lets the next one that waits go on in its place.
+/// So a thousand watches together cost an unreachable server one attempt a second, and none of them has to wait longer than that for a
+/// server that is back. Dropping the future of an attempt lets the next one that waits go on in its place.
 #[derive(Debug, Default)]
 pub(super) struct ConnectGate {
     outage: Mutex<Option<Outage>>,

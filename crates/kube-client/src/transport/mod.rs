@@ -1,19 +1,20 @@
 //! From a connector to responses: connections with timeouts, pooled, over HTTP/1.1 or HTTP/2.
+//!
+//! `tcp` dials, `deadline` limits the time, `gate` paces attempts while nothing answers, `boxed` makes one type of all connections. `pool`
+//! keeps connections of `http1` and `http2`, whose tasks `executor` runs; `service` sends requests over them, which have `extensions`.
+//! `error` says why there is no response.
 
-// Connections: TCP, any kind as one type, with timeouts, and their pace while nothing answers.
 mod boxed;
 mod deadline;
-mod gate;
-mod tcp;
-// Requests over them, and the executor of the tasks that drive them.
 mod error;
 mod executor;
 mod extensions;
+mod gate;
 mod http1;
 mod http2;
-// Which connection a request uses, and the service on top.
 mod pool;
 mod service;
+mod tcp;
 #[cfg(test)]
 mod tests;
 

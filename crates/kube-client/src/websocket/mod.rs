@@ -1,16 +1,17 @@
 //! Websockets: exec, attach and port-forward.
+//!
+//! `handshake` makes and checks the upgrade, `socket` is the result, `keepalive` finds one that is dead. On it, `process_channels` and
+//! `port_channels` say without I/O what a message means, for the tasks of `process` and `portforward`, which hand bytes on by a `pipe`.
+//! `error` is for all, `fuzz` for tests with any bytes.
 
-// From a request to a websocket.
 mod handshake;
-mod socket;
-// Its channels, without I/O.
 mod keepalive;
-mod port_channels;
-mod process_channels;
-// The streams that programs use, and the tasks behind them.
 mod pipe;
+mod port_channels;
 mod portforward;
 mod process;
+mod process_channels;
+mod socket;
 
 mod error;
 #[cfg(any(fuzzing, test))]

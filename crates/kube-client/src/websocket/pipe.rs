@@ -28,9 +28,9 @@ impl Drop for PipeWriter {
     }
 }
 
-/// Forwards what is written to `reader`, until its writer shuts down or the reader of `pipe` is dropped. Then it reads on, so that the writer
-/// does not wait for ever, which a `SimplexStream` makes it do: up to [`IDLE_LIMIT`] without a write, because a dropped writer is not
-/// reported either.
+/// Forwards what is written to `reader`, until its writer shuts down or the reader of `pipe` is dropped. Then it reads on, so that the
+/// writer does not wait for ever, which a `SimplexStream` makes it do: up to [`IDLE_LIMIT`] without a write, because a dropped writer is
+/// not reported either.
 pub(super) async fn forward(mut reader: ReadHalf<SimplexStream>, pipe: DuplexStream) {
     let mut buffer = vec![0; 8 << 10];
     let (mut ended, mut pipe) = tokio::io::split(pipe);

@@ -1,5 +1,5 @@
-//! The definition of a derived kind, from what the attributes of the derive say. The derive writes these as one constant, and the rest is here, so that
-//! the generated code stays short.
+//! The definition of a derived kind, from what the attributes of the derive say. The derive writes these as one constant, and the rest is
+//! here, so that the generated code stays short.
 
 use std::collections::BTreeMap;
 

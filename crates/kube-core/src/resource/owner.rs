@@ -39,13 +39,13 @@ pub trait OwnerExt: Resource + Sized {
         Ok(self)
     }
 
-    /// Makes `owner` the controller of the object, as `controllerutil.SetControllerReference` of Go's controller-runtime; `dt` is the kind of the
-    /// owner, `&()` for types that determine it.
+    /// Makes `owner` the controller of the object, as `controllerutil.SetControllerReference` of Go's controller-runtime; `dt` is the kind
+    /// of the owner, `&()` for types that determine it.
     ///
     /// The reference has `controller` and `blockOwnerDeletion`: a deletion of the owner in the foreground waits for the object. (Where the
-    /// admission plugin `OwnerReferencesPermissionEnforcement` is on, as in OpenShift, that needs the permission `update` of the owner's `finalizers`.)
-    /// There is one reference to an owner: one to an earlier owner of the same kind and name is replaced. Other owners stay. The object gets the
-    /// owner's namespace if it is of a namespaced kind and has none.
+    /// admission plugin `OwnerReferencesPermissionEnforcement` is on, as in OpenShift, that needs the permission `update` of the owner's
+    /// `finalizers`.) There is one reference to an owner: one to an earlier owner of the same kind and name is replaced. Other owners stay.
+    /// The object gets the owner's namespace if it is of a namespaced kind and has none.
     ///
     /// # Errors
     ///

@@ -23,8 +23,8 @@ pub(super) fn as_written(node: &Node, key: &str, branches: &[Value]) -> Option<V
     restricts.then_some(branches)
 }
 
-/// The schema, reduced to what servers allow inside of `not`, `oneOf`, `anyOf` and `allOf` of `node`, if that has the same meaning: a type may
-/// be left out where `node` has it too, and a field has to be declared there.
+/// The schema, reduced to what servers allow inside of `not`, `oneOf`, `anyOf` and `allOf` of `node`, if that has the same meaning: a type
+/// may be left out where `node` has it too, and a field has to be declared there.
 pub(super) fn condition(schema: &Value, node: &Node) -> Option<Node> {
     if !schema.is_object() {
         return None;

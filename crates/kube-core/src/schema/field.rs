@@ -1,5 +1,5 @@
-//! What the attributes of one field say about its property, where schemars has no attribute for it. The derive macros call these with the schema
-//! of a struct with this field alone, because only serde and schemars know the field's name.
+//! What the attributes of one field say about its property, where schemars has no attribute for it. The derive macros call these with the
+//! schema of a struct with this field alone, because only serde and schemars know the field's name.
 
 use schemars::Schema;
 use serde_json::{Value, json};

@@ -27,8 +27,8 @@ const STRUCTURAL: &[&str] = &[
     "type",
 ];
 
-/// Formats that schemars writes for Rust types, unknown to servers, which would warn about them. Any other unknown format is kept, because the
-/// author of the type chose it.
+/// Formats that schemars writes for Rust types, unknown to servers, which would warn about them. Any other unknown format is kept, because
+/// the author of the type chose it.
 const RUST_FORMATS: &[&str] =
     &["int128", "ip", "partial-date-time", "partial-time", "uint128", "zoned-date-time"];
 

@@ -29,7 +29,8 @@ pub(super) fn drop_default(node: &mut Node) {
 const CONDITION: [&str; 6] =
     ["lastTransitionTime", "message", "observedGeneration", "reason", "status", "type"];
 
-/// Gives a list of conditions the key `type`, unless it has a strategy: otherwise one controller would replace the conditions of the others.
+/// Gives a list of conditions the key `type`, unless it has a strategy: otherwise one controller would replace the conditions of the
+/// others.
 pub(super) fn key_conditions(node: &mut Node) {
     let items = node.get("items").and_then(Value::as_object);
     let is_condition = items.is_some_and(|items| {

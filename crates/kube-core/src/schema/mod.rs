@@ -47,6 +47,10 @@
 //! it unless `#[schemars(extend(..))]` adds it), and which fields are from a flattened `Option`. The derive macros preserve the latter
 //! with [`flattenable`] and [`flattened_option`].
 
+// From a type to the schema in its CRD (`structural`): `descriptions` and `rules` leave branches, then `rewrite` normalizes the `keywords`
+// of each `node`, moves what is in `any_of` out of it, `combine`s nodes and leaves `conditions` alone; `refs` are resolved, `k8s_types`
+// completed, `optional` ones made nullable. The derive macros call `flatten`, `field` and `merge_strategy`. `error` says why there is none.
+
 mod any_of;
 mod combine;
 mod conditions;

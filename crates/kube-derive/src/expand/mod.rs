@@ -1,4 +1,7 @@
 //! Generates Rust code from the models: one file per generated item.
+//!
+//! Of `#[derive(CustomResource)]`: `root` is the struct; `resource`, `spec`, `definition`, `serialize`, `deserialize`, `default`, `schema`
+//! and `cel` implement traits for it. `kube_schema` and `inherit` are the other two derives.
 
 mod cel;
 mod default;

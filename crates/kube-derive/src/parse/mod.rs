@@ -1,4 +1,8 @@
 //! Parses attributes into models. All errors are accumulated and reported together.
+//!
+//! `attributes` hands out the entries of an attribute, whose forms `value` reads and `errors` collects what is wrong with.
+//! `custom_resource`, with `definition`, `kube_schema` and `inherit` are the models, `crates` is a part of each. `fields` reads serde's and
+//! schemars' attributes; `allowed` and `handwritten` find what servers would refuse.
 
 mod allowed;
 mod attributes;

@@ -103,6 +103,7 @@ impl Row {
 }
 
 /// All rows.
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub fn rows() -> Vec<Row> {
     let mut rows = vec![
         Row::of("scalars", [ScalarSpec::sample()].map(|spec| Scalars::new("", spec))).rejects([

@@ -53,7 +53,7 @@
 //! file begins with a line that says it is generated. [`Manifests::write`] replaces and removes only files with that line, so overlays and
 //! values survive beside them; another file in the way is an error, before anything is written.
 //!
-//! - `command`: [`ManifestsCommand`], the subcommand of a program.
+//! - `command`: [`ManifestsCommand`], the subcommand of a program. `offline` is its client, which reaches nothing.
 //! - `settings`: [`Manifests`], what is to be deployed.
 //! - `placement`: where the objects are to be, and what they have in common.
 //! - `objects`: the objects, in the order in which they are applied; of them `workload`, `network`, `roles`, `registration` and
@@ -61,7 +61,7 @@
 //! - `text`: objects as YAML.
 //! - `file`: names and first line of generated files.
 //! - `forms`: files of plain YAML and a kustomize base; `chart`: those of a Helm chart.
-//! - `folder`: writes files and compares them.
+//! - `folder`: writes files and compares them. `error` says why not.
 
 mod chart;
 mod command;

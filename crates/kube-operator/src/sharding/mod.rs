@@ -50,6 +50,9 @@
 //!
 //! A reconcile that takes long delays the hand-over of the keys that its member loses: set a [timeout](kube_runtime::Config::timeout).
 
+// `config` is what a member is told. `membership` performs what `machine` decides, which reads the Lease of each `other_member`;
+// `rendezvous` says whose a key is, `claims` which keys this member may reconcile. `label_shards` divides by label instead.
+
 mod claims;
 mod config;
 mod label_shards;

@@ -65,6 +65,11 @@
 //! `controller_runtime_webhook_requests_in_flight{webhook}`, `controller_runtime_webhook_panics_total` and
 //! `controller_runtime_conversion_webhook_panics_total`. `webhook` is the path, `code` the HTTP status: 200 for a denial too.
 
+// `server` is HTTPS with a certificate of `certificates`, `router` knows the paths. `endpoint` checks a request, within a `body_budget`,
+// and counts it (`metrics`). `admission` calls the typed handler, whose `outcome` is a response; for a mutation `patch` compares both
+// objects, lists by `list_keys` and `list_items`. `conversion` answers conversion reviews. `registration` is how a server calls a webhook,
+// `configurations` has all, `error` says why not.
+
 mod admission;
 mod body_budget;
 pub mod certificates;

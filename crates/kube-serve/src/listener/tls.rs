@@ -57,9 +57,9 @@ impl TlsSettings {
         Ok(Self::new(server_config(chain, key, Some(built(verifier)?))?))
     }
 
-    /// Refuses clients without a certificate of these authorities from now on, and keeps the certificate; on error nothing changes. Requests
-    /// carry [`PeerCertificates`](super::PeerCertificates). Sessions from before are not resumed. Other settings of a configuration that
-    /// was given to [`new`](Self::new) become rustls' defaults.
+    /// Refuses clients without a certificate of these authorities from now on, and keeps the certificate; on error nothing changes.
+    /// Requests carry [`PeerCertificates`](super::PeerCertificates). Sessions from before are not resumed. Other settings of a
+    /// configuration that was given to [`new`](Self::new) become rustls' defaults.
     ///
     /// # Errors
     /// The authorities are no certificates in PEM.

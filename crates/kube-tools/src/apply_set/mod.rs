@@ -3,6 +3,9 @@
 //! They are those of kubectl ([KEP-3659](https://kep.k8s.io/3659)): a set that one of both has applied can be applied by the other, and what
 //! was removed in between is pruned. [`ApplySet`] shows how.
 
+// `set` is the identity, `members` what the parent records, `object` an object in messages. `plan` decides what to write and delete,
+// `session` does it, `error` says why not.
+
 // The set, what its parent records, and objects in messages.
 mod members;
 mod object;

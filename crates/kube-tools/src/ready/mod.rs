@@ -2,6 +2,9 @@
 //!
 //! The functions are pure. [`wait`](crate::wait) watches objects and applies them.
 
+// `view` reads fields of any kind. `judge` chooses the rule: one of `rollout`, `pods` and `kinds`, else `conditions`. `readiness` is the
+// result.
+
 // The result, and which rule judges an object.
 mod judge;
 mod readiness;

@@ -1,4 +1,5 @@
-//! `x-kubernetes-validations`: what rules can access, which values they reject with which messages, and which rules are invalid. Servers before 1.25 ignore all rules, so nothing here applies to them.
+//! `x-kubernetes-validations`: what rules can access, which values they reject with which messages, and which rules are invalid. Servers
+//! before 1.25 ignore all rules, so nothing here applies to them.
 
 use http::Method;
 use serde_json::{Value, json};

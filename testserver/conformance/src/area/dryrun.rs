@@ -9,6 +9,8 @@ use crate::{
     kinds::{CONFIG_MAP, GADGET},
 };
 
+// One row per line.
+#[rustfmt::skip]
 pub(crate) fn cases() -> Vec<Case> {
     [
         each("dryrun/create", "create with dryRun=All returns 201 and stores nothing", create),
@@ -17,72 +19,18 @@ pub(crate) fn cases() -> Vec<Case> {
         each("dryrun/update", "update with dryRun=All returns the new state and stores nothing", update),
         each("dryrun/update-stale-409", "a dry-run update checks resourceVersion", update_stale),
         each("dryrun/patch", "patch with dryRun=All stores nothing", patch),
-        each(
-            "dryrun/delete-collection",
-            "DELETE of a collection with dryRun=All removes nothing",
-            collection,
-        ),
+        each("dryrun/delete-collection", "DELETE of a collection with dryRun=All removes nothing", collection),
         each("dryrun/unknown-value-422", "a value other than All: 422", unknown),
         each("dryrun/silent-for-watches", "a dry run sends no event", silent),
-        each(
-            "dryrun/version-does-not-move",
-            "a dry run does not change the collection's resourceVersion",
-            generate_name,
-        ),
+        each("dryrun/version-does-not-move", "a dry run does not change the collection's resourceVersion", generate_name),
         custom("dryrun/status", "a dry run on a subresource stores nothing", status),
-        since(
-            SINCE,
-            custom(
-                "dryrun/strict-unknown-field-400",
-                "fieldValidation=Strict: an unknown field is 400 (since 1.25, ignored before)",
-                strict,
-            ),
-        ),
-        since(
-            SINCE,
-            custom(
-                "dryrun/warn-unknown-field",
-                "fieldValidation=Warn (default since 1.27): an unknown field is a warning",
-                warn,
-            ),
-        ),
-        custom(
-            "dryrun/ignore-unknown-field",
-            "fieldValidation=Ignore: an unknown field is dropped silently",
-            ignore,
-        ),
-        since(
-            SINCE,
-            custom(
-                "dryrun/strict-duplicate-field-400",
-                "fieldValidation=Strict: a duplicate field is 400 (since 1.25)",
-                duplicate,
-            ),
-        ),
-        since(
-            SINCE,
-            custom(
-                "dryrun/field-validation-unknown-422",
-                "an unknown fieldValidation: 422 (since 1.25)",
-                bad_directive,
-            ),
-        ),
-        since(
-            SINCE,
-            core(
-                "dryrun/strict-builtin",
-                "fieldValidation=Strict on a built-in kind (since 1.25)",
-                strict_builtin,
-            ),
-        ),
-        since(
-            SINCE,
-            custom(
-                "dryrun/strict-patch",
-                "fieldValidation=Strict on a merge patch (since 1.25)",
-                strict_patch,
-            ),
-        ),
+        since(SINCE, custom("dryrun/strict-unknown-field-400", "fieldValidation=Strict: an unknown field is 400 (since 1.25, ignored before)", strict)),
+        since(SINCE, custom("dryrun/warn-unknown-field", "fieldValidation=Warn (default since 1.27): an unknown field is a warning", warn)),
+        custom("dryrun/ignore-unknown-field", "fieldValidation=Ignore: an unknown field is dropped silently", ignore),
+        since(SINCE, custom("dryrun/strict-duplicate-field-400", "fieldValidation=Strict: a duplicate field is 400 (since 1.25)", duplicate)),
+        since(SINCE, custom("dryrun/field-validation-unknown-422", "an unknown fieldValidation: 422 (since 1.25)", bad_directive)),
+        since(SINCE, core("dryrun/strict-builtin", "fieldValidation=Strict on a built-in kind (since 1.25)", strict_builtin)),
+        since(SINCE, custom("dryrun/strict-patch", "fieldValidation=Strict on a merge patch (since 1.25)", strict_patch)),
     ]
     .concat()
 }

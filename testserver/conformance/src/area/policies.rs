@@ -1,4 +1,5 @@
-//! Validating and mutating admission policies. Neither genuine server of this project serves them: the expectations are those of the Kubernetes documentation, KEP-3488 and KEP-3962.
+//! Validating and mutating admission policies. Neither genuine server of this project serves them: the expectations are those of the
+//! Kubernetes documentation, KEP-3488 and KEP-3962.
 
 use serde_json::{Value, json};
 

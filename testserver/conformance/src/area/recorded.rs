@@ -1,4 +1,5 @@
-//! Requests whose responses were recorded from a genuine server: definitions, rules and values of custom resources. `generators/record_conformance.py` writes the files.
+//! Requests whose responses were recorded from a genuine server: definitions, rules and values of custom resources.
+//! `generators/record_conformance.py` writes the files.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 

@@ -1,4 +1,5 @@
-//! Objects of built-in kinds that a genuine server refuses. Some of them the embedded server accepts: its known limits, which the documentation lists.
+//! Objects of built-in kinds that a genuine server refuses. Some of them the embedded server accepts: its known limits, which the
+//! documentation lists.
 
 use std::sync::LazyLock;
 

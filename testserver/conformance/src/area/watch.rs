@@ -147,7 +147,8 @@ async fn replay(cx: Context) -> Outcome {
     Ok(())
 }
 
-/// A server that was started minutes ago may still have its whole history: then nothing is too old, and the watch starts with the first change.
+/// A server that was started minutes ago may still have its whole history: then nothing is too old, and the watch starts with the first
+/// change.
 async fn too_old(cx: Context) -> Outcome {
     cx.create("a").await?;
     let path = format!("{}?watch=1&resourceVersion=1&timeoutSeconds=3", cx.all());

@@ -1,6 +1,9 @@
 //! The negative control of the suite: breaks the embedded server on purpose and expects the suite to notice.
 //!
-//! A suite that passes everywhere proves nothing. Each row of [`table::BREAKAGES`] is a way in which a server may be wrong, and the areas of the suite that must find it. The server itself is not changed: a service in front of it rewrites requests, responses or watch events ([`broken`]). The same areas must pass on the unbroken server behind the same service. Every area of the suite has a breakage that it finds.
+//! A suite that passes everywhere proves nothing. Each row of [`table::BREAKAGES`] is a way in which a server may be wrong, and the areas
+//! of the suite that must find it. The server itself is not changed: a service in front of it rewrites requests, responses or watch events
+//! ([`broken`]). The same areas must pass on the unbroken server behind the same service. Every area of the suite has a breakage that it
+//! finds.
 
 mod broken;
 #[path = "../identities/mod.rs"]

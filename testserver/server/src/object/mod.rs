@@ -1,7 +1,10 @@
-//! What every Kubernetes object has: metadata, names, labels and fields to select by, quantities, conditions; the events about it. Schedules.
+//! What every Kubernetes object has: metadata, names, labels and fields to select by, quantities, conditions; the events about it.
+//! Schedules.
+//!
+//! `meta` reads metadata, `names` validates names and labels, `selector` selects by them. `conditions` are those of a status. `quantity`
+//! calculates, `quantity_text` is how one is stored; `schedule` is that of a CronJob, `event` what is said about an object.
 
 pub(crate) mod conditions;
-// Without workloads, only the kubelet records events, and schedules are only checked.
 #[cfg_attr(not(feature = "workloads"), allow(dead_code))]
 pub(crate) mod event;
 pub(crate) mod meta;

@@ -138,7 +138,8 @@ async fn checker(new: &CustomResourceDefinition, old: &Definitions) -> Result<Ch
     Ok(Checker::new(new, replaced.map(|old| (old, stored))).await?)
 }
 
-/// The version in which objects are requested: one that both serve, and if possible the storage version, so that the cluster need not convert.
+/// The version in which objects are requested: one that both serve, and if possible the storage version, so that the cluster need not
+/// convert.
 fn kind(old: &CustomResourceDefinition, new: &CustomResourceDefinition) -> ApiResource {
     let served = || old.spec.versions.iter().filter(|version| version.served);
     let is_kept = |name: &str| new.spec.versions.iter().any(|version| version.served && version.name == name);

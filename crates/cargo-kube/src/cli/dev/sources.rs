@@ -68,8 +68,8 @@ impl Sources {
         }
     }
 
-    /// Watches folders that are new. The folder of a package is watched by its subfolders, because its largest ones are not watched: what Cargo
-    /// writes, and `.git`.
+    /// Watches folders that are new. The folder of a package is watched by its subfolders, because its largest ones are not watched: what
+    /// Cargo writes, and `.git`.
     pub(super) fn refresh(&mut self) -> Result<()> {
         // The lock is not held below: the watcher responds only when its handler has ended, which takes the lock.
         let renewed = std::mem::take(&mut *self.renewed.lock().unwrap_or_else(PoisonError::into_inner));

@@ -12,7 +12,8 @@ use crate::types::overrides::{Override, Overrides, Used};
 use crate::types::read::{Definition, Definitions};
 use crate::types::shapes::Known;
 
-/// The levels of a schema. Kubernetes has no limit of its own; the text of a definition may have 128 levels, two of which are a level of a schema.
+/// The levels of a schema. Kubernetes has no limit of its own; the text of a definition may have 128 levels, two of which are a level of a
+/// schema.
 const MAX_DEPTH: usize = 128;
 
 /// The types of all versions of all definitions.

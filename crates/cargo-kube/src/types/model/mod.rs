@@ -1,4 +1,5 @@
-//! The types of a run, each structure once: [`build`] makes them from the schemas, [`place`] decides where they are and how they are called.
+//! The types of a run, each structure once: [`build`] makes them from the schemas, [`place`] decides where they are and how they are
+//! called.
 
 mod build;
 mod graph;

@@ -39,8 +39,8 @@ pub struct ExecConfig {
     /// Variables removed from its environment.
     #[serde(skip)]
     pub drop_env: Option<Vec<String>>,
-    /// Whether the plugin may ask the user on the terminal. A text in the document that is no mode stays in `other`, and is an error when the
-    /// user is selected.
+    /// Whether the plugin may ask the user on the terminal. A text in the document that is no mode stays in `other`, and is an error when
+    /// the user is selected.
     #[serde(rename = "interactiveMode", skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub interactive_mode: Option<ExecInteractiveMode>,
     /// Pass the cluster to the plugin, in the variable `KUBERNETES_EXEC_INFO`.

@@ -31,8 +31,8 @@ impl Kubeconfig {
     /// ```
     ///
     /// # Errors
-    /// [`KubeconfigError::Parse`] if the text is not a kubeconfig, or has two clusters, users or contexts of one name, which kubectl refuses
-    /// too. Text that is nested too deeply or expands too far through aliases is refused, so that it cannot exhaust memory.
+    /// [`KubeconfigError::Parse`] if the text is not a kubeconfig, or has two clusters, users or contexts of one name, which kubectl
+    /// refuses too. Text that is nested too deeply or expands too far through aliases is refused, so that it cannot exhaust memory.
     pub fn from_yaml(text: &str) -> Result<Kubeconfig, KubeconfigError> {
         let mut bytes = without_text_after_json(text).as_bytes();
         let documents = serde_saphyr::read_with_options(&mut bytes, limits()).map(read_document);

@@ -18,8 +18,8 @@ impl UserOrigin {
 
     /// Changes these settings of the user's auth provider in the file, and nothing else. Blocks.
     ///
-    /// As kubectl does it: under the lock `FILE.lock`, which is an error while another program has it; comments are lost. The file is replaced
-    /// as a whole, so no reader sees half of it.
+    /// As kubectl does it: under the lock `FILE.lock`, which is an error while another program has it; comments are lost. The file is
+    /// replaced as a whole, so no reader sees half of it.
     pub(crate) fn save_provider_settings(&self, changed: &[(&str, &str)]) -> io::Result<()> {
         let _lock = Lock::new(&self.path)?;
         let (file, mut kubeconfig) = self.read()?;

@@ -1,4 +1,5 @@
-//! How single values of a kubeconfig are read and written: what may be null (also within lists and maps), booleans, secrets, base64 data and unknown keys.
+//! How single values of a kubeconfig are read and written: what may be null (also within lists and maps), booleans, secrets, base64 data
+//! and unknown keys.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

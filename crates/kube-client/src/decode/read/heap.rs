@@ -1,9 +1,10 @@
 //! Makes the heap of a thread grow in large steps while many objects are decoded.
 //!
 //! glibc gives each thread a heap, and grows it by as many pages as the next allocation needs: mostly one page for each system call
-//! (`mprotect`), during which no other thread can touch a new page. Objects are many small allocations: `perf stat` counted 250 000 of these
-//! calls for 20 000 Pods. Memory that is allocated in one piece and freed again stays at the end of the heap, untouched, and the next objects
-//! are put there: 6 000 to 12 000 calls, and a seventh less CPU time. The process needs no more memory for it, since only pages that are touched count.
+//! (`mprotect`), during which no other thread can touch a new page. Objects are many small allocations: `perf stat` counted 250 000 of
+//! these calls for 20 000 Pods. Memory that is allocated in one piece and freed again stays at the end of the heap, untouched, and the next
+//! objects are put there: 6 000 to 12 000 calls, and a seventh less CPU time. The process needs no more memory for it, since only pages
+//! that are touched count.
 
 /// How much text is decoded between two steps.
 const TEXT: usize = 128 << 10;

@@ -1,7 +1,8 @@
 //! Decodes one JSON value: most of the client's CPU time.
 //!
 //! - `value`: any value. `event`: a line of a watch.
-//! - `hints`: wraps serde_json's deserializer. It adds the length of each array, so that each is allocated once, and skips fields on request.
+//! - `hints`: wraps serde_json's deserializer. It adds the length of each array, so that each is allocated once, and skips fields on
+//!   request.
 //! - `prune`: the fields to skip. `map_key`: the keys beside them.
 //! - `catch_panic`, `heap`: panics of a `Deserialize`, and the heap while many objects are decoded.
 

@@ -95,8 +95,8 @@ impl ValueScanner {
         self.fields.clear();
     }
 
-    /// Scans the next part of an array or map, which follows the parts in `before`. Returns the offset in it behind the end of the value, if
-    /// the value ends there.
+    /// Scans the next part of an array or map, which follows the parts in `before`. Returns the offset in it behind the end of the value,
+    /// if the value ends there.
     pub(in crate::decode) fn end_of_value(&mut self, before: &[u8], part: &[u8]) -> Option<usize> {
         if self.opened {
             self.open_array(part);

@@ -1,4 +1,7 @@
 //! TLS by rustls.
+//!
+//! `provider` is the cryptography, `verifier` judges servers: by `configured_cas` or `public_cas`. `client_config` puts them together,
+//! `error` says why it cannot.
 
 mod client_config;
 mod configured_cas;

@@ -8,8 +8,8 @@
 //! - `accept`: [`Accept`], the values that a field of a type takes; `convert` has the conversions for types of the Kubernetes API.
 //! - `slot`: [`Slot`], one field; `collection`: lists and maps.
 //! - `writer`: [`Writer`], everything written so far; `root`: [`Root`], the outermost struct.
-//! - `written`: a field that was written. `attribute`: the names of those of one struct, from `names`, which looks at what the struct serializes; `change` and `observe`
-//!   find those of fields that a function serializes.
+//! - `written`: a field that was written. `attribute`: the names of those of one struct, from `names`, which looks at what the struct
+//!   serializes; `change` and `observe` find those of fields that a function serializes.
 
 mod accept;
 mod attribute;

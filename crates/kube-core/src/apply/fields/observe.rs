@@ -1,7 +1,7 @@
 //! The JSON of a value that has no struct in it, such as what a function in `#[serde(serialize_with)]` makes of a field.
 //!
-//! Ends at structs, because it is compiled for the type of each field of each struct: an ordinary serializer would be compiled for all types
-//! below them too.
+//! Ends at structs, because it is compiled for the type of each field of each struct: an ordinary serializer would be compiled for all
+//! types below them too.
 
 use std::fmt;
 

@@ -1,4 +1,7 @@
 //! `apply!`: what it writes, and which names its fields have on the wire.
+//!
+//! `evaluation` and `control_flow` are about what is written, `values` about what fields take. `names` are found by reference, or else by
+//! what a field changes (`unattributed`); `attributes` of serde have a table, `flattened` a file of its own.
 
 /// `kube_derive::apply!` with the path of `kube_core` in this package.
 macro_rules! apply {

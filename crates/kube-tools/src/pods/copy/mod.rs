@@ -1,4 +1,7 @@
 //! Copies files and directories to and from containers, through `tar` in the container.
+//!
+//! `params` says how to copy. `to` packs local files (`pack`) into the container; `from` unpacks what comes (`unpack`), at a `path` that is
+//! allowed. `bridge` joins task and thread, `progress` tells how far it is, `error` why it failed.
 
 // What is copied, and what became of it.
 mod error;

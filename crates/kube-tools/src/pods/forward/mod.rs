@@ -1,4 +1,7 @@
 //! Local listeners whose connections are forwarded to a pod.
+//!
+//! `target` says what ports lead to. `listener` accepts, `resolve` finds the pod, which `choose` decides on, `connection` forwards, `error`
+//! says why not.
 
 // What is forwarded, and where to.
 mod target;

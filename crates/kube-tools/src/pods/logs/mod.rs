@@ -1,4 +1,7 @@
 //! The logs of all pods of a selector as one stream.
+//!
+//! `params` says what to read. `stream` watches the `pods` of the selector and their `containers`, and starts a `task` for each container:
+//! `reader` decides what to read next, `line` divides bytes, `position` knows which lines are new, `outage` how long to pause.
 
 // One container, without I/O: what to read next, and which lines are new.
 mod position;

@@ -9,8 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde_json::Value;
-use thiserror::Error;
 
+pub use parse::JsonPathError;
 use step::Step;
 
 /// A JSON path as kubectl reads it, in `kubectl wait --for=jsonpath=…` and `-o jsonpath=…`.
@@ -75,19 +75,6 @@ impl fmt::Display for JsonPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
-}
-
-/// A text that is not a JSON path of kubectl.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("invalid JSON path `{path}`, at character {position}: {message}")]
-#[non_exhaustive]
-pub struct JsonPathError {
-    /// The whole text.
-    pub path: String,
-    /// The character at which it cannot be read; the first is 1.
-    pub position: usize,
-    /// What was expected.
-    pub message: String,
 }
 
 #[cfg(test)]

@@ -1,12 +1,25 @@
-//! From the text of a JSON path to its steps.
+//! From the text of a JSON path to its steps, or to the error that says where it cannot be read.
 
 use serde_json::Value;
+use thiserror::Error;
 
-use super::JsonPathError;
 use super::step::{Comparison, Filter, Operand, Slice, Step};
 
 /// How deep filters may be inside each other: the parser calls itself for each.
 const MAX_DEPTH: usize = 16;
+
+/// A text that is not a JSON path of kubectl.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("invalid JSON path `{path}`, at character {position}: {message}")]
+#[non_exhaustive]
+pub struct JsonPathError {
+    /// The whole text.
+    pub path: String,
+    /// The character at which it cannot be read; the first is 1.
+    pub position: usize,
+    /// What was expected.
+    pub message: String,
+}
 
 pub(super) fn parse(text: &str) -> Result<Vec<Step>, JsonPathError> {
     let mut parser = Parser { chars: text.chars().collect(), at: 0, depth: 0 };

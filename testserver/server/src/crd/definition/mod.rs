@@ -1,4 +1,7 @@
 //! The rules of CustomResourceDefinitions, with the messages of the genuine server. Schemas are checked by `schema`.
+//!
+//! `rules` validates a definition part by part: its `group` and `names`, `versions`, `columns`, `subresources`, `selectable` fields and
+//! `conversion`; `formats` warns.
 
 mod columns;
 mod conversion;

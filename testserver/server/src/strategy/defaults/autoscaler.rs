@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{fill, set};
+use super::members::{fill, set};
 use crate::scheme::{Endpoint, autoscaler};
 
 pub(super) fn default(endpoint: &Endpoint, object: &mut Value) {

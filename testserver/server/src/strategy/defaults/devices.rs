@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{each, fill, items};
+use super::members::{each, fill, items};
 
 pub(super) fn counts(devices: &mut Value) {
     for request in items(devices, "requests") {

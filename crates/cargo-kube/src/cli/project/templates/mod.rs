@@ -1,11 +1,12 @@
 //! Templates: the texts of a project from its description. Every version that has ever written a project stays, for `upgrade`.
+//!
+//! `template` is what a version of the texts is, `known` has all versions, `v1` the first one. It finds `places` in the user's code,
+//! refuses names that are `taken`, and makes a version of a kind from the one before it (`versions`).
 
-// What a version is, and which there are.
 mod known;
 mod template;
 mod v1;
 
-// Of all versions.
 mod places;
 mod taken;
 mod versions;

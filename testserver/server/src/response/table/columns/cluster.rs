@@ -7,6 +7,7 @@ use super::{
     values::{NONE, condition, items, or_none, text_or},
 };
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
         ("coordination.k8s.io", "leases") => {

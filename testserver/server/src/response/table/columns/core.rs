@@ -8,6 +8,7 @@ use super::{
     values::{condition, count, each, first_three, items, joined, labels, number, or_none, since, text_or},
 };
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
         ("", "pods") => {

@@ -1,4 +1,7 @@
 //! The table columns of built-in kinds, with names and order of the genuine server.
+//!
+//! `column` is what a column is, `values` formats its cells. Columns by kind: `pods`, `core`, `workloads`, `network`, `storage`, `access`,
+//! `admission`, `cluster`, `devices`.
 
 mod access;
 mod admission;

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::response::table::age;
 
+#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
         ("apps", "deployments") => {

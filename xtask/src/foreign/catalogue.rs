@@ -1,46 +1,49 @@
-//! The job `catalogue`: definitions of custom resources that public projects ship. Their generated types compile, and the embedded server answers
-//! their creation, stores them and publishes their schemas as a genuine one does.
+//! The suite `catalogue`: definitions of custom resources that public projects ship. Their generated types compile, and the embedded server
+//! answers their creation, stores them and publishes their schemas as a genuine one does.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use similar::TextDiff;
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
+use super::suite::{Case, Seen, Stage, text};
 use crate::command::{Command, pause};
-use crate::context::{Context, scratch};
+use crate::context::Context;
 use crate::genuine;
 use crate::job::no_arguments;
-use crate::kubectl::Server;
 use crate::paths;
 use crate::skip::skip;
 
 /// For the check of all types, which takes minutes and 5 GiB.
 const LIMIT: Duration = Duration::from_secs(40 * 60);
 
-pub(crate) fn catalogue(cx: &Context, args: &[String]) -> Result<()> {
-    no_arguments(args)?;
-    genuine::program(cx)?;
-    let work = scratch()?;
-    let definitions = download(cx, work.path())?;
-    let folder = work.path().join("definitions");
+const MANIFEST: &str = include_str!("../../data/catalogue.toml.txt");
+
+pub(super) fn cases<'a>(stage: &Stage<'a>) -> Result<Vec<Case<'a>>> {
+    no_arguments(stage.args)?;
+    let (cx, work) = (stage.cx, stage.work);
+    let kubectl = cx.command(genuine::kubectl(cx)?);
+    let definitions = download(cx, work)?;
+    let folder = work.join("definitions");
     std::fs::create_dir(&folder)?;
     for (name, text) in &definitions {
         std::fs::write(folder.join(format!("{name}.yaml")), text)?;
     }
     println!("{} definitions", definitions.len());
-    on_servers(cx, work.path(), &folder, definitions.keys())?;
-    types(cx, work.path(), &folder)
+    let create = kubectl.clone().args(["create", "-f", "."]).dir(&folder);
+    let kubectl = kubectl.env("KUBECONFIG", work.join("embedded.kubeconfig"));
+    let mut steps = types(cx, work, &folder)?;
+    let seen: Seen<'_> = Box::new(move |created| on_servers(cx, &folder, &created.text(), &kubectl));
+    steps.insert(0, (create, seen));
+    Ok(vec![Case { name: "embedded".into(), server: Some(String::new()), steps }])
 }
 
 /// The definitions in the modules of the list, by name; of several, the longest.
 fn download(cx: &Context, folder: &Path) -> Result<BTreeMap<String, String>> {
-    if !cx.has("go") {
-        return skip("no Go, which downloads the modules with the definitions");
-    }
     let list = cx.read(paths::CATALOGUE)?;
     let mut definitions = BTreeMap::<String, String>::new();
     for module in list.lines().filter(|line| !line.starts_with('#')) {
@@ -50,16 +53,14 @@ fn download(cx: &Context, folder: &Path) -> Result<BTreeMap<String, String>> {
         };
         let module: Value = serde_json::from_str(&downloaded)?;
         let source = module["Dir"].as_str().context("a module without a folder")?;
-        for file in WalkDir::new(source) {
-            let file = file?.into_path();
-            if file.extension().is_none_or(|ending| ending != "yaml") {
-                continue;
-            }
-            for (name, text) in definitions_of(&std::fs::read_to_string(&file).unwrap_or_default()) {
-                let known = definitions.entry(name).or_default();
-                if text.len() > known.len() {
-                    *known = text;
-                }
+        let files = WalkDir::new(source).into_iter().collect::<Result<Vec<_>, _>>()?.into_iter();
+        let files =
+            files.map(DirEntry::into_path).filter(|file| file.extension().is_some_and(|end| end == "yaml"));
+        let texts = files.map(|file| std::fs::read_to_string(file).unwrap_or_default());
+        for (name, text) in texts.flat_map(|text| definitions_of(&text)) {
+            let longest = definitions.entry(name).or_default();
+            if text.len() > longest.len() {
+                *longest = text;
             }
         }
     }
@@ -71,55 +72,34 @@ fn definitions_of(file: &str) -> Vec<(String, String)> {
     if !file.contains("kind: CustomResourceDefinition") || file.contains("{{") {
         return Vec::new();
     }
-    let mut found = Vec::new();
+    let mut definitions = Vec::new();
     for text in file.split("\n---") {
         let text = text.trim_start_matches('-');
         let Ok(document) = serde_saphyr::from_str::<Value>(text) else { continue };
         let schema = &document["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
         if document["apiVersion"] == "apiextensions.k8s.io/v1" && schema.is_object() {
             let name = document["metadata"]["name"].as_str().unwrap_or_default();
-            found.push((name.to_owned(), text.to_owned()));
+            definitions.push((name.to_owned(), text.to_owned()));
         }
     }
-    found
+    definitions
 }
 
-fn on_servers<'a>(
-    cx: &Context,
-    work: &Path,
-    definitions: &Path,
-    names: impl Iterator<Item = &'a String>,
-) -> Result<()> {
-    let kubectl = genuine::kubectl(cx)?;
-    let program = cx.build("--bin", "kube-testserver")?;
-    let embedded = Server::start(cx, &program, work, "embedded", &[])?;
-    let genuine = genuine::Server::fresh_with(cx, "v1.37", &["--bare"])?;
-    let on = |kubeconfig: &Path| cx.command(&kubectl).env("KUBECONFIG", kubeconfig).dir(definitions);
-    let create = |kubeconfig: &Path, name: &str| {
-        let output = on(kubeconfig).args(["create", "-f", &format!("{name}.yaml")]).output()?;
-        anyhow::Ok(output.text())
-    };
-    let mut different = Vec::new();
-    for name in names {
-        let (ours, theirs) = (create(&embedded.kubeconfig, name)?, create(&genuine.kubeconfig, name)?);
-        if ours != theirs {
-            println!(
-                "--- {name}: created on the genuine server (-), on the embedded one (+)\n{}",
-                diff(&theirs, &ours)
-            );
-            different.push(name.clone());
-        }
-    }
-    let (embedded, genuine) = (on(&embedded.kubeconfig), on(&genuine.kubeconfig));
+/// A genuine server answers, stores and publishes what the embedded one does, of which `created` is the answer.
+fn on_servers(cx: &Context, definitions: &Path, created: &str, embedded: &Command) -> Result<()> {
+    let server = genuine::Server::fresh_with(cx, "v1.37", &["--bare"])?;
+    let genuine = embedded.clone().env("KUBECONFIG", &server.kubeconfig);
+    let answer = genuine.clone().args(["create", "-f", "."]).dir(definitions).output()?.text();
+    let answers = |text: &str| BTreeMap::from([("kubectl create".to_owned(), text.to_owned())]);
+    let mut different = compare(&answers(created), &answers(&answer));
     let theirs = stored(&genuine)?;
-    different.extend(compare(&stored(&embedded)?, &theirs));
+    different.extend(compare(&stored(embedded)?, &theirs));
     println!("{} definitions are created and stored on both servers", theirs.len());
-    let ours = documents(&embedded)?;
+    let ours = documents(embedded)?;
     let theirs = complete_documents(&genuine, &ours)?;
     println!("{} versions of them have published schemas", theirs.len());
     different.extend(compare(&ours, &theirs));
     ensure!(different.is_empty(), "{} of them differ: {}", different.len(), different.join(", "));
-    println!("ok: the embedded server answers, stores and publishes them as the genuine one does");
     Ok(())
 }
 
@@ -128,7 +108,9 @@ fn compare(ours: &BTreeMap<String, String>, theirs: &BTreeMap<String, String>) -
     let of_ours = |name: &String| ours.get(name).map(String::as_str).unwrap_or_default();
     let different: Vec<_> = theirs.iter().filter(|(name, text)| of_ours(name) != **text).collect();
     for (name, theirs) in &different {
-        println!("--- {name}: genuine server (-), embedded one (+)\n{}", diff(theirs, of_ours(name)));
+        let diff = TextDiff::from_lines(theirs.as_str(), of_ours(name));
+        let diff = diff.unified_diff().context_radius(2).to_string();
+        println!("--- {name}: genuine server (-), embedded one (+)\n{diff}");
     }
     different.into_iter().map(|(name, _)| name.clone()).collect()
 }
@@ -138,14 +120,10 @@ fn documents(kubectl: &Command) -> Result<BTreeMap<String, String>> {
     let get = |path: &str| anyhow::Ok(kubectl.clone().args(["get", "--raw", path]).read()?);
     let index: Value = serde_json::from_str(&get("/openapi/v3")?)?;
     let paths = index["paths"].as_object().context("an index has paths")?;
-    let list: Value = serde_json::from_str(&kubectl.clone().args(["get", "crd", "-o", "json"]).read()?)?;
-    let definitions = list["items"].as_array().context("a list has items")?;
-    let groups: BTreeSet<&str> = definitions.iter().filter_map(|one| one["spec"]["group"].as_str()).collect();
-    let custom = paths.iter().filter(|(path, _)| {
-        path.strip_prefix("apis/")
-            .and_then(|path| path.split_once('/'))
-            .is_some_and(|(group, _)| groups.contains(group))
-    });
+    let groups = kubectl.clone().args(["get", "crd", "-o", "jsonpath={.items[*].spec.group}"]).read()?;
+    let groups: BTreeSet<_> = groups.split_whitespace().collect();
+    let group = |path: &str| Some(path.strip_prefix("apis/")?.split_once('/')?.0.to_owned());
+    let custom = paths.iter().filter(|(path, _)| group(path).is_some_and(|group| groups.contains(&*group)));
     let text = |(path, entry): (&String, &Value)| {
         let url = entry["serverRelativeURL"].as_str().context("a path has a URL")?;
         let mut document: Value = serde_json::from_str(&get(url)?)?;
@@ -156,7 +134,8 @@ fn documents(kubectl: &Command) -> Result<BTreeMap<String, String>> {
     custom.map(text).collect()
 }
 
-/// The documents of a genuine server, which publishes each some time after its definition: once they are as large as the expected ones, or after a minute.
+/// The documents of a genuine server, which publishes each some time after its definition: once they are as large as the expected ones, or
+/// after a minute.
 fn complete_documents(
     kubectl: &Command,
     expected: &BTreeMap<String, String>,
@@ -195,40 +174,20 @@ fn stored(kubectl: &Command) -> Result<BTreeMap<String, String>> {
     items.iter().map(text).collect()
 }
 
-fn diff(from: &str, to: &str) -> String {
-    TextDiff::from_lines(from, to).unified_diff().context_radius(2).to_string()
-}
-
 /// `cargo kube gen` writes types that compile without a warning, and would write the same again.
-fn types(cx: &Context, work: &Path, definitions: &Path) -> Result<()> {
+fn types<'a>(cx: &Context, work: &Path, definitions: &Path) -> Result<Vec<(Command, Seen<'a>)>> {
     let package = work.join("types");
     std::fs::create_dir_all(package.join("src"))?;
-    let program = cx.build("--bin", "cargo-kube")?;
-    let generate = || {
-        let command = cx.command(&program).args(["kube", "gen"]).arg(definitions);
-        command.arg("--out").arg(package.join("src/types"))
-    };
-    generate().run()?;
-    generate().arg("--check").run()?;
     std::fs::write(package.join("src/lib.rs"), "pub mod types;\n")?;
-    std::fs::write(package.join("Cargo.toml"), manifest(cx))?;
+    std::fs::write(
+        package.join("Cargo.toml"),
+        MANIFEST.replace("@KUBE@", &cx.path("crates/kube").to_string_lossy()),
+    )?;
     std::fs::copy(cx.path("Cargo.lock"), package.join("Cargo.lock"))?;
-    let cargo = cx.cargo("check --quiet").dir(package).env("CARGO_TARGET_DIR", &cx.target);
-    cargo.limit(LIMIT).run()?;
-    println!("ok: the types compile");
-    Ok(())
-}
-
-fn manifest(cx: &Context) -> String {
-    let kube: PathBuf = cx.path("crates/kube");
-    format!(
-        "[package]\nname = \"types\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-         kube = {{ path = {:?}, features = [\"derive\"] }}\n\
-         k8s-openapi = {{ version = \"*\", features = [\"latest\"] }}\n\
-         serde = {{ version = \"1\", features = [\"derive\"] }}\n\
-         serde_json = \"1\"\n\n[lints.rust]\nwarnings = \"deny\"\n",
-        kube.display().to_string()
-    )
+    let generate = cx.command(cx.build("--bin", "cargo-kube")?).args(["kube", "gen"]).arg(definitions);
+    let generate = generate.arg("--out").arg(package.join("src/types"));
+    let check = cx.cargo("check --quiet").dir(package).env("CARGO_TARGET_DIR", &cx.target).limit(LIMIT);
+    Ok([generate.clone(), generate.arg("--check"), check].map(|command| (command, text(""))).into())
 }
 
 #[cfg(test)]
@@ -240,9 +199,9 @@ mod tests {
         let file = "---\nkind: Namespace\n---\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: a\n\
                     spec: {versions: [{schema: {openAPIV3Schema: {type: object}}}]}\n---\napiVersion: apiextensions.k8s.io/v1beta1\n\
                     kind: CustomResourceDefinition\nmetadata: {name: b}\n";
-        let found = definitions_of(file);
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].0, "a");
+        let definitions = definitions_of(file);
+        assert_eq!(definitions.len(), 1);
+        assert_eq!(definitions[0].0, "a");
         assert!(definitions_of(&file.replace("name: a", "name: {{ name }}")).is_empty());
     }
 }

@@ -1,12 +1,11 @@
-//! The job `helm-commands`: both lines of Helm install, change, test and remove their own sample chart on the embedded server.
+//! The suite `helm-commands`: the life of a release, from the sample chart to its removal.
 
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result};
 
-use crate::context::{Context, scratch};
+use super::suite::{Case, Stage, text};
 use crate::job::choices;
-use crate::kubectl::Server;
 use crate::tools;
 
 /// For one command.
@@ -48,34 +47,22 @@ const COMMANDS: &[(&str, &str)] = &[
     ("kubectl get deployment,replicaset,secret --namespace shop", "No resources found"),
 ];
 
-/// Runs them with the named versions, or both.
-pub(crate) fn commands(cx: &Context, args: &[String]) -> Result<()> {
-    cx.require(&["kubectl"])?;
-    let testserver = cx.build("--bin", "kube-testserver")?;
-    for version in choices(args, &["4", "3"], &["4", "3"])? {
-        let helm = if version == "3" { tools::helm_3(cx)? } else { tools::helm(cx)? };
-        let work = scratch()?;
-        let server = Server::start(cx, &testserver, work.path(), "server", &[])?;
-        let run = |command: &str| {
+/// The named versions, or both.
+pub(super) fn cases<'a>(stage: &Stage<'a>) -> Result<Vec<Case<'a>>> {
+    let case = |version: &str| {
+        let helm = if version == "3" { tools::helm_3(stage.cx)? } else { tools::helm(stage.cx)? };
+        let name = format!("helm-{version}");
+        let folder = stage.work.join(&name);
+        let step = |(command, expected): &(&str, &'static str)| {
             let (program, args) = command.split_once(' ').context("a program and its arguments")?;
             let program = if program == "helm" { helm.as_os_str() } else { program.as_ref() };
-            let folder = |name: &str| work.path().join(name);
-            let run = cx.command(program).args(args.split(' ')).dir(work.path()).limit(LIMIT);
-            let run = run.env("HELM_CACHE_HOME", folder("cache")).env("HELM_CONFIG_HOME", folder("config"));
-            let run = run.env("HELM_DATA_HOME", folder("data")).env("KUBECACHEDIR", folder("kubectl"));
-            run.env("KUBECONFIG", &server.kubeconfig).output()
+            let run = stage.cx.command(program).args(args.split(' ')).dir(&folder).limit(LIMIT);
+            let homes = ["HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME"];
+            let run = homes.into_iter().fold(run, |run, home| run.env(home, folder.join(home)));
+            Ok((run, text(expected)))
         };
-        let name = run("helm version --short")?.text();
-        for (command, expected) in COMMANDS {
-            let output = run(command)?;
-            let text = output.text();
-            let code = output.code;
-            ensure!(
-                code == 0 && text.contains(expected),
-                "{command}: exit code {code}, expected {expected:?}: {text}"
-            );
-        }
-        println!("Helm {}: {} commands succeed", name.trim(), COMMANDS.len());
-    }
-    Ok(())
+        let steps = COMMANDS.iter().map(step).collect::<Result<_>>()?;
+        Ok(Case { name, server: Some(String::new()), steps })
+    };
+    choices(stage.args, &["4", "3"], &["4", "3"])?.into_iter().map(case).collect()
 }
