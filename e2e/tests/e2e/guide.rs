@@ -1,28 +1,29 @@
-//! The guide's samples of "Reconciler Patterns" (also `spec/reconciler.txt`), with the corrections listed in
-//! `docs/design/spec-notes.md`. Each test checks what the guide says about its sample, under paused time on the embedded server.
+//! What the guide says about its samples and no other test shows, under paused time on the embedded server. The samples themselves are
+//! compiled in `examples/guide`; corrections are listed in `docs/design/spec-notes.md`.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use futures::{Stream, StreamExt as _};
+use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::{Container, Pod, PodSpec};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::runtime::controller::Action;
-use kube::runtime::reflector::{self, reflector};
-use kube::runtime::utils::predicate::PredicateConfig;
-use kube::runtime::{Controller, Predicate as _, WatchStreamExt as _, predicates, watcher};
+use kube::runtime::{Controller, watcher};
 use kube::{Api, Client, CustomResource, CustomResourceExt, Resource as _, ResourceExt as _};
 use kube_testserver::ApiServer;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use tokio::time::{Instant, sleep};
+use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 use crate::widget::{Widget, widget};
 
+/// An embedded server with the definition of a kind.
 async fn setup<K>() -> anyhow::Result<(Client, Api<K>)>
 where
     K: CustomResourceExt + kube::Resource<Scope = k8s_openapi::NamespaceResourceScope, DynamicType = ()>,
@@ -33,36 +34,6 @@ where
     Ok((client.clone(), Api::default_namespaced(client)))
 }
 
-fn spawn<T: Send + 'static>(output: impl Stream<Item = T> + Send + 'static) {
-    tokio::spawn(output.for_each(|_| async {}));
-}
-
-#[derive(Debug, thiserror::Error)]
-enum Error {
-    #[error("Kubernetes API error: {0}")]
-    KubeApi(#[from] kube::Error),
-
-    #[error("Missing spec field: {0}")]
-    MissingField(String),
-}
-
-#[derive(Default)]
-struct Context {
-    began: Mutex<Vec<Instant>>,
-    failure_counts: Mutex<HashMap<String, u32>>,
-}
-
-impl Context {
-    fn runs(&self) -> usize {
-        self.began.lock().expect("no holder panics").len()
-    }
-
-    fn begin(&self) -> usize {
-        self.began.lock().expect("no holder panics").push(Instant::now());
-        self.runs()
-    }
-}
-
 /// "Pattern 1: new resourceVersion → watch event → re-trigger → infinite loop", and "only update when the value has
 /// changed" as its prevention.
 #[tokio::test(start_paused = true)]
@@ -70,155 +41,74 @@ async fn skipping_unchanged_status_writes_prevents_infinite_loops() -> anyhow::R
     for (deterministic, most) in [(false, usize::MAX), (true, 2)] {
         let (_client, api) = setup::<Widget>().await?;
         api.create(&PostParams::default(), &widget("a", 1)).await?;
-        let ctx = Arc::<Context>::default();
+        let runs = Arc::<AtomicUsize>::default();
         let writes = api.clone();
         let output = Controller::new(api, watcher::Config::default()).run(
-            move |obj: Arc<Widget>, ctx: Arc<Context>| {
+            move |obj: Arc<Widget>, runs: Arc<AtomicUsize>| {
                 let api = writes.clone();
                 async move {
-                    let run = ctx.begin();
+                    let run = runs.fetch_add(1, Ordering::Relaxed);
                     sleep(Duration::from_millis(100)).await;
                     let phase = if deterministic { "ready".to_owned() } else { format!("run {run}") };
                     if obj.status.as_ref().is_none_or(|status| status.phase != phase) {
                         let patch = Patch::Merge(json!({ "status": { "phase": phase } }));
                         api.patch_status(&obj.name_any(), &PatchParams::default(), &patch).await?;
                     }
-                    Ok::<_, Error>(Action::await_change())
+                    Ok::<_, kube::Error>(Action::await_change())
                 }
             },
             |_, _, _| Action::requeue(Duration::from_secs(5)),
-            ctx.clone(),
+            runs.clone(),
         );
-        spawn(output);
+        tokio::spawn(output.for_each(|_| async {}));
         sleep(Duration::from_secs(60)).await;
-        let runs = ctx.runs();
+        let runs = runs.load(Ordering::Relaxed);
         assert!(runs <= most && (deterministic || runs > 500), "{runs} runs in a minute");
     }
     Ok(())
 }
 
-/// "Status changes don't change the generation, so they get filtered out", nor do finalizers, unless combined.
+/// The guide's table: with `join!` the others continue running, with `select!` all stop.
 #[tokio::test(start_paused = true)]
-async fn predicate_filters_drop_status_changes() -> anyhow::Result<()> {
-    for (combined, expected) in [(false, [1, 1, 2]), (true, [1, 2, 3])] {
+async fn join_keeps_other_controllers_running_and_select_stops_all() -> anyhow::Result<()> {
+    for joined in [true, false] {
         let (_client, api) = setup::<Widget>().await?;
         api.create(&PostParams::default(), &widget("a", 1)).await?;
-        let ctx = Arc::<Context>::default();
-        let (reader, writer) = reflector::store();
-        let stream = reflector(writer, watcher(api.clone(), watcher::Config::default()))
-            .default_backoff()
-            .applied_objects();
-        let stream = if combined {
-            let both = predicates::generation.combine(predicates::finalizers);
-            stream.predicate_filter(both, PredicateConfig::default()).boxed()
-        } else {
-            stream.predicate_filter(predicates::generation, PredicateConfig::default()).boxed()
+        let runs = Arc::<AtomicUsize>::default();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let reconcile = async |_: Arc<Widget>, runs: Arc<AtomicUsize>| {
+            runs.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, Infallible>(Action::await_change())
         };
-        let output = Controller::for_stream(stream, reader).run(
-            |_, ctx: Arc<Context>| async move {
-                ctx.begin();
-                Ok::<_, Error>(Action::await_change())
-            },
-            |_, _, _| Action::await_change(),
-            ctx.clone(),
-        );
-        spawn(output);
-        let params = PatchParams::default();
-        let mut runs = Vec::new();
-        sleep(Duration::from_secs(1)).await;
-        let status = Patch::Merge(json!({ "status": { "phase": "ready" } }));
-        api.patch_status("a", &params, &status).await?;
-        sleep(Duration::from_secs(1)).await;
-        runs.push(ctx.runs());
-        let finalizers = Patch::Merge(json!({ "metadata": { "finalizers": ["example.com/cleanup"] } }));
-        api.patch("a", &params, &finalizers).await?;
-        sleep(Duration::from_secs(1)).await;
-        runs.push(ctx.runs());
-        api.patch("a", &params, &Patch::Merge(json!({ "spec": { "size": 2 } }))).await?;
-        sleep(Duration::from_secs(1)).await;
-        runs.push(ctx.runs());
-        assert_eq!(runs, expected, "combined: {combined}");
-    }
-    Ok(())
-}
-
-async fn reconcile(obj: Arc<Widget>, ctx: Arc<Context>) -> Result<Action, Error> {
-    let key = obj.name_any();
-
-    match reconcile_inner(&obj, &ctx).await {
-        Ok(action) => {
-            // Reset the counter on success
-            ctx.failure_counts.lock().expect("no holder panics").remove(&key);
-            Ok(action)
-        }
-        Err(e) => {
-            // Increment the counter on failure
-            let mut counts = ctx.failure_counts.lock().expect("no holder panics");
-            let count = counts.entry(key).or_insert(0);
-            *count += 1;
-            Err(e)
-        }
-    }
-}
-
-async fn reconcile_inner(_obj: &Widget, ctx: &Context) -> Result<Action, Error> {
-    match ctx.begin() {
-        ..=7 => Err(Error::MissingField("color".into())),
-        8 => Ok(Action::requeue(Duration::from_secs(300))),
-        9 => Err(Error::MissingField("color".into())),
-        _ => Ok(Action::await_change()),
-    }
-}
-
-fn error_policy(obj: Arc<Widget>, _err: &Error, ctx: Arc<Context>) -> Action {
-    let count =
-        ctx.failure_counts.lock().expect("no holder panics").get(&obj.name_any()).copied().unwrap_or(1);
-    let backoff = Duration::from_secs(2u64.pow(count.min(6))); // Max 64 seconds
-    Action::requeue(backoff)
-}
-
-/// The guide's wrapper: the delay doubles up to 64 s and starts again after a success.
-#[tokio::test(start_paused = true)]
-async fn backoff_is_per_key_and_resets_on_success() -> anyhow::Result<()> {
-    let (_client, api) = setup::<Widget>().await?;
-    api.create(&PostParams::default(), &widget("a", 1)).await?;
-    let ctx = Arc::<Context>::default();
-    spawn(Controller::new(api, watcher::Config::default()).run(reconcile, error_policy, ctx.clone()));
-    sleep(Duration::from_secs(1000)).await;
-    let began = ctx.began.lock().expect("no holder panics").clone();
-    let waits: Vec<_> = began.windows(2).map(|pair| (pair[1] - pair[0]).as_secs()).collect();
-    assert_eq!(waits, [2, 4, 8, 16, 32, 64, 64, 300, 2]);
-    Ok(())
-}
-
-/// "Permanent error: record in status and don't retry"
-#[tokio::test(start_paused = true)]
-async fn permanent_errors_are_not_retried() -> anyhow::Result<()> {
-    let (_client, api) = setup::<Widget>().await?;
-    api.create(&PostParams::default(), &widget("a", -1)).await?;
-    let ctx = Arc::<Context>::default();
-    let writes = api.clone();
-    let output = Controller::new(api.clone(), watcher::Config::default()).run(
-        move |obj: Arc<Widget>, ctx: Arc<Context>| {
-            let api = writes.clone();
-            async move {
-                ctx.begin();
-                if obj.spec.size < 0 {
-                    let patch = Patch::Merge(json!({ "status": { "phase": "InvalidSpec" } }));
-                    api.patch_status(&obj.name_any(), &PatchParams::default(), &patch).await?;
-                    return Ok::<_, Error>(Action::await_change());
+        let ctrl_a = Controller::new(api.clone(), watcher::Config::default())
+            .graceful_shutdown_on(async move {
+                stopped.await.ok();
+            })
+            .run(reconcile, |_, error, _| match *error {}, runs.clone())
+            .for_each(|_| async {});
+        let ctrl_b = Controller::new(api.clone(), watcher::Config::default())
+            .run(reconcile, |_, error, _| match *error {}, runs.clone())
+            .for_each(|_| async {});
+        let both = tokio::spawn(async move {
+            if joined {
+                tokio::join!(ctrl_a, ctrl_b);
+            } else {
+                tokio::select! {
+                    _ = ctrl_a => {}
+                    _ = ctrl_b => {}
                 }
-                Ok(Action::requeue(Duration::from_secs(300)))
             }
-        },
-        |_, _, _| Action::requeue(Duration::from_secs(5)),
-        ctx.clone(),
-    );
-    spawn(output);
-    sleep(Duration::from_secs(3600)).await;
-    assert!(ctx.runs() <= 2, "one for the creation, one for the status write: {}", ctx.runs());
-    let phase = api.get("a").await?.status.map(|status| status.phase);
-    assert_eq!(phase.as_deref(), Some("InvalidSpec"));
+        });
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(runs.load(Ordering::Relaxed), 2, "each controller reconciles the object");
+        stop.send(()).map_err(|()| anyhow::anyhow!("a controller has ended too early"))?;
+        sleep(Duration::from_secs(1)).await;
+        api.create(&PostParams::default(), &widget("b", 1)).await?;
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(runs.load(Ordering::Relaxed), if joined { 3 } else { 2 });
+        assert_eq!(both.is_finished(), !joined);
+        both.abort();
+    }
     Ok(())
 }
 
@@ -256,12 +146,12 @@ async fn manage(
     api: &Api<PodManager>,
     pods: &Api<Pod>,
     fail_between: bool,
-) -> Result<Action, Error> {
+) -> anyhow::Result<Action> {
     let pod_data = create_owned_pod(obj);
     let serverside = PatchParams::apply("mycontroller");
     let pod = pods.patch(&pod_data.name_any(), &serverside, &Patch::Apply(&pod_data)).await?;
     if fail_between {
-        return Err(Error::MissingField("power".into()));
+        anyhow::bail!("the power has failed");
     }
 
     // update status object with the creation_timestamp of the owned Pod
