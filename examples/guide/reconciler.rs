@@ -2,14 +2,6 @@
 
 use super::prelude::*;
 
-mod signature {
-    use super::*;
-    async fn reconcile(obj: Arc<MyResource>, ctx: Arc<Context>) -> Result<Action, Error> {
-        // ...
-        Ok(Action::requeue(Duration::from_secs(300)))
-    }
-}
-
 mod context {
     use super::*;
 
@@ -132,21 +124,6 @@ mod backoff {
             .get(&obj.name_any()).copied().unwrap_or(1);
         let backoff = Duration::from_secs(2u64.pow(count.min(6))); // Max 64 seconds
         Action::requeue(backoff)
-    }
-}
-
-mod errors {
-    use super::*;
-    #[derive(Debug, thiserror::Error)]
-    enum Error {
-        #[error("Kubernetes API error: {0}")]
-        KubeApi(#[from] kube::Error),
-
-        #[error("Missing spec field: {0}")]
-        MissingField(String),
-
-        #[error("External service error: {0}")]
-        External(String),
     }
 }
 

@@ -41,18 +41,6 @@ fn a_discovered_kind_works_with_dynamic_objects() -> anyhow::Result<()> {
 }
 
 #[test]
-fn the_server_version_is_available() -> anyhow::Result<()> {
-    run(Requires::CustomResources, |env| {
-        async move {
-            let version = env.client.apiserver_version().await?;
-            assert!(version.git_version.starts_with('v'), "{version:?}");
-            Ok(())
-        }
-        .boxed()
-    })
-}
-
-#[test]
 fn full_discovery_finds_custom_and_built_in_kinds() -> anyhow::Result<()> {
     run(Requires::CustomResources, |env| {
         async move {

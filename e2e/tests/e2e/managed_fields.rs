@@ -1,9 +1,8 @@
-//! `metadata.managedFields` is decoded only if the watcher or request wants it.
+//! `metadata.managedFields` is decoded only if the watcher wants it.
 
 use futures::{FutureExt as _, StreamExt as _, pin_mut};
 use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
-use kube::client::Prune;
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event, watcher};
 use serde_json::json;
@@ -64,24 +63,6 @@ fn a_streaming_list_keeps_managed_fields_unless_configured_otherwise() -> anyhow
             let config = watcher::Config::default().streaming_lists();
             assert_eq!(managed_fields_entries(env, config.clone()).await?, [1, 2]);
             assert_eq!(managed_fields_entries(env, config.without_managed_fields()).await?, [0, 0]);
-            Ok(())
-        }
-        .boxed()
-    })
-}
-
-#[test]
-fn an_api_can_prune_managed_fields() -> anyhow::Result<()> {
-    run(Requires::CustomResources, |env| {
-        async move {
-            let api = env.api::<Widget>();
-            // A create is recorded in managedFields as well.
-            api.create(&Default::default(), &widget("a", 1)).await?;
-            let whole = api.get("a").await?;
-            assert_eq!(whole.managed_fields().len(), 1);
-            let pruned = api.clone().prune(Prune::default().managed_fields()).get("a").await?;
-            assert_eq!((pruned.managed_fields().len(), pruned.spec.size), (0, 1));
-            assert_eq!(pruned.resource_version(), whole.resource_version());
             Ok(())
         }
         .boxed()

@@ -5,10 +5,9 @@ use futures::FutureExt as _;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::certificates::v1::CertificateSigningRequest;
-use k8s_openapi::api::core::v1::{Node, Pod};
-use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::{AttachParams, DeleteParams, EvictParams, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, ResourceExt as _};
+use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
+use kube::api::{AttachParams, DeleteParams, EvictParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 
 use crate::test_env::{Requires, rejection, run, unique};
@@ -72,40 +71,6 @@ fn evicting_a_pod_deletes_it_and_a_missing_pod_is_404() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_disruption_budget_blocks_an_eviction() -> anyhow::Result<()> {
-    // Neither genuine server qualifies: one has no pods, the other no policy/v1.
-    run(Requires::EmbeddedServer, |env| {
-        async move {
-            let pods = env.api::<Pod>();
-            for name in ["one", "two"] {
-                let mut pod = pod(name)?;
-                pod.labels_mut().insert("app".into(), "web".into());
-                pods.create(&PostParams::default(), &pod).await?;
-                let running = json!({ "status": { "phase": "Running", "conditions": [{ "type": "Ready", "status": "True" }] } });
-                pods.patch_status(name, &PatchParams::default(), &Patch::Merge(running)).await?;
-            }
-            let budgets = env.api::<PodDisruptionBudget>();
-            let budget = json!({
-                "metadata": { "name": "web" },
-                "spec": { "minAvailable": 1, "selector": { "matchLabels": { "app": "web" } } },
-                "status": { "observedGeneration": 1, "currentHealthy": 2, "desiredHealthy": 1, "expectedPods": 2, "disruptionsAllowed": 1 },
-            });
-            budgets.create(&PostParams::default(), &serde_json::from_value(budget.clone())?).await?;
-            budgets.patch_status("web", &PatchParams::default(), &Patch::Merge(budget)).await?;
-            let dry = EvictParams { post_options: PostParams { dry_run: true, ..PostParams::default() }, ..EvictParams::default() };
-            assert!(pods.evict("one", &dry).await?.is_success());
-            assert!(pods.evict("one", &EvictParams::default()).await?.is_success());
-            let blocked = rejection(pods.evict("two", &EvictParams::default()).await)?;
-            assert_eq!((blocked.code, blocked.reason.as_str()), (429, "TooManyRequests"), "{blocked:?}");
-            assert!(blocked.message.contains("disruption budget"), "{blocked:?}");
-            assert!(pods.get("two").await?.metadata.deletion_timestamp.is_none());
-            Ok(())
-        }
-        .boxed()
-    })
-}
-
-#[test]
 fn containers_are_resized_and_ephemeral_containers_added_in_place() -> anyhow::Result<()> {
     run(Requires::CoreKinds, |env| {
         async move {
@@ -149,27 +114,6 @@ fn containers_are_resized_and_ephemeral_containers_added_in_place() -> anyhow::R
 }
 
 #[test]
-fn restarting_a_deployment_annotates_its_pod_template() -> anyhow::Result<()> {
-    run(Requires::CoreKinds, |env| {
-        async move {
-            let api = env.api::<Deployment>();
-            let labels = json!({ "app": "web" });
-            let template = json!({ "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "c", "image": "i" }] } });
-            let spec = json!({ "replicas": 0, "selector": { "matchLabels": labels }, "template": template });
-            let object = serde_json::from_value(json!({ "metadata": { "name": "web" }, "spec": spec }))?;
-            api.create(&PostParams::default(), &object).await?;
-            let restarted = api.restart("web").await?;
-            let annotations = restarted.spec.template.metadata.and_then(|meta| meta.annotations);
-            assert!(annotations.is_some_and(|annotations| annotations.contains_key("kubectl.kubernetes.io/restartedAt")));
-            assert_eq!(restarted.metadata.generation, Some(2));
-            api.delete("web", &DeleteParams::background()).await?;
-            Ok(())
-        }
-        .boxed()
-    })
-}
-
-#[test]
 fn a_rejected_exec_returns_the_status_of_the_server() -> anyhow::Result<()> {
     run(Requires::CoreKinds, |env| {
         async move {
@@ -183,25 +127,6 @@ fn a_rejected_exec_returns_the_status_of_the_server() -> anyhow::Result<()> {
             let rejected = rejection(pods.exec("waiting", ["ls"], &AttachParams::default()).await.map(drop))?;
             assert_eq!((rejected.code, rejected.reason.as_str()), (400, "BadRequest"), "{rejected:?}");
             assert!(rejected.message.contains("host"), "{rejected:?}");
-            Ok(())
-        }
-        .boxed()
-    })
-}
-
-#[test]
-fn a_node_is_cordoned_and_uncordoned() -> anyhow::Result<()> {
-    run(Requires::CoreKinds, |env| {
-        async move {
-            let nodes: Api<Node> = Api::all(env.client.clone());
-            let name = unique("e2e-node");
-            let node = serde_json::from_value(json!({ "metadata": { "name": name } }))?;
-            nodes.create(&PostParams::default(), &node).await?;
-            let cordoned = nodes.cordon(&name).await?;
-            assert_eq!(cordoned.spec.and_then(|spec| spec.unschedulable), Some(true));
-            let uncordoned = nodes.uncordon(&name).await?;
-            assert_ne!(uncordoned.spec.and_then(|spec| spec.unschedulable), Some(true));
-            nodes.delete(&name, &DeleteParams::default()).await?;
             Ok(())
         }
         .boxed()
@@ -229,27 +154,6 @@ fn a_certificate_request_is_approved() -> anyhow::Result<()> {
             let conditions = approved.status.and_then(|status| status.conditions).unwrap_or_default();
             assert_eq!(conditions[0].type_, "Approved");
             api.delete(&name, &DeleteParams::default()).await?;
-            Ok(())
-        }
-        .boxed()
-    })
-}
-
-#[test]
-fn an_entry_is_created_changed_and_not_written_when_unchanged() -> anyhow::Result<()> {
-    run(Requires::CoreKinds, |env| {
-        async move {
-            let api = env.api::<k8s_openapi::api::core::v1::ConfigMap>();
-            let mut entry = api.entry("settings").await?.or_insert(Default::default);
-            entry.commit(&PostParams::default()).await?;
-            let created = entry.get().resource_version();
-            entry.commit(&PostParams::default()).await?;
-            assert_eq!(entry.get().resource_version(), created);
-            entry.get_mut().data = Some([("a".to_owned(), "b".to_owned())].into());
-            entry.commit(&PostParams::default()).await?;
-            assert_ne!(entry.get().resource_version(), created);
-            let listed = api.list(&ListParams::default().fields("metadata.name=settings")).await?;
-            assert_eq!(listed.items[0].data, entry.get().data);
             Ok(())
         }
         .boxed()

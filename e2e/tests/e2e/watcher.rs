@@ -1,8 +1,8 @@
-//! The watcher: initial list in pages or streamed, then watches; relist after 410.
+//! The watcher: initial list in pages or streamed, then watches.
 
 use std::time::Duration;
 
-use futures::{FutureExt as _, Stream, StreamExt as _, TryStreamExt as _, pin_mut};
+use futures::{FutureExt as _, Stream, TryStreamExt as _, pin_mut};
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::runtime::watcher::{Config, Event};
@@ -77,39 +77,6 @@ fn a_watcher_resumes_after_every_watch_timeout() -> anyhow::Result<()> {
                 tokio::time::sleep(Duration::from_millis(1200)).await;
             }
             Ok(())
-        }
-        .boxed()
-    })
-}
-
-#[test]
-fn compacted_history_makes_a_watcher_relist() -> anyhow::Result<()> {
-    run(Requires::EmbeddedServer, |env| {
-        async move {
-            let api = env.api::<Widget>();
-            api.create(&PostParams::default(), &widget("kept", 1)).await?;
-            let stream = watcher(api.clone(), Config::default().timeout(1)).default_backoff();
-            let stream = stream.filter_map(|event| async { event.ok() }).map(Ok::<_, std::io::Error>);
-            pin_mut!(stream);
-            while label(&next(&mut stream).await?) != "init-done" {}
-            // Between two watches the server compacts its history.
-            for size in 2..5 {
-                api.patch(
-                    "kept",
-                    &PatchParams::default(),
-                    &Patch::Merge(json!({ "spec": { "size": size } })),
-                )
-                .await?;
-            }
-            env.server.as_ref().expect("the scenario requires the embedded server").api().compact();
-            api.patch("kept", &PatchParams::default(), &Patch::Merge(json!({ "spec": { "size": 9 } })))
-                .await?;
-            loop {
-                match next(&mut stream).await? {
-                    Event::Apply(object) | Event::InitApply(object) if object.spec.size == 9 => return Ok(()),
-                    _ => {}
-                }
-            }
         }
         .boxed()
     })

@@ -2,8 +2,12 @@
 
 use std::fmt::Write;
 
-const BEGIN: &str = "<!-- conformance features: written by the suite, see CONTRIBUTING.md -->\n";
-const END: &str = "<!-- end of the conformance features -->";
+use crate::section::Section;
+
+const SECTION: Section = Section {
+    begin: "<!-- conformance features: written by the suite, see CONTRIBUTING.md -->\n",
+    end: "<!-- end of the conformance features -->",
+};
 
 /// A feature and the id prefixes of its cases.
 type Feature = (&'static str, &'static [&'static str]);
@@ -88,10 +92,7 @@ const FEATURES: &[Feature] = &[
 /// # Errors
 /// When the file has no such list, or a feature has no case.
 pub fn with_features(markdown: &str) -> Result<String, String> {
-    let broken = || format!("no list between {:?} and {END:?}", BEGIN.trim_end());
-    let (before, rest) = markdown.split_once(BEGIN).ok_or_else(broken)?;
-    let (_, after) = rest.split_once(END).ok_or_else(broken)?;
-    Ok(format!("{before}{BEGIN}{}{END}{after}", list()?))
+    SECTION.change(markdown, |_| list())
 }
 
 /// The features with the number and ids of their cases.
@@ -121,6 +122,15 @@ fn id_pattern(prefix: &str, ids: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_case_is_listed_once() {
+        let mut ids: Vec<String> = crate::area::cases().into_iter().map(|case| case.id).collect();
+        ids.sort();
+        let repeated: Vec<_> =
+            ids.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| &pair[0]).collect();
+        assert!(repeated.is_empty(), "{repeated:?}");
+    }
 
     #[test]
     fn every_feature_has_cases_and_every_case_a_feature() {

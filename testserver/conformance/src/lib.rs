@@ -20,6 +20,7 @@ mod kinds;
 mod kubeconfig;
 mod report;
 mod runner;
+mod section;
 mod server;
 mod subject;
 mod table;

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::{
     genuine,
-    report::{Report, Verdict},
+    report::{Counts, Report, Verdict},
+    section::Section,
 };
 
-const BEGIN: &str = "<!-- conformance table: written by the suite, see CONTRIBUTING.md -->\n";
-const END: &str = "<!-- end of the conformance table -->";
+const SECTION: Section = Section {
+    begin: "<!-- conformance table: written by the suite, see CONTRIBUTING.md -->\n",
+    end: "<!-- end of the conformance table -->",
+};
 
 /// Cells by area and column; areas in the order of the file, then in running order.
 struct Table {
@@ -22,14 +25,13 @@ struct Table {
 /// When the file has no valid table, or when other cases than expected apply to a genuine server.
 pub fn with_column(markdown: &str, column: &str, report: &Report) -> Result<String, String> {
     check_applicable(column, report)?;
-    let mut counts: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     // What the embedded server does not check has a table of its own.
-    let checked = || report.results.iter().filter(|result| !result.unchecked);
-    for result in checked() {
-        counts.entry(result.area.clone()).or_default()[result.verdict.column()] += 1;
-    }
-    let areas: Vec<&str> = checked().map(|result| result.area.as_str()).collect();
-    changed(markdown, |table| table.fill(column, &areas, &counts))
+    let counts = report.by_area(|result| !result.unchecked);
+    SECTION.change(markdown, |current| {
+        let mut table = Table::read(current)?;
+        table.fill(column, &counts);
+        Ok(table.write())
+    })
 }
 
 /// Compares the cases that did not apply with those that are expected not to apply to a genuine server.
@@ -38,23 +40,14 @@ fn check_applicable(column: &str, report: &Report) -> Result<(), String> {
     let lacking = report.results.iter().filter(|result| matches!(result.verdict, Verdict::NotApplicable(_)));
     let actual: Vec<&str> = lacking.map(|result| result.id.as_str()).collect();
     let differs = |id: &&str| actual.contains(id) != expected.iter().any(|other| other == id);
-    let known = report.results.iter().map(|result| result.id.as_str());
-    let wrong: Vec<&str> = known.filter(differs).collect();
+    let ids = report.results.iter().map(|result| result.id.as_str());
+    let wrong: Vec<&str> = ids.filter(differs).collect();
     if wrong.is_empty() {
         return Ok(());
     }
     Err(format!(
         "cases apply to {column} otherwise than testserver/conformance/src/capabilities.rs says: {wrong:?}"
     ))
-}
-
-fn changed(markdown: &str, change: impl FnOnce(&mut Table)) -> Result<String, String> {
-    let missing = || format!("no table between {:?} and {END:?}", BEGIN.trim_end());
-    let (before, rest) = markdown.split_once(BEGIN).ok_or_else(missing)?;
-    let (table, after) = rest.split_once(END).ok_or_else(missing)?;
-    let mut table = Table::read(table)?;
-    change(&mut table);
-    Ok(format!("{before}{BEGIN}{}{END}{after}", table.write()))
 }
 
 impl Table {
@@ -85,17 +78,15 @@ impl Table {
         Ok(table)
     }
 
-    fn fill(&mut self, column: &str, areas: &[&str], counts: &BTreeMap<String, [usize; 3]>) {
-        if !self.columns.iter().any(|known| known == column) {
+    fn fill(&mut self, column: &str, counts: &[(String, Counts)]) {
+        if !self.columns.iter().any(|other| other == column) {
             self.columns.push(column.into());
         }
-        self.cells.retain(|(_, known), _| known != column);
-        for area in areas {
-            if !self.areas.iter().any(|known| known == area) {
-                self.areas.push((*area).to_owned());
-            }
-        }
+        self.cells.retain(|(_, other), _| other != column);
         for (area, counts) in counts {
+            if !self.areas.contains(area) {
+                self.areas.push(area.clone());
+            }
             self.cells.insert((area.clone(), column.into()), cell(*counts));
         }
         let cells = &self.cells;
@@ -119,14 +110,14 @@ impl Table {
     }
 }
 
-fn cell(counts: [usize; 3]) -> String {
+fn cell(counts: Counts) -> String {
     match counts {
         [passed, 0, 0] => passed.to_string(),
         [passed, failed, lacking] => format!("{passed} / {failed} / {lacking}"),
     }
 }
 
-fn counts_of(cell: &str) -> [usize; 3] {
+fn counts_of(cell: &str) -> Counts {
     let mut numbers = cell.split('/').map(|number| number.trim().parse().unwrap_or(0));
     [0; 3].map(|_: usize| numbers.next().unwrap_or(0))
 }
@@ -150,13 +141,14 @@ mod tests {
 
     #[test]
     fn columns_are_written_side_by_side() {
-        let empty = format!("# Title\n{BEGIN}{END}\nrest\n");
+        let Section { begin, end } = SECTION;
+        let empty = format!("# Title\n{begin}{end}\nrest\n");
         let lacking = || Verdict::NotApplicable("no".into());
         let one = with_column(&empty, "one", &report(&[("a", Verdict::Passed), ("b", lacking())])).unwrap();
         let two =
             with_column(&one, "ours", &report(&[("b", Verdict::Passed), ("c", Verdict::Passed)])).unwrap();
         let expected = "| area | one | ours |\n|---|---:|---:|\n| a | 1 |  |\n| b | 0 / 0 / 1 | 1 |\n| c |  | 1 |\n| all | 1 / 0 / 1 | 2 |\n";
-        assert_eq!(two, format!("# Title\n{BEGIN}{expected}{END}\nrest\n"));
+        assert_eq!(two, format!("# Title\n{begin}{expected}{end}\nrest\n"));
         let same =
             with_column(&two, "ours", &report(&[("b", Verdict::Passed), ("c", Verdict::Passed)])).unwrap();
         assert_eq!(same, two);

@@ -2,18 +2,19 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
-const BEGIN: &str = "<!-- unchecked fields: written by the suite, see CONTRIBUTING.md -->\n";
-const END: &str = "<!-- end of the unchecked fields -->";
+use crate::section::Section;
+
+const SECTION: Section = Section {
+    begin: "<!-- unchecked fields: written by the suite, see CONTRIBUTING.md -->\n",
+    end: "<!-- end of the unchecked fields -->",
+};
 
 /// `markdown` with the current table.
 ///
 /// # Errors
 /// When the file has no such table.
 pub fn with_unchecked(markdown: &str) -> Result<String, String> {
-    let missing = || format!("no table between {:?} and {END:?}", BEGIN.trim_end());
-    let (before, rest) = markdown.split_once(BEGIN).ok_or_else(missing)?;
-    let (_, after) = rest.split_once(END).ok_or_else(missing)?;
-    Ok(format!("{before}{BEGIN}{}{END}{after}", list()))
+    SECTION.change(markdown, |_| Ok(list()))
 }
 
 /// For each kind, the fields and what of them is not checked.

@@ -7,11 +7,43 @@ use tokio::time::Instant;
 
 use super::webhooks::{GROUP, Says, create, hook, rule, validating, webhook};
 use crate::{
+    case::{Case, core},
     check::{Outcome, at, holds},
     context::Context,
 };
 
-pub(super) async fn configuration(cx: Context, change: Value, field: &str, message: &str) -> Outcome {
+// One row per line.
+#[rustfmt::skip]
+pub(super) fn cases() -> Vec<Case> {
+    let configurations = configurations().into_iter().flat_map(|(id, rule, change, field, message)| {
+        core(&format!("admission/refuses-{id}-422"), rule, move |cx| configuration(cx, change.clone(), field, message))
+    });
+    let others = [
+        core("admission/defaults", "a webhook's defaults", defaults),
+        core("admission/names-unique-422", "two webhooks of one name in a configuration: 422", unique),
+        core("admission/gone-with-configuration", "a webhook is not called after its configuration is deleted", gone),
+    ];
+    configurations.chain(others.into_iter().flatten()).collect()
+}
+
+// One row per line.
+#[rustfmt::skip]
+fn configurations() -> Vec<(&'static str, &'static str, Value, &'static str, &'static str)> {
+    vec![
+        ("side-effects-missing", "sideEffects is required", json!({"sideEffects": null}), "sideEffects", "must specify one of None, NoneOnDryRun"),
+        ("side-effects-some", "sideEffects other than None and NoneOnDryRun", json!({"sideEffects": "Some"}), "sideEffects", "Unsupported value: \"Some\""),
+        ("review-versions", "no version of reviews", json!({"admissionReviewVersions": []}), "admissionReviewVersions", "must specify one of v1, v1beta1"),
+        ("plain-http", "a URL without TLS", json!({"clientConfig": {"url": "http://x/y"}}), "clientConfig.url", "'https' is the only allowed URL scheme"),
+        ("no-client", "neither URL nor service", json!({"clientConfig": {}}), "clientConfig", "exactly one of url or service is required"),
+        ("short-name", "a name of less than three parts", json!({"name": "x"}), "name", "should be a domain with at least three segments separated by dots"),
+        ("long-timeout", "a timeout above 30 s", json!({"timeoutSeconds": 40}), "timeoutSeconds", "the timeout value must be between 1 and 30 seconds"),
+        ("failure-policy", "a failurePolicy that is none", json!({"failurePolicy": "Nope"}), "failurePolicy", "supported values: \"Fail\", \"Ignore\""),
+        ("operation", "an operation that is none", json!({"rules": [{"operations": ["X"], "apiGroups": [""], "apiVersions": ["*"], "resources": ["configmaps"]}]}), "rules[0].operations[0]", "\"CONNECT\", \"CREATE\", \"DELETE\", \"UPDATE\""),
+        ("empty-rule", "a rule without resources", json!({"rules": [{"operations": ["*"], "apiGroups": [""], "apiVersions": ["*"], "resources": []}]}), "rules[0].resources", "Required value"),
+    ]
+}
+
+async fn configuration(cx: Context, change: Value, field: &str, message: &str) -> Outcome {
     let hook = hook(Vec::new()).await?;
     let body = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
         "metadata": {"name": format!("conformance-{}", cx.ns)}, "webhooks": [webhook(&cx, &hook, "/v", change)]});
@@ -20,7 +52,7 @@ pub(super) async fn configuration(cx: Context, change: Value, field: &str, messa
     Ok(())
 }
 
-pub(super) async fn defaults(cx: Context) -> Outcome {
+async fn defaults(cx: Context) -> Outcome {
     let body = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
         "metadata": {"name": format!("conformance-{}", cx.ns)}, "webhooks": [{
             "name": "t.conformance.example", "admissionReviewVersions": ["v1"], "sideEffects": "None",
@@ -42,7 +74,7 @@ pub(super) async fn defaults(cx: Context) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn unique(cx: Context) -> Outcome {
+async fn unique(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     let one = webhook(&cx, &hook, "/v", json!({}));
     let body = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
@@ -52,7 +84,7 @@ pub(super) async fn unique(cx: Context) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn gone(cx: Context) -> Outcome {
+async fn gone(cx: Context) -> Outcome {
     let hook = hook(vec![("/v", Says::Response(json!({"allowed": false})))]).await?;
     validating(&cx, &hook, json!({}), async {
         create(&cx, "a").await?.is(400)?;

@@ -6,13 +6,34 @@ use serde_json::{Value, json};
 use super::webhooks::{CASE, GROUP, Says, config_map, create, hook, mutating, only, patch, rule, validating};
 use crate::area::conversion;
 use crate::{
+    case::{Case, core, since},
     check::{Outcome, at, equal, holds},
     context::{Context, MERGE},
     kinds::{CONFIG_MAP, DEPLOYMENT},
     webhook::{TestWebhook, WebhookResponse},
 };
 
-pub(super) async fn other_operation(cx: Context) -> Outcome {
+// One row per line.
+#[rustfmt::skip]
+pub(super) fn cases() -> Vec<Case> {
+    [
+        core("admission/other-operation-not-asked", "an operation without a matching rule: the webhook is not called", other_operation),
+        core("admission/other-resource-not-asked", "a resource without a matching rule: the webhook is not called", other_resource),
+        core("admission/namespace-selector", "a namespace that the selector excludes: the webhook is not called", namespace_selector),
+        core("admission/object-selector", "an object that the selector excludes: the webhook is not called", object_selector),
+        core("admission/object-selector-old", "an update whose old object is selected: the webhook is called", object_selector_old),
+        core("admission/subresource-apart", "a rule for a resource does not match its subresources", subresource_apart),
+        core("admission/scale-review", "webhooks receive the Scale of a scale request", scale_review),
+        core("admission/configurations-not-asked", "webhook configurations: no webhook is called", not_called_for_configurations),
+        since(28, core("admission/match-conditions", "a match condition that is false: the webhook is not called (since 1.28)", match_conditions)),
+        core("admission/equivalent-versions-convert", "an object is converted to the version of the rule by the conversion webhook, and a patch of it back", equivalent_converts),
+        core("admission/equivalent-versions", "a rule for one version matches requests in other versions, converted to that version", equivalent),
+        core("admission/exact-version", "with matchPolicy Exact a rule matches its own version only", exact),
+    ]
+    .concat()
+}
+
+async fn other_operation(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"rules": rule("", "configmaps", &["UPDATE"])}), async {
         create(&cx, "a").await?.is(201)?;
@@ -21,7 +42,7 @@ pub(super) async fn other_operation(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn other_resource(cx: Context) -> Outcome {
+async fn other_resource(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"rules": rule("", "limitranges", &["*"])}), async {
         create(&cx, "a").await?.is(201)?;
@@ -30,7 +51,7 @@ pub(super) async fn other_resource(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn namespace_selector(cx: Context) -> Outcome {
+async fn namespace_selector(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     let selector = json!({"namespaceSelector": {"matchExpressions": [{"key": CASE, "operator": "NotIn", "values": [cx.ns]},
         {"key": "conformance.example/run", "operator": "In", "values": [cx.server.run]}]},
@@ -43,7 +64,7 @@ pub(super) async fn namespace_selector(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn object_selector(cx: Context) -> Outcome {
+async fn object_selector(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"objectSelector": {"matchLabels": {"of": "mine"}}}), async {
         create(&cx, "a").await?.is(201)?;
@@ -55,7 +76,7 @@ pub(super) async fn object_selector(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn object_selector_old(cx: Context) -> Outcome {
+async fn object_selector_old(cx: Context) -> Outcome {
     let object = config_map(&cx, "a", json!({"metadata": {"labels": {"of": "mine"}}}));
     cx.create_at(cx.all_of(&CONFIG_MAP), &object).await?;
     let hook = hook(Vec::new()).await?;
@@ -74,7 +95,7 @@ fn deployment(cx: &Context) -> Value {
     cx.object_of(&DEPLOYMENT, "a", json!({"spec": spec}))
 }
 
-pub(super) async fn subresource_apart(cx: Context) -> Outcome {
+async fn subresource_apart(cx: Context) -> Outcome {
     cx.create_at(cx.all_of(&DEPLOYMENT), &deployment(&cx)).await?;
     let hook = hook(Vec::new()).await?;
     let rules = json!([{"operations": ["UPDATE"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"]}]);
@@ -88,7 +109,7 @@ pub(super) async fn subresource_apart(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn scale_review(cx: Context) -> Outcome {
+async fn scale_review(cx: Context) -> Outcome {
     cx.create_at(cx.all_of(&DEPLOYMENT), &deployment(&cx)).await?;
     let hook = hook(Vec::new()).await?;
     let rules = json!([{"operations": ["*"], "apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments/scale"]}]);
@@ -105,7 +126,7 @@ pub(super) async fn scale_review(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn not_called_for_configurations(cx: Context) -> Outcome {
+async fn not_called_for_configurations(cx: Context) -> Outcome {
     let hook = hook(vec![("/v", Says::Response(json!({"allowed": false})))]).await?;
     let everything =
         json!({"rules": rule("admissionregistration.k8s.io", "validatingwebhookconfigurations", &["*"])});
@@ -117,7 +138,7 @@ pub(super) async fn not_called_for_configurations(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn match_conditions(cx: Context) -> Outcome {
+async fn match_conditions(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     let conditions = json!([
         {"name": "mine", "expression": "object.metadata.name.startsWith('mine') && request.operation == 'CREATE'"},
@@ -155,7 +176,7 @@ fn version_rule(cx: &Context, policy: &str) -> Value {
     json!({"matchPolicy": policy, "rules": rules})
 }
 
-pub(super) async fn equivalent(cx: Context) -> Outcome {
+async fn equivalent(cx: Context) -> Outcome {
     two_versions(&cx).await?;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, version_rule(&cx, "Equivalent"), async {
@@ -168,7 +189,7 @@ pub(super) async fn equivalent(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn equivalent_converts(cx: Context) -> Outcome {
+async fn equivalent_converts(cx: Context) -> Outcome {
     let hook = TestWebhook::start(|path, request| match path {
         "/convert" => conversion::well(request),
         "/m" => {
@@ -191,7 +212,7 @@ pub(super) async fn equivalent_converts(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn exact(cx: Context) -> Outcome {
+async fn exact(cx: Context) -> Outcome {
     two_versions(&cx).await?;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, version_rule(&cx, "Exact"), async {

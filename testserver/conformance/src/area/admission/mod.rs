@@ -1,8 +1,7 @@
 //! Admission webhooks: which are called, with what, and what their responses do.
 //!
-//! `cases` is the table; `webhooks` registers them; `requests`, `matching`, `refusals`, `mutation` and `configurations` check them.
+//! `webhooks` registers them; `requests`, `matching`, `refusals`, `mutation` and `configurations` have the cases.
 
-mod cases;
 mod configurations;
 mod matching;
 mod mutation;
@@ -10,5 +9,11 @@ mod refusals;
 mod requests;
 mod webhooks;
 
-pub(crate) use cases::cases;
+use crate::case::Case;
+
 pub(in crate::area) use webhooks::{Says, hook, only, rule, validating};
+
+pub(crate) fn cases() -> Vec<Case> {
+    [requests::cases(), matching::cases(), refusals::cases(), mutation::cases(), configurations::cases()]
+        .concat()
+}

@@ -7,16 +7,33 @@ use super::{
     webhooks::{Says, create, hook, mutating, only, patch, rule, webhook, with},
 };
 use crate::{
+    case::{Case, core},
     check::{Outcome, at, equal},
     context::Context,
     kinds::CONFIG_MAP,
 };
 
+// One row per line.
+#[rustfmt::skip]
+pub(super) fn cases() -> Vec<Case> {
+    [
+        core("admission/mutates", "a JSON patch changes what is written", mutates),
+        core("admission/mutates-update", "a JSON patch changes an update", mutates_update),
+        core("admission/mutates-before-validating", "validating webhooks receive the mutated object", mutates_first),
+        core("admission/mutated-is-validated-422", "the mutated object is validated", mutated_invalid),
+        core("admission/mutates-in-order", "mutating webhooks are called one after the other", in_order),
+        core("admission/reinvocation", "reinvocationPolicy IfNeeded: called again if a later webhook changed the object", reinvoked),
+        core("admission/no-reinvocation", "without reinvocationPolicy: called once", not_reinvoked),
+        core("admission/mutates-custom", "custom resources are mutated and then validated by their schema", custom_resource),
+    ]
+    .concat()
+}
+
 fn adds(key: &str) -> Says {
     Says::Response(patch(json!([{"op": "add", "path": format!("/data/{key}"), "value": "1"}])))
 }
 
-pub(super) async fn mutates(cx: Context) -> Outcome {
+async fn mutates(cx: Context) -> Outcome {
     let hook = hook(vec![("/m", adds("y"))]).await?;
     mutating(&cx, &hook, json!({}), async {
         create(&cx, "a").await?.is(201)?.eq("/data", json!({"x": "1", "y": "1"}))?;
@@ -26,7 +43,7 @@ pub(super) async fn mutates(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn mutates_update(cx: Context) -> Outcome {
+async fn mutates_update(cx: Context) -> Outcome {
     create(&cx, "a").await?.is(201)?;
     let hook = hook(vec![("/m", adds("y"))]).await?;
     mutating(&cx, &hook, json!({"rules": rule("", "configmaps", &["UPDATE"])}), async {
@@ -37,7 +54,7 @@ pub(super) async fn mutates_update(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn mutates_first(cx: Context) -> Outcome {
+async fn mutates_first(cx: Context) -> Outcome {
     let hook = hook(vec![("/m", adds("y"))]).await?;
     let both = (vec![webhook(&cx, &hook, "/m", json!({}))], vec![webhook(&cx, &hook, "/v", json!({}))]);
     with(&cx, &hook, both.0, both.1, async {
@@ -47,7 +64,7 @@ pub(super) async fn mutates_first(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn mutated_invalid(cx: Context) -> Outcome {
+async fn mutated_invalid(cx: Context) -> Outcome {
     let bad = patch(json!([{"op": "add", "path": "/metadata/labels", "value": {"a b": "c"}}]));
     let hook = hook(vec![("/m", Says::Response(bad))]).await?;
     mutating(&cx, &hook, json!({}), async {
@@ -74,7 +91,7 @@ pub(super) async fn mutated_invalid(cx: Context) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn in_order(cx: Context) -> Outcome {
+async fn in_order(cx: Context) -> Outcome {
     let hook = hook(vec![("/m", adds("first")), ("/n", adds("second"))]).await?;
     let hooks = vec![webhook(&cx, &hook, "/m", json!({})), webhook(&cx, &hook, "/n", json!({}))];
     with(&cx, &hook, hooks, Vec::new(), async {
@@ -100,18 +117,18 @@ async fn reinvocation(cx: &Context, policies: [&str; 2], want: &[&str]) -> Outco
     .await
 }
 
-pub(super) async fn reinvoked(cx: Context) -> Outcome {
+async fn reinvoked(cx: Context) -> Outcome {
     reinvocation(&cx, ["IfNeeded", "Never"], &["/m", "/n", "/m"]).await?;
     reinvocation(&cx, ["IfNeeded", "IfNeeded"], &["/m", "/n", "/m"]).await
 }
 
-pub(super) async fn not_reinvoked(cx: Context) -> Outcome {
+async fn not_reinvoked(cx: Context) -> Outcome {
     reinvocation(&cx, ["Never", "Never"], &["/m", "/n"]).await?;
     // No later webhook was called.
     reinvocation(&cx, ["Never", "IfNeeded"], &["/m", "/n"]).await
 }
 
-pub(super) async fn custom_resource(cx: Context) -> Outcome {
+async fn custom_resource(cx: Context) -> Outcome {
     two_versions(&cx).await?;
     let sets = |n: u32| Says::Response(patch(json!([{"op": "replace", "path": "/spec/n", "value": n}])));
     let rules = json!({"rules": [{"operations": ["CREATE"], "apiGroups": [cx.own_group()], "apiVersions": ["*"], "resources": ["things"]}]});

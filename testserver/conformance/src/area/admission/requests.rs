@@ -4,12 +4,31 @@ use serde_json::{Value, json};
 
 use super::webhooks::{config_map, create, hook, only, validating, webhook, with};
 use crate::{
+    case::{Case, core},
     check::{Outcome, at, equal, holds},
     context::Context,
     kinds::CONFIG_MAP,
 };
 
-pub(super) async fn create_review(cx: Context) -> Outcome {
+// One row per line.
+#[rustfmt::skip]
+pub(super) fn cases() -> Vec<Case> {
+    [
+        core("admission/create-review", "the review of a create", create_review),
+        core("admission/user-review", "a review names the user: the administrator is in system:masters and system:authenticated", user_review),
+        core("admission/impersonated-review", "a review names the impersonated user", impersonated_review),
+        core("admission/update-review", "the review of an update: object and oldObject", update_review),
+        core("admission/patch-is-update", "a patch is an UPDATE with the patched object", patch_review),
+        core("admission/apply-is-create-or-update", "an apply is a CREATE, or an UPDATE", apply_review),
+        core("admission/delete-review", "a DELETE has an oldObject only", delete_review),
+        core("admission/deletecollection-review", "the webhook is called for each object of a collection", collection_review),
+        core("admission/dry-run-review", "the webhook is called for a dry run, with dryRun set", dry_review),
+        core("admission/generated-name", "mutating webhooks receive no generated name, validating webhooks do", generated),
+    ]
+    .concat()
+}
+
+async fn create_review(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({}), async {
         let made = create(&cx, "a").await?;
@@ -43,7 +62,7 @@ pub(super) async fn create_review(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn user_review(cx: Context) -> Outcome {
+async fn user_review(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({}), async {
         create(&cx, "a").await?.is(201)?;
@@ -57,7 +76,7 @@ pub(super) async fn user_review(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn impersonated_review(cx: Context) -> Outcome {
+async fn impersonated_review(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({}), async {
         let call = cx.call(http::Method::POST, cx.all_of(&CONFIG_MAP));
@@ -70,7 +89,7 @@ pub(super) async fn impersonated_review(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn update_review(cx: Context) -> Outcome {
+async fn update_review(cx: Context) -> Outcome {
     let mut object = create(&cx, "a").await?.body;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({}), async {
@@ -85,7 +104,7 @@ pub(super) async fn update_review(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn patch_review(cx: Context) -> Outcome {
+async fn patch_review(cx: Context) -> Outcome {
     create(&cx, "a").await?.is(201)?;
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({}), async {
@@ -98,7 +117,7 @@ pub(super) async fn patch_review(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn apply_review(cx: Context) -> Outcome {
+async fn apply_review(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({}), async {
         let path = cx.one_of(&CONFIG_MAP, "a");
@@ -112,7 +131,7 @@ pub(super) async fn apply_review(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn delete_review(cx: Context) -> Outcome {
+async fn delete_review(cx: Context) -> Outcome {
     create(&cx, "a").await?.is(201)?;
     let hook = hook(Vec::new()).await?;
     let both = (vec![webhook(&cx, &hook, "/m", json!({}))], vec![webhook(&cx, &hook, "/v", json!({}))]);
@@ -130,7 +149,7 @@ pub(super) async fn delete_review(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn collection_review(cx: Context) -> Outcome {
+async fn collection_review(cx: Context) -> Outcome {
     for name in ["a", "b"] {
         let object = config_map(&cx, name, json!({"metadata": {"labels": {"mine": "yes"}}}));
         cx.create_at(cx.all_of(&CONFIG_MAP), &object).await?;
@@ -149,7 +168,7 @@ pub(super) async fn collection_review(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn dry_review(cx: Context) -> Outcome {
+async fn dry_review(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     validating(&cx, &hook, json!({"sideEffects": "NoneOnDryRun"}), async {
         let object = config_map(&cx, "a", json!({}));
@@ -161,7 +180,7 @@ pub(super) async fn dry_review(cx: Context) -> Outcome {
     .await
 }
 
-pub(super) async fn generated(cx: Context) -> Outcome {
+async fn generated(cx: Context) -> Outcome {
     let hook = hook(Vec::new()).await?;
     let both = (vec![webhook(&cx, &hook, "/m", json!({}))], vec![webhook(&cx, &hook, "/v", json!({}))]);
     with(&cx, &hook, both.0, both.1, async {

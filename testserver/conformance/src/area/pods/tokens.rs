@@ -5,11 +5,30 @@ use serde_json::{Value, json};
 
 use super::setup::{not_allowed, pods};
 use crate::{
+    case::{Case, core},
     check::{Failure, Outcome, equal, holds},
     client::ApiResponse,
     context::Context,
     kinds::POD,
 };
+
+// One row per line.
+#[rustfmt::skip]
+pub(super) fn cases() -> Vec<Case> {
+    [
+        core("pods/token", "a token has subject, audience and expiry", token),
+        core("pods/token-default-expiry", "a token without a requested expiry is valid for an hour", token_default),
+        core("pods/token-missing-404", "a token of a missing account: 404", token_missing),
+        core("pods/token-expiry-422", "an expiry below ten minutes or above 2^32 seconds: 422", token_expiry),
+        core("pods/token-bound", "a token bound to a pod of the account", token_bound),
+        core("pods/token-bound-missing-404", "a token bound to a missing pod: 404", token_bound_missing),
+        core("pods/token-bound-kind-400", "a token bound to an object that is neither pod nor secret: 400", token_bound_kind),
+        core("pods/token-bound-other-account-400", "a token bound to a pod of another account: 400", token_bound_other),
+        core("pods/token-wrong-kind-400", "a body that is no TokenRequest: 400", token_kind),
+        core("pods/token-verbs-405", "a token can only be requested by POST: 405", token_verbs),
+    ]
+    .concat()
+}
 
 /// Creates the account `robot` and requests a token.
 async fn ask(cx: &Context, spec: Value) -> Result<ApiResponse, Failure> {
@@ -38,7 +57,7 @@ fn claims(r: &ApiResponse) -> Result<Value, Failure> {
     claims.ok_or_else(|| r.failure("a token with readable claims", &token))
 }
 
-pub(super) async fn token(cx: Context) -> Outcome {
+async fn token(cx: Context) -> Outcome {
     let r = ask(&cx, json!({"audiences": ["one", "two"], "expirationSeconds": 1200})).await?;
     r.is(201)?.eq("/kind", "TokenRequest")?.eq("/spec/audiences", json!(["one", "two"]))?;
     r.has("/status/expirationTimestamp")?;
@@ -50,21 +69,21 @@ pub(super) async fn token(cx: Context) -> Outcome {
     equal("namespace", json!(cx.ns), &claims["kubernetes.io"]["namespace"])
 }
 
-pub(super) async fn token_default(cx: Context) -> Outcome {
+async fn token_default(cx: Context) -> Outcome {
     let r = ask(&cx, json!({})).await?;
     r.is(201)?.eq("/spec/expirationSeconds", 3600)?;
     let audiences = r.body["spec"]["audiences"].as_array().map_or(0, Vec::len);
     holds(audiences > 0, "the audiences of the server", &r.text)
 }
 
-pub(super) async fn token_missing(cx: Context) -> Outcome {
+async fn token_missing(cx: Context) -> Outcome {
     let path = format!("/api/v1/namespaces/{}/serviceaccounts/none/token", cx.ns);
     let r = cx.post(path, &request(json!({}))).await?;
     r.fails(404, "NotFound")?.says("serviceaccounts \"none\" not found")?;
     Ok(())
 }
 
-pub(super) async fn token_expiry(cx: Context) -> Outcome {
+async fn token_expiry(cx: Context) -> Outcome {
     let r = ask(&cx, json!({"expirationSeconds": 599})).await?;
     r.fails(422, "Invalid")?.cause("FieldValueInvalid", "spec.expirationSeconds")?;
     r.mentions("Invalid value: 599: may not specify a duration less than 10 minutes")?;
@@ -78,7 +97,7 @@ fn bound_to(kind: &str, name: &str) -> Value {
     json!({"boundObjectRef": {"apiVersion": "v1", "kind": kind, "name": name}})
 }
 
-pub(super) async fn token_bound(cx: Context) -> Outcome {
+async fn token_bound(cx: Context) -> Outcome {
     let accounts = account(&cx).await?;
     let spec = json!({"serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]});
     let pod = cx.object_of(&POD, "a", json!({"spec": spec}));
@@ -91,18 +110,18 @@ pub(super) async fn token_bound(cx: Context) -> Outcome {
     equal("uid of the pod", &pod.body["metadata"]["uid"], &claims["kubernetes.io"]["pod"]["uid"])
 }
 
-pub(super) async fn token_bound_missing(cx: Context) -> Outcome {
+async fn token_bound_missing(cx: Context) -> Outcome {
     ask(&cx, bound_to("Pod", "none")).await?.fails(404, "NotFound")?.says("pods \"none\" not found")?;
     Ok(())
 }
 
-pub(super) async fn token_bound_kind(cx: Context) -> Outcome {
+async fn token_bound_kind(cx: Context) -> Outcome {
     let r = ask(&cx, bound_to("ConfigMap", "none")).await?;
     r.fails(400, "BadRequest")?.says("cannot bind token to object of type /v1, Kind=ConfigMap")?;
     Ok(())
 }
 
-pub(super) async fn token_bound_other(cx: Context) -> Outcome {
+async fn token_bound_other(cx: Context) -> Outcome {
     pods(&cx).await?;
     let r = ask(&cx, bound_to("Pod", "a")).await?;
     let why =
@@ -111,7 +130,7 @@ pub(super) async fn token_bound_other(cx: Context) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn token_kind(cx: Context) -> Outcome {
+async fn token_kind(cx: Context) -> Outcome {
     ask(&cx, json!({})).await?.is(201)?;
     let path = format!("/api/v1/namespaces/{}/serviceaccounts/robot/token", cx.ns);
     let r = cx.post(path, &json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}})).await?;
@@ -119,7 +138,7 @@ pub(super) async fn token_kind(cx: Context) -> Outcome {
     Ok(())
 }
 
-pub(super) async fn token_verbs(cx: Context) -> Outcome {
+async fn token_verbs(cx: Context) -> Outcome {
     ask(&cx, json!({})).await?.is(201)?;
     let path = format!("/api/v1/namespaces/{}/serviceaccounts/robot/token", cx.ns);
     cx.get(&path).await?.fails(405, "MethodNotAllowed")?;
