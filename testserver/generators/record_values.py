@@ -32,7 +32,6 @@ VALUES = {
     "y": ["", "!", "eA=="],
     "Q": ["-1", "abc", "2000m", 1.5, None, ""],
     "T": ["x", "2020-01-01T01:00:00+01:00", None], "U": ["2020-01-01T00:00:00Z", "2020-01-01T01:00:00.000000+01:00", None],
-    "D": ["x", "1h"],
     "I": [-1, 0, 70000, "200%", "x y", "", True],
 }
 
@@ -63,11 +62,21 @@ class Client:
 
 def read_types():
     """Name -> [(field, type)]."""
-    types = {}
-    for line in open(os.path.join(SERVER, "data/gotypes.txt")):
-        name, *fields = line.split()
-        types[name] = [re.match(r"([^=?0-]*)[=?0-](.*)", field).groups() for field in fields]
-    return types
+    lines = dict(line.rstrip("\n").partition(" ")[::2] for line in open(os.path.join(SERVER, "data/gotypes.txt")))
+    del lines["version"]
+
+    def fields(name):
+        package = name.rpartition(".")[0]
+        for word in lines[name].split():
+            word = "+@apimachinery.pkg.apis.meta.v1.TypeMeta" if word == "TypeMeta" else word
+            field, flag, ty = re.match(r"\d*([^=?!+|]*)([=?!+|]-?)(.*)", word).groups()
+            ty = re.sub(r"([@~])(\w+)$", rf"\1{package}.\2", ty.replace("[@]", "[]"))
+            if flag == "+" and ty[0] == "@":
+                yield from fields(ty[1:])
+            else:
+                yield field, ty
+
+    return {name: list(fields(name)) for name in lines}
 
 
 def plain(ty):

@@ -63,16 +63,13 @@ pub(crate) const SERVER_MANIFEST: &str = "testserver/server/Cargo.toml";
 pub(crate) const PYTHON_EXAMPLE: &str = "examples/python";
 /// Generated tables of the test server.
 pub(crate) const TABLES: &str = "testserver/server/data";
-/// Generated protobuf messages of the test server, and objects to test them with.
-pub(crate) const MESSAGES: &str = "testserver/server/data/messages.txt";
-pub(crate) const MESSAGE_SAMPLES: &str = "testserver/server/src/protobuf/recorded/samples.jsonl";
-/// From the Go modules of Kubernetes, by generators in Go.
+/// From the Go modules of Kubernetes, by a generator in Go: the types, the tags on them, and objects to test protobuf with.
 pub(crate) const KINDS: &str = "testserver/server/data/kinds.jsonl";
 pub(crate) const GO_TYPES: &str = "testserver/server/data/gotypes.txt";
 pub(crate) const TAGS: &str = "testserver/server/data/tags.txt";
-pub(crate) const GO_TYPES_GENERATOR: &str = "testserver/generators/kinds";
+pub(crate) const MESSAGE_SAMPLES: &str = "testserver/server/src/protobuf/recorded/samples.jsonl";
+pub(crate) const GO_TYPES_GENERATOR: &str = "testserver/generators/gotypes";
 pub(crate) const TABLES_GENERATOR: &str = "testserver/generators/tables.py";
-pub(crate) const MESSAGES_GENERATOR: &str = "testserver/generators/protobuf";
 /// Generated table of the client.
 pub(crate) const MERGE_TYPES: &str = "crates/kube-core/src/apply/merge_types.tsv";
 pub(crate) const MERGE_TYPES_GENERATOR: &str = "testserver/generators/merge_types.py";

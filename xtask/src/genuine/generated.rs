@@ -47,14 +47,14 @@ pub(crate) fn from_go(cx: &Context, args: &[String]) -> Result<()> {
     cx.require(&["go"])?;
     let kinds = cx.path(paths::KINDS);
     let kinds = kinds.to_str().context("the path of the checkout is not UTF-8")?;
-    let tables: [(&str, &str, &[&str]); 4] = [
-        (paths::MESSAGES, paths::MESSAGES_GENERATOR, &[]),
-        (paths::MESSAGE_SAMPLES, paths::MESSAGES_GENERATOR, &["samples"]),
-        (paths::GO_TYPES, paths::GO_TYPES_GENERATOR, &["fields", kinds]),
-        (paths::TAGS, paths::GO_TYPES_GENERATOR, &["tags", kinds]),
+    let tables: [(&str, &[&str]); 3] = [
+        (paths::GO_TYPES, &["types"]),
+        (paths::TAGS, &["tags", kinds]),
+        (paths::MESSAGE_SAMPLES, &["samples"]),
     ];
-    for (written, generator, arguments) in tables {
-        let again = cx.command("go").args(["run", "."]).args(arguments).dir(cx.path(generator)).read()?;
+    let generator = cx.path(paths::GO_TYPES_GENERATOR);
+    for (written, arguments) in tables {
+        let again = cx.command("go").args(["run", "."]).args(arguments).dir(&generator).read()?;
         let text = cx.read(written)?;
         ensure!(again.trim_end() == text.trim_end(), "{written} differs from what its generator writes");
         println!("{written} is what its generator writes");

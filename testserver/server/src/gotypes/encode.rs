@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     scalars,
-    table::{GoStruct, GoType, Presence, Scalar},
+    table::{GoField, GoStruct, GoType, Presence},
 };
 
 /// Completes a decoded object: required fields have their zero value, and structs that are held by value are there.
@@ -24,9 +24,9 @@ pub(crate) fn blank(root: &'static GoStruct) -> Value {
 /// What Go prints of a variable that was never set.
 pub(super) fn zero_of(ty: &'static GoType) -> Value {
     match ty {
-        GoType::Pointer(_) | GoType::List(_) | GoType::Map(..) => Value::Null,
         GoType::Scalar(scalar, _) => scalars::zero(*scalar),
         GoType::Struct(inner) => blank(inner),
+        _ => Value::Null,
     }
 }
 
@@ -34,7 +34,7 @@ fn structure(structure: &'static GoStruct, map: &mut Map<String, Value>) {
     for field in structure.fields() {
         match map.get_mut(field.name) {
             Some(value) => complete(&field.ty, value),
-            None if field.presence == Presence::Always || is_struct(&field.ty, field.presence) => {
+            None if is_always_printed(field) => {
                 map.insert(field.name.to_owned(), zero_of(&field.ty));
             }
             None => {}
@@ -42,29 +42,23 @@ fn structure(structure: &'static GoStruct, map: &mut Map<String, Value>) {
     }
 }
 
-/// Whether Go prints a field although it is empty, as it never finds a struct empty.
-fn is_struct(ty: &GoType, presence: Presence) -> bool {
-    const STRUCTS: [Scalar; 6] = [
-        Scalar::Quantity,
-        Scalar::Time,
-        Scalar::MicroTime,
-        Scalar::Duration,
-        Scalar::IntOrString,
-        Scalar::Raw,
-    ];
-    presence == Presence::Unempty
-        && match ty {
-            GoType::Struct(_) => true,
-            GoType::Scalar(scalar, _) => STRUCTS.contains(scalar),
-            _ => false,
-        }
+/// Whether Go prints a field although it is empty.
+fn is_always_printed(field: &GoField) -> bool {
+    let printed = match field.presence {
+        Presence::Always => true,
+        Presence::Unempty => field.ty.is_struct(),
+        _ => false,
+    };
+    printed && !field.off
 }
 
 fn complete(ty: &'static GoType, value: &mut Value) {
     match (ty, value) {
         (GoType::Pointer(inner), value) => complete(inner, value),
         (GoType::Struct(inner), Value::Object(map)) => structure(inner, map),
-        (GoType::List(item), Value::Array(list)) => list.iter_mut().for_each(|value| complete(item, value)),
+        (GoType::List(item) | GoType::Items(item), Value::Array(list)) => {
+            list.iter_mut().for_each(|value| complete(item, value))
+        }
         (GoType::Map(item, _), Value::Object(map)) => {
             map.values_mut().for_each(|value| complete(item, value))
         }

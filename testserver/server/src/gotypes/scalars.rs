@@ -14,7 +14,7 @@ use crate::{object::quantity_text, schema::golang};
 /// Why a value cannot be decoded.
 pub(super) enum Mismatch {
     /// Another JSON type than that of the Go type.
-    Type { found: String, wanted: String },
+    Type { actual: String, expected: String },
     /// A text that the Go type cannot read.
     Text(String),
 }
@@ -45,20 +45,14 @@ pub(super) fn normalize(scalar: Scalar, name: &str, value: &mut Value) -> Result
         Scalar::Quantity => quantity(value),
         Scalar::Time => time(value, "2006-01-02T15:04:05Z07:00", false),
         Scalar::MicroTime => time(value, "2006-01-02T15:04:05.000000Z07:00", true),
-        Scalar::Duration if value.as_str().is_some_and(golang::is_duration) => Ok(()),
-        Scalar::Duration => match value.as_str() {
-            Some(text) => Err(Mismatch::Text(format!("time: invalid duration {text:?}"))),
-            None => Err(mismatch(value, "", "string")),
-        },
-        Scalar::Raw | Scalar::SchemaOr => Ok(()),
+        Scalar::Raw => Ok(()),
     }
 }
 
 /// Whether the value is what a variable of the type holds at first.
 pub(super) fn is_zero(scalar: Scalar, value: &Value) -> bool {
     match scalar {
-        Scalar::Quantity | Scalar::IntOrString | Scalar::Raw | Scalar::SchemaOr => value.is_null(),
-        Scalar::Duration => value.is_null() || value == "0s",
+        Scalar::Quantity | Scalar::IntOrString | Scalar::Raw => value.is_null(),
         _ => match value {
             Value::Null => true,
             Value::Bool(set) => !set,
@@ -76,18 +70,17 @@ pub(super) fn zero(scalar: Scalar) -> Value {
         Scalar::Bool => false.into(),
         Scalar::Uint8 | Scalar::Int32 | Scalar::Int64 | Scalar::Float | Scalar::IntOrString => 0.into(),
         Scalar::Quantity => "0".into(),
-        Scalar::Duration => "0s".into(),
-        Scalar::Bytes | Scalar::Time | Scalar::MicroTime | Scalar::Raw | Scalar::SchemaOr => Value::Null,
+        Scalar::Bytes | Scalar::Time | Scalar::MicroTime | Scalar::Raw => Value::Null,
     }
 }
 
 fn mismatch(value: &Value, name: &str, plain: &str) -> Mismatch {
-    let found = match value {
+    let actual = match value {
         // Go names a number only where it expects one.
         Value::Number(number) if plain.contains("int") => format!("number {number}"),
         value => golang::json_type(value).to_owned(),
     };
-    Mismatch::Type { found, wanted: if name.is_empty() { plain } else { name }.to_owned() }
+    Mismatch::Type { actual, expected: if name.is_empty() { plain } else { name }.to_owned() }
 }
 
 fn integer(value: &Value, name: &str, plain: &str, min: i64, max: i64) -> Result<(), Mismatch> {

@@ -14,19 +14,18 @@ use crate::{
     call::{ApiResponse, Call},
     cluster::{ClusterState, Written},
     crd,
+    gotypes::undecodable_metadata,
     object::meta,
     rbac::RoleWrite,
     route::{FieldValidation, WriteOptions},
     schema::{
         self, Schema,
         types::{self, OBJECT_META},
-        undecodable_metadata,
     },
     scheme::Endpoint,
     status_error::StatusError,
     storage::{Key, Stored},
-    strategy,
-    validation,
+    strategy, validation,
     webhook::Interruption,
 };
 

@@ -5,9 +5,9 @@ use serde_json::Value;
 use super::{
     decode::{MAX_DEPTH, message as decode_message},
     encode::message as encode_message,
-    table::{self, Message},
     wire::{Reader, WireValue, put_bytes},
 };
+use crate::gotypes::{self, GoStruct};
 
 /// The prefix of every body.
 const MAGIC: &[u8] = b"k8s\0";
@@ -26,8 +26,8 @@ pub(crate) fn decode(body: &[u8], default: (&str, &str)) -> Result<Value, Undeco
     let Envelope { api_version, kind, raw } = Envelope::read(body).map_err(Undecoded::Body)?;
     let or = |text: String, default: &str| if text.is_empty() { default.to_owned() } else { text };
     let (api_version, kind) = (or(api_version, default.0), or(kind, default.1));
-    let object = match table::of_kind(&api_version, &kind) {
-        Some(message) => decode_message(message, raw, MAX_DEPTH),
+    let object = match gotypes::of_kind(&api_version, &kind) {
+        Some(structure) => decode_message(structure, raw, MAX_DEPTH),
         None => Err(format!(
             "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/runtime/scheme.go:111\""
         )),
@@ -75,9 +75,9 @@ pub(crate) fn watch_frame(event: &Value) -> Result<Vec<u8>, String> {
 }
 
 /// The document of the core group's versions has a kind only.
-fn message_of(object: &Value) -> Option<&'static Message> {
+fn message_of(object: &Value) -> Option<&'static GoStruct> {
     let api_version = Some(text(object, "apiVersion")).filter(|version| !version.is_empty());
-    table::of_kind(api_version.unwrap_or("v1"), text(object, "kind"))
+    gotypes::of_kind(api_version.unwrap_or("v1"), text(object, "kind"))
 }
 
 fn text<'a>(object: &'a Value, name: &str) -> &'a str {
@@ -109,8 +109,8 @@ impl<'a> Envelope<'a> {
                 (1, WireValue::Bytes(kind)) => envelope.read_kind(kind)?,
                 (2, WireValue::Bytes(raw)) => envelope.raw = raw,
                 (number @ 1..=4, wire) if wire.wire_type() != 2 => {
-                    let found = wire.wire_type();
-                    return Err(format!("proto: wrong wireType = {found} for field {number}"));
+                    let actual = wire.wire_type();
+                    return Err(format!("proto: wrong wireType = {actual} for field {number}"));
                 }
                 _ => {}
             }

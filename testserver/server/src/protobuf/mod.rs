@@ -1,17 +1,15 @@
-//! Kubernetes' protobuf encoding: from and to the JSON of the same object, as Go has both.
+//! Kubernetes' protobuf encoding: from and to the JSON of the same object, as Go has both. The messages are the structs of `gotypes`.
 //!
-//! - `table`: the messages, and their fields in JSON.
-//! - `wire`: numbers and lengths.
-//! - `decode`, `encode`: a message of the table. `custom`: the messages that Go reads and writes with code of its own.
 //! - `envelope`: a whole body, with the type of its object.
+//! - `decode`, `encode`: a message. `parts`: the fields of messages that Go reads and writes with code of its own.
+//! - `wire`: numbers and lengths.
 //! - `openapi`: the document of OpenAPI v2.
 
-mod custom;
 mod decode;
 mod encode;
 mod envelope;
 mod openapi;
-mod table;
+mod parts;
 mod wire;
 
 #[cfg(test)]

@@ -7,12 +7,13 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{
-    Undecoded, decode, encode, openapi_document,
-    table::{self, ValueType},
-    watch_frame,
+    Undecoded, decode, encode, openapi_document, watch_frame,
     wire::{Reader, WireValue, put_bytes},
 };
-use crate::scheme::{Scheme, openapi_v2};
+use crate::{
+    gotypes::{self, GoType, Scalar},
+    scheme::{Scheme, openapi_v2},
+};
 
 /// Lines of `{"object", "protobuf"}` of every stable kind: of zero values, and with every field.
 static SAMPLES: &str = include_str!("recorded/samples.jsonl");
@@ -77,8 +78,8 @@ fn samples_have_every_field_of_their_kinds() {
     assert!(filled.len() > 80);
     for object in filled {
         let message =
-            table::of_kind(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
-        for field in &message.unwrap().fields {
+            gotypes::of_kind(object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+        for field in message.unwrap().members() {
             assert!(!object[field.name].is_null(), "{}.{}", object["kind"], field.name);
         }
     }
@@ -103,7 +104,8 @@ fn a_body_without_a_type_is_of_the_expected_kind() {
     assert_eq!(decode(&body, ("v1", "ConfigMap")), Ok(expected));
 }
 
-/// As on 1.37: unknown fields and the encoding named around the object are skipped, texts may be any bytes, parts of a message are merged.
+/// As on 1.37: unknown fields and the encoding named around the object are skipped, texts may be any bytes, parts of a message are
+/// merged.
 #[test]
 fn what_go_reads_is_read() {
     let named = bytes(1, &bytes(1, b"a"));
@@ -190,8 +192,8 @@ fn the_openapi_document_has_all_definitions() {
     static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi_v2::document(&Scheme::with_built_in()));
     let encoded = openapi_document(&DOCUMENT).unwrap();
     let field = |bytes: &[u8], number: u32| -> Vec<Vec<u8>> {
-        let found = Reader(bytes).map(Result::unwrap).filter(|(found, _)| *found == number);
-        found.map(|(_, value)| value.bytes().to_vec()).collect()
+        let values = Reader(bytes).map(Result::unwrap).filter(|(read, _)| *read == number);
+        values.map(|(_, value)| value.bytes().to_vec()).collect()
     };
     let definitions = field(&field(&encoded, 9)[0], 1);
     assert_eq!(definitions.len(), DOCUMENT["definitions"].as_object().unwrap().len());
@@ -250,6 +252,6 @@ proptest! {
 fn maps_of_bytes_are_base64() {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {}, "data": {"k": "/w==", "": ""}, "type": "Opaque"});
     assert_eq!(decode(&encode(&secret).unwrap(), NONE), Ok(secret));
-    let message = table::of_kind("v1", "Secret").unwrap();
-    assert_eq!(message.field(2).unwrap().1.value, ValueType::Bytes);
+    let message = gotypes::of_kind("v1", "Secret").unwrap();
+    assert!(matches!(message.members()[1].ty, GoType::Map(GoType::Scalar(Scalar::Bytes, _), _)));
 }

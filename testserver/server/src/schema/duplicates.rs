@@ -12,7 +12,8 @@ use serde::{
     de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
 
-/// Reports of duplicate and unknown fields, such as `duplicate field "spec.ports[0].foo"`, in the order of the text. As Go's decoder of types, it passes over
+/// Reports of duplicate and unknown fields, such as `duplicate field "spec.ports[0].foo"`, in the order of the text. As Go's decoder of
+/// types, it passes over
 /// the values of unknown fields. Empty if the text is not JSON.
 pub(crate) fn problems_in_order(json: &[u8], unknown: &[String]) -> Vec<String> {
     find(json, unknown)
@@ -26,11 +27,11 @@ pub(crate) fn problems_in_order(json: &[u8], unknown: &[String]) -> Vec<String> 
 
 fn find(json: &[u8], unknown: &[String]) -> Vec<Problem> {
     let unknown = unknown.iter().map(String::as_str).collect();
-    let search = Search { unknown: &unknown, found: &RefCell::default() };
+    let search = Search { unknown: &unknown, problems: &RefCell::default() };
     let mut json = serde_json::Deserializer::from_slice(json);
     // Syntax errors are reported where the content is parsed.
     let read = JsonPosition { above: None, step: Segment::Member(""), search }.deserialize(&mut json);
-    if read.is_ok() { search.found.take() } else { Vec::new() }
+    if read.is_ok() { search.problems.take() } else { Vec::new() }
 }
 
 struct Problem {
@@ -42,7 +43,7 @@ struct Problem {
 #[derive(Clone, Copy)]
 struct Search<'p> {
     unknown: &'p HashSet<&'p str>,
-    found: &'p RefCell<Vec<Problem>>,
+    problems: &'p RefCell<Vec<Problem>>,
 }
 
 impl Search<'_> {
@@ -104,7 +105,7 @@ impl<'de> Visitor<'de> for JsonPosition<'_> {
             let (again, unknown) = (seen.contains(&name), self.search.is_unknown(&inner));
             // An unknown field is reported once.
             if again != unknown {
-                self.search.found.borrow_mut().push(Problem { path: inner.path(), unknown });
+                self.search.problems.borrow_mut().push(Problem { path: inner.path(), unknown });
             }
             if unknown {
                 map.next_value::<IgnoredAny>()?;
@@ -175,12 +176,12 @@ mod tests {
     fn problems_have_the_order_of_the_text() {
         let json = br#"{"z": 1, "m": {"b": 1, "u": {"x": 1, "x": 2}, "b": 2}, "z": 2, "m": {}}"#;
         let unknown = ["m.u".to_owned(), "z".to_owned()];
-        let wanted = [
+        let expected = [
             r#"unknown field "z""#,
             r#"unknown field "m.u""#,
             r#"duplicate field "m.b""#,
             r#"duplicate field "m""#,
         ];
-        assert_eq!(problems_in_order(json, &unknown), wanted);
+        assert_eq!(problems_in_order(json, &unknown), expected);
     }
 }

@@ -1,8 +1,13 @@
 //! Structural schemas: types, validation, defaults, pruning and list semantics of fields.
 //!
-//! One model for built-in kinds (parsed lazily from a table) and custom resources (parsed from their `openAPIV3Schema`).
+//! One model for built-in kinds (parsed lazily from a table) and custom resources (parsed from their `openAPIV3Schema`):
 //!
-//! Objects of clients pass through, in this order: `prune` (drops unknown fields, errors in strict mode), `default`, `drop_nulls` (not after apply), `validate`, `check_rules`.
+//! - `model`: the fields and their rules; `parse`: from a document; `types`: the built-in types by name; `openapi`, `descriptions`: to
+//!   documents. `structural`: what documents of custom resources must be.
+//! - Objects of clients pass through, in this order: `duplicates` and `yaml_duplicates` (fields that a text has twice), `prune` (drops
+//!   unknown fields, errors in strict mode), `default`, `nulls` (not after apply), `validate`, `cel` (rules; `expression`: what those of
+//!   policies are for).
+//! - `path`, `error`, `pattern`, `golang`: where and what an error is, and what Go reads and prints.
 
 #[cfg_attr(not(feature = "cel"), path = "cel/disabled.rs")]
 mod cel;
@@ -15,7 +20,6 @@ mod expression;
 pub(crate) mod golang;
 pub(crate) mod model;
 mod nulls;
-mod object_meta;
 mod openapi;
 mod parse;
 mod path;
@@ -31,5 +35,4 @@ pub(crate) use duplicates::problems_in_order;
 pub(crate) use error::FieldError;
 pub(crate) use expression::{AccessCheck, Authorize, PolicyExpression, REQUEST_RESOURCE, Returns};
 pub(crate) use model::Schema;
-pub(crate) use object_meta::undecodable as undecodable_metadata;
 pub(crate) use validate::format::is_recognized as is_format;

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::model::{Field, Schema, Source, Type};
 
 impl Schema {
-    /// Drops null members that are not nullable. Called after defaulting on creates, updates and all patches except apply (which reports such nulls as invalid for custom resources).
+    /// Drops null members that are not nullable. Called after defaulting on creates, updates and all patches except apply (which reports
+    /// such nulls as invalid for custom resources).
     ///
     /// In built-in kinds null is never a value, and empty optional lists and maps are dropped too: Go omits them.
     pub(crate) fn drop_nulls(&self, object: &mut Value) {

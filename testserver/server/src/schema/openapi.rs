@@ -37,7 +37,8 @@ impl Schema {
     }
 }
 
-/// Expands references to an `allOf` with one element, so that other keywords may stand beside them, and translates our own keywords to those of genuine servers.
+/// Expands references to an `allOf` with one element, so that other keywords may stand beside them, and translates our own keywords to
+/// those of genuine servers.
 fn published(doc: Value) -> Value {
     match doc {
         Value::Object(map) => {

@@ -1,4 +1,5 @@
-//! Parses schema documents (OpenAPI v3) to the model. Total: violations of the structural rules are ignored here and reported by `structural`.
+//! Parses schema documents (OpenAPI v3) to the model. Total: violations of the structural rules are ignored here and reported by
+//! `structural`.
 //!
 //! The table of built-in types is here too: schemas reference types by name, and a type is parsed when it is first used.
 

@@ -8,7 +8,8 @@ use serde::{
 };
 use serde_saphyr::{DuplicateKeyPolicy, Spanned};
 
-/// Reports such as `line 9: key "foo" already set in map`, with the line of the value, after those inside of it. Empty if the text is not YAML.
+/// Reports such as `line 9: key "foo" already set in map`, with the line of the value, after those inside of it. Empty if the text is not
+/// YAML.
 pub(crate) fn repeated_keys(text: &str) -> Vec<String> {
     serde_saphyr::from_str_with_options::<Node>(text, options()).map(|node| node.reports).unwrap_or_default()
 }
@@ -43,25 +44,25 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
-        let (mut seen, mut found) = (HashSet::new(), Node::default());
+        let (mut seen, mut node) = (HashSet::new(), Node::default());
         while let Some((key, value)) = map.next_entry::<Spanned<String>, Spanned<Node>>()? {
-            found.reports.extend(value.value.reports);
+            node.reports.extend(value.value.reports);
             // A text in lines of its own begins where its key is.
             let begins = if value.value.scalar { key.referenced } else { value.referenced };
             let report = format!("line {}: key {:?} already set in map", begins.line(), key.value);
             if !seen.insert(key.value) {
-                found.reports.push(report);
+                node.reports.push(report);
             }
         }
-        Ok(found)
+        Ok(node)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
-        let mut found = Node::default();
+        let mut node = Node::default();
         while let Some(value) = list.next_element::<Node>()? {
-            found.reports.extend(value.reports);
+            node.reports.extend(value.reports);
         }
-        Ok(found)
+        Ok(node)
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Node, E> {
@@ -105,11 +106,11 @@ mod tests {
     #[test]
     fn repeated_keys_are_reported_with_their_lines() {
         let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yy\n  labels: {a: b, a: c, a: d}\n  labels:\n    x: y\n    x: z\ndata:\n  a: \"1\"\n  a: |\n    text\n  b: \"1\"\nlist: [{c: 1, c: 2}]\n";
-        let wanted = ["5 a", "5 a", "8 x", "7 labels", "11 a", "14 c"].map(|report| {
+        let expected = ["5 a", "5 a", "8 x", "7 labels", "11 a", "14 c"].map(|report| {
             let (line, key) = report.split_once(' ').unwrap();
             format!("line {line}: key \"{key}\" already set in map")
         });
-        assert_eq!(repeated_keys(text), wanted);
+        assert_eq!(repeated_keys(text), expected);
         assert_eq!(repeated_keys(r#"{"data":{"a":"1","a":null}}"#), ["line 1: key \"a\" already set in map"]);
         assert!(repeated_keys("a: 1\nb: [").is_empty() && repeated_keys("a: {b: 1}\nb: 2").is_empty());
     }

@@ -3,8 +3,9 @@
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use kube_core::Version;
+use parking_lot::Mutex;
 
-use super::{Endpoint, Resource, RuntimeConfig, TableId, builtin, openapi_hash::Hashes};
+use super::{Endpoint, Resource, RuntimeConfig, TableId, builtin};
 
 /// All served resources, by path, kind and table.
 #[derive(Debug, Default)]
@@ -12,7 +13,8 @@ pub(crate) struct Scheme {
     /// By group, version and plural.
     endpoints: BTreeMap<(String, String, String), Endpoint>,
     tables: BTreeMap<TableId, Arc<Resource>>,
-    pub(super) hashes: Hashes,
+    /// The hashes of OpenAPI documents by group and version, until a resource of the group changes.
+    document_hashes: Mutex<BTreeMap<(String, String), String>>,
 }
 
 impl Scheme {
@@ -23,7 +25,8 @@ impl Scheme {
         Self::serving(&RuntimeConfig::default(), || tables.next().unwrap_or_default())
     }
 
-    /// A scheme of the built-in kinds that are switched on. Each has its own table, except storage equivalents, which share the table of the stored kind.
+    /// A scheme of the built-in kinds that are switched on. Each has its own table, except storage equivalents, which share the table of
+    /// the stored kind.
     pub(crate) fn serving(runtime_config: &RuntimeConfig, mut add_table: impl FnMut() -> TableId) -> Self {
         let mut scheme = Self::default();
         let (equivalents, originals): (Vec<_>, Vec<_>) = builtin::kinds()
@@ -46,10 +49,30 @@ impl Scheme {
         scheme
     }
 
+    /// The hash of the OpenAPI document of a group version, computed if it is not known.
+    pub(super) fn document_hash(
+        &self,
+        group: &str,
+        version: &str,
+        compute: impl FnOnce() -> Option<String>,
+    ) -> Option<String> {
+        let key = (group.to_owned(), version.to_owned());
+        if let Some(hash) = self.document_hashes.lock().get(&key) {
+            return Some(hash.clone());
+        }
+        let hash = compute()?;
+        self.document_hashes.lock().insert(key, hash.clone());
+        Some(hash)
+    }
+
+    fn forget_hashes(&self, group: &str) {
+        self.document_hashes.lock().retain(|(of, _), _| of != group);
+    }
+
     /// Adds a resource, or replaces the one with the same table.
     pub(crate) fn insert(&mut self, resource: Arc<Resource>) {
         self.remove(resource.table);
-        self.hashes.forget(&resource.group);
+        self.forget_hashes(&resource.group);
         self.insert_paths(&resource);
         self.tables.insert(resource.table, resource);
     }
@@ -65,7 +88,7 @@ impl Scheme {
 
     pub(crate) fn remove(&mut self, table: TableId) {
         if let Some(resource) = self.tables.remove(&table) {
-            self.hashes.forget(&resource.group);
+            self.forget_hashes(&resource.group);
             self.endpoints.retain(|_, endpoint| endpoint.resource.table != table);
         }
     }

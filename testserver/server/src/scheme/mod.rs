@@ -1,6 +1,9 @@
 //! The kinds that the server serves, and their discovery and OpenAPI documents.
 //!
-//! `builtin` has the table of built-in kinds; `runtime_config` says which of their versions are switched on, `equivalent` which are stored as another kind. A `resource` is made of each (`fields`, `columns`) and found by `lookup`. `discovery`, `openapi` and `openapi_v2` are the documents about them, `openapi_hash` tells whether one has changed.
+//! - `builtin`: the table of built-in kinds; `runtime_config`: which of their versions are switched on; `equivalent`: which are stored as
+//!   another kind.
+//! - `resource`: what is served of a kind, with its `fields` and `columns`; `lookup`: the resources by path, kind and table.
+//! - `discovery`, `openapi` (with `openapi_custom`), `openapi_v2`: the documents about them; `openapi_index`: the hashes of documents.
 
 pub(crate) mod builtin;
 #[cfg(feature = "tables")]
@@ -11,7 +14,7 @@ mod fields;
 mod lookup;
 pub(crate) mod openapi;
 mod openapi_custom;
-pub(crate) mod openapi_hash;
+pub(crate) mod openapi_index;
 pub(crate) mod openapi_v2;
 mod resource;
 mod runtime_config;

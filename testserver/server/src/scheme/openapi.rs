@@ -1,10 +1,10 @@
-//! OpenAPI v3: an index, and one document per group version with the parts that clients read: paths with verbs, kinds and options, and schemas.
+//! OpenAPI v3: one document per group version with the parts that clients read: paths with verbs, kinds and options, and schemas.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Endpoint, Scheme, openapi_custom as custom, openapi_hash as hash};
+use super::{Endpoint, Scheme, openapi_custom as custom};
 use crate::{object::meta, schema::types};
 
 /// The version in the documents.
@@ -13,21 +13,6 @@ const REFERENCE: &str = "#/components/schemas/";
 const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
 const WRITE_OPTIONS: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
 const LIST_OPTIONS: [&str; 5] = ["labelSelector", "fieldSelector", "limit", "continue", "resourceVersion"];
-
-/// `/openapi/v3`. URLs contain hashes, so that clients do not use outdated caches.
-pub(crate) fn index(scheme: &Scheme) -> Value {
-    let mut paths = Map::new();
-    for name in names(scheme) {
-        let url = url(&name, &hash::of_document(scheme, &name).unwrap_or_default());
-        paths.insert(name, json!({"serverRelativeURL": url}));
-    }
-    json!({"paths": paths})
-}
-
-/// The address of a document.
-pub(crate) fn url(name: &str, hash: &str) -> String {
-    format!("/openapi/v3/{name}?hash={hash}")
-}
 
 /// The names of all documents.
 pub(super) fn names(scheme: &Scheme) -> Vec<String> {
@@ -161,25 +146,25 @@ fn add_schema(endpoint: &Endpoint, schemas: &mut BTreeMap<String, Value>) {
         false => endpoint.schema().to_openapi(),
     };
     schema["x-kubernetes-group-version-kind"] = json!([group_version_kind(endpoint, endpoint.kind())]);
-    let (name, mut wanted) = (schema_name(endpoint), references(&schema));
+    let (name, mut referenced) = (schema_name(endpoint), references(&schema));
     if endpoint.resource.custom {
         let mut list = custom::list(endpoint, &name, REFERENCE);
         let kind = &endpoint.resource.list_kind;
         list["x-kubernetes-group-version-kind"] = json!([group_version_kind(endpoint, kind)]);
-        wanted.extend(references(&list));
+        referenced.extend(references(&list));
         schemas.insert(list_schema_name(endpoint), list);
     }
     if endpoint.version().scale.is_some() {
-        wanted.push(SCALE.to_owned());
+        referenced.push(SCALE.to_owned());
     }
     schemas.insert(name, schema);
-    while let Some(name) = wanted.pop() {
+    while let Some(name) = referenced.pop() {
         if schemas.contains_key(&name) {
             continue;
         }
         if let Some(schema) = types::by_name(&name) {
             let schema = schema.to_openapi();
-            wanted.extend(references(&schema));
+            referenced.extend(references(&schema));
             schemas.insert(name, schema);
         }
     }
@@ -205,9 +190,8 @@ mod tests {
     #[test]
     fn documents_are_complete_and_contain_what_kubectl_reads() {
         let scheme = Scheme::with_built_in();
-        let index = index(&scheme);
-        for name in index["paths"].as_object().unwrap().keys() {
-            let document = document(&scheme, name).unwrap();
+        for name in names(&scheme) {
+            let document = document(&scheme, &name).unwrap();
             let schemas = document["components"]["schemas"].as_object().unwrap();
             for reference in references(&document) {
                 assert!(schemas.contains_key(&reference), "{name}: {reference}");

@@ -1,4 +1,5 @@
-//! Schemas of custom resources in OpenAPI documents: with the members of every object, as genuine servers publish them, and the kind of their list.
+//! Schemas of custom resources in OpenAPI documents: with the members of every object, as genuine servers publish them, and the kind of
+//! their list.
 
 use serde_json::{Map, Value, json};
 

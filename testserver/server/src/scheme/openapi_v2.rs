@@ -15,14 +15,14 @@ pub(crate) fn document(scheme: &Scheme) -> Value {
     let (mut paths, mut definitions) = (Map::new(), Map::new());
     for name in openapi::names(scheme) {
         let Some(mut document) = openapi::document(scheme, &name) else { continue };
-        if let Value::Object(found) = document["paths"].take() {
-            paths.extend(found.into_iter().map(|(path, operations)| {
+        if let Value::Object(of_version) = document["paths"].take() {
+            paths.extend(of_version.into_iter().map(|(path, operations)| {
                 let operations = operations_of(&path, operations);
                 (path, operations)
             }));
         }
-        if let Value::Object(found) = document["components"]["schemas"].take() {
-            definitions.extend(found.into_iter().map(|(name, schema)| (name, definition_of(schema))));
+        if let Value::Object(schemas) = document["components"]["schemas"].take() {
+            definitions.extend(schemas.into_iter().map(|(name, schema)| (name, definition_of(schema))));
         }
     }
     json!({

@@ -1,4 +1,5 @@
-//! Which API versions of built-in kinds are served: the stable ones, and those that are switched on as by kube-apiserver's `--runtime-config`.
+//! Which API versions of built-in kinds are served: the stable ones, and those that are switched on as by kube-apiserver's
+//! `--runtime-config`.
 
 use kube_core::Version;
 
@@ -33,7 +34,8 @@ pub(crate) struct RuntimeConfigError {
 }
 
 impl RuntimeConfig {
-    /// Adds entries `KEY=true` or `KEY=false`, separated by commas; `KEY` alone is `KEY=true`. A key for a version goes before one for a stage, and that before `api/all`; of two equal keys the later one counts.
+    /// Adds entries `KEY=true` or `KEY=false`, separated by commas; `KEY` alone is `KEY=true`. A key for a version goes before one for a
+    /// stage, and that before `api/all`; of two equal keys the later one counts.
     pub(crate) fn add(&mut self, entries: &str) -> Result<(), RuntimeConfigError> {
         for entry in entries.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
             let wrong = |expected| RuntimeConfigError { entry: entry.to_owned(), expected };

@@ -8,7 +8,7 @@ use crate::{
     protobuf,
     response::{self, Body, Media, respond},
     route::{Query, Route},
-    scheme::{Scheme, discovery, openapi, openapi_hash, openapi_v2},
+    scheme::{Scheme, discovery, openapi, openapi_index, openapi_v2},
     status_error::StatusError,
     storage::WriteError,
 };
@@ -47,7 +47,7 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
             None => return unknown_resource(cluster, group, version),
             found => found,
         },
-        Route::OpenApiIndex => Some(openapi::index(scheme)),
+        Route::OpenApiIndex => Some(openapi_index::index(scheme)),
         Route::OpenApi(name) => return openapi_v3(scheme, name, query.get("hash"), parts),
         Route::OpenApiV2 => match response::openapi_v2_media(accept) {
             Some(media) => return openapi_v2(scheme, media, parts),
@@ -82,10 +82,10 @@ fn health(name: &str, query: &Query, storage: Result<(), WriteError>) -> Respons
 
 /// A document of OpenAPI v3. An outdated hash leads to the current one.
 fn openapi_v3(scheme: &Scheme, name: &str, wanted: Option<&str>, parts: &Parts) -> Response<Body> {
-    let Some(hash) = openapi_hash::of_document(scheme, name) else { return not_found() };
+    let Some(hash) = openapi_index::hash_of(scheme, name) else { return not_found() };
     if wanted.is_some_and(|wanted| wanted != hash) {
         let mut response = respond::empty(StatusCode::MOVED_PERMANENTLY);
-        if let Ok(url) = HeaderValue::from_str(&openapi::url(name, &hash)) {
+        if let Ok(url) = HeaderValue::from_str(&openapi_index::url(name, &hash)) {
             response.headers_mut().insert(header::LOCATION, url);
         }
         return response;
@@ -103,7 +103,7 @@ fn openapi_v3(scheme: &Scheme, name: &str, wanted: Option<&str>, parts: &Parts) 
 }
 
 fn openapi_v2(scheme: &Scheme, media: Media, parts: &Parts) -> Response<Body> {
-    unless_known(&openapi_hash::of_all(scheme), parts, || {
+    unless_known(&openapi_index::hash_of_all(scheme), parts, || {
         let document = openapi_v2::document(scheme);
         match media {
             Media::Protobuf => openapi_in_protobuf(&document),

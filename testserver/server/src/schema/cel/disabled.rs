@@ -1,4 +1,5 @@
-//! Without the feature `cel`, nothing with an expression is accepted: CRDs with validation rules, policies, and webhooks with match conditions are refused.
+//! Without the feature `cel`, nothing with an expression is accepted: CRDs with validation rules, policies, and webhooks with match
+//! conditions are refused.
 
 use std::{collections::BTreeMap, marker::PhantomData, sync::Arc};
 

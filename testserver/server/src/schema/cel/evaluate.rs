@@ -26,7 +26,8 @@ const BLOCKING: [&str; 5] = [
 ];
 
 impl Schema {
-    /// Evaluates the rules; `errors` are those of the other validations. `old` is the object that is replaced: transition rules apply only with it.
+    /// Evaluates the rules; `errors` are those of the other validations. `old` is the object that is replaced: transition rules apply only
+    /// with it.
     pub(crate) fn check_rules(
         &self,
         object: &Value,

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use kube_cel::cel::common::ast::{
-    CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, operators,
+    CallExpr, ComprehensionExpr, Expr, IdedExpr, ListExpr, LiteralValue, MapExpr, operators,
 };
+
+use super::ast::{each_part, parts};
 
 /// Adds an entry to a map.
 pub(super) const MAP_INSERT: &str = "cel.@mapInsert";
@@ -31,14 +33,14 @@ impl Expanded {
 
 /// Replaces the macros.
 pub(super) fn expanded(written: &IdedExpr) -> Expanded {
-    let mut made =
-        Made { next: largest_id(written) + 1, at: 0, origins: HashMap::new(), refused: Vec::new() };
+    let mut expander =
+        Expander { next: largest_id(written) + 1, at: 0, origins: HashMap::new(), refused: Vec::new() };
     let mut ast = written.clone();
-    made.expand(&mut ast);
-    Expanded { ast, origins: made.origins, refused: made.refused }
+    expander.expand(&mut ast);
+    Expanded { ast, origins: expander.origins, refused: expander.refused }
 }
 
-struct Made {
+struct Expander {
     next: u64,
     /// The macro that is expanded.
     at: u64,
@@ -56,15 +58,15 @@ struct Loop {
     result: IdedExpr,
 }
 
-impl Made {
+impl Expander {
     fn expand(&mut self, expr: &mut IdedExpr) {
         each_part(expr, &mut |part| self.expand(part));
         if let Expr::Call(call) = &expr.expr
             && let Some(target) = &call.target
         {
             self.at = expr.id;
-            if let Some(made) = self.replacement(&call.func_name, target, &call.args) {
-                *expr = made;
+            if let Some(replacement) = self.replacement(&call.func_name, target, &call.args) {
+                *expr = replacement;
             }
         }
     }
@@ -85,8 +87,8 @@ impl Made {
             }
             (operators::EXISTS, [Some(first), Some(second), _], [.., holds]) => {
                 let (start, accumulator) = (self.boolean(false), self.accumulator());
-                let found = self.call(operators::LOGICAL_NOT, vec![accumulator]);
-                let condition = self.call(operators::NOT_STRICTLY_FALSE, vec![found]);
+                let absent = self.call(operators::LOGICAL_NOT, vec![accumulator]);
+                let condition = self.call(operators::NOT_STRICTLY_FALSE, vec![absent]);
                 let step = self.on_accumulator(operators::LOGICAL_OR, holds);
                 Some(self.pairs(target, (first, second), start, condition, step))
             }
@@ -279,8 +281,8 @@ impl Made {
         })))
     }
 
-    fn comprehension(&mut self, made: Loop) -> IdedExpr {
-        let Loop { range, names, start, condition, step, result } = made;
+    fn comprehension(&mut self, of: Loop) -> IdedExpr {
+        let Loop { range, names, start, condition, step, result } = of;
         self.node(Expr::Comprehension(Box::new(ComprehensionExpr {
             iter_range: range,
             iter_var: names.0,
@@ -303,34 +305,8 @@ fn variable(expr: &IdedExpr) -> Option<String> {
 
 fn largest_id(expr: &IdedExpr) -> u64 {
     let mut largest = expr.id;
-    for part in super::program::parts(expr) {
+    for part in parts(expr) {
         largest = largest.max(largest_id(part));
     }
     largest
-}
-
-/// Visits the direct parts of an expression.
-pub(super) fn each_part(expr: &mut IdedExpr, visit: &mut dyn FnMut(&mut IdedExpr)) {
-    match &mut expr.expr {
-        Expr::Call(call) => call.target.as_deref_mut().into_iter().chain(&mut call.args).for_each(visit),
-        Expr::Comprehension(made) => {
-            let ComprehensionExpr { iter_range, accu_init, loop_cond, loop_step, result, .. } = &mut **made;
-            [iter_range, accu_init, loop_cond, loop_step, result].into_iter().for_each(visit);
-        }
-        Expr::List(list) => list.elements.iter_mut().for_each(visit),
-        Expr::Select(select) => visit(&mut select.operand),
-        Expr::Map(map) => map.entries.iter_mut().for_each(|entry| each_of_entry(&mut entry.expr, visit)),
-        Expr::Struct(made) => made.entries.iter_mut().for_each(|entry| each_of_entry(&mut entry.expr, visit)),
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => {}
-    }
-}
-
-fn each_of_entry(entry: &mut EntryExpr, visit: &mut dyn FnMut(&mut IdedExpr)) {
-    match entry {
-        EntryExpr::StructField(field) => visit(&mut field.value),
-        EntryExpr::MapEntry(entry) => {
-            visit(&mut entry.key);
-            visit(&mut entry.value);
-        }
-    }
 }

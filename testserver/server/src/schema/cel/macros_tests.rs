@@ -78,6 +78,6 @@ fn pairs_cost_steps() {
     let doc = json!({"type": "object", "properties": {"x": {"type": "array", "maxItems": 90, "items": {"type": "integer"},
         "x-kubernetes-validations": [{"rule": "self.all(i, a, self.all(j, b, self.all(k, c, a + b + c >= 0)))"}]}}});
     let schema = Schema::from_openapi("spec.validation", &doc).unwrap();
-    let found = schema.check_rules(&json!({"x": (0..90).collect::<Vec<u32>>()}), None, &[]).errors;
-    assert!(found[0].to_string().contains("actual cost limit exceeded"), "{}", found[0]);
+    let errors = schema.check_rules(&json!({"x": (0..90).collect::<Vec<u32>>()}), None, &[]).errors;
+    assert!(errors[0].to_string().contains("actual cost limit exceeded"), "{}", errors[0]);
 }

@@ -1,4 +1,5 @@
-//! Loops with two variables, which the `cel` crate does not evaluate: they become loops with one, over pairs of an index or a key and a value.
+//! Loops with two variables, which the `cel` crate does not evaluate: they become loops with one, over pairs of an index or a key and a
+//! value.
 
 use std::{cmp::Ordering, sync::Arc};
 
@@ -9,7 +10,10 @@ use kube_cel::cel::{
     objects::Map,
 };
 
-use super::macros::{MAP_INSERT, SORT_BY_KEYS, each_part};
+use super::{
+    ast::each_part,
+    macros::{MAP_INSERT, SORT_BY_KEYS},
+};
 
 const PAIRS: &str = "@pairs";
 
@@ -24,16 +28,18 @@ pub(super) fn register(context: &mut Context<'_>) {
 pub(super) fn lower(expr: &mut IdedExpr) {
     each_part(expr, &mut lower);
     let id = expr.id;
-    let Expr::Comprehension(made) = &mut expr.expr else { return };
-    let Some(second) = made.iter_var2.take() else { return };
+    let Expr::Comprehension(comprehension) = &mut expr.expr else { return };
+    let Some(second) = comprehension.iter_var2.take() else { return };
     let pair = format!("@pair{id}");
-    for (at, name) in [std::mem::replace(&mut made.iter_var, pair.clone()), second].into_iter().enumerate() {
+    for (at, name) in
+        [std::mem::replace(&mut comprehension.iter_var, pair.clone()), second].into_iter().enumerate()
+    {
         let part = at_index(&pair, if at == 0 { 0 } else { 1 });
-        replace(&mut made.loop_cond, &name, &part);
-        replace(&mut made.loop_step, &name, &part);
+        replace(&mut comprehension.loop_cond, &name, &part);
+        replace(&mut comprehension.loop_step, &name, &part);
     }
-    let range = std::mem::take(&mut made.iter_range);
-    made.iter_range = call(PAIRS, vec![range]);
+    let range = std::mem::take(&mut comprehension.iter_range);
+    comprehension.iter_range = call(PAIRS, vec![range]);
 }
 
 fn at_index(pair: &str, at: i64) -> IdedExpr {
@@ -49,18 +55,18 @@ fn call(name: &str, args: Vec<IdedExpr>) -> IdedExpr {
 /// Replaces a variable, but not another one of that name in a loop.
 fn replace(expr: &mut IdedExpr, name: &str, with: &IdedExpr) {
     match &mut expr.expr {
-        Expr::Ident(found) if found == name => *expr = with.clone(),
-        Expr::Comprehension(made) => {
-            replace(&mut made.iter_range, name, with);
-            replace(&mut made.accu_init, name, with);
-            if made.accu_var == name {
+        Expr::Ident(variable) if variable == name => *expr = with.clone(),
+        Expr::Comprehension(comprehension) => {
+            replace(&mut comprehension.iter_range, name, with);
+            replace(&mut comprehension.accu_init, name, with);
+            if comprehension.accu_var == name {
                 return;
             }
-            if made.iter_var != name {
-                replace(&mut made.loop_cond, name, with);
-                replace(&mut made.loop_step, name, with);
+            if comprehension.iter_var != name {
+                replace(&mut comprehension.loop_cond, name, with);
+                replace(&mut comprehension.loop_step, name, with);
             }
-            replace(&mut made.result, name, with);
+            replace(&mut comprehension.result, name, with);
         }
         _ => each_part(expr, &mut |part| replace(part, name, with)),
     }
@@ -99,11 +105,11 @@ fn map_insert(args: kube_cel::cel::extractors::Arguments) -> Result<Value, Execu
     let Some(Value::Map(map)) = args.0.first() else { return Err(ExecutionError::NoSuchOverload) };
     let mut all = (*map.map).clone();
     for (key, value) in entries {
-        let shown = key.to_string();
+        let key_text = key.to_string();
         if all.insert(key, value).is_some() {
             return Err(ExecutionError::function_error(
                 MAP_INSERT,
-                format!("insert failed: key {shown} already exists"),
+                format!("insert failed: key {key_text} already exists"),
             ));
         }
     }

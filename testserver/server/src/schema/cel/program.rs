@@ -6,17 +6,18 @@ use std::sync::{
 };
 
 use super::{
+    ast::each_part,
     authorizer,
     macros::{self, Expanded},
     pairs,
     rewrite::{Structs, resolved},
 };
-use crate::schema::pattern;
+use crate::schema::pattern::compile as compile_pattern;
 use kube_cel::{
     KubeCelExt,
     cel::{
         Context, ExecutionError, Value,
-        common::ast::{CallExpr, EntryExpr, Expr, IdedExpr, LiteralValue, operators},
+        common::ast::{CallExpr, Expr, IdedExpr, LiteralValue, operators},
         extractors::This,
         objects::{Key, Opaque, OptionalValue},
         parser::Parser,
@@ -226,8 +227,8 @@ fn optional_member(value: Value, name: Arc<String>) -> Result<Value, ExecutionEr
 }
 
 /// Patterns are those of Go.
-fn matches(This(text): This<Arc<String>>, wanted: Arc<String>) -> Result<bool, ExecutionError> {
-    let compiled = pattern::compile(&wanted);
+fn matches(This(text): This<Arc<String>>, pattern: Arc<String>) -> Result<bool, ExecutionError> {
+    let compiled = compile_pattern(&pattern);
     let compiled = compiled
         .map_err(|why| ExecutionError::function_error("matches", format!("error parsing regexp: {why}")))?;
     Ok(compiled.is_match(&text))
@@ -294,66 +295,25 @@ fn nesting(text: &str) -> usize {
 /// Makes loops count their steps, and gives optional members a function. Returns the steps outside of loops.
 fn prepare(expr: &mut IdedExpr) -> u64 {
     match &mut expr.expr {
-        Expr::Comprehension(made) => {
-            let outside = [&mut made.iter_range, &mut made.accu_init, &mut made.result];
+        Expr::Comprehension(comprehension) => {
+            let outside =
+                [&mut comprehension.iter_range, &mut comprehension.accu_init, &mut comprehension.result];
             let outside: u64 = outside.into_iter().map(prepare).sum();
-            let inside = prepare(&mut made.loop_cond) + prepare(&mut made.loop_step);
-            let step = std::mem::take(&mut made.loop_step);
+            let inside = prepare(&mut comprehension.loop_cond) + prepare(&mut comprehension.loop_step);
+            let step = std::mem::take(&mut comprehension.loop_step);
             let inside = i64::try_from(inside).unwrap_or(i64::MAX);
             let steps = IdedExpr { id: 0, expr: Expr::Ident(STEPS.into()) };
             let count = IdedExpr { id: 0, expr: Expr::Literal(LiteralValue::Int(inside.into())) };
-            made.loop_step = IdedExpr {
-                id: step.id,
-                expr: Expr::Call(CallExpr {
-                    func_name: COUNT.into(),
-                    target: None,
-                    args: vec![steps, count, step],
-                }),
-            };
-            1 + outside
+            let id = step.id;
+            let args = vec![steps, count, step];
+            let call = Expr::Call(CallExpr { func_name: COUNT.into(), target: None, args });
+            comprehension.loop_step = IdedExpr { id, expr: call };
+            return 1 + outside;
         }
-        Expr::Call(call) => {
-            if call.func_name == operators::OPT_SELECT {
-                call.func_name = MEMBER.into();
-            }
-            1 + call.target.as_deref_mut().into_iter().chain(&mut call.args).map(prepare).sum::<u64>()
-        }
-        Expr::List(list) => 1 + list.elements.iter_mut().map(prepare).sum::<u64>(),
-        Expr::Select(select) => 1 + prepare(&mut select.operand),
-        Expr::Map(map) => 1 + map.entries.iter_mut().map(|entry| prepare_entry(&mut entry.expr)).sum::<u64>(),
-        Expr::Struct(made) => {
-            1 + made.entries.iter_mut().map(|entry| prepare_entry(&mut entry.expr)).sum::<u64>()
-        }
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => 1,
+        Expr::Call(call) if call.func_name == operators::OPT_SELECT => call.func_name = MEMBER.into(),
+        _ => {}
     }
-}
-
-fn prepare_entry(entry: &mut EntryExpr) -> u64 {
-    match entry {
-        EntryExpr::StructField(field) => prepare(&mut field.value),
-        EntryExpr::MapEntry(entry) => prepare(&mut entry.key) + prepare(&mut entry.value),
-    }
-}
-
-/// The direct parts of an expression.
-pub(super) fn parts(expr: &IdedExpr) -> Vec<&IdedExpr> {
-    match &expr.expr {
-        Expr::Call(call) => call.target.as_deref().into_iter().chain(&call.args).collect(),
-        Expr::Comprehension(made) => {
-            vec![&made.iter_range, &made.accu_init, &made.loop_cond, &made.loop_step, &made.result]
-        }
-        Expr::List(list) => list.elements.iter().collect(),
-        Expr::Select(select) => vec![&select.operand],
-        Expr::Map(map) => map.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
-        Expr::Struct(made) => made.entries.iter().flat_map(|entry| entry_parts(&entry.expr)).collect(),
-        Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified => Vec::new(),
-    }
-}
-
-/// The expressions in an entry of a map or struct literal.
-pub(super) fn entry_parts(entry: &EntryExpr) -> Vec<&IdedExpr> {
-    match entry {
-        EntryExpr::StructField(field) => vec![&field.value],
-        EntryExpr::MapEntry(entry) => vec![&entry.key, &entry.value],
-    }
+    let mut steps = 1;
+    each_part(expr, &mut |part| steps += prepare(part));
+    steps
 }

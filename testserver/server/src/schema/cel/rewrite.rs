@@ -1,4 +1,5 @@
-//! Rewrites what the `cel` crate parses but cannot evaluate: struct literals such as `Object.spec{replicas: 3}` become map literals, and `authorizer.requestResource`, the name of a variable, one name.
+//! Rewrites what the `cel` crate parses but cannot evaluate: struct literals such as `Object.spec{replicas: 3}` become map literals, and
+//! `authorizer.requestResource`, the name of a variable, one name.
 
 use kube_cel::cel::common::ast::{
     CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedEntryExpr, IdedExpr, ListExpr, LiteralValue,
@@ -56,10 +57,10 @@ pub(super) fn resolved(expr: IdedExpr, structs: Structs) -> IdedExpr {
         }
         Expr::Select(select) => Expr::Select(SelectExpr { operand: boxed(select.operand), ..select }),
         Expr::Map(map) => Expr::Map(MapExpr { entries: entries(map.entries, structs) }),
-        Expr::Struct(made) if structs.permits(&made.type_name) => {
-            Expr::Map(MapExpr { entries: entries(made.entries, structs) })
+        Expr::Struct(literal) if structs.permits(&literal.type_name) => {
+            Expr::Map(MapExpr { entries: entries(literal.entries, structs) })
         }
-        Expr::Struct(made) => Expr::Ident(made.type_name),
+        Expr::Struct(literal) => Expr::Ident(literal.type_name),
         other @ (Expr::Ident(_) | Expr::Literal(_) | Expr::Unspecified) => other,
     };
     IdedExpr { id: expr.id, expr: rewritten }

@@ -1,4 +1,5 @@
-//! Descriptions of built-in types and fields, for OpenAPI documents. The table is indexed at the first use, and a type's line is parsed when the type is published.
+//! Descriptions of built-in types and fields, for OpenAPI documents. The table is indexed at the first use, and a type's line is parsed
+//! when the type is published.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;

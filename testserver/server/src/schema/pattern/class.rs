@@ -1,6 +1,6 @@
 //! Character classes of a pattern: brackets, ranges, POSIX names.
 
-use super::error;
+use super::error::error;
 
 const POSIX: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
@@ -32,19 +32,19 @@ pub(super) fn bracketed(text: &str) -> Result<(String, &str), String> {
         }
         let start = rest;
         let (low, after) = member(rest).ok_or_else(unclosed)??;
-        (out, rest) = (out + &shown(low), after);
+        (out, rest) = (out + &hexadecimal_of(low), after);
         let range = rest.strip_prefix('-').filter(|after| !after.is_empty() && !after.starts_with(']'));
         if let Some(after) = range {
             let (high, after) = member(after).ok_or_else(unclosed)??;
             if high < low {
                 return Err(error(RANGE, &start[..start.len() - after.len()]));
             }
-            (out, rest) = (format!("{out}-{}", shown(high)), after);
+            (out, rest) = (format!("{out}-{}", hexadecimal_of(high)), after);
         }
     }
 }
 
-fn shown(c: char) -> String {
+fn hexadecimal_of(c: char) -> String {
     format!("\\x{{{:x}}}", u32::from(c))
 }
 
@@ -102,9 +102,9 @@ fn unicode<'p>(text: &'p str, letter: char, after: &'p str) -> Result<(String, &
     let class = ["any", "ascii"].into_iter().find(|all| name.eq_ignore_ascii_case(all)).map(str::to_owned);
     let plain =
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | ' ' | '-'));
-    let known = |kind: &&str| plain && regex::Regex::new(&format!(r"\p{{{kind}={name}}}")).is_ok();
-    let class =
-        class.or_else(|| ["gc", "sc"].iter().find(|kind| known(kind)).map(|kind| format!("{kind}={name}")));
+    let is_class = |kind: &&str| plain && regex::Regex::new(&format!(r"\p{{{kind}={name}}}")).is_ok();
+    let class = class
+        .or_else(|| ["gc", "sc"].iter().find(|kind| is_class(kind)).map(|kind| format!("{kind}={name}")));
     let class = class.ok_or_else(|| error(RANGE, part))?;
     let letter = if negated { 'P' } else { 'p' };
     Ok((format!("\\{letter}{{{class}}}"), rest))

@@ -2,7 +2,7 @@
 
 use regex::{Regex, RegexBuilder};
 
-use super::{class, error, group, repeat::Repeats};
+use super::{class, error::error, group, repeat::Repeats};
 
 /// Go has no limit; this one keeps a definition from taking all memory.
 const MAX_BYTES: usize = 256 << 20;

@@ -1,6 +1,6 @@
 //! Groups and flags of a pattern: what starts with `(`.
 
-use super::error;
+use super::error::error;
 
 /// What starts with `(`.
 pub(super) struct Opened<'p> {
@@ -54,8 +54,8 @@ fn flags<'p>(text: &'p str, after: &'p str) -> Result<Opened<'p>, String> {
             ':' | ')' => {
                 let off = if off.is_empty() { off } else { format!("-{off}") };
                 let empty = on.is_empty() && off.is_empty() && c == ')';
-                let made = if empty { "(?:)".to_owned() } else { format!("(?{on}{off}{c}") };
-                return Ok(Opened { text: made, rest: &after[i + 1..], flags: c == ')' });
+                let text = if empty { "(?:)".to_owned() } else { format!("(?{on}{off}{c}") };
+                return Ok(Opened { text, rest: &after[i + 1..], flags: c == ')' });
             }
             _ => return Err(error(UNSUPPORTED, part)),
         }

@@ -1,7 +1,9 @@
-//! Regular expressions in the syntax of Go ([RE2](https://github.com/google/re2/wiki/Syntax)), which genuine servers use: classes such as `\w` are ASCII.
+//! Regular expressions in the syntax of Go ([RE2](https://github.com/google/re2/wiki/Syntax)), which genuine servers use: classes such as
+//! `\w` are ASCII.
 
 mod class;
 mod compile;
+mod error;
 mod group;
 mod repeat;
 
@@ -9,8 +11,3 @@ mod repeat;
 mod tests;
 
 pub(crate) use compile::compile;
-
-/// Go's form of an error: what is wrong, and the part of the pattern.
-fn error(what: &str, part: &str) -> String {
-    format!("{what}: `{part}`")
-}

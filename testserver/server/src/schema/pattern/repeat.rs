@@ -1,6 +1,6 @@
 //! Repetitions in a pattern, and Go's limit of their product.
 
-use super::error;
+use super::error::error;
 
 /// The largest count, of nested repetitions together.
 const MAX: u32 = 1000;

@@ -11,28 +11,28 @@ use crate::schema::{
 impl Schema {
     /// The embedded objects of an object and their paths.
     pub(crate) fn embedded<'v>(&self, object: &'v Value) -> Vec<(String, &'v Value)> {
-        let mut found = Vec::new();
-        find(&mut found, self.root(), object, &Path::Root);
-        found
+        let mut objects = Vec::new();
+        find(&mut objects, self.root(), object, &Path::Root);
+        objects
     }
 }
 
-fn find<'v>(found: &mut Vec<(String, &'v Value)>, field: &Field, value: &'v Value, path: &Path<'_>) {
+fn find<'v>(objects: &mut Vec<(String, &'v Value)>, field: &Field, value: &'v Value, path: &Path<'_>) {
     let node = field.node();
     let top = matches!(path, Path::Root);
     if node.resource && value.is_object() && !top {
-        found.push((path.to_string(), value));
+        objects.push((path.to_string(), value));
     }
     for (name, inner) in
         value.as_object().into_iter().flatten().filter(|(name, _)| !top || *name != "metadata")
     {
         if let Some(field) = node.properties.get(name.as_str()).or(node.additional.as_deref()) {
-            find(found, field, inner, &path.member(name));
+            find(objects, field, inner, &path.member(name));
         }
     }
     if let Some(field) = &node.items {
         for (i, inner) in value.as_array().into_iter().flatten().enumerate() {
-            find(found, field, inner, &path.element(i));
+            find(objects, field, inner, &path.element(i));
         }
     }
 }

@@ -12,12 +12,14 @@ use crate::schema::{
 impl Schema {
     /// All errors of an object.
     ///
-    /// In custom resources, `metadata` is validated only by its own schema. In built-in kinds, fields that Go fills with a zero value are optional: required fields are checked within `spec` and the like, not at the top level and not in `status`.
+    /// In custom resources, `metadata` is validated only by its own schema. In built-in kinds, fields that Go fills with a zero value are
+    /// optional: required fields are checked within `spec` and the like, not at the top level and not in `status`.
     pub(crate) fn validate(&self, object: &Value) -> Vec<FieldError> {
         self.compared(object, None)
     }
 
-    /// All errors of an object that replaces `old`, except those in unchanged fields, which an earlier schema accepted ([KEP-4008](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/4008-crd-ratcheting)).
+    /// All errors of an object that replaces `old`, except those in unchanged fields, which an earlier schema accepted
+    /// ([KEP-4008](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/4008-crd-ratcheting)).
     pub(crate) fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
         self.compared(object, Some(old))
     }

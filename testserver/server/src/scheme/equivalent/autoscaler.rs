@@ -18,7 +18,8 @@ pub(crate) const OF_SPEC: [&str; 2] = [METRICS, BEHAVIOR];
 /// Annotations for fields of `status`.
 pub(crate) const OF_STATUS: [&str; 2] = [CURRENT_METRICS, CONDITIONS];
 
-/// A field of a `v1` metric and its path in `v2`, below the field that the metric's type names. Fields that `v1` cannot omit default to "0".
+/// A field of a `v1` metric and its path in `v2`, below the field that the metric's type names. Fields that `v1` cannot omit default to
+/// "0".
 struct Member {
     v1: &'static str,
     v2: &'static str,

@@ -62,7 +62,7 @@ impl Walk {
         match ty {
             GoType::Pointer(inner) => self.value(inner, value, old, at),
             GoType::Struct(structure) => self.members(structure, value, old, at, &[]),
-            GoType::List(item) => {
+            GoType::List(item) | GoType::Items(item) => {
                 let former = old.and_then(Value::as_array);
                 for (i, value) in value.as_array().into_iter().flatten().enumerate() {
                     let same =
@@ -75,7 +75,7 @@ impl Walk {
                     self.value(item, value, old.and_then(|old| old.get(key)), &format!("{at}[{key}]"));
                 }
             }
-            GoType::Scalar(..) => {}
+            GoType::Scalar(..) | GoType::SchemaOr(_) => {}
         }
     }
 

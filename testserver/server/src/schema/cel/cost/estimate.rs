@@ -6,54 +6,17 @@ use kube_cel::cel::common::ast::{
 
 use super::{
     functions,
+    operand::Operand,
     size::{Place, Size, Step},
 };
 use crate::schema::cel::{
-    program::entry_parts,
+    ast::entry_parts,
     typing::{Kind, Types},
 };
 
 const LIST: u64 = 10;
 const MAP: u64 = 30;
 const STRUCT: u64 = 40;
-
-/// What is known about the value of an expression.
-#[derive(Clone)]
-pub(super) struct Operand<'d, 'f> {
-    pub(super) cost: u64,
-    pub(super) kind: Kind<'f>,
-    /// The part of the schema it is read from.
-    place: Option<Place<'d>>,
-    /// The size, if the expression tells.
-    computed: Option<Size>,
-    /// The size of elements or values, if the expression tells.
-    entry: Option<Size>,
-    /// The value of an integer literal.
-    pub(super) number: Option<i64>,
-}
-
-/// The result of a function: its own cost, and the size of its value.
-pub(super) struct Estimate {
-    pub(super) cost: u64,
-    pub(super) size: Option<Size>,
-}
-
-impl Operand<'_, '_> {
-    pub(super) fn size(&self) -> Size {
-        let declared = || self.place.and_then(Place::size);
-        self.computed.or_else(declared).unwrap_or(if self.kind.is_scalar() {
-            Size::exact(1)
-        } else {
-            Size::UNKNOWN
-        })
-    }
-
-    /// The size of an element of a list that the schema declares; anything else has elements of any size.
-    pub(super) fn element_size(&self) -> Size {
-        let element = self.place.map(|place| place.step(Step::Items));
-        element.and_then(Place::size).unwrap_or(Size::UNKNOWN)
-    }
-}
 
 /// The largest cost of an expression over a value of the schema `root`.
 pub(super) fn estimate<'d, 'f>(ast: &IdedExpr, types: &Types<'f>, root: Place<'d>) -> u64 {
@@ -99,7 +62,7 @@ impl<'d, 'f> Estimator<'d, 'f, '_> {
                 Operand { place: Some(place), ..self.operand(expr, operand.cost.saturating_add(own)) }
             }
             Expr::Call(call) => self.call(expr, call),
-            Expr::Comprehension(made) => self.comprehension(expr, made),
+            Expr::Comprehension(comprehension) => self.comprehension(expr, comprehension),
             Expr::List(list) => {
                 let elements: Vec<_> = list.elements.iter().map(|element| self.expr(element)).collect();
                 let entry = common(elements.iter().map(Operand::size));
@@ -119,8 +82,8 @@ impl<'d, 'f> Estimator<'d, 'f, '_> {
                 let entry = Some(common(values.into_iter()));
                 Operand { computed, entry, ..self.operand(expr, total(&all, MAP)) }
             }
-            Expr::Struct(made) => {
-                let fields = made.entries.iter().flat_map(|entry| entry_parts(&entry.expr));
+            Expr::Struct(literal) => {
+                let fields = literal.entries.iter().flat_map(|entry| entry_parts(&entry.expr));
                 let fields: Vec<_> = fields.map(|field| self.expr(field)).collect();
                 self.operand(expr, total(&fields, STRUCT))
             }
@@ -203,36 +166,36 @@ impl<'d, 'f> Estimator<'d, 'f, '_> {
         }
     }
 
-    fn comprehension(&mut self, expr: &IdedExpr, made: &ComprehensionExpr) -> Operand<'d, 'f> {
-        let range = self.expr(&made.iter_range);
-        let start = self.expr(&made.accu_init);
+    fn comprehension(&mut self, expr: &IdedExpr, comprehension: &ComprehensionExpr) -> Operand<'d, 'f> {
+        let range = self.expr(&comprehension.iter_range);
+        let start = self.expr(&comprehension.accu_init);
         let outer = self.locals.len();
-        self.locals.push((made.accu_var.clone(), start.clone()));
-        let (first, second) = match (&range.kind, &made.iter_var2) {
+        self.locals.push((comprehension.accu_var.clone(), start.clone()));
+        let (first, second) = match (&range.kind, &comprehension.iter_var2) {
             (Kind::Map(..), _) => (Step::Keys, Step::Values),
             (_, None) => (Step::Items, Step::Items),
             (_, Some(_)) => (Step::Indices, Step::Items),
         };
         let (first_kind, second_kind) = self.types.variables(expr);
-        let (first_place, second_place) = match (range.place, &made.iter_var2) {
+        let (first_place, second_place) = match (range.place, &comprehension.iter_var2) {
             (Some(place), Some(_)) => place.pair(first, second),
             (place, _) => (self.step(place, first), self.step(place, second)),
         };
         let variable = |place, kind| Operand { place: Some(place), kind, ..self.operand(expr, 0) };
-        let first = (made.iter_var.clone(), variable(first_place, first_kind));
-        let second = made.iter_var2.clone().map(|name| (name, variable(second_place, second_kind)));
+        let first = (comprehension.iter_var.clone(), variable(first_place, first_kind));
+        let second = comprehension.iter_var2.clone().map(|name| (name, variable(second_place, second_kind)));
         self.locals.push(first);
         self.locals.extend(second);
-        let condition = self.expr(&made.loop_cond);
-        let step = self.expr(&made.loop_step);
+        let condition = self.expr(&comprehension.loop_cond);
+        let step = self.expr(&comprehension.loop_step);
         self.locals.truncate(outer + 1);
-        let result = self.expr(&made.result);
+        let result = self.expr(&comprehension.result);
         self.locals.truncate(outer);
 
         let count = range.size();
         let loops = count.max.saturating_mul(condition.cost.saturating_add(step.cost));
         let cost = [range.cost, start.cost, loops, result.cost].into_iter().fold(0, u64::saturating_add);
-        let (computed, entry) = match &made.accu_init.expr {
+        let (computed, entry) = match &comprehension.accu_init.expr {
             Expr::List(_) | Expr::Map(_) => (Some(count), step.entry),
             Expr::Literal(_) => (start.computed, None),
             _ => (result.computed, result.entry),

@@ -1,9 +1,10 @@
-//! What functions cost, and how large their results are. The numbers are those of genuine servers, derived from the costs they state (`recorded/costs.jsonl`).
+//! What functions cost, and how large their results are. The numbers are those of genuine servers, derived from the costs they state
+//! (`recorded/costs.jsonl`).
 
 use kube_cel::cel::common::ast::operators;
 
 use super::{
-    estimate::{Estimate, Operand},
+    operand::{Estimate, Operand},
     size::Size,
 };
 use crate::schema::cel::typing::{Kind, Signature};
@@ -134,7 +135,7 @@ fn searched(text: Size, pattern: Size) -> u64 {
 
 /// The size of a text with `old` replaced.
 fn replaced(text: Size, old: Size, new: Size) -> Size {
-    let (replacements, kept) = if old.min == 0 {
+    let (replacements, rest) = if old.min == 0 {
         // Between all characters.
         (text.max.saturating_add(1), text.max)
     } else if new.max <= old.min {
@@ -142,7 +143,7 @@ fn replaced(text: Size, old: Size, new: Size) -> Size {
     } else {
         (text.max.div_ceil(old.min), 0)
     };
-    Size::up_to(replacements.saturating_mul(new.max).saturating_add(kept))
+    Size::up_to(replacements.saturating_mul(new.max).saturating_add(rest))
 }
 
 fn of_list(name: &str, signature: &Signature, args: Args<'_, '_, '_>) -> Estimate {

@@ -82,7 +82,8 @@ impl<'d> Place<'d> {
         Self { part, length: self.length + 1 }
     }
 
-    /// The places of both variables of a loop over this place. Genuine servers keep the steps to both in one growing array: where it has room, the second place overwrites the first.
+    /// The places of both variables of a loop over this place. Genuine servers keep the steps to both in one growing array: where it has
+    /// room, the second place overwrites the first.
     pub(super) fn pair(self, first: Step<'_>, second: Step<'_>) -> (Self, Self) {
         let (one, other) = (self.step(first), self.step(second));
         if self.length.is_power_of_two() { (one, other) } else { (other, other) }

@@ -148,19 +148,19 @@ fn wrong(schema: &Value, rules: &[Recorded]) -> Vec<String> {
         let holder = if at.is_empty() { &mut schema } else { &mut schema["properties"][at] };
         holder["x-kubernetes-validations"] = json!([{"rule": rule}]);
         let doc = json!({"type": "object", "properties": {"a": {"type": "array", "maxItems": items, "items": schema}}});
-        let found: Vec<String> = check_definition("spec.validation.openAPIV3Schema", &doc)
+        let messages: Vec<String> = check_definition("spec.validation.openAPIV3Schema", &doc)
             .iter()
             .map(ToString::to_string)
             .collect();
-        let found = found.first().cloned().unwrap_or_default();
-        let wanted = match (&factor, &refused) {
+        let messages = messages.first().cloned().unwrap_or_default();
+        let expected = match (&factor, &refused) {
             (Some(factor), _) => format!("cost exceeds budget by factor of {factor} "),
             (None, Some(why)) => why.clone(),
             (None, None) => String::new(),
         };
-        let same = if wanted.is_empty() { found.is_empty() } else { found.contains(&wanted) };
+        let same = if expected.is_empty() { messages.is_empty() } else { messages.contains(&expected) };
         if !same {
-            wrong.push(format!("{at}: {rule}: {wanted:?}, and not {found:?}"));
+            wrong.push(format!("{at}: {rule}: {expected:?}, and not {messages:?}"));
         }
     }
     wrong

@@ -6,26 +6,26 @@ const MAX: usize = 100;
 /// Errors of an expression and their places.
 #[derive(Default)]
 pub(super) struct Failures {
-    found: Vec<(usize, String)>,
+    failures: Vec<(usize, String)>,
 }
 
 impl Failures {
     /// Adds an error at a byte of the text. Of several at one place only the first counts.
     pub(super) fn add(&mut self, at: usize, why: String) {
-        if self.found.len() < MAX && !self.found.iter().any(|(other, _)| *other == at) {
-            self.found.push((at, why));
+        if self.failures.len() < MAX && !self.failures.iter().any(|(other, _)| *other == at) {
+            self.failures.push((at, why));
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.found.is_empty()
+        self.failures.is_empty()
     }
 
     /// All errors in the order of the text, with the lines and markers of genuine servers.
-    pub(super) fn shown(mut self, text: &str) -> Option<String> {
-        self.found.sort_by_key(|(at, _)| *at);
-        let shown: Vec<String> = self.found.iter().map(|(at, why)| show(text, *at, why)).collect();
-        (!shown.is_empty()).then(|| shown.join("\n"))
+    pub(super) fn report(mut self, text: &str) -> Option<String> {
+        self.failures.sort_by_key(|(at, _)| *at);
+        let reports: Vec<String> = self.failures.iter().map(|(at, why)| show(text, *at, why)).collect();
+        (!reports.is_empty()).then(|| reports.join("\n"))
     }
 }
 

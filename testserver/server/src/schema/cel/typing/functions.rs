@@ -1,6 +1,7 @@
 //! The table of operators and functions that expressions may use, with their types.
 
-/// The operators and functions that rules may use: those of the language, its extensions for strings, lists and optionals, and those of Kubernetes 1.37. `:` starts a function that is not called on its first argument; `A` and `B` are parameters.
+/// The operators and functions that rules may use: those of the language, its extensions for strings, lists and optionals, and those of
+/// Kubernetes 1.37. `:` starts a function that is not called on its first argument; `A` and `B` are parameters.
 pub(super) const TABLE: &str = r"
     :_==_(A, A) bool
     :_!=_(A, A) bool

@@ -15,10 +15,10 @@ use super::{
     refusal::{Refusal, Wanted},
     signature,
     types::Types,
-    unify::Known,
+    unify::Substitution,
 };
 use crate::schema::{
-    cel::{Expression, program::entry_parts, rewrite::Structs},
+    cel::{Expression, ast::entry_parts, rewrite::Structs},
     model::Field,
 };
 
@@ -40,7 +40,7 @@ pub(in crate::schema::cel) fn check<'f>(
     }
 }
 
-/// What an expression over `variables`, of whose types nothing is known, returns.
+/// What an expression over `variables`, of whose types nothing is substitution, returns.
 pub(in crate::schema::cel) fn returned(
     text: &str,
     expression: &Expression,
@@ -62,26 +62,26 @@ fn infer<'f>(
     structs: Structs,
 ) -> Result<Types<'f>, Refusal> {
     let positions = Positions::of(text, expression);
-    let (known, failures, types) = (Known::default(), Failures::default(), Types::default());
-    let mut infer = Infer { positions: &positions, structs, scope, known, failures, types };
+    let (substitution, failures, types) = (Substitution::default(), Failures::default(), Types::default());
+    let mut infer = Infer { positions: &positions, structs, scope, substitution, failures, types };
     for (arg, why) in &expression.expanded().refused {
         infer.fail(arg, why.clone());
     }
     if infer.failures.is_empty() {
         infer.expr(&expression.expanded().ast);
     }
-    if let Some(why) = infer.failures.shown(text) {
+    if let Some(why) = infer.failures.report(text) {
         return Err(Refusal::Compilation(why));
     }
     literals::check(text, expression.written(), &positions)?;
-    Ok(infer.types.resolved(&infer.known))
+    Ok(infer.types.resolved(&infer.substitution))
 }
 
 struct Infer<'f, 'p> {
     positions: &'p Positions<'p>,
     structs: Structs,
     scope: BTreeMap<String, Kind<'f>>,
-    known: Known<'f>,
+    substitution: Substitution<'f>,
     failures: Failures,
     types: Types<'f>,
 }
@@ -106,21 +106,21 @@ impl<'f> Infer<'f, '_> {
                 LiteralValue::UInt(_) => Kind::Named("uint"),
             },
             Expr::Ident(name) => {
-                let found = self.scope.get(name).cloned().or_else(|| type_named(name));
-                found.unwrap_or_else(|| self.undeclared(expr, name))
+                let kind = self.scope.get(name).cloned().or_else(|| type_named(name));
+                kind.unwrap_or_else(|| self.undeclared(expr, name))
             }
             Expr::Select(select) => self.select(expr, select),
             Expr::Call(call) => self.call(expr, call),
-            Expr::Comprehension(made) => self.comprehension(expr, made),
+            Expr::Comprehension(comprehension) => self.comprehension(expr, comprehension),
             Expr::List(list) => self.list(list),
             Expr::Map(map) => self.map(map),
-            Expr::Struct(made) if made.type_name.starts_with("google.protobuf.") => Kind::Dyn,
-            Expr::Struct(made) if self.structs.permits(&made.type_name) => {
-                let fields = made.entries.iter().flat_map(|entry| entry_parts(&entry.expr));
+            Expr::Struct(literal) if literal.type_name.starts_with("google.protobuf.") => Kind::Dyn,
+            Expr::Struct(literal) if self.structs.permits(&literal.type_name) => {
+                let fields = literal.entries.iter().flat_map(|entry| entry_parts(&entry.expr));
                 fields.for_each(|field| drop(self.expr(field)));
                 Kind::Dyn
             }
-            Expr::Struct(made) => self.undeclared(expr, &made.type_name),
+            Expr::Struct(literal) => self.undeclared(expr, &literal.type_name),
         }
     }
 
@@ -131,14 +131,14 @@ impl<'f> Infer<'f, '_> {
             return kind;
         }
         let operand = self.expr(&select.operand);
-        let found = self.member(expr, self.known.resolved(&operand), &select.field);
-        if select.test { BOOL } else { found }
+        let kind = self.member(expr, self.substitution.resolved(&operand), &select.field);
+        if select.test { BOOL } else { kind }
     }
 
     fn member(&mut self, expr: &IdedExpr, operand: Kind<'f>, name: &str) -> Kind<'f> {
         match operand {
             Kind::Object(..) | Kind::Metadata(_) => match operand.member(name) {
-                Some(found) => found,
+                Some(kind) => kind,
                 None => self.fail(expr, format!("undefined field '{name}'")),
             },
             Kind::Map(_, value) => *value,
@@ -154,8 +154,8 @@ impl<'f> Infer<'f, '_> {
         match (name, call.args.as_slice()) {
             (operators::LOGICAL_AND | operators::LOGICAL_OR, args) => {
                 for arg in args {
-                    let found = self.expr(arg);
-                    self.expect(arg, &BOOL, &found);
+                    let kind = self.expr(arg);
+                    self.expect(arg, &BOOL, &kind);
                 }
                 return BOOL;
             }
@@ -201,9 +201,9 @@ impl<'f> Infer<'f, '_> {
     fn resolve(&mut self, expr: &IdedExpr, name: &str, member: bool, args: Vec<Kind<'f>>) -> Kind<'f> {
         let (mut result, mut fitting) = (None::<Kind<'f>>, Vec::new());
         for signature in signature::of(name).iter().filter(|signature| signature.member == member) {
-            let (wanted, returned) = signature.instance(&mut self.known);
-            if self.known.all_fit(&wanted, &args) {
-                let returned = self.known.resolved(&returned);
+            let (expected, returned) = signature.instance(&mut self.substitution);
+            if self.substitution.all_fit(&expected, &args) {
+                let returned = self.substitution.resolved(&returned);
                 fitting.push(signature);
                 result = Some(match result {
                     Some(before) if before.to_string() != returned.to_string() => Kind::Dyn,
@@ -213,10 +213,11 @@ impl<'f> Infer<'f, '_> {
         }
         self.types.set_called(expr, name, member, fitting);
         result.unwrap_or_else(|| {
-            let shown: Vec<String> = args.iter().map(|arg| self.known.resolved(arg).to_string()).collect();
-            let applied = match shown.split_first() {
+            let kinds: Vec<String> =
+                args.iter().map(|arg| self.substitution.resolved(arg).to_string()).collect();
+            let applied = match kinds.split_first() {
                 Some((target, rest)) if member => format!("{target}.({})", rest.join(", ")),
-                _ => format!("({})", shown.join(", ")),
+                _ => format!("({})", kinds.join(", ")),
             };
             self.fail(expr, format!("found no matching overload for '{name}' applied to '{applied}'"))
         })
@@ -228,19 +229,19 @@ impl<'f> Infer<'f, '_> {
             Expr::Literal(LiteralValue::String(name)) => name.inner().to_owned(),
             _ => String::new(),
         };
-        match self.member(expr, self.known.resolved(&operand), &name) {
-            found @ (Kind::Optional(_) | Kind::Error) => found,
-            found => Kind::Optional(Box::new(found)),
+        match self.member(expr, self.substitution.resolved(&operand), &name) {
+            kind @ (Kind::Optional(_) | Kind::Error) => kind,
+            kind => Kind::Optional(Box::new(kind)),
         }
     }
 
     fn list(&mut self, list: &ListExpr) -> Kind<'f> {
         let mut common = None;
         for (i, element) in list.elements.iter().enumerate() {
-            let found = self.element(element, list.optional_indices.contains(&i));
-            self.join(&mut common, element, found);
+            let kind = self.element(element, list.optional_indices.contains(&i));
+            self.join(&mut common, element, kind);
         }
-        Kind::List(Box::new(common.unwrap_or_else(|| self.known.fresh())))
+        Kind::List(Box::new(common.unwrap_or_else(|| self.substitution.fresh())))
     }
 
     fn map(&mut self, map: &MapExpr) -> Kind<'f> {
@@ -252,29 +253,30 @@ impl<'f> Infer<'f, '_> {
             let value = self.element(&entry.value, entry.optional);
             self.join(&mut values, &entry.value, value);
         }
-        let mut found = |kind: Option<Kind<'f>>| Box::new(kind.unwrap_or_else(|| self.known.fresh()));
-        Kind::Map(found(keys), found(values))
+        let mut known_or_fresh =
+            |kind: Option<Kind<'f>>| Box::new(kind.unwrap_or_else(|| self.substitution.fresh()));
+        Kind::Map(known_or_fresh(keys), known_or_fresh(values))
     }
 
     fn element(&mut self, expr: &IdedExpr, optional: bool) -> Kind<'f> {
-        let found = self.expr(expr);
-        match self.known.resolved(&found) {
+        let kind = self.expr(expr);
+        match self.substitution.resolved(&kind) {
             Kind::Optional(inner) if optional => *inner,
-            found => found,
+            kind => kind,
         }
     }
 
     /// All elements of a literal have one type.
-    fn join(&mut self, common: &mut Option<Kind<'f>>, expr: &IdedExpr, found: Kind<'f>) {
+    fn join(&mut self, common: &mut Option<Kind<'f>>, expr: &IdedExpr, kind: Kind<'f>) {
         match common {
-            None => *common = Some(found),
-            Some(common) => self.expect(expr, &common.clone(), &found),
+            None => *common = Some(kind),
+            Some(common) => self.expect(expr, &common.clone(), &kind),
         }
     }
 
-    fn comprehension(&mut self, expr: &IdedExpr, made: &ComprehensionExpr) -> Kind<'f> {
-        let range = self.expr(&made.iter_range);
-        let (first, second) = match (self.known.resolved(&range), &made.iter_var2) {
+    fn comprehension(&mut self, expr: &IdedExpr, comprehension: &ComprehensionExpr) -> Kind<'f> {
+        let range = self.expr(&comprehension.iter_range);
+        let (first, second) = match (self.substitution.resolved(&range), &comprehension.iter_var2) {
             (Kind::List(element), None) => (*element, Kind::Dyn),
             (Kind::List(element), Some(_)) => (INT, *element),
             (Kind::Map(key, value), _) => (*key, *value),
@@ -283,30 +285,30 @@ impl<'f> Infer<'f, '_> {
             (other, _) => {
                 let why = "cannot be range of a comprehension (must be list, map, or dynamic)";
                 let why = format!("expression of type '{other}' {why}");
-                (self.fail(&made.iter_range, why), Kind::Error)
+                (self.fail(&comprehension.iter_range, why), Kind::Error)
             }
         };
         self.types.set_variables(expr, first.clone(), second.clone());
-        let start = self.expr(&made.accu_init);
+        let start = self.expr(&comprehension.accu_init);
         let outer = self.scope.clone();
-        self.scope.insert(made.iter_var.clone(), first);
-        if let Some(name) = &made.iter_var2 {
+        self.scope.insert(comprehension.iter_var.clone(), first);
+        if let Some(name) = &comprehension.iter_var2 {
             self.scope.insert(name.clone(), second);
         }
-        self.scope.insert(made.accu_var.clone(), start.clone());
-        let condition = self.expr(&made.loop_cond);
-        self.expect(&made.loop_cond, &BOOL, &condition);
-        let step = self.expr(&made.loop_step);
-        self.expect(&made.loop_step, &start, &step);
-        let result = self.expr(&made.result);
+        self.scope.insert(comprehension.accu_var.clone(), start.clone());
+        let condition = self.expr(&comprehension.loop_cond);
+        self.expect(&comprehension.loop_cond, &BOOL, &condition);
+        let step = self.expr(&comprehension.loop_step);
+        self.expect(&comprehension.loop_step, &start, &step);
+        let result = self.expr(&comprehension.result);
         self.scope = outer;
-        self.known.resolved(&result)
+        self.substitution.resolved(&result)
     }
 
-    fn expect(&mut self, expr: &IdedExpr, wanted: &Kind<'f>, found: &Kind<'f>) {
-        if !self.known.fits(wanted, found) {
-            let (wanted, found) = (self.known.resolved(wanted), self.known.resolved(found));
-            self.fail(expr, format!("expected type '{wanted}' but found '{found}'"));
+    fn expect(&mut self, expr: &IdedExpr, expected: &Kind<'f>, kind: &Kind<'f>) {
+        if !self.substitution.fits(expected, kind) {
+            let (expected, kind) = (self.substitution.resolved(expected), self.substitution.resolved(kind));
+            self.fail(expr, format!("expected type '{expected}' but found '{kind}'"));
         }
     }
 

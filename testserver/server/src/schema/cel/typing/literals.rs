@@ -3,7 +3,7 @@
 use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue};
 
 use super::{failure::Failures, position::Positions, refusal::Refusal};
-use crate::schema::{cel::program::parts, golang, pattern, validate::format::date_time as is_date_time};
+use crate::schema::{cel::ast::parts, golang, pattern, validate::format::date_time as is_date_time};
 
 /// Checks constant arguments: patterns, durations, times, formats.
 pub(super) fn check(text: &str, ast: &IdedExpr, positions: &Positions<'_>) -> Result<(), Refusal> {
@@ -41,7 +41,7 @@ pub(super) fn check(text: &str, ast: &IdedExpr, positions: &Positions<'_>) -> Re
             _ => {}
         }
     });
-    match (failures.shown(text), instantiation) {
+    match (failures.report(text), instantiation) {
         (Some(why), _) => Err(Refusal::Compilation(why)),
         (None, Some(why)) => Err(Refusal::Instantiation(why)),
         (None, None) => Ok(()),

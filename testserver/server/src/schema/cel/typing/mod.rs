@@ -1,6 +1,9 @@
 //! Types of expressions: a rule that a genuine server's checker refuses is refused with its messages.
 //!
-//! `position` finds the place of every node in the text, `signature` has the functions, `unify` decides which arguments fit, `infer` walks the expression, `literals` checks constant arguments afterwards.
+//! - `token`, `position`: the place of every node in the text, for messages.
+//! - `kind`: the types; `functions`, `signature`: those of calls; `unify`: which arguments fit.
+//! - `infer`: walks the expression and has the type of every part (`types`); `literals`: checks constant arguments afterwards.
+//! - `failure`, `refusal`: what is wrong, as the genuine server says it.
 
 mod failure;
 mod functions;

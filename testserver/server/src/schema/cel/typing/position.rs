@@ -9,7 +9,8 @@ use kube_cel::cel::common::ast::{
 use super::token::{Token, tokens};
 use crate::schema::cel::Expression;
 
-/// The place of every node of an expression, by the node's id. The parser does not tell: nodes are matched with the tokens, in the order of the text.
+/// The place of every node of an expression, by the node's id. The parser does not tell: nodes are matched with the tokens, in the order of
+/// the text.
 pub(super) struct Positions<'o> {
     by_id: HashMap<u64, usize>,
     /// The macros of nodes that are not in the text.
@@ -34,7 +35,7 @@ struct Walk<'t> {
     /// The first token that has not been matched.
     next: usize,
     by_id: HashMap<u64, usize>,
-    /// The place of the macro that made the current node.
+    /// The place of the macro that comprehension the current node.
     made_by: usize,
 }
 
@@ -70,7 +71,7 @@ impl Walk<'_> {
                 self.set(expr, open.or(dot));
             }
             Expr::Call(call) => self.call(expr, call),
-            Expr::Comprehension(made) => self.comprehension(expr, made),
+            Expr::Comprehension(comprehension) => self.comprehension(expr, comprehension),
             Expr::List(list) => {
                 let at = self.pass(|text| text == "[");
                 self.set(expr, at);
@@ -81,10 +82,10 @@ impl Walk<'_> {
                 self.set(expr, at);
                 map.entries.iter().for_each(|entry| self.entry(&entry.expr));
             }
-            Expr::Struct(made) => {
+            Expr::Struct(literal) => {
                 let at = self.pass(|text| text == "{");
                 self.set(expr, at);
-                made.entries.iter().for_each(|entry| self.entry(&entry.expr));
+                literal.entries.iter().for_each(|entry| self.entry(&entry.expr));
             }
         }
     }
@@ -161,16 +162,16 @@ impl Walk<'_> {
     }
 
     /// A macro: only its range and its arguments are in the text.
-    fn comprehension(&mut self, expr: &IdedExpr, made: &ComprehensionExpr) {
-        self.expr(&made.iter_range);
+    fn comprehension(&mut self, expr: &IdedExpr, comprehension: &ComprehensionExpr) {
+        self.expr(&comprehension.iter_range);
         let outer = self.made_by;
         self.pass(|text| MACROS.contains(&text));
         let filters =
             self.tokens.get(self.next.wrapping_sub(1)).is_some_and(|(_, text)| *text == operators::FILTER);
         self.made_by = self.pass(|text| text == "(").unwrap_or(outer);
         self.mark(expr);
-        self.pass(|text| text == made.iter_var);
-        for part in arguments(&made.loop_step, filters) {
+        self.pass(|text| text == comprehension.iter_var);
+        for part in arguments(&comprehension.loop_step, filters) {
             self.expr(part);
         }
         self.made_by = outer;
@@ -182,8 +183,13 @@ impl Walk<'_> {
         match &expr.expr {
             Expr::Call(call) => call.args.iter().for_each(|arg| self.mark(arg)),
             Expr::List(list) => list.elements.iter().for_each(|element| self.mark(element)),
-            Expr::Comprehension(made) => {
-                for part in [&made.accu_init, &made.loop_cond, &made.loop_step, &made.result] {
+            Expr::Comprehension(comprehension) => {
+                for part in [
+                    &comprehension.accu_init,
+                    &comprehension.loop_cond,
+                    &comprehension.loop_step,
+                    &comprehension.result,
+                ] {
                     self.mark(part);
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use super::{functions::TABLE, kind::Kind, unify::Known};
+use super::{functions::TABLE, kind::Kind, unify::Substitution};
 
 /// One way to call a function.
 #[derive(Debug)]
@@ -47,8 +47,8 @@ pub(super) fn names() -> Vec<&'static str> {
 
 impl Signature {
     /// The types of arguments and result, with new types to be found for its parameters.
-    pub(super) fn instance<'f>(&self, known: &mut Known<'f>) -> (Vec<Kind<'f>>, Kind<'f>) {
-        let params = [known.fresh(), known.fresh()];
+    pub(super) fn instance<'f>(&self, substitution: &mut Substitution<'f>) -> (Vec<Kind<'f>>, Kind<'f>) {
+        let params = [substitution.fresh(), substitution.fresh()];
         (self.args.iter().map(|term| term.kind(&params)).collect(), self.result.kind(&params))
     }
 }
@@ -127,12 +127,12 @@ fn term(text: &'static str) -> (Term, &'static str) {
         let (second, rest) = term(second);
         return (Term::Map(first, Box::new(second)), &rest[1..]);
     }
-    let made = match name {
+    let term = match name {
         "list" => Term::List(first),
         "type" => Term::Type(first),
         _ => Term::Optional(first),
     };
-    (made, &rest[1..])
+    (term, &rest[1..])
 }
 
 fn named(name: &'static str) -> Term {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use kube_cel::cel::common::ast::IdedExpr;
 
-use super::{kind::Kind, signature::Signature, unify::Known};
+use super::{kind::Kind, signature::Signature, unify::Substitution};
 
 /// The types of an expression's parts, and what its calls call.
 #[derive(Default)]
@@ -48,11 +48,11 @@ impl<'f> Types<'f> {
         self.constants.insert(expr.id);
     }
 
-    /// With everything that is known filled in.
-    pub(super) fn resolved(mut self, known: &Known<'f>) -> Self {
+    /// With everything that is substitution filled in.
+    pub(super) fn resolved(mut self, substitution: &Substitution<'f>) -> Self {
         let variables = self.variables.values_mut().flat_map(|(first, second)| [first, second]);
         for kind in self.kinds.values_mut().chain(variables) {
-            *kind = known.resolved(kind);
+            *kind = substitution.resolved(kind);
         }
         self
     }

@@ -2,14 +2,14 @@
 
 use super::kind::Kind;
 
-/// What is known about the types to be found.
+/// What is known about the types to be bound.
 #[derive(Clone, Default)]
-pub(super) struct Known<'f> {
+pub(super) struct Substitution<'f> {
     vars: Vec<Option<Kind<'f>>>,
 }
 
-impl<'f> Known<'f> {
-    /// A new type to be found.
+impl<'f> Substitution<'f> {
+    /// A new type to be bound.
     pub(super) fn fresh(&mut self) -> Kind<'f> {
         self.vars.push(None);
         Kind::Var(self.vars.len() - 1)
@@ -20,7 +20,7 @@ impl<'f> Known<'f> {
         let inner = |kind: &Kind<'f>| Box::new(self.resolved(kind));
         match kind {
             Kind::Var(id) => match &self.vars[*id] {
-                Some(found) => self.resolved(found),
+                Some(bound) => self.resolved(bound),
                 None => kind.clone(),
             },
             Kind::Type(kind) => Kind::Type(inner(kind)),
@@ -31,37 +31,37 @@ impl<'f> Known<'f> {
         }
     }
 
-    /// Whether a value of type `given` can stand where `wanted` is needed; remembers what follows for unknown types.
-    pub(super) fn fits(&mut self, wanted: &Kind<'f>, given: &Kind<'f>) -> bool {
+    /// Whether a value of type `given` can stand where `expected` is needed; remembers what follows for unknown types.
+    pub(super) fn fits(&mut self, expected: &Kind<'f>, given: &Kind<'f>) -> bool {
         let before = self.clone();
-        let fits = self.unify(wanted, given);
+        let fits = self.unify(expected, given);
         if !fits {
             *self = before;
         }
         fits
     }
 
-    pub(super) fn all_fit(&mut self, wanted: &[Kind<'f>], given: &[Kind<'f>]) -> bool {
+    pub(super) fn all_fit(&mut self, expected: &[Kind<'f>], given: &[Kind<'f>]) -> bool {
         let before = self.clone();
-        let fits = wanted.len() == given.len()
-            && wanted.iter().zip(given).all(|(wanted, given)| self.unify(wanted, given));
+        let fits = expected.len() == given.len()
+            && expected.iter().zip(given).all(|(expected, given)| self.unify(expected, given));
         if !fits {
             *self = before;
         }
         fits
     }
 
-    fn unify(&mut self, wanted: &Kind<'f>, given: &Kind<'f>) -> bool {
-        match (wanted, given) {
+    fn unify(&mut self, expected: &Kind<'f>, given: &Kind<'f>) -> bool {
+        match (expected, given) {
             (Kind::Var(one), Kind::Var(other)) if one == other => true,
             (Kind::Var(id), other) | (other, Kind::Var(id)) => match self.vars[*id].clone() {
-                Some(found) => {
-                    // A type that was found with a dynamic value becomes dynamic.
-                    if matches!(other, Kind::Dyn) && !matches!(found, Kind::Var(_)) {
+                Some(bound) => {
+                    // A type that was bound with a dynamic value becomes dynamic.
+                    if matches!(other, Kind::Dyn) && !matches!(bound, Kind::Var(_)) {
                         self.vars[*id] = Some(Kind::Dyn);
                         return true;
                     }
-                    self.unify(&found, other)
+                    self.unify(&bound, other)
                 }
                 None => {
                     self.vars[*id] = Some(other.clone());

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
 	"reflect"
 	"sort"
 	"strings"
@@ -22,28 +24,46 @@ type kind struct {
 	goType reflect.Type
 }
 
-// kinds returns what API servers have a Go type for, sorted.
+// kinds returns what API servers read and write in protobuf, sorted.
 func kinds() []kind {
 	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		scheme.AddToScheme, apiextensions.AddToScheme, apiextensionsbeta.AddToScheme, aggregator.AddToScheme,
 		aggregatorbeta.AddToScheme, meta.AddMetaToScheme, discovery.AddToScheme, discoverybeta.AddToScheme,
 	} {
-		if err := add(known); err != nil {
-			panic(err)
-		}
+		must(add(known))
 	}
 	var out []kind
 	for gvk, goType := range known.AllKnownTypes() {
-		if gvk.Version == runtime.APIVersionInternal {
+		// Internal kinds and tables have no encoding; a watch event is a frame around one.
+		if _, encoded := reflect.PointerTo(goType).MethodByName("Marshal"); !encoded || gvk.Kind == "WatchEvent" {
 			continue
 		}
-		// Options and watch events are the same in every version: v1 has them all.
+		// Options are the same in every version: v1 has them all.
 		if strings.HasSuffix(goType.PkgPath(), "/meta/v1") && gvk.Group != "" && gvk.Group != meta.GroupName {
 			continue
 		}
 		out = append(out, kind{gvk, goType})
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].String() < out[j].String() })
+	return out
+}
+
+// served are those of the kinds that a file with kinds.jsonl of the server names.
+func served(file string, kinds []kind) []kind {
+	text, err := os.ReadFile(file)
+	must(err)
+	rows := map[schema.GroupVersionKind]bool{}
+	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		var row schema.GroupVersionKind
+		must(json.Unmarshal([]byte(line), &row))
+		rows[row] = true
+	}
+	var out []kind
+	for _, known := range kinds {
+		if rows[known.GroupVersionKind] {
+			out = append(out, known)
+		}
+	}
 	return out
 }

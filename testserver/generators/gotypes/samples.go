@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,14 +25,11 @@ type sample struct {
 }
 
 // samples writes two objects of each stable kind that has a message: one of zero values, and one where every field has a value.
-func samples(t *table, out io.Writer) error {
+func samples(out io.Writer) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	for _, known := range kinds() {
 		if !strings.HasPrefix(known.Version, "v1") || len(known.Version) > 2 || strings.HasSuffix(known.Kind, "List") {
-			continue
-		}
-		if t.kinds[known.GroupVersion().String()+"/"+known.Kind] == "" || known.Kind == "WatchEvent" {
 			continue
 		}
 		for _, full := range []bool{false, true} {
@@ -91,17 +89,17 @@ func fill(value reflect.Value, name string, within []reflect.Type) {
 	case reflect.Float64:
 		value.SetFloat(2.5)
 	case reflect.Pointer:
-		if !contains(within, goType.Elem()) {
+		if !slices.Contains(within, goType.Elem()) {
 			value.Set(reflect.New(goType.Elem()))
 			fill(value.Elem(), name, within)
 		}
 	case reflect.Slice:
-		if !contains(within, goType.Elem()) {
+		if !slices.Contains(within, goType.Elem()) {
 			value.Set(reflect.MakeSlice(goType, 1, 1))
 			fill(value.Index(0), name, within)
 		}
 	case reflect.Map:
-		if contains(within, goType.Elem()) {
+		if slices.Contains(within, goType.Elem()) {
 			return
 		}
 		value.Set(reflect.MakeMap(goType))
@@ -123,13 +121,4 @@ func fill(value reflect.Value, name string, within []reflect.Type) {
 			}
 		}
 	}
-}
-
-func contains(types []reflect.Type, wanted reflect.Type) bool {
-	for _, known := range types {
-		if known == wanted {
-			return true
-		}
-	}
-	return false
 }

@@ -25,14 +25,12 @@ const (
 )
 
 // compile compiles the generated.proto files of the modules and returns their messages by name.
-func compile() (map[string]protoreflect.MessageDescriptor, error) {
+func compile() map[string]protoreflect.MessageDescriptor {
 	roots := map[string]string{}
 	names := []string{openAPI}
 	for _, module := range modules {
 		out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-		if err != nil {
-			return nil, err
-		}
+		must(err)
 		root := strings.TrimSpace(string(out))
 		roots[module] = root
 		err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -42,9 +40,7 @@ func compile() (map[string]protoreflect.MessageDescriptor, error) {
 			}
 			return err
 		})
-		if err != nil {
-			return nil, err
-		}
+		must(err)
 	}
 	open := func(name string) (io.ReadCloser, error) {
 		for module, root := range roots {
@@ -57,9 +53,7 @@ func compile() (map[string]protoreflect.MessageDescriptor, error) {
 	sources := protocompile.WithStandardImports(&protocompile.SourceResolver{Accessor: open})
 	compiler := protocompile.Compiler{Resolver: sources}
 	files, err := compiler.Compile(context.Background(), names...)
-	if err != nil {
-		return nil, err
-	}
+	must(err)
 	messages := map[string]protoreflect.MessageDescriptor{}
 	for _, file := range files {
 		for i := range file.Messages().Len() {
@@ -67,5 +61,5 @@ func compile() (map[string]protoreflect.MessageDescriptor, error) {
 			messages[string(message.FullName())] = message
 		}
 	}
-	return messages, nil
+	return messages
 }
