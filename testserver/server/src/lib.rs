@@ -40,6 +40,7 @@ mod watch;
 mod webhook;
 #[cfg(feature = "workloads")]
 mod workloads;
+mod write;
 
 pub use admission::{AdmissionPlugin, UnknownPlugin};
 pub use builder::Builder;

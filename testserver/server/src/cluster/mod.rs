@@ -6,14 +6,14 @@
 //!
 //! - `settings`: how the server was configured.
 //! - `state`: its parts; announces each change to all of them. `roles`: who may send a request.
-//! - `create`, `delete`: objects, on behalf of controllers and of handlers.
+//! - `commit`: writes of clients. `create`: new objects of controllers. `delete`: deletions of both.
 //! - `replace`: the whole state at once. `data_dir`: the state on disk.
 //! - `work`, `timers`: the tasks that follow from a change, now and later. `task`: their order. `schedule`: runs them. `compaction`: how long earlier states can be listed.
 //! - `owners`, `garbage`: dependents without owners. `namespaces`, `remaining`: terminating namespaces. `definitions`: terminating CRDs.
-//! - `allocator`, `services`: addresses, and the service of the server. `quotas`, `priority_classes`, `service_accounts`, `storage_protection`: the controllers of these kinds.
+//! - `services`: the service of the server. `quotas`, `priority_classes`, `service_accounts`, `storage_protection`: the controllers of these kinds.
 //! - `events`: what they record about objects. `workloads`: carries out the plans of the workload controllers. `pods`: the node of the kubelet, and its pods.
 
-mod allocator;
+mod commit;
 mod compaction;
 mod create;
 mod data_dir;

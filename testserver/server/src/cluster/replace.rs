@@ -1,9 +1,10 @@
 //! Replaces the whole state: restore, rewind, and loading a data directory.
 
-use super::{ClusterState, allocator::ServiceAllocator, events::RecordedEvents, task::Task};
+use super::{ClusterState, events::RecordedEvents, task::Task};
 use crate::{
     crd,
     storage::{StateEntry, TooOld, is_definition},
+    write::ServiceAllocator,
 };
 
 impl ClusterState {

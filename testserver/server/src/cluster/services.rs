@@ -1,12 +1,9 @@
 //! Addresses of services: their range, and the service of the server itself.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{ClusterState, create::Created, state::IN_MEMORY};
-use crate::{
-    schema::FieldError,
-    storage::{Key, WriteError},
-};
+use crate::storage::WriteError;
 
 /// The addresses that services get.
 const SERVICE_RANGE: &str = "10.0.0.0/8";
@@ -58,15 +55,5 @@ impl ClusterState {
     /// Creates the service of a new cluster.
     pub(super) fn bootstrap_kubernetes_service(&mut self) {
         self.ensure_kubernetes_service().expect(IN_MEMORY);
-    }
-
-    /// Allocates cluster IP and node ports of a service; `requested` is its spec as the client sent it.
-    pub(crate) fn allocate_addresses(
-        &self,
-        key: &Key,
-        requested: &Value,
-        service: &mut Value,
-    ) -> Vec<FieldError> {
-        self.services.allocate(key, requested, service)
     }
 }

@@ -5,8 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value, json};
 
 use super::{
-    BuiltInController, Settings, allocator::ServiceAllocator, compaction::Compactor, events::RecordedEvents,
-    task::Task, work::Work,
+    BuiltInController, Settings, compaction::Compactor, events::RecordedEvents, task::Task, work::Work,
 };
 use crate::{
     admission::{AdmissionContext, AdmissionControl, AdmissionPlugin},
@@ -17,6 +16,7 @@ use crate::{
     rbac::Access,
     scheme::{Resource, Scheme},
     storage::{Change, Key, Storage, Store, Stored, WriteError},
+    write::ServiceAllocator,
 };
 
 /// Why a write to a new cluster cannot be refused.

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::Value;
 
-use super::{body, create, update, write};
+use super::{create, update};
 use crate::{
     apply::{self, Applied, Apply, ApplyError, Ownership, ownership},
     call::{ApiResponse, Call},
@@ -11,9 +11,11 @@ use crate::{
     object::meta,
     route::{FieldValidation, WriteOptions},
     schema::FieldError,
+    scheme::Endpoint,
     status_error::{Cause, Details, StatusError},
     strategy,
     webhook::Interruption,
+    write::{body, check_versioned, decode, strict},
 };
 
 /// Server-side apply: creates the object, or merges the manager's configuration into it.
@@ -21,8 +23,8 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     let options = WriteOptions::parse(&call.query, "PatchOptions")?;
     let manager = manager(&options)?;
     let mut config = configuration(call)?;
-    body::check_applied_type(&call.endpoint, &config)?;
-    body::check_type(&call.endpoint, &mut config)?;
+    check_applied_type(&call.endpoint, &config)?;
+    decode::check_type(&call.endpoint, &mut config)?;
 
     let stored = cluster.store().get(call.endpoint.resource.table, &call.key()).cloned();
     // The configuration is applied as sent; its name and namespace are only checked. An existing object has the name already.
@@ -30,9 +32,9 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     if stored.is_some() && (named["metadata"].is_null() || named["metadata"].get("name").is_none()) {
         meta::set(&mut named, "name", call.name.clone());
     }
-    write::set_identity(call, &mut named)?;
+    decode::set_identity(call, &mut named)?;
     if stored.is_some() && meta::text(&config, "resourceVersion").is_some() {
-        update::check_versioned(call, &config)?;
+        check_versioned(call, &config)?;
     }
     if stored.is_none() && call.subresource.is_some() {
         return Err(call.not_found().into());
@@ -65,18 +67,18 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
         note_last_applied(&mut object, &config);
     }
     meta::set(&mut object, "name", call.name.clone());
-    write::set_namespace(call, &mut object)?;
+    decode::set_namespace(call, &mut object)?;
     for precondition in ["resourceVersion", "uid"] {
         meta::copy(&mut object, &config, precondition);
     }
-    let duplicates = body::duplicates(call, options.validation);
+    let duplicates = strict::duplicates(call, options.validation);
     if options.validation == FieldValidation::Strict && !duplicates.is_empty() {
         let message =
             format!("error strict decoding patch: error converting YAML to JSON: {}", duplicates.join(""));
         return Err(StatusError::bad_request(message).into());
     }
     let warnings =
-        if options.validation == FieldValidation::Warn { write::once(duplicates) } else { Vec::new() };
+        if options.validation == FieldValidation::Warn { strict::once(duplicates) } else { Vec::new() };
     // Apply has already refused unknown fields.
     let options = WriteOptions { validation: FieldValidation::Ignore, ..options };
     let ownership = Ownership::FromApply(managers);
@@ -87,6 +89,18 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     }?;
     response.warnings.splice(0..0, warnings);
     Ok(response)
+}
+
+/// An applied object must have `apiVersion` and `kind`.
+fn check_applied_type(endpoint: &Endpoint, object: &Value) -> Result<(), StatusError> {
+    for field in ["apiVersion", "kind"] {
+        if object[field].as_str().unwrap_or_default().is_empty() {
+            let message =
+                format!("error decoding YAML: {field} is missing, expected that of {}", endpoint.kind());
+            return Err(StatusError::bad_request(message));
+        }
+    }
+    Ok(())
 }
 
 /// The field manager, which an apply must have.

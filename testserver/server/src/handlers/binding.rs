@@ -3,7 +3,6 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{body, write};
 use crate::{
     admission,
     call::{ApiResponse, Call, Content},
@@ -14,6 +13,7 @@ use crate::{
     status_error::StatusError,
     storage::Key,
     webhook::Interruption,
+    write::body,
 };
 
 /// `POST .../pods/{name}/binding`: assigns the pod to a node, once.
@@ -46,7 +46,7 @@ fn bind_pod(
     let mut pod = stored.ok_or_else(|| StatusError::not_found("", "pods", key.name()))?.value();
     check_unbound(&pod)?;
     assign(&mut pod, node, &binding, &cluster.now());
-    write::commit(cluster, pods, key, pod, options.dry_run)?;
+    cluster.store_or_preview(pods, key, pod, options.dry_run)?;
     let status =
         json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Ok(ApiResponse { code: StatusCode::CREATED, content: Content::Document(status), warnings })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{body, read};
+use super::read;
 use crate::{
     admission::{self, Attributes, Operation},
     call::{ApiResponse, Call, Content},
@@ -17,6 +17,7 @@ use crate::{
     strategy::{self, SYSTEM_CLASSES},
     watch,
     webhook::Interruption,
+    write::body,
 };
 
 /// The options in the body or, without a body, in the query.

@@ -3,7 +3,6 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::body;
 use crate::{
     admission,
     call::{ApiResponse, Call, Content},
@@ -13,6 +12,7 @@ use crate::{
     status_error::{Cause, Details, StatusError},
     storage::Stored,
     webhook::Interruption,
+    write::body,
 };
 
 pub(super) fn evict(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {

@@ -2,16 +2,14 @@
 //!
 //! [`perform`] chooses one. In the order in which data passes:
 //!
-//! - `body`: decodes what was sent.
 //! - `read`: one object, or a list.
-//! - `create`, `update`, `patch`, `apply`: change an object. `write`: the steps that they share.
+//! - `create`, `update`, `patch`, `apply`: the object that a client means, which [`write`](crate::write) takes on from there.
 //! - `delete`: one object, or a collection.
 //! - `scale`, `binding`, `eviction`, `token`: subresources with requests of their own.
 //! - `reviews`: kinds that are answered and not stored.
 
 mod apply;
 mod binding;
-mod body;
 mod create;
 mod delete;
 mod eviction;
@@ -21,7 +19,6 @@ mod reviews;
 mod scale;
 mod token;
 mod update;
-mod write;
 
 use crate::{
     call::{ApiResponse, Call},

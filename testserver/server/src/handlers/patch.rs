@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{apply, body, update, write};
+use super::{apply, update};
 use crate::{
     apply::Ownership,
     call::{ApiResponse, Call},
@@ -13,6 +13,7 @@ use crate::{
     scheme::Endpoint,
     status_error::StatusError,
     webhook::Interruption,
+    write::{Kind, body, check_versioned, decode, kind_of, strict},
 };
 
 const CUSTOM: &str =
@@ -25,19 +26,12 @@ const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
 /// PATCH in the format of the content type.
 pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
-    if body::media_type(&call.content_type) == "application/apply-patch+yaml" {
+    let media = body::media_type(&call.content_type);
+    if media == "application/apply-patch+yaml" {
         return apply::apply(cluster, call);
     }
-    let apply: fn(&Schema, &mut Value, &Value) -> Result<(), PatchError> =
-        match body::media_type(&call.content_type) {
-            "application/json-patch+json" => |_, object, patch| patch::json::apply(object, patch),
-            "application/merge-patch+json" => |_, object, patch| patch::merge::apply(object, patch),
-            STRATEGIC if !call.endpoint.resource.custom => patch::strategic::apply,
-            _ if call.endpoint.resource.custom => {
-                return Err(StatusError::unsupported_media_type(CUSTOM).into());
-            }
-            _ => return Err(StatusError::unrouted_media_type().into()),
-        };
+    let (endpoint, kind) = (&call.endpoint, kind_of(&call.endpoint));
+    let apply = format(kind, media)?;
     let mut options = WriteOptions::parse(&call.query, "PatchOptions")?;
     if options.force.is_some() {
         let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
@@ -45,38 +39,57 @@ pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     }
     let changes = body::json(&call.body)
         .map_err(|why| StatusError::bad_request(format!("error decoding patch: {why}")))?;
-    let stored =
-        cluster.store().get(call.endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
+    let stored = cluster.store().get(endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
     let mut object = call.read(cluster.storage(), stored)?;
-    apply(call.endpoint.schema(), &mut object, &changes).map_err(refused)?;
-    if object.is_null() {
-        return Err(refused(PatchError::NotApplicable("the result is null".into())).into());
-    }
-    if !object.is_object() {
-        let found = golang::json_type(&object);
-        let why = format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {TYPE_META}"
-        );
-        return Err(undecodable(&object, &why).into());
-    }
-    body::strictness(call, &mut options);
-    check_strictly(call, &options, &object)?;
-    let endpoint = &call.endpoint;
-    if body::media_type(&call.content_type) == STRATEGIC {
+    apply(endpoint.schema(), &mut object, &changes).map_err(refused)?;
+    check_object(&object)?;
+    strict::read_body(call, &mut options);
+    let (mut decoded, mut unknown) = (object.clone(), Vec::new());
+    let types = kind.decode(endpoint, &mut decoded, &mut unknown);
+    check_strictly(&options, unknown, &object)?;
+    if media == STRATEGIC {
         keep_type(endpoint, &mut object);
     }
     let expected = Expected {
         kind: endpoint.kind(),
         api_version: &endpoint.api_version(),
         name: call.object_name(),
-        built_in: !endpoint.resource.custom,
+        has_go_type: kind.has_go_type(),
     };
     check_decodes(&object, &expected)?;
-    check_types(endpoint, &object)?;
-    body::check_type(&call.endpoint, &mut object)?;
-    write::set_identity(call, &mut object)?;
-    update::check_versioned(call, &object)?;
+    types.map_err(|why| undecodable(&object, &why))?;
+    decode::check_type(endpoint, &mut object)?;
+    decode::set_identity(call, &mut object)?;
+    check_versioned(call, &object)?;
     update::change(cluster, call, &options, object, Ownership::FromDiff)
+}
+
+type Format = fn(&Schema, &mut Value, &Value) -> Result<(), PatchError>;
+
+/// How patches of a media type are applied.
+fn format(kind: &dyn Kind, media: &str) -> Result<Format, StatusError> {
+    match media {
+        "application/json-patch+json" => Ok(|_, object, patch| patch::json::apply(object, patch)),
+        "application/merge-patch+json" => Ok(|_, object, patch| patch::merge::apply(object, patch)),
+        STRATEGIC if kind.has_go_type() => Ok(patch::strategic::apply),
+        _ if kind.has_go_type() => Err(StatusError::unrouted_media_type()),
+        _ => Err(StatusError::unsupported_media_type(CUSTOM)),
+    }
+}
+
+/// Refuses a result that is not an object.
+fn check_object(patched: &Value) -> Result<(), StatusError> {
+    if patched.is_object() {
+        return Ok(());
+    }
+    if patched.is_null() {
+        return Err(refused(PatchError::NotApplicable("the result is null".into())));
+    }
+    let json = golang::json_type(patched);
+    let why = format!(
+        "couldn't get version/kind; json parse error: json: cannot unmarshal {json} into Go value of type {TYPE_META}"
+    );
+    Err(undecodable(patched, &why))
 }
 
 /// A strategic merge patch cannot change the type of an object.
@@ -89,17 +102,15 @@ fn keep_type(endpoint: &Endpoint, object: &mut Value) {
 }
 
 /// Reports what strict validation refuses as an invalid value of the whole patch.
-fn check_strictly(call: &Call, options: &WriteOptions, patched: &Value) -> Result<(), StatusError> {
+fn check_strictly(options: &WriteOptions, unknown: Vec<String>, patched: &Value) -> Result<(), StatusError> {
     if options.validation != FieldValidation::Strict {
         return Ok(());
     }
-    let unknown = call.endpoint.schema().prune(&mut patched.clone());
-    let problems = write::unstrict_fields(&call.endpoint, options, unknown);
+    let problems = strict::problems(options, unknown);
     if problems.is_empty() {
         return Ok(());
     }
-    let detail = format!("strict decoding error: {}", problems.join(", "));
-    Err(undecodable(patched, &detail))
+    Err(undecodable(patched, &format!("strict decoding error: {}", problems.join(", "))))
 }
 
 /// What the result of a patch must be.
@@ -108,8 +119,8 @@ pub(super) struct Expected<'a> {
     pub(super) api_version: &'a str,
     /// The name in the path.
     pub(super) name: &'a str,
-    /// Objects of built-in kinds need not have a kind.
-    pub(super) built_in: bool,
+    /// Such objects need not have a kind.
+    pub(super) has_go_type: bool,
 }
 
 /// Refuses a patch that takes the identity of the object, or gives it another type.
@@ -117,8 +128,8 @@ pub(super) fn check_decodes(patched: &Value, expected: &Expected) -> Result<(), 
     for field in ["kind", "apiVersion"] {
         let value = &patched[field];
         if !value.is_null() && !value.is_string() {
-            let found = golang::json_type(value);
-            let why = format!("cannot unmarshal {found} into Go struct field .{field} of type string");
+            let json = golang::json_type(value);
+            let why = format!("cannot unmarshal {json} into Go struct field .{field} of type string");
             return Err(undecodable(
                 patched,
                 &format!("couldn't get version/kind; json parse error: json: {why}"),
@@ -127,7 +138,7 @@ pub(super) fn check_decodes(patched: &Value, expected: &Expected) -> Result<(), 
     }
     let text = |field: &str| patched[field].as_str().unwrap_or_default();
     let (kind, version) = (text("kind"), text("apiVersion"));
-    match (expected.built_in, kind, version) {
+    match (expected.has_go_type, kind, version) {
         (false, "", _) => {
             return Err(undecodable(patched, &format!("Object 'Kind' is missing in '{patched}'")));
         }
@@ -157,26 +168,18 @@ pub(super) fn check_decodes(patched: &Value, expected: &Expected) -> Result<(), 
     }
     let metadata = &patched["metadata"];
     if !metadata.is_null() && !metadata.is_object() {
-        let found = golang::json_type(metadata);
-        let why = format!("json: cannot unmarshal {found} into Go value of type v1.ObjectMeta");
+        let json = golang::json_type(metadata);
+        let why = format!("json: cannot unmarshal {json} into Go value of type v1.ObjectMeta");
         return Err(undecodable(patched, &why));
     }
     let name = &metadata["name"];
     if !name.is_null() && !name.is_string() {
-        let found = golang::json_type(name);
+        let json = golang::json_type(name);
         let why =
-            format!("json: cannot unmarshal {found} into Go struct field ObjectMeta.name of type string");
+            format!("json: cannot unmarshal {json} into Go struct field ObjectMeta.name of type string");
         return Err(undecodable(patched, &why));
     }
     Ok(())
-}
-
-/// Refuses values of a wrong type in the result, as it would be stored.
-fn check_types(endpoint: &Endpoint, patched: &Value) -> Result<(), StatusError> {
-    let mut object = patched.clone();
-    endpoint.schema().prune(&mut object);
-    endpoint.schema().drop_nulls(&mut object);
-    write::wrong_type(endpoint, &object).map_or(Ok(()), |why| Err(undecodable(patched, &why)))
 }
 
 /// The result of a patch is not an object of the kind.

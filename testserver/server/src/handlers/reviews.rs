@@ -3,7 +3,6 @@
 use http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use super::{body, write};
 use crate::{
     apply::Ownership,
     call::{ApiResponse, Call, Content},
@@ -14,6 +13,7 @@ use crate::{
     schema::FieldError,
     scheme::Endpoint,
     status_error::StatusError,
+    write::{ObjectWrite, decode},
 };
 
 pub(super) fn is_review(endpoint: &Endpoint) -> bool {
@@ -23,8 +23,8 @@ pub(super) fn is_review(endpoint: &Endpoint) -> bool {
 /// Returns the review with its status.
 pub(super) fn create(cluster: &ClusterState, call: &Call) -> Result<ApiResponse, StatusError> {
     let options = WriteOptions::parse(&call.query, "CreateOptions")?;
-    let mut review = body::object(call)?;
-    let warnings = write::normalize(&call.endpoint, &options, &Ownership::FromDiff, &mut review)?;
+    let mut write = ObjectWrite::by_client(call, &options, Ownership::FromDiff, None, decode::object(call)?);
+    let mut review = write.read()?;
     review["status"] = match call.endpoint.kind() {
         "SelfSubjectReview" => json!({"userInfo": call.user.to_value()}),
         "SelfSubjectRulesReview" => rules(cluster, call, &review)?,
@@ -39,7 +39,11 @@ pub(super) fn create(cluster: &ClusterState, call: &Call) -> Result<ApiResponse,
         }
     };
     meta::set(&mut review, "creationTimestamp", cluster.now());
-    Ok(ApiResponse { code: StatusCode::CREATED, content: Content::Document(review), warnings })
+    Ok(ApiResponse {
+        code: StatusCode::CREATED,
+        content: Content::Document(review),
+        warnings: write.warnings,
+    })
 }
 
 fn access(cluster: &ClusterState, user: &User, attributes: &AuthorizationAttributes) -> Value {

@@ -4,9 +4,9 @@ use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{
-    apply, body,
+    apply,
     patch::{self as patches, Expected},
-    update, write,
+    update,
 };
 use crate::{
     admission::{self, Attributes, Operation},
@@ -21,6 +21,7 @@ use crate::{
     status_error::StatusError,
     storage::Stored,
     webhook::Interruption,
+    write::{body, check_versioned, decode},
 };
 
 const API_VERSION: &str = "autoscaling/v1";
@@ -35,21 +36,21 @@ pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
         .clone();
     let scale = scale_of(&stored, &paths);
     let live = call.read(cluster.storage(), &stored)?;
-    let (mut wanted, options, ownership) = match call.verb() {
+    let (mut changed, options, ownership) = match call.verb() {
         "update" => {
             (replaced(call)?, WriteOptions::parse(&call.query, "UpdateOptions")?, Ownership::FromDiff)
         }
         "patch" if body::media_type(&call.content_type) == APPLY => {
             let options = WriteOptions::parse(&call.query, "PatchOptions")?;
-            let (wanted, ownership) = applied(cluster, call, &options, &live, &scale, &paths)?;
-            (wanted, options, ownership)
+            let (changed, ownership) = applied(cluster, call, &options, &live, &scale, &paths)?;
+            (changed, options, ownership)
         }
         "patch" => {
             (patched(call, &scale)?, WriteOptions::parse(&call.query, "PatchOptions")?, Ownership::FromDiff)
         }
         _ => return Ok(ApiResponse::ok(Content::Document(scale))),
     };
-    write::set_identity(call, &mut wanted)?;
+    decode::set_identity(call, &mut changed)?;
     let write = Attributes {
         operation: Operation::Update,
         call,
@@ -58,18 +59,18 @@ pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
         dry_run: options.dry_run,
     };
     let mut warnings = Vec::new();
-    admission::mutate(cluster.admission_context(), write, Some(&mut wanted), &mut warnings)?;
+    admission::mutate(cluster.admission_context(), write, Some(&mut changed), &mut warnings)?;
     admission::validate(
         cluster.admission_context(),
-        &Attributes { object: Some(&wanted), ..write },
+        &Attributes { object: Some(&changed), ..write },
         &mut warnings,
     )?;
-    check_replicas(call, &wanted)?;
-    check_version(call, &wanted)?;
+    check_replicas(call, &changed)?;
+    check_version(call, &changed)?;
     let mut object = live;
-    set_at(&mut object, &paths.spec, replicas(&wanted).into());
+    set_at(&mut object, &paths.spec, replicas(&changed).into());
     for precondition in ["resourceVersion", "uid"] {
-        meta::copy(&mut object, &wanted, precondition);
+        meta::copy(&mut object, &changed, precondition);
     }
     let response = update::change(cluster, call, &options, object, ownership)?;
     match response.content {
@@ -122,7 +123,7 @@ fn patched(call: &Call, scale: &Value) -> Result<Value, StatusError> {
     };
     result.map_err(patches::refused)?;
     let expected =
-        Expected { kind: "Scale", api_version: API_VERSION, name: call.object_name(), built_in: true };
+        Expected { kind: "Scale", api_version: API_VERSION, name: call.object_name(), has_go_type: true };
     patches::check_decodes(&scale, &expected)?;
     match wrong_type(&scale) {
         Some(why) => Err(patches::undecodable(&scale, &why)),
@@ -175,10 +176,10 @@ fn applied(
         versions: &ownership::ResourceVersions::of(cluster.storage(), call),
     });
     let Applied { object, managers } = result.map_err(apply::refused)?;
-    let mut wanted = scale.clone();
-    wanted["spec"] = json!({"replicas": at(&object, &paths.spec)});
+    let mut changed = scale.clone();
+    changed["spec"] = json!({"replicas": at(&object, &paths.spec)});
     // The genuine server cannot convert a changed Scale of a custom resource.
-    if call.endpoint.resource.custom && replicas(&wanted) != replicas(scale) {
+    if call.endpoint.resource.custom && replicas(&changed) != replicas(scale) {
         let name = meta::name(&config);
         let why = format!(
             "failed to convert new object (/{name}; {API_VERSION}, Kind=Scale) to proper version: \
@@ -188,10 +189,10 @@ fn applied(
     }
     for field in ["name", "namespace", "uid", "resourceVersion"] {
         if !config["metadata"][field].is_null() {
-            meta::copy(&mut wanted, &config, field);
+            meta::copy(&mut changed, &config, field);
         }
     }
-    Ok((wanted, Ownership::FromApply(managers)))
+    Ok((changed, Ownership::FromApply(managers)))
 }
 
 fn replicas(scale: &Value) -> i64 {
@@ -205,8 +206,8 @@ fn wrong_type(scale: &Value) -> Option<String> {
     if value.is_null() || fits {
         return None;
     }
-    let found = golang::json_type(value);
-    Some(format!("json: cannot unmarshal {found} into Go struct field ScaleSpec.spec.replicas of type int32"))
+    let json = golang::json_type(value);
+    Some(format!("json: cannot unmarshal {json} into Go struct field ScaleSpec.spec.replicas of type int32"))
 }
 
 fn check_replicas(call: &Call, scale: &Value) -> Result<(), StatusError> {
@@ -227,7 +228,7 @@ fn check_replicas(call: &Call, scale: &Value) -> Result<(), StatusError> {
 fn check_version(call: &Call, scale: &Value) -> Result<(), StatusError> {
     match meta::text(scale, "resourceVersion") {
         None => Ok(()),
-        Some("0") => update::check_versioned(call, scale),
+        Some("0") => check_versioned(call, scale),
         Some(version) if version.parse::<u64>().is_err() => {
             let why = format!("strconv.ParseUint: parsing {version:?}: invalid syntax");
             Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))

@@ -4,7 +4,6 @@ use http::StatusCode;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::body;
 use crate::{
     admission,
     call::{ApiResponse, Call, Content},
@@ -16,6 +15,7 @@ use crate::{
     status_error::StatusError,
     storage::Key,
     webhook::Interruption,
+    write::body,
 };
 
 const MIN_SECONDS: i64 = 600;

@@ -113,18 +113,6 @@ impl Endpoint {
         gotypes::by_name(self.version().type_name()?)
     }
 
-    /// Reads an object of a built-in kind as Go does: refuses wrong types, drops what is zero.
-    pub(crate) fn decode(&self, object: &mut Value) -> Result<(), String> {
-        self.go_type().map_or(Ok(()), |ty| gotypes::decode(ty, object))
-    }
-
-    /// Adds what Go prints of the zero values in an object of a built-in kind.
-    pub(crate) fn encode(&self, object: &mut Value) {
-        if let Some(ty) = self.go_type() {
-            gotypes::encode(ty, object);
-        }
-    }
-
     pub(crate) fn allows(&self, verb: &str) -> bool {
         self.version().verbs.iter().any(|v| v == verb)
     }

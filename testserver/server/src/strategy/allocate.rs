@@ -56,9 +56,6 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
         }
         return;
     }
-    if endpoint.resource.is("apps", "daemonsets") {
-        return count_templates(old, new);
-    }
     if !endpoint.is_core("services") || !new["spec"].is_object() {
         return;
     }
@@ -269,7 +266,7 @@ fn hold(object: &mut Value, finalizer: &str) {
 }
 
 /// Counts the templates of a DaemonSet.
-fn count_templates(old: &Value, new: &mut Value) {
+pub(super) fn count_templates(old: &Value, new: &mut Value) {
     let before = old["metadata"]["annotations"][TEMPLATE_GENERATION].as_str();
     let before: i64 = before.and_then(|number| number.parse().ok()).unwrap_or(0);
     let changed = old["spec"]["template"] != new["spec"]["template"];

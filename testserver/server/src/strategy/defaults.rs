@@ -301,6 +301,7 @@ fn policy_types(spec: &mut Value) {
 }
 
 fn binding(binding: &mut Value) {
+    fill(binding, "roleRef", json!({}));
     each(binding, "/roleRef", |role| fill(role, "apiGroup", RBAC));
     for subject in items(binding, "subjects") {
         if matches!(subject["kind"].as_str(), Some("User" | "Group")) {

@@ -27,5 +27,5 @@ pub(crate) use metadata::{
 pub(crate) use part::{WritePart, validate as validate_part};
 pub(crate) use rules::{SYSTEM_CLASSES, validate as validate_kind, validate_mounts};
 pub(crate) use scale::validate as validate_scale;
-pub(crate) use update::prepare as prepare_update;
+pub(crate) use update::{count as count_change, prepare as prepare_update};
 pub(crate) use warnings::warnings;

@@ -1,11 +1,11 @@
 //! Prepares the new version of an object: what an update cannot change stays.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{WritePart, allocate, built_in, part};
 use crate::{object::meta, scheme::Endpoint};
 
-/// Restores the fields of `new` that this write cannot change, and increments the generation.
+/// Restores the fields of `new` that this write cannot change.
 pub(crate) fn prepare(endpoint: &Endpoint, part: WritePart, old: &Value, new: &mut Value) {
     match part {
         WritePart::Main => {
@@ -38,7 +38,14 @@ pub(crate) fn prepare(endpoint: &Endpoint, part: WritePart, old: &Value, new: &m
         meta::copy(new, old, "deletionGracePeriodSeconds");
     }
     meta::set(new, "selfLink", Value::Null);
-    if built_in::has_generation(endpoint) && wanted_differs(endpoint, old, new) {
+}
+
+/// Increments the generation if the write changes more than metadata and status. Both versions are as they are printed.
+pub(crate) fn count(endpoint: &Endpoint, part: WritePart, old: &Value, new: &mut Value) {
+    if part == WritePart::Main && endpoint.resource.is("apps", "daemonsets") {
+        allocate::count_templates(old, new);
+    }
+    if built_in::has_generation(endpoint) && changes_content(endpoint, old, new) {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
         meta::set(new, "generation", generation);
     }
@@ -54,10 +61,9 @@ fn only(new: &mut Value, old: &Value, members: &[&str], endpoint: &Endpoint) {
             None => drop(map.remove(*member)),
         }
     }
-    let metadata = provided.remove("metadata").unwrap_or_default();
-    meta::copy(new, &serde_json::json!({"metadata": metadata.clone()}), "managedFields");
-    for field in built_in::metadata_of_status(endpoint) {
-        meta::copy(new, &serde_json::json!({"metadata": metadata.clone()}), field);
+    let mut metadata = provided.remove("metadata").unwrap_or_default();
+    for field in ["managedFields"].iter().chain(built_in::metadata_of_status(endpoint)) {
+        meta::set(new, field, metadata.get_mut(*field).map(Value::take).unwrap_or_default());
     }
 }
 
@@ -69,20 +75,16 @@ fn keep(new: &mut Value, old: &Value, member: &str) {
     }
 }
 
-/// Whether anything besides metadata and a status subresource changed.
-fn wanted_differs(endpoint: &Endpoint, old: &Value, new: &Value) -> bool {
+/// Whether anything besides metadata and a status subresource changed. Null is as good as missing.
+fn changes_content(endpoint: &Endpoint, old: &Value, new: &Value) -> bool {
     let ignores_status = endpoint.has_status();
-    let wanted = |object: &Value| -> Map<String, Value> {
-        let members = object.as_object().into_iter().flatten();
-        let counts = |key: &str| {
-            !(matches!(key, "apiVersion" | "kind" | "metadata") || ignores_status && key == "status")
-        };
-        members
-            .filter(|(key, value)| counts(key) && !value.is_null())
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect()
+    let counts =
+        |key: &str| !(matches!(key, "apiVersion" | "kind" | "metadata") || ignores_status && key == "status");
+    let lacks = |one: &Value, other: &Value| {
+        let mut members = one.as_object().into_iter().flatten();
+        members.any(|(key, value)| counts(key) && *value != other[key])
     };
-    wanted(old) != wanted(new)
+    lacks(old, new) || lacks(new, old)
 }
 
 #[cfg(test)]
@@ -94,7 +96,9 @@ mod tests {
 
     fn updated(group: &str, plural: &str, part: WritePart, old: &Value, mut new: Value) -> Value {
         let scheme = Scheme::with_built_in();
-        prepare(scheme.by_plural(group, plural).unwrap(), part, old, &mut new);
+        let endpoint = scheme.by_plural(group, plural).unwrap();
+        prepare(endpoint, part, old, &mut new);
+        count(endpoint, part, old, &mut new);
         new
     }
 

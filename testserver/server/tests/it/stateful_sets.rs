@@ -263,6 +263,24 @@ async fn a_pod_of_somebody_else_is_awaited() {
     assert_eq!(client.status().await["readyReplicas"], 1);
 }
 
+/// Their label with the revision has more than 63 characters.
+#[tokio::test(start_paused = true)]
+async fn pods_of_a_set_with_a_long_name_are_refused() {
+    let builder = ApiServer::builder().with(BuiltInController::Events).with(BuiltInController::Workloads);
+    let client = TestClient { api: builder.service().unwrap() };
+    let (mut set, name) = (set(1, json!({})), "d".repeat(60));
+    set["metadata"]["name"] = name.as_str().into();
+    client.post(SETS, set).await.ok();
+    assert!(client.names(PODS).await.is_empty());
+    let revision = client.names(REVISIONS).await.remove(0);
+    let why = format!("metadata.labels: Invalid value: {revision:?}: must be no more than 63 bytes");
+    let refusal =
+        format!("create Pod {name}-0 in StatefulSet {name} failed error: Pod \"{name}-0\" is invalid: {why}");
+    let events = client.get("/api/v1/namespaces/default/events").await.ok();
+    assert_eq!(events["items"][0]["reason"], "FailedCreate");
+    assert_eq!(events["items"][0]["message"], refusal);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_large_set_grows_over_several_requests() {
     let client = client();

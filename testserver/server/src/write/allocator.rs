@@ -15,7 +15,7 @@ const NODE_PORTS: std::ops::RangeInclusive<u64> = 30_000..=32_767;
 
 /// The cluster IPs and node ports of all services; no two services share one.
 #[derive(Debug, Default)]
-pub(super) struct ServiceAllocator {
+pub(crate) struct ServiceAllocator {
     ips: HashMap<String, Key>,
     /// Keyed by number and protocol.
     ports: HashMap<(u64, String), Key>,
@@ -23,7 +23,7 @@ pub(super) struct ServiceAllocator {
 
 impl ServiceAllocator {
     /// Records a change of an object, if it is a service.
-    pub(super) fn observe(&mut self, resource: &Resource, change: &Change) {
+    pub(crate) fn observe(&mut self, resource: &Resource, change: &Change) {
         if resource.is("", "services") {
             let (before, after) = (change.previous.as_deref(), change.after());
             let (before, after) = (before.map(Stored::value), after.map(Stored::value));
@@ -32,7 +32,7 @@ impl ServiceAllocator {
     }
 
     /// Records a restored object, if it is a service.
-    pub(super) fn restore(&mut self, resource: &Resource, stored: &Stored) {
+    pub(crate) fn restore(&mut self, resource: &Resource, stored: &Stored) {
         if resource.is("", "services") {
             self.record(&stored.key, None, Some(&stored.value()));
         }
@@ -54,7 +54,7 @@ impl ServiceAllocator {
     }
 
     /// Replaces generated values that are taken by free ones. Returns an error for each `requested` value that is taken or out of range.
-    pub(super) fn allocate(&self, key: &Key, requested: &Value, service: &mut Value) -> Vec<FieldError> {
+    pub(crate) fn allocate(&self, key: &Key, requested: &Value, service: &mut Value) -> Vec<FieldError> {
         let mut errors = Vec::new();
         if service["spec"]["type"] == "ExternalName" {
             return errors;

@@ -1,0 +1,53 @@
+//! Built-in kinds: their objects are decoded into Go types.
+
+use serde_json::Value;
+
+use super::kind::Kind;
+use crate::{gotypes, object::meta, scheme::Endpoint, status_error::StatusError, storage::Stored, strategy};
+
+pub(super) struct BuiltIn;
+
+impl Kind for BuiltIn {
+    fn has_go_type(&self) -> bool {
+        true
+    }
+
+    /// Decoding the object refuses the metadata.
+    fn decode_metadata(&self, _: &Endpoint, _: &mut Value) -> Result<(), StatusError> {
+        Ok(())
+    }
+
+    fn decode(
+        &self,
+        endpoint: &Endpoint,
+        object: &mut Value,
+        unknown: &mut Vec<String>,
+    ) -> Result<(), String> {
+        *unknown = endpoint.schema().prune(object);
+        unknown.sort();
+        endpoint.go_type().map_or(Ok(()), |ty| gotypes::decode(ty, object))
+    }
+
+    fn default(&self, endpoint: &Endpoint, object: &mut Value, _: bool) {
+        endpoint.schema().default(object);
+        strategy::default(endpoint, object);
+        meta::drop_empty(object);
+    }
+
+    fn encode(&self, endpoint: &Endpoint, object: &mut Value) {
+        if let Some(ty) = endpoint.go_type() {
+            gotypes::encode(ty, object);
+        }
+    }
+
+    fn wrong_kind(&self, endpoint: &Endpoint, object: &Value) -> StatusError {
+        let (kind, version) = (endpoint.kind(), &endpoint.version().name);
+        let provided = object["kind"].as_str().unwrap_or_default();
+        StatusError::bad_request(format!("{provided} in version {version:?} cannot be handled as a {kind}"))
+    }
+
+    /// Their stored bytes are what reads see.
+    fn is_stored_as_read(&self, _: &Endpoint, _: &Stored) -> bool {
+        true
+    }
+}
