@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use jiff::{Timestamp, tz::TimeZone};
+use serde_json::Value;
 use tokio::{sync::watch, time::Instant};
 
 /// A clock; clones share its time.
@@ -67,9 +68,32 @@ impl Clock {
     }
 }
 
+/// A timestamp of an object.
+pub(crate) fn time(text: &Value) -> Option<Timestamp> {
+    text.as_str()?.parse().ok()
+}
+
+/// The seconds until `limit` seconds have passed `since` a time; 0 once they have. `None` if one of the times is not known.
+pub(crate) fn seconds_left(limit: u64, since: Option<Timestamp>, now: Option<Timestamp>) -> Option<u64> {
+    let end = since?.as_second().saturating_add_unsigned(limit);
+    Some(u64::try_from(end.saturating_sub(now?.as_second())).unwrap_or(0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_in_the_future_is_awaited() {
+        let at = |second| Timestamp::from_second(second).ok();
+        let left = |since, now| seconds_left(10, at(since), at(now));
+        assert_eq!([left(100, 100), left(100, 107), left(100, 110), left(100, 999)], [10, 3, 0, 0].map(Some));
+        assert_eq!(
+            (left(105, 100), seconds_left(u64::MAX, at(5), at(5))),
+            (Some(15), Some(i64::MAX.unsigned_abs() - 5))
+        );
+        assert_eq!((seconds_left(10, None, at(5)), seconds_left(10, at(5), None)), (None, None));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn timestamps_are_whole_seconds_in_utc() {

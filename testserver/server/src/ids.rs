@@ -36,16 +36,9 @@ impl Ids {
 
     /// `base` and five characters that cannot form words, truncated to a legal length.
     pub(crate) fn generated_name(&self, base: &str) -> String {
-        const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
         let cut = base.char_indices().map(|(at, c)| at + c.len_utf8()).take_while(|end| *end <= 58);
         let cut = cut.last().unwrap_or(0);
-        let mut number = self.value();
-        let suffix = std::iter::repeat_with(|| {
-            let index = number % ALPHABET.len() as u64;
-            number /= ALPHABET.len() as u64;
-            char::from(ALPHABET[usize::try_from(index).unwrap_or(0)])
-        });
-        base[..cut].chars().chain(suffix.take(5)).collect()
+        base[..cut].chars().chain(letters(self.value()).take(5)).collect()
     }
 
     fn value(&self) -> u64 {
@@ -54,6 +47,16 @@ impl Ids {
             None => random(),
         }
     }
+}
+
+/// The characters of a number in names. They cannot form words.
+pub(crate) fn letters(mut number: u64) -> impl Iterator<Item = char> {
+    const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    std::iter::repeat_with(move || {
+        let index = number % ALPHABET.len() as u64;
+        number /= ALPHABET.len() as u64;
+        char::from(ALPHABET[usize::try_from(index).unwrap_or(0)])
+    })
 }
 
 /// A random version 4 UUID, for what is not part of the state: requests, reviews, tokens.

@@ -5,7 +5,8 @@ use std::time::Duration;
 /// How often kube-apiserver compacts etcd.
 const INTERVAL: Duration = Duration::from_secs(5 * 60);
 
-/// Compacts every five minutes to the revision of the compaction before. Only lists notice: genuine servers serve watches from a cache, which has an age of its own.
+/// Compacts every five minutes to the revision of the compaction before. Only lists notice: genuine servers serve watches from a cache,
+/// which has an age of its own.
 #[derive(Debug, Default)]
 pub(super) struct Compactor {
     done: u64,
@@ -15,7 +16,8 @@ pub(super) struct Compactor {
 }
 
 impl Compactor {
-    /// The number of compactions that were due since the last one. Each takes a revision, as kube-apiserver writes to etcd before it compacts.
+    /// The number of compactions that were due since the last one. Each takes a revision, as kube-apiserver writes to etcd before it
+    /// compacts.
     pub(super) fn due(&self, elapsed: Duration) -> u64 {
         let all = elapsed.as_secs() / INTERVAL.as_secs();
         all.saturating_sub(self.done)

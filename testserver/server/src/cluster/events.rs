@@ -1,10 +1,8 @@
 //! Records Events about what the scheduler, the kubelet and the workload controllers do.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
-use super::{BuiltInController, ClusterState};
+use super::{BuiltInController, ClusterState, owners::ObjectId};
 use crate::{
     object::{
         event::{Note, repeated},
@@ -12,22 +10,6 @@ use crate::{
     },
     storage::{Key, WriteError},
 };
-
-/// As many Events are known by their notes; a repetition of an older one is a new Event.
-const REMEMBERED: usize = 4096;
-
-/// The Events that were recorded, by the identity of their notes.
-#[derive(Debug, Default)]
-pub(super) struct RecordedEvents(HashMap<u64, Key>);
-
-impl RecordedEvents {
-    fn remember(&mut self, identity: u64, event: Key) {
-        if self.0.len() >= REMEMBERED {
-            self.0.clear();
-        }
-        self.0.insert(identity, event);
-    }
-}
 
 impl ClusterState {
     /// Records a note of a component about an object, or a field of it. A repetition is counted.
@@ -43,14 +25,20 @@ impl ClusterState {
         }
         let Some(resource) = self.storage.resource("", "events") else { return Ok(()) };
         let (identity, now) = (note.identity(about), self.now());
-        let known = self.events.0.get(&identity).cloned();
-        let known = known.and_then(|key| Some((self.storage.store.get(resource.table, &key)?.value(), key)));
-        if let Some((event, key)) = known {
-            return self.put(&resource, key, repeated(&event, &now)).map(drop);
+        let former = self.events.get(identity).and_then(|key| self.storage.store.get(resource.table, key));
+        if let Some(event) = former.cloned() {
+            return self.put(&resource, event.key.clone(), repeated(&event.value(), &now)).map(drop);
         }
         let event = note.event(about, field, component, (self.event_number(), &now));
         self.events.remember(identity, Key::new(meta::text(&event, "namespace"), meta::name(&event)));
         self.create("", "events", event).map(drop)
+    }
+
+    pub(super) fn expire_event(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
+        if let Some(resource) = self.storage.scheme.by_table(*table).cloned() {
+            self.remove(&resource, key)?;
+        }
+        Ok(())
     }
 
     /// A number for the name of an Event: by time and, within a second, by the order of writes.

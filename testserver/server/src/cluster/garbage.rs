@@ -19,7 +19,7 @@ impl ClusterState {
         let Some(stored) = self.storage.store.get(*table, key).cloned() else { return Ok(()) };
         let states: Vec<OwnerState> =
             stored.owners.iter().map(|owner| self.owner_state(owner, key.namespace())).collect();
-        let has_dependents = !self.work.owners.dependents(&stored.uid).is_empty();
+        let has_dependents = self.work.owners.each_dependent(&stored.uid).next().is_some();
         match decide(&stored.owners, &states, has_dependents) {
             DependentAction::Keep => {}
             DependentAction::DropReferences(uids) => self.drop_references(*table, key, &uids)?,
@@ -39,11 +39,11 @@ impl ClusterState {
     /// When a dependent of this object waits for its own dependents, the two may wait for each other: then the object blocks none of its
     /// owners any more.
     fn break_cycle(&mut self, resource: &Resource, key: &Key, uid: &str) -> Result<(), WriteError> {
-        let waits = |(table, key): ObjectId| {
-            let dependent = self.storage.store.get(table, &key);
+        let waits = |(table, key): &ObjectId| {
+            let dependent = self.storage.store.get(*table, key);
             dependent.is_some_and(|dependent| dependent.deleting && waits_in_foreground(&dependent.value()))
         };
-        if !self.work.owners.dependents(uid).into_iter().any(waits) {
+        if !self.work.owners.each_dependent(uid).any(waits) {
             return Ok(());
         }
         let Some(mut object) = self.storage.store.get(resource.table, key).map(|stored| stored.value())
@@ -72,8 +72,8 @@ impl ClusterState {
         if !waits_in_foreground(&object) {
             return Ok(());
         }
-        let blocked = self.work.owners.dependents(uid).into_iter().any(|(table, key)| {
-            let dependent = self.storage.store.get(table, &key);
+        let blocked = self.work.owners.each_dependent(uid).any(|(table, key)| {
+            let dependent = self.storage.store.get(*table, key);
             dependent.is_some_and(|d| d.owners.iter().any(|owner| owner.uid == uid && owner.blocks_deletion))
         });
         if !blocked {
@@ -111,9 +111,9 @@ impl ClusterState {
         let namespace = namespace.filter(|_| endpoint.resource.namespaced);
         let key = Key::new(namespace, &owner.name);
         match self.storage.store.get(endpoint.resource.table, &key) {
-            Some(found) if *found.uid == *owner.uid => {
+            Some(stored) if *stored.uid == *owner.uid => {
                 // Most owners are not read for this.
-                if found.deleting && waits_in_foreground(&found.value()) {
+                if stored.deleting && waits_in_foreground(&stored.value()) {
                     OwnerState::WaitingForDependents
                 } else {
                     OwnerState::Solid

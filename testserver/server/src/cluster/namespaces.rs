@@ -67,8 +67,8 @@ impl ClusterState {
     }
 
     pub(super) fn is_terminating(&self, namespace: &str) -> bool {
-        let found = self.storage.object("", "namespaces", &Key::new(None, namespace));
-        found.is_some_and(|namespace| namespace.deleting)
+        let stored = self.storage.object("", "namespaces", &Key::new(None, namespace));
+        stored.is_some_and(|namespace| namespace.deleting)
     }
 
     fn has_pods(&self, namespace: &str) -> bool {
@@ -106,10 +106,10 @@ fn conditions(namespace: &Value, contents: &Contents, now: &str) -> Vec<Value> {
         ),
     ];
     let former = namespace["status"]["conditions"].as_array().map_or(&[][..], Vec::as_slice);
-    let known = |kind: &Value| former.iter().find(|condition| condition["type"] == *kind);
+    let of_type = |kind: &Value| former.iter().find(|condition| condition["type"] == *kind);
     let dated = own.iter().map(|condition| {
         let mut condition = condition.clone();
-        let same = known(&condition["type"]).filter(|old| old["status"] == condition["status"]);
+        let same = of_type(&condition["type"]).filter(|old| old["status"] == condition["status"]);
         condition["lastTransitionTime"] = same.map_or(now.into(), |old| old["lastTransitionTime"].clone());
         condition
     });

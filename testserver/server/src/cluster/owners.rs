@@ -78,7 +78,19 @@ impl OwnerIndex {
     }
 
     pub(crate) fn dependents(&self, uid: &str) -> Vec<ObjectId> {
-        self.dependents.get(uid).into_iter().flatten().cloned().collect()
+        self.each_dependent(uid).cloned().collect()
+    }
+
+    pub(crate) fn each_dependent(&self, uid: &str) -> impl Iterator<Item = &ObjectId> {
+        self.dependents.get(uid).into_iter().flatten()
+    }
+
+    /// The keys of the dependents in one table.
+    #[cfg_attr(not(feature = "workloads"), allow(dead_code))]
+    pub(crate) fn dependents_in(&self, uid: &str, table: TableId) -> impl Iterator<Item = &Key> {
+        let dependents = self.dependents.get(uid).into_iter();
+        let from = dependents.flat_map(move |all| all.range((table, Key::first_in(None))..));
+        from.take_while(move |(other, _)| *other == table).map(|(_, key)| key)
     }
 }
 

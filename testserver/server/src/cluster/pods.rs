@@ -6,8 +6,8 @@ use super::{ClusterState, create::Created, owners::ObjectId, state::IN_MEMORY, t
 use crate::{
     object::{event::Note, meta},
     pods::{
-        Container, ContainerState, NODE_NAME, bind, default_state, exceed_deadline, is_over, node_object,
-        observe, required_node, run, seconds_left,
+        Container, ContainerState, NODE_NAME, bind, deadline_in, default_state, exceed_deadline, is_over,
+        node_object, observe, required_node, run,
     },
     storage::{Key, WriteError},
 };
@@ -20,11 +20,13 @@ impl ClusterState {
     pub(super) fn join_node(&mut self) {
         let mut node = node_object(&self.now());
         let status = node["status"].take();
-        let made = self.create("", "nodes", node).expect(IN_MEMORY);
-        let (Created::Stored(made), Some(nodes)) = (made, self.storage.resource("", "nodes")) else { return };
-        let mut node = made.value();
+        let created = self.create("", "nodes", node).expect(IN_MEMORY);
+        let (Created::Stored(created), Some(nodes)) = (created, self.storage.resource("", "nodes")) else {
+            return;
+        };
+        let mut node = created.value();
         node["status"] = status;
-        self.put(&nodes, made.key.clone(), node).expect(IN_MEMORY);
+        self.put(&nodes, created.key.clone(), node).expect(IN_MEMORY);
     }
 
     fn has_node(&self, name: &str) -> bool {
@@ -77,7 +79,7 @@ impl ClusterState {
             run(&mut pod, &states, self.storage.store.revision(), &self.now());
             self.put(&resource, key.clone(), pod)?;
         } else if pod["spec"]["nodeName"] == NODE_NAME && !is_over(&pod) {
-            let left = seconds_left(&pod, &self.now());
+            let left = deadline_in(&pod, &self.now());
             let changed = match left {
                 Some(0) => {
                     exceed_deadline(&mut pod, &self.now());

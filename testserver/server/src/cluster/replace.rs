@@ -1,6 +1,6 @@
 //! Replaces the whole state: restore, rewind, and loading a data directory.
 
-use super::{ClusterState, events::RecordedEvents, task::Task};
+use super::{ClusterState, event_index::EventIndex, task::Task};
 use crate::{
     crd,
     storage::{StateEntry, TooOld, is_definition},
@@ -13,7 +13,8 @@ impl ClusterState {
         self.storage.contents(at)
     }
 
-    /// Replaces the whole state. The history is empty afterwards, and every watch ends; the controllers go on from the new state. Returns the objects whose resource is not served.
+    /// Replaces the whole state. The history is empty afterwards, and every watch ends; the controllers go on from the new state. Returns
+    /// the objects whose resource is not served.
     pub(crate) fn replace_state(&mut self, contents: Vec<StateEntry>, revision: u64) -> Vec<StateEntry> {
         self.storage.incarnation += 1;
         let unresolved = self.load_contents(contents, revision);
@@ -27,7 +28,7 @@ impl ClusterState {
         self.ids.continue_after(revision);
         self.storage.restart_at(revision);
         self.compactor.forget();
-        self.events = RecordedEvents::default();
+        self.events = EventIndex::default();
         self.work.clear();
         self.services = ServiceAllocator::default();
         self.access.reset();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::{ClusterState, owners::ObjectId};
+use super::ClusterState;
 use crate::storage::WriteError;
 
 impl ClusterState {
@@ -27,12 +27,5 @@ impl ClusterState {
     /// When [`run_due_tasks`](Self::run_due_tasks) has something to do next.
     pub(crate) fn next_due(&self) -> watch::Receiver<Option<Duration>> {
         self.work.next_due()
-    }
-
-    pub(super) fn expire_event(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
-        if let Some(resource) = self.storage.scheme.by_table(*table).cloned() {
-            self.remove(&resource, key)?;
-        }
-        Ok(())
     }
 }

@@ -35,8 +35,8 @@ impl Work {
 impl ClusterState {
     /// Creates the default service account and the ConfigMap with the CA certificate of a namespace, or restores its content.
     pub(super) fn ensure_service_account(&mut self, namespace: &str) -> Result<(), WriteError> {
-        let found = self.storage.object("", "namespaces", &Key::new(None, namespace));
-        if found.is_none_or(|found| found.deleting) {
+        let stored = self.storage.object("", "namespaces", &Key::new(None, namespace));
+        if stored.is_none_or(|stored| stored.deleting) {
             return Ok(());
         }
         let metadata = |name: &str| json!({"name": name, "namespace": namespace});

@@ -11,7 +11,8 @@ const SERVICE_RANGE: &str = "10.0.0.0/8";
 const SERVER_ADDRESS: &str = "10.0.0.1";
 
 impl ClusterState {
-    /// Creates the service `kubernetes` where it is missing. As on genuine servers that listen on the loopback address, no endpoint leads to it.
+    /// Creates the service `kubernetes` where it is missing. As on genuine servers that listen on the loopback address, no endpoint leads
+    /// to it.
     pub(super) fn ensure_kubernetes_service(&mut self) -> Result<(), WriteError> {
         let service = json!({
             "apiVersion": "v1",
@@ -39,17 +40,17 @@ impl ClusterState {
             "metadata": {"name": "kubernetes"},
             "spec": {"cidrs": [SERVICE_RANGE]},
         });
-        let made = self.create("networking.k8s.io", "servicecidrs", range)?;
-        let (Created::Stored(made), Some(ranges)) =
-            (made, self.storage.resource("networking.k8s.io", "servicecidrs"))
+        let created = self.create("networking.k8s.io", "servicecidrs", range)?;
+        let (Created::Stored(created), Some(ranges)) =
+            (created, self.storage.resource("networking.k8s.io", "servicecidrs"))
         else {
             return Ok(());
         };
-        let mut range = made.value();
+        let mut range = created.value();
         let ready = json!({"type": "Ready", "status": "True", "reason": "", "lastTransitionTime": self.now(),
             "message": "Kubernetes Service CIDR is ready"});
         range["status"] = json!({"conditions": [ready]});
-        self.put(&ranges, made.key.clone(), range).map(drop)
+        self.put(&ranges, created.key.clone(), range).map(drop)
     }
 
     /// Creates the service of a new cluster.

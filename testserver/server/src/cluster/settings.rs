@@ -74,7 +74,9 @@ fn conflicts<T: PartialEq>(own: &T, default: &T, other: &T) -> bool {
     own != default && own != other
 }
 
-/// A controller that is part of the server, like those of a cluster's controller manager and its nodes. Controllers that clean up are on unless switched off with [`Builder::without`](crate::Builder::without); controllers that create and run pods are off unless switched on with [`Builder::with`](crate::Builder::with), so that they do not interfere with a controller under test.
+/// A controller that is part of the server, like those of a cluster's controller manager and its nodes. Controllers that clean up are on
+/// unless switched off with [`Builder::without`](crate::Builder::without); controllers that create and run pods are off unless switched on
+/// with [`Builder::with`](crate::Builder::with), so that they do not interfere with a controller under test.
 ///
 /// Controllers run within the request that triggers them: when it returns, they have finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -88,11 +90,13 @@ pub enum BuiltInController {
     StorageProtection,
     /// Writes the rules of ClusterRoles with an aggregation rule.
     RoleAggregation,
-    /// A node that runs pods: schedules them to itself, reports them running and finishes their deletion. [`Kubelet`](crate::Kubelet) scripts what their containers do.
+    /// A node that runs pods: schedules them to itself, reports them running and finishes their deletion. [`Kubelet`](crate::Kubelet)
+    /// scripts what their containers do.
     Kubelet,
     /// Creates the service account `default` and the ConfigMap `kube-root-ca.crt` in every namespace.
     ServiceAccounts,
-    /// Records Events of what the scheduler, the kubelet and the workload controllers do, as `kubectl describe` shows them. A repetition is counted in the Event that exists.
+    /// Records Events of what the scheduler, the kubelet and the workload controllers do, as `kubectl describe` shows them. A repetition is
+    /// counted in the Event that exists.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -109,10 +113,12 @@ pub enum BuiltInController {
     /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
     /// ```
     Events,
-    /// The controllers of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets, Jobs, CronJobs and PodDisruptionBudgets. Exists with the feature `workloads`.
+    /// The controllers of Deployments, ReplicaSets, ReplicationControllers, StatefulSets, DaemonSets, Jobs, CronJobs and
+    /// PodDisruptionBudgets. Exists with the feature `workloads`.
     #[cfg(feature = "workloads")]
     Workloads,
-    /// Writes the Endpoints and EndpointSlices of services with a selector, and EndpointSlices for Endpoints that users write. Exists with the feature `workloads`.
+    /// Writes the Endpoints and EndpointSlices of services with a selector, and EndpointSlices for Endpoints that users write. Exists with
+    /// the feature `workloads`.
     #[cfg(feature = "workloads")]
     Endpoints,
 }

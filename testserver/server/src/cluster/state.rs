@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value, json};
 
 use super::{
-    BuiltInController, Settings, compaction::Compactor, events::RecordedEvents, task::Task, work::Work,
+    BuiltInController, Settings, compaction::Compactor, event_index::EventIndex, task::Task, work::Work,
 };
 use crate::{
     admission::{AdmissionContext, AdmissionControl, AdmissionPlugin},
@@ -25,7 +25,8 @@ pub(super) const IN_MEMORY: &str = "invariant: a cluster without a data director
 const MOST_RUNS: u32 = 200;
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-/// Everything that one server holds, by what it is about. [`put`](Self::put) and [`remove`](Self::remove) make each change and announce it to every part.
+/// Everything that one server holds, by what it is about. [`put`](Self::put) and [`remove`](Self::remove) make each change and announce it
+/// to every part.
 #[derive(Debug)]
 pub(crate) struct ClusterState {
     pub(super) storage: Storage,
@@ -34,7 +35,7 @@ pub(crate) struct ClusterState {
     pub(crate) admission: AdmissionControl,
     pub(super) services: ServiceAllocator,
     pub(super) compactor: Compactor,
-    pub(super) events: RecordedEvents,
+    pub(super) events: EventIndex,
     pub(crate) clock: Clock,
     pub(crate) ids: Ids,
     pub(crate) kubelet: Kubelet,
@@ -61,7 +62,7 @@ impl ClusterState {
             admission: AdmissionControl::new(&settings.disabled_plugins),
             services: ServiceAllocator::default(),
             compactor: Compactor::default(),
-            events: RecordedEvents::default(),
+            events: EventIndex::default(),
             kubelet: Kubelet::new(clock.clone()),
             clock,
             ids: Ids::new(settings.seed),

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use jiff::Timestamp;
 use tokio::sync::watch;
 
 use super::{
@@ -10,12 +11,12 @@ use super::{
     remaining::Remaining,
     task::Task,
     timers::Timers,
-    workloads::ServiceIndex,
+    workloads::WorkloadCaches,
 };
 use crate::{
     clock::Clock,
     crd,
-    object::meta,
+    object::{event::written_at, meta},
     rbac::RBAC,
     scheme::Resource,
     storage::{Change, EventType, Storage, Stored},
@@ -33,14 +34,14 @@ pub(super) struct Work {
     timers: Timers,
     pub(super) owners: OwnerIndex,
     pub(super) remaining: Remaining,
-    pub(super) services: ServiceIndex,
+    pub(super) caches: WorkloadCaches,
 }
 
 impl Work {
     pub(super) fn new(disabled: BTreeSet<BuiltInController>, clock: Clock) -> Self {
         let (tasks, timers) = (BTreeSet::new(), Timers::new());
-        let (owners, remaining, services) = <_>::default();
-        Self { disabled, clock, tasks, timers, owners, remaining, services }
+        let (owners, remaining, caches) = <_>::default();
+        Self { disabled, clock, tasks, timers, owners, remaining, caches }
     }
 
     /// Drops everything, before the whole state is replaced.
@@ -49,7 +50,7 @@ impl Work {
         self.timers.clear();
         self.owners = OwnerIndex::default();
         self.remaining = Remaining::default();
-        self.services = ServiceIndex::default();
+        self.caches = WorkloadCaches::default();
     }
 
     pub(super) fn is_enabled(&self, controller: BuiltInController) -> bool {
@@ -62,7 +63,11 @@ impl Work {
 
     /// Enqueues a task after this many seconds, at least one.
     pub(super) fn enqueue_after(&mut self, task: Task, seconds: u64) {
-        let at = self.clock.elapsed().saturating_add(Duration::from_secs(seconds.max(1)));
+        self.enqueue_at(task, self.clock.elapsed().saturating_add(Duration::from_secs(seconds.max(1))));
+    }
+
+    /// Enqueues a task at this time of the clock.
+    pub(super) fn enqueue_at(&mut self, task: Task, at: Duration) {
         self.timers.set(task, at);
     }
 
@@ -160,6 +165,13 @@ impl Work {
             self.start_deletion(storage, resource, stored);
         }
         self.enqueue_common(resource, stored);
+        if is_event(resource) {
+            // Its time to live goes on.
+            let written = written_at(&stored.value()).unwrap_or(Timestamp::MIN);
+            let age = self.clock.timestamp().duration_since(written);
+            let left = EVENT_TTL.saturating_sub(Duration::try_from(age).unwrap_or_default());
+            self.enqueue_at(expiry(resource, stored), self.clock.elapsed().saturating_add(left));
+        }
         self.enqueue_controllers(storage, resource, None, stored);
     }
 
@@ -208,8 +220,8 @@ impl Work {
             self.enqueue(Task::AggregateRoles);
         }
         self.enqueue_service_account(resource, &stored.key);
-        if resource.plural == "events" && !resource.custom {
-            let task = Task::ExpireEvent((resource.table, stored.key.clone()));
+        if is_event(resource) {
+            let task = expiry(resource, stored);
             match stored.event {
                 EventType::Deleted => self.timers.cancel(task),
                 // Every write restarts its time to live.
@@ -217,6 +229,14 @@ impl Work {
             }
         }
     }
+}
+
+fn is_event(resource: &Resource) -> bool {
+    resource.plural == "events" && !resource.custom
+}
+
+fn expiry(resource: &Resource, event: &Stored) -> Task {
+    Task::ExpireEvent((resource.table, event.key.clone()))
 }
 
 fn is_storage(resource: &Resource) -> bool {

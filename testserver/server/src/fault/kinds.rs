@@ -40,7 +40,8 @@ pub enum Fault {
     Response(FaultResponse),
     /// The body ends early and cleanly: a watch between two lines, any other body before its first byte.
     Cut,
-    /// The connection breaks before the request is processed. In process, the service returns an error; over a socket the connection (HTTP/1.1) or the stream (HTTP/2) is reset. After some lines of a watch, its body ends in an error.
+    /// The connection breaks before the request is processed. In process, the service returns an error; over a socket the connection
+    /// (HTTP/1.1) or the stream (HTTP/2) is reset. After some lines of a watch, its body ends in an error.
     Reset,
     /// The request is processed, and the connection breaks before the response: the client cannot know the result.
     Lost,
@@ -48,17 +49,21 @@ pub enum Fault {
     Truncate,
     /// A line of a watch is replaced by bytes that are not JSON, and the watch continues; any other body is replaced.
     Garbage,
-    /// Nothing more is sent, and the connection stays open. Without [`after`](Self::after) the request is not processed and no response head is sent.
+    /// Nothing more is sent, and the connection stays open. Without [`after`](Self::after) the request is not processed and no response
+    /// head is sent.
     Stall,
-    /// The request is processed later by this duration, or a line of a watch is sent later. Measured on the server's clock, so [`advance`](crate::ApiServer::advance) shortens it.
+    /// The request is processed later by this duration, or a line of a watch is sent later. Measured on the server's clock, so
+    /// [`advance`](crate::ApiServer::advance) shortens it.
     Delay(Duration),
     /// One event of a watch is dropped, and the watch continues. Other requests are not affected.
     DropEvent,
-    /// Gets, lists and watches that start with the current state return the state at this earlier resourceVersion, like a server with a lagging cache. 410 when it is older than the history.
+    /// Gets, lists and watches that start with the current state return the state at this earlier resourceVersion, like a server with a
+    /// lagging cache. 410 when it is older than the history.
     Stale(u64),
     /// The requested history has expired: an `ERROR` event with code 410 in a watch, a 410 response otherwise.
     Expired,
-    /// The server rewinds to this resourceVersion before it processes the request, as [`ApiServer::rewind`](crate::ApiServer::rewind) does. 500 when that is not possible.
+    /// The server rewinds to this resourceVersion before it processes the request, as [`ApiServer::rewind`](crate::ApiServer::rewind) does.
+    /// 500 when that is not possible.
     Rewind(u64),
     /// The fault, after this many lines of a watch. Other bodies have no lines.
     After(usize, Box<Fault>),

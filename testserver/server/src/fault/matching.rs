@@ -6,7 +6,8 @@ use crate::route::RequestInfo;
 
 /// Selects the requests of a fault.
 ///
-/// A new `Match` is unlimited; each method narrows it. Evaluated in this order: the request's attributes, then its number among matching requests ([`nth`](Self::nth), [`from_nth`](Self::from_nth), [`times`](Self::times)), then the probability ([`chance`](Self::chance)).
+/// A new `Match` is unlimited; each method narrows it. Evaluated in this order: the request's attributes, then its number among matching
+/// requests ([`nth`](Self::nth), [`from_nth`](Self::from_nth), [`times`](Self::times)), then the probability ([`chance`](Self::chance)).
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
@@ -132,7 +133,8 @@ impl Match {
         self
     }
 
-    /// Each match with a probability from 0 to 1, decided by a random number generator with this seed: the same requests in the same order are hit in every run.
+    /// Each match with a probability from 0 to 1, decided by a random number generator with this seed: the same requests in the same order
+    /// are hit in every run.
     pub fn chance(mut self, probability: f64, seed: u64) -> Self {
         self.chance = Some((probability, seed));
         self
@@ -141,8 +143,8 @@ impl Match {
     /// Whether the attributes of a request match, so that it is counted.
     pub(super) fn covers(&self, request: &RequestInfo) -> bool {
         let at = request.resource.as_ref();
-        let same = |wanted: &Option<String>, got: Option<&String>| {
-            wanted.as_ref().is_none_or(|wanted| got == Some(wanted))
+        let same = |expected: &Option<String>, got: Option<&String>| {
+            expected.as_ref().is_none_or(|expected| got == Some(expected))
         };
         self.verb.is_none_or(|verb| request.verb == verb)
             && self

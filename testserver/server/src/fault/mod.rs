@@ -1,6 +1,7 @@
 //! Fault injection.
 //!
-//! [`Match`] selects requests, [`Fault`] says what happens to them; `server.fault(match, fault)` adds a rule. Rules count requests and use a seeded random number generator, so that a failed run can be repeated.
+//! [`Match`] selects requests, [`Fault`] says what happens to them; `server.fault(match, fault)` adds a rule. Rules count requests and use
+//! a seeded random number generator, so that a failed run can be repeated.
 //!
 //! In the order in which data passes:
 //!

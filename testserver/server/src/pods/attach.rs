@@ -11,7 +11,7 @@ use super::{
 pub(super) async fn attach(mut process: Process, logs: ContainerLogs) -> Exit {
     let container = process.container.clone();
     let mut tail = logs.tail(&container, LogQuery { follow: true, tail: Some(0), ..LogQuery::default() });
-    let shown = async {
+    let logged = async {
         while let Some(text) = tail.next().await {
             if process.stdout.write_all(&text).await.is_err() {
                 break;
@@ -21,7 +21,7 @@ pub(super) async fn attach(mut process: Process, logs: ContainerLogs) -> Exit {
     let mut input = [0; 4096];
     let mut echo = Vec::new();
     tokio::select! {
-        () = shown => return Exit::Code(0),
+        () = logged => return Exit::Code(0),
         read = process.stdin.read(&mut input) => echo.extend_from_slice(&input[..read.unwrap_or(0)]),
     }
     if echo.is_empty() {

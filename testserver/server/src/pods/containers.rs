@@ -1,10 +1,12 @@
 //! Pod and container status, as a kubelet reports it.
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::ContainerState;
-use crate::object::conditions;
+use crate::{
+    clock::{seconds_left, time},
+    object::conditions,
+};
 
 /// Assigns a pod to a node, as a scheduler does.
 pub(crate) fn bind(pod: &mut Value, node: &str, now: &str) {
@@ -16,7 +18,8 @@ pub(crate) fn bind(pod: &mut Value, node: &str, now: &str) {
 
 /// The state of a container without a script: running, or terminated with 0 in Jobs; `None` when its command decides.
 ///
-/// An annotation of the pod has the last word: `kube-testserver/exit-code`, or `kube-testserver/exit-code.CONTAINER` for one of its containers.
+/// An annotation of the pod has the last word: `kube-testserver/exit-code`, or `kube-testserver/exit-code.CONTAINER` for one of its
+/// containers.
 pub(crate) fn default_state(pod: &Value, container: &Value) -> Option<ContainerState> {
     if let Some(code) = annotated_exit(pod, container) {
         return Some(ContainerState::Terminated(code));
@@ -126,11 +129,9 @@ pub(crate) fn is_over(pod: &Value) -> bool {
 }
 
 /// The seconds that a started pod may still run by its `activeDeadlineSeconds`.
-pub(crate) fn seconds_left(pod: &Value, now: &str) -> Option<u64> {
-    let limit = pod["spec"]["activeDeadlineSeconds"].as_i64()?;
-    let (start, now): (Timestamp, Timestamp) =
-        (pod["status"]["startTime"].as_str()?.parse().ok()?, now.parse().ok()?);
-    Some(u64::try_from(limit - (now.as_second() - start.as_second())).unwrap_or(0))
+pub(crate) fn deadline_in(pod: &Value, now: &str) -> Option<u64> {
+    let limit = pod["spec"]["activeDeadlineSeconds"].as_u64()?;
+    seconds_left(limit, time(&pod["status"]["startTime"]), now.parse().ok())
 }
 
 /// Ends a pod that ran longer than it may: its running containers are killed.
@@ -316,9 +317,9 @@ mod tests {
     fn a_deadline_ends_a_pod() {
         let mut pod = json!({"metadata": {"generation": 2}, "spec": {"activeDeadlineSeconds": 5, "containers": [{"name": "c"}]}});
         let (start, end) = ("2026-01-01T00:00:00Z", "2026-01-01T00:00:05Z");
-        assert_eq!(seconds_left(&pod, start), None, "it has not started");
+        assert_eq!(deadline_in(&pod, start), None, "it has not started");
         run(&mut pod, &[ContainerState::Running], 7, start);
-        assert_eq!((seconds_left(&pod, start), seconds_left(&pod, end)), (Some(5), Some(0)));
+        assert_eq!((deadline_in(&pod, start), deadline_in(&pod, end)), (Some(5), Some(0)));
         exceed_deadline(&mut pod, end);
         let status = &pod["status"];
         assert_eq!((&status["phase"], &status["reason"]), (&json!("Failed"), &json!("DeadlineExceeded")));

@@ -22,7 +22,10 @@ type ForwardScript = Arc<dyn Fn(Connection) -> BoxFuture<'static, Result<(), Str
 
 /// The kubelet: serves `exec`, `attach`, `port-forward` and `logs` with scripts of the test.
 ///
-/// A handle; clones share the kubelet. Scripts may be set at any time and apply to every session that starts later. Without a script, `exec` is a small shell (`sh -c`, `echo`, `cat`, `ls`, `test`, `tar`, `env`, `hostname`, `sleep`, `true`, `false`, `exit`) over in-memory files, enough for `kubectl cp`; without the feature `shell` every command fails as an executable that is not found. `attach` echoes its input, or prints the container's log; no port listens.
+/// A handle; clones share the kubelet. Scripts may be set at any time and apply to every session that starts later. Without a script,
+/// `exec` is a small shell (`sh -c`, `echo`, `cat`, `ls`, `test`, `tar`, `env`, `hostname`, `sleep`, `true`, `false`, `exit`) over
+/// in-memory files, enough for `kubectl cp`; without the feature `shell` every command fails as an executable that is not found. `attach`
+/// echoes its input, or prints the container's log; no port listens.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -84,9 +87,13 @@ impl Kubelet {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Decides the state of every container that starts from now on, provided its pod. Called within the request that starts it: it may write to the log, and must not call the server.
+    /// Decides the state of every container that starts from now on, provided its pod. Called within the request that starts it: it may
+    /// write to the log, and must not call the server.
     ///
-    /// Without a script containers run, with exceptions: in pods that are not restarted, a container whose command is one of the small shell (feature `shell`) executes it, containers of Jobs without a command succeed (the image `pause` runs on), and so do tests of Helm (`helm.sh/hook: test`). The annotation `kube-testserver/exit-code` of a pod ends its containers with that code, `kube-testserver/exit-code.NAME` one of them.
+    /// Without a script containers run, with exceptions: in pods that are not restarted, a container whose command is one of the small
+    /// shell (feature `shell`) executes it, containers of Jobs without a command succeed (the image `pause` runs on), and so do tests of
+    /// Helm (`helm.sh/hook: test`). The annotation `kube-testserver/exit-code` of a pod ends its containers with that code,
+    /// `kube-testserver/exit-code.NAME` one of them.
     ///
     /// ```
     /// use kube_testserver::{ApiServer, BuiltInController, ContainerState};
@@ -122,7 +129,8 @@ impl Kubelet {
         *self.inner.attach.write() = command(script);
     }
 
-    /// Runs this script for every connection to a port of a pod from now on, except ports of [`listen`](Self::listen). The client receives its error.
+    /// Runs this script for every connection to a port of a pod from now on, except ports of [`listen`](Self::listen). The client receives
+    /// its error.
     pub fn on_port_forward<F, R>(&self, script: F)
     where
         F: Fn(Connection) -> R + Send + Sync + 'static,

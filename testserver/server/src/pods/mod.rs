@@ -1,6 +1,12 @@
 //! Pods: the built-in node that runs scripts instead of containers, and the subresources that a node serves.
 //!
-//! `node` and `containers` write what a kubelet reports. The `kubelet` runs each `process`: the script of a test, or the `shell`; `logs` keeps what it prints, `attach` and `session` connect clients to it. Requests arrive in `respond`: `subresources` checks them, `select` finds the container, and `stream` serves `exec`, `attach` and `port-forward`.
+//! In the order in which data passes:
+//!
+//! - `node`, `containers`: what a kubelet reports.
+//! - `respond`: where requests arrive. `subresources`: checks them. `select`: finds the container.
+//! - `stream`: the connections of `exec`, `attach` and `port-forward`.
+//! - `kubelet`: runs each `process`, which is the script of a test or the `shell`. `attach`, `session`: connect clients to it. `logs`: keeps
+//!   what it prints.
 
 mod attach;
 mod containers;
@@ -20,7 +26,7 @@ pub use kubelet::Kubelet;
 pub use process::{Connection, Container, ContainerState, Exit, Process, TerminalSize};
 pub use session::Session;
 
-pub(crate) use containers::{bind, default_state, exceed_deadline, is_over, observe, run, seconds_left};
+pub(crate) use containers::{bind, deadline_in, default_state, exceed_deadline, is_over, observe, run};
 pub(crate) use node::{NODE_NAME, node_object, required_node};
 pub(crate) use respond::{PodServer, node_subresource};
 pub(crate) use stream::StreamConnections;

@@ -31,7 +31,9 @@ pub struct TerminalSize {
 
 /// A command that runs in a container for a client: the argument of `exec` and `attach` scripts.
 ///
-/// The streams are those of a program. Streams that the client did not request exist too: standard input is at its end, and output is discarded. The client sees the end of an output stream once the script has dropped it, and the exit status once the script has returned. When the client disconnects, the script is dropped at its next await.
+/// The streams are those of a program. Streams that the client did not request exist too: standard input is at its end, and output is
+/// discarded. The client sees the end of an output stream once the script has dropped it, and the exit status once the script has returned.
+/// When the client disconnects, the script is dropped at its next await.
 #[derive(Debug)]
 pub struct Process {
     /// The container it runs in.

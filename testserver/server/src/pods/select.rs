@@ -36,7 +36,8 @@ pub(crate) fn container_of(
     Ok(Container { namespace: namespace.into(), pod: name.into(), name: chosen.into() })
 }
 
-/// Whether a container runs, according to the pod's status. Without container statuses, as in pods that a test started by hand, the phase decides.
+/// Whether a container runs, according to the pod's status. Without container statuses, as in pods that a test started by hand, the phase
+/// decides.
 pub(crate) fn is_running(pod: &Value, container: &str) -> bool {
     match status_of(pod, container) {
         Some(status) => status["state"]["running"].is_object(),

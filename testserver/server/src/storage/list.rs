@@ -30,7 +30,8 @@ pub(crate) struct Page {
 }
 
 impl Store {
-    /// Lists a page of the state at one revision, current or in the history. Costs the page, a count of the keys after it, and for earlier revisions the changes since.
+    /// Lists a page of the state at one revision, current or in the history. Costs the page, a count of the keys after it, and for earlier
+    /// revisions the changes since.
     pub(crate) fn page(&self, request: PageRequest<'_>) -> Result<Page, TooOld> {
         let PageRequest { table, namespace, at, start, limit, matches } = request;
         let revision = at.unwrap_or(self.revision());
@@ -61,8 +62,8 @@ impl Store {
     fn count(&self, table: TableId, namespace: Option<&str>, from: &Key, undone: &Undone<'_>) -> usize {
         let undone = || undone.range::<Key, _>(from..).filter(|(key, _)| key.is_in(namespace));
         let hidden = undone().filter(|(key, _)| self.get(table, key).is_some()).count();
-        let shown = undone().filter(|(_, was)| was.is_some()).count();
-        self.range(table, namespace, from.clone()).count() - hidden + shown
+        let restored = undone().filter(|(_, was)| was.is_some()).count();
+        self.range(table, namespace, from.clone()).count() - hidden + restored
     }
 
     /// One object at a revision. Costs the changes since then.

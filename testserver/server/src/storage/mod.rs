@@ -1,8 +1,14 @@
 //! What the server stores: objects with their history, the resources they belong to, and the journal on disk.
 //!
-//! [`Store`] is a revisioned map under each `key`. Objects are `stored` as the bytes of their watch line, serialised once: reads, lists and watchers share them. One revision counter numbers the changes of all resources. Each resource keeps its recent changes; their total is bounded, and the oldest are dropped first. `list` reads pages, at earlier revisions too.
+//! In the order in which data passes:
 //!
-//! [`Storage`] (`resources`) is the store with the resources that are served; `persistence` appends every change to the `journal` before anybody sees it.
+//! - `resources`: [`Storage`], the store with the resources that are served. `persistence`, `journal`: every change is appended to the
+//!   journal before anybody sees it.
+//! - `key`: the place of an object in the map of its resource. `stored`: the object as the bytes of its watch line, serialised once; reads,
+//!   lists and watchers share them.
+//! - `store`: the objects and their changes. One revision counter numbers the changes of all resources. Each resource keeps its recent
+//!   changes; their total is bounded, and the oldest are dropped first.
+//! - `list`: reads pages, at earlier revisions too.
 
 mod journal;
 mod key;

@@ -148,7 +148,8 @@ impl Store {
         self.version(key, event, object, view)
     }
 
-    /// The last version of an object, at the revision of its removal. `None` when it does not exist. Nobody sees it before [`commit`](Self::commit).
+    /// The last version of an object, at the revision of its removal. `None` when it does not exist. Nobody sees it before
+    /// [`commit`](Self::commit).
     pub(crate) fn next_removal(&self, table: TableId, key: &Key) -> Option<Arc<Stored>> {
         let last = self.get(table, key)?.value();
         Some(self.version(key.clone(), EventType::Deleted, last, |_| None))

@@ -90,7 +90,8 @@ impl Stored {
         Self { written, ..Self::new(self.key, self.revision, self.event, seen) }
     }
 
-    /// Reads what [`written`](Self::written) returned, at the revision in its metadata or else at `revision`. Only the metadata is parsed, which takes a fraction of the time of [`new`](Self::new).
+    /// Reads what [`written`](Self::written) returned, at the revision in its metadata or else at `revision`. Only the metadata is parsed,
+    /// which takes a fraction of the time of [`new`](Self::new).
     pub(crate) fn from_bytes(key: Key, revision: u64, object: &[u8]) -> serde_json::Result<Self> {
         let head: Option<Head<'_>> = serde_json::from_slice(object).ok();
         let head =
@@ -270,10 +271,10 @@ mod tests {
         ];
         for object in objects {
             let key = Key::new(None, "a");
-            let made =
+            let stored =
                 Stored::new(key.clone(), meta::revision(&object).unwrap_or(3), EventType::Added, &object);
-            let read = Stored::from_bytes(key, 3, &made.bytes()).unwrap();
-            assert_eq!(format!("{read:?}"), format!("{made:?}"));
+            let read = Stored::from_bytes(key, 3, &stored.bytes()).unwrap();
+            assert_eq!(format!("{read:?}"), format!("{stored:?}"));
         }
     }
 

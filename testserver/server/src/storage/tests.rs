@@ -89,8 +89,8 @@ fn namespaces_that_share_a_prefix_stay_apart() {
         store.put(table, Key::new(Some(namespace), "x"), object("x", namespace));
     }
     for namespace in ["a", "a-b", "a.b", "ab"] {
-        let found: Vec<_> = store.objects(table, Some(namespace)).map(|o| o.key.namespace()).collect();
-        assert_eq!(found, [Some(namespace)]);
+        let namespaces: Vec<_> = store.objects(table, Some(namespace)).map(|o| o.key.namespace()).collect();
+        assert_eq!(namespaces, [Some(namespace)]);
     }
     assert_eq!(store.objects(table, None).count(), 4);
 }

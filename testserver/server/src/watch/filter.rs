@@ -26,7 +26,8 @@ impl Filter {
             && (self.fields.is_empty() || self.fields.matches(&object.value()))
     }
 
-    /// The event of a change for this filter: an object that starts to match is added, one that stops matching is deleted (and sent as it last matched). `None` when it matched neither before nor after.
+    /// The event of a change for this filter: an object that starts to match is added, one that stops matching is deleted (and sent as it
+    /// last matched). `None` when it matched neither before nor after.
     pub(crate) fn event_for(&self, change: &Change) -> Option<(EventType, Arc<Stored>)> {
         let was_in = change.previous.as_ref().is_some_and(|previous| self.matches(previous));
         if change.object.event == EventType::Deleted {

@@ -129,8 +129,8 @@ impl Watch {
     }
 
     #[must_use]
-    pub(crate) fn with_bookmarks(mut self, wanted: bool) -> Self {
-        self.bookmark = wanted.then(|| self.clock.elapsed() + BOOKMARK_EVERY);
+    pub(crate) fn with_bookmarks(mut self, requested: bool) -> Self {
+        self.bookmark = requested.then(|| self.clock.elapsed() + BOOKMARK_EVERY);
         self
     }
 
@@ -142,7 +142,8 @@ impl Watch {
         self
     }
 
-    /// The next line. `None` at the end: after the timeout, when the resource is no longer served, or when the position was dropped from the history.
+    /// The next line. `None` at the end: after the timeout, when the resource is no longer served, or when the position was dropped from
+    /// the history.
     pub(crate) async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(error) = self.error.take() {
@@ -152,14 +153,14 @@ impl Watch {
             match self.ready() {
                 Some(Ready::Line(line)) => return Some(line),
                 Some(Ready::Object(event, object)) => {
-                    let shown = conversion::to_requested_version(
+                    let converted = conversion::to_requested_version(
                         &self.cluster,
                         self.encoder.endpoint(),
                         vec![object],
                     )
                     .await;
-                    match shown {
-                        Ok(shown) => return shown.first().map(|object| self.line(event, object)),
+                    match converted {
+                        Ok(converted) => return converted.first().map(|object| self.line(event, object)),
                         Err(error) => self.error = Some(error),
                     }
                     continue;

@@ -40,12 +40,15 @@ fn service_address(
     if spec["type"] == "ExternalName" {
         return Ok((spec["externalName"].as_str().unwrap_or_default().into(), port));
     }
-    let known = spec["ports"].as_array().into_iter().flatten().find(|known| known["port"] == port);
-    let known = known.ok_or_else(|| format!("no service port {port} found for service {name:?}"))?;
+    let service_port =
+        spec["ports"].as_array().into_iter().flatten().find(|candidate| candidate["port"] == port);
+    let service_port =
+        service_port.ok_or_else(|| format!("no service port {port} found for service {name:?}"))?;
     let endpoints = object("endpoints").unwrap_or_default();
     for subset in endpoints["subsets"].as_array().into_iter().flatten() {
         let mut ports = subset["ports"].as_array().into_iter().flatten();
-        let behind = ports.find(|port| port["name"] == known["name"]).and_then(|port| port["port"].as_u64());
+        let behind =
+            ports.find(|port| port["name"] == service_port["name"]).and_then(|port| port["port"].as_u64());
         let behind = behind.and_then(|port| u16::try_from(port).ok());
         if let (Some(ip), Some(behind)) = (subset["addresses"][0]["ip"].as_str(), behind) {
             return Ok((ip.into(), behind));

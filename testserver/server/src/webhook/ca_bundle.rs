@@ -33,13 +33,13 @@ mod tests {
     fn a_bundle_has_certificates_only() {
         let problem = |text: &str| ca_bundle_problem(&json!({"caBundle": BASE64_STANDARD.encode(text)}));
         let block = |label: &str| format!("-----BEGIN {label}-----\nbm9wZQ==\n-----END {label}-----\n");
-        let made = rcgen::generate_simple_self_signed(Vec::new()).unwrap().cert.pem();
-        assert_eq!((ca_bundle_problem(&json!({})), problem(""), problem(&made)), (None, None, None));
+        let certificate = rcgen::generate_simple_self_signed(Vec::new()).unwrap().cert.pem();
+        assert_eq!((ca_bundle_problem(&json!({})), problem(""), problem(&certificate)), (None, None, None));
         for (text, why) in [
             ("\n".to_owned(), "unable to parse bytes as PEM block"),
             (block("X"), "no valid certificate authority data seen"),
             (block("CERTIFICATE"), "failed to parse certificate: x509: malformed certificate"),
-            (made + &block("CERTIFICATE"), "failed to parse certificate: x509: malformed certificate"),
+            (certificate + &block("CERTIFICATE"), "failed to parse certificate: x509: malformed certificate"),
         ] {
             assert_eq!(problem(&text).unwrap(), format!("unable to load root certificates: {why}"), "{text}");
         }

@@ -12,7 +12,8 @@ pub(crate) struct WebhookCall {
     /// The webhook's address, or why it has none.
     pub(crate) target: Result<Target, String>,
     pub(crate) timeout: Duration,
-    /// Identifies the call among those of the same request when the handler runs again. Contains nothing that differs between runs, such as the uid of the review.
+    /// Identifies the call among those of the same request when the handler runs again. Contains nothing that differs between runs, such as
+    /// the uid of the review.
     pub(crate) key: Value,
     /// The review, as sent.
     pub(crate) body: Value,

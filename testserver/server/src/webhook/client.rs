@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_millis(50);
 /// The timeout is measured in real time, also with a paused tokio clock: the webhook runs outside the runtime.
 pub(crate) async fn send(call: &WebhookCall) -> Result<Value, String> {
     let target = call.target.clone()?;
-    let shown = target.to_string();
+    let url = target.to_string();
     let (done, waiting) = mpsc::channel::<()>();
     let timeout = call.timeout + GRACE;
     // A blocking task also stops a paused clock from advancing.
@@ -36,7 +36,7 @@ pub(crate) async fn send(call: &WebhookCall) -> Result<Value, String> {
         _ = timed_out => Err("context deadline exceeded".to_string()),
     };
     drop(done);
-    match result.map_err(|why| format!("failed to call webhook: Post \"{shown}\": {why}"))? {
+    match result.map_err(|why| format!("failed to call webhook: Post \"{url}\": {why}"))? {
         (200..=299, body) => serde_json::from_slice(&body).map_err(|why| {
             format!("couldn't get version/kind; json parse error: the response is not JSON: {why}")
         }),

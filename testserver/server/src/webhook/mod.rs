@@ -1,6 +1,12 @@
 //! Calls to admission and conversion webhooks.
 //!
-//! Handlers do no I/O. A handler that needs a webhook's response ends with [`Interruption::NeedsWebhook`]; `server::dispatch` releases the cluster's lock, sends the call, and runs the handler again with the response recorded, until no call is missing.
+//! Handlers do no I/O. A handler that needs a webhook's response ends with [`Interruption::NeedsWebhook`]; `server::dispatch` releases the
+//! cluster's lock, sends the call, and runs the handler again with the response recorded, until no call is missing. In the order in which
+//! data passes:
+//!
+//! - `validate`, `ca_bundle`: whether a configuration can be used.
+//! - `call`, `interruption`: a call that a handler needs. `address`, `target`: where it goes.
+//! - `client`, `tls`: sends it.
 
 mod address;
 mod ca_bundle;

@@ -23,9 +23,9 @@ pub(crate) fn validate_client_config(at: &str, client: &Value) -> Vec<FieldError
 fn check_service(at: &str, service: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     // Genuine servers name the other field.
-    for (field, shown) in [("namespace", "name"), ("name", "namespace")] {
+    for (field, required) in [("namespace", "name"), ("name", "namespace")] {
         if service[field].as_str().unwrap_or_default().is_empty() {
-            errors.push(FieldError::required(format!("{at}.{shown}"), ""));
+            errors.push(FieldError::required(format!("{at}.{required}"), ""));
         }
     }
     if let Some(path) = service["path"].as_str().filter(|path| !matches!(*path, "" | "/")) {
@@ -64,7 +64,7 @@ fn check_url(at: &str, url: &str) -> Vec<FieldError> {
     let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let mut errors = Vec::new();
-    let mut wrong = |shown: &str, why: &str| errors.push(FieldError::invalid(at, format!("{shown:?}"), why));
+    let mut wrong = |value: &str, why: &str| errors.push(FieldError::invalid(at, format!("{value:?}"), why));
     if scheme != "https" {
         wrong(scheme, &format!("'https' is the only allowed URL scheme; {form}"));
     }

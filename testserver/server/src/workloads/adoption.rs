@@ -1,29 +1,24 @@
 //! Which objects a controller's object owns: it adopts those that it selects and releases those that it does not select any more.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{job_pod::track, replicas::is_active, stateful_pod::ordinal_of};
-use crate::object::{meta, selector::LabelSelector};
-
-/// The reference of a dependent to the owner that controls it.
-pub(super) fn controller_reference(owner: &Value) -> Value {
-    json!({
-        "apiVersion": owner["apiVersion"], "kind": owner["kind"], "name": owner["metadata"]["name"],
-        "uid": owner["metadata"]["uid"], "controller": true, "blockOwnerDeletion": true,
-    })
-}
+use super::{job::track, stateful_set::ordinal_of, template::controller_reference};
+use crate::{
+    object::{meta, selector::LabelSelector},
+    pods::is_over,
+};
 
 /// Whether the object is one of the dependents that its owner controls.
 pub(crate) fn controls(owner: &Value, object: &Value) -> bool {
     let uid = &owner["metadata"]["uid"];
-    references(object).iter().any(|known| is_controller(known) && known["uid"] == *uid)
+    references(object).iter().any(|reference| is_controller(reference) && reference["uid"] == *uid)
 }
 
 /// The object with a reference to its new owner; `None` if the owner cannot adopt it.
 pub(crate) fn adopt(owner: &Value, object: &Value) -> Option<Value> {
     if references(object).iter().any(is_controller)
         || meta::is_deleting(owner)
-        || !is_active(object)
+        || !may_move(object)
         || !selects(owner, object)
         || is_foreign_pod(owner, object)
     {
@@ -41,14 +36,20 @@ pub(crate) fn adopt(owner: &Value, object: &Value) -> Option<Value> {
 
 /// The object without the reference to its owner; `None` if the owner keeps it.
 pub(crate) fn release(owner: &Value, object: &Value) -> Option<Value> {
-    if !controls(owner, object) || meta::is_deleting(owner) || !is_active(object) || selects(owner, object) {
+    if !controls(owner, object) || meta::is_deleting(owner) || !may_move(object) || selects(owner, object) {
         return None;
     }
     let uid = &owner["metadata"]["uid"];
-    let left: Vec<Value> = references(object).iter().filter(|known| known["uid"] != *uid).cloned().collect();
+    let left: Vec<Value> =
+        references(object).iter().filter(|reference| reference["uid"] != *uid).cloned().collect();
     let mut released = object.clone();
     meta::set(&mut released, "ownerReferences", if left.is_empty() { Value::Null } else { left.into() });
     Some(released)
+}
+
+/// Whether an object may get another owner: a pod that is over, or an object that is being deleted, keeps the one that it has.
+fn may_move(object: &Value) -> bool {
+    !is_over(object) && !meta::is_deleting(object)
 }
 
 fn references(object: &Value) -> &[Value] {
@@ -57,7 +58,9 @@ fn references(object: &Value) -> &[Value] {
 
 /// Whether the name of a pod is not one of the StatefulSet, which adopts no others.
 fn is_foreign_pod(owner: &Value, object: &Value) -> bool {
-    owner["kind"] == "StatefulSet" && object["kind"] == "Pod" && ordinal_of(owner, object).is_none()
+    owner["kind"] == "StatefulSet"
+        && object["kind"] == "Pod"
+        && ordinal_of(owner, meta::name(object)).is_none()
 }
 
 fn is_controller(reference: &Value) -> bool {
@@ -66,17 +69,24 @@ fn is_controller(reference: &Value) -> bool {
 
 /// Whether an object has the labels that its owner selects.
 pub(crate) fn selects(owner: &Value, object: &Value) -> bool {
+    let label = |key: &str| object["metadata"]["labels"][key].as_str();
+    selector_of(owner).is_some_and(|selector| selector.matches(label))
+}
+
+/// What an owner selects; `None` if it selects nothing.
+pub(crate) fn selector_of(owner: &Value) -> Option<LabelSelector> {
     let selector = &owner["spec"]["selector"];
     let selector = match owner["kind"] == "ReplicationController" {
         true => LabelSelector::from_labels(selector),
         false => LabelSelector::from_object(selector),
     };
-    let selector = selector.filter(|selector| !selector.is_empty());
-    selector.is_some_and(|selector| selector.matches(|key| object["metadata"]["labels"][key].as_str()))
+    selector.filter(|selector| !selector.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -1,15 +1,17 @@
 //! PodDisruptionBudget: counts pods and allowed disruptions.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
-use super::{
-    replicas::{is_active, is_ready},
-    rollout::seconds_since,
+use super::pod::{Pod, share};
+use crate::{
+    clock::{seconds_left, time},
+    object::conditions,
 };
-use crate::object::{conditions, meta};
 
-/// How long an evicted pod may exist before it counts again.
-const DISRUPTION_SECONDS: u64 = 120;
+/// After so many seconds, an evicted pod that still exists counts again.
+const DISRUPTION_SECONDS: u64 = 121;
 
 /// The next status of a budget.
 #[derive(Debug, PartialEq)]
@@ -20,25 +22,23 @@ pub(crate) struct BudgetPlan {
 }
 
 /// Plans a budget; `pods` are all pods that it selects.
-pub(crate) fn plan_budget(budget: &Value, pods: &[Value], now: &str) -> BudgetPlan {
+pub(crate) fn plan_budget(budget: &Value, pods: &[Arc<Pod>], now: &str) -> BudgetPlan {
     let spec = &budget["spec"];
-    let expected: Vec<&Value> = pods.iter().filter(|pod| is_active(pod)).collect();
+    let expected: Vec<&Arc<Pod>> = pods.iter().filter(|pod| pod.is_active()).collect();
     let total = i64::try_from(expected.len()).unwrap_or(i64::MAX);
     let (mut disrupted, mut requeue_after) = (Map::new(), None);
     for pod in &expected {
-        let evicted = &budget["status"]["disruptedPods"][meta::name(pod)];
-        if let Some(left) = seconds_since(evicted, now).and_then(|age| DISRUPTION_SECONDS.checked_sub(age)) {
-            disrupted.insert(meta::name(pod).to_owned(), evicted.clone());
-            requeue_after = Some(requeue_after.unwrap_or(left + 1).min(left + 1));
+        let evicted = &budget["status"]["disruptedPods"][pod.name()];
+        let left = seconds_left(DISRUPTION_SECONDS, time(evicted), now.parse().ok());
+        if let Some(left) = left.filter(|left| *left > 0) {
+            disrupted.insert(pod.name().to_owned(), evicted.clone());
+            requeue_after = Some(requeue_after.unwrap_or(left).min(left));
         }
     }
-    let counts = |pod: &&&Value| is_ready(pod) && !disrupted.contains_key(meta::name(pod));
+    let counts = |pod: &&&Arc<Pod>| pod.is_ready() && !disrupted.contains_key(pod.name());
     let healthy = i64::try_from(expected.iter().filter(counts).count()).unwrap_or(i64::MAX);
     // Percentages refer to the existing pods, rounded up.
-    let part = |value: &Value| {
-        let percent = || Some((total * value.as_str()?.strip_suffix('%')?.parse::<i64>().ok()? + 99) / 100);
-        value.as_i64().or_else(percent)
-    };
+    let part = |value: &Value| share(value, total, true);
     let desired = match (part(&spec["minAvailable"]), part(&spec["maxUnavailable"])) {
         (Some(least), _) => least,
         (None, Some(most)) => (total - most).max(0),
@@ -69,7 +69,7 @@ pub(crate) fn plan_budget(budget: &Value, pods: &[Value], now: &str) -> BudgetPl
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::pod::read, *};
 
     fn allowed(spec: Value, ready: &[bool]) -> (i64, i64) {
         let pod = |ready: &bool| {
@@ -77,7 +77,8 @@ mod tests {
             "conditions": [{"type": "Ready", "status": if *ready { "True" } else { "False" }}]}})
         };
         let pods: Vec<Value> = ready.iter().map(pod).collect();
-        let status = plan_budget(&json!({"metadata": {"generation": 1}, "spec": spec}), &pods, "").status;
+        let status =
+            plan_budget(&json!({"metadata": {"generation": 1}, "spec": spec}), &read(&pods), "").status;
         (status["desiredHealthy"].as_i64().unwrap(), status["disruptionsAllowed"].as_i64().unwrap())
     }
 
@@ -97,7 +98,7 @@ mod tests {
         let disrupted = json!({"a": at, "gone": at});
         let budget = json!({"metadata": {"generation": 1}, "spec": {"minAvailable": 1}, "status": {"disruptedPods": disrupted}});
         let planned = |now| {
-            let plan = plan_budget(&budget, &[pod("a"), pod("b"), pod("c")], now);
+            let plan = plan_budget(&budget, &read(&[pod("a"), pod("b"), pod("c")]), now);
             let status = &plan.status;
             (status["disruptedPods"].clone(), status["disruptionsAllowed"].as_i64(), plan.requeue_after)
         };

@@ -3,11 +3,14 @@
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use serde_json::{Value, json};
 
-use super::{adoption::controller_reference, job::finished};
-use crate::object::{
-    event::Note,
-    meta,
-    schedule::{Schedule, time_zone},
+use super::{job::finished, template::controller_reference};
+use crate::{
+    clock::time,
+    object::{
+        event::Note,
+        meta,
+        schedule::{Schedule, time_zone},
+    },
 };
 
 const SCHEDULED_AT: &str = "batch.kubernetes.io/cronjob-scheduled-timestamp";
@@ -66,7 +69,7 @@ impl CronPlan {
     }
 
     fn warn_of_unexpected(&mut self, jobs: &[Value], active: &[Value]) {
-        let listed = |job: &&Value| active.iter().any(|known| known["uid"] == job["metadata"]["uid"]);
+        let listed = |job: &&Value| active.iter().any(|reference| reference["uid"] == job["metadata"]["uid"]);
         let running = jobs.iter().filter(|job| finished(job).is_none() && !meta::is_deleting(job));
         self.notes.extend(running.filter(|job| !listed(job)).map(|job| {
             let name = meta::name(job);
@@ -79,9 +82,9 @@ impl CronPlan {
     fn forget_finished(&mut self, jobs: &[Value], active: &mut Vec<Value>) {
         for job in jobs {
             let Some(end) = finished(job) else { continue };
-            let known = active.len();
+            let before = active.len();
             active.retain(|reference| reference["uid"] != job["metadata"]["uid"]);
-            if active.len() < known {
+            if active.len() < before {
                 let name = meta::name(job);
                 self.note("SawCompletedJob", format!("Saw completed job: {name}, condition: {end}"));
             }
@@ -186,10 +189,6 @@ fn job_of_cron(cron: &Value, at: Timestamp, zone: &TimeZone) -> Value {
         },
         "spec": template["spec"],
     })
-}
-
-fn time(value: &Value) -> Option<Timestamp> {
-    value.as_str()?.parse().ok()
 }
 
 #[cfg(test)]

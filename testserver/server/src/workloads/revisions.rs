@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{adoption::controller_reference, rollout::hash};
+use super::template::{controller_reference, hash};
 
 /// What makes the current template the newest revision.
 #[derive(Debug, PartialEq)]

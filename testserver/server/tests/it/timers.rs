@@ -50,6 +50,23 @@ async fn an_event_expires_an_hour_after_its_last_write() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_time_to_live_of_an_event_goes_on_after_a_restart() {
+    let client = TestClient::new();
+    let event = json!({"metadata": {"name": "a"}, "involvedObject": {"namespace": "default"}});
+    client.post(EVENTS, event).await.ok();
+    let (next, late) = (TestClient::new(), TestClient::new());
+    next.api.advance(seconds(3000));
+    next.api.restore(client.api.snapshot()).unwrap();
+    next.api.advance(seconds(590));
+    next.get(&format!("{EVENTS}/a")).await.ok();
+    next.api.advance(seconds(20));
+    next.get(&format!("{EVENTS}/a")).await.refused(404, "NotFound");
+    late.api.advance(seconds(4000));
+    late.api.restore(client.api.snapshot()).unwrap();
+    late.get(&format!("{EVENTS}/a")).await.refused(404, "NotFound");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_deleted_event_has_no_timer() {
     let client = TestClient::new();
     let event = || json!({"metadata": {"name": "a"}, "involvedObject": {"namespace": "default"}});
@@ -153,4 +170,41 @@ async fn a_pod_ends_at_its_deadline() {
     let before = client.api.resource_version();
     client.api.advance(seconds(100));
     assert_eq!(client.api.resource_version(), before, "it is over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_creation_is_tried_again_ever_later() {
+    let builder = ApiServer::builder().with(BuiltInController::Workloads).with(BuiltInController::Events);
+    let client = TestClient { api: builder.service().unwrap() };
+    let quotas = "/api/v1/namespaces/default/resourcequotas";
+    let quota = |pods: &str| json!({"metadata": {"name": "q"}, "spec": {"hard": {"pods": pods}}});
+    client.post(quotas, quota("0")).await.ok();
+    let template =
+        json!({"metadata": {"labels": {"app": "w"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let spec = json!({"replicas": 1, "selector": {"matchLabels": {"app": "w"}}, "template": template});
+    let sets = "/apis/apps/v1/namespaces/default/replicasets";
+    client.post(sets, json!({"metadata": {"name": "w"}, "spec": spec})).await.ok();
+    let refusals = async || {
+        let events = client.get(&format!("{EVENTS}?fieldSelector=reason=FailedCreate")).await.ok();
+        events["items"].as_array().unwrap().iter().filter_map(|event| event["count"].as_u64()).sum::<u64>()
+    };
+    let mut last = refusals().await;
+    // After 1 s, 2 s, 4 s and so on; not before.
+    for wait in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 1000] {
+        client.api.advance(seconds(wait - 1));
+        assert_eq!(refusals().await, last, "before {wait} s");
+        client.api.advance(seconds(1));
+        last += 1;
+        assert_eq!(refusals().await, last, "after {wait} s");
+    }
+    // A success resets the wait.
+    client.patch(crate::client::MERGE, &format!("{quotas}/q"), quota("1")).await.ok();
+    client.api.advance(seconds(1000));
+    let status = async || client.get(&format!("{sets}/w")).await.ok()["status"].take();
+    assert_eq!(status().await["replicas"], 1);
+    client.patch(crate::client::MERGE, &format!("{sets}/w"), json!({"spec": {"replicas": 2}})).await.ok();
+    client.patch(crate::client::MERGE, &format!("{quotas}/q"), quota("2")).await.ok();
+    assert_eq!(status().await["replicas"], 1);
+    client.api.advance(seconds(1));
+    assert_eq!(status().await["replicas"], 2);
 }

@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::{WorkloadTask, task::Adoptable};
 use crate::{
     cluster::{ClusterState, work::Work},
-    object::meta,
+    object::{meta, selector::LabelSelector},
     scheme::Resource,
     storage::{Key, Storage, Stored, WriteError},
-    workloads::{adopt, controls, release},
+    workloads::{adopt, release, selector_of},
 };
 
 impl Work {
@@ -59,6 +59,11 @@ fn is_controlled(stored: &Stored) -> bool {
     stored.owners.iter().any(|owner| owner.controls)
 }
 
+/// Whether an object with this uid controls another one.
+pub(super) fn controls(uid: &str, dependent: &Stored) -> bool {
+    dependent.owners.iter().any(|owner| owner.controls && owner.uid == uid)
+}
+
 impl ClusterState {
     /// Adopts unowned objects into the first owner that selects them: all of the namespace after a new owner, one after a new object.
     pub(super) fn adopt_objects(
@@ -69,16 +74,19 @@ impl ClusterState {
     ) -> Result<(), WriteError> {
         let (group, plural) = kind.resource();
         let Some(resource) = self.storage.resource(group, plural) else { return Ok(()) };
-        let owners = kind.owners().iter().filter_map(|(group, plural)| self.storage.table(group, plural));
-        let owners = owners.flat_map(|table| self.storage.store.objects(table, Some(namespace)));
-        let owners: Vec<Value> = owners.map(|stored| stored.value()).collect();
+        let tables = kind.owners().iter().filter_map(|(group, plural)| self.storage.table(group, plural));
+        let owners = tables.flat_map(|table| self.storage.store.objects(table, Some(namespace)));
+        let owners = owners.map(|stored| self.work.caches.object(stored));
+        let owners: Vec<_> = owners.filter_map(|owner| Some((selector_of(&owner)?, owner))).collect();
         let unowned: Vec<Arc<Stored>> = match only {
             Some(key) => self.storage.store.get(resource.table, key).into_iter().cloned().collect(),
             None => self.storage.store.objects(resource.table, Some(namespace)).cloned().collect(),
         };
         for stored in unowned.iter().filter(|stored| !is_controlled(stored)) {
-            let object = stored.value();
-            if let Some(adopted) = owners.iter().find_map(|owner| adopt(owner, &object)) {
+            let selected = |(selector, _): &&(LabelSelector, Arc<Value>)| selects(selector, stored);
+            let mut owners = owners.iter().filter(selected).peekable();
+            let object = owners.peek().map_or(Value::Null, |_| stored.value());
+            if let Some(adopted) = owners.find_map(|(_, owner)| adopt(owner, &object)) {
                 self.put(&resource, stored.key.clone(), adopted)?;
             }
         }
@@ -91,29 +99,29 @@ impl ClusterState {
         owner: &Value,
         group: &str,
         plural: &str,
-    ) -> Result<(Vec<Key>, Vec<Value>), WriteError> {
-        let Some(resource) = self.storage.resource(group, plural) else { return Ok(Default::default()) };
-        let (keys, objects) = self.owned(owner, &resource);
-        let mut kept = (Vec::new(), Vec::new());
-        for (key, object) in keys.into_iter().zip(objects) {
-            match release(owner, &object) {
-                Some(released) => drop(self.put(&resource, key, released)?),
-                None => kept.extend([(key, object)]),
+    ) -> Result<Vec<Arc<Stored>>, WriteError> {
+        let Some(resource) = self.storage.resource(group, plural) else { return Ok(Vec::new()) };
+        let selector = selector_of(owner);
+        let mut claimed = Vec::new();
+        for stored in self.owned(owner, &resource) {
+            let selected = selector.as_ref().is_some_and(|selector| selects(selector, &stored));
+            match if selected { None } else { release(owner, &stored.value()) } {
+                Some(released) => drop(self.put(&resource, stored.key.clone(), released)?),
+                None => claimed.push(stored),
             }
         }
-        Ok(kept)
+        Ok(claimed)
     }
 
     /// The dependents that an object controls in one resource, by name.
-    pub(super) fn owned(&self, owner: &Value, resource: &Resource) -> (Vec<Key>, Vec<Value>) {
+    pub(super) fn owned(&self, owner: &Value, resource: &Resource) -> Vec<Arc<Stored>> {
         let uid = meta::text(owner, "uid").unwrap_or_default();
-        let dependents = self.work.owners.dependents(uid).into_iter();
-        let dependents = dependents.filter(|(table, _)| *table == resource.table);
-        dependents
-            .filter_map(|(table, key)| {
-                let object = self.storage.store.get(table, &key)?.value();
-                controls(owner, &object).then_some((key, object))
-            })
-            .unzip()
+        let keys = self.work.owners.dependents_in(uid, resource.table);
+        let stored = keys.filter_map(|key| self.storage.store.get(resource.table, key));
+        stored.filter(|stored| controls(uid, stored)).cloned().collect()
     }
+}
+
+fn selects(selector: &LabelSelector, stored: &Stored) -> bool {
+    selector.matches(|key| stored.label(key))
 }

@@ -2,26 +2,27 @@
 
 use serde_json::Value;
 
-use super::WorkloadTask;
+use super::{adoption::controls, task::Requeue};
 use crate::{
     cluster::{ClusterState, create::Created, owners::ObjectId},
     object::{event::Note, meta},
     route::Propagation,
     storage::{Key, WriteError},
-    workloads::{active_reference, controls, plan_cron_job},
+    workloads::{active_reference, plan_cron_job},
 };
 
 impl ClusterState {
-    pub(super) fn reconcile_cron_job(&mut self, id: &ObjectId) -> Result<(), WriteError> {
-        let Some((resource, cron)) = self.reconciled(id) else { return Ok(()) };
-        let Some(job_resource) = self.storage.resource("batch", "jobs") else { return Ok(()) };
-        let (keys, jobs) = self.owned(&cron, &job_resource);
+    pub(super) fn reconcile_cron_job(&mut self, id: &ObjectId) -> Result<Requeue, WriteError> {
+        let Some((resource, cron)) = self.reconciled(id) else { return Ok(Requeue::default()) };
+        let Some(job_resource) = self.storage.resource("batch", "jobs") else {
+            return Ok(Requeue::default());
+        };
+        let stored = self.owned(&cron, &job_resource);
+        let jobs: Vec<Value> = stored.iter().map(|stored| stored.value()).collect();
         let mut plan = plan_cron_job(&cron, &jobs, self.clock.timestamp());
-        if let Some(seconds) = plan.requeue_after {
-            self.work.enqueue_after(WorkloadTask::CronJob(id.clone()).into(), seconds);
-        }
+        let mut refused = false;
         for at in std::mem::take(&mut plan.delete) {
-            self.delete(&job_resource, &keys[at], Some(Propagation::Background))?;
+            self.delete(&job_resource, &stored[at].key, Some(Propagation::Background))?;
         }
         if let Some(job) = plan.create.take() {
             let key = Key::new(meta::text(&job, "namespace"), meta::name(&job));
@@ -40,23 +41,24 @@ impl ClusterState {
                 Created::Exists if self.runs_job(&cron, &key) => {}
                 Created::Exists => {
                     plan.postpone(&cron);
-                    self.retry(WorkloadTask::CronJob(id.clone()));
+                    refused = true;
                 }
                 Created::Terminating => {}
                 Created::Refused(why) => {
                     plan.postpone(&cron);
                     plan.notes.push(Note::warning("FailedCreate", format!("Error creating job: {why}")));
-                    self.retry(WorkloadTask::CronJob(id.clone()));
+                    refused = true;
                 }
             }
         }
         self.write_status(&resource, &id.1, &cron, plan.status)?;
-        self.record(&cron, plan.notes)
+        self.record(&cron, plan.notes)?;
+        Ok(Requeue { after: plan.requeue_after, refused })
     }
 
     /// Whether a CronJob has a Job of this name that it does not delete.
     fn runs_job(&self, cron: &Value, key: &Key) -> bool {
-        let job = self.storage.table("batch", "jobs").and_then(|jobs| self.storage.store.get(jobs, key));
-        job.map(|job| job.value()).is_some_and(|job| controls(cron, &job) && !meta::is_deleting(&job))
+        let uid = meta::text(cron, "uid").unwrap_or_default();
+        self.storage.object("batch", "jobs", key).is_some_and(|job| controls(uid, job) && !job.deleting)
     }
 }

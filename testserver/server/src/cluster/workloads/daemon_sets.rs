@@ -1,8 +1,10 @@
 //! Runs the controller of DaemonSets.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use super::WorkloadTask;
+use super::{WorkloadTask, task::Requeue};
 use crate::{
     cluster::{ClusterState, owners::ObjectId, work::Work},
     object::{event::Note, meta},
@@ -36,46 +38,44 @@ impl Work {
 }
 
 impl ClusterState {
-    pub(super) fn reconcile_daemon_set(&mut self, id: &ObjectId) -> Result<(), WriteError> {
-        let Some((resource, set)) = self.reconciled(id) else { return Ok(()) };
+    pub(super) fn reconcile_daemon_set(&mut self, id: &ObjectId) -> Result<Requeue, WriteError> {
+        let Some((resource, set)) = self.reconciled(id) else { return Ok(Requeue::default()) };
         if meta::is_deleting(&set) {
-            return Ok(());
+            return Ok(Requeue::default());
         }
-        let history = self.recorded_history(&resource, id, &set, WorkloadTask::DaemonSet)?;
-        let Some(history) = history else { return Ok(()) };
-        let (keys, pods) = self.claimed(&set, "", "pods")?;
+        let history = match self.recorded_history(&resource, id, &set)? {
+            Ok(history) => history,
+            Err(requeue) => return Ok(requeue),
+        };
+        let stored = self.claimed(&set, "", "pods")?;
+        let pods = self.work.caches.pods(&stored);
         let hash = &history.revisions[history.newest]["metadata"]["labels"][hash_label(&set)];
         let hash = hash.as_str().unwrap_or_default();
         let plan = plan_daemon_set(&set, &pods, &self.nodes(), hash, &self.now());
-        if let Some(seconds) = plan.requeue_after {
-            self.work.enqueue_after(WorkloadTask::DaemonSet(id.clone()).into(), seconds);
-        }
         self.write_status(&resource, &id.1, &set, plan.status)?;
         for at in plan.delete {
-            if pods[at]["status"]["phase"] == "Failed" {
-                let (namespace, name) = (meta::text(&pods[at], "namespace"), meta::name(&pods[at]));
-                let (namespace, node) = (namespace.unwrap_or_default(), &pods[at]["spec"]["nodeName"]);
-                let node = node.as_str().unwrap_or_default();
-                let message =
-                    format!("Found failed daemon pod {namespace}/{name} on node {node}, will try to kill it");
+            let (key, pod) = (&stored[at].key, &pods[at].object);
+            if pod["status"]["phase"] == "Failed" {
+                let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
+                let message = format!("Found failed daemon pod {key} on node {node}, will try to kill it");
                 self.record(&set, [Note::warning("FailedDaemonPod", message)])?;
             }
-            self.delete_pod_of(&set, &keys[at])?;
+            self.delete_pod_of(&set, key)?;
         }
         let new = plan.create.iter().map(|node| pod_of_daemon(&set, node, hash));
         // A selector by a label that is set here would release every pod, and create the next one for ever.
         let new = new.filter(|pod| selects(&set, pod));
-        if self.create_pods(&set, new)?.is_some() {
-            self.retry(WorkloadTask::DaemonSet(id.clone()));
-        }
+        let refused = self.create_pods(&set, new)?.is_some();
         self.truncate_history(&set, &history, |revision| {
-            let label = &revision["metadata"]["labels"][hash_label(&set)];
-            *label == hash || pods.iter().any(|pod| pod["metadata"]["labels"][hash_label(&set)] == *label)
-        })
+            let label = revision["metadata"]["labels"][hash_label(&set)].as_str();
+            label == Some(hash) || pods.iter().any(|pod| pod.revision() == label)
+        })?;
+        Ok(Requeue { after: plan.requeue_after, refused })
     }
 
-    fn nodes(&self) -> Vec<Value> {
-        let table = self.storage.table("", "nodes").into_iter();
-        table.flat_map(|table| self.storage.store.objects(table, None)).map(|node| node.value()).collect()
+    fn nodes(&mut self) -> Vec<Arc<Value>> {
+        let nodes = self.storage.table("", "nodes").into_iter();
+        let nodes = nodes.flat_map(|table| self.storage.store.objects(table, None));
+        nodes.map(|node| self.work.caches.object(node)).collect()
     }
 }

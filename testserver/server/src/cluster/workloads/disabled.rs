@@ -6,9 +6,9 @@ use crate::{
     storage::{Storage, Stored, WriteError},
 };
 
-/// Without the controllers, nothing is indexed.
+/// Without the controllers, nothing is known.
 #[derive(Debug, Default)]
-pub(super) struct ServiceIndex {}
+pub(super) struct WorkloadCaches {}
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum WorkloadTask {}

@@ -1,10 +1,13 @@
 //! Writes the Endpoints and EndpointSlices of services.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use super::WorkloadTask;
+use super::{WorkloadTask, caches::ServiceEndpoints};
 use crate::{
     cluster::{BuiltInController, ClusterState, work::Work},
+    object::selector::LabelSelector,
     scheme::Resource,
     storage::{EventType, Key, Storage, Stored, WriteError},
     workloads::{Backend, SERVICE_NAME, SlicePlan, backend, plan_endpoints, plan_mirror, plan_slices},
@@ -26,35 +29,43 @@ impl Work {
             return;
         }
         let Some(stored) = after.or(before) else { return };
+        let namespace = stored.key.namespace();
         match (resource.group.as_str(), resource.plural.as_str()) {
             ("", "pods") => {
-                for service in self.services.record_pod(before, after) {
+                for service in self.caches.services.record_pod(before, after) {
+                    if let Some(endpoints) = self.caches.endpoints.get_mut(&service) {
+                        endpoints.changed.insert(stored.key.clone());
+                    }
                     self.enqueue(WorkloadTask::Endpoints(service).into());
                 }
             }
             ("", "services") => {
-                let selector = after.map_or(Value::Null, |service| selector(&service.value()));
+                let labels = after.map_or(Value::Null, |service| selected_labels(&service.value()));
+                let selector = LabelSelector::from_labels(&labels).filter(|selector| !selector.is_empty());
                 let pods = storage.table("", "pods").into_iter();
-                let pods = pods.flat_map(|pods| storage.store.objects(pods, stored.key.namespace()));
-                self.services.record_service(&stored.key, &selector, pods.map(AsRef::as_ref));
+                let pods = pods.flat_map(|pods| storage.store.objects(pods, namespace));
+                self.caches.services.record(&stored.key, selector, &labels, pods.map(AsRef::as_ref));
+                self.caches.endpoints.remove(&stored.key);
                 let task =
                     if after.is_some() { WorkloadTask::Endpoints } else { WorkloadTask::RemoveEndpoints };
                 self.enqueue(task(stored.key.clone()).into());
             }
-            // What a user wrote is mirrored; of the others, the genuine controller notices only the removal.
-            ("", "endpoints") if after.is_none() || !self.services.selects(&stored.key) => {
-                self.enqueue(WorkloadTask::Endpoints(stored.key.clone()).into());
+            ("", "endpoints") => {
+                // What a user wrote is mirrored; of the others, the genuine controller notices only the removal.
+                self.check_endpoints(
+                    &stored.key,
+                    after.is_none() || !self.caches.services.selects(&stored.key),
+                );
             }
-            (DISCOVERY, "endpointslices") if stored.event != EventType::Added => {
+            (DISCOVERY, "endpointslices") => {
                 if let Some(service) = stored.label(SERVICE_NAME) {
-                    let service = Key::new(stored.key.namespace(), service);
-                    self.enqueue(WorkloadTask::Endpoints(service).into());
+                    self.check_endpoints(&Key::new(namespace, service), stored.event != EventType::Added);
                 }
             }
             // Pods of unknown nodes are not listed.
             ("", "nodes") if before.is_none() || after.is_none() => {
-                self.services.forget_backends();
-                let services: Vec<Key> = self.services.services().cloned().collect();
+                self.caches.endpoints.clear();
+                let services: Vec<Key> = self.caches.services.objects().cloned().collect();
                 for service in services {
                     self.enqueue(WorkloadTask::Endpoints(service).into());
                 }
@@ -62,78 +73,119 @@ impl Work {
             _ => {}
         }
     }
+
+    /// Compares the stored endpoints of a service with its pods when they are next written, or at once.
+    fn check_endpoints(&mut self, service: &Key, at_once: bool) {
+        if let Some(endpoints) = self.caches.endpoints.get_mut(service) {
+            endpoints.written = false;
+        }
+        if at_once {
+            self.enqueue(WorkloadTask::Endpoints(service.clone()).into());
+        }
+    }
 }
 
 /// The labels that a service selects; null if it selects nothing.
-fn selector(service: &Value) -> Value {
+fn selected_labels(service: &Value) -> Value {
     if service["spec"]["type"] == "ExternalName" { Value::Null } else { service["spec"]["selector"].clone() }
 }
 
 impl ClusterState {
     /// Deletes the Endpoints of a service that is gone. Its slices have it as their owner.
     pub(super) fn remove_endpoints(&mut self, service: &Key) -> Result<(), WriteError> {
-        let (services, endpoints) =
-            (self.storage.resource("", "services"), self.storage.resource("", "endpoints"));
-        let (Some(services), Some(endpoints)) = (services, endpoints) else { return Ok(()) };
-        if self.storage.store.get(services.table, service).is_none() {
-            self.delete(&endpoints, service, None)?;
+        if self.storage.object("", "services", service).is_none() {
+            self.delete_owned("", "endpoints", service)?;
         }
         Ok(())
     }
 
-    /// Writes the endpoints of a service.
+    /// Writes the endpoints of a service from its pods or, if it has no selector, the slices of the Endpoints that a user wrote.
     pub(super) fn reconcile_endpoints(&mut self, key: &Key) -> Result<(), WriteError> {
-        let result = self.write_endpoints_of(key);
+        let Some(service) = self.living("services", key) else { return Ok(()) };
+        let result = match self.work.caches.services.selects(key) {
+            true => self.list_pods(key, &service),
+            false => self.mirror_endpoints(key, &service),
+        };
         // What it has written itself needs no other look.
         self.work.cancel(&WorkloadTask::Endpoints(key.clone()).into());
         result
     }
 
-    /// Writes the endpoints of a service from its pods or, if it has no selector, the slices of the Endpoints that a user wrote.
-    fn write_endpoints_of(&mut self, key: &Key) -> Result<(), WriteError> {
-        let living = |plural| {
-            let found = self.storage.object("", plural, key).filter(|object| !object.deleting);
-            found.map(|object| object.value())
-        };
-        let Some(service) = living("services") else { return Ok(()) };
-        let endpoints = living("endpoints");
-        let mirrored =
-            endpoints.as_ref().map_or_else(Default::default, |endpoints| self.slices_of(endpoints));
-        if !self.work.services.selects(key) {
-            let plan = endpoints.as_ref().filter(|_| service["spec"]["type"] != "ExternalName");
-            let plan = plan.map_or_else(SlicePlan::default, |endpoints| plan_mirror(endpoints, &mirrored.1));
-            return self.write_slices(plan, &mirrored.0);
+    fn list_pods(&mut self, key: &Key, service: &Value) -> Result<(), WriteError> {
+        let former = self.work.caches.endpoints.remove(key);
+        let (mut listed, was_written) = self.observed_backends(key, service, former);
+        if !was_written {
+            self.write_endpoints(key, service, listed.backends.values().cloned().collect())?;
+            listed.written = true;
         }
-        let publish = service["spec"]["publishNotReadyAddresses"] == true;
-        let mut known = self.work.services.take_backends(key);
-        let mut backends: Vec<Backend> = Vec::new();
-        for pod in self.work.services.pods(key) {
-            let backend = known.entry(pod.clone()).or_insert_with(|| {
-                let pod = self.storage.object("", "pods", pod)?.value();
-                backend(&service, &pod, self.node_zone(&pod))
-            });
-            backends.extend(backend.clone());
-        }
-        self.work.services.keep_backends(key, known);
-        if let Some(written) = plan_endpoints(&service, &backends, endpoints.as_ref()) {
-            self.write_endpoints(key, written, endpoints.is_some())?;
-        }
-        // Pods of unknown nodes have no endpoint in a slice.
-        backends.retain(|backend| publish || backend.node_known);
-        let (keys, slices) = self.slices_of(&service);
-        let plan = plan_slices(&service, &backends, &slices);
-        self.write_slices(plan, &keys)?;
-        // A service that has become one with a selector has no mirrored slices.
-        let surplus = SlicePlan { delete: (0..mirrored.0.len()).collect(), ..SlicePlan::default() };
-        self.write_slices(surplus, &mirrored.0)
+        self.work.caches.endpoints.insert(key.clone(), listed);
+        Ok(())
     }
 
-    fn write_endpoints(&mut self, key: &Key, endpoints: Value, exists: bool) -> Result<(), WriteError> {
-        if !exists {
-            return self.create("", "endpoints", endpoints).map(drop);
+    /// The endpoints of a service after the changes of its pods, and whether they are stored like this.
+    fn observed_backends(
+        &mut self,
+        key: &Key,
+        service: &Value,
+        former: Option<ServiceEndpoints>,
+    ) -> (ServiceEndpoints, bool) {
+        let all = || self.work.caches.services.pods(key).cloned().collect();
+        let mut endpoints =
+            former.unwrap_or_else(|| ServiceEndpoints { changed: all(), ..ServiceEndpoints::default() });
+        let mut written = endpoints.written;
+        for pod in std::mem::take(&mut endpoints.changed) {
+            let selected = self.work.caches.services.selects_pod(key, &pod);
+            let stored = self.storage.object("", "pods", &pod).filter(|_| selected);
+            let pod_states = stored.map(|stored| self.work.caches.pod(stored));
+            let backend = pod_states.and_then(|pod| backend(service, &pod, self.node_zone(&pod.object)));
+            written &= endpoints.backends.get(&pod) == backend.as_ref();
+            match backend {
+                Some(backend) => drop(endpoints.backends.insert(pod, backend)),
+                None => drop(endpoints.backends.remove(&pod)),
+            }
         }
-        let Some(resource) = self.storage.resource("", "endpoints") else { return Ok(()) };
-        self.put(&resource, key.clone(), endpoints).map(drop)
+        (endpoints, written)
+    }
+
+    fn write_endpoints(
+        &mut self,
+        key: &Key,
+        service: &Value,
+        mut backends: Vec<Backend>,
+    ) -> Result<(), WriteError> {
+        let endpoints = self.living("endpoints", key);
+        let mirrored = endpoints.as_ref().map_or_else(Vec::new, |endpoints| self.slices_of(endpoints));
+        if let Some(planned) = plan_endpoints(service, &backends, endpoints.as_ref()) {
+            match self.storage.resource("", "endpoints").filter(|_| endpoints.is_some()) {
+                Some(resource) => drop(self.put(&resource, key.clone(), planned)?),
+                None => drop(self.create("", "endpoints", planned)?),
+            }
+        }
+        // Pods of unknown nodes have no endpoint in a slice.
+        let publish = service["spec"]["publishNotReadyAddresses"] == true;
+        backends.retain(|backend| publish || backend.node_known);
+        let stored = self.slices_of(service);
+        let plan = plan_slices(service, &backends, &self.work.caches.objects(&stored));
+        self.write_slices(plan, &stored)?;
+        // A service that has become one with a selector has no mirrored slices.
+        let surplus = SlicePlan { delete: (0..mirrored.len()).collect(), ..SlicePlan::default() };
+        self.write_slices(surplus, &mirrored)
+    }
+
+    fn mirror_endpoints(&mut self, key: &Key, service: &Value) -> Result<(), WriteError> {
+        let Some(endpoints) = self.living("endpoints", key) else { return Ok(()) };
+        let stored = self.slices_of(&endpoints);
+        let plan = match service["spec"]["type"] == "ExternalName" {
+            true => SlicePlan::default(),
+            false => plan_mirror(&endpoints, &self.work.caches.objects(&stored)),
+        };
+        self.write_slices(plan, &stored)
+    }
+
+    /// An object about a service that is not being deleted.
+    fn living(&self, plural: &str, key: &Key) -> Option<Value> {
+        let stored = self.storage.object("", plural, key).filter(|stored| !stored.deleting);
+        stored.map(|stored| stored.value())
     }
 
     /// The zone of the node of a pod, if the node has one; `None` if the node does not exist.
@@ -143,18 +195,18 @@ impl ClusterState {
     }
 
     /// The slices that an object owns.
-    fn slices_of(&self, owner: &Value) -> (Vec<Key>, Vec<Value>) {
+    fn slices_of(&self, owner: &Value) -> Vec<Arc<Stored>> {
         let slices = self.storage.resource(DISCOVERY, "endpointslices");
-        slices.map_or_else(Default::default, |slices| self.owned(owner, &slices))
+        slices.map_or_else(Vec::new, |slices| self.owned(owner, &slices))
     }
 
-    fn write_slices(&mut self, plan: SlicePlan, keys: &[Key]) -> Result<(), WriteError> {
+    fn write_slices(&mut self, plan: SlicePlan, stored: &[Arc<Stored>]) -> Result<(), WriteError> {
         let Some(slices) = self.storage.resource(DISCOVERY, "endpointslices") else { return Ok(()) };
         for (at, slice) in plan.update {
-            self.put(&slices, keys[at].clone(), slice)?;
+            self.put(&slices, stored[at].key.clone(), slice)?;
         }
         for at in plan.delete {
-            self.delete(&slices, &keys[at], None)?;
+            self.delete(&slices, &stored[at].key, None)?;
         }
         for slice in plan.create {
             self.create(DISCOVERY, "endpointslices", slice)?;

@@ -24,7 +24,7 @@ impl Work {
         let id = (resource.table, stored.key.clone());
         match (resource.group.as_str(), resource.plural.as_str()) {
             ("", "pods") => {
-                self.enqueue_budgets(storage, &stored.key);
+                self.enqueue_budgets(before, Some(stored));
                 self.enqueue_adoption(storage, Adoptable::Pods, before, stored);
                 let of_job = |stored: &Stored| stored.owners.iter().any(|owner| owner.kind == "Job");
                 let changed = before.is_none_or(|before| before.owners != stored.owners);
@@ -33,7 +33,7 @@ impl Work {
                 }
             }
             ("policy", "poddisruptionbudgets") => {
-                self.enqueue(WorkloadTask::Budgets(stored.key.namespace().unwrap_or_default().into()).into());
+                self.observe_budget(storage, &stored.key, Some(stored));
             }
             ("batch", "jobs") => self.enqueue(WorkloadTask::Job(id).into()),
             ("batch", "cronjobs") => self.enqueue(WorkloadTask::CronJob(id).into()),
@@ -74,13 +74,17 @@ impl Work {
         resource: &Resource,
         last: &Stored,
     ) {
+        self.caches.forget(last);
         self.observe_endpoints(storage, resource, Some(last), None);
         if !self.is_enabled(BuiltInController::Workloads) {
             return;
         }
         self.enqueue_controller(storage, last);
         if resource.is("", "pods") {
-            self.enqueue_budgets(storage, &last.key);
+            self.enqueue_budgets(Some(last), None);
+        }
+        if resource.is("policy", "poddisruptionbudgets") {
+            self.observe_budget(storage, &last.key, None);
         }
         if resource.is("", "nodes") {
             self.enqueue_daemon_sets(storage, Some(last), None);
@@ -106,14 +110,6 @@ impl Work {
             if let Some(table) = table {
                 self.enqueue(task((table, key)).into());
             }
-        }
-    }
-
-    /// Enqueues the budgets of the pod's namespace, if there are any.
-    fn enqueue_budgets(&mut self, storage: &Storage, pod: &Key) {
-        let Some(budgets) = storage.resource("policy", "poddisruptionbudgets") else { return };
-        if storage.store.objects(budgets.table, pod.namespace()).next().is_some() {
-            self.enqueue(WorkloadTask::Budgets(pod.namespace().unwrap_or_default().into()).into());
         }
     }
 }

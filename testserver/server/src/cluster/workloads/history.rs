@@ -1,20 +1,22 @@
 //! Stores the ControllerRevisions of an owner.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use super::WorkloadTask;
+use super::task::Requeue;
 use crate::{
     cluster::{ClusterState, create::Created, owners::ObjectId},
     object::meta,
     scheme::Resource,
-    storage::{Key, Stored, WriteError},
+    storage::{Stored, WriteError},
     workloads::{HistoryStep, plan_history, selects, surplus_revisions},
 };
 
 /// The revisions of an owner.
 #[derive(Debug)]
 pub(super) struct History {
-    pub(super) keys: Vec<Key>,
+    stored: Vec<Arc<Stored>>,
     pub(super) revisions: Vec<Value>,
     /// The index of the revision of the current template.
     pub(super) newest: usize,
@@ -37,20 +39,22 @@ impl History {
 }
 
 impl ClusterState {
-    /// The history of an owner, whose newest revision is its current template. `None` if that was not possible: the task runs again.
+    /// The history of an owner, whose newest revision is its current template, or what is left to do for that.
     pub(super) fn recorded_history(
         &mut self,
         resource: &Resource,
         id: &ObjectId,
         owner: &Value,
-        task: fn(ObjectId) -> WorkloadTask,
-    ) -> Result<Option<History>, WriteError> {
-        match self.record_history(owner)? {
-            Recorded::History(history) => return Ok(Some(history)),
-            Recorded::Collision => self.count_collision(resource, id, owner)?,
-            Recorded::Refused => self.retry(task(id.clone())),
-        }
-        Ok(None)
+    ) -> Result<Result<History, Requeue>, WriteError> {
+        let refused = match self.record_history(owner)? {
+            Recorded::History(history) => return Ok(Ok(history)),
+            Recorded::Collision => {
+                self.count_collision(resource, id, owner)?;
+                false
+            }
+            Recorded::Refused => true,
+        };
+        Ok(Err(Requeue { after: None, refused }))
     }
 
     /// Makes the current template of an owner its newest revision.
@@ -58,28 +62,29 @@ impl ClusterState {
         let Some(resource) = self.storage.resource("apps", "controllerrevisions") else {
             return Ok(Recorded::Refused);
         };
-        let (mut keys, mut revisions) = self.claimed(owner, "apps", "controllerrevisions")?;
+        let mut stored = self.claimed(owner, "apps", "controllerrevisions")?;
+        let mut revisions: Vec<Value> = stored.iter().map(|stored| stored.value()).collect();
         let newest = match plan_history(owner, &revisions) {
             HistoryStep::Keep(at) => at,
             HistoryStep::Renumber(at, number) => {
                 revisions[at]["revision"] = number.into();
-                self.put(&resource, keys[at].clone(), revisions[at].clone())?;
+                self.put(&resource, stored[at].key.clone(), revisions[at].clone())?;
                 at
             }
             // A selector by a label of revisions would release each, and create the next one for ever.
             HistoryStep::Create(revision) if !selects(owner, &revision) => return Ok(Recorded::Refused),
             HistoryStep::Create(revision) => {
-                let stored = match self.create("apps", "controllerrevisions", revision)? {
-                    Created::Stored(stored) => stored,
+                let created = match self.create("apps", "controllerrevisions", revision)? {
+                    Created::Stored(created) => created,
                     Created::Exists => return Ok(Recorded::Collision),
                     Created::Terminating | Created::Refused(_) => return Ok(Recorded::Refused),
                 };
-                keys.push(stored.key.clone());
-                revisions.push(Stored::value(&stored));
+                revisions.push(created.value());
+                stored.push(created);
                 revisions.len() - 1
             }
         };
-        Ok(Recorded::History(History { keys, revisions, newest }))
+        Ok(Recorded::History(History { stored, revisions, newest }))
     }
 
     /// Deletes the oldest revisions beyond the limit of their owner, without those in use.
@@ -90,7 +95,7 @@ impl ClusterState {
         in_use: impl Fn(&Value) -> bool,
     ) -> Result<(), WriteError> {
         for at in surplus_revisions(owner, &history.revisions, in_use) {
-            self.delete_owned("apps", "controllerrevisions", &history.keys[at])?;
+            self.delete_owned("apps", "controllerrevisions", &history.stored[at].key)?;
         }
         Ok(())
     }

@@ -1,49 +1,51 @@
 //! Runs the controller of StatefulSets.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
-use super::{WorkloadTask, history::History, reconcile::RETRY_SECONDS};
+use super::{history::History, task::Requeue};
 use crate::{
     cluster::{ClusterState, create::Created, owners::ObjectId},
     object::{event::Note, meta},
     storage::{Key, WriteError},
     workloads::{
-        RevisionNames, StatefulPlan, claims_of_set, ordinal_of, owned_claim, plan_stateful_set, pod_of_set,
+        Pod, RevisionNames, StatefulPlan, claim_names, claims_of_set, ordinal_of, owned_claim,
+        plan_stateful_set, pod_of_set,
     },
 };
 
 impl ClusterState {
-    pub(super) fn reconcile_stateful_set(&mut self, id: &ObjectId) -> Result<(), WriteError> {
-        let Some((resource, set)) = self.reconciled(id) else { return Ok(()) };
+    pub(super) fn reconcile_stateful_set(&mut self, id: &ObjectId) -> Result<Requeue, WriteError> {
+        let Some((resource, set)) = self.reconciled(id) else { return Ok(Requeue::default()) };
         if meta::is_deleting(&set) {
-            return Ok(());
+            return Ok(Requeue::default());
         }
-        let history = self.recorded_history(&resource, id, &set, WorkloadTask::StatefulSet)?;
-        let Some(history) = history else { return Ok(()) };
-        let (keys, pods) = self.claimed(&set, "", "pods")?;
+        let history = match self.recorded_history(&resource, id, &set)? {
+            Ok(history) => history,
+            Err(requeue) => return Ok(requeue),
+        };
+        let stored = self.claimed(&set, "", "pods")?;
+        let pods = self.work.caches.pods(&stored);
         let update = meta::name(&history.revisions[history.newest]);
         let current = set["status"]["currentRevision"].as_str();
         let current = current.filter(|name| history.find(name).is_some()).unwrap_or(update);
         let names = RevisionNames { current, update };
         let plan = plan_stateful_set(&set, &pods, names, &self.now());
-        if let Some(seconds) = plan.requeue_after {
-            self.work.enqueue_after(WorkloadTask::StatefulSet(id.clone()).into(), seconds);
-        }
         self.write_status(&resource, &id.1, &set, plan.status.clone())?;
         self.own_claims(&set, &pods, &plan)?;
         for at in &plan.delete {
-            self.delete_owned("", "pods", &keys[*at])?;
-            let message = success("Delete", keys[*at].name(), meta::name(&set));
+            self.delete_owned("", "pods", &stored[*at].key)?;
+            let message = success("Delete", pods[*at].name(), meta::name(&set));
             self.record(&set, [Note::normal("SuccessfulDelete", message)])?;
         }
-        if !self.create_stateful_pods(&set, &plan, &history)? {
-            self.retry(WorkloadTask::StatefulSet(id.clone()));
-        }
+        let refused = !self.create_stateful_pods(&set, &plan, &history)?;
         self.truncate_history(&set, &history, |revision| {
             let name = meta::name(revision);
-            let used = |pod: &Value| pod["metadata"]["labels"]["controller-revision-hash"] == name;
+            let used = |pod: &Arc<Pod>| pod.revision() == Some(name);
             [names.current, names.update].contains(&name) || pods.iter().any(used)
-        })
+        })?;
+        Ok(Requeue { after: plan.requeue_after, refused })
     }
 
     /// Creates the planned pods after their claims, until admission refuses one. Whether all were created.
@@ -99,25 +101,20 @@ impl ClusterState {
     }
 
     /// Gives the claims of pods the owner that the retention policy wants.
-    fn own_claims(&mut self, set: &Value, pods: &[Value], plan: &StatefulPlan) -> Result<(), WriteError> {
+    fn own_claims(&mut self, set: &Value, pods: &[Arc<Pod>], plan: &StatefulPlan) -> Result<(), WriteError> {
         let Some(claims) = self.storage.resource("", "persistentvolumeclaims") else { return Ok(()) };
         for (at, pod) in pods.iter().enumerate() {
-            let Some(ordinal) = ordinal_of(set, pod) else { continue };
-            let condemned = plan.condemned.contains(&at).then_some(pod);
-            for claim in claims_of_set(set, ordinal) {
-                let key = Key::new(meta::text(&claim, "namespace"), meta::name(&claim));
+            let Some(ordinal) = ordinal_of(set, pod.name()) else { continue };
+            let condemned = plan.condemned.contains(&at).then_some(&pod.object);
+            for name in claim_names(set, ordinal) {
+                let key = Key::new(meta::text(set, "namespace"), &name);
                 let Some(stored) = self.storage.store.get(claims.table, &key) else { continue };
-                if let Some(owned) = owned_claim(set, &stored.value(), condemned) {
+                if let Some(owned) = owned_claim(set, &self.work.caches.object(stored), condemned) {
                     self.put(&claims, key, owned)?;
                 }
             }
         }
         Ok(())
-    }
-
-    /// Repeats a task after a refusal.
-    pub(super) fn retry(&mut self, task: WorkloadTask) {
-        self.work.enqueue_after(task.into(), RETRY_SECONDS);
     }
 }
 

@@ -25,8 +25,17 @@ pub(in crate::cluster) enum WorkloadTask {
     RemoveEndpoints(Key),
     /// Write the endpoints of a service.
     Endpoints(Key),
-    /// Update the status of all PodDisruptionBudgets of a namespace.
-    Budgets(String),
+    /// Reconcile a PodDisruptionBudget.
+    Budget(Key),
+}
+
+/// What is left to do for an object after its controller ran.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Requeue {
+    /// Seconds until its plan changes by time alone.
+    pub(super) after: Option<u64>,
+    /// Whether a write was refused, which is tried again later.
+    pub(super) refused: bool,
 }
 
 impl WorkloadTask {

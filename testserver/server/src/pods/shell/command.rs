@@ -79,13 +79,13 @@ async fn interactive(mut process: Process, file_systems: FileSystems) -> Exit {
 /// Runs commands separated by `;`, `&&`, `||` and newlines.
 async fn lines(process: &mut Process, file_systems: &FileSystems, script: &str) -> Flow {
     let mut code = 0;
-    let mut wanted = true;
+    let mut runs = true;
     for token in parse(script) {
         match token {
-            Token::Then(Join::Always) => wanted = true,
-            Token::Then(Join::And) => wanted = code == 0,
-            Token::Then(Join::Or) => wanted = code != 0,
-            Token::Command(words) if wanted => match simple(process, file_systems, words).await {
+            Token::Then(Join::Always) => runs = true,
+            Token::Then(Join::And) => runs = code == 0,
+            Token::Then(Join::Or) => runs = code != 0,
+            Token::Command(words) if runs => match simple(process, file_systems, words).await {
                 Flow::Next(next) => code = next,
                 leave @ Flow::Leave(_) => return leave,
             },
@@ -196,12 +196,12 @@ fn on_disk(disk: &mut FileSystem, name: &str, args: &[&str], output: &mut Output
             0
         }
         ("test", [what, path]) => {
-            let found = match disk.entry(path) {
+            let exists = match disk.entry(path) {
                 Some(FileEntry::Directory) => matches!(*what, "-d" | "-e"),
                 Some(FileEntry::File(_)) => matches!(*what, "-f" | "-e"),
                 None => false,
             };
-            i32::from(!found)
+            i32::from(!exists)
         }
         ("mkdir", args) => {
             args.iter().filter(|arg| !arg.starts_with('-')).for_each(|path| disk.make_directory(path));

@@ -71,7 +71,8 @@ impl FileSystem {
         }
     }
 
-    /// Paths and everything below them as a tar archive. Relative paths, and their names, start at the directory; names have no leading slash, as with `tar`.
+    /// Paths and everything below them as a tar archive. Relative paths, and their names, start at the directory; names have no leading
+    /// slash, as with `tar`.
     pub(super) fn pack(&self, directory: &str, paths: &[&str]) -> io::Result<Vec<u8>> {
         let mut archive = tar::Builder::new(Vec::new());
         for path in paths {

@@ -120,7 +120,7 @@ where
     let (err_channel, err_wanted) =
         if request.tty { (STDOUT, request.stdout) } else { (STDERR, request.stderr) };
     while out_open || err_open {
-        let (channel, wanted, open, chunk) = tokio::select! {
+        let (channel, requested, open, chunk) = tokio::select! {
             biased;
             read = stdout.read(&mut out), if out_open => {
                 (STDOUT, request.stdout, &mut out_open, &out[..read.unwrap_or(0)])
@@ -131,7 +131,7 @@ where
         };
         *open = !chunk.is_empty();
         // Unrequested output is drained, so that the process does not block.
-        if wanted && sent && !chunk.is_empty() {
+        if requested && sent && !chunk.is_empty() {
             sent = send(sink, channel, chunk).await;
         }
     }

@@ -1,4 +1,7 @@
-//! Port forwarding over a websocket: for port number `i` of the request, channel `2i` carries data and channel `2i + 1` errors. Each channel starts with the port number as two bytes, little-endian.
+//! Port forwarding over a websocket.
+//!
+//! For port number `i` of the request, channel `2i` carries data and channel `2i + 1` errors. Each channel starts with the port number as
+//! two bytes, little-endian.
 
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt, future::join_all, stream::SplitStream};

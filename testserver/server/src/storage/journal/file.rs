@@ -112,7 +112,8 @@ pub enum DataError {
 }
 
 impl Journal {
-    /// Opens a directory, created if missing, and reads its state. An unfinished last line is cut off. The file of a new directory is empty until the first [`rewrite`](Self::rewrite).
+    /// Opens a directory, created if missing, and reads its state. An unfinished last line is cut off. The file of a new directory is empty
+    /// until the first [`rewrite`](Self::rewrite).
     pub(crate) fn open(dir: &Path, synced: bool) -> Result<(Self, PersistedState), DataError> {
         let refused = |source| DataError::Io { path: dir.into(), source };
         // It would be the current directory.
@@ -128,23 +129,23 @@ impl Journal {
         }
         let path = dir.join("state");
         let file = open_private(&path, OpenOptions::new().append(true)).map_err(refused)?;
-        let found = match fs::read(&path) {
+        let contents = match fs::read(&path) {
             Ok(bytes) => read(&path, Bytes::from(bytes))?,
             Err(source) => return Err(DataError::Io { path, source }),
         };
-        file.set_len(found.size).map_err(refused)?;
+        file.set_len(contents.size).map_err(refused)?;
         let journal = Self {
             dir: dir.into(),
             file,
-            base_size: found.base_size,
-            size: found.size,
+            base_size: contents.base_size,
+            size: contents.size,
             synced,
             unsynced: false,
-            outdated: found.size == 0,
+            outdated: contents.size == 0,
             failure: None,
             lock,
         };
-        Ok((journal, found.state))
+        Ok((journal, contents.state))
     }
 
     /// Replaces the file by one with this state, synced to disk; later changes are appended to it. After an error, the file is as it was.
@@ -178,7 +179,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Waits until the disk has all lines, if the journal is synced. After an error it is unknown which lines it has, so the file has to be rewritten.
+    /// Waits until the disk has all lines, if the journal is synced. After an error it is unknown which lines it has, so the file has to be
+    /// rewritten.
     pub(crate) fn sync(&mut self) -> Result<(), WriteError> {
         if self.synced && self.unsynced {
             if let Err(error) = self.file.sync_data() {
@@ -288,7 +290,7 @@ fn write_new(dir: &Path, lines: impl Iterator<Item = Vec<u8>>) -> io::Result<(Fi
 
 /// What a state file holds.
 #[derive(Default)]
-struct Found {
+struct Contents {
     state: PersistedState,
     /// Size of all complete lines, and of those that are still needed.
     size: u64,
@@ -296,8 +298,8 @@ struct Found {
 }
 
 /// Applies the records. An incomplete last line is an unfinished write and is skipped.
-fn read(path: &Path, bytes: Bytes) -> Result<Found, DataError> {
-    let mut found = Found::default();
+fn read(path: &Path, bytes: Bytes) -> Result<Contents, DataError> {
+    let mut contents = Contents::default();
     let (mut rest, mut at) = (bytes, 0);
     while !rest.is_empty() {
         let end = (&rest[..]).skip_until(b'\n').expect("invariant: memory can be read");
@@ -309,8 +311,10 @@ fn read(path: &Path, bytes: Bytes) -> Result<Found, DataError> {
             _ => Ok(line),
         });
         match parsed {
-            Ok(JournalLine::Head(revision)) => found.state.revision = found.state.revision.max(revision),
-            Ok(JournalLine::Record(record)) => found.state.apply(record),
+            Ok(JournalLine::Head(revision)) => {
+                contents.state.revision = contents.state.revision.max(revision)
+            }
+            Ok(JournalLine::Record(record)) => contents.state.apply(record),
             Err(why) if rest.is_empty() && at > 0 => {
                 let (path, line) = (path.display(), at + 1);
                 tracing::warn!("{path}: skipped the last line ({line}): {why}; its change is lost");
@@ -318,11 +322,11 @@ fn read(path: &Path, bytes: Bytes) -> Result<Found, DataError> {
             }
             Err(why) => return Err(DataError::Damaged { path: path.into(), line: at + 1, why }),
         }
-        found.size += line.len() as u64;
+        contents.size += line.len() as u64;
         at += 1;
     }
-    found.base_size = found.state.objects.values().map(|object| object.len() as u64).sum();
-    Ok(found)
+    contents.base_size = contents.state.objects.values().map(|object| object.len() as u64).sum();
+    Ok(contents)
 }
 
 impl PersistedState {
@@ -375,10 +379,16 @@ mod tests {
         journal.sync().unwrap();
         assert!(matches!(saved(&dir), Err(DataError::InUse { .. })));
         drop(journal);
-        let found = saved(&dir).unwrap();
-        let keys: Vec<_> =
-            found.objects.iter().map(|((.., key), o)| (key.as_str(), String::from_utf8_lossy(o))).collect();
-        assert_eq!((found.revision, keys), (7, vec![("a", r#"{"n":5}"#.into()), ("b", r#"{"n":4}"#.into())]));
+        let saved_state = saved(&dir).unwrap();
+        let keys: Vec<_> = saved_state
+            .objects
+            .iter()
+            .map(|((.., key), o)| (key.as_str(), String::from_utf8_lossy(o)))
+            .collect();
+        assert_eq!(
+            (saved_state.revision, keys),
+            (7, vec![("a", r#"{"n":5}"#.into()), ("b", r#"{"n":4}"#.into())])
+        );
     }
 
     #[test]
@@ -389,12 +399,12 @@ mod tests {
         let second = JournalLine::head(1).len() + change(2, "a", false).len();
         for cut in second + 1..whole.len() {
             fs::write(&state, &whole[..cut]).unwrap();
-            let (mut journal, found) = Journal::open(dir.path(), false).unwrap();
-            assert_eq!((found.revision, found.objects.len()), (2, 1), "cut at {cut}");
+            let (mut journal, saved_state) = Journal::open(dir.path(), false).unwrap();
+            assert_eq!((saved_state.revision, saved_state.objects.len()), (2, 1), "cut at {cut}");
             journal.append(&change(4, "c", false)).unwrap();
             drop(journal);
-            let found = saved(dir.path()).unwrap();
-            assert_eq!((found.revision, found.objects.len()), (4, 2), "continued after {cut}");
+            let saved_state = saved(dir.path()).unwrap();
+            assert_eq!((saved_state.revision, saved_state.objects.len()), (4, 2), "continued after {cut}");
         }
         let mut damaged = whole.clone();
         damaged[second - 5] ^= 1;

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{DataError, file::replace_private};
 
-/// The key files, readable by their owner only: `sa.key` signs service account tokens, `ca.crt` and `ca.key` are the CA, `users.json` has the credentials that were issued to users.
+/// The key files, readable by their owner only: `sa.key` signs service account tokens, `ca.crt` and `ca.key` are the CA, `users.json` has
+/// the credentials that were issued to users.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyFiles {
     dir: PathBuf,
@@ -54,8 +55,8 @@ impl KeyFiles {
 
     /// The CA; `None` before [`store_ca`](Self::store_ca).
     pub(crate) fn ca(&self) -> Result<Option<CertificateAuthority>, DataError> {
-        let found = (self.read("ca.crt")?, self.read("ca.key")?);
-        Ok(match found {
+        let files = (self.read("ca.crt")?, self.read("ca.key")?);
+        Ok(match files {
             (Some(certificate), Some(key)) => Some(CertificateAuthority { certificate, key }),
             _ => None,
         })

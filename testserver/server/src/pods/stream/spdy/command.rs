@@ -47,8 +47,10 @@ pub(super) async fn serve(mut streams: mpsc::Receiver<Stream>, request: CommandR
 async fn gather(streams: &mut mpsc::Receiver<Stream>, request: &CommandRequest) -> Option<ClientStreams> {
     let mut parts = ClientStreams::default();
     let stderr = request.stderr && !request.tty;
-    let expected =
-        1 + [request.stdin, request.stdout, stderr, request.tty].into_iter().filter(|wanted| *wanted).count();
+    let expected = 1 + [request.stdin, request.stdout, stderr, request.tty]
+        .into_iter()
+        .filter(|requested| *requested)
+        .count();
     for _ in 0..expected {
         let stream = streams.recv().await?;
         let part = match stream.headers.get("streamtype").map(String::as_str) {

@@ -1,22 +1,32 @@
 //! What has become of the pods of a Job so far.
 //!
-//! A pod that has ended is counted once: it is listed by uid in the status first, then loses its finalizer, and then its uid becomes a number.
+//! A pod that has ended is counted once: it is listed by uid in the status first, then loses its finalizer, and then its uid becomes a
+//! number.
 
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
 };
 
 use serde_json::{Value, json};
 
 use super::{
-    job::NewPod,
-    job_indexes::{Indexes, index_of},
-    job_pod::{failures_before, is_tracked},
-    job_policy::{Failure, judge, met_success_rule},
-    replicas::{MAX_PODS, is_active, is_over, is_ready},
+    indexes::{Indexes, index_of},
+    pod::{failures_before, is_tracked},
+    policy::{Failure, judge, met_success_rule},
 };
-use crate::object::meta;
+use crate::{
+    object::meta,
+    workloads::pod::{MAX_PODS, Pod},
+};
+
+/// A pod to create: its index in an Indexed Job, and the failures of that index if they have a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NewPod {
+    pub(crate) index: Option<usize>,
+    pub(crate) failures: Option<u64>,
+}
 
 /// The pods of a Job, counted.
 #[derive(Debug, Default)]
@@ -47,7 +57,7 @@ pub(super) struct Tally {
 }
 
 /// Counts the pods of a Job.
-pub(super) fn tally(job: &Value, pods: &[Value]) -> Tally {
+pub(super) fn tally(job: &Value, pods: &[Arc<Pod>]) -> Tally {
     let spec = &job["spec"];
     let indexed = spec["completionMode"] == "Indexed";
     let completions = spec["completions"].as_u64().and_then(|n| usize::try_from(n).ok());
@@ -69,8 +79,8 @@ pub(super) fn tally(job: &Value, pods: &[Value]) -> Tally {
         tally.count(job, pod, at);
     }
     // Unready pods go first, then the youngest.
-    let created = |at: usize| meta::text(&pods[at], "creationTimestamp");
-    tally.active.sort_by_key(|at| (is_ready(&pods[*at]), Reverse(created(*at))));
+    let created = |at: usize| meta::text(&pods[at].object, "creationTimestamp");
+    tally.active.sort_by_key(|at| (pods[*at].is_ready(), Reverse(created(*at))));
     tally.find_strays(pods);
     if indexed {
         tally.succeeded = tally.completed.len() as u64;
@@ -80,9 +90,9 @@ pub(super) fn tally(job: &Value, pods: &[Value]) -> Tally {
 
 impl Tally {
     /// Turns listed pods without finalizer into numbers, and keeps the others listed.
-    fn settle(&mut self, status: &Value, pods: &[Value]) {
-        let held: BTreeSet<&str> =
-            pods.iter().filter(|pod| is_tracked(pod)).filter_map(|pod| meta::text(pod, "uid")).collect();
+    fn settle(&mut self, status: &Value, pods: &[Arc<Pod>]) {
+        let held = pods.iter().map(|pod| &pod.object).filter(|pod| is_tracked(pod));
+        let held: BTreeSet<&str> = held.filter_map(|pod| meta::text(pod, "uid")).collect();
         for (at, kind) in ["succeeded", "failed"].into_iter().enumerate() {
             let listed = status["uncountedTerminatedPods"][kind].as_array().into_iter().flatten();
             for uid in listed.filter_map(Value::as_str) {
@@ -97,22 +107,23 @@ impl Tally {
         }
     }
 
-    fn count(&mut self, job: &Value, pod: &Value, at: usize) {
+    fn count(&mut self, job: &Value, states: &Pod, at: usize) {
+        let pod = &states.object;
         let uid = meta::text(pod, "uid").unwrap_or_default().to_owned();
         let index = self.index_of(pod);
         // Without an index of the Job, a pod of an Indexed Job does not count.
         let counts = index.is_some() || !self.indexed;
         let tracked = is_tracked(pod);
         let succeeded = pod["status"]["phase"] == "Succeeded";
-        let gone = meta::is_deleting(pod) && (meta::grace(pod) == 0 || pod["spec"]["nodeName"].is_null());
-        if is_active(pod) {
+        let gone = states.is_deleting() && (meta::grace(pod) == 0 || pod["spec"]["nodeName"].is_null());
+        if states.is_active() {
             self.active.push(at);
-            self.ready += usize::from(is_ready(pod));
+            self.ready += usize::from(states.is_ready());
             self.restarts += restarts(pod);
             self.take(index);
             return;
         }
-        if meta::is_deleting(pod) && !is_over(pod) {
+        if states.is_deleting() && !states.is_over() {
             self.terminating += usize::from(!gone);
             if job["spec"]["podReplacementPolicy"] == "Failed" && !gone {
                 self.take(index);
@@ -145,13 +156,13 @@ impl Tally {
     }
 
     /// Finds the active pods of no index of the Job, and all of an index but the one that would go last.
-    fn find_strays(&mut self, pods: &[Value]) {
+    fn find_strays(&mut self, pods: &[Arc<Pod>]) {
         if !self.indexed {
             return;
         }
         let mut places = BTreeSet::new();
         for at in self.active.iter().rev() {
-            if !self.index_of(&pods[*at]).is_some_and(|index| places.insert(index)) {
+            if !self.index_of(&pods[*at].object).is_some_and(|index| places.insert(index)) {
                 self.strays.insert(*at);
             }
         }
@@ -162,8 +173,8 @@ impl Tally {
         let limit = job["spec"]["backoffLimitPerIndex"].as_u64();
         let before = failures_before(pod);
         let mut retry = |index, failures: u64| {
-            let known = self.failures.entry(index).or_default();
-            *known = failures.max(*known);
+            let most = self.failures.entry(index).or_default();
+            *most = failures.max(*most);
         };
         match judge(job, pod) {
             Failure::Ignored => {
@@ -214,7 +225,7 @@ impl Tally {
     pub(super) fn changes(&self, job: &Value) -> (Vec<NewPod>, Vec<usize>) {
         let parallelism =
             job["spec"]["parallelism"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(1);
-        let wanted = match self.completions {
+        let desired = match self.completions {
             Some(completions) => {
                 parallelism.min(completions.saturating_sub(self.done() + self.failed_indexes.len()))
             }
@@ -225,8 +236,8 @@ impl Tally {
         let waiting = if job["spec"]["podReplacementPolicy"] == "Failed" { self.terminating } else { 0 };
         let (strays, placed): (Vec<usize>, Vec<usize>) =
             self.active.iter().partition(|at| self.strays.contains(at));
-        let missing = wanted.saturating_sub(placed.len() + waiting).min(MAX_PODS);
-        let surplus = placed.iter().take(placed.len().saturating_sub(wanted));
+        let missing = desired.saturating_sub(placed.len() + waiting).min(MAX_PODS);
+        let surplus = placed.iter().take(placed.len().saturating_sub(desired));
         let surplus = strays.iter().chain(surplus).copied().collect();
         if !self.indexed {
             return (vec![NewPod::default(); missing], surplus);

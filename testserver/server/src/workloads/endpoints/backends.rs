@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::replicas::{is_over, is_ready};
-use crate::object::meta;
+use crate::workloads::pod::Pod;
 
 /// Labels of Endpoints and of EndpointSlices.
 pub(super) const HEADLESS: &str = "service.kubernetes.io/headless";
@@ -28,15 +27,17 @@ pub(crate) struct Backend {
     pub(super) ports: Vec<Value>,
 }
 
-/// The pod behind a service; `None` while it has no address, and once its containers have ended. `zone` is the one of its node, if the node exists.
-pub(crate) fn backend(service: &Value, pod: &Value, zone: Option<Option<String>>) -> Option<Backend> {
+/// The pod behind a service; `None` while it has no address, and once its containers have ended. `zone` is the one of its node, if the node
+/// exists.
+pub(crate) fn backend(service: &Value, states: &Pod, zone: Option<Option<String>>) -> Option<Backend> {
+    let pod = &states.object;
     let (spec, status) = (&pod["spec"], &pod["status"]);
     let listed = status["podIPs"].as_array().into_iter().flatten().map(|ip| &ip["ip"]);
     let mut addresses: Vec<String> = listed.filter_map(|ip| ip.as_str().map(Into::into)).collect();
     if addresses.is_empty() {
         addresses.extend(status["podIP"].as_str().filter(|ip| !ip.is_empty()).map(Into::into));
     }
-    if addresses.is_empty() || is_over(pod) {
+    if addresses.is_empty() || states.is_over() {
         return None;
     }
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
@@ -49,8 +50,8 @@ pub(crate) fn backend(service: &Value, pod: &Value, zone: Option<Option<String>>
         zone: zone.flatten(),
         target: json!({"kind": "Pod", "namespace": pod["metadata"]["namespace"],
             "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}),
-        ready: is_ready(pod),
-        terminating: meta::is_deleting(pod),
+        ready: states.is_ready(),
+        terminating: states.is_deleting(),
         ports: ports.filter_map(|port| port_of_pod(port, spec)).collect(),
     })
 }
@@ -71,13 +72,13 @@ fn port_of_pod(port: &Value, spec: &Value) -> Option<Value> {
         }
         target => target.as_u64().filter(|number| *number > 0).or_else(|| port["port"].as_u64())?,
     };
-    let mut found = json!({"port": number, "protocol": protocol});
+    let mut target = json!({"port": number, "protocol": protocol});
     for field in ["name", "appProtocol"] {
         if !port[field].is_null() && port[field] != "" {
-            found[field] = port[field].clone();
+            target[field] = port[field].clone();
         }
     }
-    Some(found)
+    Some(target)
 }
 
 pub(super) fn is_headless(service: &Value) -> bool {
@@ -123,7 +124,7 @@ fn subsets(service: &Value, backends: &[Backend]) -> Vec<Value> {
             false => vec![None],
         };
         for port in own {
-            match ports.iter_mut().find(|(known, _)| *known == port) {
+            match ports.iter_mut().find(|(other, _)| *other == port) {
                 Some((_, addresses)) => drop(addresses.insert(at)),
                 None => ports.push((port, [at].into())),
             }
@@ -131,7 +132,7 @@ fn subsets(service: &Value, backends: &[Backend]) -> Vec<Value> {
     }
     let mut groups: Vec<(Vec<&Value>, BTreeSet<usize>)> = Vec::new();
     for (port, addresses) in ports {
-        match groups.iter_mut().find(|(_, known)| *known == addresses) {
+        match groups.iter_mut().find(|(_, others)| *others == addresses) {
             Some((group, _)) => group.extend(port),
             None => groups.push((port.into_iter().collect(), addresses)),
         }
@@ -165,6 +166,7 @@ fn address(backend: &Backend) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workloads::pod::read;
 
     fn service(ports: Value) -> Value {
         json!({"metadata": {"name": "s", "namespace": "n", "labels": {"team": "x"}, "creationTimestamp": "t"},
@@ -179,7 +181,8 @@ mod tests {
     }
 
     fn listed(service: &Value, pods: &[Value]) -> Vec<Value> {
-        let backends: Vec<Backend> = pods.iter().filter_map(|pod| backend(service, pod, None)).collect();
+        let backends: Vec<Backend> =
+            read(pods).iter().filter_map(|pod| backend(service, pod, None)).collect();
         plan_endpoints(service, &backends, None).unwrap()["subsets"].as_array().cloned().unwrap_or_default()
     }
 
@@ -238,7 +241,7 @@ mod tests {
         let mut named = pod("1", true, json!([]));
         named["spec"]["hostname"] = "one".into();
         named["spec"]["subdomain"] = "s".into();
-        let backends = [backend(&headless, &named, None).unwrap()];
+        let backends = [backend(&headless, &named.into(), None).unwrap()];
         let endpoints = plan_endpoints(&headless, &backends, None).unwrap();
         assert_eq!(endpoints["subsets"][0]["addresses"][0]["hostname"], "one");
         assert_eq!(endpoints["subsets"][0].get("ports"), None);

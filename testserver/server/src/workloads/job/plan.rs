@@ -1,16 +1,19 @@
-//! Job: creates pods until enough of them have succeeded, or too many have failed.
+//! Plans a Job: its pods, its status, and whether and why it ends.
 
+use std::sync::Arc;
+
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{
-    job_pod::ended_at,
-    job_tally::{Tally, tally},
-    replicas::{MAX_PODS, is_over},
-    rollout::seconds_since,
+use super::tally::{NewPod, Tally, tally};
+use crate::{
+    clock::{seconds_left, time},
+    object::{conditions, event::Note},
+    workloads::pod::{MAX_PODS, Pod},
 };
-use crate::object::{conditions, event::Note};
 
-/// After so many pods that have failed or otherwise ended within [`LATELY`], a Job waits before it creates others: pods that end at once would keep it busy within one request for ever.
+/// After so many pods that have failed or otherwise ended within [`LATELY`], a Job waits before it creates others: pods that end at once
+/// would keep it busy within one request for ever.
 const MANY_FAILED: usize = 100;
 const MANY_ENDED: usize = 2 * MAX_PODS;
 /// In seconds.
@@ -32,13 +35,6 @@ pub(crate) struct JobPlan {
     pub(crate) notes: Vec<Note>,
 }
 
-/// A pod to create: its index in an Indexed Job, and the failures of that index if they have a limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NewPod {
-    pub(crate) index: Option<usize>,
-    pub(crate) failures: Option<u64>,
-}
-
 /// Why a Job ends.
 enum End {
     Success { reason: &'static str, message: String },
@@ -53,13 +49,13 @@ pub(crate) fn finished(job: &Value) -> Option<&'static str> {
 }
 
 /// Plans a Job; `pods` are all pods that it owns. Failed pods are replaced at once, without back-off, unless they are many.
-pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
+pub(crate) fn plan_job(job: &Value, pods: &[Arc<Pod>], now: &str) -> JobPlan {
     let tally = tally(job, pods);
     let mut plan = JobPlan { release: tally.release.clone(), ..JobPlan::default() };
     let suspended = job["spec"]["suspend"] == true;
-    let since = |field: &str| seconds_since(&job["status"][field], now);
-    let left = |limit: &str, since: Option<u64>| Some(job["spec"][limit].as_u64()?.saturating_sub(since?));
-    let deadline = left("activeDeadlineSeconds", since("startTime")).filter(|_| !suspended);
+    let at: Option<Timestamp> = now.parse().ok();
+    let left = |limit: &str, since: &Value| seconds_left(job["spec"][limit].as_u64()?, time(since), at);
+    let deadline = left("activeDeadlineSeconds", &job["status"]["startTime"]).filter(|_| !suspended);
     let mut conditions = job["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let was_over = finished(job).is_some();
     let end = if was_over { None } else { end(job, &tally, deadline == Some(0)) };
@@ -80,8 +76,8 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
     } else {
         let (create, surplus) = tally.changes(job);
         // Pods that are over take no room.
-        let room = MAX_PODS.saturating_sub(pods.iter().filter(|pod| !is_over(pod)).count());
-        pauses = !create.is_empty() && needs_pause(pods, now);
+        let room = MAX_PODS.saturating_sub(pods.iter().filter(|pod| !pod.is_over()).count());
+        pauses = !create.is_empty() && needs_pause(pods, at);
         plan.create = create.into_iter().take(if pauses { 0 } else { room }).collect();
         plan.delete = surplus;
     }
@@ -91,8 +87,8 @@ pub(crate) fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
         plan.status["startTime"] = now.into();
     }
     let ended = conditions.iter().find(|c| matches!(c["type"].as_str(), Some("Complete" | "Failed")));
-    let ended = ended.and_then(|ended| seconds_since(&ended["lastTransitionTime"], now));
-    let ttl_left = left("ttlSecondsAfterFinished", ended).filter(|_| over);
+    let ttl_left = ended.and_then(|ended| left("ttlSecondsAfterFinished", &ended["lastTransitionTime"]));
+    let ttl_left = ttl_left.filter(|_| over);
     if !conditions.is_empty() {
         plan.status["conditions"] = conditions.into();
     }
@@ -144,10 +140,10 @@ impl JobPlan {
 }
 
 /// Whether so many pods have ended of late that the next ones have to wait.
-fn needs_pause(pods: &[Value], now: &str) -> bool {
-    let lately = |pod: &&Value| seconds_since(ended_at(pod), now).is_some_and(|since| since < LATELY);
-    let ended: Vec<&Value> = pods.iter().filter(|pod| is_over(pod)).filter(lately).collect();
-    let failed = ended.iter().filter(|pod| pod["status"]["phase"] == "Failed").count();
+fn needs_pause(pods: &[Arc<Pod>], now: Option<Timestamp>) -> bool {
+    let lately = |pod: &&Arc<Pod>| seconds_left(LATELY, pod.ended_at(), now).is_some_and(|left| left > 0);
+    let ended: Vec<&Arc<Pod>> = pods.iter().filter(lately).collect();
+    let failed = ended.iter().filter(|pod| pod.object["status"]["phase"] == "Failed").count();
     failed >= MANY_FAILED || ended.len() >= MANY_ENDED
 }
 
@@ -194,5 +190,5 @@ fn condition((kind, status): (&str, &str), reason: &str, message: &str, now: &st
 }
 
 #[cfg(test)]
-#[path = "job_tests.rs"]
+#[path = "tests.rs"]
 mod tests;

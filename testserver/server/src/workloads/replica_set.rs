@@ -1,17 +1,11 @@
 //! ReplicaSet and ReplicationController: keep the number of pods at `replicas`.
 
+use std::{cmp::Reverse, sync::Arc};
+
 use serde_json::{Map, Value, json};
 
-use super::{adoption::controller_reference, rollout::seconds_since};
+use super::pod::{Pod, remaining_capacity};
 use crate::object::meta;
-
-/// The largest number of pods per owner. Pods are created within the request: without a limit, a mistyped replica count would hang it. Real nodes hold 110.
-pub(super) const MAX_PODS: usize = 1000;
-
-/// How many pods an owner of these may still create.
-pub(super) fn remaining_capacity(pods: &[Value]) -> usize {
-    MAX_PODS.saturating_sub(pods.len())
-}
 
 /// The next actions for a ReplicaSet or a ReplicationController.
 #[derive(Debug, Default, PartialEq)]
@@ -25,15 +19,16 @@ pub(crate) struct ReplicaPlan {
 }
 
 /// Plans a ReplicaSet or a ReplicationController; `pods` are all pods that it owns.
-pub(crate) fn plan_replicas(set: &Value, pods: &[Value], now: &str) -> ReplicaPlan {
-    let wanted = usize::try_from(set["spec"]["replicas"].as_i64().unwrap_or(1)).unwrap_or(0);
-    let mut active: Vec<usize> = (0..pods.len()).filter(|at| is_active(&pods[*at])).collect();
-    let ready = active.iter().filter(|at| is_ready(&pods[**at])).count();
+pub(crate) fn plan_replicas(set: &Value, pods: &[Arc<Pod>], now: &str) -> ReplicaPlan {
+    let replicas = usize::try_from(set["spec"]["replicas"].as_i64().unwrap_or(1)).unwrap_or(0);
+    let mut active: Vec<usize> = (0..pods.len()).filter(|at| pods[*at].is_active()).collect();
+    let ready = active.iter().filter(|at| pods[**at].is_ready()).count();
     let min_ready = set["spec"]["minReadySeconds"].as_u64().unwrap_or(0);
-    let waits: Vec<u64> = active.iter().filter_map(|at| available_in(&pods[*at], min_ready, now)).collect();
+    let now = now.parse().ok();
+    let waits: Vec<u64> = active.iter().filter_map(|at| pods[*at].available_in(min_ready, now)).collect();
     let available = waits.iter().filter(|seconds| **seconds == 0).count();
     let labels = &set["spec"]["template"]["metadata"]["labels"];
-    let labeled = active.iter().filter(|at| has_labels(&pods[**at], labels)).count();
+    let labeled = active.iter().filter(|at| has_labels(&pods[**at].object, labels)).count();
     let mut status = Map::from_iter([
         ("replicas".to_owned(), json!(active.len())),
         ("observedGeneration".to_owned(), set["metadata"]["generation"].clone()),
@@ -47,40 +42,24 @@ pub(crate) fn plan_replicas(set: &Value, pods: &[Value], now: &str) -> ReplicaPl
         }
     }
     if set["kind"] == "ReplicaSet" {
-        let terminating = pods.iter().filter(|pod| meta::is_deleting(pod) && !is_over(pod)).count();
+        let terminating = pods.iter().filter(|pod| pod.is_deleting() && !pod.is_over()).count();
         status.insert("terminatingReplicas".into(), terminating.into());
     }
-    if active.len() < wanted
+    if active.len() < replicas
         && let Some(failure) = failure(set)
     {
         status.insert("conditions".into(), json!([failure]));
     }
-    let create = wanted.saturating_sub(active.len()).min(remaining_capacity(pods));
+    let create = replicas.saturating_sub(active.len()).min(remaining_capacity(pods.len()));
     // Delete unready pods first, then the youngest.
-    active.sort_by_key(|at| {
-        (is_ready(&pods[*at]), std::cmp::Reverse(pods[*at]["metadata"]["creationTimestamp"].to_string()))
-    });
-    active.truncate(active.len().saturating_sub(wanted));
+    let created = |at: usize| meta::text(&pods[at].object, "creationTimestamp");
+    active.sort_by_key(|at| (pods[*at].is_ready(), Reverse(created(*at))));
+    active.truncate(active.len().saturating_sub(replicas));
     let requeue_after = waits.into_iter().filter(|seconds| *seconds > 0).min();
     if meta::is_deleting(set) {
         return ReplicaPlan { status: status.into(), ..ReplicaPlan::default() };
     }
     ReplicaPlan { create, delete: active, requeue_after, status: status.into() }
-}
-
-/// A pod from the template of its owner.
-pub(crate) fn pod_from_template(owner: &Value, template: &Value) -> Value {
-    let name = owner["metadata"]["name"].as_str().unwrap_or_default();
-    let mut metadata = Map::new();
-    for field in ["labels", "annotations", "finalizers"] {
-        if !template["metadata"][field].is_null() {
-            metadata.insert(field.into(), template["metadata"][field].clone());
-        }
-    }
-    metadata.insert("generateName".into(), format!("{name}-").into());
-    metadata.insert("namespace".into(), owner["metadata"]["namespace"].clone());
-    metadata.insert("ownerReferences".into(), json!([controller_reference(owner)]));
-    json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]})
 }
 
 /// The condition of an owner whose pods were refused.
@@ -100,31 +79,6 @@ pub(crate) fn with_failure(set: &Value, mut status: Value, message: &str, now: &
     status
 }
 
-/// Whether the pod has neither finished nor is being deleted.
-pub(super) fn is_active(pod: &Value) -> bool {
-    !is_over(pod) && !meta::is_deleting(pod)
-}
-
-/// Whether the containers of the pod have ended for good.
-pub(super) fn is_over(pod: &Value) -> bool {
-    matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"))
-}
-
-pub(super) fn is_ready(pod: &Value) -> bool {
-    ready_condition(pod).is_some()
-}
-
-fn ready_condition(pod: &Value) -> Option<&Value> {
-    let mut conditions = pod["status"]["conditions"].as_array()?.iter();
-    conditions.find(|condition| condition["type"] == "Ready" && condition["status"] == "True")
-}
-
-/// Seconds until the pod has been ready for `min_ready` seconds; `None` while it is not ready.
-pub(super) fn available_in(pod: &Value, min_ready: u64, now: &str) -> Option<u64> {
-    let since = seconds_since(&ready_condition(pod)?["lastTransitionTime"], now).unwrap_or(0);
-    Some(min_ready.saturating_sub(since))
-}
-
 fn has_labels(pod: &Value, labels: &Value) -> bool {
     let mut labels = labels.as_object().into_iter().flatten();
     labels.all(|(key, value)| pod["metadata"]["labels"][key] == *value)
@@ -132,7 +86,14 @@ fn has_labels(pod: &Value, labels: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::pod::{MAX_PODS, read},
+        *,
+    };
+
+    fn plan_replicas(set: &Value, pods: &[Value], now: &str) -> ReplicaPlan {
+        super::plan_replicas(set, &read(pods), now)
+    }
 
     fn pod(ready: bool, created: &str) -> Value {
         let status = if ready { "True" } else { "False" };

@@ -1,13 +1,18 @@
 //! Deployment: one ReplicaSet per pod template, and the rollout from one to the next.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::object::conditions;
+use super::{
+    pod::share,
+    template::{controller_reference, hash},
+};
+use crate::{
+    clock::{seconds_left, time},
+    object::conditions,
+};
 
-const REVISION: &str = "deployment.kubernetes.io/revision";
+/// The annotation with the number of a template, of Deployments and their ReplicaSets.
+pub(crate) const REVISION: &str = "deployment.kubernetes.io/revision";
 const LATE: &str = "ProgressDeadlineExceeded";
 const AVAILABLE: &str = "NewReplicaSetAvailable";
 const HASH: &str = "pod-template-hash";
@@ -74,10 +79,10 @@ pub(crate) fn plan_rollout(deployment: &Value, sets: &[Value], now: &str) -> Rol
 
 /// The next step of the rollout; empty once it is complete.
 fn scale(deployment: &Value, sets: &[Value], current: usize, limits: ReplicaBounds) -> Vec<(usize, i64)> {
-    let total: i64 = sets.iter().map(wanted).sum();
+    let total: i64 = sets.iter().map(desired).sum();
     let recreate = deployment["spec"]["strategy"]["type"] == "Recreate";
-    let old = || (0..sets.len()).filter(|at| *at != current && wanted(&sets[*at]) > 0);
-    let new = wanted(&sets[current]);
+    let old = || (0..sets.len()).filter(|at| *at != current && desired(&sets[*at]) > 0);
+    let new = desired(&sets[current]);
     let mut steps = Vec::new();
     if recreate {
         steps.extend(old().map(|at| (at, 0)));
@@ -101,10 +106,10 @@ fn scale(deployment: &Value, sets: &[Value], current: usize, limits: ReplicaBoun
 
 /// How much smaller the old ReplicaSets can be: pods that are not available go first, then those that are available beyond the minimum.
 fn scale_down(sets: &[Value], current: usize, total: i64, limits: ReplicaBounds) -> Vec<(usize, i64)> {
-    let available = |set: &Value| count(set, "availableReplicas").min(wanted(set));
-    let pending = wanted(&sets[current]) - available(&sets[current]);
+    let available = |set: &Value| count(set, "availableReplicas").min(desired(set));
+    let pending = desired(&sets[current]) - available(&sets[current]);
     let mut spare = total - limits.min_available - pending;
-    let mut sizes: Vec<i64> = sets.iter().map(wanted).collect();
+    let mut sizes: Vec<i64> = sets.iter().map(desired).collect();
     for at in (0..sets.len()).filter(|at| *at != current) {
         let less = (sizes[at] - available(&sets[at])).min(spare).max(0);
         sizes[at] -= less;
@@ -116,7 +121,7 @@ fn scale_down(sets: &[Value], current: usize, total: i64, limits: ReplicaBounds)
         sizes[at] -= less;
         spare -= less;
     }
-    let smaller = (0..sets.len()).filter(|at| *at != current && sizes[*at] < wanted(&sets[*at]));
+    let smaller = (0..sets.len()).filter(|at| *at != current && sizes[*at] < desired(&sets[*at]));
     smaller.map(|at| (at, sizes[at])).collect()
 }
 
@@ -140,15 +145,6 @@ fn limits(spec: &Value) -> ReplicaBounds {
     }
 }
 
-/// A number, or a percentage of a total, rounded up or down.
-pub(super) fn share(value: &Value, total: i64, up: bool) -> Option<i64> {
-    value.as_i64().or_else(|| {
-        let percent = value.as_str()?.strip_suffix('%')?.parse::<i64>().ok()?;
-        let product = total.saturating_mul(percent);
-        Some(if up { product.saturating_add(99) / 100 } else { product / 100 })
-    })
-}
-
 /// The status, and the seconds until the progress deadline.
 fn status(
     deployment: &Value,
@@ -163,7 +159,7 @@ fn status(
     let mut status =
         Map::from_iter([("observedGeneration".to_owned(), deployment["metadata"]["generation"].clone())]);
     // Counts desired pods of ReplicaSets that have not created them yet.
-    let unavailable = (sets.iter().map(wanted).sum::<i64>() - available).max(0);
+    let unavailable = (sets.iter().map(desired).sum::<i64>() - available).max(0);
     for (field, count) in [
         ("replicas", replicas),
         ("updatedReplicas", updated),
@@ -192,7 +188,7 @@ fn status(
         let name = sets[at]["metadata"]["name"].as_str().unwrap_or_default();
         let done = updated == limits.replicas && replicas == updated && available == updated;
         // Scaling a completed rollout does not start a new one.
-        let scaled = replicas == updated && all.iter().any(|known| known["reason"] == AVAILABLE);
+        let scaled = replicas == updated && all.iter().any(|condition| condition["reason"] == AVAILABLE);
         let (progressed, left) = progress(deployment, (updated, replicas, available), now);
         let late = !progressed && left == Some(0);
         let next = match (done, scaled, late) {
@@ -233,15 +229,14 @@ fn progress(
         || replicas - updated < before("replicas") - before("updatedReplicas");
     let former = deployment["status"]["conditions"].as_array();
     let former = former.and_then(|all| all.iter().find(|c| c["type"] == "Progressing"));
-    let since = match former.map(|c| (c["reason"].as_str(), &c["lastUpdateTime"])) {
-        // A timed out rollout stays timed out until it progresses.
-        Some((Some(LATE), _)) => Some(u64::MAX),
-        Some((Some(AVAILABLE), _)) | None => Some(0),
-        Some((_, moved)) => seconds_since(moved, now),
-    };
     let limit = deployment["spec"]["progressDeadlineSeconds"].as_u64();
     let limit = limit.filter(|_| deployment["spec"]["paused"] != true);
-    let left = limit.zip(since).map(|(limit, since)| limit.saturating_sub(since));
+    let left = limit.and_then(|limit| match former.map(|c| (c["reason"].as_str(), &c["lastUpdateTime"])) {
+        // A timed out rollout stays timed out until it progresses.
+        Some((Some(LATE), _)) => Some(0),
+        Some((Some(AVAILABLE), _)) | None => Some(limit),
+        Some((_, moved)) => seconds_left(limit, time(moved), now.parse().ok()),
+    });
     (progressed, left)
 }
 
@@ -254,10 +249,6 @@ fn replica_set(deployment: &Value, revision: u64) -> Value {
     template["metadata"]["labels"][HASH] = hash.as_str().into();
     let mut selector = spec["selector"].clone();
     selector["matchLabels"][HASH] = hash.as_str().into();
-    let owner = json!({
-        "apiVersion": "apps/v1", "kind": "Deployment", "name": name, "uid": metadata["uid"],
-        "controller": true, "blockOwnerDeletion": true,
-    });
     let limits = limits(spec);
     let mut annotations = metadata["annotations"].as_object().cloned().unwrap_or_default();
     annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
@@ -270,7 +261,7 @@ fn replica_set(deployment: &Value, revision: u64) -> Value {
         "kind": "ReplicaSet",
         "metadata": {
             "name": format!("{name}-{hash}"), "namespace": metadata["namespace"], "annotations": annotations,
-            "labels": template["metadata"]["labels"], "ownerReferences": [owner],
+            "labels": template["metadata"]["labels"], "ownerReferences": [controller_reference(deployment)],
         },
         "spec": {"replicas": 0, "selector": selector, "template": template},
     });
@@ -300,7 +291,7 @@ fn next_revision(sets: &[Value], current: Option<usize>) -> u64 {
 fn surplus_sets(deployment: &Value, sets: &[Value], current: usize) -> Vec<usize> {
     let keep =
         usize::try_from(deployment["spec"]["revisionHistoryLimit"].as_i64().unwrap_or(10)).unwrap_or(0);
-    let idle = |set: &Value| wanted(set) == 0 && count(set, "replicas") == 0;
+    let idle = |set: &Value| desired(set) == 0 && count(set, "replicas") == 0;
     let mut old: Vec<usize> = (0..sets.len()).filter(|at| *at != current && idle(&sets[*at])).collect();
     old.sort_by_key(|at| next_revision(&sets[*at..=*at], Some(0)));
     old.truncate(old.len().saturating_sub(keep));
@@ -315,7 +306,7 @@ fn same_template(of_set: &Value, template: &Value) -> bool {
     of_set == *template
 }
 
-fn wanted(set: &Value) -> i64 {
+fn desired(set: &Value) -> i64 {
     set["spec"]["replicas"].as_i64().unwrap_or(0)
 }
 
@@ -323,30 +314,6 @@ fn count(set: &Value, field: &str) -> i64 {
     set["status"][field].as_i64().unwrap_or(0)
 }
 
-/// A ten-character hash of a template; another one after each collision of names.
-pub(super) fn hash(template: &Value, collisions: u64) -> String {
-    const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    let mut hasher = DefaultHasher::new();
-    template.to_string().hash(&mut hasher);
-    if collisions > 0 {
-        collisions.hash(&mut hasher);
-    }
-    let mut number = hasher.finish();
-    std::iter::repeat_with(|| {
-        let index = usize::try_from(number % ALPHABET.len() as u64).unwrap_or(0);
-        number /= ALPHABET.len() as u64;
-        char::from(ALPHABET[index])
-    })
-    .take(10)
-    .collect()
-}
-
-/// Seconds between two timestamps; `None` when one is invalid.
-pub(super) fn seconds_since(from: &Value, now: &str) -> Option<u64> {
-    let (from, now): (Timestamp, Timestamp) = (from.as_str()?.parse().ok()?, now.parse().ok()?);
-    u64::try_from(now.as_second() - from.as_second()).ok()
-}
-
 #[cfg(test)]
-#[path = "rollout_tests.rs"]
+#[path = "deployment_tests.rs"]
 mod tests;

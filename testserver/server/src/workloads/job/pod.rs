@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::{job_indexes::INDEX, replicas::pod_from_template};
-use crate::object::meta;
+use super::indexes::INDEX;
+use crate::{object::meta, workloads::template::pod_from_template};
 
 /// The finalizer of a pod that its Job has not counted yet.
 pub(crate) const TRACKING: &str = "batch.kubernetes.io/job-tracking";
 /// How often the pods of an index have failed before this one.
 const FAILURES: &str = "batch.kubernetes.io/job-index-failure-count";
 
-/// A new pod of a Job: its index if the Job is Indexed, and the failures of the index so far if they have a limit. The labels of the Job are in its template, unless `manualSelector` is set.
+/// A new pod of a Job: its index if the Job is Indexed, and the failures of the index so far if they have a limit. The labels of the Job
+/// are in its template, unless `manualSelector` is set.
 pub(crate) fn pod_of_job(job: &Value, index: Option<usize>, failures: Option<u64>) -> Value {
     let mut pod = pod_from_template(job, &job["spec"]["template"]);
     track(&mut pod);
@@ -29,9 +30,9 @@ pub(crate) fn pod_of_job(job: &Value, index: Option<usize>, failures: Option<u64
 }
 
 /// Adds the finalizer, unless the pod has it.
-pub(super) fn track(pod: &mut Value) {
+pub(crate) fn track(pod: &mut Value) {
     let mut finalizers: Vec<String> = meta::strings(pod, "finalizers").into_iter().map(Into::into).collect();
-    if finalizers.iter().all(|known| known != TRACKING) {
+    if !finalizers.iter().any(|finalizer| finalizer == TRACKING) {
         finalizers.push(TRACKING.into());
         meta::set_finalizers(pod, finalizers.iter().map(String::as_str));
     }
@@ -45,7 +46,7 @@ fn tell_index(spec: &mut Value) {
     for list in ["initContainers", "containers"] {
         for container in spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
             let mut variables = container["env"].as_array().cloned().unwrap_or_default();
-            if variables.iter().all(|known| known["name"] != VARIABLE) {
+            if variables.iter().all(|other| other["name"] != VARIABLE) {
                 variables.push(variable.clone());
             }
             container["env"] = variables.into();
@@ -56,14 +57,6 @@ fn tell_index(spec: &mut Value) {
 /// The failures of an index before this pod.
 pub(super) fn failures_before(pod: &Value) -> u64 {
     pod["metadata"]["annotations"][FAILURES].as_str().and_then(|text| text.parse().ok()).unwrap_or(0)
-}
-
-/// When the pod ended, as far as is known: when the last of its containers ended, else when it was created.
-pub(super) fn ended_at(pod: &Value) -> &Value {
-    let statuses = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
-    let ended = statuses.map(|status| &status["state"]["terminated"]["finishedAt"]);
-    let created = &pod["metadata"]["creationTimestamp"];
-    ended.max_by_key(|ended| ended.as_str()).filter(|ended| ended.is_string()).unwrap_or(created)
 }
 
 /// Whether the Job has still to count the pod.

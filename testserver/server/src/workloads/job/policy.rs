@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::job_indexes::Indexes;
+use super::indexes::Indexes;
 use crate::object::meta;
 
 /// What a failed pod means for its Job.
@@ -52,7 +52,7 @@ fn reason(rule: &Value, pod: &Value) -> Option<String> {
         let status = pattern["status"].as_str().unwrap_or("True");
         let mut conditions = pod["status"]["conditions"].as_array().into_iter().flatten();
         conditions
-            .any(|known| known["type"] == pattern["type"] && known["status"] == status)
+            .any(|condition| condition["type"] == pattern["type"] && condition["status"] == status)
             .then(|| format!("Pod {name} has condition {}", pattern["type"].as_str().unwrap_or_default()))
     })
 }
@@ -61,8 +61,8 @@ fn reason(rule: &Value, pod: &Value) -> Option<String> {
 pub(super) fn met_success_rule(job: &Value, completed: &Indexes, completions: usize) -> Option<usize> {
     let rules = job["spec"]["successPolicy"]["rules"].as_array()?;
     rules.iter().position(|rule| {
-        let wanted = &rule["succeededIndexes"];
-        let among = wanted.is_string().then(|| Indexes::parse(wanted, completions));
+        let indexes = &rule["succeededIndexes"];
+        let among = indexes.is_string().then(|| Indexes::parse(indexes, completions));
         let (of, done) = match &among {
             Some(among) => (among.len(), among.count_in(completed)),
             None => (completions, completed.len()),

@@ -44,8 +44,8 @@ fn a_rolling_update_keeps_within_its_limits() {
             // Old pods are deleted at once, new ones are available at the next step.
             sets[at]["spec"]["replicas"] = replicas.into();
         }
-        let total: i64 = sets.iter().map(wanted).sum();
-        let available: i64 = sets.iter().map(|set| wanted(set).min(count(set, "availableReplicas"))).sum();
+        let total: i64 = sets.iter().map(desired).sum();
+        let available: i64 = sets.iter().map(|set| desired(set).min(count(set, "availableReplicas"))).sum();
         assert!(total <= 5 && available >= 3, "{total} pods, {available} available");
         for set in &mut sets {
             let replicas = set["spec"]["replicas"].clone();
@@ -54,7 +54,7 @@ fn a_rolling_update_keeps_within_its_limits() {
         steps += 1;
         assert!(steps < 10);
     }
-    assert_eq!(sets.iter().map(wanted).collect::<Vec<_>>(), [0, 4]);
+    assert_eq!(sets.iter().map(desired).collect::<Vec<_>>(), [0, 4]);
     assert!(steps > 1, "one after the other");
 }
 

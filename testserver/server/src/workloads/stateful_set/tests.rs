@@ -1,6 +1,7 @@
 //! Tests of the plans for StatefulSets.
 
 use super::*;
+use crate::workloads::pod::{MAX_PODS, REVISION, read};
 
 const NAMES: RevisionNames<'static> = RevisionNames { current: "db-a", update: "db-b" };
 
@@ -17,7 +18,7 @@ fn pod(ordinal: i64, revision: &str, ready: bool) -> Value {
 }
 
 fn plan(set: &Value, pods: &[Value]) -> StatefulPlan {
-    plan_stateful_set(set, pods, NAMES, "2026-01-01T00:00:00Z")
+    plan_stateful_set(set, &read(pods), NAMES, "2026-01-01T00:00:00Z")
 }
 
 fn ordinals(plan: &StatefulPlan) -> Vec<i64> {
@@ -34,7 +35,7 @@ fn pods_come_one_after_the_other() {
     assert_eq!(ordinals(&plan(&parallel, &[])), [5, 6, 7]);
     assert_eq!(ordinals(&plan(&parallel, &[pod(6, "db-b", false)])), [5, 7]);
     let endless = set(i64::from(i32::MAX), json!({"podManagementPolicy": "Parallel"}));
-    assert_eq!(plan(&endless, &[]).create.len(), crate::workloads::replicas::MAX_PODS);
+    assert_eq!(plan(&endless, &[]).create.len(), MAX_PODS);
 }
 
 #[test]

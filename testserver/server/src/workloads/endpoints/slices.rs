@@ -1,11 +1,11 @@
 //! EndpointSlices: the endpoints of a service by their ports, at most 100 in a slice.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use super::endpoints::{Backend, HEADLESS, TRIGGERED, is_headless};
-use crate::object::meta;
+use super::backends::{Backend, HEADLESS, TRIGGERED, is_headless};
+use crate::{object::meta, workloads::template::controller_reference};
 
 /// The label that names the service of a slice.
 pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";
@@ -34,7 +34,7 @@ struct Group {
 }
 
 /// Plans the slices for the pods behind a service; `slices` are those that it owns.
-pub(crate) fn plan_slices(service: &Value, backends: &[Backend], slices: &[Value]) -> SlicePlan {
+pub(crate) fn plan_slices(service: &Value, backends: &[Backend], slices: &[Arc<Value>]) -> SlicePlan {
     let publish = service["spec"]["publishNotReadyAddresses"] == true;
     let families = service["spec"]["ipFamilies"].as_array().map_or(&[][..], Vec::as_slice);
     let types: Vec<&str> =
@@ -61,11 +61,11 @@ pub(crate) fn plan_slices(service: &Value, backends: &[Backend], slices: &[Value
         labels.insert(HEADLESS.into(), "".into());
     }
     let annotations = json!({TRIGGERED: service["metadata"]["creationTimestamp"]});
-    fill(groups, slices, &Head { owner: service, kind: "Service", manager: OF_PODS, labels, annotations })
+    fill(groups, slices, &Head { owner: service, manager: OF_PODS, labels, annotations })
 }
 
 /// Plans the slices for Endpoints that a user wrote; `slices` are those that they own.
-pub(crate) fn plan_mirror(endpoints: &Value, slices: &[Value]) -> SlicePlan {
+pub(crate) fn plan_mirror(endpoints: &Value, slices: &[Arc<Value>]) -> SlicePlan {
     let mut groups = Vec::new();
     let skipped = endpoints["metadata"]["labels"][SKIP_MIRROR] == "true";
     for subset in endpoints["subsets"].as_array().into_iter().flatten().filter(|_| !skipped) {
@@ -87,11 +87,7 @@ pub(crate) fn plan_mirror(endpoints: &Value, slices: &[Value]) -> SlicePlan {
     let mut annotations = endpoints["metadata"]["annotations"].as_object().cloned().unwrap_or_default();
     annotations.retain(|name, _| ![APPLIED, TRIGGERED].contains(&name.as_str()));
     let annotations = annotations.into();
-    fill(
-        groups,
-        slices,
-        &Head { owner: endpoints, kind: "Endpoints", manager: OF_ENDPOINTS, labels, annotations },
-    )
+    fill(groups, slices, &Head { owner: endpoints, manager: OF_ENDPOINTS, labels, annotations })
 }
 
 fn address_type(family: &str) -> &'static str {
@@ -138,7 +134,6 @@ fn add(groups: &mut Vec<Group>, address_type: &'static str, ports: Value, endpoi
 /// What all slices of an owner have in common.
 struct Head<'a> {
     owner: &'a Value,
-    kind: &'static str,
     manager: &'static str,
     labels: Map<String, Value>,
     annotations: Value,
@@ -163,8 +158,7 @@ impl Head<'_> {
                 "namespace": metadata["namespace"],
                 "labels": self.labels(),
                 "annotations": self.annotations,
-                "ownerReferences": [{"apiVersion": "v1", "kind": self.kind, "name": name, "uid": metadata["uid"],
-                    "controller": true, "blockOwnerDeletion": true}],
+                "ownerReferences": [controller_reference(self.owner)],
             },
             "addressType": group.address_type,
             "endpoints": list(endpoints),
@@ -182,13 +176,14 @@ fn list(items: Vec<Value>) -> Value {
 struct Filling {
     group: Group,
     /// The endpoints of slices that have some already, by the index of the slice.
-    kept: Vec<(usize, Vec<Value>)>,
+    used: Vec<(usize, Vec<Value>)>,
     /// Those for which there is no room.
     left: Vec<Value>,
 }
 
-/// Distributes the endpoints: each stays in its slice, others fill the room that is left, then slices that have become empty, then new ones.
-fn fill(groups: Vec<Group>, slices: &[Value], head: &Head<'_>) -> SlicePlan {
+/// Distributes the endpoints: each stays in its slice, others fill the room that is left, then slices that have become empty, then new
+/// ones.
+fn fill(groups: Vec<Group>, slices: &[Arc<Value>], head: &Head<'_>) -> SlicePlan {
     let own = |slice: &Value| slice["metadata"]["labels"][MANAGED_BY] == head.manager;
     let mut spare: Vec<usize> = (0..slices.len()).filter(|at| own(&slices[*at])).collect();
     let mut filled: Vec<Filling> = Vec::new();
@@ -203,7 +198,7 @@ fn fill(groups: Vec<Group>, slices: &[Value], head: &Head<'_>) -> SlicePlan {
             }
         }
         let placeholder = order.is_empty();
-        let mut kept = Vec::new();
+        let mut used = Vec::new();
         spare.retain(|at| {
             let slice = &slices[*at];
             if slice["addressType"] != group.address_type || slice["ports"] != group.ports {
@@ -211,33 +206,33 @@ fn fill(groups: Vec<Group>, slices: &[Value], head: &Head<'_>) -> SlicePlan {
             }
             let endpoints = slice["endpoints"].as_array().into_iter().flatten();
             let stay: Vec<Value> = endpoints.filter_map(|old| waiting.remove(&identity(old))).collect();
-            let used = !stay.is_empty() || (placeholder && kept.is_empty());
-            if used {
-                kept.push((*at, stay));
+            let is_used = !stay.is_empty() || (placeholder && used.is_empty());
+            if is_used {
+                used.push((*at, stay));
             }
-            !used
+            !is_used
         });
         let mut left = order.into_iter().filter_map(|identity| waiting.remove(&identity));
-        for (_, endpoints) in &mut kept {
+        for (_, endpoints) in &mut used {
             endpoints.extend(left.by_ref().take(MAX_ENDPOINTS.saturating_sub(endpoints.len())));
         }
         let left: Vec<Value> = left.collect();
-        filled.push(Filling { group, kept, left });
+        filled.push(Filling { group, used, left });
     }
     let mut plan = SlicePlan::default();
-    for Filling { group, mut kept, left } in filled {
+    for Filling { group, mut used, left } in filled {
         let mut chunks: Vec<Vec<Value>> = left.chunks(MAX_ENDPOINTS).map(<[Value]>::to_vec).collect();
-        if kept.is_empty() && chunks.is_empty() {
+        if used.is_empty() && chunks.is_empty() {
             chunks.push(Vec::new());
         }
         for chunk in chunks {
             match spare.iter().position(|at| slices[*at]["addressType"] == group.address_type) {
-                Some(found) => kept.push((spare.remove(found), chunk)),
+                Some(first) => used.push((spare.remove(first), chunk)),
                 None => plan.create.push(head.slice(&group, chunk)),
             }
         }
-        for (at, endpoints) in kept {
-            let mut slice = slices[at].clone();
+        for (at, endpoints) in used {
+            let mut slice = Value::clone(&slices[at]);
             slice["metadata"]["labels"] = head.labels();
             if head.manager == OF_ENDPOINTS {
                 meta::set(&mut slice, "annotations", head.annotations.clone());
@@ -245,7 +240,7 @@ fn fill(groups: Vec<Group>, slices: &[Value], head: &Head<'_>) -> SlicePlan {
             }
             slice["endpoints"] = list(endpoints);
             slice["ports"] = group.ports.clone();
-            if slice != slices[at] {
+            if slice != *slices[at] {
                 let generation = slice["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
                 meta::set(&mut slice, "generation", generation);
                 plan.update.push((at, slice));
@@ -285,18 +280,18 @@ mod tests {
     }
 
     /// Carries out a plan.
-    fn applied(mut slices: Vec<Value>, plan: SlicePlan) -> Vec<Value> {
+    fn applied(mut slices: Vec<Arc<Value>>, plan: SlicePlan) -> Vec<Arc<Value>> {
         for (at, slice) in plan.update {
-            slices[at] = slice;
+            slices[at] = slice.into();
         }
         for at in plan.delete.into_iter().rev() {
             slices.remove(at);
         }
-        slices.extend(plan.create);
+        slices.extend(plan.create.into_iter().map(Arc::new));
         slices
     }
 
-    fn sizes(slices: &[Value]) -> Vec<usize> {
+    fn sizes(slices: &[Arc<Value>]) -> Vec<usize> {
         slices.iter().map(|slice| slice["endpoints"].as_array().map_or(0, Vec::len)).collect()
     }
 
@@ -352,17 +347,17 @@ mod tests {
     fn conditions_tell_ready_serving_and_terminating() {
         let mut going = backend("1", 80, true);
         going.terminating = true;
-        let shown = |service: &Value, backend: &Backend| {
+        let conditions_of = |service: &Value, backend: &Backend| {
             let plan = plan_slices(service, std::slice::from_ref(backend), &[]);
             plan.create[0]["endpoints"][0]["conditions"].clone()
         };
         let conditions = |ready: bool, serving: bool, terminating: bool| json!({"ready": ready, "serving": serving, "terminating": terminating});
-        assert_eq!(shown(&service(), &going), conditions(false, true, true));
+        assert_eq!(conditions_of(&service(), &going), conditions(false, true, true));
         going.ready = false;
-        assert_eq!(shown(&service(), &going), conditions(false, false, true));
+        assert_eq!(conditions_of(&service(), &going), conditions(false, false, true));
         let mut published = service();
         published["spec"]["publishNotReadyAddresses"] = true.into();
-        assert_eq!(shown(&published, &going), conditions(true, false, true));
+        assert_eq!(conditions_of(&published, &going), conditions(true, false, true));
     }
 
     #[test]
@@ -390,6 +385,6 @@ mod tests {
         endpoints["metadata"]["labels"][SKIP_MIRROR] = "true".into();
         let plan = plan_mirror(&endpoints, &slices);
         slices = applied(slices, plan);
-        assert_eq!(slices, [] as [Value; 0]);
+        assert!(slices.is_empty());
     }
 }

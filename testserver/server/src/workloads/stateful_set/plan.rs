@@ -1,18 +1,15 @@
-//! StatefulSet: pods with ordinals, one after the other, and the rollout from the last ordinal to the first.
+//! Plans a StatefulSet: which pods come, which go, and the status.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{
-    replicas::{available_in, is_over, is_ready, remaining_capacity},
-    rollout::share,
-    stateful_pod::ordinal_of,
+use super::pod::ordinal_of;
+use crate::{
+    object::meta,
+    workloads::pod::{Pod, remaining_capacity, share},
 };
-use crate::object::meta;
-
-/// The label with the name of a pod's revision.
-pub(crate) const REVISION: &str = "controller-revision-hash";
 
 /// The next actions for a StatefulSet.
 #[derive(Debug, Default, PartialEq)]
@@ -38,40 +35,43 @@ pub(crate) struct RevisionNames<'a> {
 /// What a plan is made of.
 struct View<'a> {
     set: &'a Value,
-    pods: &'a [Value],
+    pods: &'a [Arc<Pod>],
     names: RevisionNames<'a>,
-    now: &'a str,
+    now: Option<Timestamp>,
     first: i64,
-    wanted: i64,
+    replicas: i64,
+    /// Indexes in the list of pods, by ordinal.
+    within: BTreeMap<i64, usize>,
+    /// Those beyond `replicas`.
+    condemned: BTreeMap<i64, usize>,
 }
 
 /// Plans a StatefulSet; `pods` are all pods that it owns.
 pub(crate) fn plan_stateful_set(
     set: &Value,
-    pods: &[Value],
+    pods: &[Arc<Pod>],
     names: RevisionNames<'_>,
     now: &str,
 ) -> StatefulPlan {
     let spec = &set["spec"];
-    let (first, wanted) =
-        (spec["ordinals"]["start"].as_i64().unwrap_or(0), spec["replicas"].as_i64().unwrap_or(1));
-    let view = View { set, pods, names, now, first, wanted };
-    let mut kept = BTreeMap::new();
-    let mut condemned = BTreeMap::new();
+    let first = spec["ordinals"]["start"].as_i64().unwrap_or(0);
+    let replicas = spec["replicas"].as_i64().unwrap_or(1);
+    let (mut within, mut condemned) = (BTreeMap::new(), BTreeMap::new());
     for (at, pod) in pods.iter().enumerate() {
-        let Some(ordinal) = ordinal_of(set, pod) else { continue };
-        let within = ordinal >= first && ordinal - first < wanted;
-        if within { &mut kept } else { &mut condemned }.insert(ordinal, at);
+        let Some(ordinal) = ordinal_of(set, pod.name()) else { continue };
+        let stays = ordinal >= first && ordinal - first < replicas;
+        if stays { &mut within } else { &mut condemned }.insert(ordinal, at);
     }
+    let view = View { set, pods, names, now: now.parse().ok(), first, replicas, within, condemned };
     let waits = pods.iter().filter_map(|pod| view.available_in(pod)).filter(|seconds| *seconds > 0);
     let mut plan = StatefulPlan {
-        condemned: condemned.values().rev().copied().collect(),
+        condemned: view.condemned.values().rev().copied().collect(),
         requeue_after: waits.min(),
         status: view.status(),
         ..StatefulPlan::default()
     };
-    if !meta::is_deleting(set) && view.fill(&kept, &mut plan) && view.shrink(&kept, &condemned, &mut plan) {
-        plan.delete.extend(view.outdated(&kept));
+    if !meta::is_deleting(set) && view.fill(&mut plan) && view.shrink(&mut plan) {
+        plan.delete.extend(view.outdated());
     }
     plan
 }
@@ -89,28 +89,28 @@ impl View<'_> {
         self.set["spec"]["updateStrategy"]["type"] != "OnDelete"
     }
 
-    fn available_in(&self, pod: &Value) -> Option<u64> {
+    fn available_in(&self, pod: &Pod) -> Option<u64> {
         let min_ready = self.set["spec"]["minReadySeconds"].as_u64().unwrap_or(0);
-        available_in(pod, min_ready, self.now).filter(|_| !meta::is_deleting(pod))
+        pod.available_in(min_ready, self.now).filter(|_| !pod.is_deleting())
     }
 
-    fn is_available(&self, pod: &Value) -> bool {
+    fn is_available(&self, pod: &Pod) -> bool {
         self.available_in(pod) == Some(0)
     }
 
     /// Creates the missing pods, in ascending order. Whether the plan goes on.
-    fn fill(&self, kept: &BTreeMap<i64, usize>, plan: &mut StatefulPlan) -> bool {
-        let room = remaining_capacity(self.pods);
-        for ordinal in self.first..self.first.saturating_add(self.wanted) {
-            match kept.get(&ordinal).map(|at| (*at, &self.pods[*at])) {
+    fn fill(&self, plan: &mut StatefulPlan) -> bool {
+        let room = remaining_capacity(self.pods.len());
+        for ordinal in self.first..self.first.saturating_add(self.replicas) {
+            match self.within.get(&ordinal).map(|at| (*at, &self.pods[*at])) {
                 None if plan.create.len() == room => break,
                 None => {
-                    let kept_back = self.rolls() && ordinal < self.first.saturating_add(self.partition());
-                    let revision = if kept_back { self.names.current } else { self.names.update };
+                    let held_back = self.rolls() && ordinal < self.first.saturating_add(self.partition());
+                    let revision = if held_back { self.names.current } else { self.names.update };
                     plan.create.push((ordinal, revision.to_owned()));
                 }
                 // It makes room for a new one.
-                Some((at, pod)) if is_over(pod) && !meta::is_deleting(pod) => plan.delete.push(at),
+                Some((at, pod)) if pod.is_over() && !pod.is_deleting() => plan.delete.push(at),
                 Some((_, pod)) if self.is_available(pod) => continue,
                 Some(_) => {}
             }
@@ -122,17 +122,12 @@ impl View<'_> {
     }
 
     /// Deletes pods beyond `replicas`, in descending order. Whether the plan goes on.
-    fn shrink(
-        &self,
-        kept: &BTreeMap<i64, usize>,
-        condemned: &BTreeMap<i64, usize>,
-        plan: &mut StatefulPlan,
-    ) -> bool {
-        let healthy = |at: usize| is_ready(&self.pods[at]) && !meta::is_deleting(&self.pods[at]);
-        let all = kept.iter().chain(condemned);
+    fn shrink(&self, plan: &mut StatefulPlan) -> bool {
+        let healthy = |at: usize| self.pods[at].is_ready() && !self.pods[at].is_deleting();
+        let all = self.within.iter().chain(&self.condemned);
         let first_unhealthy = all.filter(|(_, at)| !healthy(**at)).map(|(ordinal, _)| *ordinal).min();
-        for (ordinal, at) in condemned.iter().rev() {
-            let going = meta::is_deleting(&self.pods[*at]);
+        for (ordinal, at) in self.condemned.iter().rev() {
+            let going = self.pods[*at].is_deleting();
             let halted = self.one_by_one() && !healthy(*at) && first_unhealthy != Some(*ordinal);
             if !going && !halted {
                 plan.delete.push(*at);
@@ -145,16 +140,16 @@ impl View<'_> {
     }
 
     /// The pods that the rollout replaces next, from the last ordinal down to the partition.
-    fn outdated(&self, kept: &BTreeMap<i64, usize>) -> Vec<usize> {
+    fn outdated(&self) -> Vec<usize> {
         if !self.rolls() {
             return Vec::new();
         }
         let rolling = &self.set["spec"]["updateStrategy"]["rollingUpdate"];
-        let mut budget = share(&rolling["maxUnavailable"], self.wanted, true).unwrap_or(1).max(1);
+        let mut budget = share(&rolling["maxUnavailable"], self.replicas, true).unwrap_or(1).max(1);
         let mut outdated = Vec::new();
-        for (_, at) in kept.range(self.first.saturating_add(self.partition())..).rev() {
+        for (_, at) in self.within.range(self.first.saturating_add(self.partition())..).rev() {
             let pod = &self.pods[*at];
-            if revision_of(pod) != Some(self.names.update) && !meta::is_deleting(pod) {
+            if pod.revision() != Some(self.names.update) && !pod.is_deleting() {
                 outdated.push(*at);
                 budget -= 1;
             } else if !self.is_available(pod) {
@@ -168,19 +163,19 @@ impl View<'_> {
     }
 
     fn status(&self) -> Value {
-        let made: Vec<&Value> = self.pods.iter().filter(|pod| ordinal_of(self.set, pod).is_some()).collect();
-        let count = |test: &dyn Fn(&Value) -> bool| made.iter().filter(|pod| test(pod)).count();
-        let of = |name: &str| count(&|pod| !meta::is_deleting(pod) && revision_of(pod) == Some(name));
-        let ready = count(&|pod| is_ready(pod));
+        let all = || self.within.values().chain(self.condemned.values()).map(|at| &self.pods[*at]);
+        let count = |test: &dyn Fn(&Pod) -> bool| all().filter(|pod| test(pod)).count();
+        let of = |name: &str| count(&|pod| !pod.is_deleting() && pod.revision() == Some(name));
+        let (total, ready) = (all().count(), count(&Pod::is_ready));
         let (mut current, updated) = (of(self.names.current), of(self.names.update));
         let mut current_name = self.names.current;
-        let complete = made.len() == updated && made.len() == ready && ready >= self.goal();
+        let complete = total == updated && total == ready && ready >= self.goal();
         if complete {
             (current, current_name) = (updated, self.names.update);
         }
         let mut status = json!({
             "observedGeneration": self.set["metadata"]["generation"],
-            "replicas": made.len(),
+            "replicas": total,
             "availableReplicas": count(&|pod| self.is_available(pod)),
             "currentRevision": current_name,
             "updateRevision": self.names.update,
@@ -201,14 +196,10 @@ impl View<'_> {
     }
 
     fn goal(&self) -> usize {
-        usize::try_from(self.wanted).unwrap_or(0)
+        usize::try_from(self.replicas).unwrap_or(0)
     }
 }
 
-fn revision_of(pod: &Value) -> Option<&str> {
-    pod["metadata"]["labels"][REVISION].as_str()
-}
-
 #[cfg(test)]
-#[path = "stateful_set_tests.rs"]
+#[path = "tests.rs"]
 mod tests;

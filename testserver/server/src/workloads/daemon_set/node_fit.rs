@@ -15,7 +15,7 @@ pub(super) enum Fit {
 pub(super) fn fit(spec: &Value, tolerations: &[Value], node: &Value) -> Fit {
     let labels = &node["metadata"]["labels"];
     let name = &node["metadata"]["name"];
-    let named = spec["nodeName"].as_str().is_none_or(|wanted| wanted.is_empty() || *name == wanted);
+    let named = spec["nodeName"].as_str().is_none_or(|only| only.is_empty() || *name == only);
     let mut selected = spec["nodeSelector"].as_object().into_iter().flatten();
     let selected = selected.all(|(key, value)| labels[key] == *value);
     let affinity = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
@@ -25,7 +25,7 @@ pub(super) fn fit(spec: &Value, tolerations: &[Value], node: &Value) -> Fit {
         return Fit::Refuses;
     }
     let taints = node["spec"]["taints"].as_array().into_iter().flatten();
-    let repelling = taints.filter(|taint| !tolerations.iter().any(|known| tolerates(known, taint)));
+    let repelling = taints.filter(|taint| !tolerations.iter().any(|toleration| tolerates(toleration, taint)));
     repelling.fold(Fit::Runs, |fit, taint| match taint["effect"].as_str() {
         Some("NoExecute") => Fit::Refuses,
         Some("NoSchedule") if fit == Fit::Runs => Fit::Keeps,
@@ -79,7 +79,7 @@ fn matches(term: &Value, labels: &Value, name: &Value) -> bool {
 
 fn holds(expression: &Value, value: Option<&str>) -> bool {
     let values = expression["values"].as_array().map_or(&[][..], Vec::as_slice);
-    let listed = || value.is_some_and(|value| values.iter().any(|known| known == value));
+    let listed = || value.is_some_and(|value| values.iter().any(|listed| listed == value));
     let number = |text: Option<&str>| text.and_then(|text| text.parse::<i64>().ok());
     let bounds = || number(value).zip(number(values.first().and_then(Value::as_str)));
     match expression["operator"].as_str() {

@@ -1,21 +1,23 @@
-//! Which services select a pod: services by one label of their selector, and the pods that each selects. A change of a pod costs its
-//! labels and the services that share one with it, not the services or pods of the namespace; of the other pods of its services, nothing is read again.
+//! Which services or budgets select a pod: by one label of their selector, and the pods that each selects. A change of a pod costs its
+//! labels and the selectors that share one with it, not those of the namespace, nor its pods.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::Value;
 
 use crate::{
     object::selector::LabelSelector,
     storage::{Key, Stored},
-    workloads::Backend,
 };
 
+/// A key is never empty: the default stands for no label.
 type Label = (Box<str>, Box<str>);
 
-/// The services with a selector.
+/// The objects of one kind that select pods.
 #[derive(Debug, Default)]
-pub(in crate::cluster) struct ServiceIndex {
-    services: HashMap<Key, Entry>,
-    /// The services of each namespace, by one label of the selector.
+pub(super) struct SelectorIndex {
+    entries: HashMap<Key, Entry>,
+    /// The objects of each namespace, by one label of the selector.
     by_label: HashMap<Box<str>, HashMap<Label, BTreeSet<Key>>>,
 }
 
@@ -24,107 +26,95 @@ struct Entry {
     selector: LabelSelector,
     label: Label,
     pods: BTreeSet<Key>,
-    backends: Backends,
 }
 
-/// The backends of a service by pod, as far as they are known; `None` for a pod that has none.
-pub(super) type Backends = BTreeMap<Key, Option<Backend>>;
-
-impl ServiceIndex {
-    /// Whether a service has a selector.
-    pub(super) fn selects(&self, service: &Key) -> bool {
-        self.services.contains_key(service)
+impl SelectorIndex {
+    /// Whether an object selects pods.
+    pub(super) fn selects(&self, object: &Key) -> bool {
+        self.entries.contains_key(object)
     }
 
-    /// The pods that a service selects, by name.
-    pub(super) fn pods(&self, service: &Key) -> impl Iterator<Item = &Key> {
-        self.services.get(service).into_iter().flat_map(|entry| &entry.pods)
+    pub(super) fn selects_pod(&self, object: &Key, pod: &Key) -> bool {
+        self.entries.get(object).is_some_and(|entry| entry.pods.contains(pod))
     }
 
-    /// The known backends of a service, to be completed and [kept](Self::keep_backends).
-    pub(super) fn take_backends(&mut self, service: &Key) -> Backends {
-        self.services.get_mut(service).map(|entry| std::mem::take(&mut entry.backends)).unwrap_or_default()
+    /// The pods that an object selects, by name.
+    pub(super) fn pods(&self, object: &Key) -> impl Iterator<Item = &Key> {
+        self.entries.get(object).into_iter().flat_map(|entry| &entry.pods)
     }
 
-    pub(super) fn keep_backends(&mut self, service: &Key, backends: Backends) {
-        if let Some(entry) = self.services.get_mut(service) {
-            entry.backends = backends;
-        }
+    /// All objects that select pods.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &Key> {
+        self.entries.keys()
     }
 
-    /// Forgets all backends, because the nodes have changed.
-    pub(super) fn forget_backends(&mut self) {
-        self.services.values_mut().for_each(|entry| entry.backends.clear());
-    }
-
-    pub(super) fn services(&self) -> impl Iterator<Item = &Key> {
-        self.services.keys()
-    }
-
-    /// Records a service with its labels to select, and the pods of its namespace; no labels when it selects nothing or is gone.
-    pub(super) fn record_service<'a>(
+    /// Records an object with its selector, the labels that a pod must have for that, and the pods of its namespace; no selector when it
+    /// selects nothing or is gone.
+    pub(super) fn record<'a>(
         &mut self,
-        service: &Key,
-        labels: &serde_json::Value,
+        object: &Key,
+        selector: Option<LabelSelector>,
+        labels: &Value,
         pods: impl Iterator<Item = &'a Stored>,
     ) {
-        let namespace = service.namespace().unwrap_or_default();
-        if let Some(entry) = self.services.remove(service)
+        if self.entries.get(object).map(|entry| &entry.selector) == selector.as_ref() {
+            return;
+        }
+        let namespace = object.namespace().unwrap_or_default();
+        if let Some(entry) = self.entries.remove(object)
             && let Some(by_label) = self.by_label.get_mut(namespace)
-            && let Some(services) = by_label.get_mut(&entry.label)
+            && let Some(objects) = by_label.get_mut(&entry.label)
         {
-            services.remove(service);
-            if services.is_empty() {
+            objects.remove(object);
+            if objects.is_empty() {
                 by_label.remove(&entry.label);
             }
             if by_label.is_empty() {
                 self.by_label.remove(namespace);
             }
         }
+        let Some(selector) = selector else { return };
+        let by_label = self.by_label.entry(namespace.into()).or_default();
         let pairs = labels.as_object().into_iter().flatten();
         let pairs = pairs.filter_map(|(key, value)| Some((key.as_str().into(), value.as_str()?.into())));
-        let by_label = self.by_label.get(namespace);
-        // The label that the fewest services have.
-        let others = |label: &Label| by_label.and_then(|known| known.get(label)).map_or(0, BTreeSet::len);
-        let (Some(label), Some(selector)) = (pairs.min_by_key(others), LabelSelector::from_labels(labels))
-        else {
-            return;
-        };
+        // The label that the fewest others have.
+        let label: Label =
+            pairs.min_by_key(|label| by_label.get(label).map_or(0, BTreeSet::len)).unwrap_or_default();
+        by_label.entry(label.clone()).or_default().insert(object.clone());
         let selected = pods.filter(|pod| selector.matches(|key| pod.label(key)));
         let pods = selected.map(|pod| pod.key.clone()).collect();
-        let services = self.by_label.entry(namespace.into()).or_default().entry(label.clone()).or_default();
-        services.insert(service.clone());
-        self.services.insert(service.clone(), Entry { selector, label, pods, backends: Backends::new() });
+        self.entries.insert(object.clone(), Entry { selector, label, pods });
     }
 
-    /// Records a change of a pod. Returns the services that select it or did.
+    /// Records a change of a pod. Returns the objects that select it or did.
     pub(super) fn record_pod(&mut self, before: Option<&Stored>, after: Option<&Stored>) -> BTreeSet<Key> {
         let Some(pod) = after.or(before).map(|pod| &pod.key) else { return BTreeSet::new() };
         let Some(by_label) = self.by_label.get(pod.namespace().unwrap_or_default()) else {
             return BTreeSet::new();
         };
-        let labels = before.into_iter().chain(after).flat_map(|pod| &pod.labels);
-        let candidates: BTreeSet<Key> =
+        let none = Label::default();
+        let labels = before.into_iter().chain(after).flat_map(|pod| &pod.labels).chain([&none]);
+        let mut objects: BTreeSet<Key> =
             labels.filter_map(|label| by_label.get(label)).flatten().cloned().collect();
-        let changed = |service: &Key| {
-            let Some(entry) = self.services.get_mut(service) else { return false };
-            entry.backends.remove(pod);
+        objects.retain(|object| {
+            let Some(entry) = self.entries.get_mut(object) else { return false };
             let selected = after.is_some_and(|pod| entry.selector.matches(|key| pod.label(key)));
             let was_selected = match selected {
                 true => !entry.pods.insert(pod.clone()),
                 false => entry.pods.remove(pod),
             };
             selected || was_selected
-        };
-        let mut changed = changed;
-        candidates.into_iter().filter(|service| changed(service)).collect()
+        });
+        objects
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use proptest::prelude::*;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -145,7 +135,7 @@ mod tests {
             steps in prop::collection::vec(
                 (any::<bool>(), 0..3u8, prop::collection::vec((0..2u8, 0..2u8), 0..3), any::<bool>()), 0..40)
         ) {
-            let mut index = ServiceIndex::default();
+            let mut index = SelectorIndex::default();
             let (mut pods, mut services) = (BTreeMap::<u8, Stored>::new(), BTreeMap::new());
             for (is_pod, name, pairs, remove) in steps {
                 if is_pod {
@@ -164,15 +154,17 @@ mod tests {
                     }
                 } else {
                     let key = Key::new(Some("n"), &format!("s{name}"));
-                    let selector = if remove { json!({}) } else { labels(&pairs) };
-                    index.record_service(&key, &selector, pods.values());
-                    match selector.as_object().is_some_and(|labels| !labels.is_empty()) {
-                        true => drop(services.insert(key, selector)),
-                        false => drop(services.remove(&key)),
+                    let selector = labels(&pairs);
+                    // Without a label, it selects every pod.
+                    let labels = (!remove).then(|| LabelSelector::from_labels(&selector).unwrap());
+                    index.record(&key, labels, &selector, pods.values());
+                    match remove {
+                        true => drop(services.remove(&key)),
+                        false => drop(services.insert(key, selector)),
                     }
                 }
             }
-            prop_assert_eq!(index.services().count(), services.len());
+            prop_assert_eq!(index.objects().count(), services.len());
             for (service, selector) in &services {
                 let selector = LabelSelector::from_labels(selector).unwrap();
                 let expected: Vec<&Key> =

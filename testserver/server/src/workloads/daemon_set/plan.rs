@@ -1,17 +1,23 @@
-//! DaemonSet: one pod on each node that takes it, and the rollout from node to node.
+//! Plans a DaemonSet: which nodes get a pod, which lose one, and the status.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{
-    node_fit::{Fit, fit, tolerations},
-    replicas::{available_in, is_active, is_over, is_ready, pod_from_template},
-    rollout::share,
+use super::node_fit::{Fit, fit, tolerations};
+use crate::{
+    object::meta,
+    pods::required_node,
+    workloads::{
+        pod::{Pod, REVISION, share},
+        template::pod_from_template,
+    },
 };
-use crate::{object::meta, pods::required_node};
 
-const HASH: &str = "controller-revision-hash";
 const GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// The next actions for a DaemonSet.
@@ -36,23 +42,23 @@ struct Place<'a> {
 /// What a plan is made of.
 struct View<'a> {
     set: &'a Value,
-    pods: &'a [Value],
+    pods: &'a [Arc<Pod>],
     places: Vec<Place<'a>>,
     hash: &'a str,
-    now: &'a str,
+    now: Option<Timestamp>,
 }
 
 /// Plans a DaemonSet; `pods` are all pods that it owns, `hash` names the revision of its template.
 pub(crate) fn plan_daemon_set(
     set: &Value,
-    pods: &[Value],
-    nodes: &[Value],
+    pods: &[Arc<Pod>],
+    nodes: &[Arc<Value>],
     hash: &str,
     now: &str,
 ) -> DaemonPlan {
     let mut by_node: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, pod) in pods.iter().enumerate() {
-        by_node.entry(node_of(pod).unwrap_or_default()).or_default().push(at);
+        by_node.entry(node_of(&pod.object).unwrap_or_default()).or_default().push(at);
     }
     let spec = &set["spec"]["template"]["spec"];
     let tolerated = tolerations(spec);
@@ -61,11 +67,11 @@ pub(crate) fn plan_daemon_set(
         .map(|node| {
             let name = meta::name(node);
             let mut pods_here = by_node.remove(name).unwrap_or_default();
-            pods_here.sort_by_key(|at| meta::text(&pods[*at], "creationTimestamp"));
+            pods_here.sort_by_key(|at| meta::text(&pods[*at].object, "creationTimestamp"));
             Place { name, fit: fit(spec, &tolerated, node), pods: pods_here }
         })
         .collect();
-    let view = View { set, pods, places, hash, now };
+    let view = View { set, pods, places, hash, now: now.parse().ok() };
     let waits = pods.iter().filter_map(|pod| view.available_in(pod)).filter(|seconds| *seconds > 0);
     let mut plan = DaemonPlan { requeue_after: waits.min(), status: view.status(), ..DaemonPlan::default() };
     if meta::is_deleting(set) {
@@ -78,14 +84,14 @@ pub(crate) fn plan_daemon_set(
     if plan.create.is_empty() && set["spec"]["updateStrategy"]["type"] != "OnDelete" {
         view.roll(&mut plan);
     }
-    plan.delete.retain(|at| !meta::is_deleting(&pods[*at]));
+    plan.delete.retain(|at| !pods[*at].is_deleting());
     plan
 }
 
 impl View<'_> {
-    fn available_in(&self, pod: &Value) -> Option<u64> {
+    fn available_in(&self, pod: &Pod) -> Option<u64> {
         let min_ready = self.set["spec"]["minReadySeconds"].as_u64().unwrap_or(0);
-        available_in(pod, min_ready, self.now).filter(|_| is_active(pod))
+        pod.available_in(min_ready, self.now).filter(|_| pod.is_active())
     }
 
     fn is_available(&self, at: usize) -> bool {
@@ -93,16 +99,16 @@ impl View<'_> {
     }
 
     fn is_updated(&self, at: usize) -> bool {
-        self.pods[at]["metadata"]["labels"][HASH] == self.hash
+        self.pods[at].revision() == Some(self.hash)
     }
 
     /// How many nodes may be without an available pod, and how many may have two.
     fn limits(&self) -> (i64, i64) {
         let rolling = &self.set["spec"]["updateStrategy"]["rollingUpdate"];
-        let wanted = self.places.iter().filter(|place| place.fit == Fit::Runs).count();
-        let wanted = i64::try_from(wanted).unwrap_or(i64::MAX / 100);
-        let surge = share(&rolling["maxSurge"], wanted, true).unwrap_or(0);
-        let unavailable = share(&rolling["maxUnavailable"], wanted, true).unwrap_or(1);
+        let desired = self.places.iter().filter(|place| place.fit == Fit::Runs).count();
+        let desired = i64::try_from(desired).unwrap_or(i64::MAX / 100);
+        let surge = share(&rolling["maxSurge"], desired, true).unwrap_or(0);
+        let unavailable = share(&rolling["maxUnavailable"], desired, true).unwrap_or(1);
         (if surge == 0 { unavailable.max(1) } else { unavailable }, surge)
     }
 
@@ -111,7 +117,7 @@ impl View<'_> {
         let (_, surge) = self.limits();
         for place in &self.places {
             let (over, alive): (Vec<usize>, Vec<usize>) =
-                place.pods.iter().partition(|at| is_over(&self.pods[**at]));
+                place.pods.iter().partition(|at| self.pods[**at].is_over());
             match place.fit {
                 Fit::Refuses => plan.delete.extend(&place.pods),
                 Fit::Keeps => plan.delete.extend(over),
@@ -121,9 +127,10 @@ impl View<'_> {
                         plan.create.push(place.name.to_owned());
                     }
                     // During a rollout with a surge, a node has an old pod and a new one.
-                    let mut kept = BTreeSet::new();
-                    let active = alive.into_iter().filter(|at| is_active(&self.pods[*at]));
-                    plan.delete.extend(active.filter(|at| !kept.insert(surge > 0 && self.is_updated(*at))));
+                    let mut revisions = BTreeSet::new();
+                    let active = alive.into_iter().filter(|at| self.pods[*at].is_active());
+                    plan.delete
+                        .extend(active.filter(|at| !revisions.insert(surge > 0 && self.is_updated(*at))));
                 }
             }
         }
@@ -138,7 +145,7 @@ impl View<'_> {
                 .pods
                 .iter()
                 .copied()
-                .find(|at| self.is_updated(*at) == updated && is_active(&self.pods[*at]))
+                .find(|at| self.is_updated(*at) == updated && self.pods[*at].is_active())
         };
         let unavailable =
             running().filter(|place| !place.pods.iter().any(|at| self.is_available(*at))).count();
@@ -180,11 +187,11 @@ impl View<'_> {
             "desiredNumberScheduled": desired,
             "currentNumberScheduled": holding(&|_| true),
             "numberMisscheduled": misplaced.count(),
-            "numberReady": holding(&|at| is_active(&self.pods[at]) && is_ready(&self.pods[at])),
+            "numberReady": holding(&|at| self.pods[at].is_active() && self.pods[at].is_ready()),
         });
         // Zero counts are omitted, as Go does.
         for (field, count) in [
-            ("updatedNumberScheduled", holding(&|at| is_active(&self.pods[at]) && self.is_updated(at))),
+            ("updatedNumberScheduled", holding(&|at| self.pods[at].is_active() && self.is_updated(at))),
             ("numberAvailable", available),
             ("numberUnavailable", desired - available),
         ] {
@@ -205,7 +212,7 @@ impl View<'_> {
 pub(crate) fn pod_of_daemon(set: &Value, node: &str, hash: &str) -> Value {
     let mut pod = pod_from_template(set, &set["spec"]["template"]);
     let generation = set["metadata"]["annotations"][GENERATION].as_str().unwrap_or("1");
-    pod["metadata"]["labels"][HASH] = hash.into();
+    pod["metadata"]["labels"][REVISION] = hash.into();
     pod["metadata"]["labels"]["pod-template-generation"] = generation.into();
     let only = json!({"key": "metadata.name", "operator": "In", "values": [node]});
     pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
@@ -221,6 +228,7 @@ fn node_of(pod: &Value) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workloads::pod::read;
 
     fn set(strategy: Value) -> Value {
         json!({"metadata": {"name": "ds", "generation": 3, "annotations": {GENERATION: "2"}},
@@ -234,12 +242,13 @@ mod tests {
 
     fn pod(node: &str, hash: &str, ready: bool) -> Value {
         let ready = if ready { "True" } else { "False" };
-        json!({"metadata": {"name": format!("ds-{node}"), "labels": {HASH: hash}}, "spec": {"nodeName": node},
+        json!({"metadata": {"name": format!("ds-{node}"), "labels": {REVISION: hash}}, "spec": {"nodeName": node},
             "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}})
     }
 
     fn plan(set: &Value, pods: &[Value], nodes: &[Value]) -> DaemonPlan {
-        plan_daemon_set(set, pods, nodes, "new", "2026-01-01T00:00:00Z")
+        let nodes: Vec<Arc<Value>> = nodes.iter().cloned().map(Arc::new).collect();
+        plan_daemon_set(set, &read(pods), &nodes, "new", "2026-01-01T00:00:00Z")
     }
 
     #[test]
@@ -312,7 +321,7 @@ mod tests {
         assert_eq!(required_node(&pod), Some("a"));
         assert_eq!(
             pod["metadata"]["labels"],
-            json!({"app": "ds", HASH: "new", "pod-template-generation": "2"})
+            json!({"app": "ds", REVISION: "new", "pod-template-generation": "2"})
         );
         assert_eq!(pod["spec"]["tolerations"].as_array().unwrap().len(), 6);
     }

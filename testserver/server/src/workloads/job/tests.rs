@@ -1,7 +1,14 @@
 //! Tests of the plans for Jobs.
 
 use super::*;
-use crate::workloads::{TRACKING, replicas::MAX_PODS};
+use crate::workloads::{
+    TRACKING,
+    pod::{MAX_PODS, read},
+};
+
+fn plan_job(job: &Value, pods: &[Value], now: &str) -> JobPlan {
+    super::plan_job(job, &read(pods), now)
+}
 
 fn pod(number: usize, phase: &str) -> Value {
     json!({"metadata": {"uid": format!("u{number}"), "name": format!("p{number}"), "finalizers": [TRACKING]},
@@ -14,19 +21,19 @@ fn pods(phases: &[&str]) -> Vec<Value> {
 
 /// Pods of these indexes.
 fn indexed(pods: &[(usize, &str)]) -> Vec<Value> {
-    let made = pods.iter().enumerate().map(|(at, (index, phase))| {
+    let indexed = pods.iter().enumerate().map(|(at, (index, phase))| {
         let mut pod = pod(at, phase);
         pod["metadata"]["annotations"] =
             json!({"batch.kubernetes.io/job-completion-index": index.to_string()});
         pod
     });
-    made.collect()
+    indexed.collect()
 }
 
 fn condition_of(plan: &JobPlan, kind: &str) -> Option<String> {
     let mut conditions = plan.status["conditions"].as_array()?.iter();
-    let found = conditions.find(|c| c["type"] == kind && c["status"] == "True")?;
-    found["reason"].as_str().map(Into::into)
+    let condition = conditions.find(|c| c["type"] == kind && c["status"] == "True")?;
+    condition["reason"].as_str().map(Into::into)
 }
 
 fn new(plan: &JobPlan) -> Vec<usize> {

@@ -2,15 +2,18 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    adoption::controller_reference, replicas::pod_from_template, revisions::template_of,
-    stateful_set::REVISION,
+use crate::{
+    object::meta,
+    workloads::{
+        pod::REVISION,
+        revisions::template_of,
+        template::{controller_reference, pod_from_template},
+    },
 };
-use crate::object::meta;
 
 /// The number in the name of a pod; `None` when it is not a name of this set.
-pub(crate) fn ordinal_of(set: &Value, pod: &Value) -> Option<i64> {
-    let digits = meta::name(pod).strip_prefix(meta::name(set))?.strip_prefix('-')?;
+pub(crate) fn ordinal_of(set: &Value, pod: &str) -> Option<i64> {
+    let digits = pod.strip_prefix(meta::name(set))?.strip_prefix('-')?;
     let canonical = digits == "0" || !digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
     digits.parse().ok().filter(|_| canonical)
 }
@@ -43,6 +46,11 @@ pub(crate) fn pod_of_set(set: &Value, ordinal: i64, revision: &Value) -> Value {
     pod
 }
 
+/// The names of the claims of the pod with this ordinal.
+pub(crate) fn claim_names(set: &Value, ordinal: i64) -> impl Iterator<Item = String> {
+    templates(set).map(move |template| claim_name(set, template, ordinal))
+}
+
 /// The claims of the pod with this ordinal.
 pub(crate) fn claims_of_set(set: &Value, ordinal: i64) -> Vec<Value> {
     let selected = set["spec"]["selector"]["matchLabels"].as_object();
@@ -59,7 +67,8 @@ pub(crate) fn claims_of_set(set: &Value, ordinal: i64) -> Vec<Value> {
     templates(set).map(claim).collect()
 }
 
-/// The claim with the owner that the retention policy gives it; `None` if it has it. `condemned` is the pod that uses the claim when scaling down removes it.
+/// The claim with the owner that the retention policy gives it; `None` if it has it. `condemned` is the pod that uses the claim when
+/// scaling down removes it.
 pub(crate) fn owned_claim(set: &Value, claim: &Value, condemned: Option<&Value>) -> Option<Value> {
     let policy = &set["spec"]["persistentVolumeClaimRetentionPolicy"];
     let (deleted, scaled) = (policy["whenDeleted"] == "Delete", policy["whenScaled"] == "Delete");
@@ -67,12 +76,12 @@ pub(crate) fn owned_claim(set: &Value, claim: &Value, condemned: Option<&Value>)
         Some(pod) if scaled => Some(pod_reference(pod)),
         _ => deleted.then(|| controller_reference(set)),
     };
-    let known = claim["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
-    let ours = |known: &&Value| known["uid"] == set["metadata"]["uid"] || is_own_pod(set, known);
-    if known.iter().filter(ours).eq(reference.iter()) {
+    let former = claim["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
+    let ours = |owner: &&Value| owner["uid"] == set["metadata"]["uid"] || is_own_pod(set, owner);
+    if former.iter().filter(ours).eq(reference.iter()) {
         return None;
     }
-    let others = known.iter().filter(|known| !ours(known)).cloned();
+    let others = former.iter().filter(|owner| !ours(owner)).cloned();
     let all: Vec<Value> = others.chain(reference).collect();
     let mut claim = claim.clone();
     meta::set(&mut claim, "ownerReferences", if all.is_empty() { Value::Null } else { all.into() });
@@ -87,7 +96,8 @@ fn pod_reference(pod: &Value) -> Value {
 }
 
 fn is_own_pod(set: &Value, reference: &Value) -> bool {
-    reference["kind"] == "Pod" && ordinal_of(set, &json!({"metadata": {"name": reference["name"]}})).is_some()
+    let name = reference["name"].as_str().unwrap_or_default();
+    reference["kind"] == "Pod" && ordinal_of(set, name).is_some()
 }
 
 fn templates(set: &Value) -> impl Iterator<Item = &Value> {
@@ -110,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_pod_has_its_ordinal_in_its_name() {
-        let ordinal = |name: &str| ordinal_of(&set(json!({})), &json!({"metadata": {"name": name}}));
+        let ordinal = |name: &str| ordinal_of(&set(json!({})), name);
         assert_eq!(
             ["db-0", "db-17", "db-01", "db-", "db", "web-1", "db-a", "db-+1"].map(ordinal),
             [Some(0), Some(17), None, None, None, None, None, None]
@@ -149,14 +159,14 @@ mod tests {
             claim["metadata"]["ownerReferences"][0]["uid"].as_str().map(str::to_owned)
         };
         let (delete, retain) = ("Delete", "Retain");
-        for (deleted, scaled, kept, condemned) in [
+        for (deleted, scaled, usual, condemned) in [
             (retain, retain, None, None),
             (delete, retain, Some("u"), Some("u")),
             (retain, delete, None, Some("p")),
             (delete, delete, Some("u"), Some("p")),
         ] {
             let policy = json!({"whenDeleted": deleted, "whenScaled": scaled});
-            assert_eq!(owner(policy.clone(), false).as_deref(), kept, "{policy}");
+            assert_eq!(owner(policy.clone(), false).as_deref(), usual, "{policy}");
             assert_eq!(owner(policy.clone(), true).as_deref(), condemned, "{policy}");
         }
     }
