@@ -59,6 +59,9 @@ mod pruned;
 mod report;
 mod result;
 
+// From objects to text.
+mod serialize;
+
 pub use applier::Applier;
 pub use error::ReadError;
 pub use id::ObjectId;
@@ -69,4 +72,5 @@ pub use pruned::PruneStep;
 pub use report::{IncompleteRun, Report};
 pub use result::{ObjectError, ObjectOutcome, ObjectResult};
 pub use run::Run;
+pub use serialize::to_string;
 pub use source::Source;
