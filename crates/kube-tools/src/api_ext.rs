@@ -1,5 +1,6 @@
 //! [`ApiExt`]: the methods of this crate on an [`Api`].
 
+use std::fmt::Debug;
 use std::future::Future;
 #[cfg(feature = "cp")]
 use std::path::Path;
@@ -14,7 +15,6 @@ use kube_core::apply::Configuration;
 use kube_core::params::{ListParams, PatchParams, WatchParams};
 use kube_core::util::Restart;
 use serde::de::DeserializeOwned;
-use std::fmt::Debug;
 
 #[cfg(feature = "cp")]
 use crate::pods::{Copied, CopyError, CopyParams};

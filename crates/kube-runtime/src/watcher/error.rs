@@ -3,9 +3,9 @@
 //! The variants of [`Error`] cannot hold the path of the collection. A status carries it in `metadata.self_link`, every other
 //! error of a request in an [`InCollection`] around its cause.
 
-use super::error_class::{ErrorClass, advice, advice_on};
+use super::advice::{advice, advice_on};
 use crate::unwind::ObjectPanic;
-use kube_client::error::{Erased, ErrorChain};
+use kube_client::error::{Erased, ErrorChain, ErrorClass};
 use kube_core::{
     Status,
     response::{StatusCause, StatusDetails, reason},

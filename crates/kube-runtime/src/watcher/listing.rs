@@ -4,7 +4,6 @@ use super::{
     CollectionEvent, Error,
     config::Freshness,
     error::{RequestError, erased, watch_failed},
-    error_class::ErrorClass,
     machine::{
         Emit, InitListed, InitPage, ListMethod, Machine, Page, Read, ReceivedItems, State, Transition,
     },
@@ -13,6 +12,7 @@ use super::{
 };
 use crate::version::parse;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use kube_client::error::ErrorClass;
 use kube_core::{DeserializeGuard, Resource, WatchEvent, error_boundary::InvalidObject, watch::Bookmark};
 use std::{io, time::Duration};
 use tokio::time::Instant;

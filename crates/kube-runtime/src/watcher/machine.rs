@@ -7,12 +7,11 @@ use super::{
     CollectionEvent, Config, InitialListStrategy,
     config::Freshness,
     error::{ErasedResult, RequestError},
-    error_class::ErrorClass,
     health::WatchHealth,
     retry::{RetryBackoff, RetryClass},
     versions::CollectionVersions,
 };
-use kube_client::client::ListPart;
+use kube_client::{client::ListPart, error::ErrorClass};
 use kube_core::{
     DeserializeGuard, Resource, WatchEvent,
     params::{ListParams, WatchParams},

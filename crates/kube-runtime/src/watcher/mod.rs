@@ -16,10 +16,10 @@
 //! one [`Error::InitialListFailed`], before its [`Event::InitDone`]; one that changes is an [`Error::WatchFailed`]. The deletion
 //! of such an object causes a relist, because no [`Event`] can tell which object was deleted.
 
+mod advice;
 mod arc_object;
 mod config;
 mod error;
-mod error_class;
 mod event;
 mod health;
 mod lister_watcher;

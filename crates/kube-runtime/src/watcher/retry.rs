@@ -1,10 +1,10 @@
 //! How long a watcher waits before it retries, and which failures it reports.
 
-use super::error_class::ErrorClass;
 use crate::{
     backoff::{Backoff, DefaultBackoff, ExponentialBackoff, RepeatLast, unlimited},
     delay::after,
 };
+use kube_client::error::ErrorClass;
 use std::time::Duration;
 use tokio::time::Instant;
 

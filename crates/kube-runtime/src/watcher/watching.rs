@@ -4,13 +4,13 @@ use super::{
     CollectionEvent, Error, Result,
     config::Freshness,
     error::{RequestError, erased, watch_failed},
-    error_class::ErrorClass,
     machine::{Emit, InitListed, Machine, Read, State, Transition, Watching},
     retry::RetryClass,
     undecodable::UndecodableObject,
     versions::VersionOrder,
 };
 use crate::version::regressed;
+use kube_client::error::ErrorClass;
 use kube_core::{DeserializeGuard, Resource, Status, WatchEvent, error_boundary::InvalidObject};
 use std::{io, time::Duration};
 use tokio::time::Instant;

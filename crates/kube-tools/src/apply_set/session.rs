@@ -4,6 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, TryStreamExt, stream};
+use kube_client::Client;
+use kube_client::Result as ClientResult;
+use kube_client::api::Api;
+use kube_client::discovery::{Discovery, Scope};
+use kube_client::error::Error;
 use kube_core::metadata::PartialObjectMeta;
 use kube_core::params::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind, ObjectMeta};
@@ -14,11 +19,6 @@ use super::object::{PrunedObject, object_text};
 use super::plan::{self, Fate};
 use super::set::{ApplySet, PART_OF};
 use crate::kind_order::position;
-use kube_client::Client;
-use kube_client::Result as ClientResult;
-use kube_client::api::Api;
-use kube_client::discovery::{Discovery, Scope};
-use kube_client::error::Error;
 
 /// How many collections are listed, and how many objects deleted, at the same time.
 const CONCURRENCY: usize = 8;

@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube_client::Client;
+use kube_client::api::Api;
+use kube_client::discovery::RestMapper;
+use kube_client::error::Error;
 use kube_core::ResourceExt;
 use kube_core::params::{Patch, PatchParams};
 use tokio::time::{sleep, timeout};
@@ -14,10 +18,6 @@ use super::plan::{Step, plan};
 use super::served::until_served;
 use crate::ApiExt as _;
 use crate::wait::WaitFor;
-use kube_client::Client;
-use kube_client::api::Api;
-use kube_client::discovery::RestMapper;
-use kube_client::error::Error;
 
 /// The most time for one definition.
 const LIMIT: Duration = Duration::from_secs(60);

@@ -4,12 +4,12 @@ use std::fmt;
 use std::time::Duration;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use thiserror::Error;
-
-use crate::wait::WaitError;
 use kube_client::discovery::RestMapperError;
 use kube_client::error::Error as CallError;
 use kube_client::error::ErrorChain;
+use thiserror::Error;
+
+use crate::wait::WaitError;
 
 /// A definition that was installed.
 #[derive(Clone, Debug)]

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube_client::Client;
+use kube_client::discovery::{RestMapper, RestMapperError};
+use kube_client::error::{Error, ErrorClass};
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::outcome::CrdError;
 use crate::ready::{Readiness, ReadyState};
-use crate::wait::{ObjectState, WaitTarget, is_permanent, object_states};
-use kube_client::Client;
-use kube_client::discovery::{RestMapper, RestMapperError};
-use kube_client::error::Error;
+use crate::wait::{ObjectState, WaitTarget, object_states};
 
 /// A condition of an earlier state may be shown this long after a definition was written.
 const STALE_CONDITION: Duration = Duration::from_secs(2);
@@ -131,5 +131,6 @@ async fn missing_version(
 
 /// Whether discovery is refused, as opposed to not available.
 fn is_final(error: &RestMapperError) -> bool {
-    matches!(error, RestMapperError::Discovery(error) if error.status().is_some_and(is_permanent))
+    let RestMapperError::Discovery(error) = error else { return false };
+    error.status().is_some_and(|status| ErrorClass::of_status(status).is_permanent())
 }

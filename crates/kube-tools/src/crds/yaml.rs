@@ -1,16 +1,15 @@
 //! Definitions as YAML.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use serde::ser::Error as _;
-use serde_json::{Map, Value};
+use kube_client::error::Error;
 
 use super::plan::without_server_fields;
-use kube_client::error::Error;
+use crate::yaml::to_string;
 
 /// Definitions as a YAML file, one document each, such as kubebuilder writes them to `config/crd`.
 ///
-/// The text is the same in every run: keys are sorted, and lists (such as versions) keep their order. Of the metadata it has what a program sets, and no
-/// status. Strings that a YAML 1.1 parser such as kubectl's would take for another type are quoted.
+/// The text is that of [`to_string`](crate::yaml::to_string): the same in every run. Of the metadata it has what a program sets, and no
+/// status.
 ///
 /// ```
 /// use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -37,43 +36,16 @@ pub fn to_yaml(crds: impl IntoIterator<Item = CustomResourceDefinition>) -> kube
     let mut text = String::new();
     for crd in crds {
         let json = serde_json::to_value(without_server_fields(crd)).map_err(Error::SerdeError)?;
-        let yaml = serde_saphyr::to_string(&sorted(json.clone()))
-            .map_err(|err| Error::SerdeError(serde_json::Error::custom(err)))?;
         text.push_str("---\n");
-        text.push_str(&without_blank_indents(yaml, &json));
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
+        text.push_str(&to_string(&json)?);
     }
     Ok(text)
-}
-
-/// The serializer indents the empty lines of a text. Without that, a repository that forbids spaces at the end of a line accepts the file. Where such spaces
-/// are part of a text, they stay.
-fn without_blank_indents(yaml: String, json: &Value) -> String {
-    let lines = yaml.lines().map(|line| if line.trim().is_empty() { "" } else { line });
-    let cleaned: String = lines.flat_map(|line| [line, "\n"]).collect();
-    let is_the_same = serde_saphyr::from_str::<Value>(&cleaned).is_ok_and(|read| read == *json);
-    if is_the_same { cleaned } else { yaml }
-}
-
-/// With the keys of all maps in alphabetical order, also where a feature of `serde_json` keeps another one.
-fn sorted(json: Value) -> Value {
-    match json {
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
-            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
-            Value::Object(Map::from_iter(entries))
-        }
-        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
-        other => other,
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

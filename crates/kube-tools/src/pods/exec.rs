@@ -5,15 +5,14 @@ use std::fmt;
 use bytes::Bytes;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
-use kube_core::Request;
-use kube_core::subresource::AttachParams;
-use thiserror::Error;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-
 use kube_client::api::{AttachedProcess, ChannelError};
 use kube_client::client::with_verb;
 use kube_client::error::{Error, ErrorChain};
 use kube_client::{Api, Client};
+use kube_core::Request;
+use kube_core::subresource::AttachParams;
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 
 /// How [`Api::exec_output`] runs a command.
 ///

@@ -3,10 +3,9 @@
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, NamespaceResourceScope, Resource};
+use kube_client::{Api, Client};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-
-use kube_client::{Api, Client};
 
 /// The same pods, of which only the summary is decoded.
 pub(super) fn summaries(pods: &Api<Pod>) -> Api<PodSummary> {

@@ -2,11 +2,9 @@
 
 use std::time::Duration;
 
-use kube_core::response::reason;
+use kube_client::error::{Error, ErrorClass};
 use kube_core::{DynamicObject, Status, WatchEvent};
 use tokio::time::Instant;
-
-use kube_client::error::Error;
 
 /// How long requests may fail before the error ends the waiting.
 const MAX_FAILURE_TIME: Duration = Duration::from_secs(60);
@@ -96,40 +94,17 @@ impl ObjectWatch {
 
     /// A request or an open watch has failed.
     pub(super) fn failed(&mut self, error: &Error, now: Instant) -> Reaction {
-        let after = match error {
-            Error::Api(status) if is_expired(status) => {
-                self.version = None;
-                None
-            }
-            Error::Api(status) if is_permanent(status) => return Reaction::GiveUp,
-            Error::Auth(_) | Error::BuildRequest(_) => return Reaction::GiveUp,
-            Error::Api(status) => retry_after(status),
-            _ => None,
-        };
+        match ErrorClass::of(error) {
+            ErrorClass::Expired | ErrorClass::ResourceVersionTooLarge => self.version = None,
+            class if class.is_permanent() => return Reaction::GiveUp,
+            _ => {}
+        }
         let since = *self.failing_since.get_or_insert(now);
         match now.duration_since(since) >= MAX_FAILURE_TIME {
             true => Reaction::GiveUp,
-            false => Reaction::Retry { after },
+            false => Reaction::Retry { after: error.retry_after() },
         }
     }
-}
-
-/// The version is too old, or newer than the server's, which was restored.
-fn is_expired(status: &Status) -> bool {
-    let causes = status.details.iter().flat_map(|details| &details.causes);
-    status.code == 410
-        || matches!(status.reason.as_str(), reason::EXPIRED | reason::GONE)
-        || causes.into_iter().any(|cause| cause.reason == "ResourceVersionTooLarge")
-}
-
-/// Whether a repetition is useless without a change of permissions or of installed kinds.
-pub(crate) fn is_permanent(status: &Status) -> bool {
-    matches!(status.code, 400 | 401 | 403 | 404 | 405 | 406 | 415 | 422)
-}
-
-fn retry_after(status: &Status) -> Option<Duration> {
-    let seconds = status.details.as_ref()?.retry_after_seconds;
-    (seconds > 0).then(|| Duration::from_secs(seconds.into()))
 }
 
 #[cfg(test)]

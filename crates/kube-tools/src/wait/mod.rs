@@ -32,7 +32,6 @@ pub use readiness::{readiness_of, until_ready};
 pub use target::WaitTarget;
 pub use wait_for::{InvalidWaitFor, WaitFor, WaitForError};
 
-pub(crate) use machine::is_permanent;
 pub(crate) use object::{restart_and_wait, scale_and_wait, wait_for_condition, wait_ready, watch_readiness};
 pub(crate) use readiness::readiness_within;
 pub(crate) use states::{ObjectState, object_states};

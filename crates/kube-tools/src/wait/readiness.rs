@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use futures::stream::{self, BoxStream, Stream, StreamExt};
+use kube_client::Client;
 use kube_core::DynamicObject;
 
 use super::error::{NotReady, WaitError};
@@ -13,7 +14,6 @@ use super::states::{ObjectState, object_states};
 use super::target::WaitTarget;
 use super::until::{first, gone};
 use crate::ready::{Readiness, ReadyState};
-use kube_client::Client;
 
 /// How many objects of a set are watched at the same time. The next ones are looked at as soon as earlier ones are ready.
 const MAX_WATCHES: usize = 64;

@@ -3,6 +3,8 @@
 use std::pin::Pin;
 
 use futures::stream::{self, Stream, StreamExt};
+use kube_client::client::{Client, with_verb};
+use kube_client::error::Error;
 use kube_core::params::{ListParams, WatchParams};
 use kube_core::{DynamicObject, WatchEvent};
 use tokio::time::{Duration, Instant};
@@ -12,8 +14,6 @@ use tower::util::rng::HasherRng;
 use super::error::WaitError;
 use super::machine::{Effect, Next, ObjectWatch, Reaction};
 use super::target::WaitTarget;
-use kube_client::client::{Client, with_verb};
-use kube_client::error::Error;
 
 const MIN_BACKOFF: Duration = Duration::from_millis(500);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);

@@ -4,13 +4,13 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
+use kube_client::Client;
 use kube_core::DynamicObject;
 
 use super::error::WaitError;
 use super::states::{ObjectState, object_states};
 use super::target::WaitTarget;
 use super::wait_for::WaitFor;
-use kube_client::Client;
 
 /// Waits until the condition holds, and returns the object in that state, if it exists.
 pub(crate) async fn until(

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use kube_client::Client;
+use kube_client::discovery::{ApiResource, RestMapper};
 use kube_core::DynamicObject;
 use kube_core::params::{DeleteParams, PatchParams, PostParams};
 
@@ -11,8 +13,6 @@ use super::resolve::resolve_all;
 use super::run::Run;
 use super::settings::Settings;
 use super::write::Verb;
-use kube_client::Client;
-use kube_client::discovery::{ApiResource, RestMapper};
 
 /// Writes [`Objects`] to a cluster: applies, creates or deletes them, and reports what became of each.
 ///

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 
 use either::Either;
+use kube_client::error::Error;
 use kube_core::params::DeleteParams;
 
 use super::resolve::Target;
@@ -10,7 +11,6 @@ use super::result::{ObjectError, ObjectOutcome};
 use super::settings::Settings;
 use super::written::Written;
 use crate::wait::{WaitError, WaitTarget, first, object_states};
-use kube_client::error::Error;
 
 pub(super) async fn delete(
     settings: &Settings,

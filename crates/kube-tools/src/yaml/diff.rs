@@ -6,6 +6,7 @@ use similar::TextDiff;
 
 use super::comparable::comparable;
 use super::result::ObjectResult;
+use super::serialize::to_string;
 
 impl ObjectResult {
     /// What the write changed, or in a dry run would change: a unified diff of the object as YAML, in the manner of `kubectl diff`. Empty if
@@ -60,7 +61,7 @@ fn without_noise(object: &DynamicObject) -> Value {
 
 /// Nothing for an object that does not exist.
 fn to_yaml(value: &Value) -> String {
-    if value.is_null() { String::new() } else { serde_saphyr::to_string(value).unwrap_or_default() }
+    if value.is_null() { String::new() } else { to_string(value).unwrap_or_default() }
 }
 
 /// Puts asterisks in place of the values, and says which differ.

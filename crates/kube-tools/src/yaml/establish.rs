@@ -1,12 +1,12 @@
 //! Waits until a CRD of the set is established, and its kind is found.
 
+use kube_client::discovery::RestMapper;
 use kube_core::{DynamicObject, GroupVersionKind};
 use tokio::time::timeout;
 
 use super::settings::Settings;
 use crate::crds::{CrdError, until_served};
 use crate::ready::{Readiness, ReadyState};
-use kube_client::discovery::RestMapper;
 
 /// A CRD that the run has written.
 #[derive(Clone, Debug)]

@@ -66,6 +66,9 @@ mod pruned;
 mod report;
 mod result;
 
+// From objects to text.
+mod serialize;
+
 pub use applier::Applier;
 pub use error::ReadError;
 pub use id::ObjectId;
@@ -76,4 +79,5 @@ pub use pruned::PruneStep;
 pub use report::{IncompleteRun, Report};
 pub use result::{ObjectError, ObjectOutcome, ObjectResult};
 pub use run::Run;
+pub use serialize::to_string;
 pub use source::Source;

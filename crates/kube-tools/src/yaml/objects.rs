@@ -6,6 +6,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use kube_client::config::decode_text;
 use kube_core::DynamicObject;
 use serde::Serialize;
 
@@ -15,7 +16,6 @@ use super::files::{files_of, unreadable};
 use super::id::ObjectId;
 use super::source::Source;
 use super::text::documents;
-use kube_client::config::decode_text;
 
 /// Objects of any kinds, from YAML, JSON or the program, each at most once.
 ///

@@ -1,6 +1,8 @@
 //! From an object to the place on the server where it is written.
 
 use futures::future::join_all;
+use kube_client::api::Api;
+use kube_client::discovery::{ApiResource, RestMapperError};
 use kube_core::DynamicObject;
 
 use super::id::{ObjectId, kind_of};
@@ -8,8 +10,6 @@ use super::objects::Entry;
 use super::report::{IncompleteRun, Report};
 use super::result::{ObjectError, ObjectOutcome, ObjectResult};
 use super::settings::Settings;
-use kube_client::api::Api;
-use kube_client::discovery::{ApiResource, RestMapperError};
 
 /// An object with its namespace, and the interface to its kind.
 pub(super) struct Target {

@@ -4,14 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube_client::discovery::{ApiResource, RestMapperError};
+use kube_client::error::{Error, FieldConflict};
 use kube_core::DynamicObject;
 
 use super::id::ObjectId;
 use super::source::{Source, origin};
 use crate::crds::CrdError;
 use crate::wait::WaitError;
-use kube_client::discovery::{ApiResource, RestMapperError};
-use kube_client::error::{Error, FieldConflict};
 
 /// What became of one object in a run of an [`Applier`](super::Applier).
 ///

@@ -10,6 +10,7 @@ use futures::channel::mpsc::unbounded;
 use futures::future::{BoxFuture, join_all, ready};
 use futures::stream::{BoxStream, select};
 use futures::{FutureExt, Stream, StreamExt, stream};
+use kube_client::discovery::RestMapperError;
 use kube_core::GroupVersionKind;
 
 use super::establish::{WrittenCrd, defines, establish, is_served};
@@ -27,7 +28,6 @@ use super::write::{Verb, write};
 use super::written::Written;
 use crate::crds::CrdError;
 use crate::kind_order::{is_crd, position};
-use kube_client::discovery::RestMapperError;
 
 /// A run of an [`Applier`](super::Applier): `.await` it for the [`Report`], or read it as a stream of its [`Progress`].
 ///

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::pruned::PruneSet;
 use kube_client::Client;
 use kube_client::discovery::RestMapper;
+
+use super::pruned::PruneSet;
 
 /// What the methods of [`Applier`](super::Applier) set, and their defaults.
 #[derive(Clone)]

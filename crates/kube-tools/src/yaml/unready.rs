@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures::StreamExt;
+use kube_client::Client;
 use kube_core::DynamicObject;
 
 use super::id::ObjectId;
@@ -13,7 +14,6 @@ use super::result::ObjectResult;
 use super::source::Source;
 use crate::ready::Readiness;
 use crate::wait::{WaitTarget, readiness_within};
-use kube_client::Client;
 
 /// What to wait for, and what messages say about it.
 #[derive(Default)]

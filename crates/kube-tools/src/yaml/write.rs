@@ -1,5 +1,6 @@
 //! Writes one object.
 
+use kube_client::error::{Error, FieldConflict};
 use kube_core::DynamicObject;
 use kube_core::params::{DeleteParams, Patch, PatchParams, PostParams, ValidationDirective};
 
@@ -9,7 +10,6 @@ use super::resolve::Target;
 use super::result::{ObjectError, ObjectOutcome};
 use super::settings::Settings;
 use super::written::Written;
-use kube_client::error::{Error, FieldConflict};
 
 /// What a run does with each object.
 #[derive(Clone, Debug)]

@@ -4,11 +4,11 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use kube_client::error::ErrorChain;
 use thiserror::Error;
 
 use super::progress::Copied;
 use crate::pods::exec::ExecError;
-use kube_client::error::ErrorChain;
 
 /// Why a copy failed, and what it had copied until then.
 #[derive(Debug)]

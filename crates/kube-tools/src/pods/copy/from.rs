@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use k8s_openapi::api::core::v1::Pod;
+use kube_client::Api;
 use kube_core::subresource::AttachParams;
 use tokio::io::AsyncReadExt;
 use tokio::sync::mpsc;
@@ -16,7 +17,6 @@ use super::path::Requested;
 use super::progress::{Copied, Counter};
 use super::unpack::Unpacker;
 use crate::pods::exec::{ExecError, Output, Started, collect, exit_status, start};
-use kube_client::Api;
 
 /// The most bytes that are kept of the errors of `tar`.
 pub(super) const ERRORS_KEPT: usize = 16 << 10;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::api::core::v1::Pod;
+use kube_client::Api;
 use kube_core::subresource::AttachParams;
 use tokio::io::AsyncWriteExt;
 
@@ -14,7 +15,6 @@ use super::params::CopyParams;
 use super::path::{argument, split};
 use super::progress::{Copied, Counter};
 use crate::pods::exec::{ExecError, ExecParams, Output, Started, collect, exec_output, exit_status, start};
-use kube_client::Api;
 
 pub(crate) async fn copy_to(
     pods: Api<Pod>,

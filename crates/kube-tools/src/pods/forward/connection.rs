@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
+use kube_client::Api;
+use kube_client::api::Portforwarder;
+use kube_client::error::ErrorChain;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -11,9 +14,6 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::error::ForwardError;
 use super::resolve::{Endpoint, Resolver};
-use kube_client::Api;
-use kube_client::api::Portforwarder;
-use kube_client::error::ErrorChain;
 
 /// How long a connection waits for a ready pod, as `kubectl port-forward` does at its start.
 const READY_LIMIT: Duration = Duration::from_secs(60);

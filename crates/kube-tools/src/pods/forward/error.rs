@@ -3,10 +3,10 @@
 use std::io;
 use std::net::SocketAddr;
 
+use kube_client::error::{Error, ErrorChain};
 use thiserror::Error;
 
 use super::target::{ForwardTarget, RemotePort};
-use kube_client::error::{Error, ErrorChain};
 
 /// Why ports cannot be forwarded, or why a forwarded connection ended.
 #[derive(Debug, Error)]

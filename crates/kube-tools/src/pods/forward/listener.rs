@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
+use kube_client::Api;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{broadcast, watch};
@@ -15,7 +16,6 @@ use super::connection::Route;
 use super::error::ForwardError;
 use super::resolve::Resolver;
 use super::target::{ForwardPort, ForwardTarget};
-use kube_client::Api;
 
 /// Local listeners whose connections are forwarded to a pod: returned by [`Api::forward`]. Dropping it closes the listeners and ends the
 /// connections.

@@ -2,6 +2,8 @@
 
 use k8s_openapi::api::core::v1::{Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube_client::error::Error;
+use kube_client::{Api, Client};
 use kube_core::params::ListParams;
 use kube_core::{DynamicObject, Selector};
 use serde::Deserialize;
@@ -11,8 +13,6 @@ use super::choose::{choose, container_port, is_ready, is_running, name_of, targe
 use super::error::ForwardError;
 use super::target::{ForwardTarget, RemotePort};
 use crate::pods::summary::{PodSummary, summaries};
-use kube_client::error::Error;
-use kube_client::{Api, Client};
 
 /// Where a connection goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use k8s_openapi::api::core::v1::Pod;
+use kube_client::Api;
+use kube_client::error::Error;
 use kube_core::params::{ListParams, WatchParams};
 use kube_core::watch::WatchEvent;
 use tokio::sync::mpsc::Sender;
@@ -13,8 +15,6 @@ use super::containers::{ContainerState, containers_of};
 use super::outage::Outage;
 use super::params::LogLinesParams;
 use crate::pods::summary::{PodSummary, summaries};
-use kube_client::Api;
-use kube_client::error::Error;
 
 /// A pod, as far as its logs depend on it.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use futures::Stream;
 use k8s_openapi::api::core::v1::Pod;
+use kube_client::{Api, Client};
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -15,7 +16,6 @@ use super::params::LogLinesParams;
 use super::pods::{PodChange, PodView, watch as watch_pods};
 use super::reader::{LogReader, Start};
 use super::task::{ContainerTask, Item, LogLinesError};
-use kube_client::{Api, Client};
 
 /// The lines of many logs: returned by [`Api::log_lines`]. Dropping it ends the requests.
 #[derive(Debug)]

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
+use kube_client::Api;
+use kube_client::error::{Error, ErrorChain};
 use kube_core::subresource::LogParams;
 use thiserror::Error;
 use tokio::sync::{Semaphore, mpsc, watch};
@@ -17,8 +19,6 @@ use super::params::Containers;
 use super::pods::is_refusal;
 use super::reader::{LogReader, Read, Step};
 use crate::pods::summary::summaries;
-use kube_client::Api;
-use kube_client::error::{Error, ErrorChain};
 
 /// Why lines are missing.
 #[derive(Debug, Error)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use futures::future::join_all;
+use kube_client::discovery::ApiResource;
 use kube_core::DynamicObject;
 
 use crate::apply_set::{ApplySetError, Applying, object_text};
@@ -15,7 +16,6 @@ use crate::yaml::pruned::PruneStep;
 use crate::yaml::resolve::resolve;
 use crate::yaml::settings::Settings;
 use crate::yaml::write::Verb;
-use kube_client::discovery::ApiResource;
 
 /// A set that is applied, to be pruned afterwards.
 pub(in crate::yaml) struct Pruning {

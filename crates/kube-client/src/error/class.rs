@@ -1,17 +1,33 @@
-//! Classification of request errors. No other file inspects their codes and reasons.
+//! [`ErrorClass`]: what kind of failure an error is, for those who decide whether and when to send a request again.
+
+use std::io;
+use std::time::Duration;
 
 use kube_core::Status;
-use std::{io, time::Duration};
 
-/// The classes of errors. The machine has one reaction to each.
+use super::call::Error;
+
+/// What kind of failure an error of a call is: each who repeats requests has one reaction to a class. Watchers and waits decide by it.
+///
+/// ```
+/// use kube_client::{Error, core::Status, error::ErrorClass};
+///
+/// let expired = Status::failure("too old resource version", "Expired").with_code(410);
+/// assert_eq!(ErrorClass::of(&Error::Api(expired.boxed())), ErrorClass::Expired);
+/// let forbidden = Status::failure("pods is forbidden", "Forbidden").with_code(403);
+/// assert!(ErrorClass::of_status(&forbidden).is_permanent());
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ErrorClass {
+pub enum ErrorClass {
     /// The server no longer serves this `resourceVersion` or continue token.
     Expired,
     /// The requested `resourceVersion` is newer than the server's state.
     ResourceVersionTooLarge,
     /// The server is overloaded or starting. It may send `Retry-After`.
-    Throttled { retry_after: Option<Duration> },
+    Throttled {
+        /// How long it asks to wait.
+        retry_after: Option<Duration>,
+    },
     /// The server does not accept such a request.
     InvalidRequest,
     /// Authentication or authorization failed.
@@ -26,28 +42,28 @@ pub(crate) enum ErrorClass {
     ConnectionFailed,
     /// There was no connection: nothing answers.
     Unreachable,
-    /// Nothing was received for too long, by the client's limit ([`is_idle_watch`](kube_client::Error::is_idle_watch)) or by TCP's.
+    /// Nothing was received for too long, by the client's limit ([`is_idle_watch`](Error::is_idle_watch)) or by TCP's.
     IdleTimeout,
 }
 
 impl ErrorClass {
-    pub(crate) fn of(error: &kube_client::Error) -> Self {
+    /// The class of an error.
+    pub fn of(error: &Error) -> Self {
         match error {
-            kube_client::Error::Api(status) => Self::of_status(status),
-            kube_client::Error::SerdeError(_)
-            | kube_client::Error::FromUtf8(_)
-            | kube_client::Error::LinesCodecMaxLineLengthExceeded => Self::Undecodable,
-            kube_client::Error::Auth(_) => Self::Forbidden,
-            kube_client::Error::BuildRequest(_) => Self::InvalidRequest,
-            kube_client::Error::ReadEvents(error) if error.kind() == io::ErrorKind::TimedOut => {
-                Self::IdleTimeout
+            Error::Api(status) => Self::of_status(status),
+            Error::SerdeError(_) | Error::FromUtf8(_) | Error::LinesCodecMaxLineLengthExceeded => {
+                Self::Undecodable
             }
+            Error::Auth(_) => Self::Forbidden,
+            Error::BuildRequest(_) => Self::InvalidRequest,
+            Error::ReadEvents(error) if error.kind() == io::ErrorKind::TimedOut => Self::IdleTimeout,
             error if error.is_connect() => Self::Unreachable,
             _ => Self::ConnectionFailed,
         }
     }
 
-    pub(crate) fn of_status(status: &Status) -> Self {
+    /// The class of a status with which a server refused a request or ended a watch.
+    pub fn of_status(status: &Status) -> Self {
         match status.code {
             _ if is_version_too_large(status) => Self::ResourceVersionTooLarge,
             410 => Self::Expired,
@@ -62,38 +78,13 @@ impl ErrorClass {
     }
 
     /// Whether a watch or list cannot continue from the version that it requested.
-    pub(super) fn invalidates_version(&self) -> bool {
+    pub fn invalidates_version(&self) -> bool {
         matches!(self, Self::Expired | Self::ResourceVersionTooLarge | Self::UnknownKind)
     }
 
     /// Whether retrying is useless without a change of configuration, permissions or installed kinds.
-    pub(crate) fn is_permanent(&self) -> bool {
+    pub fn is_permanent(&self) -> bool {
         matches!(self, Self::InvalidRequest | Self::Forbidden | Self::UnknownKind)
-    }
-}
-
-/// What to check after a request of the watcher failed, where the text of the error does not say it.
-pub(super) fn advice(error: &kube_client::Error) -> Option<&'static str> {
-    match error {
-        kube_client::Error::Api(status) => advice_on(status),
-        kube_client::Error::SerdeError(error) if error.is_syntax() => {
-            Some("does a proxy answer in place of the API server?")
-        }
-        // The error of undecodable objects is one of a writer. One at the end of the text is of a broken connection.
-        kube_client::Error::SerdeError(error) if !error.is_eof() => {
-            Some("does the type in this program match the schema of the kind?")
-        }
-        _ => None,
-    }
-}
-
-/// What to check after this response.
-pub(super) fn advice_on(status: &Status) -> Option<&'static str> {
-    match status.code {
-        401 => Some("are the credentials of this program valid?"),
-        403 => Some("does a role of this program permit it?"),
-        404 => Some("is the CRD installed, and does it serve this version?"),
-        _ => None,
     }
 }
 
@@ -155,10 +146,10 @@ mod tests {
 
     #[test]
     fn errors_before_a_request_are_classified() {
-        let unrefreshable = kube_client::client::AuthError::UnrefreshableTokenResponse;
-        assert_eq!(ErrorClass::of(&kube_client::Error::Auth(unrefreshable)), ErrorClass::Forbidden);
+        let unrefreshable = crate::client::AuthError::UnrefreshableTokenResponse;
+        assert_eq!(ErrorClass::of(&Error::Auth(unrefreshable)), ErrorClass::Forbidden);
         let invalid = kube_core::request::Error::Validation("x".into());
-        assert_eq!(ErrorClass::of(&kube_client::Error::BuildRequest(invalid)), ErrorClass::InvalidRequest);
+        assert_eq!(ErrorClass::of(&Error::BuildRequest(invalid)), ErrorClass::InvalidRequest);
     }
 
     #[test]
