@@ -126,8 +126,8 @@ where
         T: Borrow<O> + 'static,
         O: Resource<DynamicType: Clone> + 'static,
     {
-        let owner_type = self.own.dyntype.clone();
-        self.related(source, owners_in::<K, T, O>(owner_type))
+        let owners = owners_in::<K, O>(self.own.dyntype.clone());
+        self.related(source, move |object: T| owners(object.borrow()))
     }
 
     /// A change of an object reconciles what `mapper` returns for it.
@@ -141,7 +141,7 @@ where
         O: Resource<DynamicType: Clone> + 'static,
         I: IntoIterator<Item = ObjectRef<K>> + 'static,
     {
-        self.related(source, mapped_by(mapper))
+        self.related(source, move |object| mapped_by(|| mapper(object)))
     }
 
     fn related<T, O>(

@@ -4,7 +4,7 @@
 //! from anywhere. [`ObjectRef`] is the key of an object in it.
 //!
 //! - `reflect`: fills a store from one stream of events.
-//! - `namespaces`, `namespace_set`: the same from one watch for each namespace.
+//! - `namespaces`, `namespace_set`: the same from one watch for each namespace. `watch_writer`: from one of such watches.
 //! - `store`: the writer, its readers, and waits for a write.
 //! - `indexed_table`, `object_table`, `index`: the objects, by key and by index.
 //! - `compact`: stores whose objects are compressed.
@@ -25,6 +25,7 @@ mod published;
 mod reflect;
 pub mod store;
 mod subscribers;
+mod watch_writer;
 
 #[cfg(feature = "compact-cache")]
 pub use compact::{CompactWriter, compact_store};
@@ -39,3 +40,4 @@ pub(crate) use compact::{CompactCache, CompactObject};
 pub(crate) use namespaces::{StoreChange, follow_namespaces};
 pub(crate) use object_key::ObjectKey;
 pub(crate) use reflect::FillStore;
+pub(crate) use watch_writer::WatchWriter;

@@ -58,9 +58,9 @@ where
     ) -> Self {
         let (reader, kind, paths) = (store.clone(), K::kind(&dyntype).into_owned(), apis.paths());
         let open: OpenOwn<K> = Box::new(move |settings, filter| {
-            let changes = match apis {
-                Apis::One(api) => applied(settings.watch(api, &kind, watch), writer).boxed(),
-                Apis::ByNamespace(apis) => {
+            let changes = match apis.by_namespace {
+                None => applied(settings.watch(apis.api, &kind, watch), writer).boxed(),
+                Some(apis) => {
                     let (settings, namespaces) = (settings.clone(), apis.keys().cloned().collect::<Vec<_>>());
                     // Each watch has its own backoff, so that a failing one does not delay the others.
                     let watch = move |namespace: &str| settings.watch(apis[namespace].clone(), &kind, &watch);

@@ -192,7 +192,7 @@ where
     }
 
     /// The objects with an owner reference to `owner`, in no particular order. O(number of results) if the store has an
-    /// [`Index::owners`], as that of [`owns_with_store`](crate::Controller::owns_with_store) has; otherwise O(n).
+    /// [`Index::owners`], as the store of [`Related::store`](crate::controller::Related::store) has; otherwise O(n).
     ///
     /// Owners are compared by uid, so that the children of a deleted object of the same name are not among them.
     #[must_use]
