@@ -113,11 +113,7 @@ where
         config: watcher::Config,
         dyntype: K::DynamicType,
     ) -> Self {
-        #[cfg(feature = "compact-cache")]
-        if config.compact_cache {
-            return Self::of(OwnSource::compact(apis.into(), config, dyntype));
-        }
-        Self::of(OwnSource::watches(apis.into(), config, dyntype))
+        Self::of(OwnSource::configured(apis.into(), config, dyntype))
     }
 
     /// A change of an object reconciles its owners.

@@ -30,8 +30,8 @@
 //! ```
 
 // In the order in which data passes:
-// - `builder`, `config`: the `Controller`. `source_methods`: its methods of kube 5.0 that name sources; `own`, `related`, `filter`: what else
-//   can be said of a source.
+// - `builder`, `config`: the `Controller`. `source_methods`: its methods of kube 5.0 that name sources; `own`, `related`, `filter`: what
+//   else can be said of a source.
 // - `source`: from watches to triggers. `run`: queue and runner. `reconcile`: one reconcile.
 // - `assignment`: what this replica reconciles. `assigned_work`: what runs because of that.
 // - `observe`: what the controller shows of itself. `error`, `runner_error`: the errors of the output. `shutdown`: when it ends.

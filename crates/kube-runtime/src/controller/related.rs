@@ -18,8 +18,8 @@ use std::{fmt::Debug, hash::Hash, sync::Arc};
 /// Objects of another kind, which a controller's own objects own or depend on: see [`Controller::owns_related`] and
 /// [`Controller::watches_related`].
 ///
-/// It begins with an `Api` and a configuration: [`api`](Self::api) watches complete objects, [`metadata`](Related::metadata) less. All other
-/// methods may be combined, in any order. A predicate and a mapper see `O`: the object, or its metadata.
+/// It begins with an `Api` and a configuration: [`api`](Self::api) watches complete objects, [`metadata`](Related::metadata) less. All
+/// other methods may be combined, in any order. A predicate and a mapper see `O`: the object, or its metadata.
 ///
 /// ```
 /// use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};

@@ -11,7 +11,6 @@
 //! - `published`, `subscribers`, `inbox`: the lock around the objects, and the queues of the subscribers.
 //! - `object_ref`, `object_key`: references to objects.
 
-#[cfg(feature = "compact-cache")]
 mod compact;
 mod inbox;
 mod index;
@@ -28,15 +27,13 @@ mod subscribers;
 mod watch_writer;
 
 #[cfg(feature = "compact-cache")]
-pub use compact::{CompactWriter, compact_store};
+pub use compact::*;
 pub use index::Index;
 pub use namespaces::reflect_namespaces;
 pub use object_ref::{Lookup, ObjectRef, ObjectRefExtra};
 pub use reflect::reflector;
 pub use store::{Store, store, store_shared, subscription::ReflectHandle};
 
-#[cfg(feature = "compact-cache")]
-pub(crate) use compact::{CompactCache, CompactObject};
 pub(crate) use namespaces::{StoreChange, follow_namespaces};
 pub(crate) use object_key::ObjectKey;
 pub(crate) use reflect::FillStore;

@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use std::{future::ready, hash::Hash, sync::Arc};
 use tokio::time::sleep;
 
-/// Applies the events of one watch to a store. Unlike [`follow_namespaces`](super::follow_namespaces), it leaves the events of each watch as
-/// they are: a list of one namespace says nothing about another.
+/// Applies the events of one watch to a store. Unlike [`follow_namespaces`](super::follow_namespaces), it leaves the events of each
+/// watch as they are: a list of one namespace says nothing about another.
 pub(crate) enum WatchWriter<K>
 where
     K: Lookup + Clone + 'static,

@@ -40,9 +40,9 @@ where
     /// Watches that fill a new store: of one collection, or of one per namespace.
     pub(crate) fn watches(apis: Apis<K>, config: watcher::Config, dyntype: K::DynamicType) -> Self {
         let writer = Writer::new(dyntype.clone());
-        let (store, known) = (writer.as_reader(), writer.known_objects());
+        let (store, cached) = (writer.as_reader(), writer.known_objects());
         let watch = move |api, settings| {
-            cached_collection_events(api, config.clone(), settings, known.clone()).boxed()
+            cached_collection_events(api, config.clone(), settings, cached.clone()).boxed()
         };
         Self::cached(apis, watch, writer, store.clone(), store, dyntype)
     }

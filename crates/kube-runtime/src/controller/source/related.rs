@@ -85,9 +85,9 @@ where
         writer: Writer<O>,
     ) -> Self {
         let writer = writer.with_index(&Index::owners());
-        let known = writer.known_objects();
+        let cached = writer.known_objects();
         let watch =
-            move |api, settings| cached_collection_events(api, config.clone(), settings, known.clone());
+            move |api, settings| cached_collection_events(api, config.clone(), settings, cached.clone());
         Self::written(apis, watch, writer, WatchWriter::apply, dyntype)
     }
 }
