@@ -1,14 +1,15 @@
 //! [`Batch`]: files that are replaced all or none.
 
-use std::io::Write as _;
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use kube_client::new_file::NewFile;
 
-/// Files that are complete under temporary names. Until [`rename`](Batch::rename) nothing has changed, and dropping the batch removes them.
+/// Changes of files. Until [`apply`](Batch::apply) nothing has changed: the new files are complete under temporary names, which go with the batch.
 #[derive(Debug, Default)]
 pub struct Batch {
-    complete: Vec<(NamedTempFile, PathBuf)>,
+    complete: Vec<NewFile>,
+    removed: Vec<PathBuf>,
 }
 
 /// What the operating system refused.
@@ -18,7 +19,7 @@ pub struct Refused {
     /// The file or folder.
     pub path: PathBuf,
     /// The reason.
-    pub source: std::io::Error,
+    pub source: Error,
 }
 
 impl Batch {
@@ -27,37 +28,32 @@ impl Batch {
         let parent =
             target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(parent).map_err(|source| refused(parent, source))?;
-        let file = temporary(parent, target, text).map_err(|source| refused(target, source))?;
-        self.complete.push((file, target.to_owned()));
+        self.complete.push(NewFile::write(target, text).map_err(|source| refused(target, source))?);
         Ok(())
     }
 
-    /// Gives all files their names. If one renaming fails, those before it are done.
-    pub fn rename(self) -> Result<(), Refused> {
-        for (file, target) in self.complete {
-            file.persist(&target).map_err(|err| refused(&target, err.error))?;
+    /// Removes a file, if it is there then.
+    pub fn remove(&mut self, target: PathBuf) {
+        self.removed.push(target);
+    }
+
+    /// Gives all files their names, in the order in which they were added, then removes. If one step fails, those before it are done.
+    pub fn apply(self) -> Result<(), Refused> {
+        for file in self.complete {
+            let target = file.target().to_owned();
+            file.rename().map_err(|source| refused(&target, source))?;
+        }
+        for target in self.removed {
+            match std::fs::remove_file(&target) {
+                Err(source) if source.kind() != ErrorKind::NotFound => return Err(refused(&target, source)),
+                _ => {}
+            }
         }
         Ok(())
     }
 }
 
-fn temporary(parent: &Path, target: &Path, text: &[u8]) -> std::io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".cargo-kube-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o666)); // less the process's umask
-    }
-    let mut file = builder.tempfile_in(parent)?;
-    file.write_all(text)?;
-    if let Ok(metadata) = target.metadata() {
-        file.as_file().set_permissions(metadata.permissions())?;
-    }
-    Ok(file)
-}
-
-fn refused(path: &Path, source: std::io::Error) -> Refused {
+fn refused(path: &Path, source: Error) -> Refused {
     Refused { path: path.to_owned(), source }
 }
 
@@ -72,6 +68,7 @@ mod tests {
         std::fs::write(&first, "old").unwrap();
         let mut batch = Batch::default();
         batch.add(&first, b"new").unwrap();
+        batch.remove(first.clone());
         let error = batch.add(&second, b"new").unwrap_err();
         assert!(error.to_string().starts_with(&format!("{}: ", first.display())), "{error}");
         drop(batch);
@@ -79,18 +76,17 @@ mod tests {
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 1);
     }
 
-    #[cfg(unix)]
     #[test]
-    fn a_file_keeps_its_permissions() {
-        use std::os::unix::fs::PermissionsExt as _;
+    fn a_file_that_is_to_be_removed_need_not_be_there() {
         let home = tempfile::tempdir().unwrap();
-        let script = home.path().join("script");
-        std::fs::write(&script, "old").unwrap();
-        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o751)).unwrap();
+        let (written, removed) = (home.path().join("a/written"), home.path().join("removed"));
+        std::fs::write(&removed, "old").unwrap();
         let mut batch = Batch::default();
-        batch.add(&script, b"new").unwrap();
-        batch.rename().unwrap();
-        assert_eq!(std::fs::read_to_string(&script).unwrap(), "new");
-        assert_eq!(script.metadata().unwrap().permissions().mode() & 0o777, 0o751);
+        batch.add(&written, b"new").unwrap();
+        batch.remove(removed.clone());
+        batch.remove(home.path().join("never"));
+        batch.apply().unwrap();
+        assert_eq!(std::fs::read_to_string(&written).unwrap(), "new");
+        assert!(!removed.exists());
     }
 }

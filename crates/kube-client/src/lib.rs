@@ -111,6 +111,10 @@ pub mod fuzz {
 #[cfg(feature = "client")]
 mod metrics;
 
+// Files that are replaced as a whole.
+#[doc(hidden)]
+pub mod new_file;
+
 #[cfg(feature = "client")]
 pub use api::Api;
 #[cfg(feature = "client")]

@@ -13,7 +13,17 @@
 //! What surrounds controllers is in the crate `kube-operator`: leader election, sharding, children by server-side apply, the status of
 //! objects, the manager.
 
-// `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `delay`, `task`, `unwind` and `version` are helpers.
+#![cfg_attr(
+    not(feature = "compact-cache"),
+    allow(
+        dead_code,
+        unused_imports,
+        reason = "some parts of stores and watches are for compact caches only"
+    )
+)]
+
+// `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `capacity`, `delay`, `task`, `unwind` and `version` are
+// helpers.
 mod backoff;
 mod capacity;
 mod delay;

@@ -10,7 +10,7 @@ use futures::channel::mpsc;
 use futures::{FutureExt as _, StreamExt as _};
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::{DeleteParams, PostParams};
-use kube::runtime::controller::{Action, Controller};
+use kube::runtime::controller::{Action, Controller, Own, Related};
 use kube::runtime::{WatchStreamExt as _, reflector, watcher};
 use kube::{Api, Resource as _, ResourceExt as _};
 
@@ -90,12 +90,10 @@ fn a_controller_reconciles_only_its_configured_namespaces() -> anyhow::Result<()
                 widgets(namespace).create(&PostParams::default(), &widget("one", 1)).await?;
             }
             let (watched, main) = (&namespaces[..2], watcher::Config::default().labels("!child"));
-            let output = Controller::<Widget>::for_namespaces(env.client.clone(), watched, main)
-                .owns_in_namespaces::<Widget>(
-                    env.client.clone(),
-                    watched,
-                    watcher::Config::default().labels("child"),
-                )
+            let (all, children) =
+                (Api::<Widget>::all(env.client.clone()), watcher::Config::default().labels("child"));
+            let output = Controller::for_own(Own::api(all.clone(), main).namespaces(watched))
+                .owns_related(Related::metadata(all, children).namespaces(watched))
                 .run(
                     async |_, _| Ok::<_, Infallible>(Action::await_change()),
                     |_, error, _| match *error {},

@@ -53,3 +53,5 @@ pub use response::Body;
 pub use server::{ApiServer, RequestRecord, RewindError};
 pub use socket::{StartError, TestServer};
 pub use storage::DataError;
+#[doc(hidden)] // for the program of this package
+pub use storage::replace_private;

@@ -65,7 +65,7 @@ impl Checkpoint {
         let file = File { definition: crd.to_owned(), checkpoint: self.clone() };
         let text = serde_json::to_vec(&file).map_err(|err| fault(path, err))?;
         let mut batch = Batch::default();
-        let written = batch.add(path, &text).and_then(|()| batch.rename());
+        let written = batch.add(path, &text).and_then(|()| batch.apply());
         written.map_err(|Refused { path, source }| fault(&path, source))
     }
 

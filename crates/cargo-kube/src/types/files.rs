@@ -70,34 +70,37 @@ impl Files {
     pub fn write(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
         let directory = directory.as_ref();
         let earlier = listed(directory)?;
-        let mut changed = Vec::new();
+        let own: BTreeSet<PathBuf> = self.texts.keys().cloned().collect();
+        // Renamed first: from then on the list has every file that may exist.
+        let mut changed: Vec<_> =
+            changed_list(directory, &own.union(&earlier).cloned().collect())?.into_iter().collect();
         for (path, text) in &self.texts {
             let target = directory.join(path);
-            let found = read(&target)?;
-            if found.as_deref() == Some(text.as_bytes()) {
+            let present = read(&target)?;
+            if present.as_deref() == Some(text.as_bytes()) {
                 continue;
             }
-            if found.is_some() && !earlier.contains(path) {
+            if present.is_some() && !earlier.contains(path) {
                 return Err(Error::Foreign { path: target });
             }
-            changed.push((target, text));
+            changed.push((target, text.clone()));
         }
         let mut batch = Batch::default();
         for (target, text) in changed {
             batch.add(&target, text.as_bytes())?;
         }
-        // The list has every file that may exist at any moment from here.
-        let own: BTreeSet<PathBuf> = self.texts.keys().cloned().collect();
-        write_list(directory, &own.union(&earlier).cloned().collect())?;
-        batch.rename()?;
-        for path in earlier.difference(&own) {
-            remove(&directory.join(path))?;
-            // A directory of a group without kinds.
-            if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-                let _ = std::fs::remove_dir(directory.join(parent));
-            }
+        earlier.difference(&own).for_each(|path| batch.remove(directory.join(path)));
+        batch.apply()?;
+        // Directories of groups without kinds.
+        let parents = earlier.difference(&own).filter_map(|path| path.parent());
+        for parent in parents.filter(|parent| !parent.as_os_str().is_empty()) {
+            let _ = std::fs::remove_dir(directory.join(parent));
         }
-        write_list(directory, &own)
+        let mut batch = Batch::default();
+        if let Some((target, text)) = changed_list(directory, &own)? {
+            batch.add(&target, text.as_bytes())?;
+        }
+        Ok(batch.apply()?)
     }
 
     /// Compares the files with those in `directory`, and writes nothing: for CI.
@@ -128,18 +131,15 @@ fn listed(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
     Ok(lines.into_iter().filter(|path| !path.as_os_str().is_empty() && inside(path)).collect())
 }
 
-fn write_list(directory: &Path, paths: &BTreeSet<PathBuf>) -> Result<(), Error> {
+/// The list and its text, unless it has these paths already.
+fn changed_list(directory: &Path, paths: &BTreeSet<PathBuf>) -> Result<Option<(PathBuf, String)>, Error> {
     // With `/` everywhere: teams share the file between operating systems.
     let line =
         |path: &PathBuf| path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/") + "\n";
     let text: String = paths.iter().map(line).collect();
     let target = directory.join(LIST);
-    if read(&target)?.as_deref() == Some(text.as_bytes()) {
-        return Ok(());
-    }
-    let mut batch = Batch::default();
-    batch.add(&target, text.as_bytes())?;
-    Ok(batch.rename()?)
+    let is_same = read(&target)?.as_deref() == Some(text.as_bytes());
+    Ok((!is_same).then_some((target, text)))
 }
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
@@ -147,13 +147,6 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
         Ok(text) => Ok(Some(text)),
         Err(err) if err.kind() == ErrorKind::NotFound => Ok(None),
         Err(err) => Err(io(path, err)),
-    }
-}
-
-fn remove(path: &Path) -> Result<(), Error> {
-    match std::fs::remove_file(path) {
-        Err(err) if err.kind() != ErrorKind::NotFound => Err(io(path, err)),
-        _ => Ok(()),
     }
 }
 

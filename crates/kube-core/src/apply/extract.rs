@@ -1,14 +1,14 @@
 //! What a manager has applied, from the managed fields of an object. Pure.
-//!
-//! `metadata.managedFields` has an entry for each manager; its `fieldsV1` is a tree with the shape of the object (KEP-555): `f:name` is a
-//! field, `k:{...}` an item of a list by its keys, `v:value` an item of a set, `.` the value itself, and an empty node a value that is
-//! owned as a whole, or that is an empty map or list.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Sparse, merge_types::MergeType};
+use super::{
+    Sparse,
+    managed_fields::{Owned, PathElement, is_entry_of, tree_of},
+    merge_types::MergeType,
+};
 use crate::Resource;
 
 /// Why the configuration of a manager cannot be read from an object.
@@ -113,11 +113,10 @@ where
             let (applied, read) = (entry.api_version.clone().unwrap_or_default(), api_version.to_owned());
             return Err(ExtractError::OtherVersion { object, manager, applied, read });
         }
-        let Some(Value::Object(owned)) = entry.fields_v1.as_ref().map(|fields| &fields.0) else {
+        let Some(owned) = tree_of(entry) else {
             return Err(ExtractError::NoFields { object, manager });
         };
-        let trees = entries.iter().filter_map(|entry| Some(&entry.fields_v1.as_ref()?.0)).collect();
-        let place = Place { trees, of: MergeType::of_built_in(api_version, kind) };
+        let place = Place { by_all: Owned::of(entries), of: MergeType::of_built_in(api_version, kind) };
         applied = owned_fields(&json, owned, &place);
         if let Some(part) = part {
             applied.retain(|field, _| field == part);
@@ -133,13 +132,7 @@ fn entry_of<'a>(
     manager: &str,
     subresource: Option<&str>,
 ) -> Option<(&'a ManagedFieldsEntry, Option<&'static str>)> {
-    let find = |subresource: Option<&str>| {
-        entries.iter().find(|entry| {
-            entry.manager.as_deref() == Some(manager)
-                && entry.operation.as_deref() == Some("Apply")
-                && entry.subresource.as_deref().filter(|it| !it.is_empty()) == subresource
-        })
-    };
+    let find = |subresource| entries.iter().find(|entry| is_entry_of(entry, manager, "Apply", subresource));
     match (find(subresource), subresource) {
         // As servers before 1.22 have it.
         (None, Some("status")) => find(None).map(|entry| (entry, Some("status"))),
@@ -161,34 +154,26 @@ fn identify(applied: &mut Map<String, Value>, live: &Value) {
 
 /// What is known of one place of the object.
 struct Place<'a> {
-    /// What each manager owns there.
-    trees: Vec<&'a Value>,
+    /// What all managers own there.
+    by_all: Owned<'a>,
     /// How servers merge it; `None` for custom resources.
     of: Option<&'a MergeType>,
 }
 
 impl<'a> Place<'a> {
     fn field(&self, key: &str, name: &str) -> Self {
-        Self { trees: self.trees_at(key), of: self.of.map(|of| of.field(name)) }
+        Self { by_all: self.by_all.at(key), of: self.of.map(|of| of.field(name)) }
     }
 
     fn item(&self, key: &str) -> Self {
-        Self { trees: self.trees_at(key), of: self.of.map(MergeType::item) }
-    }
-
-    fn trees_at(&self, key: &str) -> Vec<&'a Value> {
-        self.trees.iter().filter_map(|tree| tree.get(key)).collect()
+        Self { by_all: self.by_all.at(key), of: self.of.map(MergeType::item) }
     }
 
     /// Whether a value of which a manager owns no part is its own as a whole, and not only as an empty map or list.
     fn is_whole(&self, value: &Value) -> bool {
         match (value, self.of) {
             (Value::Object(_), Some(of)) => of.is_atomic(),
-            (Value::Object(_) | Value::Array(_), _) => {
-                let has_parts =
-                    |tree: &&Value| tree.as_object().is_some_and(|it| it.keys().any(|key| key != "."));
-                !self.trees.iter().any(has_parts)
-            }
+            (Value::Object(_) | Value::Array(_), _) => !self.by_all.has_parts(),
             _ => true,
         }
     }
@@ -212,7 +197,7 @@ fn take(value: &Value, owned: &Map<String, Value>, place: &Place<'_>) -> Option<
 
 fn owned_fields(value: &Value, owned: &Map<String, Value>, place: &Place<'_>) -> Map<String, Value> {
     let part = |(key, node): (&String, &Value)| {
-        let name = key.strip_prefix("f:")?;
+        let PathElement::Field(name) = PathElement::parse(key)? else { return None };
         Some((name.to_owned(), take(value.get(name)?, node.as_object()?, &place.field(key, name))?))
     };
     owned.iter().filter_map(part).collect()
@@ -221,10 +206,10 @@ fn owned_fields(value: &Value, owned: &Map<String, Value>, place: &Place<'_>) ->
 /// The owned items in the order of the list. If several items have the same keys, the first of them counts: a configuration has each once.
 fn owned_items(items: &[Value], owned: &Map<String, Value>, place: &Place<'_>) -> Vec<Value> {
     let part = |(key, node): (&String, &Value)| {
-        let name = ItemName::of(key)?;
-        let at = items.iter().position(|item| name.is_of(item))?;
+        let name = PathElement::parse(key)?;
+        let at = items.iter().position(|item| name.names(item))?;
         let mut part = take(&items[at], node.as_object()?, &place.item(key))?;
-        if let (ItemName::Keys(keys), Value::Object(fields)) = (name, &mut part)
+        if let (PathElement::Key(keys), Value::Object(fields)) = (name, &mut part)
             && !keys.keys().any(|key| fields.contains_key(key))
         {
             fields.extend(keys);
@@ -234,26 +219,4 @@ fn owned_items(items: &[Value], owned: &Map<String, Value>, place: &Place<'_>) -
     let mut parts: Vec<_> = owned.iter().filter_map(part).collect();
     parts.sort_by_key(|(at, _)| *at);
     parts.into_iter().map(|(_, part)| part).collect()
-}
-
-/// How a tree names an item of a list.
-enum ItemName {
-    Keys(Map<String, Value>),
-    Value(Value),
-}
-
-impl ItemName {
-    fn of(key: &str) -> Option<Self> {
-        if let Some(keys) = key.strip_prefix("k:") {
-            return serde_json::from_str(keys).ok().map(Self::Keys);
-        }
-        serde_json::from_str(key.strip_prefix("v:")?).ok().map(Self::Value)
-    }
-
-    fn is_of(&self, item: &Value) -> bool {
-        match self {
-            Self::Keys(keys) => keys.iter().all(|(key, value)| item.get(key) == Some(value)),
-            Self::Value(value) => item == value,
-        }
-    }
 }

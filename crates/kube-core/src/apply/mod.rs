@@ -8,6 +8,7 @@
 //! - `configuration`: [`Configuration`], what can be applied: a [`Sparse`], and every object.
 //! - `merge_types`: how servers merge the values of a kind.
 //! - `list_map_keys`: [`ListMapKeys`], the fields that identify the items of lists, checked before a configuration is sent.
+//! - `managed_fields`: reads `metadata.managedFields`.
 //! - `extract`: [`extract()`], the configuration that a manager applied last, from `metadata.managedFields`.
 
 mod configuration;
@@ -17,6 +18,8 @@ mod extract_tests;
 #[doc(hidden)]
 pub mod fields;
 mod list_map_keys;
+#[doc(hidden)]
+pub mod managed_fields;
 mod merge_types;
 mod sparse;
 

@@ -227,7 +227,7 @@ impl Apply {
     }
 
     /// Like [`apply`](Self::apply), without a request if the child is as wanted in `store`, such as one that
-    /// [`owns_with_store`](kube_runtime::Controller::owns_with_store) fills.
+    /// [`Related::store`](kube_runtime::controller::Related::store) fills.
     ///
     /// A store that lags behind may show a child as wanted that was changed meanwhile; that change triggers the next reconcile.
     /// A store [without managed fields](kube_runtime::watcher::Config::without_managed_fields) saves no request.

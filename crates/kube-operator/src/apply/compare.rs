@@ -2,10 +2,10 @@
 //!
 //! A server-side apply sets fields, and removes those that the manager applied before and no longer does. So an object is up to date
 //! if the manager owns exactly the fields of the patch, and all have the values of the patch. `metadata.managedFields` says what it
-//! owns, as a tree with the shape of the object (KEP-555): `f:name` is a field, `k:{...}` an item of a list by its keys, `v:value` an
-//! item of a set, and an empty node a value that is owned as a whole.
+//! owns: see [`kube_core::apply::managed_fields`].
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use kube_core::apply::managed_fields::{PathElement, is_entry_of, tree_of};
 use serde_json::{Map, Value};
 
 /// What an apply patch would do.
@@ -30,13 +30,12 @@ pub(crate) fn compare(
     subresource: Option<&str>,
 ) -> Comparison {
     let mine = |entry: &&ManagedFieldsEntry| {
-        entry.manager.as_deref() == Some(manager)
-            && entry.operation.as_deref() == Some("Apply")
-            && entry.subresource.as_deref().filter(|it| !it.is_empty()) == subresource
+        is_entry_of(entry, manager, "Apply", subresource)
             && entry.api_version.as_deref() == patch["apiVersion"].as_str()
     };
-    let owned = managed_fields.iter().find(mine).and_then(|entry| entry.fields_v1.as_ref());
-    let Some(Value::Object(owned)) = owned.map(|fields| &fields.0) else { return Comparison::MayDiffer };
+    let Some(owned) = managed_fields.iter().find(mine).and_then(tree_of) else {
+        return Comparison::MayDiffer;
+    };
     let patch = without_identity(patch);
     match node_matches(owned, Some(current), &patch) {
         true => Comparison::Unchanged,
@@ -86,7 +85,7 @@ fn fields_match(
     let applied = patch.values().filter(|value| !value.is_null()).count();
     applied == children.len()
         && children.iter().all(|(key, node)| {
-            let Some(name) = key.strip_prefix("f:") else { return false };
+            let Some(PathElement::Field(name)) = PathElement::parse(key) else { return false };
             match (node, patch.get(name)) {
                 (Value::Object(node), Some(applied)) if !applied.is_null() => {
                     node_matches(node, current.get(name), applied)
@@ -100,14 +99,17 @@ fn fields_match(
 fn items_match(children: &[(&str, &Value)], current: &[Value], patch: &[Value]) -> bool {
     let mut places = Vec::with_capacity(patch.len());
     let mut used = vec![false; children.len()];
+    let named = children.iter().map(|(key, node)| Some((PathElement::parse(key)?, *node)));
+    let Some(children) = named.collect::<Option<Vec<(PathElement<'_>, &Value)>>>() else { return false };
     for applied in patch {
-        let matching = |(at, (key, _)): &(usize, &(&str, &Value))| !used[*at] && is_item(key, applied);
+        let matching =
+            |(at, (name, _)): &(usize, &(PathElement<'_>, &Value))| !used[*at] && name.may_name(applied);
         let mut candidates = children.iter().enumerate().filter(matching);
         // More than one: the patch leaves a key to its default, and several items have the other keys.
-        let (Some((at, (key, Value::Object(node)))), None) = (candidates.next(), candidates.next()) else {
+        let (Some((at, (name, Value::Object(node)))), None) = (candidates.next(), candidates.next()) else {
             return false;
         };
-        let Some(place) = current.iter().position(|item| is_item(key, item)) else { return false };
+        let Some(place) = current.iter().position(|item| name.may_name(item)) else { return false };
         used[at] = true;
         if !node_matches(node, Some(&current[place]), applied) {
             return false;
@@ -115,20 +117,6 @@ fn items_match(children: &[(&str, &Value)], current: &[Value], patch: &[Value]) 
         places.push(place);
     }
     used.iter().all(|used| *used) && places.is_sorted()
-}
-
-/// Whether a node such as `k:{"type":"Ready"}` or `v:"a"` is about this item. A key field that the item does not have may be a
-/// default of the server.
-pub(crate) fn is_item(node: &str, item: &Value) -> bool {
-    if let Some(value) = node.strip_prefix("v:") {
-        return serde_json::from_str::<Value>(value).is_ok_and(|value| value == *item);
-    }
-    let Some(keys) = node.strip_prefix("k:") else { return false };
-    let Ok(Value::Object(keys)) = serde_json::from_str::<Value>(keys) else { return false };
-    let has = |key: &str, value: &Value| item.get(key).is_none_or(|of_item| of_item == value);
-    item.is_object()
-        && keys.iter().any(|(key, _)| item.get(key).is_some())
-        && keys.iter().all(|(key, value)| has(key, value))
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -22,6 +22,4 @@ pub use kube_client::error::FieldConflict;
 
 #[cfg(feature = "manager")]
 pub(crate) use child::OwnerFinalizers;
-#[cfg(feature = "manager")]
-pub(crate) use compare::is_item;
 pub(crate) use compare::{Comparison, compare};

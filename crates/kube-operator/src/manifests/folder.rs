@@ -2,9 +2,11 @@
 
 use std::{
     fs,
-    io::{self, Read, Write},
-    path::{Path, PathBuf},
+    io::{self, Read},
+    path::Path,
 };
+
+use kube_client::new_file::NewFile;
 
 use super::{
     error::ManifestsError,
@@ -94,10 +96,10 @@ fn plan<'a>(folder: &Path, files: &'a [File], header: &str) -> Result<Plan<'a>, 
             Err(reason) => return Err(ManifestsError::Io { path, reason }),
         }
     }
-    let known = |path: &str| files.iter().any(|file| file.path == path);
+    let is_planned = |path: &str| files.iter().any(|file| file.path == path);
     let mut generated = Vec::new();
     find_generated(folder, "", header, &mut generated)?;
-    generated.retain(|path| !known(path));
+    generated.retain(|path| !is_planned(path));
     generated.sort();
     plan.stale = generated;
     Ok(plan)
@@ -108,7 +110,7 @@ fn find_generated(
     folder: &Path,
     below: &str,
     header: &str,
-    found: &mut Vec<String>,
+    generated: &mut Vec<String>,
 ) -> Result<(), ManifestsError> {
     let failed = |path: &Path| {
         let path = path.to_owned();
@@ -123,14 +125,14 @@ fn find_generated(
         let (path, kind) = (entry.path(), entry.file_type().map_err(failed(folder))?);
         let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
         if kind.is_dir() && !name.starts_with('.') {
-            find_generated(&path, &format!("{below}{name}/"), header, found)?;
+            find_generated(&path, &format!("{below}{name}/"), header, generated)?;
         } else if kind.is_file() && name.ends_with(".yaml") {
             let mut start = Vec::new();
             let length = header.len() as u64 + 2; // with a line end of Windows
             let read = fs::File::open(&path).and_then(|file| file.take(length).read_to_end(&mut start));
             read.map_err(failed(&path))?;
             if has_header(&start, header) {
-                found.push(format!("{below}{name}"));
+                generated.push(format!("{below}{name}"));
             }
         }
     }
@@ -147,22 +149,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let new = new_name(path);
-    let write = || {
-        let mut file = fs::File::create(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, path)
-    };
-    write().inspect_err(|_| {
-        let _ = fs::remove_file(&new); // the first error is the reason
-    })
-}
-
-/// Hidden, and of this process alone.
-fn new_name(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.new", std::process::id()))
+    NewFile::write(path, text.as_bytes())?.rename()
 }
 
 /// Removes a file and the folders that are empty then.

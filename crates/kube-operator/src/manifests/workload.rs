@@ -122,27 +122,6 @@ fn deployment(
     let volumes = volumes(manifests)?;
     let mounts = volumes.iter().map(|(_, mount)| mount.clone()).collect::<Vec<_>>();
     let volumes = volumes.into_iter().map(|(volume, _)| volume).collect::<Vec<_>>();
-    let probed = manifests.facts.metrics.is_some();
-    let container = Container {
-        name: "operator".into(),
-        image: Some(manifests.image.clone()),
-        args: some(manifests.args.clone()),
-        env: Some(environment(manifests, placement)),
-        ports: some(ports.iter().map(container_port).collect()),
-        // A large cache takes minutes to fill. After that, only a controller without progress is restarted.
-        startup_probe: probed.then(|| probe("/livez", 5, 60)),
-        liveness_probe: probed.then(|| probe("/livez", 20, 3)),
-        readiness_probe: probed.then(|| probe("/readyz", 5, 3)),
-        resources: Some(manifests.resources.clone()),
-        security_context: Some(SecurityContext {
-            allow_privilege_escalation: Some(false),
-            capabilities: Some(Capabilities { drop: Some(vec!["ALL".into()]), ..Capabilities::default() }),
-            read_only_root_filesystem: Some(true),
-            ..SecurityContext::default()
-        }),
-        volume_mounts: some(mounts),
-        ..Container::default()
-    };
     let spread = TopologySpreadConstraint {
         label_selector: Some(selector(manifests)),
         max_skew: 1,
@@ -152,7 +131,7 @@ fn deployment(
     };
     let grace_period = manifests.facts.grace_period.as_secs().saturating_add(GRACE_PERIOD_MARGIN);
     let spec = PodSpec {
-        containers: vec![container],
+        containers: vec![container(manifests, placement, ports, mounts)],
         security_context: Some(PodSecurityContext {
             run_as_group: Some(USER),
             run_as_non_root: Some(true),
@@ -183,6 +162,35 @@ fn deployment(
         },
         ..Deployment::default()
     })
+}
+
+fn container(
+    manifests: &Manifests,
+    placement: &Placement,
+    ports: &[Port],
+    mounts: Vec<VolumeMount>,
+) -> Container {
+    let probed = manifests.facts.metrics.is_some();
+    Container {
+        name: "operator".into(),
+        image: Some(manifests.image.clone()),
+        args: some(manifests.args.clone()),
+        env: Some(environment(manifests, placement)),
+        ports: some(ports.iter().map(container_port).collect()),
+        // A large cache takes minutes to fill. After that, only a controller without progress is restarted.
+        startup_probe: probed.then(|| probe("/livez", 5, 60)),
+        liveness_probe: probed.then(|| probe("/livez", 20, 3)),
+        readiness_probe: probed.then(|| probe("/readyz", 5, 3)),
+        resources: Some(manifests.resources.clone()),
+        security_context: Some(SecurityContext {
+            allow_privilege_escalation: Some(false),
+            capabilities: Some(Capabilities { drop: Some(vec!["ALL".into()]), ..Capabilities::default() }),
+            read_only_root_filesystem: Some(true),
+            ..SecurityContext::default()
+        }),
+        volume_mounts: some(mounts),
+        ..Container::default()
+    }
 }
 
 /// The certificate that is served from files.

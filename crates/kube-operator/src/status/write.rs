@@ -5,6 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube_client::Api;
 use kube_core::{
     Resource, ResourceExt,
+    apply::managed_fields::{Owned, is_made_by},
     params::{Patch, PatchParams},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -200,10 +201,12 @@ where
 
 /// Whether the managers own the conditions one by one.
 fn has_condition_key(managed: &[ManagedFieldsEntry]) -> bool {
-    managed.iter().filter_map(|entry| entry.fields_v1.as_ref()).any(|fields| {
-        let conditions = fields.0["f:status"]["f:conditions"].as_object();
-        conditions.is_some_and(|keys| keys.keys().any(|key| key.starts_with("k:")))
-    })
+    conditions_of(managed).key_names().is_some()
+}
+
+/// What these managers own of the conditions.
+fn conditions_of<'a>(managed: impl IntoIterator<Item = &'a ManagedFieldsEntry>) -> Owned<'a> {
+    Owned::of(managed).field("status").field("conditions")
 }
 
 /// Whether the object has a condition now that its cached form does not have, and that the patch does not set to the same.
@@ -229,23 +232,13 @@ fn leave_foreign_conditions(
     patch: &mut Value,
     manager: &str,
 ) {
-    let owns = |entry: &ManagedFieldsEntry, type_: &str| {
-        let key = format!("k:{}", json!({ "type": type_ }));
-        entry
-            .fields_v1
-            .as_ref()
-            .is_some_and(|fields| fields.0["f:status"]["f:conditions"].get(&key).is_some())
-    };
-    let (mine, others): (Vec<_>, Vec<_>) = managed.iter().partition(|entry| {
-        entry.manager.as_deref() == Some(manager) && entry.operation.as_deref() == Some("Apply")
-    });
+    let (mine, others): (Vec<_>, Vec<_>) =
+        managed.iter().partition(|entry| is_made_by(entry, manager, "Apply"));
+    let (mine, others) = (conditions_of(mine), conditions_of(others));
     let is_foreign = |condition: &Value| {
-        let type_ = condition["type"].as_str().unwrap_or_default();
         let repeated =
             current["status"]["conditions"].as_array().is_some_and(|list| list.contains(condition));
-        repeated
-            && others.iter().any(|entry| owns(entry, type_))
-            && !mine.iter().any(|entry| owns(entry, type_))
+        repeated && !others.item(condition).is_empty() && mine.item(condition).is_empty()
     };
     if let Some(Value::Array(conditions)) = patch.pointer_mut("/status/conditions") {
         conditions.retain(|condition| !is_foreign(condition));

@@ -109,10 +109,10 @@ fn has_values(item: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use kube_core::apply::managed_fields::Owned;
     use serde_json::{Value, json};
 
     use super::{ItemKeys, origins};
-    use crate::webhook::list_keys::Owned;
 
     fn of(before: &Value, after: &Value) -> Vec<Option<usize>> {
         let (before, after) = (before.as_array().unwrap(), after.as_array().unwrap());

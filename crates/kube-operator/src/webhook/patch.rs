@@ -2,12 +2,10 @@
 
 use std::fmt;
 
+use kube_core::apply::managed_fields::Owned;
 use serde_json::{Map, Value};
 
-use super::{
-    list_items::origins,
-    list_keys::{ItemKeys, Owned},
-};
+use super::{list_items::origins, list_keys::ItemKeys};
 
 /// The change of the handler cannot be made without moving or losing fields that its type does not have.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,7 +46,8 @@ pub(super) fn changes(
     before: &Value,
     after: &Value,
 ) -> Result<json_patch::Patch, UnsafeChange> {
-    let merged = merged(received, before, after, &Place { path: String::new(), owned: Owned::of(received) })?;
+    let merged =
+        merged(received, before, after, &Place { path: String::new(), owned: Owned::of_json(received) })?;
     Ok(json_patch::diff(received, &merged))
 }
 

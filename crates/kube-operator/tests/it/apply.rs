@@ -18,7 +18,7 @@ use kube_core::{
 use kube_operator::apply::{Apply, ApplyError, Change, InvalidChild, OnConflict};
 use kube_runtime::{
     Controller, WatchStreamExt,
-    controller::Action,
+    controller::{Action, Related},
     reflector::{self, Store},
     watcher,
 };
@@ -264,7 +264,7 @@ async fn children_as_wanted_cost_no_request_in_a_controller() {
     let log = Arc::clone(&changes);
     let (again, requests_to_run) = futures::channel::mpsc::unbounded();
     let output = Controller::new(config_maps(&client), watcher::Config::default())
-        .owns_with_store(secrets, watcher::Config::default(), writer)
+        .owns_related(Related::api(secrets, watcher::Config::default()).store(writer))
         .reconcile_all_on(requests_to_run)
         .run(
             move |owner: Arc<ConfigMap>, context: Arc<(Client, Store<Secret>)>| {

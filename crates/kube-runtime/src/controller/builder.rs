@@ -113,11 +113,7 @@ where
         config: watcher::Config,
         dyntype: K::DynamicType,
     ) -> Self {
-        #[cfg(feature = "compact-cache")]
-        if config.compact_cache {
-            return Self::of(OwnSource::compact(apis.into(), config, dyntype));
-        }
-        Self::of(OwnSource::watches(apis.into(), config, dyntype))
+        Self::of(OwnSource::configured(apis.into(), config, dyntype))
     }
 
     /// A change of an object reconciles its owners.
@@ -126,8 +122,8 @@ where
         T: Borrow<O> + 'static,
         O: Resource<DynamicType: Clone> + 'static,
     {
-        let owner_type = self.own.dyntype.clone();
-        self.related(source, owners_in::<K, T, O>(owner_type))
+        let owners = owners_in::<K, O>(self.own.dyntype.clone());
+        self.related(source, move |object: T| owners(object.borrow()))
     }
 
     /// A change of an object reconciles what `mapper` returns for it.
@@ -141,7 +137,7 @@ where
         O: Resource<DynamicType: Clone> + 'static,
         I: IntoIterator<Item = ObjectRef<K>> + 'static,
     {
-        self.related(source, mapped_by(mapper))
+        self.related(source, move |object| mapped_by(|| mapper(object)))
     }
 
     fn related<T, O>(

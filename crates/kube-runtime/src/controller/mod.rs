@@ -29,22 +29,27 @@
 //!                                                      └─────── action ◄──────┘
 //! ```
 
-// `builder`, `config`: the `Controller`. `source_methods`, `source_additions`: its methods that name sources. `source`: from watches to triggers. `run`: queue and runner.
-// `reconcile`: one reconcile. `assignment`: what this replica reconciles, `assigned_work`: what runs because of that. `observe`: what the controller shows of itself.
-// `error`, `runner_error`: the errors of the output. `shutdown`: when it ends.
+// In the order in which data passes:
+// - `builder`, `config`: the `Controller`. `source_methods`: its methods of kube 5.0 that name sources; `own`, `related`, `filter`: what
+//   else can be said of a source.
+// - `source`: from watches to triggers. `run`: queue and runner. `reconcile`: one reconcile.
+// - `assignment`: what this replica reconciles. `assigned_work`: what runs because of that.
+// - `observe`: what the controller shows of itself. `error`, `runner_error`: the errors of the output. `shutdown`: when it ends.
 
 mod assigned_work;
 mod assignment;
 mod builder;
 mod config;
 mod error;
+mod filter;
 mod observe;
+mod own;
 mod reconcile;
+mod related;
 mod run;
 mod runner_error;
 mod shutdown;
 mod source;
-mod source_additions;
 mod source_methods;
 
 pub use assignment::{Assigner, Assignment, Assignments};
@@ -55,7 +60,9 @@ pub use observe::{
     ControllerState, FailingObject, InvalidTraceParent, Monitor, ProgressLimits, QueueSnapshot,
     RunningObject, Snapshot, Stalled, Totals, TraceParent,
 };
+pub use own::Own;
 pub use reconcile::{Action, Outcome, Reconcile, ReconcileReason, ReconcileRequest};
+pub use related::Related;
 pub use run::applier;
 pub use runner_error::RunnerError;
 pub use source::{trigger_owners, trigger_self, trigger_with};

@@ -2,7 +2,7 @@
 //!
 //! First the constructors, for the controller's own objects; then the methods for owned objects, for other objects that the reconciler
 //! depends on, and for requests of the program. The suffix `_with` takes the kind as a value, for kinds known only at run time. What
-//! 5.0 does not have is in `source_additions`.
+//! 5.0 does not have is in `own`, `related` and `filter`.
 
 use super::{
     builder::Controller,

@@ -1,9 +1,9 @@
 //! A keyed work queue without I/O, runtime or clock, in the manner of client-go's `workqueue`.
 //!
-//! - `machine`: deduplicates keys, delays them, and never hands a key out twice at once.
-//! - `lanes`: the order of keys that are due.
-//! - `waiting`: keys in order, of which some may have left their place.
 //! - `key_backoff`: the delays of keys that fail repeatedly.
+//! - `machine`: deduplicates keys, delays them, and never hands a key out twice at once. `model_tests` compare it with a naive one.
+//! - `waiting`: keys in order, of which some may have left their place.
+//! - `lanes`: the order of keys that are due.
 
 mod key_backoff;
 mod lanes;

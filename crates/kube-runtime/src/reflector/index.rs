@@ -87,13 +87,11 @@ impl<K, T> Index<K, T> {
     }
 
     /// The index of another representation of the objects of the index `id`.
-    #[cfg(feature = "compact-cache")]
     pub(super) fn with_id(id: IndexId, keys: impl Fn(&K) -> Vec<T> + Send + Sync + 'static) -> Self {
         Self { id, ..Self::new(keys) }
     }
 
     /// The keys of an object.
-    #[cfg(feature = "compact-cache")]
     pub(super) fn keys_of(&self, object: &K) -> Vec<T> {
         let mut keys = Vec::new();
         (self.keys)(object, &mut |key| keys.push(key));

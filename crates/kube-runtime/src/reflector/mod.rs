@@ -4,14 +4,13 @@
 //! from anywhere. [`ObjectRef`] is the key of an object in it.
 //!
 //! - `reflect`: fills a store from one stream of events.
-//! - `namespaces`, `namespace_set`: the same from one watch for each namespace.
+//! - `namespaces`, `namespace_set`: the same from one watch for each namespace. `watch_writer`: from one of such watches.
 //! - `store`: the writer, its readers, and waits for a write.
 //! - `indexed_table`, `object_table`, `index`: the objects, by key and by index.
 //! - `compact`: stores whose objects are compressed.
 //! - `published`, `subscribers`, `inbox`: the lock around the objects, and the queues of the subscribers.
 //! - `object_ref`, `object_key`: references to objects.
 
-#[cfg(feature = "compact-cache")]
 mod compact;
 mod inbox;
 mod index;
@@ -25,17 +24,17 @@ mod published;
 mod reflect;
 pub mod store;
 mod subscribers;
+mod watch_writer;
 
 #[cfg(feature = "compact-cache")]
-pub use compact::{CompactWriter, compact_store};
+pub use compact::*;
 pub use index::Index;
 pub use namespaces::reflect_namespaces;
 pub use object_ref::{Lookup, ObjectRef, ObjectRefExtra};
 pub use reflect::reflector;
 pub use store::{Store, store, store_shared, subscription::ReflectHandle};
 
-#[cfg(feature = "compact-cache")]
-pub(crate) use compact::{CompactCache, CompactObject};
 pub(crate) use namespaces::{StoreChange, follow_namespaces};
 pub(crate) use object_key::ObjectKey;
 pub(crate) use reflect::FillStore;
+pub(crate) use watch_writer::WatchWriter;

@@ -19,7 +19,7 @@ use std::{
 
 /// The watched namespaces and the store that they fill. It combines the events of the watches into those of one list followed by
 /// changes.
-pub(super) struct NamespaceSet<K>
+pub(crate) struct NamespaceSet<K>
 where
     K: Lookup + Clone + 'static,
     K::DynamicType: Eq + Hash + Clone,

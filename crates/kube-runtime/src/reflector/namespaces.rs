@@ -18,12 +18,12 @@ use std::{future::ready, hash::Hash, pin::Pin, sync::Arc, time::Duration, vec};
 use tokio::time::{Sleep, sleep};
 
 /// How long listed namespaces wait for the others before the store becomes ready.
-const INITIAL_SYNC_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const INITIAL_SYNC_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Watches several namespaces as one stream and one store.
 ///
 /// Each item of `namespaces` replaces the list of watched namespaces. `stream::iter([["a", "b"]])` is a list that does not
-/// change (for the objects of a controller there is [`Controller::for_namespaces`](crate::Controller::for_namespaces)). `watch`
+/// change (for the objects of a controller there is [`Own::namespaces`](crate::controller::Own::namespaces)). `watch`
 /// returns the watch of one namespace; put adapters there that belong before the store, such as
 /// [`modify`](crate::WatchStreamExt::modify). Use it in a program that may not list the whole cluster, or should not.
 ///

@@ -70,7 +70,6 @@ impl<K> CollectionEvent<K> {
     }
 
     /// The object, deleted or not, if it could be read.
-    #[cfg(feature = "compact-cache")]
     pub(crate) fn object(&self) -> Option<&K> {
         match self {
             Self::InitApply(object) | Self::Apply(object) | Self::Delete(object) => Some(object),

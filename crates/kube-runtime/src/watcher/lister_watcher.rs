@@ -40,7 +40,6 @@ impl ListerWatcher {
     }
 
     /// For objects as received, in which nothing is skipped.
-    #[cfg(feature = "compact-cache")]
     pub(super) fn raw<K: Resource>(api: Api<K>) -> Self {
         Self { prune: Prune::default(), ..Self::new(api) }
     }

@@ -16,6 +16,19 @@
 //! one [`Error::InitialListFailed`], before its [`Event::InitDone`]; one that changes is an [`Error::WatchFailed`]. The deletion
 //! of such an object causes a relist, because no [`Event`] can tell which object was deleted.
 
+// In the order in which data passes; `stream` and `machine` are the two to read first.
+//
+// - `config`: what programs set, and the parameters of requests that follow from it.
+// - `stream`: the shell around the machine. It performs what the machine asks for, and returns its events as a stream.
+// - `requests`, `lister_watcher`: sends lists and watches of one collection. `pager`: reads a list page by page.
+// - `arc_object`, `raw_object`: an object as a store shares it, and as it was received.
+// - `error`, `advice`: why a request failed, and what to check then.
+// - `machine`: decides what follows each response. Its transitions are in `listing` and `watching`; `versions` tells whether the storage
+//   went back, `retry` how long it waits. `machine_tests` show each decision.
+// - `event`: what it emits. `projection`: the same for programs, and for one object. `undecodable`: objects that cannot be decoded.
+// - What monitors and metrics see: `watch_status` and `undecodable_now` of one watch, `registry` of all watches of a controller;
+//   `snapshot`, `monitor`: the same in the public API. `health`: what a backoff behind the stream sees.
+
 mod advice;
 mod arc_object;
 mod config;
@@ -30,7 +43,6 @@ mod machine_tests;
 mod monitor;
 mod pager;
 mod projection;
-#[cfg(feature = "compact-cache")]
 mod raw_object;
 mod registry;
 mod requests;
@@ -59,15 +71,14 @@ pub(crate) use {
     event::CollectionEvent,
     health::WatchHealth,
     projection::ObjectState,
+    raw_object::{RawContent, RawObject},
     registry::{RegisteredWatch, WatchRegistry, WatchSettings},
     retry::RetryBackoff,
     snapshot::{optional_seconds, seconds},
-    stream::{cached_collection_events, collection_events, metadata_collection_events, object_states},
+    stream::{
+        cached_collection_events, collection_events, metadata_collection_events, object_states,
+        raw_collection_events,
+    },
     undecodable::UndecodableObject,
     undecodable_now::Undecodable,
-};
-#[cfg(feature = "compact-cache")]
-pub(crate) use {
-    raw_object::{RawContent, RawObject},
-    stream::raw_collection_events,
 };

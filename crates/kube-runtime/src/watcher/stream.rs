@@ -1,7 +1,5 @@
 //! The shell around the machine: performs what it needs, and returns its events as a stream.
 
-#[cfg(feature = "compact-cache")]
-use super::raw_object::RawObject;
 use super::{
     CollectionEvent, Config, Event, Result,
     arc_object::ArcObject,
@@ -11,17 +9,16 @@ use super::{
     machine::{Input, Machine, Next, Read},
     pager::Pager,
     projection::{self, ObjectState},
+    raw_object::RawObject,
     registry::{RegisteredWatch, WatchSettings},
     requests::{Requests, Response},
     retry::RetryBackoff,
     watch_status::Received,
 };
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
-#[cfg(feature = "compact-cache")]
-use kube_client::client::Prune;
 use kube_client::{
     Api,
-    client::{DecodeBy, KnownObjects},
+    client::{DecodeBy, KnownObjects, Prune},
 };
 use kube_core::{DeserializeGuard, PartialObjectMeta, Resource, WatchEvent};
 use serde::de::DeserializeOwned;
@@ -171,7 +168,6 @@ pub(crate) fn metadata_collection_events<K: Watchable>(
 
 /// Like [`collection_events`], for objects as received, and those of `known` as they are kept. The fields that `api` and `config` prune
 /// are in them.
-#[cfg(feature = "compact-cache")]
 pub(crate) fn raw_collection_events<K: Resource, T: Clone + Debug + Send + Sync + 'static>(
     api: Api<K>,
     config: Config,

@@ -11,14 +11,15 @@ use kube_core::{
     params::{DeleteParams, Patch, PatchParams, PostParams},
 };
 use kube_runtime::{
-    controller::{Action, Error},
+    Controller,
+    controller::{Action, Error, Own},
     reflector::ObjectRef,
     watcher,
 };
 use kube_testserver::ApiServer;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
-use std::{fmt::Debug, future::Future, sync::OnceLock, time::Duration};
+use std::{fmt::Debug, future::Future, hash::Hash, sync::OnceLock, time::Duration};
 use tokio::{task::JoinHandle, time::timeout};
 use tracing::{Dispatch, dispatcher::DefaultGuard};
 
@@ -30,6 +31,24 @@ pub(crate) fn server() -> (ApiServer, Client) {
 
 pub(crate) fn config_maps(client: &Client) -> Api<ConfigMap> {
     Api::default_namespaced(client.clone())
+}
+
+/// A controller for the objects in these namespaces.
+pub(crate) fn in_namespaces<K>(
+    client: Client,
+    namespaces: impl IntoIterator<Item: Into<String>>,
+    config: watcher::Config,
+) -> Controller<K>
+where
+    K: Resource<DynamicType: Default + Eq + Hash + Clone, Scope = NamespaceResourceScope>
+        + Clone
+        + DeserializeOwned
+        + Debug
+        + Send
+        + Sync
+        + 'static,
+{
+    Controller::for_own(Own::api(Api::all(client), config).namespaces(namespaces))
 }
 
 /// Sets the tracing subscriber of this thread until the guard is dropped.

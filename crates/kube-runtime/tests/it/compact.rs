@@ -1,7 +1,10 @@
 //! Compact caches: stores and controllers that keep objects compressed.
 
 use crate::{
-    common::{ApiExt, config_maps, eventually, expect_next, labelled, named, owned, server, wait_for_change},
+    common::{
+        ApiExt, config_maps, eventually, expect_next, in_namespaces, labelled, named, owned, server,
+        wait_for_change,
+    },
     scripted_server::{event, idle, list, object, scripted_server, undecodable, watch_response},
 };
 use futures::StreamExt;
@@ -10,7 +13,7 @@ use kube_client::{Api, Client, client::Prune, error::ErrorChain};
 use kube_core::{ApiResource, DynamicObject, PartialObjectMeta, Resource, ResourceExt, params::PostParams};
 use kube_runtime::{
     Controller, Predicate,
-    controller::Action,
+    controller::{Action, Related},
     predicates,
     reflector::{self, CompactWriter, Index, ObjectRef, Store},
     watcher::{Config, Event},
@@ -295,7 +298,7 @@ async fn a_controller_for_namespaces_may_keep_its_objects_compact() {
         Api::<ConfigMap>::namespaced(client.clone(), namespace).add(named::<ConfigMap>("a")).await;
     }
     let config = Config::default().compact_cache();
-    let controller = Controller::<ConfigMap>::for_namespaces(client, ["shop", "stage"], config);
+    let controller = in_namespaces::<ConfigMap>(client, ["shop", "stage"], config);
     let store = controller.store();
     let output = controller.run(
         async |_: Arc<ConfigMap>, _| Ok::<_, Infallible>(Action::await_change()),
@@ -317,7 +320,7 @@ async fn owned_objects_may_be_kept_compact() {
     secrets.add(owned::<Secret, _>("first", &owner)).await;
     let (children, writer) = reflector::compact_store::<Secret>();
     let output = Controller::new(maps.clone(), Config::default())
-        .owns_with_compact_store(secrets.clone(), Config::default(), writer)
+        .owns_related(Related::metadata(secrets.clone(), Config::default()).compact_store(writer))
         .run(
             async |owner: Arc<ConfigMap>, children: Arc<Store<Secret>>| {
                 assert!(!children.owned_by(&*owner).is_empty());

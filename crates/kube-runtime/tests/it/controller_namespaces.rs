@@ -2,8 +2,8 @@
 
 use crate::{
     common::{
-        ApiExt, Outputs, assert_idle, expect_next, labelled, named, owned, server, spawn_outputs,
-        wait_for_change,
+        ApiExt, Outputs, assert_idle, expect_next, in_namespaces, labelled, named, owned, server,
+        spawn_outputs, wait_for_change,
     },
     layers::delayed,
 };
@@ -13,7 +13,7 @@ use kube_client::{Api, Client};
 use kube_core::{ApiResource, DynamicObject, PartialObjectMeta, ResourceExt, params::PostParams};
 use kube_runtime::{
     Controller, WatchStreamExt,
-    controller::Action,
+    controller::{Action, Own, Related},
     reflector::{self, ObjectRef, reflect_namespaces},
     watcher,
 };
@@ -42,8 +42,16 @@ fn all() -> watcher::Config {
     watcher::Config::default()
 }
 
+/// The metadata of Secrets in these namespaces.
+fn secrets<'a>(
+    client: &Client,
+    namespaces: impl IntoIterator<Item = &'a str>,
+) -> Related<Secret, PartialObjectMeta<Secret>> {
+    Related::metadata(Api::all(client.clone()), all()).namespaces(namespaces)
+}
+
 fn controller(client: &Client) -> Controller<ConfigMap> {
-    Controller::for_namespaces(client.clone(), WATCHED, all())
+    in_namespaces(client.clone(), WATCHED, all())
 }
 
 async fn nothing(_: Arc<ConfigMap>, _: Arc<()>) -> Result<Action, Infallible> {
@@ -77,7 +85,7 @@ async fn an_empty_list_of_child_namespaces_does_not_delay_reconciles() {
     let (_server, client) = server_with_three_namespaces().await;
     let start = Instant::now();
     let nowhere: [&str; 0] = [];
-    let mut outputs = run(controller(&client).owns_in_namespaces::<Secret>(client.clone(), nowhere, all()));
+    let mut outputs = run(controller(&client).owns_related(secrets(&client, nowhere)));
     assert_eq!(expect_next(&mut outputs.items).await, "done: one");
     assert!(start.elapsed() < Duration::from_secs(1), "after {:?}", start.elapsed());
 }
@@ -85,11 +93,11 @@ async fn an_empty_list_of_child_namespaces_does_not_delay_reconciles() {
 #[tokio::test(start_paused = true)]
 async fn owned_and_watched_objects_trigger_only_in_their_namespaces() {
     let (_server, client) = server_with_three_namespaces().await;
-    let controller = controller(&client)
-        .owns_in_namespaces::<Secret>(client.clone(), WATCHED, all())
-        .watches_in_namespaces(client.clone(), ["a"], all().labels("for=one"), |secret: Secret| {
-            secret.namespace().map(|namespace| ObjectRef::new("one").within(&namespace))
-        });
+    let labelled_secrets = Api::<Secret>::all(client.clone());
+    let controller = controller(&client).owns_related(secrets(&client, WATCHED)).watches_related(
+        Related::api(labelled_secrets, all().labels("for=one")).namespaces(["a"]),
+        |secret| secret.namespace().map(|namespace| ObjectRef::new("one").within(&namespace)),
+    );
     let mut outputs = run(controller);
     for _ in WATCHED {
         expect_next(&mut outputs.items).await;
@@ -151,11 +159,16 @@ async fn dynamic_kinds_are_supported_in_several_namespaces() {
     let (_server, client) = server_with_three_namespaces().await;
     let (map, secret) = (ApiResource::erase::<ConfigMap>(&()), ApiResource::erase::<Secret>(&()));
     let kind = map.clone();
-    let controller = Controller::<DynamicObject>::for_namespaces_with(client.clone(), WATCHED, all(), map)
-        .owns_in_namespaces_with::<DynamicObject>(client.clone(), WATCHED, secret.clone(), all())
-        .watches_in_namespaces_with(client.clone(), WATCHED, secret, all(), move |it: DynamicObject| {
-            let named = it.annotations().get("for")?;
-            Some(ObjectRef::new_with(named, kind.clone()).within(&it.namespace()?))
+    let (maps_api, secrets_api) = (
+        Api::<DynamicObject>::all_with(client.clone(), &map),
+        Api::<DynamicObject>::all_with(client.clone(), &secret),
+    );
+    let owned_secrets = Related::metadata_with(secrets_api.clone(), secret.clone(), all());
+    let controller = Controller::for_own(Own::api_with(maps_api, map, all()).namespaces(WATCHED))
+        .owns_related(owned_secrets.namespaces(WATCHED))
+        .watches_related(Related::api_with(secrets_api, secret, all()).namespaces(WATCHED), move |secret| {
+            let named = secret.annotations().get("for")?;
+            Some(ObjectRef::new_with(named, kind.clone()).within(&secret.namespace()?))
         });
     let output = controller.run(
         async |_, _| Ok::<_, Infallible>(Action::await_change()),
@@ -237,8 +250,8 @@ async fn objects_are_reconciled_once_more_after_all_namespaces_have_listed_their
         let refused = forbidden.map(|namespace| {
             server.fault(Match::list::<Secret>().namespace(namespace), Fault::status(403, "Forbidden"))
         });
-        let controller = Controller::for_namespaces(slow.clone(), namespaces.clone(), all())
-            .owns_in_namespaces::<Secret>(slow, namespaces.clone(), all());
+        let secrets = secrets(&slow, namespaces.iter().map(String::as_str));
+        let controller = in_namespaces(slow, namespaces.clone(), all()).owns_related(secrets);
         let mut outputs = run(controller);
         sleep(Duration::from_secs(60)).await;
         let mut done = 0;

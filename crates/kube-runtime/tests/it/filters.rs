@@ -1,8 +1,8 @@
 //! Predicates on the watches that a controller makes.
 
 use crate::common::{
-    ApiExt, Outputs, assert_idle, config_maps, expect_next, named, owned, server, spawn_outputs,
-    wait_for_change,
+    ApiExt, Outputs, assert_idle, config_maps, expect_next, in_namespaces, named, owned, server,
+    spawn_outputs, wait_for_change,
 };
 use k8s_openapi::api::{
     apps::v1::Deployment,
@@ -15,7 +15,7 @@ use kube_core::{
 };
 use kube_runtime::{
     Controller, Predicate, WatchStreamExt,
-    controller::Action,
+    controller::{Action, Related},
     predicates,
     reflector::{self, ObjectRef},
     watcher,
@@ -126,7 +126,7 @@ async fn custom_streams_and_namespaces_are_filtered_too() {
     for controller in [
         Controller::for_stream(stream, store),
         Controller::for_shared_stream(subscription, shared),
-        Controller::for_namespaces(client.clone(), ["default", "other"], all()),
+        in_namespaces(client.clone(), ["default", "other"], all()),
     ] {
         let mut outputs = run(controller.filter(predicates::generation));
         assert_eq!(expect_next(&mut outputs.items).await, "done: web");
@@ -148,15 +148,12 @@ async fn owned_objects_trigger_only_changes_that_matter_and_deletions() {
     for dynamic in [false, true] {
         let controller = Controller::new(config_maps(&client), all());
         let mut outputs = run(match dynamic {
-            false => controller.owns_filtered(deployments(&client), all(), predicates::generation),
+            false => controller
+                .owns_related(Related::metadata(deployments(&client), all()).filter(predicates::generation)),
             true => {
-                let api = Api::default_namespaced_with(client.clone(), &kind);
-                controller.owns_filtered_with::<kube_core::DynamicObject>(
-                    api,
-                    kind.clone(),
-                    all(),
-                    predicates::generation,
-                )
+                let api = Api::<kube_core::DynamicObject>::default_namespaced_with(client.clone(), &kind);
+                let children = Related::metadata_with(api, kind.clone(), all());
+                controller.owns_related(children.filter(predicates::generation))
             }
         });
         assert_eq!(expect_next(&mut outputs.items).await, "done: site");
@@ -179,9 +176,10 @@ async fn watched_objects_trigger_only_changes_that_matter_and_deletions() {
     let (_server, client) = server();
     config_maps(&client).add(named("a")).await;
     let secrets: Api<Secret> = Api::default_namespaced(client.clone());
-    let namesake = |secret: Secret| Some(ObjectRef::<ConfigMap>::new(&secret.name_any()).within("default"));
+    let namesake = |secret: &Secret| Some(ObjectRef::<ConfigMap>::new(&secret.name_any()).within("default"));
+    let related = Related::api(secrets.clone(), all()).filter(predicates::labels);
     let controller = Controller::new(config_maps(&client), all());
-    let mut outputs = run(controller.watches_filtered(secrets.clone(), all(), predicates::labels, namesake));
+    let mut outputs = run(controller.watches_related(related, namesake));
     assert_eq!(expect_next(&mut outputs.items).await, "done: a");
     secrets.add(named("a")).await;
     assert_eq!(expect_next(&mut outputs.items).await, "done: a", "created");

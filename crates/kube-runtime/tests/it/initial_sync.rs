@@ -1,7 +1,7 @@
 //! The limit of the initial sync, with lists that RBAC forbids.
 
 use crate::common::{
-    ApiExt, config_maps, expect_next, named, set_subscriber, spawn_outputs, wait_for_change,
+    ApiExt, config_maps, expect_next, in_namespaces, named, set_subscriber, spawn_outputs, wait_for_change,
 };
 use crate::logging::LogBuffer;
 use futures::StreamExt;
@@ -13,7 +13,7 @@ use kube_client::{Api, Client};
 use kube_core::params::PostParams;
 use kube_runtime::{
     Config, Controller,
-    controller::{Action, Error, RunnerError},
+    controller::{Action, Error, Related, RunnerError},
     reflector, watcher,
 };
 use kube_testserver::{ApiServer, User};
@@ -105,9 +105,8 @@ async fn a_related_kind_that_cannot_be_listed_ends_the_controller_too() {
 async fn each_missing_list_is_named() {
     let (_admin, robot) = restricted(&["pods"]).await;
     let (_, writer) = reflector::store::<Secret>();
-    let namespaces =
-        Controller::<ConfigMap>::for_namespaces(robot.clone(), ["a", "b"], watcher::Config::default())
-            .owns_with_store(secrets(&robot), watcher::Config::default(), writer);
+    let namespaces = in_namespaces::<ConfigMap>(robot.clone(), ["a", "b"], watcher::Config::default())
+        .owns_related(Related::api(secrets(&robot), watcher::Config::default()).store(writer));
     let (output, _) = run_to_end(namespaces, 90).await;
     let end = end(&output);
     for name in

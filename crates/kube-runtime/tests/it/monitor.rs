@@ -1,7 +1,10 @@
 //! What a monitor shows of a controller.
 
 use crate::{
-    common::{ApiExt, TestError, config_maps, eventually, expect_next, named, owned, server, spawn_outputs},
+    common::{
+        ApiExt, TestError, config_maps, eventually, expect_next, in_namespaces, named, owned, server,
+        spawn_outputs,
+    },
     scripted_server,
 };
 use futures::{StreamExt, future::pending};
@@ -347,9 +350,8 @@ async fn a_server_that_refuses_a_list_is_shown_and_is_no_stall() {
 async fn each_namespace_has_a_watch_and_two_controllers_have_two_names() {
     let (_server, client) = server();
     let of = |namespaces: [&'static str; 2]| {
-        let controller =
-            Controller::<ConfigMap>::for_namespaces(client.clone(), namespaces, watcher::Config::default())
-                .with_config(Config::default().name("two"));
+        let controller = in_namespaces::<ConfigMap>(client.clone(), namespaces, watcher::Config::default())
+            .with_config(Config::default().name("two"));
         let monitor = controller.monitor();
         (spawn_outputs(controller.run(by_name, |_, _, _| Action::retry(), Arc::new(()))), monitor)
     };

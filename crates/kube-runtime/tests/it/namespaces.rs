@@ -1,12 +1,12 @@
 //! Several namespaces in one stream and one store.
 
-use crate::common::{ApiExt, assert_idle, expect_next, named, server};
+use crate::common::{ApiExt, assert_idle, expect_next, in_namespaces, named, server};
 use futures::{StreamExt, channel::mpsc, stream};
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube_client::{Api, Client};
 use kube_core::params::PostParams;
 use kube_runtime::{
-    Controller, WatchStreamExt,
+    WatchStreamExt,
     controller::Action,
     reflector::{self, ObjectRef, Store, reflect_namespaces},
     watcher::{self, Config, Event, watcher},
@@ -173,7 +173,7 @@ async fn a_wait_for_an_object_deleted_in_a_gap_ends() {
             let (store, items) = watched(&client, stream::iter([vec!["a", "b"]]));
             (store, tokio::spawn(items.for_each(|_| async {})))
         } else {
-            let controller = Controller::for_namespaces(client.clone(), ["a", "b"], Config::default());
+            let controller = in_namespaces(client.clone(), ["a", "b"], Config::default());
             let nothing = async |_, _| Ok::<_, std::convert::Infallible>(Action::await_change());
             let store = controller.store();
             let output = controller.run(nothing, |_, _, _| Action::retry(), std::sync::Arc::new(()));

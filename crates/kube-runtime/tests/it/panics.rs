@@ -1,7 +1,8 @@
 //! Panics in user code become errors that name the object; other objects are not affected.
 
 use crate::common::{
-    ApiExt, TestError, assert_idle, config_maps, expect_next, named, owned, server, wait_for_change,
+    ApiExt, TestError, assert_idle, config_maps, expect_next, in_namespaces, named, owned, server,
+    wait_for_change,
 };
 use futures::{FutureExt, Stream, StreamExt, channel::mpsc};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -316,7 +317,7 @@ async fn a_panicking_index_over_several_namespaces_is_an_error_of_the_object() {
         Some(map.name_any())
     });
     let namespaces = ["default", "other"];
-    let controller = Controller::for_namespaces(client.clone(), namespaces, watcher::Config::default());
+    let controller = in_namespaces(client.clone(), namespaces, watcher::Config::default());
     let mut output =
         OutputTexts::spawn(controller.with_index(&index).run(nothing, wait_for_change, Arc::new(())));
     output.expect_error(&["index", "ConfigMap.v1./bad.default", "cannot read it"]).await;

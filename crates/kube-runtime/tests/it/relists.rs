@@ -1,6 +1,8 @@
 //! Relists by controllers: objects that their caches have are not decoded once more.
 
-use crate::common::{ApiExt, config_maps, eventually, expect_next, named, server, wait_for_change};
+use crate::common::{
+    ApiExt, config_maps, eventually, expect_next, in_namespaces, named, server, wait_for_change,
+};
 use futures::StreamExt;
 use k8s_openapi::{
     NamespaceResourceScope,
@@ -10,7 +12,7 @@ use kube_client::{Api, Client};
 use kube_core::{ObjectMeta, Resource};
 use kube_runtime::{
     Controller,
-    controller::Action,
+    controller::{Action, Related},
     reflector::{self, ObjectRef, Store},
     watcher::{Config, Event, watcher},
 };
@@ -125,7 +127,7 @@ async fn a_relist_decodes_only_what_the_cache_does_not_have() {
 #[tokio::test]
 async fn so_do_the_relists_of_namespaces_and_of_related_objects() {
     let in_namespaces = |client| {
-        let controller = Controller::<Counted<3>>::for_namespaces(client, ["default"], Config::default());
+        let controller = in_namespaces::<Counted<3>>(client, ["default"], Config::default());
         let store = controller.store();
         (controller, store)
     };
@@ -133,7 +135,7 @@ async fn so_do_the_relists_of_namespaces_and_of_related_objects() {
     let related = |client: Client| {
         let (store, writer) = reflector::store::<Counted<4>>();
         let controller = Controller::<Secret>::new(Api::all(client.clone()), Config::default())
-            .owns_with_store(Api::default_namespaced(client), Config::default(), writer);
+            .owns_related(Related::api(Api::default_namespaced(client), Config::default()).store(writer));
         (controller, store)
     };
     assert_eq!(decoded_by_relist(related).await, 1);

@@ -1,7 +1,7 @@
 //! A server whose storage is restored from a backup while a watcher runs.
 
 use crate::common::{
-    ApiExt, assert_idle, config_maps, eventually, expect_next, named, server, wait_for_change,
+    ApiExt, assert_idle, config_maps, eventually, expect_next, in_namespaces, named, server, wait_for_change,
 };
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -9,7 +9,7 @@ use kube_client::{Api, Client};
 use kube_core::ResourceExt;
 use kube_runtime::{
     Controller, WatchStreamExt,
-    controller::Action,
+    controller::{Action, Related},
     predicates, reflector,
     reflector::{ObjectRef, Store},
     watcher::{Config, watcher},
@@ -188,17 +188,15 @@ async fn the_store_of_a_controller_shows_it() {
     for config in configs() {
         let own = |client: Client| reconciling(Controller::new(config_maps(&client), config.clone()));
         shows_what_was_written_again(own).await;
-        let in_namespaces =
-            |client| reconciling(Controller::for_namespaces(client, ["default"], config.clone()));
-        shows_what_was_written_again(in_namespaces).await;
+        let by_namespace = |client| reconciling(in_namespaces(client, ["default"], config.clone()));
+        shows_what_was_written_again(by_namespace).await;
         #[cfg(feature = "compact-cache")]
         {
             let config = config.compact_cache();
             let own = |client: Client| reconciling(Controller::new(config_maps(&client), config.clone()));
             shows_what_was_written_again(own).await;
-            let in_namespaces =
-                |client| reconciling(Controller::for_namespaces(client, ["default"], config.clone()));
-            shows_what_was_written_again(in_namespaces).await;
+            let by_namespace = |client| reconciling(in_namespaces(client, ["default"], config.clone()));
+            shows_what_was_written_again(by_namespace).await;
         }
     }
 }
@@ -208,22 +206,16 @@ async fn so_does_a_store_of_related_objects() {
     let secrets = |client: &Client| Api::<Secret>::all(client.clone());
     shows_what_was_written_again(|client| {
         let (store, writer) = reflector::store::<ConfigMap>();
-        let controller = Controller::new(secrets(&client), Config::default()).owns_with_store(
-            config_maps(&client),
-            Config::default(),
-            writer,
-        );
+        let controller = Controller::new(secrets(&client), Config::default())
+            .owns_related(Related::api(config_maps(&client), Config::default()).store(writer));
         (store, never_reconciling(controller))
     })
     .await;
     #[cfg(feature = "compact-cache")]
     shows_what_was_written_again(|client| {
         let (store, writer) = reflector::compact_store::<ConfigMap>();
-        let controller = Controller::new(secrets(&client), Config::default()).owns_with_compact_store(
-            config_maps(&client),
-            Config::default(),
-            writer,
-        );
+        let controller = Controller::new(secrets(&client), Config::default())
+            .owns_related(Related::metadata(config_maps(&client), Config::default()).compact_store(writer));
         (store, never_reconciling(controller))
     })
     .await;
@@ -241,7 +233,7 @@ async fn a_controller_reconciles_what_is_written_again_with_the_same_property() 
     let controllers: [fn(Client) -> Controller<ConfigMap>; 4] = [
         |client| Controller::new(config_maps(&client), Config::default()),
         |client| Controller::new(config_maps(&client), Config::default()).filter(VERSION),
-        |client| Controller::for_namespaces(client, ["default"], Config::default()).filter(VERSION),
+        |client| in_namespaces(client, ["default"], Config::default()).filter(VERSION),
         |client| {
             let (store, writer) = reflector::store();
             let events = watcher(config_maps(&client), Config::default()).reflect(writer).applied_objects();

@@ -1,7 +1,7 @@
 //! Undecodable objects in a store and in a controller: their last readable states are retained until they are deleted.
 
 use crate::{
-    common::{eventually, expect_next, spawn_outputs, wait_for_change},
+    common::{eventually, expect_next, in_namespaces, spawn_outputs, wait_for_change},
     scripted_server::{
         ScriptedResponse, end_of_stream, event, idle, list, object, scripted_server, undecodable,
         watch_response,
@@ -201,7 +201,7 @@ async fn the_last_readable_state_is_retained_with_several_namespaces() {
         ("10", vec![in_shop(object("a", "1")), in_shop(object("c", "3"))]),
         ("20", vec![in_shop(undecodable("a", "11"))]),
     ]);
-    let controller = Controller::<ConfigMap>::for_namespaces(client, ["shop"], watcher::Config::default());
+    let controller = in_namespaces::<ConfigMap>(client, ["shop"], watcher::Config::default());
     let store = controller.store();
     let _outputs = spawn_outputs(controller.run(nothing, wait_for_change, Arc::new(())));
     eventually(async || store.len() == 2).await;

@@ -1,6 +1,7 @@
 //! Managed fields in which the updates of a manager have become its applies, as with client-go's `csaupgrade`. Pure.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
+use kube_core::apply::managed_fields::{is_entry_of, tree_of};
 use serde_json::{Map, Value};
 
 /// The managed fields with the entries of `manager` for updates joined into its entry for applies. `None` if it has no such entry.
@@ -12,23 +13,17 @@ pub(crate) fn adopted(
     manager: &str,
     subresource: Option<&str>,
 ) -> Option<Vec<ManagedFieldsEntry>> {
-    let is_mine = |entry: &&ManagedFieldsEntry, operation: &str| {
-        entry.manager.as_deref() == Some(manager)
-            && entry.operation.as_deref() == Some(operation)
-            && entry.subresource.as_deref().filter(|it| !it.is_empty()) == subresource
-    };
+    let is_mine = |entry: &ManagedFieldsEntry, operation| is_entry_of(entry, manager, operation, subresource);
     let is_update = |entry: &&ManagedFieldsEntry| is_mine(entry, "Update");
     let newest = entries.iter().filter(is_update).max_by(|a, b| a.time.cmp(&b.time))?;
     let apply = entries.iter().find(|entry| is_mine(entry, "Apply"));
     let mut joined =
         ManagedFieldsEntry { operation: Some("Apply".into()), ..apply.unwrap_or(newest).clone() };
     let same_version = |entry: &&ManagedFieldsEntry| entry.api_version == joined.api_version;
-    let trees = entries.iter().filter(is_update).filter(same_version).filter_map(|it| it.fields_v1.as_ref());
     let mut fields = Map::new();
-    for tree in trees.chain(&joined.fields_v1) {
-        if let Value::Object(tree) = &tree.0 {
-            unite_children(&mut fields, tree);
-        }
+    let updates = entries.iter().filter(is_update).filter(same_version);
+    for tree in updates.chain([&joined]).filter_map(tree_of) {
+        unite_children(&mut fields, tree);
     }
     joined.fields_v1.get_or_insert_default().0 = Value::Object(fields);
     let others = entries.iter().filter(|entry| !is_update(entry) && !is_mine(entry, "Apply"));

@@ -21,7 +21,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-pub use journal::DataError;
+pub use journal::{DataError, replace_private};
 
 pub(crate) use journal::{
     CertificateAuthority, IssuedCredential, Journal, JournalLine, KeyFiles, WriteError,

@@ -43,16 +43,12 @@ fn read_one(path: &Path) -> Result<Option<String>> {
 pub(super) fn write(root: &Path, changes: &[(String, Option<String>)]) -> Result<()> {
     let mut batch = Batch::default();
     for (path, text) in changes {
-        if let Some(text) = text {
-            batch.add(&root.join(path), text.as_bytes())?;
+        match text {
+            Some(text) => batch.add(&root.join(path), text.as_bytes())?,
+            None => batch.remove(root.join(path)),
         }
     }
-    batch.rename()?;
-    for (path, _) in changes.iter().filter(|(_, text)| text.is_none()) {
-        let target = root.join(path);
-        std::fs::remove_file(&target).with_context(|| target.display().to_string())?;
-    }
-    Ok(())
+    Ok(batch.apply()?)
 }
 
 /// Writes a new folder: it has its name when it is complete.

@@ -1,13 +1,14 @@
 //! Writes new settings of a user's auth provider back to the kubeconfig that the user came from.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::de::IgnoredAny;
 
 use super::{Kubeconfig, UserOrigin};
+use crate::new_file::NewFile;
 
 impl UserOrigin {
     /// The settings of the user's auth provider as they are in the file now. Blocks.
@@ -30,7 +31,7 @@ impl UserOrigin {
         if serde_json::to_value(&reread)? != serde_json::to_value(&kubeconfig)? {
             return Err(invalid("it cannot be written without changing it"));
         }
-        replace(&file, text.as_bytes())
+        NewFile::write(&file, text.as_bytes())?.rename()
     }
 
     /// The file, with links resolved, and its content. Relative paths in it stay relative.
@@ -70,26 +71,6 @@ impl Drop for Lock {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
-}
-
-/// Replaces the file by a new one with the same permissions.
-fn replace(file: &Path, content: &[u8]) -> io::Result<()> {
-    let new = with_suffix(file, &format!(".{}.new", std::process::id()));
-    let write = || {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        // It has secrets: nobody else may read it, not even before its permissions are set.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut opened: File = options.open(&new)?;
-        opened.set_permissions(fs::metadata(file)?.permissions())?;
-        opened.write_all(content)?;
-        opened.sync_all()?;
-        fs::rename(&new, file)
-    };
-    write().inspect_err(|_| {
-        let _ = fs::remove_file(&new);
-    })
 }
 
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

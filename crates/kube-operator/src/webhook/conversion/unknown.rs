@@ -1,12 +1,10 @@
 //! Carries fields that the types do not have into the converted object. Pure.
 
 use json_patch::jsonptr::PointerBuf;
+use kube_core::apply::managed_fields::Owned;
 use serde_json::Value;
 
-use super::super::{
-    list_items::origins,
-    list_keys::{ItemKeys, Owned},
-};
+use super::super::{list_items::origins, list_keys::ItemKeys};
 
 /// Fields are tried one by one only if there are no more of them.
 const MAX_TRIALS: usize = 100;

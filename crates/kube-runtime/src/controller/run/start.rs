@@ -6,7 +6,6 @@ use crate::{
         builder::Controller,
         reconcile::{Action, Reconcile, Resolution, guard_try, reconcile_with, resolve_with},
         shutdown::Shutdown,
-        source::SyncWatchdog,
     },
     metrics,
     reflector::ObjectKey,
@@ -180,10 +179,9 @@ where
             None => Resolution::revoked(),
         };
         let (own, store) = self.own.into_parts();
-        let (sync, synced_sources) = (self.sources.initial_sync(), self.sources.synced_count());
-        let triggers = self.sources.merge(own, observer.watches());
-        let reader = store.clone();
-        let triggers = SyncWatchdog::new(triggers, sync, move || reader.is_ready(), &self.config);
+        let (reader, synced_sources) = (store.clone(), self.sources.synced_count());
+        let is_ready = move || reader.is_ready();
+        let triggers = self.sources.merge(own, observer.watches(), is_ready, &self.config);
         let observed = observer.observed();
         let output = Runner::new(store, triggers, spawn, resolve, graceful, &self.config)
             .wait_for_related(synced_sources)

@@ -1,8 +1,6 @@
 //! The filter of a controller's own objects: from changed objects to triggers.
 
 use super::trigger::{CallbackPanic, Trigger};
-#[cfg(feature = "compact-cache")]
-use crate::reflector::{CompactCache, CompactObject};
 use crate::{
     controller::reconcile::ReconcileReason,
     predicate::{BoxPredicate, SeenStates, State, state_of},
@@ -32,7 +30,8 @@ impl<K: Resource + Clone> OwnPredicate<K> {
     }
 }
 
-fn only_metadata<K>(metadata: ObjectMeta) -> PartialObjectMeta<K> {
+/// The metadata as a predicate sees them.
+pub(super) fn only_metadata<K>(metadata: ObjectMeta) -> PartialObjectMeta<K> {
     PartialObjectMeta { types: None, metadata, _phantom: PhantomData }
 }
 
@@ -60,27 +59,6 @@ where
 
     fn state(&self, predicate: &OwnPredicate<K>, object: &K) -> Result<State, String> {
         predicate.state_of(object)
-    }
-}
-
-#[cfg(feature = "compact-cache")]
-impl<K: Resource + Send + Sync + 'static> OwnCache<K> for CompactCache<K> {
-    type Kept = CompactObject;
-
-    fn shows(&self, object: &Arc<CompactObject>) -> bool {
-        self.contains(object)
-    }
-
-    /// An undecodable object has no state, so that it passes: its reconcile reports the error.
-    fn state(&self, predicate: &OwnPredicate<K>, object: &CompactObject) -> Result<State, String> {
-        match predicate {
-            OwnPredicate::Object(predicate) => {
-                self.decode(object).map_or(Ok(None), |object| state_of(&**predicate, &*object, ()))
-            }
-            OwnPredicate::Metadata(predicate) => self
-                .metadata(object)
-                .map_or(Ok(None), |metadata| state_of(&**predicate, &only_metadata(metadata), ())),
-        }
     }
 }
 
@@ -294,41 +272,5 @@ mod tests {
         let newest = || store.newest(&ObjectKey::of(&object("a", "0"))).unwrap().unwrap();
         assert_eq!(newest().metadata.resource_version.as_deref(), Some("2"), "a reconcile that starts now");
         assert_eq!(triggers(Event::InitApply(object("a", "2"))), 0, "it was triggered already");
-    }
-
-    #[cfg(feature = "compact-cache")]
-    #[test]
-    fn what_a_relist_changes_in_a_compact_cache_comes_first_as_well() {
-        use crate::{reflector::CompactWriter, watcher::CollectionEvent};
-
-        let writer = CompactWriter::<ConfigMap>::new(());
-        let store = writer.as_reader();
-        let (mut writer, keeper) = writer.into_parts(kube_client::client::Prune::default());
-        let (cache, known) = (keeper.cache.clone(), writer.find_known());
-        let mut filter = OwnFilter::<ConfigMap>::default();
-        let mut relist = |version: &str| -> Vec<Priority> {
-            let object = format!(r#"{{"metadata":{{"name":"a","uid":"u","resourceVersion":"{version}"}}}}"#);
-            let received = keeper.keep(CollectionEvent::InitApply(serde_json::from_str(&object).unwrap()));
-            let key = ObjectVersion { namespace: None, name: "a", uid: Some("u"), resource_version: version };
-            let listed = known(&key).map_or(received, CollectionEvent::InitApply);
-            let synced = CollectionEvent::Synced { resource_version: version.to_owned() };
-            let list = [CollectionEvent::Init, listed, synced];
-            let mut priorities = Vec::new();
-            for event in list {
-                let Some(Ok(event)) = writer.apply_collection_event(event).into_public() else {
-                    continue;
-                };
-                for trigger in filter.triggers_of_event(event, &cache, &store).into_iter().flatten() {
-                    let Trigger::Object { priority, .. } = trigger else {
-                        unreachable!("there is no predicate")
-                    };
-                    priorities.push(priority);
-                }
-            }
-            priorities
-        };
-        assert_eq!(relist("1"), [Priority::Background], "the first list");
-        assert_eq!(relist("1"), [Priority::Background], "unchanged");
-        assert_eq!(relist("2"), [Priority::Change], "changed");
     }
 }

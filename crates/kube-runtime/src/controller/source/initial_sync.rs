@@ -126,7 +126,7 @@ impl WatchSync {
 }
 
 /// The triggers of a controller, and the reports while its initial sync is not complete.
-pub(crate) struct SyncWatchdog<S, Ready> {
+pub(super) struct SyncWatchdog<S, Ready> {
     triggers: S,
     sync: InitialSync,
     store_is_ready: Ready,
@@ -141,7 +141,7 @@ pub(crate) struct SyncWatchdog<S, Ready> {
 }
 
 impl<S, Ready> SyncWatchdog<S, Ready> {
-    pub(crate) fn new(triggers: S, sync: InitialSync, store_is_ready: Ready, config: &Config) -> Self {
+    pub(super) fn new(triggers: S, sync: InitialSync, store_is_ready: Ready, config: &Config) -> Self {
         let (limit, ends) = config.initial_sync();
         Self { triggers, sync, store_is_ready, limit, ends, started: None, timer: None, warned: false }
     }

@@ -3,16 +3,14 @@
 //! A source is one value: [`OwnSource`] for the controller's own objects, [`RelatedSource`] for objects of another kind. It says where the
 //! objects come from (watches of one or several namespaces, or a stream of the program), which changes matter, and which store keeps them.
 //!
-//! - `own`, `filter`: own objects, and the predicate that drops changes; `compact`: the same with a compact cache.
+//! - `own`, `filter`: own objects, and the predicate that drops changes; `compact`: which cache keeps them.
 //! - `related`: related objects; `related_changes`, `owner_map`, `related_sync`: from their changes to triggers.
 //! - `namespaces`: one watch per namespace.
-//! - `guarded`: the panics of a source.
 //! - `sources`, `backoff`: all sources of a controller as one stream, and the waits after failures.
-//! - `initial_sync`: reports first lists that are missing.
+//! - What wraps these streams: `guarded`, the panics of a source; `initial_sync`, which first lists are missing.
 //! - `trigger`: what a source emits; `requests`: the same in the public API.
 
 mod backoff;
-#[cfg(feature = "compact-cache")]
 mod compact;
 mod filter;
 mod guarded;
@@ -31,7 +29,6 @@ pub use requests::{trigger_owners, trigger_self, trigger_with};
 
 pub(super) use {
     filter::OwnPredicate,
-    initial_sync::SyncWatchdog,
     namespaces::Apis,
     own::OwnSource,
     related::{RelatedSource, mapped_by, owners_in},

@@ -1,50 +1,53 @@
 //! The collections that a source watches: one, or one per namespace, so that a namespace that cannot be listed does not delay the others.
 
-use kube_client::Api;
-use kube_core::Resource;
+use kube_client::{Api, client::Prune};
+use kube_core::{NamespaceScope, Resource};
 use std::collections::BTreeMap;
 
 /// The collections that a source watches.
-pub(crate) enum Apis<A> {
-    /// Of the whole cluster, or of one namespace.
-    One(Api<A>),
-    /// One per namespace.
-    ByNamespace(BTreeMap<String, Api<A>>),
+pub(crate) struct Apis<A> {
+    /// The collection, of the whole cluster or of one namespace, unless there is one per namespace.
+    pub(super) api: Api<A>,
+    pub(super) by_namespace: Option<BTreeMap<String, Api<A>>>,
 }
 
-impl<A> Apis<A> {
+impl<A: Resource> Apis<A> {
     /// One collection per namespace. A namespace that is named twice is watched once.
-    pub(crate) fn in_namespaces(
-        namespaces: impl IntoIterator<Item: Into<String>>,
-        api: impl Fn(&str) -> Api<A>,
-    ) -> Self {
-        let with_api = |namespace: String| (api(&namespace), namespace);
+    pub(crate) fn in_namespaces(self, namespaces: impl IntoIterator<Item: Into<String>>) -> Self
+    where
+        A::Scope: NamespaceScope,
+    {
+        let with_api = |namespace: String| (self.api.clone().constrain(&namespace), namespace);
         let apis = namespaces.into_iter().map(Into::into).map(with_api);
-        Self::ByNamespace(apis.map(|(api, namespace)| (namespace, api)).collect())
+        let by_namespace = apis.map(|(api, namespace)| (namespace, api)).collect();
+        Self { by_namespace: Some(by_namespace), ..self }
     }
 
     /// Their API paths.
-    pub(super) fn paths(&self) -> Vec<String>
-    where
-        A: Resource,
-    {
-        match self {
-            Self::One(api) => vec![api.resource_url().to_owned()],
-            Self::ByNamespace(apis) => apis.values().map(|api| api.resource_url().to_owned()).collect(),
+    pub(super) fn paths(&self) -> Vec<String> {
+        let path = |api: &Api<A>| api.resource_url().to_owned();
+        match &self.by_namespace {
+            None => vec![path(&self.api)],
+            Some(apis) => apis.values().map(path).collect(),
         }
+    }
+
+    /// The fields that the decoder skips in all of them.
+    pub(super) fn pruned(&self) -> Prune {
+        self.api.pruned().clone()
     }
 
     /// All of them, in the order of the namespaces.
     pub(super) fn into_vec(self) -> Vec<Api<A>> {
-        match self {
-            Self::One(api) => vec![api],
-            Self::ByNamespace(apis) => apis.into_values().collect(),
+        match self.by_namespace {
+            None => vec![self.api],
+            Some(apis) => apis.into_values().collect(),
         }
     }
 }
 
 impl<A> From<Api<A>> for Apis<A> {
     fn from(api: Api<A>) -> Self {
-        Self::One(api)
+        Self { api, by_namespace: None }
     }
 }

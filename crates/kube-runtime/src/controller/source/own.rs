@@ -40,9 +40,9 @@ where
     /// Watches that fill a new store: of one collection, or of one per namespace.
     pub(crate) fn watches(apis: Apis<K>, config: watcher::Config, dyntype: K::DynamicType) -> Self {
         let writer = Writer::new(dyntype.clone());
-        let (store, known) = (writer.as_reader(), writer.known_objects());
+        let (store, cached) = (writer.as_reader(), writer.known_objects());
         let watch = move |api, settings| {
-            cached_collection_events(api, config.clone(), settings, known.clone()).boxed()
+            cached_collection_events(api, config.clone(), settings, cached.clone()).boxed()
         };
         Self::cached(apis, watch, writer, store.clone(), store, dyntype)
     }
@@ -58,9 +58,9 @@ where
     ) -> Self {
         let (reader, kind, paths) = (store.clone(), K::kind(&dyntype).into_owned(), apis.paths());
         let open: OpenOwn<K> = Box::new(move |settings, filter| {
-            let changes = match apis {
-                Apis::One(api) => applied(settings.watch(api, &kind, watch), writer).boxed(),
-                Apis::ByNamespace(apis) => {
+            let changes = match apis.by_namespace {
+                None => applied(settings.watch(apis.api, &kind, watch), writer).boxed(),
+                Some(apis) => {
                     let (settings, namespaces) = (settings.clone(), apis.keys().cloned().collect::<Vec<_>>());
                     // Each watch has its own backoff, so that a failing one does not delay the others.
                     let watch = move |namespace: &str| settings.watch(apis[namespace].clone(), &kind, &watch);

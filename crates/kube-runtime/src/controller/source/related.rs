@@ -7,11 +7,13 @@ use super::{
     sources::{EventStream, SourceSettings, Sources},
 };
 use crate::{
-    Predicate,
     predicate::BoxPredicate,
-    reflector::{Index, ObjectKey, ObjectRef, store::Writer},
+    reflector::{Index, Lookup, ObjectKey, ObjectRef, WatchWriter, store::Writer},
     unwind::catch_panic,
-    watcher::{self, WatchSettings, cached_collection_events, collection_events, metadata_collection_events},
+    watcher::{
+        self, CollectionEvent, WatchSettings, cached_collection_events, collection_events,
+        metadata_collection_events,
+    },
 };
 use futures::{Stream, StreamExt, TryStreamExt, stream::BoxStream};
 use kube_client::Api;
@@ -75,22 +77,18 @@ impl<O> RelatedSource<Arc<O>, O>
 where
     O: Clone + Resource<DynamicType: Eq + Hash + Clone> + DeserializeOwned + Debug + Send + Sync + 'static,
 {
-    /// A watch of complete objects, which `writer` puts into its store before they trigger.
-    pub(crate) fn stored(api: Api<O>, config: watcher::Config, writer: Writer<O>) -> Self {
-        let mut writer = writer.with_index(&Index::owners());
-        let dyntype = writer.as_reader().dyntype().clone();
-        let path = api.resource_url().to_owned();
-        let open: OpenWatch<Arc<O>> = Box::new(move |settings, kind| {
-            let known = writer.known_objects();
-            let watch = |api, settings| cached_collection_events(api, config, settings, known);
-            let stored = settings.watch(api, kind, watch).map(move |item| {
-                let event = item.map(|event| writer.apply_collection_event(event));
-                drop(writer.take_index_panics()); // they were logged
-                event
-            });
-            stored.boxed()
-        });
-        Self::of(Origin::Watches(vec![(path, open)]), dyntype)
+    /// Watches of complete objects, which `writer` puts into its store before they trigger.
+    pub(crate) fn stored(
+        apis: Apis<O>,
+        config: watcher::Config,
+        dyntype: O::DynamicType,
+        writer: Writer<O>,
+    ) -> Self {
+        let writer = writer.with_index(&Index::owners());
+        let cached = writer.known_objects();
+        let watch =
+            move |api, settings| cached_collection_events(api, config.clone(), settings, cached.clone());
+        Self::written(apis, watch, writer, WatchWriter::apply, dyntype)
     }
 }
 
@@ -107,14 +105,30 @@ where
         Self::of(Origin::Stream(objects.map_err(watcher::ErasedError::from).boxed()), dyntype)
     }
 
-    /// One watch, which `open` opens.
-    #[cfg(feature = "compact-cache")]
-    pub(super) fn watch(
-        path: ApiPath,
-        open: impl FnOnce(&SourceSettings, &str) -> EventStream<T> + Send + 'static,
+    /// Watches whose events `apply` applies to the store of `writer`.
+    pub(super) fn written<K, A, E, S>(
+        apis: Apis<A>,
+        watch: impl Fn(Api<A>, WatchSettings) -> S + Clone + Send + 'static,
+        writer: Writer<K>,
+        apply: impl FnMut(&mut WatchWriter<K>, CollectionEvent<E>) -> CollectionEvent<T> + Clone + Send + 'static,
         dyntype: O::DynamicType,
-    ) -> Self {
-        Self::of(Origin::Watches(vec![(path, Box::new(open))]), dyntype)
+    ) -> Self
+    where
+        K: Lookup<DynamicType: Eq + Hash + Clone + Send + Sync> + Clone + Send + Sync + 'static,
+        A: Resource + 'static,
+        E: Send + 'static,
+        T: Send,
+        S: Stream<Item = watcher::ErasedResult<CollectionEvent<E>>> + Send + 'static,
+    {
+        let writers = match &apis.by_namespace {
+            None => vec![WatchWriter::Alone(writer)],
+            Some(apis) => WatchWriter::by_namespace(writer, apis.keys().cloned()),
+        };
+        let open = |(api, writer): (Api<A>, WatchWriter<K>)| -> (ApiPath, OpenWatch<T>) {
+            let (path, watch, apply) = (api.resource_url().to_owned(), watch.clone(), apply.clone());
+            (path, Box::new(move |settings, kind| writer.follow(settings.watch(api, kind, watch), apply)))
+        };
+        Self::of(Origin::Watches(apis.into_vec().into_iter().zip(writers).map(open).collect()), dyntype)
     }
 
     fn watches<A: Resource + 'static>(
@@ -136,9 +150,9 @@ where
         Self { origin, filter: None, dyntype }
     }
 
-    /// Triggers only after changes of the property that `predicate` returns. Streams of the program are not filtered.
-    pub(crate) fn filtered(self, predicate: impl Predicate<O> + Send + 'static) -> Self {
-        Self { filter: Some(Box::new(predicate)), ..self }
+    /// Triggers only after changes of the property that the predicate returns, if there is one. Streams of the program are not filtered.
+    pub(crate) fn filtered(self, filter: Option<BoxPredicate<O>>) -> Self {
+        Self { filter, ..self }
     }
 
     /// Adds the source to `sources`. `mapper` returns the objects to reconcile after a change.
@@ -166,20 +180,19 @@ where
 }
 
 /// The mapper from an object to its owners of the kind `K`.
-pub(crate) fn owners_in<K, T, O>(owner_type: K::DynamicType) -> impl Fn(T) -> Mapped
+pub(crate) fn owners_in<K, O>(owner_type: K::DynamicType) -> impl Fn(&O) -> Mapped
 where
     K: Resource<DynamicType: Clone>,
-    T: Borrow<O>,
     O: Resource,
 {
-    move |child| Ok(owners_of::<K, O>(child.borrow(), &owner_type).map(ObjectKey::from).collect())
+    move |child| Ok(owners_of::<K, O>(child, &owner_type).map(ObjectKey::from).collect())
 }
 
-/// The mapper of the program, whose panics are caught.
-pub(crate) fn mapped_by<K, T, I>(mapper: impl Fn(T) -> I) -> impl Fn(T) -> Mapped
+/// What the mapper of the program returns, whose panics are caught.
+pub(crate) fn mapped_by<K, I>(mapper: impl FnOnce() -> I) -> Mapped
 where
     K: Resource,
     I: IntoIterator<Item = ObjectRef<K>>,
 {
-    move |object| catch_panic(|| mapper(object).into_iter().map(ObjectKey::from).collect())
+    catch_panic(|| mapper().into_iter().map(ObjectKey::from).collect())
 }

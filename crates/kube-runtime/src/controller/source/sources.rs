@@ -3,11 +3,12 @@
 use super::{
     backoff::SourceBackoff,
     guarded::GuardedSource,
-    initial_sync::InitialSync,
+    initial_sync::{InitialSync, SyncWatchdog},
     trigger::{Trigger, TriggerStream},
 };
 use crate::{
     backoff::Backoff,
+    controller::config::Config,
     watcher::{self, CollectionEvent, WatchRegistry, WatchSettings},
 };
 use futures::{
@@ -85,15 +86,21 @@ impl Sources {
 
     /// Merges all sources with `own`, that of the controller's own objects. A failing source does not delay the others. Their watches are
     /// registered in `watches`.
-    pub(crate) fn merge(
+    ///
+    /// Three wrappers belong together: each watch is tracked until its first list ([`SourceSettings::watch`]), each source is guarded
+    /// against its panics, and a watchdog over all of them reports which of the tracked lists are missing.
+    pub(crate) fn merge<R: Fn() -> bool + Unpin>(
         self,
         own: NamedSource,
         watches: Option<Arc<WatchRegistry>>,
-    ) -> impl Stream<Item = watcher::ErasedResult<Trigger>> + Unpin {
+        store_is_ready: R,
+        config: &Config,
+    ) -> impl Stream<Item = watcher::ErasedResult<Trigger>> + Unpin + use<R> {
         let Self { sources, backoff, sync, .. } = self;
-        let settings = SourceSettings { backoff, sync, watches };
+        let settings = SourceSettings { backoff, sync: sync.clone(), watches };
         let open = |source: NamedSource| GuardedSource::new(source.name, (source.open)(&settings));
-        stream::select_all([own].into_iter().chain(sources).map(open))
+        let triggers = stream::select_all([own].into_iter().chain(sources).map(open));
+        SyncWatchdog::new(triggers, sync, store_is_ready, config)
     }
 }
 

@@ -1,17 +1,13 @@
-//! Stores that keep objects compressed, as received, and decode them when they are read.
+//! Stores that keep objects compressed, as received, and decode them when they are read. With the feature `compact-cache`.
 //!
-//! - `object`: an object as it is kept: the metadata that select it, and its compressed JSON.
-//! - `dictionary`: compression, with a dictionary of objects of the same collection.
-//! - `decoder`: from a kept object to a decoded one; the recently used objects.
-//! - `cache`: reading. `writer`: from received objects to kept ones.
+//! - `enabled`: the cache. `disabled`: without the feature, the types that a store is made of have no value.
 
-mod cache;
-mod decoder;
-mod dictionary;
-mod object;
-mod writer;
+#[cfg(not(feature = "compact-cache"))]
+mod disabled;
+#[cfg(feature = "compact-cache")]
+mod enabled;
 
-pub use writer::{CompactWriter, compact_store};
-
-pub(crate) use cache::CompactCache;
-pub(crate) use object::CompactObject;
+#[cfg(not(feature = "compact-cache"))]
+pub(crate) use disabled::*;
+#[cfg(feature = "compact-cache")]
+pub use enabled::*;

@@ -39,9 +39,7 @@ pub use writer::{Writer, store, store_shared};
 
 pub(crate) use super::index::IndexPanic;
 pub(crate) use awaited::Awaited;
-#[cfg(feature = "compact-cache")]
 pub(super) use shared::Shared;
 pub(crate) use wait::StoreWait;
-#[cfg(feature = "compact-cache")]
 pub(super) use watch::without_object;
 pub(super) use {namespace::NamespaceList, watermarks::ListVersion};

@@ -6,9 +6,9 @@ use super::{
     error::{Undecodable, WriterDropped},
     shared::Shared,
 };
-#[cfg(feature = "compact-cache")]
-use crate::reflector::compact::CompactCache;
-use crate::reflector::{Index, Lookup, ObjectKey, ObjectRef, indexed_table::IndexedTable};
+use crate::reflector::{
+    Index, Lookup, ObjectKey, ObjectRef, compact::CompactCache, indexed_table::IndexedTable,
+};
 use kube_core::{Resource, ResourceExt, Selector, SelectorExt};
 use std::{borrow::Borrow, fmt, hash::Hash, sync::Arc};
 use tokio::sync::watch;
@@ -56,7 +56,6 @@ pub(super) enum Cache<K: 'static + Lookup> {
     /// Decoded.
     Decoded(Arc<Shared<K>>),
     /// Compressed, as received.
-    #[cfg(feature = "compact-cache")]
     Compact(CompactCache<K>),
 }
 
@@ -126,7 +125,6 @@ where
     pub(crate) fn newest(&self, key: &ObjectKey) -> Result<Option<Arc<K>>, Undecodable> {
         match &self.cache {
             Cache::Decoded(shared) => Ok(shared.newest(key)),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => cache.decode_found(cache.shared.newest(key)),
         }
     }
@@ -135,7 +133,6 @@ where
     pub(crate) fn has(&self, key: &ObjectKey) -> bool {
         match &self.cache {
             Cache::Decoded(shared) => shared.newest(key).is_some(),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => cache.shared.newest(key).is_some(),
         }
     }
@@ -143,7 +140,6 @@ where
     pub(super) fn lookup(&self, namespace: Option<&str>, name: &str) -> Result<Option<Arc<K>>, Undecodable> {
         match &self.cache {
             Cache::Decoded(shared) => Ok(shared.lookup(namespace, name)),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => cache.decode_found(cache.shared.lookup(namespace, name)),
         }
     }
@@ -158,7 +154,6 @@ where
     fn snapshot(&self) -> Box<dyn Iterator<Item = Arc<K>> + '_> {
         match &self.cache {
             Cache::Decoded(shared) => Box::new(shared.snapshot().into_iter()),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => Box::new(cache.decode_all(cache.shared.snapshot())),
         }
     }
@@ -186,13 +181,12 @@ where
             Cache::Decoded(shared) => shared
                 .indexed::<T, Q>(index.id(), key)
                 .unwrap_or_else(|| self.state_filter(|object| index.has(object, key))),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => cache.by_index(index, key),
         }
     }
 
     /// The objects with an owner reference to `owner`, in no particular order. O(number of results) if the store has an
-    /// [`Index::owners`], as that of [`owns_with_store`](crate::Controller::owns_with_store) has; otherwise O(n).
+    /// [`Index::owners`], as the store of [`Related::store`](crate::controller::Related::store) has; otherwise O(n).
     ///
     /// Owners are compared by uid, so that the children of a deleted object of the same name are not among them.
     #[must_use]
@@ -218,7 +212,6 @@ where
                 let candidates = shared.candidates(selector).into_iter();
                 candidates.filter(|object| selector.matches(object.labels())).collect()
             }
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => cache.selected_by(selector),
         }
     }
@@ -254,7 +247,6 @@ where
     {
         match &self.cache {
             Cache::Decoded(shared) => shared.pending_indexes.lock().push(Arc::new(index.clone())),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => cache.add_index(index),
         }
     }
@@ -268,7 +260,6 @@ where
     pub(crate) fn contains(&self, object: &Arc<K>) -> bool {
         match &self.cache {
             Cache::Decoded(shared) => shared.contains(object),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(_) => false, // its writer returns no decoded objects
         }
     }
@@ -277,7 +268,6 @@ where
     pub(crate) fn has_uid(&self, key: &ObjectKey, uid: Option<&str>) -> bool {
         match &self.cache {
             Cache::Decoded(shared) => shared.has_uid(key, uid),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => cache.shared.has_uid(key, uid),
         }
     }
@@ -287,7 +277,6 @@ where
     pub(crate) fn keys(&self) -> Vec<ObjectKey> {
         match &self.cache {
             Cache::Decoded(shared) => shared.keys(),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => cache.shared.keys(),
         }
     }
@@ -297,7 +286,6 @@ impl<K: 'static + Lookup> Cache<K> {
     fn len(&self) -> usize {
         match self {
             Self::Decoded(shared) => shared.objects.read(IndexedTable::len),
-            #[cfg(feature = "compact-cache")]
             Self::Compact(cache) => cache.shared.objects.read(IndexedTable::len),
         }
     }
@@ -306,7 +294,6 @@ impl<K: 'static + Lookup> Cache<K> {
     pub(super) fn watermarks(&self) -> &SharedWatermarks {
         match self {
             Self::Decoded(shared) => &shared.watermarks,
-            #[cfg(feature = "compact-cache")]
             Self::Compact(cache) => &cache.shared.watermarks,
         }
     }
@@ -314,7 +301,6 @@ impl<K: 'static + Lookup> Cache<K> {
     fn dyntype(&self) -> &K::DynamicType {
         match self {
             Self::Decoded(shared) => &shared.dyntype,
-            #[cfg(feature = "compact-cache")]
             Self::Compact(cache) => cache.dyntype(),
         }
     }
@@ -324,7 +310,6 @@ impl<K: 'static + Lookup> Clone for Cache<K> {
     fn clone(&self) -> Self {
         match self {
             Self::Decoded(shared) => Self::Decoded(Arc::clone(shared)),
-            #[cfg(feature = "compact-cache")]
             Self::Compact(cache) => Self::Compact(cache.clone()),
         }
     }

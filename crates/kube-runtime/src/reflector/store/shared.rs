@@ -146,7 +146,6 @@ impl<K: Lookup + 'static> Shared<K> {
     }
 
     /// The number of visible objects, or of those of the running list if these are more already.
-    #[cfg(feature = "compact-cache")]
     pub(in crate::reflector) fn most_objects(&self) -> usize {
         let listed = self.listed.read().as_ref().map_or(0, IndexedTable::len);
         listed.max(self.objects.read(IndexedTable::len))

@@ -1,18 +1,14 @@
 //! Streams of the changes of a shared store, one for each subscriber.
 
 use super::reader::{Cache, Store};
-#[cfg(feature = "compact-cache")]
-use crate::reflector::compact::CompactObject;
-use crate::reflector::{Lookup, ObjectKey, inbox::Inbox};
+use crate::reflector::{Lookup, ObjectKey, compact::CompactObject, inbox::Inbox};
 use futures::Stream;
-#[cfg(feature = "compact-cache")]
-use std::task::ready;
 use std::{
     fmt,
     hash::Hash,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 /// A stream of the objects of a shared store: first all current objects, then each one that changes or is deleted.
@@ -34,7 +30,6 @@ where
 /// The pending objects, as the cache keeps them.
 enum Pending<K: Lookup> {
     Decoded(Arc<Inbox<ObjectKey, Arc<K>>>),
-    #[cfg(feature = "compact-cache")]
     Compact(Arc<Inbox<ObjectKey, Arc<CompactObject>>>),
 }
 
@@ -60,7 +55,6 @@ where
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match (&self.inbox, &self.reader.cache) {
             (Pending::Decoded(inbox), _) => inbox.poll_take(cx),
-            #[cfg(feature = "compact-cache")]
             (Pending::Compact(inbox), Cache::Compact(cache)) => loop {
                 match ready!(inbox.poll_take(cx)).map(|object| cache.decode(&object)) {
                     Some(Ok(object)) => return Poll::Ready(Some(object)),
@@ -68,7 +62,6 @@ where
                     None => return Poll::Ready(None),
                 }
             },
-            #[cfg(feature = "compact-cache")]
             (Pending::Compact(_), Cache::Decoded(_)) => unreachable!("invariant: both are of one store"),
         }
     }
@@ -84,11 +77,9 @@ where
             (Pending::Decoded(inbox), Cache::Decoded(shared)) => {
                 shared.objects.fork(inbox).map(Pending::Decoded)
             }
-            #[cfg(feature = "compact-cache")]
             (Pending::Compact(inbox), Cache::Compact(cache)) => {
                 cache.shared.objects.fork(inbox).map(Pending::Compact)
             }
-            #[cfg(feature = "compact-cache")]
             _ => None,
         };
         Self {
@@ -106,7 +97,6 @@ where
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let waiting = match &self.inbox {
             Pending::Decoded(inbox) => inbox.len(),
-            #[cfg(feature = "compact-cache")]
             Pending::Compact(inbox) => inbox.len(),
         };
         f.debug_struct("ReflectHandle").field("waiting", &waiting).finish_non_exhaustive()
@@ -143,7 +133,6 @@ where
     pub fn subscribe(&self) -> Option<ReflectHandle<K>> {
         let inbox = match &self.cache {
             Cache::Decoded(shared) => shared.subscribe().map(Pending::Decoded),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => cache.shared.subscribe().map(Pending::Compact),
         };
         inbox.map(|inbox| ReflectHandle { reader: self.clone(), inbox })

@@ -131,7 +131,6 @@ where
         let namespace = key.namespace.as_deref().unwrap_or_default().to_owned();
         let (watermarks, wait) = match &self.cache {
             Cache::Decoded(shared) => shared.wait(key, awaited),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => cache.shared.wait(key, awaited),
         };
         let state = match wait {
@@ -146,7 +145,6 @@ where
     pub(crate) fn uid_of(&self, key: &ObjectKey) -> Option<Box<str>> {
         match &self.cache {
             Cache::Decoded(shared) => shared.uid_of(key),
-            #[cfg(feature = "compact-cache")]
             Cache::Compact(cache) => cache.shared.uid_of(key),
         }
     }

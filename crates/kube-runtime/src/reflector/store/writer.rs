@@ -8,12 +8,11 @@ use super::{
     watermarks::ListVersion,
     writer_indexes::WriterIndexes,
 };
-#[cfg(feature = "compact-cache")]
-use crate::reflector::compact::CompactCache;
 use crate::{
     capacity::release,
     reflector::{
-        Index, Lookup, ObjectKey, index::IndexPanic, indexed_table::IndexedTable, subscribers::Subscribers,
+        Index, Lookup, ObjectKey, compact::CompactCache, index::IndexPanic, indexed_table::IndexedTable,
+        subscribers::Subscribers,
     },
     version::parse,
     watcher::{CollectionEvent, Event, UndecodableObject},
@@ -140,7 +139,6 @@ where
     }
 
     /// A store that reads this cache, whose objects are those of another type in compact form.
-    #[cfg(feature = "compact-cache")]
     pub(in crate::reflector) fn as_compact_reader<D>(&self, cache: CompactCache<D>) -> Store<D>
     where
         D: Lookup + 'static,

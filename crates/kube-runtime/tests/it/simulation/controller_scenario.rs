@@ -5,7 +5,7 @@ use super::{
     reconciler::{Context, Reconciler, error_policy, owner_of, reconcile},
     rng::Rng,
 };
-use crate::common::{named, owned};
+use crate::common::{in_namespaces, named, owned};
 use futures::{
     FutureExt, StreamExt,
     future::{pending, ready, select},
@@ -19,7 +19,7 @@ use kube_core::{
 };
 use kube_runtime::{
     Config, Controller, WatchStreamExt,
-    controller::{Assigner, Assignment},
+    controller::{Assigner, Assignment, Related},
     predicates, reflector,
     reflector::Store,
     utils::CancelableJoinHandle,
@@ -277,7 +277,7 @@ fn main_source(
         }
         2 => {
             context.record("a controller of two namespaces");
-            let main = Controller::for_namespaces(client.clone(), NAMESPACES, own_watch(context, rng));
+            let main = in_namespaces(client.clone(), NAMESPACES, own_watch(context, rng));
             (main, 2, stream::pending().boxed())
         }
         _ => (Controller::new(api, own_watch(context, rng)), 1, stream::pending().boxed()),
@@ -303,22 +303,24 @@ fn with_children(
     context: &Context,
     rng: &mut Rng,
 ) -> (Controller<ConfigMap>, usize) {
-    let (config, owner) = (watch(rng), |child: Secret| owner_of(&child));
+    let config = watch(rng);
     let api = Api::<Secret>::default_namespaced(client.clone());
     match rng.below(6) {
         0 | 1 => {
             context.record("it watches children in two namespaces");
-            (main.watches_in_namespaces(client.clone(), NAMESPACES, config, owner), 2)
+            let children = Related::api(Api::all(client.clone()), config).namespaces(NAMESPACES);
+            (main.watches_related(children, owner_of), 2)
         }
         2 => {
             context.record("it owns children in two namespaces");
-            (main.owns_in_namespaces::<Secret>(client.clone(), NAMESPACES, config), 2)
+            let children = Related::metadata(Api::<Secret>::all(client.clone()), config);
+            (main.owns_related(children.namespaces(NAMESPACES)), 2)
         }
         3 => {
             context.record("it owns children");
             (main.owns(api, config), 1)
         }
-        _ => (main.watches(api, config, owner), 1),
+        _ => (main.watches(api, config, |child| owner_of(&child)), 1),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     rng::Rng,
     servers::{ServerBehavior, Servers},
 };
-use crate::common::{named, wait_for_change};
+use crate::common::{in_namespaces, named, wait_for_change};
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::{Api, Client};
@@ -126,7 +126,7 @@ fn fill_by_controller(
     #[cfg(feature = "compact-cache")]
     let config = if compact { config.compact_cache() } else { config };
     let controller = if by_namespace {
-        Controller::for_namespaces(api.into_client(), ["default"], config)
+        in_namespaces(api.into_client(), ["default"], config)
     } else {
         Controller::new(api, config)
     };

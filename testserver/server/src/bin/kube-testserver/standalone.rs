@@ -1,6 +1,9 @@
 //! The program `kube-testserver`: serves with the arguments of the command line, and writes a kubeconfig.
 
-use std::{io, path::PathBuf};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
 
 use kube_testserver::{BuiltInController, StartError, TestServer};
 
@@ -81,16 +84,8 @@ fn default_kubeconfig(data: Option<PathBuf>, port: u16) -> PathBuf {
 }
 
 /// The kubeconfig may contain a key: readable by its owner only.
-#[cfg(unix)]
-fn write_private(path: &std::path::Path, text: &str) -> io::Result<()> {
-    use std::{fs, io::Write, os::unix::fs::OpenOptionsExt};
-    let next = path.with_extension("next");
-    let mut file = fs::OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&next)?;
-    file.write_all(text.as_bytes())?;
-    fs::rename(next, path)
-}
-
-#[cfg(not(unix))]
-fn write_private(path: &std::path::Path, text: &str) -> io::Result<()> {
-    std::fs::write(path, text)
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().unwrap_or_default();
+    kube_testserver::replace_private(folder, name, |file| file.write_all(text.as_bytes()))
 }

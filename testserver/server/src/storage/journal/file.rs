@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    ffi::OsStr,
     fmt,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, BufRead, BufWriter, Write},
@@ -260,12 +261,13 @@ fn open_private(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 }
 
 /// Replaces a file of the directory: after a crash there is the old file or the new one. Only its owner may read it.
-pub(super) fn replace_private(
+pub fn replace_private(
     dir: &Path,
-    name: &str,
+    name: impl AsRef<OsStr>,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> io::Result<()> {
-    let next = dir.join(format!("{name}.next"));
+    let name = name.as_ref();
+    let next = dir.join([name, OsStr::new(".next")].join(OsStr::new("")));
     let mut out = BufWriter::new(open_private(&next, OpenOptions::new().write(true).truncate(true))?);
     write(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;

@@ -8,7 +8,7 @@ mod file;
 mod keys;
 mod record;
 
-pub use file::DataError;
+pub use file::{DataError, replace_private};
 
 pub(crate) use file::{Journal, WriteError};
 pub(crate) use keys::{CertificateAuthority, IssuedCredential, KeyFiles};

@@ -74,14 +74,14 @@ impl<K: Lookup + 'static> CompactCache<K> {
         T: Borrow<Q> + Eq + Hash + 'static,
         Q: Eq + Hash + ?Sized,
     {
-        let found = self.shared.indexed::<T, Q>(index.id(), key).unwrap_or_else(|| {
+        let objects = self.shared.indexed::<T, Q>(index.id(), key).unwrap_or_else(|| {
             let mut objects = self.shared.snapshot();
             objects.retain(|object| {
-                keys(&self.decoder, index, object).iter().any(|found| found.borrow() == key)
+                keys(&self.decoder, index, object).iter().any(|of_object| of_object.borrow() == key)
             });
             objects
         });
-        self.decode_all(found).collect()
+        self.decode_all(objects).collect()
     }
 
     /// Declares an index. See [`Store::add_index`](crate::reflector::Store).
