@@ -26,10 +26,10 @@ where
 {
     /// Applies a configuration and returns the object as the server stored it. The object is created if it does not exist.
     ///
-    /// A [`Sparse`](crate::apply::Sparse), as the macro `apply!` of the crate `kube` writes it, has exactly the fields that were written; a
-    /// whole object claims every field that it serializes. The field manager in `pp` owns these fields from now on; those that it applied
-    /// before and that are missing now are removed. The name of the object is `metadata.name` of the configuration. Its namespace is that
-    /// of this `Api`: the configuration may leave it out.
+    /// A [`Sparse`](crate::apply::Sparse), as the macro `apply!` of the crate `kube` writes it, has exactly the fields that were written; a whole object claims
+    /// every field that it serializes. The field manager in `pp` owns these fields from now on; those that it applied before and that
+    /// are missing now are removed. The name of the object is `metadata.name` of the configuration. Its namespace is that of this `Api`:
+    /// the configuration may leave it out.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -66,8 +66,8 @@ where
     /// # Errors
     /// [`Error::BuildRequest`] without a request if the configuration lacks `apiVersion`, `kind` or `metadata.name`, if it is for another
     /// namespace, if an item of a list of a built-in kind lacks the key that identifies it (for custom resources:
-    /// [`ListMapKeys`](crate::apply::ListMapKeys)), or if `pp` has no field manager. [`Error::Api`] with code 409 if other managers own
-    /// fields that would change, unless `pp` has `force`: [`Error::field_conflicts`] names them. 422 if the object would not be valid.
+    /// [`ListMapKeys`](crate::apply::ListMapKeys)), or if `pp` has no field manager. [`Error::Api`] with code 409 if other managers own fields that would change,
+    /// unless `pp` has `force`: [`Error::field_conflicts`] names them. 422 if the object would not be valid.
     pub async fn apply(
         &self,
         pp: &PatchParams,
@@ -118,9 +118,9 @@ where
             .await
     }
 
-    /// Makes what `manager` owns by create, replace and patch what it applied, as client-go's `csaupgrade` does: once, before the first
-    /// apply of a program that wrote its objects by other requests before. Without it, the manager's former self keeps its fields: an apply
-    /// conflicts with it, and fields that are left out are not removed.
+    /// Makes what `manager` owns by create, replace and patch what it applied, as client-go's `csaupgrade` does: once, before the first apply of a
+    /// program that wrote its objects by other requests before. Without it, the manager's former self keeps its fields: an apply conflicts
+    /// with it, and fields that are left out are not removed.
     ///
     /// Returns whether anything changed: calling it again does no harm. Only `metadata.managedFields` changes, and what was written to
     /// subresources stays an update.

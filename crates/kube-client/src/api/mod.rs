@@ -1,11 +1,13 @@
 //! [`Api`]: the typed interface to one kind of object.
 
 // `handle` is `Api` itself. Reads: `get`, `list` with its `pages`, `watch`, each also of `metadata` only. Writes: `write` creates and
-// replaces, `update` and `entry` do it in two steps, `patch` and `delete`, `kubectl` has patches known from there. `sub` has the
-// subresources.
+// replaces, `update` and `entry` do it in two steps, `patch` and `delete`, `kubectl` has patches known from there. `sub` has
+// the subresources.
 
+// `Api` itself: its constructors and its scope.
 mod handle;
 
+// Reads.
 mod get;
 mod list;
 mod metadata;
@@ -14,6 +16,7 @@ mod table;
 mod wait;
 mod watch;
 
+// Writes.
 mod apply;
 mod delete;
 pub mod entry;
@@ -22,6 +25,7 @@ mod patch;
 mod update;
 mod write;
 
+// Subresources.
 mod sub;
 
 #[cfg(feature = "ws")]

@@ -51,8 +51,8 @@ where
 
     /// The readiness of the object `name`, at first and after each change of its message.
     ///
-    /// The stream ends after the first state that is not [`InProgress`](crate::ready::ReadyState::InProgress), or after an error: the
-    /// object does not exist, was deleted, or cannot be watched.
+    /// The stream ends after the first state that is not [`InProgress`](crate::ready::ReadyState::InProgress), or after an error: the object
+    /// does not exist, was deleted, or cannot be watched.
     ///
     /// # Cancellation
     /// It has no time limit: dropping it ends the watch.
@@ -120,8 +120,8 @@ impl<K> Api<K>
 where
     K: Restart + Resource + Clone + DeserializeOwned,
 {
-    /// The progress of the rollout of the workload `name`, with the texts of `kubectl rollout status`: [`Api::watch_readiness`] for kinds
-    /// that have rollouts.
+    /// The progress of the rollout of the workload `name`, with the texts of `kubectl rollout status`: [`Api::watch_readiness`] for kinds that
+    /// have rollouts.
     ///
     /// ```
     /// use futures::TryStreamExt;

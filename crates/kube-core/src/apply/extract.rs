@@ -1,8 +1,8 @@
 //! What a manager has applied, from the managed fields of an object. Pure.
 //!
 //! `metadata.managedFields` has an entry for each manager; its `fieldsV1` is a tree with the shape of the object (KEP-555): `f:name` is a
-//! field, `k:{...}` an item of a list by its keys, `v:value` an item of a set, `.` the value itself, and an empty node a value that is
-//! owned as a whole, or that is an empty map or list.
+//! field, `k:{...}` an item of a list by its keys, `v:value` an item of a set, `.` the value itself, and an empty node a value that is owned
+//! as a whole, or that is an empty map or list.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use serde::Serialize;
@@ -70,8 +70,8 @@ pub enum ExtractError {
 /// `Some("status")` for what was applied to its status. If the manager has applied nothing, the result only identifies the object, as in
 /// client-go. Read `live` from the server, not from a cache that lags behind the manager's own last apply.
 ///
-/// What the manager owns and the object does not have is not in the result: a value that the server does not store because it is the zero
-/// of its type, such as an empty list or `minReadySeconds: 0`, and an empty struct that went with the fields of another manager in it.
+/// What the manager owns and the object does not have is not in the result: a value that the server does not store because it is the zero of
+/// its type, such as an empty list or `minReadySeconds: 0`, and an empty struct that went with the fields of another manager in it.
 ///
 /// A key of a list item that the manager left to its default, such as the protocol of a port, is not owned and not in the result. An
 /// item of which the manager owns no key, as after [`Api::adopt`] of an update, has all of them. Servers before 1.22 have one entry
