@@ -54,8 +54,8 @@ pub(crate) fn features(cx: &Context, args: &[String]) -> Result<()> {
             lint("-p kube --no-default-features", set)?;
         }
     }
-    // Each feature of the test server alone: none needs another. Lints find the code of a feature in the job `clippy`, and what stands in for it
-    // in the next line; what is left are warnings about unused items, for which the compiler is enough.
+    // Each feature of the test server alone: none needs another. Lints find the code of a feature in the job `clippy`, and what stands in
+    // for it in the next line; what is left are warnings about unused items, for which the compiler is enough.
     for feature in server_features(&cx.read(paths::SERVER_MANIFEST)?)? {
         let check =
             cx.cargo("rustc --quiet --locked --profile check -p kube-testserver --lib --no-default-features");
