@@ -42,6 +42,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "msrv", when: When::ByName, summary: "the crates build with the minimum Rust version (needs that toolchain)", usage: "", run: packaging::msrv },
     Job { name: "dependencies", when: When::ByName, summary: "no unused dependency, licences and sources as in deny.toml, lowest versions build", usage: "[unused] [deny] [minimal]", run: packaging::dependencies },
     Job { name: "semver", when: When::ByName, summary: "no incompatible change of a public item since a commit", usage: "[COMMIT]", run: packaging::semver },
+    Job { name: "release", when: When::ByName, summary: "what docs/releasing.md asks for before a tag: versions, changelog, surface, semver, dependencies, packed crates", usage: "", run: packaging::release },
     Job { name: "fuzz", when: When::ByName, summary: "every fuzz target survives a few thousand inputs", usage: "[TARGET...]", run: long::fuzz },
     Job { name: "mutants", when: When::ByName, summary: "no mutant of decision code survives the tests", usage: "[queue|watcher|store|runner|leases] [OPTIONS]", run: long::mutants },
     Job { name: "soak", when: When::ByName, summary: "two replicas, one killed every 20 s while pages change, for 10 minutes", usage: "[MINUTES]", run: test::soak },

@@ -6,6 +6,7 @@
 mod dependencies;
 mod install;
 mod package;
+mod release;
 mod shared_features;
 mod surface;
 mod versions;
@@ -13,6 +14,7 @@ mod versions;
 pub(crate) use dependencies::dependencies;
 pub(crate) use install::install;
 pub(crate) use package::package;
+pub(crate) use release::release;
 pub(crate) use shared_features::shared_features;
 pub(crate) use surface::surface;
 pub(crate) use versions::{msrv, semver};

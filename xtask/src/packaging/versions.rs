@@ -10,11 +10,8 @@ use crate::tools;
 /// In every run, `clippy` rejects newer functions of std (clippy.toml), and `facts` dependencies that need a newer Rust.
 pub(crate) fn msrv(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
-    let manifest: toml::Table = cx.read("Cargo.toml")?.parse()?;
-    let package = manifest.get("workspace").and_then(|workspace| workspace.get("package"));
-    let rust = package.and_then(|package| package.get("rust-version")).and_then(toml::Value::as_str);
-    let rust = rust.context("Cargo.toml: no rust-version")?;
-    let cargo = |args: &str| cx.command("rustup").args(["run", rust, "cargo"]).args(args.split(' '));
+    let rust = workspace_package(cx, "rust-version")?;
+    let cargo = |args: &str| cx.command("rustup").args(["run", &rust, "cargo"]).args(args.split(' '));
     if !cargo("--version").succeeds() {
         return skip(format!("no Rust {rust} (rustup toolchain install {rust})"));
     }
@@ -24,6 +21,14 @@ pub(crate) fn msrv(cx: &Context, args: &[String]) -> Result<()> {
         cargo(&format!("check --locked {what}")).env("CARGO_TARGET_DIR", &target).run()?;
     }
     Ok(())
+}
+
+/// What all crates of the workspace have in common, such as `version`.
+pub(super) fn workspace_package(cx: &Context, key: &str) -> Result<String> {
+    let manifest: toml::Table = cx.read("Cargo.toml")?.parse()?;
+    let package = manifest.get("workspace").and_then(|workspace| workspace.get("package"));
+    let value = package.and_then(|package| package.get(key)).and_then(toml::Value::as_str);
+    Ok(value.with_context(|| format!("Cargo.toml: the workspace has no {key}"))?.to_owned())
 }
 
 /// Since a commit, `HEAD~1` by default; crates that it does not have are left out. The dependencies are those of Cargo.lock in both states.
