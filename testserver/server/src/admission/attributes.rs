@@ -42,7 +42,8 @@ impl Attributes<'_> {
         self.call.name.as_deref().unwrap_or_else(of_object)
     }
 
-    /// The request of an `AdmissionReview`, without its uid, in the version `endpoint` of the resource. The objects are converted, which may need a conversion webhook.
+    /// The request of an `AdmissionReview`, without its uid, in the version `endpoint` of the resource. The objects are converted, which
+    /// may need a conversion webhook.
     pub(super) fn request(
         &self,
         context: AdmissionContext<'_>,

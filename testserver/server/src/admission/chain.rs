@@ -13,7 +13,8 @@ use crate::{
     webhook::Interruption,
 };
 
-/// Evaluates the mutating policies, then calls the mutating webhooks. Policies with reinvocation are evaluated again when the object changed after them. Returns whether the object changed.
+/// Evaluates the mutating policies, then calls the mutating webhooks. Policies with reinvocation are evaluated again when the object
+/// changed after them. Returns whether the object changed.
 ///
 /// `object` is separate from the rest of the write because it changes; a deletion has none.
 pub(crate) fn mutate(
@@ -35,7 +36,8 @@ pub(crate) fn mutate(
     Ok(changed || by_webhooks)
 }
 
-/// Calls the mutating webhooks in order. A webhook with reinvocation is called again when a later one changed the object. Returns whether the object changed.
+/// Calls the mutating webhooks in order. A webhook with reinvocation is called again when a later one changed the object. Returns whether
+/// the object changed.
 fn mutate_by_webhooks(
     context: AdmissionContext<'_>,
     write: Attributes<'_>,
@@ -69,9 +71,9 @@ fn mutate_by_webhooks(
                 let convert = |from, to, object| {
                     conversion::between_versions(context.storage, responses, from, to, object)
                 };
-                let mut shown = convert(write.endpoint(), &endpoint, object.take())?;
-                apply(&mut shown, patch).map_err(StatusError::internal)?;
-                *object = convert(&endpoint, write.endpoint(), shown)?;
+                let mut converted = convert(write.endpoint(), &endpoint, object.take())?;
+                apply(&mut converted, patch).map_err(StatusError::internal)?;
+                *object = convert(&endpoint, write.endpoint(), converted)?;
             }
             if object.as_deref() != seen.as_ref() {
                 changed = true;
@@ -88,7 +90,8 @@ fn mutate_by_webhooks(
     Ok(changed)
 }
 
-/// Runs the built-in plugins, the validating policies, the validating webhooks, and last the quotas. The first refusal in order is returned.
+/// Runs the built-in plugins, the validating policies, the validating webhooks, and last the quotas. The first refusal in order is
+/// returned.
 pub(crate) fn validate(
     context: AdmissionContext<'_>,
     write: &Attributes<'_>,

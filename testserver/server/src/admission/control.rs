@@ -41,7 +41,8 @@ impl AdmissionControl {
         !self.webhooks.is_empty() || !self.policies.is_empty()
     }
 
-    /// Counts a change for the quotas, and reads webhooks and policies after a change of their configuration. Returns the quotas whose status changes.
+    /// Counts a change for the quotas, and reads webhooks and policies after a change of their configuration. Returns the quotas whose
+    /// status changes.
     pub(crate) fn observe(&mut self, storage: &Storage, resource: &Resource, change: &Change) -> Vec<Key> {
         let quotas = self.record_usage(storage, resource, change);
         if resource.group == HOOKS {

@@ -1,6 +1,9 @@
 //! Admission: what decides about a write besides validation.
 //!
-//! `control` holds what is configured, and `context` is what admission reads. For each write, `attributes` describe it and `chain` runs, in this order: `plugins`, mutating `policies`, mutating `webhooks`; then `plugins`, validating `policies`, validating `webhooks`, and last the quotas, whose sums `usage` keeps. `matching` compares a write with the rules and selectors of `match_resources`. `subresources` admits connections and objects posted to subresources.
+//! `control` holds what is configured, and `context` is what admission reads. For each write, `attributes` describe it and `chain` runs,
+//! in this order: `plugins`, mutating `policies`, mutating `webhooks`; then `plugins`, validating `policies`, validating `webhooks`, and
+//! last the quotas, whose sums `usage` keeps. `matching` compares a write with the rules and selectors of `match_resources`.
+//! `subresources` admits connections and objects posted to subresources.
 
 mod attributes;
 mod chain;

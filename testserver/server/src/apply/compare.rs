@@ -18,13 +18,6 @@ pub(super) struct Changes {
     pub(super) removed: FieldSet,
 }
 
-impl Changes {
-    /// The fields that the writer now owns.
-    pub(super) fn taken(&self) -> FieldSet {
-        self.added.union(&self.modified)
-    }
-}
-
 /// Compares field by field; the order of list elements with keys is ignored.
 pub(super) fn compare(root: SchemaPosition<'_>, old: &Value, new: &Value) -> Changes {
     let mut walk = Comparer { at: Vec::new(), out: Changes::default() };

@@ -28,25 +28,31 @@ impl FieldSet {
     /// Inserts a path; the empty path is ignored.
     pub(crate) fn insert(&mut self, path: &[PathElement]) {
         let Some((first, rest)) = path.split_first() else { return };
-        let branch = self.branches.entry(first.clone()).or_default();
-        if rest.is_empty() {
-            branch.member = true;
-        } else {
-            branch.below.insert(rest);
+        match self.branches.get_mut(first) {
+            Some(branch) => branch.insert(rest),
+            None => {
+                let mut branch = Branch::default();
+                branch.insert(rest);
+                self.branches.insert(first.clone(), branch);
+            }
         }
     }
 
     /// Removes this path; paths below it stay.
     pub(crate) fn remove(&mut self, path: &[PathElement]) {
         let Some((first, rest)) = path.split_first() else { return };
-        let Some(branch) = self.branches.get_mut(first) else { return };
-        if rest.is_empty() {
-            branch.member = false;
-        } else {
-            branch.below.remove(rest);
-        }
+        self.change(first, |branch| match rest {
+            [] => branch.member = false,
+            rest => branch.below.remove(rest),
+        });
+    }
+
+    /// Changes the branch of a step, if there is one.
+    pub(super) fn change(&mut self, step: &PathElement, change: impl FnOnce(&mut Branch)) {
+        let Some(branch) = self.branches.get_mut(step) else { return };
+        change(branch);
         if branch.is_empty() {
-            self.branches.remove(first);
+            self.branches.remove(step);
         }
     }
 
@@ -62,12 +68,21 @@ impl FieldSet {
 
     pub(crate) fn union(&self, other: &Self) -> Self {
         let mut out = self.clone();
-        for (step, theirs) in &other.branches {
-            let ours = out.branches.entry(step.clone()).or_default();
-            ours.member |= theirs.member;
-            ours.below = ours.below.union(&theirs.below);
-        }
+        out.add(other);
         out
+    }
+
+    /// Adds the paths of another set.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (step, theirs) in &other.branches {
+            match self.branches.get_mut(step) {
+                Some(ours) => {
+                    ours.member |= theirs.member;
+                    ours.below.add(&theirs.below);
+                }
+                None => drop(self.branches.insert(step.clone(), theirs.clone())),
+            }
+        }
     }
 
     pub(crate) fn intersection(&self, other: &Self) -> Self {
@@ -101,18 +116,10 @@ impl FieldSet {
         Self { branches: branches.collect() }
     }
 
-    /// Removes a path and everything below it.
-    pub(crate) fn cut(&mut self, path: &[&str]) {
-        let Some((first, rest)) = path.split_first() else { return };
-        let step = PathElement::field(first);
-        if rest.is_empty() {
-            self.branches.remove(&step);
-        } else if let Some(branch) = self.branches.get_mut(&step) {
-            branch.below.cut(rest);
-            if branch.is_empty() {
-                self.branches.remove(&step);
-            }
-        }
+    /// Removes members of an object and everything below them.
+    pub(crate) fn cut(&mut self, members: &[&str]) {
+        self.branches
+            .retain(|step, _| !matches!(step, PathElement::Field(name) if members.contains(&&**name)));
     }
 
     /// All paths; members of a container before paths further down.
@@ -137,6 +144,14 @@ impl FieldSet {
 }
 
 impl Branch {
+    fn insert(&mut self, path: &[PathElement]) {
+        if path.is_empty() {
+            self.member = true;
+        } else {
+            self.below.insert(path);
+        }
+    }
+
     fn is_empty(&self) -> bool {
         !self.member && self.below.is_empty()
     }

@@ -1,6 +1,6 @@
 //! `metadata.managedFields`.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{fields::FieldSet, path::PathElement, wire};
@@ -11,8 +11,8 @@ const MAX_UPDATERS: usize = 10;
 const ANCIENT_MANAGER: &str = "ancient-changes";
 
 /// One entry of `managedFields`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "EntryJson", into = "EntryJson")]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "EntryJson")]
 pub(crate) struct ManagedFieldsEntry {
     pub(crate) manager: String,
     pub(crate) operation: ManagedFieldsOperation,
@@ -25,26 +25,26 @@ pub(crate) struct ManagedFieldsEntry {
 }
 
 /// The operation by which a manager owns its fields.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 pub(crate) enum ManagedFieldsOperation {
     Apply,
     Update,
 }
 
 /// The JSON form.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct EntryJson {
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     manager: String,
     operation: ManagedFieldsOperation,
     api_version: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     time: Option<String>,
     fields_type: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     fields_v1: Option<Value>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default)]
     subresource: String,
 }
 
@@ -61,11 +61,23 @@ impl TryFrom<EntryJson> for ManagedFieldsEntry {
     }
 }
 
-impl From<ManagedFieldsEntry> for EntryJson {
+impl From<ManagedFieldsEntry> for Value {
     fn from(entry: ManagedFieldsEntry) -> Self {
-        let fields_v1 = Some(wire::write(&entry.fields));
-        let ManagedFieldsEntry { manager, operation, api_version, time, subresource, .. } = entry;
-        Self { manager, operation, api_version, time, fields_type: "FieldsV1".into(), fields_v1, subresource }
+        let operation = match entry.operation {
+            ManagedFieldsOperation::Apply => "Apply",
+            ManagedFieldsOperation::Update => "Update",
+        };
+        let members = [
+            ("apiVersion", Some(entry.api_version.into())),
+            ("fieldsType", Some("FieldsV1".into())),
+            ("fieldsV1", Some(wire::write(&entry.fields))),
+            ("manager", Some(entry.manager).filter(|name| !name.is_empty()).map(Self::from)),
+            ("operation", Some(operation.into())),
+            ("subresource", Some(entry.subresource).filter(|name| !name.is_empty()).map(Self::from)),
+            ("time", entry.time.map(Self::from)),
+        ];
+        let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+        Self::Object(members.collect())
     }
 }
 
@@ -92,10 +104,10 @@ pub(super) fn split(
 /// Drops empty entries, merges the oldest updaters and sorts.
 pub(super) fn normalize(mut entries: Vec<ManagedFieldsEntry>) -> Vec<ManagedFieldsEntry> {
     entries.retain(|entry| !entry.fields.is_empty());
-    let order = |e: &ManagedFieldsEntry| {
-        (e.operation, e.time.clone(), e.manager.clone(), e.api_version.clone(), e.subresource.clone())
-    };
-    entries.sort_by_cached_key(order);
+    fn order(e: &ManagedFieldsEntry) -> impl Ord + '_ {
+        (e.operation, &e.time, &e.manager, &e.api_version, &e.subresource)
+    }
+    entries.sort_by(|one, other| order(one).cmp(&order(other)));
     let updaters = entries.iter().filter(|e| e.operation == ManagedFieldsOperation::Update).count();
     if updaters > MAX_UPDATERS {
         let start = entries.len() - updaters;
@@ -105,24 +117,21 @@ pub(super) fn normalize(mut entries: Vec<ManagedFieldsEntry>) -> Vec<ManagedFiel
             let ancient =
                 ManagedFieldsEntry { manager: ANCIENT_MANAGER.into(), subresource: String::new(), ..entry };
             match entries.iter_mut().find(|e| e.same_manager(&ancient)) {
-                Some(known) => {
-                    known.fields = known.fields.union(&ancient.fields);
-                    known.time = known.time.take().max(time);
+                Some(merged) => {
+                    merged.fields.add(&ancient.fields);
+                    merged.time = merged.time.take().max(time);
                 }
                 None => entries.push(ancient),
             }
         }
-        entries.sort_by_cached_key(order);
+        entries.sort_by(|one, other| order(one).cmp(&order(other)));
     }
     entries
 }
 
 /// The set without fields that cannot be owned: those of the server, and the object's identity.
 pub(super) fn ownable(mut set: FieldSet) -> FieldSet {
-    for name in ["apiVersion", "kind"] {
-        set.cut(&[name]);
-    }
-    for name in [
+    const OF_METADATA: [&str; 9] = [
         "name",
         "namespace",
         "creationTimestamp",
@@ -132,16 +141,17 @@ pub(super) fn ownable(mut set: FieldSet) -> FieldSet {
         "generation",
         "managedFields",
         "resourceVersion",
-    ] {
-        set.cut(&["metadata", name]);
-    }
-    set.remove(&[PathElement::field("metadata")]);
+    ];
+    set.cut(&["apiVersion", "kind"]);
+    let metadata = PathElement::field("metadata");
+    set.change(&metadata, |branch| branch.below.cut(&OF_METADATA));
+    set.remove(&[metadata]);
     set
 }
 
 /// The entries that an incoming object starts with: its own if it has some, none if it resets them (`[{}]`), else those of the live object.
 pub(crate) fn requested(incoming: &Value, live: &[ManagedFieldsEntry]) -> Vec<ManagedFieldsEntry> {
-    let Some(Value::Array(list)) = incoming.pointer("/metadata/managedFields") else { return live.to_vec() };
+    let Value::Array(list) = &incoming["metadata"]["managedFields"] else { return live.to_vec() };
     match list.as_slice() {
         [] => live.to_vec(),
         [Value::Object(one)] if one.is_empty() => Vec::new(),

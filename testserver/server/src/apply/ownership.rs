@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{ManagedFieldsEntry, Update, Versions};
@@ -46,8 +47,7 @@ impl Ownership {
                 })?
             }
         };
-        let entries: Vec<Value> =
-            entries.iter().filter_map(|entry| serde_json::to_value(entry).ok()).collect();
+        let entries: Vec<Value> = entries.into_iter().map(Value::from).collect();
         meta::set(new, "managedFields", if entries.is_empty() { Value::Null } else { entries.into() });
         Ok(())
     }
@@ -94,5 +94,5 @@ impl Versions for ResourceVersions<'_> {
 /// The entries of an object; unreadable ones are skipped, as if the fields had no owner.
 pub(crate) fn entries(object: &Value) -> Vec<ManagedFieldsEntry> {
     let entries = object["metadata"]["managedFields"].as_array().into_iter().flatten();
-    entries.filter_map(|entry| serde_json::from_value(entry.clone()).ok()).collect()
+    entries.filter_map(|entry| ManagedFieldsEntry::deserialize(entry).ok()).collect()
 }

@@ -174,7 +174,7 @@ fn without_managed_fields(object: &Value) -> Value {
 }
 
 fn changeable(mut fields: FieldSet, ignored: &[&str]) -> FieldSet {
-    ignored.iter().for_each(|name| fields.cut(&[name]));
+    fields.cut(ignored);
     fields
 }
 

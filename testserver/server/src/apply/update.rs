@@ -53,7 +53,8 @@ pub(crate) fn update(write: Update<'_>) -> Result<Vec<ManagedFieldsEntry>, Inter
     };
     let (others, before) = managed::split(managers, &own);
     let mut own = before.unwrap_or(own);
-    own.fields = own.fields.difference(&changed.removed).union(&changed.taken);
+    own.fields = own.fields.difference(&changed.removed);
+    own.fields.add(&changed.taken);
     if !changed.taken.is_empty() {
         // Genuine servers set no time for changes through `scale`.
         own.time = (subresource != "scale").then(|| write.now.into());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::{
-    compare::compare,
+    compare::{Changes, compare},
     fields::FieldSet,
     managed::{self, ManagedFieldsEntry},
     merge::{remove, with_structs},
@@ -39,8 +39,9 @@ pub(super) struct Changed {
 
 impl Changed {
     pub(super) fn between(schema: &Schema, old: &Value, new: &Value) -> Self {
-        let changes = compare(SchemaPosition::root(schema.root()), old, new);
-        Self { taken: managed::ownable(changes.taken()), removed: managed::ownable(changes.removed) }
+        let Changes { mut added, modified, removed } = compare(SchemaPosition::root(schema.root()), old, new);
+        added.add(&modified);
+        Self { taken: managed::ownable(added), removed: managed::ownable(removed) }
     }
 }
 

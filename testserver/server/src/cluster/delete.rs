@@ -35,7 +35,8 @@ pub(crate) enum Deletion {
 }
 
 impl ClusterState {
-    /// Deletes an object, or marks it for deletion when finalizers or a grace period hold it. `None` when it does not exist. Without a propagation policy, the finalizers of the garbage collector on the object decide.
+    /// Deletes an object, or marks it for deletion when finalizers or a grace period hold it. `None` when it does not exist. Without a
+    /// propagation policy, the finalizers of the garbage collector on the object decide.
     pub(crate) fn delete(
         &mut self,
         resource: &Resource,
@@ -97,7 +98,8 @@ impl ClusterState {
         self.put(resource, key, object).map(Written::Stored)
     }
 
-    /// The grace period in seconds. Only pods on an existing node have one: without a kubelet, nothing would report the end of their containers.
+    /// The grace period in seconds. Only pods on an existing node have one: without a kubelet, nothing would report the end of their
+    /// containers.
     fn grace_seconds(&self, resource: &Resource, object: &Value, requested: Option<i64>) -> i64 {
         let node = object["spec"]["nodeName"].as_str().filter(|_| resource.is("", "pods"));
         let node = node.and_then(|node| self.storage.object("", "nodes", &Key::new(None, node)));

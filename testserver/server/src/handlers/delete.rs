@@ -113,9 +113,9 @@ pub(super) fn check_preconditions(
     options: &DeleteOptions,
     stored: &Stored,
 ) -> Result<(), StatusError> {
-    let conflict = |what: &str, requested: &str, found: &str| {
+    let conflict = |what: &str, requested: &str, stored: &str| {
         let why = format!(
-            "the {what} in the precondition ({requested}) does not match the {what} in record ({found}). \
+            "the {what} in the precondition ({requested}) does not match the {what} in record ({stored}). \
              The object might have been {}",
             if what == "UID" { "deleted and then recreated" } else { "modified" }
         );

@@ -1,4 +1,5 @@
-//! One handler per verb and subresource: functions from [`ClusterState`] and a [`Call`] to an [`ApiResponse`], without I/O and with the cluster's clock.
+//! One handler per verb and subresource: functions from [`ClusterState`] and a [`Call`] to an [`ApiResponse`], without I/O and with the
+//! cluster's clock.
 //!
 //! [`perform`] chooses one. In the order in which data passes:
 //!

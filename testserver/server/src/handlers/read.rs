@@ -86,7 +86,8 @@ fn position(
         (Some(requested), Some(ResourceVersionMatch::Exact)) if requested < now => {
             Ok((Some(requested), None))
         }
-        // Anything else is served from the current state, which is never older than requested. With a limit, a plain resourceVersion is exact.
+        // Anything else is served from the current state, which is never older than requested. With a limit, a plain resourceVersion is
+        // exact.
         (Some(requested), None) if requested > 0 && requested < now && options.limit > 0 => {
             Ok((Some(requested), None))
         }

@@ -66,17 +66,17 @@ fn attributes(call: &Call, review: &Value) -> Result<AuthorizationAttributes, St
         let error = FieldError::invalid(field, value, detail);
         StatusError::invalid(call.endpoint.group(), call.endpoint.kind(), "", &[error])
     };
-    let shown = || {
+    let printed = || {
         let (path, verb) = (text(path, "path"), text(path, "verb"));
         format!("authorization.NonResourceAttributes{{Path:{path:?}, Verb:{verb:?}}}")
     };
     match (resource.is_object(), path.is_object()) {
         (true, true) => {
             let detail = "cannot be specified in combination with resourceAttributes";
-            Err(refused("spec.nonResourceAttributes", shown(), detail))
+            Err(refused("spec.nonResourceAttributes", printed(), detail))
         }
         (false, true) if local => {
-            Err(refused("spec.nonResourceAttributes", shown(), "disallowed on this kind of request"))
+            Err(refused("spec.nonResourceAttributes", printed(), "disallowed on this kind of request"))
         }
         (false, false) => {
             let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";

@@ -104,24 +104,24 @@ fn bound_reference(
         }
     };
     let table = cluster.scheme().by_plural("", plural).map(|endpoint| endpoint.resource.table);
-    let found = table.and_then(|table| cluster.store().get(table, &Key::new(Some(namespace), name)));
-    let found = found.ok_or_else(|| StatusError::not_found("", plural, name))?;
+    let bound = table.and_then(|table| cluster.store().get(table, &Key::new(Some(namespace), name)));
+    let bound = bound.ok_or_else(|| StatusError::not_found("", plural, name))?;
     let account = call.object_name();
     // A pod without an account runs as `default`.
     let of_pod = |pod: &Value| pod["spec"]["serviceAccountName"].as_str().unwrap_or("default") == account;
-    if plural == "pods" && !of_pod(&found.value()) {
+    if plural == "pods" && !of_pod(&bound.value()) {
         return Err(StatusError::bad_request(format!(
             "cannot bind token for serviceaccount {account:?} to pod running with different serviceaccount name."
         )));
     }
     match reference["uid"].as_str() {
-        Some(uid) if !uid.is_empty() && uid != &*found.uid => {
+        Some(uid) if !uid.is_empty() && uid != &*bound.uid => {
             let why = format!(
                 "the UID in the bound object reference ({uid}) does not match the UID in record. \
                 The object might have been deleted and then recreated"
             );
             Err(StatusError::conflict("", plural, name, &why))
         }
-        _ => Ok(Some((claim, json!({"name": name, "uid": &*found.uid})))),
+        _ => Ok(Some((claim, json!({"name": name, "uid": &*bound.uid})))),
     }
 }

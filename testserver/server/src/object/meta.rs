@@ -25,7 +25,12 @@ pub(crate) fn strings<'a>(object: &'a Value, field: &str) -> Vec<&'a str> {
 
 /// `metadata` as a map, created if missing. `None` when the object or its metadata is not a JSON object.
 pub(crate) fn map_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
-    object.as_object_mut()?.entry("metadata").or_insert_with(|| Value::Object(Map::new())).as_object_mut()
+    let object = object.as_object_mut()?;
+    // An entry would copy the name each time.
+    if !object.contains_key("metadata") {
+        object.insert("metadata".into(), Value::Object(Map::new()));
+    }
+    object.get_mut("metadata")?.as_object_mut()
 }
 
 /// Sets `metadata.<field>`, or removes it when `value` is null.

@@ -1,20 +1,18 @@
-//! Removal of null members.
+//! Removal of null members of custom resources. Those of built-in kinds are gone when they are decoded.
 
 use serde_json::Value;
 
-use super::model::{Field, Schema, Source, Type};
+use super::model::{Field, Schema};
 
 impl Schema {
-    /// Drops null members that are not nullable. Called after defaulting on creates, updates and all patches except apply (which reports
-    /// such nulls as invalid for custom resources).
-    ///
-    /// In built-in kinds null is never a value, and empty optional lists and maps are dropped too: Go omits them.
+    /// Drops null members that are not nullable. Called after defaulting on creates, updates and all patches except apply, which reports
+    /// such nulls as invalid.
     pub(crate) fn drop_nulls(&self, object: &mut Value) {
-        walk(self.root(), object, matches!(self.source, Source::Table { .. }));
+        walk(self.root(), object);
     }
 }
 
-fn walk(field: &Field, value: &mut Value, built_in: bool) {
+fn walk(field: &Field, value: &mut Value) {
     let node = field.node();
     match value {
         Value::Object(map) => map.retain(|name, value| {
@@ -22,29 +20,16 @@ fn walk(field: &Field, value: &mut Value, built_in: bool) {
                 return true;
             };
             let typed = inner.node().ty.is_some() || inner.node().int_or_string;
-            if value.is_null() && (typed && !inner.node().nullable || built_in) {
+            if value.is_null() && typed && !inner.node().nullable {
                 return false;
             }
-            walk(inner, value, built_in);
-            let needed =
-                || node.rules.as_ref().is_some_and(|rules| rules.required.iter().any(|one| **one == **name));
-            !(built_in && is_nothing(inner, value) && !needed())
+            walk(inner, value);
+            true
         }),
         Value::Array(list) => {
             let Some(inner) = &node.items else { return };
-            list.iter_mut().for_each(|value| walk(inner, value, built_in));
+            list.iter_mut().for_each(|value| walk(inner, value));
         }
         _ => {}
-    }
-}
-
-fn is_nothing(field: &Field, value: &Value) -> bool {
-    let node = field.node();
-    match value {
-        // In a place for any JSON, such as the default of a schema, an empty list is a value.
-        Value::Array(list) => list.is_empty() && node.ty == Some(Type::Array),
-        // An empty struct may be meaningful; an empty map is not.
-        Value::Object(map) => map.is_empty() && node.properties.is_empty() && node.additional.is_some(),
-        _ => false,
     }
 }

@@ -64,6 +64,8 @@ pub(crate) struct Version {
     pub(crate) selectable: Vec<String>,
     pub(crate) schema: OnceLock<Schema>,
     pub(crate) built_in: Option<&'static BuiltInKind>,
+    /// Of built-in kinds only.
+    pub(crate) go_type: Option<&'static GoStruct>,
 }
 
 /// A subresource and its kind.
@@ -110,7 +112,7 @@ impl Endpoint {
 
     /// The Go type of a built-in kind.
     pub(crate) fn go_type(&self) -> Option<&'static GoStruct> {
-        gotypes::by_name(self.version().type_name()?)
+        self.version().go_type
     }
 
     pub(crate) fn allows(&self, verb: &str) -> bool {
@@ -176,7 +178,8 @@ impl Resource {
         Endpoint { resource: self.clone(), version }
     }
 
-    /// A stored object as reads in its own version see it: pruned and defaulted by the schema that the version has now. `None` when it is stored like that.
+    /// A stored object as reads in its own version see it: pruned and defaulted by the schema that the version has now. `None` when it is
+    /// stored like that.
     pub(crate) fn as_read(&self, stored: &Value) -> Option<Value> {
         let (_, name) = meta::split_api_version(stored["apiVersion"].as_str().unwrap_or_default());
         let version = self.versions.iter().find(|version| version.name == name).filter(|_| self.custom)?;
@@ -218,6 +221,7 @@ impl Resource {
             selectable: Vec::new(),
             schema: OnceLock::new(),
             built_in: Some(kind),
+            go_type: gotypes::by_name(kind.type_name),
         };
         Self {
             group: kind.group.into(),

@@ -59,8 +59,8 @@ where
         Ok(body) => body,
         Err(failure) => return respond::status_error(&failure),
     };
-    let found = find(&server.cluster().lock(), &path);
-    let Some(endpoint) = found else {
+    let endpoint = find(&server.cluster().lock(), &path);
+    let Some(endpoint) = endpoint else {
         return documents::unknown_resource(&server.cluster().lock(), &path.group, &path.version);
     };
     let warning = endpoint.version().warning.clone();
@@ -107,7 +107,8 @@ async fn encode(
     response: ApiResponse,
     encoder: &Encoder,
 ) -> Result<Response<Body>, StatusError> {
-    let now = server.cluster().lock().now();
+    // Only tables need the time.
+    let now = if encoder.shows_ages() { server.cluster().lock().now() } else { String::new() };
     let convert = |objects| conversion::to_requested_version(server.cluster(), endpoint, objects);
     let body = match response.content {
         Content::Object(object) => {
@@ -126,8 +127,8 @@ async fn encode(
 /// The endpoint after the lock was released: its CRD may have changed.
 fn current_endpoint(server: &ApiServer, endpoint: &Endpoint) -> Result<Endpoint, StatusError> {
     let cluster = server.cluster().lock();
-    let found = cluster.scheme().find(endpoint.group(), &endpoint.version().name, endpoint.plural());
-    found.cloned().ok_or_else(StatusError::no_such_path)
+    let current = cluster.scheme().find(endpoint.group(), &endpoint.version().name, endpoint.plural());
+    current.cloned().ok_or_else(StatusError::no_such_path)
 }
 
 /// The endpoint of a path, if the path fits its scope.

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Key;
@@ -235,16 +235,21 @@ fn type_members(api_version: &Value, kind: &Value) -> String {
 fn write_object(out: &mut Vec<u8>, object: &Value) -> usize {
     let empty = serde_json::Map::new();
     let map = object.as_object().unwrap_or(&empty);
-    let text = |key: &str| map.get(key).cloned().unwrap_or_default();
-    out.extend_from_slice(type_members(&text("apiVersion"), &text("kind")).as_bytes());
+    let text = |key: &str| map.get(key).unwrap_or(&Value::Null);
+    out.extend_from_slice(type_members(text("apiVersion"), text("kind")).as_bytes());
     let tail = out.len();
     for (key, value) in map.iter().filter(|(key, _)| *key != "apiVersion" && *key != "kind") {
-        out.extend_from_slice(format!(",{}:", Value::from(key.as_str())).as_bytes());
-        serde_json::to_writer(&mut *out, value)
-            .expect("invariant: a JSON value with string keys is written to memory");
+        out.push(b',');
+        write_json(out, key);
+        out.push(b':');
+        write_json(out, value);
     }
     out.push(b'}');
     tail
+}
+
+fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
+    serde_json::to_writer(out, value).expect("invariant: a JSON value with string keys is written to memory");
 }
 
 fn labels(object: &Value) -> Vec<(Box<str>, Box<str>)> {

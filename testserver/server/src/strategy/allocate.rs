@@ -119,8 +119,8 @@ fn leave(before: &Value, now: &mut Value) {
     gone.iter().for_each(|member| drop(now.remove(*member)));
     for port in now.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten().filter(|_| !open) {
         let former = before["ports"].as_array().into_iter().flatten();
-        let known = former.filter(|former| former["port"] == port["port"]);
-        if known.into_iter().any(|former| former["nodePort"] == port["nodePort"])
+        let mut same = former.filter(|former| former["port"] == port["port"]);
+        if same.any(|former| former["nodePort"] == port["nodePort"])
             && let Some(port) = port.as_object_mut()
         {
             port.remove("nodePort");
@@ -140,7 +140,8 @@ fn pod(pod: &mut Value) {
     }
 }
 
-/// The quality of service class, by the requested resources: those of the pod if it has its own, else those of its containers. Zero amounts do not count.
+/// The quality of service class, by the requested resources: those of the pod if it has its own, else those of its containers. Zero
+/// amounts do not count.
 pub(super) fn qos_class(spec: &Value) -> &'static str {
     let own = Some(&spec["resources"]).filter(|own| own["limits"].is_object() || own["requests"].is_object());
     let lists = ["containers", "initContainers"].iter().flat_map(|list| spec[list].as_array()).flatten();
@@ -162,7 +163,8 @@ pub(super) fn qos_class(spec: &Value) -> &'static str {
     }
 }
 
-/// Sets the selector of a Job and the labels of its template, unless `manualSelector` is set. A Job without labels has those of the template.
+/// Sets the selector of a Job and the labels of its template, unless `manualSelector` is set. A Job without labels has those of the
+/// template.
 fn job(job: &mut Value) {
     if !job["spec"]["template"].is_object() {
         return;
@@ -178,7 +180,9 @@ fn job(job: &mut Value) {
         if job["spec"]["template"]["metadata"].is_null() {
             job["spec"]["template"]["metadata"] = json!({});
         }
-        if let Some(metadata) = job.pointer_mut("/spec/template/metadata").filter(|found| found.is_object()) {
+        if let Some(metadata) =
+            job.pointer_mut("/spec/template/metadata").filter(|metadata| metadata.is_object())
+        {
             for (key, value) in labels {
                 if metadata["labels"][key].is_null() {
                     metadata["labels"][key] = value.as_str().into();
@@ -259,7 +263,7 @@ fn add_protection_finalizer(object: &mut Value, finalizer: &str) {
 fn hold(object: &mut Value, finalizer: &str) {
     let mut finalizers: Vec<String> =
         meta::strings(object, "finalizers").into_iter().map(Into::into).collect();
-    if !finalizers.iter().any(|known| known == finalizer) {
+    if !finalizers.iter().any(|present| present == finalizer) {
         finalizers.push(finalizer.into());
     }
     meta::set_finalizers(object, finalizers.iter().map(String::as_str));

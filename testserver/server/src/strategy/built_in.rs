@@ -35,8 +35,8 @@ pub(super) fn keep_annotations(endpoint: &Endpoint, part: WritePart, old: &Value
     if !endpoint.resource.is("autoscaling", "horizontalpodautoscalers") || endpoint.version().name != "v1" {
         return;
     }
-    let kept = if part == WritePart::Main { autoscaler::OF_STATUS } else { autoscaler::OF_SPEC };
-    for name in kept {
+    let names = if part == WritePart::Main { autoscaler::OF_STATUS } else { autoscaler::OF_SPEC };
+    for name in names {
         let before = old["metadata"]["annotations"].get(name);
         let now = new.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
         match (before, now) {

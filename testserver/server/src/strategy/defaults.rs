@@ -257,8 +257,9 @@ fn service(service: &mut Value) {
     }
     match kind.as_str() {
         "ExternalName" => {
-            let known = matches!(spec["internalTrafficPolicy"].as_str(), None | Some("Cluster" | "Local"));
-            if let Some(spec) = spec.as_object_mut().filter(|_| known) {
+            let is_policy =
+                matches!(spec["internalTrafficPolicy"].as_str(), None | Some("Cluster" | "Local"));
+            if let Some(spec) = spec.as_object_mut().filter(|_| is_policy) {
                 spec.remove("internalTrafficPolicy");
             }
         }

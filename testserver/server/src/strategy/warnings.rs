@@ -1,4 +1,5 @@
-//! What the responses to accepted writes of built-in kinds warn of: fields that are deprecated, ignored or odd. Deprecated kinds are in `data/kinds.jsonl`.
+//! What the responses to accepted writes of built-in kinds warn of: fields that are deprecated, ignored or odd. Deprecated kinds are in
+//! `data/kinds.jsonl`.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -62,9 +62,9 @@ impl ServiceAllocator {
         let taken = |owner: Option<&Key>| owner.is_some_and(|owner| owner != key);
         if let Some(ip) = ip_of(service).map(str::to_owned).filter(|ip| taken(self.ips.get(ip))) {
             if requested["clusterIP"] == ip.as_str() {
-                let value = format!("[{ip:?}]");
+                let list = format!("[{ip:?}]");
                 let why = format!("failed to allocate IP {ip}: provided IP is already allocated");
-                errors.push(FieldError::invalid("spec.clusterIPs", value, &why));
+                errors.push(FieldError::invalid("spec.clusterIPs", list, &why));
             } else if let Some(free) = following(&ip).find(|ip| !taken(self.ips.get(ip))) {
                 service["spec"]["clusterIPs"] = json!([free]);
                 service["spec"]["clusterIP"] = free.into();

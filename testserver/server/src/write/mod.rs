@@ -15,8 +15,10 @@
 //!   commit    the storage version, or a preview          cluster/commit.rs
 //! ```
 //!
-//! Stages know no kinds: what differs between built-in kinds and custom resources is behind the trait of `kind`, which `built_in` and `custom`
-//! implement and `kinds` chooses. A controller has no request: no webhooks review its objects, nobody owns their fields, and it needs no role.
+//! Stages know no kinds: what differs between built-in kinds and custom resources is behind the trait of `kind`, which `built_in` and
+//! `custom`
+//! implement and `kinds` chooses. A controller has no request: no webhooks review its objects, nobody owns their fields, and it needs no
+//! role.
 //!
 //! `object_write` is the value, and the order of its stages.
 

@@ -91,7 +91,7 @@ impl Server {
             "create" | "put" => step.body.clone(),
             _ => {
                 let mut base = self.live.clone().unwrap();
-                base["metadata"]["managedFields"] = json!(self.managers);
+                base["metadata"]["managedFields"] = managed_fields(&self.managers);
                 match op {
                     "merge" => patch::merge::apply(&mut base, &step.body).unwrap(),
                     "json" => patch::json::apply(&mut base, &step.body).unwrap(),
@@ -140,9 +140,13 @@ impl Versions for OneVersion<'_> {
     }
 }
 
+fn managed_fields(managers: &[ManagedFieldsEntry]) -> Value {
+    managers.iter().cloned().map(Value::from).collect()
+}
+
 /// Entries as recorded: times are the number of the step in which they first appeared.
 fn entries(managers: &[ManagedFieldsEntry], times: &mut HashMap<String, usize>, step: usize) -> Value {
-    let mut entries = json!(managers);
+    let mut entries = managed_fields(managers);
     for entry in entries.as_array_mut().unwrap() {
         let time =
             entry.get("time").and_then(Value::as_str).map(|t| *times.entry(t.to_owned()).or_insert(step));

@@ -15,11 +15,11 @@ pub(super) fn default(spec: &mut Value) {
     match (given(spec, "dataSource"), given(spec, "dataSourceRef")) {
         (Some(source), None) => {
             let kind = (text(&source, "apiGroup"), text(&source, "kind"));
-            let known = matches!(
+            let is_volume = matches!(
                 (kind.0.as_str(), kind.1.as_str()),
                 ("", "PersistentVolumeClaim") | ("snapshot.storage.k8s.io", "VolumeSnapshot")
             );
-            if known {
+            if is_volume {
                 spec.insert("dataSourceRef".into(), source);
             } else {
                 spec.remove("dataSource");
