@@ -16,11 +16,12 @@
 //!   long earlier states can be listed.
 //! - `owners`, `garbage`: dependents without owners. `namespaces`, `remaining`: terminating namespaces. `definitions`: terminating CRDs.
 //! - `allocator`, `services`: addresses, and the service of the server. `quotas`, `priority_classes`, `service_accounts`,
-//!   `storage_protection`: the controllers of these kinds.
+//!   `storage_protection` (with `claims`): the controllers of these kinds.
 //! - `events`, `event_index`: what they record about objects. `workloads`: carries out the plans of the workload controllers. `pods`: the
 //!   node of the kubelet, and its pods.
 
 mod allocator;
+mod claims;
 mod compaction;
 mod create;
 mod data_dir;

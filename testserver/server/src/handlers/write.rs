@@ -25,7 +25,8 @@ use crate::{
     scheme::Endpoint,
     status_error::StatusError,
     storage::{Key, Stored},
-    strategy, validation,
+    strategy,
+    validation,
     webhook::Interruption,
 };
 
