@@ -21,13 +21,10 @@ impl ClusterState {
     /// Removes the cleanup finalizer of a terminating CRD once it has no objects.
     pub(super) fn finish_resource(&mut self, table: TableId) -> Result<(), WriteError> {
         let Some(resource) = self.storage.scheme.by_table(table).cloned() else { return Ok(()) };
-        let definitions = self.storage.scheme.by_plural("apiextensions.k8s.io", "customresourcedefinitions");
-        let Some(definitions) = definitions.map(|e| e.resource.clone()) else { return Ok(()) };
         let key = Key::new(None, &format!("{}.{}", resource.plural, resource.group));
-        let Some(definition) = self.storage.store.get(definitions.table, &key).map(|stored| stored.value())
-        else {
-            return Ok(());
-        };
+        let definition = self.storage.table("apiextensions.k8s.io", "customresourcedefinitions");
+        let definition = definition.and_then(|definitions| self.storage.read(definitions, &key));
+        let Some((definitions, definition)) = definition else { return Ok(()) };
         let held = meta::strings(&definition, "finalizers").contains(&crd::CLEANUP);
         if meta::is_deleting(&definition) && held && self.storage.store.objects(table, None).next().is_none()
         {

@@ -46,10 +46,7 @@ impl ClusterState {
         if !self.work.owners.each_dependent(uid).any(waits) {
             return Ok(());
         }
-        let Some(mut object) = self.storage.store.get(resource.table, key).map(|stored| stored.value())
-        else {
-            return Ok(());
-        };
+        let Some((_, mut object)) = self.storage.read(resource.table, key) else { return Ok(()) };
         let references = object.pointer_mut("/metadata/ownerReferences").and_then(Value::as_array_mut);
         let mut changed = false;
         for reference in references.into_iter().flatten().filter(|r| r["blockOwnerDeletion"] == true) {
@@ -65,10 +62,7 @@ impl ClusterState {
     /// Removes the `foregroundDeletion` finalizer of an owner once no dependent blocks its deletion.
     pub(super) fn finish_foreground(&mut self, uid: &str) -> Result<(), WriteError> {
         let Some((table, key)) = self.work.owners.live(uid).cloned() else { return Ok(()) };
-        let Some(resource) = self.storage.scheme.by_table(table).cloned() else { return Ok(()) };
-        let Some(object) = self.storage.store.get(table, &key).map(|stored| stored.value()) else {
-            return Ok(());
-        };
+        let Some((resource, object)) = self.storage.read(table, &key) else { return Ok(()) };
         if !waits_in_foreground(&object) {
             return Ok(());
         }
@@ -88,10 +82,7 @@ impl ClusterState {
         key: &Key,
         uids: &[String],
     ) -> Result<(), WriteError> {
-        let Some(resource) = self.storage.scheme.by_table(table).cloned() else { return Ok(()) };
-        let Some(mut object) = self.storage.store.get(table, key).map(|stored| stored.value()) else {
-            return Ok(());
-        };
+        let Some((resource, mut object)) = self.storage.read(table, key) else { return Ok(()) };
         let references = object["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
         let left: Vec<Value> =
             references.into_iter().filter(|r| !uids.iter().any(|uid| r["uid"] == uid.as_str())).collect();

@@ -15,11 +15,12 @@
 //! - `work`, `timers`: the tasks that follow from a change, now and later. `task`: their order. `schedule`: runs them. `compaction`: how
 //!   long earlier states can be listed.
 //! - `owners`, `garbage`: dependents without owners. `namespaces`, `remaining`: terminating namespaces. `definitions`: terminating CRDs.
-//! - `services`: the service of the server. `quotas`, `priority_classes`, `service_accounts`, `storage_protection`: the controllers of
-//!   these kinds.
+//! - `services`: the service of the server. `quotas`, `priority_classes`, `service_accounts`, `storage_protection` (with `claims`): the
+//!   controllers of these kinds.
 //! - `events`, `event_index`: what they record about objects. `workloads`: carries out the plans of the workload controllers. `pods`: the
 //!   node of the kubelet, and its pods.
 
+mod claims;
 mod commit;
 mod compaction;
 mod create;

@@ -36,10 +36,7 @@ impl ClusterState {
     /// Binds a pod to the node, starts its containers, ends it at its deadline, or finishes its deletion.
     pub(super) fn run_pod(&mut self, id: &ObjectId) -> Result<(), WriteError> {
         let (table, key) = id;
-        let Some(resource) = self.storage.scheme.by_table(*table).cloned() else { return Ok(()) };
-        let Some(mut pod) = self.storage.store.get(*table, key).map(|stored| stored.value()) else {
-            return Ok(());
-        };
+        let Some((resource, mut pod)) = self.storage.read(*table, key) else { return Ok(()) };
         let scheduler = pod["spec"]["schedulerName"].as_str().unwrap_or(SCHEDULER);
         if meta::is_deleting(&pod) {
             if pod["spec"]["nodeName"] == NODE_NAME && meta::grace(&pod) > 0 {
@@ -57,11 +54,7 @@ impl ClusterState {
         if pod["spec"]["nodeName"].is_null() && scheduler == SCHEDULER && !gated {
             let node = required_node(&pod).unwrap_or(NODE_NAME).to_owned();
             if node == NODE_NAME || self.has_node(&node) {
-                let message = format!(
-                    "Successfully assigned {}/{} to {node}",
-                    key.namespace().unwrap_or_default(),
-                    key.name()
-                );
+                let message = format!("Successfully assigned {key} to {node}");
                 self.record_by(SCHEDULER, &pod, None, &Note::normal("Scheduled", message))?;
                 bind(&mut pod, &node, &self.now());
                 self.put(&resource, key.clone(), pod)?;

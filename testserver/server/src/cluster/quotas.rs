@@ -8,10 +8,8 @@ impl ClusterState {
     pub(super) fn write_quota_status(&mut self, key: &Key) -> Result<(), WriteError> {
         let namespace = key.namespace().unwrap_or_default();
         let Some(status) = self.admission.quotas.status(namespace, key.name()) else { return Ok(()) };
-        let Some(resource) = self.storage.resource("", "resourcequotas") else { return Ok(()) };
-        let Some(quota) = self.storage.store.get(resource.table, key).map(|stored| stored.value()) else {
-            return Ok(());
-        };
+        let Some(table) = self.storage.table("", "resourcequotas") else { return Ok(()) };
+        let Some((resource, quota)) = self.storage.read(table, key) else { return Ok(()) };
         self.write_status(&resource, key, &quota, status)
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{ClusterState, owners::ObjectId, task::Task, work::Work};
 use crate::{
     object::meta,
+    pods::is_over,
     storage::{Key, Storage, WriteError},
     strategy::{CLAIM_IN_USE, CLASS_IN_USE, VOLUME_IN_USE},
 };
@@ -18,23 +19,12 @@ impl Work {
             self.enqueue(Task::FreeStorage((table, Key::new(None, class))));
         }
     }
-
-    /// Enqueues the claims of a removed pod.
-    pub(super) fn enqueue_claims(&mut self, storage: &Storage, key: &Key, pod: &Value) {
-        let Some(table) = storage.table("", "persistentvolumeclaims") else { return };
-        for claim in claims(pod) {
-            self.enqueue(Task::FreeStorage((table, Key::new(key.namespace(), claim))));
-        }
-    }
 }
 
 impl ClusterState {
-    /// Removes the protection finalizer of a terminating volume or claim that is not in use. Reads all pods of the namespace.
+    /// Removes the protection finalizer of a terminating volume or claim that is not in use.
     pub(super) fn free_storage(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
-        let Some(resource) = self.storage.scheme.by_table(*table).cloned() else { return Ok(()) };
-        let Some(object) = self.storage.store.get(*table, key).map(|stored| stored.value()) else {
-            return Ok(());
-        };
+        let Some((resource, object)) = self.storage.read(*table, key) else { return Ok(()) };
         if !meta::is_deleting(&object) {
             return Ok(());
         }
@@ -62,20 +52,11 @@ impl ClusterState {
 
     /// Whether a scheduled pod that has not finished uses this claim.
     fn is_claimed(&self, claim: &Key) -> bool {
-        let Some(table) = self.storage.table("", "pods") else { return false };
-        self.storage.store.objects(table, claim.namespace()).any(|stored| {
-            let pod = stored.value();
-            let over = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
-            !over && pod["spec"]["nodeName"].is_string() && claims(&pod).any(|name| name == claim.name())
-        })
+        let pods = self.work.claims.pods(claim).filter_map(|pod| self.storage.object("", "pods", pod));
+        pods.map(|pod| pod.value()).any(|pod| !is_over(&pod) && pod["spec"]["nodeName"].is_string())
     }
 }
 
 fn class_of(object: &Value) -> Option<&str> {
     object["spec"]["volumeAttributesClassName"].as_str()
-}
-
-fn claims(pod: &Value) -> impl Iterator<Item = &str> {
-    let volumes = pod["spec"]["volumes"].as_array().into_iter().flatten();
-    volumes.filter_map(|volume| volume["persistentVolumeClaim"]["claimName"].as_str())
 }

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::{
     BuiltInController,
+    claims::ClaimIndex,
     owners::{FOREGROUND, ORPHAN, OwnerIndex},
     remaining::Remaining,
     task::Task,
@@ -34,14 +35,15 @@ pub(super) struct Work {
     timers: Timers,
     pub(super) owners: OwnerIndex,
     pub(super) remaining: Remaining,
+    pub(super) claims: ClaimIndex,
     pub(super) caches: WorkloadCaches,
 }
 
 impl Work {
     pub(super) fn new(disabled: BTreeSet<BuiltInController>, clock: Clock) -> Self {
         let (tasks, timers) = (BTreeSet::new(), Timers::new());
-        let (owners, remaining, caches) = <_>::default();
-        Self { disabled, clock, tasks, timers, owners, remaining, caches }
+        let (owners, remaining, claims, caches) = <_>::default();
+        Self { disabled, clock, tasks, timers, owners, remaining, claims, caches }
     }
 
     /// Drops everything, before the whole state is replaced.
@@ -50,6 +52,7 @@ impl Work {
         self.timers.clear();
         self.owners = OwnerIndex::default();
         self.remaining = Remaining::default();
+        self.claims = ClaimIndex::default();
         self.caches = WorkloadCaches::default();
     }
 
@@ -144,9 +147,13 @@ impl Work {
         if resource.is("", "namespaces") {
             self.remaining.stop(last.key.name());
         }
-        self.enqueue_removed_workload(storage, resource, last);
-        if resource.is("", "pods") {
-            self.enqueue_claims(storage, &last.key, &last.value());
+        self.observe_workload(storage, resource, Some(last), None);
+        if resource.is("", "pods")
+            && let Some(claims) = storage.table("", "persistentvolumeclaims")
+        {
+            for claim in self.claims.remove(last) {
+                self.enqueue(Task::FreeStorage((claims, claim)));
+            }
         }
         if is_storage(resource) {
             self.enqueue_class(storage, &last.value());
@@ -210,8 +217,11 @@ impl Work {
     ) {
         if resource.is("", "pods") {
             self.enqueue(Task::RunPod((resource.table, stored.key.clone())));
+            if before.is_none() {
+                self.claims.add(stored);
+            }
         }
-        self.enqueue_workload(storage, resource, before, stored);
+        self.observe_workload(storage, resource, before, Some(stored));
     }
 
     /// Enqueues what any change of an object is followed by.

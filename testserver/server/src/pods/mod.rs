@@ -5,8 +5,8 @@
 //! - `node`, `containers`: what a kubelet reports.
 //! - `respond`: where requests arrive. `subresources`: checks them. `select`: finds the container.
 //! - `stream`: the connections of `exec`, `attach` and `port-forward`.
-//! - `kubelet`: runs each `process`, which is the script of a test or the `shell`. `attach`, `session`: connect clients to it. `logs`: keeps
-//!   what it prints.
+//! - `kubelet`: runs each `process`, which is the script of a test or the `shell`. `attach`, `session`: connect clients to it.
+//!   `logs`: keeps what it prints.
 
 mod attach;
 mod containers;

@@ -81,6 +81,12 @@ impl Storage {
         self.store.get(self.table(group, plural)?, key)
     }
 
+    /// An object by its table, with its resource.
+    pub(crate) fn read(&self, table: TableId, key: &Key) -> Option<(Arc<Resource>, Value)> {
+        let resource = self.scheme.by_table(table)?.clone();
+        Some((resource, self.store.get(table, key)?.value()))
+    }
+
     /// The custom resource of a CRD.
     pub(crate) fn defined_by(&self, definition: &Value) -> Option<&Arc<Resource>> {
         let (plural, group) = meta::name(definition).split_once('.')?;

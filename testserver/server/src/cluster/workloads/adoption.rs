@@ -76,7 +76,7 @@ impl ClusterState {
         let Some(resource) = self.storage.resource(group, plural) else { return Ok(()) };
         let tables = kind.owners().iter().filter_map(|(group, plural)| self.storage.table(group, plural));
         let owners = tables.flat_map(|table| self.storage.store.objects(table, Some(namespace)));
-        let owners = owners.map(|stored| self.work.caches.object(stored));
+        let owners = owners.map(|stored| self.work.caches.objects.get(stored));
         let owners: Vec<_> = owners.filter_map(|owner| Some((selector_of(&owner)?, owner))).collect();
         let unowned: Vec<Arc<Stored>> = match only {
             Some(key) => self.storage.store.get(resource.table, key).into_iter().cloned().collect(),

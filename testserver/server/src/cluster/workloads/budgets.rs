@@ -14,7 +14,13 @@ use crate::{
 
 impl Work {
     /// Enqueues a budget that was written, and records what it selects.
-    pub(super) fn observe_budget(&mut self, storage: &Storage, key: &Key, after: Option<&Stored>) {
+    pub(super) fn observe_budget(
+        &mut self,
+        storage: &Storage,
+        before: Option<&Stored>,
+        after: Option<&Stored>,
+    ) {
+        let Some(key) = after.or(before).map(|budget| &budget.key) else { return };
         let selector = after.map_or(Value::Null, |budget| budget.value()["spec"]["selector"].take());
         let parsed = after.and_then(|_| LabelSelector::from_object(&selector));
         let pods = storage.table("", "pods").into_iter();
@@ -36,16 +42,15 @@ impl Work {
 impl ClusterState {
     /// Updates the status of a budget.
     pub(super) fn reconcile_budget(&mut self, key: &Key) -> Result<Requeue, WriteError> {
-        let Some(budgets) = self.storage.resource("policy", "poddisruptionbudgets") else {
+        let table = self.storage.table("policy", "poddisruptionbudgets");
+        let table = table.filter(|_| self.work.caches.budgets.selects(key));
+        let Some((budgets, budget)) = table.and_then(|table| self.storage.read(table, key)) else {
             return Ok(Requeue::default());
         };
-        let budget =
-            self.storage.store.get(budgets.table, key).filter(|_| self.work.caches.budgets.selects(key));
-        let Some(budget) = budget.map(|stored| stored.value()) else { return Ok(Requeue::default()) };
         let selected = self.work.caches.budgets.pods(key);
         let selected = selected.filter_map(|pod| self.storage.object("", "pods", pod));
         let selected: Vec<Arc<Stored>> = selected.cloned().collect();
-        let plan = plan_budget(&budget, &self.work.caches.pods(&selected), &self.now());
+        let plan = plan_budget(&budget, &self.work.caches.pods.all(&selected), &self.now());
         self.write_status(&budgets, key, &budget, plan.status)?;
         Ok(Requeue { after: plan.requeue_after, refused: false })
     }

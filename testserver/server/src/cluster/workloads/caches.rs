@@ -1,9 +1,6 @@
 //! What the workload controllers know between their runs.
 
-use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -16,8 +13,8 @@ use crate::{
 /// What the workload controllers know between their runs, so that a change costs what it changes.
 #[derive(Debug, Default)]
 pub(in crate::cluster) struct WorkloadCaches {
-    pods: Decoded<Pod>,
-    objects: Decoded<Value>,
+    pub(super) pods: Decoded<Pod>,
+    pub(super) objects: Decoded<Value>,
     /// The services with a selector, and their endpoints.
     pub(super) services: SelectorIndex,
     pub(super) endpoints: HashMap<Key, ServiceEndpoints>,
@@ -37,22 +34,6 @@ pub(super) struct ServiceEndpoints {
 }
 
 impl WorkloadCaches {
-    pub(super) fn pod(&mut self, stored: &Stored) -> Arc<Pod> {
-        self.pods.get(stored)
-    }
-
-    pub(super) fn pods(&mut self, stored: &[Arc<Stored>]) -> Vec<Arc<Pod>> {
-        stored.iter().map(|stored| self.pods.get(stored)).collect()
-    }
-
-    pub(super) fn object(&mut self, stored: &Stored) -> Arc<Value> {
-        self.objects.get(stored)
-    }
-
-    pub(super) fn objects(&mut self, stored: &[Arc<Stored>]) -> Vec<Arc<Value>> {
-        stored.iter().map(|stored| self.objects.get(stored)).collect()
-    }
-
     /// Drops what is known of a removed object.
     pub(super) fn forget(&mut self, last: &Stored) {
         self.pods.forget(last);

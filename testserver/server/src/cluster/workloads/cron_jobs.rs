@@ -13,7 +13,7 @@ use crate::{
 
 impl ClusterState {
     pub(super) fn reconcile_cron_job(&mut self, id: &ObjectId) -> Result<Requeue, WriteError> {
-        let Some((resource, cron)) = self.reconciled(id) else { return Ok(Requeue::default()) };
+        let Some((resource, cron)) = self.storage.read(id.0, &id.1) else { return Ok(Requeue::default()) };
         let Some(job_resource) = self.storage.resource("batch", "jobs") else {
             return Ok(Requeue::default());
         };

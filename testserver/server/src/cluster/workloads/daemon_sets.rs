@@ -39,16 +39,14 @@ impl Work {
 
 impl ClusterState {
     pub(super) fn reconcile_daemon_set(&mut self, id: &ObjectId) -> Result<Requeue, WriteError> {
-        let Some((resource, set)) = self.reconciled(id) else { return Ok(Requeue::default()) };
-        if meta::is_deleting(&set) {
-            return Ok(Requeue::default());
-        }
-        let history = match self.recorded_history(&resource, id, &set)? {
+        let living = self.storage.read(id.0, &id.1).filter(|(_, set)| !meta::is_deleting(set));
+        let Some((resource, set)) = living else { return Ok(Requeue::default()) };
+        let history = match self.recorded_history(&resource, &id.1, &set)? {
             Ok(history) => history,
             Err(requeue) => return Ok(requeue),
         };
         let stored = self.claimed(&set, "", "pods")?;
-        let pods = self.work.caches.pods(&stored);
+        let pods = self.work.caches.pods.all(&stored);
         let hash = &history.revisions[history.newest]["metadata"]["labels"][hash_label(&set)];
         let hash = hash.as_str().unwrap_or_default();
         let plan = plan_daemon_set(&set, &pods, &self.nodes(), hash, &self.now());
@@ -76,6 +74,6 @@ impl ClusterState {
     fn nodes(&mut self) -> Vec<Arc<Value>> {
         let nodes = self.storage.table("", "nodes").into_iter();
         let nodes = nodes.flat_map(|table| self.storage.store.objects(table, None));
-        nodes.map(|node| self.work.caches.object(node)).collect()
+        nodes.map(|node| self.work.caches.objects.get(node)).collect()
     }
 }

@@ -28,6 +28,10 @@ impl<T: From<Value>> Decoded<T> {
         object
     }
 
+    pub(super) fn all(&mut self, stored: &[Arc<Stored>]) -> Vec<Arc<T>> {
+        stored.iter().map(|stored| self.get(stored)).collect()
+    }
+
     /// Drops a removed object.
     pub(super) fn forget(&mut self, last: &Stored) {
         self.0.remove(&last.uid);

@@ -12,7 +12,9 @@ use crate::{
 
 impl ClusterState {
     pub(super) fn reconcile_deployment(&mut self, id: &ObjectId) -> Result<Requeue, WriteError> {
-        let Some((resource, mut deployment)) = self.reconciled(id) else { return Ok(Requeue::default()) };
+        let Some((resource, mut deployment)) = self.storage.read(id.0, &id.1) else {
+            return Ok(Requeue::default());
+        };
         let stored = self.claimed(&deployment, "apps", "replicasets")?;
         let sets: Vec<Value> = stored.iter().map(|stored| stored.value()).collect();
         let mut plan = plan_rollout(&deployment, &sets, &self.now());

@@ -14,9 +14,14 @@ pub(super) struct WorkloadCaches {}
 pub(super) enum WorkloadTask {}
 
 impl Work {
-    pub(super) fn enqueue_workload(&mut self, _: &Storage, _: &Resource, _: Option<&Stored>, _: &Stored) {}
-
-    pub(super) fn enqueue_removed_workload(&mut self, _: &Storage, _: &Resource, _: &Stored) {}
+    pub(super) fn observe_workload(
+        &mut self,
+        _: &Storage,
+        _: &Resource,
+        _: Option<&Stored>,
+        _: Option<&Stored>,
+    ) {
+    }
 }
 
 impl ClusterState {

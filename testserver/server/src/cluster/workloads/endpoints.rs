@@ -136,7 +136,7 @@ impl ClusterState {
         for pod in std::mem::take(&mut endpoints.changed) {
             let selected = self.work.caches.services.selects_pod(key, &pod);
             let stored = self.storage.object("", "pods", &pod).filter(|_| selected);
-            let pod_states = stored.map(|stored| self.work.caches.pod(stored));
+            let pod_states = stored.map(|stored| self.work.caches.pods.get(stored));
             let backend = pod_states.and_then(|pod| backend(service, &pod, self.node_zone(&pod.object)));
             written &= endpoints.backends.get(&pod) == backend.as_ref();
             match backend {
@@ -165,7 +165,7 @@ impl ClusterState {
         let publish = service["spec"]["publishNotReadyAddresses"] == true;
         backends.retain(|backend| publish || backend.node_known);
         let stored = self.slices_of(service);
-        let plan = plan_slices(service, &backends, &self.work.caches.objects(&stored));
+        let plan = plan_slices(service, &backends, &self.work.caches.objects.all(&stored));
         self.write_slices(plan, &stored)?;
         // A service that has become one with a selector has no mirrored slices.
         let surplus = SlicePlan { delete: (0..mirrored.len()).collect(), ..SlicePlan::default() };
@@ -177,7 +177,7 @@ impl ClusterState {
         let stored = self.slices_of(&endpoints);
         let plan = match service["spec"]["type"] == "ExternalName" {
             true => SlicePlan::default(),
-            false => plan_mirror(&endpoints, &self.work.caches.objects(&stored)),
+            false => plan_mirror(&endpoints, &self.work.caches.objects.all(&stored)),
         };
         self.write_slices(plan, &stored)
     }

@@ -9,31 +9,52 @@ use crate::{
 };
 
 impl Work {
-    /// Enqueues the workload controllers that depend on a written object.
-    pub(in crate::cluster) fn enqueue_workload(
+    /// Enqueues the workload controllers that depend on an object that was written or, without `after`, removed.
+    pub(in crate::cluster) fn observe_workload(
+        &mut self,
+        storage: &Storage,
+        resource: &Resource,
+        before: Option<&Stored>,
+        after: Option<&Stored>,
+    ) {
+        if let (Some(last), None) = (before, after) {
+            self.caches.forget(last);
+        }
+        self.observe_endpoints(storage, resource, before, after);
+        if !self.is_enabled(BuiltInController::Workloads) {
+            return;
+        }
+        match (resource.group.as_str(), resource.plural.as_str()) {
+            ("", "pods") => self.enqueue_budgets(before, after),
+            ("", "nodes") => self.enqueue_daemon_sets(storage, before, after),
+            ("policy", "poddisruptionbudgets") => self.observe_budget(storage, before, after),
+            _ => {}
+        }
+        if after.is_none_or(|after| self.enqueue_written(storage, resource, before, after)) {
+            let former = before.filter(|before| after.is_none_or(|after| after.owners != before.owners));
+            for stored in former.into_iter().chain(after) {
+                self.enqueue_controller(storage, stored);
+            }
+        }
+    }
+
+    /// Enqueues what a written object of the workload controllers is followed by. Whether it is one that they own.
+    fn enqueue_written(
         &mut self,
         storage: &Storage,
         resource: &Resource,
         before: Option<&Stored>,
         stored: &Stored,
-    ) {
-        self.observe_endpoints(storage, resource, before, Some(stored));
-        if !self.is_enabled(BuiltInController::Workloads) {
-            return;
-        }
+    ) -> bool {
         let id = (resource.table, stored.key.clone());
         match (resource.group.as_str(), resource.plural.as_str()) {
             ("", "pods") => {
-                self.enqueue_budgets(before, Some(stored));
                 self.enqueue_adoption(storage, Adoptable::Pods, before, stored);
                 let of_job = |stored: &Stored| stored.owners.iter().any(|owner| owner.kind == "Job");
                 let changed = before.is_none_or(|before| before.owners != stored.owners);
                 if (stored.deleting || changed) && (of_job(stored) || before.is_some_and(of_job)) {
                     self.enqueue(WorkloadTask::FreeJobPod(id).into());
                 }
-            }
-            ("policy", "poddisruptionbudgets") => {
-                self.observe_budget(storage, &stored.key, Some(stored));
             }
             ("batch", "jobs") => self.enqueue(WorkloadTask::Job(id).into()),
             ("batch", "cronjobs") => self.enqueue(WorkloadTask::CronJob(id).into()),
@@ -54,41 +75,13 @@ impl Work {
                 let task = if stateful { WorkloadTask::StatefulSet } else { WorkloadTask::DaemonSet };
                 self.enqueue(task(id).into());
             }
-            ("", "nodes") => self.enqueue_daemon_sets(storage, before, Some(stored)),
             ("apps", "deployments") => {
                 self.enqueue_adoptions_by(resource, Adoptable::ReplicaSets, before, stored);
                 self.enqueue(WorkloadTask::Deployment(id).into());
             }
-            _ => return,
+            _ => return false,
         }
-        if let Some(before) = before.filter(|before| before.owners != stored.owners) {
-            self.enqueue_controller(storage, before);
-        }
-        self.enqueue_controller(storage, stored);
-    }
-
-    /// Enqueues the workload controllers that depended on a removed object.
-    pub(in crate::cluster) fn enqueue_removed_workload(
-        &mut self,
-        storage: &Storage,
-        resource: &Resource,
-        last: &Stored,
-    ) {
-        self.caches.forget(last);
-        self.observe_endpoints(storage, resource, Some(last), None);
-        if !self.is_enabled(BuiltInController::Workloads) {
-            return;
-        }
-        self.enqueue_controller(storage, last);
-        if resource.is("", "pods") {
-            self.enqueue_budgets(Some(last), None);
-        }
-        if resource.is("policy", "poddisruptionbudgets") {
-            self.observe_budget(storage, &last.key, None);
-        }
-        if resource.is("", "nodes") {
-            self.enqueue_daemon_sets(storage, Some(last), None);
-        }
+        true
     }
 
     /// Enqueues the controller that owns an object.

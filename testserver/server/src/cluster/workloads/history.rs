@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::task::Requeue;
+use super::{run::collisions_after, task::Requeue};
 use crate::{
-    cluster::{ClusterState, create::Created, owners::ObjectId},
+    cluster::{ClusterState, create::Created},
     object::meta,
     scheme::Resource,
-    storage::{Stored, WriteError},
+    storage::{Key, Stored, WriteError},
     workloads::{HistoryStep, plan_history, selects, surplus_revisions},
 };
 
@@ -22,16 +22,6 @@ pub(super) struct History {
     pub(super) newest: usize,
 }
 
-/// What became of the revision of the current template.
-#[derive(Debug)]
-enum Recorded {
-    History(History),
-    /// Another object has its name.
-    Collision,
-    /// It was refused, or the namespace takes no new objects.
-    Refused,
-}
-
 impl History {
     pub(super) fn find(&self, name: &str) -> Option<&Value> {
         self.revisions.iter().find(|revision| meta::name(revision) == name)
@@ -39,28 +29,16 @@ impl History {
 }
 
 impl ClusterState {
-    /// The history of an owner, whose newest revision is its current template, or what is left to do for that.
+    /// Makes the current template of an owner its newest revision. Returns its history, or what is left to do for that.
     pub(super) fn recorded_history(
         &mut self,
-        resource: &Resource,
-        id: &ObjectId,
+        of: &Resource,
+        key: &Key,
         owner: &Value,
     ) -> Result<Result<History, Requeue>, WriteError> {
-        let refused = match self.record_history(owner)? {
-            Recorded::History(history) => return Ok(Ok(history)),
-            Recorded::Collision => {
-                self.count_collision(resource, id, owner)?;
-                false
-            }
-            Recorded::Refused => true,
-        };
-        Ok(Err(Requeue { after: None, refused }))
-    }
-
-    /// Makes the current template of an owner its newest revision.
-    fn record_history(&mut self, owner: &Value) -> Result<Recorded, WriteError> {
+        const REFUSED: Requeue = Requeue { after: None, refused: true };
         let Some(resource) = self.storage.resource("apps", "controllerrevisions") else {
-            return Ok(Recorded::Refused);
+            return Ok(Err(REFUSED));
         };
         let mut stored = self.claimed(owner, "apps", "controllerrevisions")?;
         let mut revisions: Vec<Value> = stored.iter().map(|stored| stored.value()).collect();
@@ -72,19 +50,24 @@ impl ClusterState {
                 at
             }
             // A selector by a label of revisions would release each, and create the next one for ever.
-            HistoryStep::Create(revision) if !selects(owner, &revision) => return Ok(Recorded::Refused),
-            HistoryStep::Create(revision) => {
-                let created = match self.create("apps", "controllerrevisions", revision)? {
-                    Created::Stored(created) => created,
-                    Created::Exists => return Ok(Recorded::Collision),
-                    Created::Terminating | Created::Refused(_) => return Ok(Recorded::Refused),
-                };
-                revisions.push(created.value());
-                stored.push(created);
-                revisions.len() - 1
-            }
+            HistoryStep::Create(revision) if !selects(owner, &revision) => return Ok(Err(REFUSED)),
+            HistoryStep::Create(revision) => match self.create("apps", "controllerrevisions", revision)? {
+                Created::Stored(created) => {
+                    revisions.push(created.value());
+                    stored.push(created);
+                    revisions.len() - 1
+                }
+                // The write of the status starts the next attempt, with another name.
+                Created::Exists => {
+                    let mut status = owner["status"].clone();
+                    status["collisionCount"] = collisions_after(owner).into();
+                    self.write_status(of, key, owner, status)?;
+                    return Ok(Err(Requeue::default()));
+                }
+                Created::Terminating | Created::Refused(_) => return Ok(Err(REFUSED)),
+            },
         };
-        Ok(Recorded::History(History { stored, revisions, newest }))
+        Ok(Ok(History { stored, revisions, newest }))
     }
 
     /// Deletes the oldest revisions beyond the limit of their owner, without those in use.

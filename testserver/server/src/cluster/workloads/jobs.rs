@@ -13,13 +13,13 @@ use crate::{
 
 impl ClusterState {
     pub(super) fn reconcile_job(&mut self, id: &ObjectId) -> Result<Requeue, WriteError> {
-        let Some((resource, job)) = self.reconciled(id) else { return Ok(Requeue::default()) };
+        let Some((resource, job)) = self.storage.read(id.0, &id.1) else { return Ok(Requeue::default()) };
         let manager = job["spec"]["managedBy"].as_str();
         if manager.is_some_and(|manager| manager != "kubernetes.io/job-controller") {
             return Ok(Requeue::default());
         }
         let stored = self.claimed(&job, "", "pods")?;
-        let pods = self.work.caches.pods(&stored);
+        let pods = self.work.caches.pods.all(&stored);
         if meta::is_deleting(&job) {
             let all: Vec<usize> = (0..pods.len()).collect();
             self.release_pods(&all, &stored, &pods)?;
@@ -58,7 +58,7 @@ impl ClusterState {
 
     /// Releases a pod that no Job counts any more.
     pub(super) fn free_job_pod(&mut self, (table, key): &ObjectId) -> Result<(), WriteError> {
-        let Some((resource, pod)) = self.reconciled(&(*table, key.clone())) else { return Ok(()) };
+        let Some((resource, pod)) = self.storage.read(*table, key) else { return Ok(()) };
         let counted = meta::owners(&pod).iter().any(|owner| {
             let job = self.storage.object("batch", "jobs", &Key::new(key.namespace(), &owner.name));
             owner.controls && job.is_some_and(|job| *job.uid == *owner.uid)

@@ -9,9 +9,9 @@ use crate::{
 
 impl ClusterState {
     pub(super) fn reconcile_replica_set(&mut self, id: &ObjectId) -> Result<Requeue, WriteError> {
-        let Some((resource, set)) = self.reconciled(id) else { return Ok(Requeue::default()) };
+        let Some((resource, set)) = self.storage.read(id.0, &id.1) else { return Ok(Requeue::default()) };
         let stored = self.claimed(&set, "", "pods")?;
-        let plan = plan_replicas(&set, &self.work.caches.pods(&stored), &self.now());
+        let plan = plan_replicas(&set, &self.work.caches.pods.all(&stored), &self.now());
         self.write_status(&resource, &id.1, &set, plan.status.clone())?;
         for at in plan.delete {
             self.delete_pod_of(&set, &stored[at].key)?;
@@ -19,7 +19,7 @@ impl ClusterState {
         let new = std::iter::repeat_with(|| pod_from_template(&set, &set["spec"]["template"]));
         let refusal = self.create_pods(&set, new.take(plan.create))?;
         if let Some(refusal) = &refusal
-            && let Some((_, set)) = self.reconciled(id)
+            && let Some((_, set)) = self.storage.read(id.0, &id.1)
         {
             let status = with_failure(&set, plan.status, refusal, &self.now());
             self.write_status(&resource, &id.1, &set, status)?;

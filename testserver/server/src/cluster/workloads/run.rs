@@ -1,14 +1,13 @@
 //! Runs the task of a workload controller, and does what several of them do.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::{WorkloadTask, task::Requeue};
 use crate::{
-    cluster::{ClusterState, create::Created, owners::ObjectId},
+    cluster::{ClusterState, create::Created},
     object::event::Note,
-    scheme::Resource,
     storage::{Key, WriteError},
 };
 
@@ -41,23 +40,6 @@ impl ClusterState {
             self.work.enqueue_at(task.clone().into(), at);
         }
         Ok(())
-    }
-
-    pub(super) fn reconciled(&self, (table, key): &ObjectId) -> Option<(Arc<Resource>, Value)> {
-        let resource = self.storage.scheme.by_table(*table)?.clone();
-        Some((resource, self.storage.store.get(*table, key)?.value()))
-    }
-
-    /// Counts a collision of names: the write of the status starts the next attempt, with another name.
-    pub(super) fn count_collision(
-        &mut self,
-        resource: &Resource,
-        id: &ObjectId,
-        owner: &Value,
-    ) -> Result<(), WriteError> {
-        let mut status = owner["status"].clone();
-        status["collisionCount"] = collisions_after(owner).into();
-        self.write_status(resource, &id.1, owner, status)
     }
 
     pub(super) fn delete_owned(&mut self, group: &str, plural: &str, key: &Key) -> Result<(), WriteError> {

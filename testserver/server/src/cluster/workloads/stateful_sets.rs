@@ -1,6 +1,6 @@
 //! Runs the controller of StatefulSets.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::Value;
 
@@ -17,16 +17,14 @@ use crate::{
 
 impl ClusterState {
     pub(super) fn reconcile_stateful_set(&mut self, id: &ObjectId) -> Result<Requeue, WriteError> {
-        let Some((resource, set)) = self.reconciled(id) else { return Ok(Requeue::default()) };
-        if meta::is_deleting(&set) {
-            return Ok(Requeue::default());
-        }
-        let history = match self.recorded_history(&resource, id, &set)? {
+        let living = self.storage.read(id.0, &id.1).filter(|(_, set)| !meta::is_deleting(set));
+        let Some((resource, set)) = living else { return Ok(Requeue::default()) };
+        let history = match self.recorded_history(&resource, &id.1, &set)? {
             Ok(history) => history,
             Err(requeue) => return Ok(requeue),
         };
         let stored = self.claimed(&set, "", "pods")?;
-        let pods = self.work.caches.pods(&stored);
+        let pods = self.work.caches.pods.all(&stored);
         let update = meta::name(&history.revisions[history.newest]);
         let current = set["status"]["currentRevision"].as_str();
         let current = current.filter(|name| history.find(name).is_some()).unwrap_or(update);
@@ -55,47 +53,39 @@ impl ClusterState {
         plan: &StatefulPlan,
         history: &History,
     ) -> Result<bool, WriteError> {
+        let set_name = meta::name(set);
         for (ordinal, revision) in &plan.create {
             let Some(revision) = history.find(revision) else { continue };
+            let name = format!("{set_name}-{ordinal}");
             for claim in claims_of_set(set, *ordinal) {
-                let (claim_name, name) = (meta::name(&claim).to_owned(), meta::name(set));
-                let of_pod = format!("Claim {claim_name} Pod {name}-{ordinal} in StatefulSet {name}");
-                let note = match self.create("", "persistentvolumeclaims", claim)? {
+                let of_pod = format!("Claim {} Pod {name} in StatefulSet {set_name}", meta::name(&claim));
+                match self.create("", "persistentvolumeclaims", claim)? {
                     Created::Stored(_) => {
-                        Note::normal("SuccessfulCreate", format!("Create {of_pod} success"))
+                        let message = format!("Create {of_pod} success");
+                        self.record(set, [Note::normal("SuccessfulCreate", message)])?;
                     }
-                    Created::Exists | Created::Terminating => continue,
+                    Created::Exists | Created::Terminating => {}
                     Created::Refused(why) => {
                         let message = format!("Create {of_pod} failed error: {why}");
                         self.record(set, [Note::warning("FailedCreate", message)])?;
                         return Ok(false);
                     }
-                };
-                self.record(set, [note])?;
+                }
             }
-            let name = format!("{}-{ordinal}", meta::name(set));
-            match self.create("", "pods", pod_of_set(set, *ordinal, revision))? {
+            let refusal = match self.create("", "pods", pod_of_set(set, *ordinal, revision))? {
                 Created::Stored(_) => {
-                    let message = success("Create", &name, meta::name(set));
+                    let message = success("Create", &name, set_name);
                     self.record(set, [Note::normal("SuccessfulCreate", message)])?;
+                    continue;
                 }
                 // A pod of another owner, or of none, has the name: it may go.
-                Created::Exists => {
-                    let message = format!(
-                        "create Pod {name} in StatefulSet {} failed error: pods {name:?} already exists",
-                        meta::name(set)
-                    );
-                    self.record(set, [Note::warning("FailedCreate", message)])?;
-                    return Ok(false);
-                }
+                Created::Exists => format!("pods {name:?} already exists"),
                 Created::Terminating => break,
-                Created::Refused(why) => {
-                    let set_name = meta::name(set);
-                    let message = format!("create Pod {name} in StatefulSet {set_name} failed error: {why}");
-                    self.record(set, [Note::warning("FailedCreate", message)])?;
-                    return Ok(false);
-                }
-            }
+                Created::Refused(why) => why,
+            };
+            let message = format!("create Pod {name} in StatefulSet {set_name} failed error: {refusal}");
+            self.record(set, [Note::warning("FailedCreate", message)])?;
+            return Ok(false);
         }
         Ok(true)
     }
@@ -103,13 +93,14 @@ impl ClusterState {
     /// Gives the claims of pods the owner that the retention policy wants.
     fn own_claims(&mut self, set: &Value, pods: &[Arc<Pod>], plan: &StatefulPlan) -> Result<(), WriteError> {
         let Some(claims) = self.storage.resource("", "persistentvolumeclaims") else { return Ok(()) };
+        let condemned: BTreeSet<usize> = plan.condemned.iter().copied().collect();
         for (at, pod) in pods.iter().enumerate() {
             let Some(ordinal) = ordinal_of(set, pod.name()) else { continue };
-            let condemned = plan.condemned.contains(&at).then_some(&pod.object);
+            let condemned = condemned.contains(&at).then_some(&pod.object);
             for name in claim_names(set, ordinal) {
                 let key = Key::new(meta::text(set, "namespace"), &name);
                 let Some(stored) = self.storage.store.get(claims.table, &key) else { continue };
-                if let Some(owned) = owned_claim(set, &self.work.caches.object(stored), condemned) {
+                if let Some(owned) = owned_claim(set, &self.work.caches.objects.get(stored), condemned) {
                     self.put(&claims, key, owned)?;
                 }
             }

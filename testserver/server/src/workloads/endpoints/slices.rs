@@ -186,39 +186,8 @@ struct Filling {
 fn fill(groups: Vec<Group>, slices: &[Arc<Value>], head: &Head<'_>) -> SlicePlan {
     let own = |slice: &Value| slice["metadata"]["labels"][MANAGED_BY] == head.manager;
     let mut spare: Vec<usize> = (0..slices.len()).filter(|at| own(&slices[*at])).collect();
-    let mut filled: Vec<Filling> = Vec::new();
-    for mut group in groups {
-        let identified = std::mem::take(&mut group.endpoints).into_iter();
-        let mut waiting: HashMap<String, Value> = HashMap::new();
-        let mut order = Vec::new();
-        for endpoint in identified {
-            let identity = identity(&endpoint);
-            if waiting.insert(identity.clone(), endpoint).is_none() {
-                order.push(identity);
-            }
-        }
-        let placeholder = order.is_empty();
-        let mut used = Vec::new();
-        spare.retain(|at| {
-            let slice = &slices[*at];
-            if slice["addressType"] != group.address_type || slice["ports"] != group.ports {
-                return true;
-            }
-            let endpoints = slice["endpoints"].as_array().into_iter().flatten();
-            let stay: Vec<Value> = endpoints.filter_map(|old| waiting.remove(&identity(old))).collect();
-            let is_used = !stay.is_empty() || (placeholder && used.is_empty());
-            if is_used {
-                used.push((*at, stay));
-            }
-            !is_used
-        });
-        let mut left = order.into_iter().filter_map(|identity| waiting.remove(&identity));
-        for (_, endpoints) in &mut used {
-            endpoints.extend(left.by_ref().take(MAX_ENDPOINTS.saturating_sub(endpoints.len())));
-        }
-        let left: Vec<Value> = left.collect();
-        filled.push(Filling { group, used, left });
-    }
+    let filled: Vec<Filling> =
+        groups.into_iter().map(|group| fill_group(group, slices, &mut spare)).collect();
     let mut plan = SlicePlan::default();
     for Filling { group, mut used, left } in filled {
         let mut chunks: Vec<Vec<Value>> = left.chunks(MAX_ENDPOINTS).map(<[Value]>::to_vec).collect();
@@ -249,6 +218,39 @@ fn fill(groups: Vec<Group>, slices: &[Arc<Value>], head: &Head<'_>) -> SlicePlan
     }
     plan.delete = spare;
     plan
+}
+
+/// Keeps the endpoints of a group in their slices, which are not spare any more, and fills those.
+fn fill_group(mut group: Group, slices: &[Arc<Value>], spare: &mut Vec<usize>) -> Filling {
+    let mut waiting: HashMap<String, Value> = HashMap::new();
+    let mut order = Vec::new();
+    for endpoint in std::mem::take(&mut group.endpoints) {
+        let identity = identity(&endpoint);
+        if waiting.insert(identity.clone(), endpoint).is_none() {
+            order.push(identity);
+        }
+    }
+    let placeholder = order.is_empty();
+    let mut used = Vec::new();
+    spare.retain(|at| {
+        let slice = &slices[*at];
+        if slice["addressType"] != group.address_type || slice["ports"] != group.ports {
+            return true;
+        }
+        let endpoints = slice["endpoints"].as_array().into_iter().flatten();
+        let stay: Vec<Value> = endpoints.filter_map(|old| waiting.remove(&identity(old))).collect();
+        let is_used = !stay.is_empty() || (placeholder && used.is_empty());
+        if is_used {
+            used.push((*at, stay));
+        }
+        !is_used
+    });
+    let mut left = order.into_iter().filter_map(|identity| waiting.remove(&identity));
+    for (_, endpoints) in &mut used {
+        endpoints.extend(left.by_ref().take(MAX_ENDPOINTS.saturating_sub(endpoints.len())));
+    }
+    let left: Vec<Value> = left.collect();
+    Filling { group, used, left }
 }
 
 /// What an endpoint is about: pods on the network of their node share addresses.
