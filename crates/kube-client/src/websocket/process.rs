@@ -121,16 +121,16 @@ impl AttachedProcess {
 
     /// The input of the process. `None` if it was not requested, or is taken.
     ///
-    /// Dropping it closes the input. A write is an error (`BrokenPipe`) once the process has ended, and once this was dropped or aborted, as
-    /// is a write that waits at that time.
+    /// Dropping it closes the input. A write is an error (`BrokenPipe`) once the process has ended, and once this was dropped or aborted,
+    /// as is a write that waits at that time.
     pub fn stdin_pipe(&mut self) -> Option<impl AsyncWrite + Send + Unpin + use<>> {
         self.stdin.take()
     }
 
     /// The input of the process, of a type that cannot report the end of the process. `None` if it was not requested, or is taken.
     ///
-    /// Close it by `shutdown`: dropping it does not. What is written after the end of the process is discarded; after a minute without a write
-    /// nothing is read any more. Prefer [`AttachedProcess::stdin_pipe`].
+    /// Close it by `shutdown`: dropping it does not. What is written after the end of the process is discarded; after a minute without a
+    /// write nothing is read any more. Prefer [`AttachedProcess::stdin_pipe`].
     pub fn stdin(&mut self) -> Option<WriteHalf<SimplexStream>> {
         let pipe = self.stdin.take()?;
         let (reader, writer) = tokio::io::simplex(self.stdin_buffer);

@@ -3,7 +3,8 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::json;
 
-/// The definition `plural.group` with these versions, of which the last is the storage version. Its objects may have any field, and a status.
+/// The definition `plural.group` with these versions, of which the last is the storage version. Its objects may have any field, and a
+/// status.
 pub(crate) fn definition(
     group: &str,
     plural: &str,
