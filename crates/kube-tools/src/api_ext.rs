@@ -45,10 +45,10 @@ pub trait ApiExt<K: Resource> {
 
     /// Applies a configuration and returns the object as the server stored it. The object is created if it does not exist.
     ///
-    /// A [`Sparse`](crate::apply::Sparse), as the macro `apply!` of the crate `kube` writes it, has exactly the fields that were written; a whole object claims
-    /// every field that it serializes. The field manager in `pp` owns these fields from now on; those that it applied before and that
-    /// are missing now are removed. The name of the object is `metadata.name` of the configuration. Its namespace is that of this `Api`:
-    /// the configuration may leave it out.
+    /// A [`Sparse`](crate::apply::Sparse), as the macro `apply!` of the crate `kube` writes it, has exactly the fields that were written; a
+    /// whole object claims every field that it serializes. The field manager in `pp` owns these fields from now on; those that it applied
+    /// before and that are missing now are removed. The name of the object is `metadata.name` of the configuration. Its namespace is that
+    /// of this `Api`: the configuration may leave it out.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -84,10 +84,11 @@ pub trait ApiExt<K: Resource> {
     /// A dropped call has applied the configuration completely or not at all.
     ///
     /// # Errors
-    /// [`Error::BuildRequest`](kube_client::Error::BuildRequest) without a request if the configuration lacks `apiVersion`, `kind` or `metadata.name`, if it is for another
-    /// namespace, if an item of a list of a built-in kind lacks the key that identifies it (for custom resources:
-    /// [`ListMapKeys`](crate::apply::ListMapKeys)), or if `pp` has no field manager. [`Error::Api`](kube_client::Error::Api) with code 409 if other managers own fields that would change,
-    /// unless `pp` has `force`: [`Error::field_conflicts`](kube_client::Error::field_conflicts) names them. 422 if the object would not be valid.
+    /// [`Error::BuildRequest`](kube_client::Error::BuildRequest) without a request if the configuration lacks `apiVersion`, `kind` or
+    /// `metadata.name`, if it is for another namespace, if an item of a list of a built-in kind lacks the key that identifies it (for
+    /// custom resources: [`ListMapKeys`](crate::apply::ListMapKeys)), or if `pp` has no field manager.
+    /// [`Error::Api`](kube_client::Error::Api) with code 409 if other managers own fields that would change, unless `pp` has `force`:
+    /// [`Error::field_conflicts`](kube_client::Error::field_conflicts) names them. 422 if the object would not be valid.
     fn apply(
         &self,
         pp: &PatchParams,
@@ -135,9 +136,9 @@ pub trait ApiExt<K: Resource> {
         apply::apply_status(self.api(), pp, configuration)
     }
 
-    /// Makes what `manager` owns by create, replace and patch what it applied, as client-go's `csaupgrade` does: once, before the first apply of a
-    /// program that wrote its objects by other requests before. Without it, the manager's former self keeps its fields: an apply conflicts
-    /// with it, and fields that are left out are not removed.
+    /// Makes what `manager` owns by create, replace and patch what it applied, as client-go's `csaupgrade` does: once, before the first
+    /// apply of a program that wrote its objects by other requests before. Without it, the manager's former self keeps its fields: an apply
+    /// conflicts with it, and fields that are left out are not removed.
     ///
     /// Returns whether anything changed: calling it again does no harm. Only `metadata.managedFields` changes, and what was written to
     /// subresources stays an update.
@@ -175,7 +176,8 @@ pub trait ApiExt<K: Resource> {
     /// A dropped call has moved everything or nothing.
     ///
     /// # Errors
-    /// [`Error::Api`](kube_client::Error::Api) with code 404 if the object does not exist, and with 409 if others changed it during each of the attempts.
+    /// [`Error::Api`](kube_client::Error::Api) with code 404 if the object does not exist, and with 409 if others changed it during each of
+    /// the attempts.
     fn adopt(&self, name: &str, manager: &str) -> impl Future<Output = Result<bool>> + Send
     where
         K: Clone + DeserializeOwned + Debug,
@@ -220,8 +222,8 @@ pub trait ApiExt<K: Resource> {
 
     /// The readiness of the object `name`, at first and after each change of its message.
     ///
-    /// The stream ends after the first state that is not [`InProgress`](crate::ready::ReadyState::InProgress), or after an error: the object
-    /// does not exist, was deleted, or cannot be watched.
+    /// The stream ends after the first state that is not [`InProgress`](crate::ready::ReadyState::InProgress), or after an error: the
+    /// object does not exist, was deleted, or cannot be watched.
     ///
     /// # Cancellation
     /// It has no time limit: dropping it ends the watch.
@@ -293,8 +295,8 @@ pub trait ApiExt<K: Resource> {
         wait::scale_and_wait(self.api(), name, replicas, timeout)
     }
 
-    /// The progress of the rollout of the workload `name`, with the texts of `kubectl rollout status`: [`ApiExt::watch_readiness`] for kinds that
-    /// have rollouts.
+    /// The progress of the rollout of the workload `name`, with the texts of `kubectl rollout status`: [`ApiExt::watch_readiness`] for
+    /// kinds that have rollouts.
     ///
     /// ```
     /// use futures::TryStreamExt;
@@ -417,8 +419,8 @@ pub trait ApiExt<K: Resource> {
 
     // Pods.
 
-    /// The lines of the logs of all pods that `params` selects, as one stream. With `follow` it goes on with new lines, restarted containers and
-    /// new pods, and has no end; without it ends when all logs have been read. `Api::all` reads the pods of all namespaces.
+    /// The lines of the logs of all pods that `params` selects, as one stream. With `follow` it goes on with new lines, restarted
+    /// containers and new pods, and has no end; without it ends when all logs have been read. `Api::all` reads the pods of all namespaces.
     ///
     /// ```
     /// use futures::TryStreamExt;
@@ -446,17 +448,18 @@ pub trait ApiExt<K: Resource> {
     /// # Guarantees
     /// A log whose connection ends, or whose server restarts, is read on from its last line. Each line comes once, as far as the
     /// server's logs have timestamps, with these exceptions: lines that a node has rotated away or deleted meanwhile are lost; with
-    /// `tail`, so are lines of an interruption before the first line; of a pod that is deleted, what had not been read is lost. When a container
-    /// restarts, the rest of its previous log comes first; only one restart back is kept by nodes.
+    /// `tail`, so are lines of an interruption before the first line; of a pod that is deleted, what had not been read is lost. When a
+    /// container restarts, the rest of its previous log comes first; only one restart back is kept by nodes.
     ///
     /// # Cost
-    /// One request for each container (after an interruption, a read of its pod as well), one watch (a list without `follow`), and the permissions `get` of `pods/log`, `get`, `list` and `watch` of `pods`.
-    /// 64 lines are read ahead, and up to a line (at most 1 MiB) in each container's task. While the stream is not read, the nodes wait.
+    /// One request for each container (after an interruption, a read of its pod as well), one watch (a list without `follow`), and the
+    /// permissions `get` of `pods/log`, `get`, `list` and `watch` of `pods`. 64 lines are read ahead, and up to a line (at most 1 MiB) in
+    /// each container's task. While the stream is not read, the nodes wait.
     ///
     /// # Errors
-    /// An item that is an error, [`LogLinesError`](crate::pods::LogLinesError), names the container. Interruptions shorter than a minute are retried and logged, longer
-    /// ones are an error each minute while the stream goes on (without `follow`, the container's log ends). What the server refuses is one
-    /// error and not retried; if that is the list of pods, the stream ends.
+    /// An item that is an error, [`LogLinesError`](crate::pods::LogLinesError), names the container. Interruptions shorter than a minute
+    /// are retried and logged, longer ones are an error each minute while the stream goes on (without `follow`, the container's log ends).
+    /// What the server refuses is one error and not retried; if that is the list of pods, the stream ends.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -467,8 +470,8 @@ pub trait ApiExt<K: Resource> {
         pods::log_lines(ApiExt::<Pod>::api(self), params)
     }
 
-    /// Runs a command (the program and its arguments, no shell) in a container of the pod `name`, waits for its end, and returns its exit code
-    /// and output. [`Output::exit_ok`] makes an error of an exit code other than 0.
+    /// Runs a command (the program and its arguments, no shell) in a container of the pod `name`, waits for its end, and returns its exit
+    /// code and output. [`Output::exit_ok`] makes an error of an exit code other than 0.
     ///
     /// Of more output than [`ExecParams::limit`] the rest is discarded: the command runs to its end, and then the result is
     /// [`ExecError::OutputLimit`], which has the exit code and the first bytes. For output without a limit use [`Api::exec`].
@@ -489,11 +492,12 @@ pub trait ApiExt<K: Resource> {
     /// ```
     ///
     /// # Cancellation
-    /// Dropping the future closes the connection. The command may continue to run. There is no time limit: put `tokio::time::timeout` around it.
+    /// Dropping the future closes the connection. The command may continue to run. There is no time limit: put `tokio::time::timeout`
+    /// around it.
     ///
     /// # Errors
-    /// [`ExecError`], which names the command and the pod. An exit code other than 0 is none. That the command does not read its input is none
-    /// either.
+    /// [`ExecError`], which names the command and the pod. An exit code other than 0 is none. That the command does not read its input is
+    /// none either.
     #[cfg(feature = "ws")]
     fn exec_output<I, T>(
         &self,
@@ -510,8 +514,8 @@ pub trait ApiExt<K: Resource> {
         pods::exec_output(ApiExt::<Pod>::api(self), name, command, params)
     }
 
-    /// Copies the file or directory `local` to `remote` in the pod `name`, as `kubectl cp LOCAL POD:REMOTE` does. The container needs `tar` (and
-    /// `test`, to see whether `remote` is a directory), the server Kubernetes 1.30.
+    /// Copies the file or directory `local` to `remote` in the pod `name`, as `kubectl cp LOCAL POD:REMOTE` does. The container needs `tar`
+    /// (and `test`, to see whether `remote` is a directory), the server Kubernetes 1.30.
     ///
     /// If `remote` is a directory, the copy is created in it under its own name, else it becomes `remote`, whose directory must exist.
     /// Symbolic links are copied as links, whatever they point to. Existing files are replaced. Sockets, devices and the like are skipped.
@@ -557,10 +561,11 @@ pub trait ApiExt<K: Resource> {
         pods::copy_to(ApiExt::<Pod>::api(self), name, local.as_ref().to_owned(), remote, params)
     }
 
-    /// Copies the file or directory `remote` of the pod `name` to `local`, as `kubectl cp POD:REMOTE LOCAL` does. The container needs `tar`.
+    /// Copies the file or directory `remote` of the pod `name` to `local`, as `kubectl cp POD:REMOTE LOCAL` does. The container needs
+    /// `tar`.
     ///
-    /// If `local` is a directory, the copy is created in it under its own name, else it becomes `local`. Missing directories are created, and
-    /// existing files replaced.
+    /// If `local` is a directory, the copy is created in it under its own name, else it becomes `local`. Missing directories are created,
+    /// and existing files replaced.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -586,8 +591,8 @@ pub trait ApiExt<K: Resource> {
     /// like are skipped. [`Copied::skipped`] names what was skipped.
     ///
     /// # Cost
-    /// Files of any size stream through less than 2 MiB of memory; directories take their paths. A thread of the runtime's blocking pool writes
-    /// the files.
+    /// Files of any size stream through less than 2 MiB of memory; directories take their paths. A thread of the runtime's blocking pool
+    /// writes the files.
     ///
     /// # Cancellation
     /// Dropping the future ends the copy: files that are complete stay, the one that is being written is removed.
@@ -634,18 +639,18 @@ pub trait ApiExt<K: Resource> {
     /// ```
     ///
     /// # Replaced pods
-    /// A connection goes to the pod of the one before while that pod is ready, and else to the newest ready one. If there is none, the connection
-    /// waits for up to 60 s. When the pod of an open connection is deleted, the connection is reset, and [`Forwarder::errors`] says so.
-    /// The error of one connection does not end the listeners or other connections. A server that closes the websocket of a pod that stays is the
-    /// end of the connection, because servers end those whose pod has ended its side in the same way.
+    /// A connection goes to the pod of the one before while that pod is ready, and else to the newest ready one. If there is none, the
+    /// connection waits for up to 60 s. When the pod of an open connection is deleted, the connection is reset, and [`Forwarder::errors`]
+    /// says so. The error of one connection does not end the listeners or other connections. A server that closes the websocket of a pod
+    /// that stays is the end of the connection, because servers end those whose pod has ended its side in the same way.
     ///
     /// # Cost
-    /// Each connection is a websocket and a read of its pod, at the first connection and after a replacement also of the target and its pods.
-    /// The permissions are `get` of the target and of `pods`, `list` of `pods`, and `get` and `create` of `pods/portforward`.
+    /// Each connection is a websocket and a read of its pod, at the first connection and after a replacement also of the target and its
+    /// pods. The permissions are `get` of the target and of `pods`, `list` of `pods`, and `get` and `create` of `pods/portforward`.
     ///
     /// # Errors
-    /// [`ForwardError`] if a local address cannot be listened on, if the target does not exist (a pod may be created later), or has no such port.
-    /// Later errors are those of [`Forwarder::errors`].
+    /// [`ForwardError`] if a local address cannot be listened on, if the target does not exist (a pod may be created later), or has no such
+    /// port. Later errors are those of [`Forwarder::errors`].
     #[cfg(feature = "ws")]
     fn forward(
         &self,

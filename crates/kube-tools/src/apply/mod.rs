@@ -1,8 +1,8 @@
 //! Server-side apply (KEP-555): configurations, what a manager applied, and the checks before a request.
 //!
-//! [`Api::apply`](crate::ApiExt::apply) sends a [`Configuration`]: a [`Sparse`] with exactly the fields that were written, or a whole object.
-//! [`extract`] reads from an object what a manager applied, and [`Api::adopt`](crate::ApiExt::adopt) moves what a manager wrote by other
-//! requests to what it applied. Who owns which field is in the error of a refused apply:
+//! [`Api::apply`](crate::ApiExt::apply) sends a [`Configuration`]: a [`Sparse`] with exactly the fields that were written, or a whole
+//! object. [`extract`] reads from an object what a manager applied, and [`Api::adopt`](crate::ApiExt::adopt) moves what a manager wrote by
+//! other requests to what it applied. Who owns which field is in the error of a refused apply:
 //! [`Error::field_conflicts`](kube_client::Error::field_conflicts).
 //!
 //! - `request`: the requests.

@@ -1,7 +1,7 @@
 //! Apply sets: which objects were applied together, so that those that are no longer in the set can be deleted.
 //!
-//! They are those of kubectl ([KEP-3659](https://kep.k8s.io/3659)): a set that one of both has applied can be applied by the other, and what
-//! was removed in between is pruned. [`ApplySet`] shows how.
+//! They are those of kubectl ([KEP-3659](https://kep.k8s.io/3659)): a set that one of both has applied can be applied by the other, and
+//! what was removed in between is pruned. [`ApplySet`] shows how.
 
 // `set` is the identity, `members` what the parent records, `object` an object in messages. `plan` decides what to write and delete,
 // `session` does it, `error` says why not.

@@ -54,16 +54,16 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
 /// ```
 ///
 /// # Guarantees
-/// - No version is dropped: versions that the server has and the definition has not stay as they are, only that they are no longer the storage
-///   version; [`InstalledCrd::kept_versions`] names them. Remove a version with another tool, after its objects were migrated.
-/// - Fields that the definition does not set, such as the CA certificate of a conversion webhook, stay as other managers set them. Fields that it
-///   sets are taken over.
+/// - No version is dropped: versions that the server has and the definition has not stay as they are, only that they are no longer the
+///   storage version; [`InstalledCrd::kept_versions`] names them. Remove a version with another tool, after its objects were migrated.
+/// - Fields that the definition does not set, such as the CA certificate of a conversion webhook, stay as other managers set them. Fields
+///   that it sets are taken over.
 /// - A definition that is being deleted is awaited, and then created anew.
 /// - If one fails, the others are installed nevertheless.
 ///
 /// # Bounds
-/// A minute for each definition; 16 are installed at the same time. Definitions are watched; discovery, which cannot be watched, is asked again
-/// every 50 ms at first and every 2 s at most.
+/// A minute for each definition; 16 are installed at the same time. Definitions are watched; discovery, which cannot be watched, is asked
+/// again every 50 ms at first and every 2 s at most.
 ///
 /// # Permissions
 /// `get`, `list`, `watch`, `patch` and `create` of `customresourcedefinitions`.

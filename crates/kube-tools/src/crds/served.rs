@@ -23,8 +23,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Waits until the kind of the definition `name`, which was just written, is served in all its served versions, and returns the definition.
 ///
-/// The definition is watched; once it is established, `mapper` is asked until it finds the kind. There is no time limit: `state` says what is
-/// waited for.
+/// The definition is watched; once it is established, `mapper` is asked until it finds the kind. There is no time limit: `state` says what
+/// is waited for.
 ///
 /// # Errors
 /// [`CrdError`] for what does not pass with time: names that others have, a definition that was deleted, requests that are refused.

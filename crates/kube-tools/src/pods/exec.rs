@@ -14,7 +14,7 @@ use kube_core::subresource::AttachParams;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 
-/// How [`Api::exec_output`] runs a command.
+/// How [`ApiExt::exec_output`](crate::ApiExt::exec_output) runs a command.
 ///
 /// ```
 /// use kube_tools::pods::ExecParams;
@@ -141,7 +141,8 @@ pub enum ExecError {
         /// The cause.
         source: ChannelError,
     },
-    /// The server cannot tell the command where its input ends: it is older than Kubernetes 1.30. The command has been started, without input.
+    /// The server cannot tell the command where its input ends: it is older than Kubernetes 1.30. The command has been started, without
+    /// input.
     #[error("cannot end the input of {ran}: the server is older than Kubernetes 1.30")]
     StdinUnsupported {
         /// The command and its pod.

@@ -1,6 +1,7 @@
 //! Tables as the server prints them for `kubectl get`: which columns a kind has, and what stands in them.
 //!
-//! [`Api::table`](crate::ApiExt::table) requests one, `{}` prints it as `kubectl get`, and a [`TablePrinter`] as `kubectl get` with options.
+//! [`Api::table`](crate::ApiExt::table) requests one, `{}` prints it as `kubectl get`, and a [`TablePrinter`] as `kubectl get` with
+//! options.
 
 mod age;
 mod print;

@@ -11,7 +11,8 @@ use super::age::age;
 
 /// Objects as a table: `Table` of `meta.k8s.io/v1`.
 ///
-/// `{}` prints it as `kubectl get`, without a line break at the end; without rows it prints nothing. [`printer`](Self::printer) has the options.
+/// `{}` prints it as `kubectl get`, without a line break at the end; without rows it prints nothing. [`printer`](Self::printer) has the
+/// options.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;

@@ -98,8 +98,8 @@ pub async fn until_ready(
     }
 }
 
-/// As [`readiness_of`], where each object that does not become ready ends with an error: it has failed, is being deleted, cannot be watched, or is
-/// not ready after `timeout`.
+/// As [`readiness_of`], where each object that does not become ready ends with an error: it has failed, is being deleted, cannot be
+/// watched, or is not ready after `timeout`.
 pub(crate) fn readiness_within(
     client: Client,
     targets: BTreeSet<WaitTarget>,

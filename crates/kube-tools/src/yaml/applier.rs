@@ -19,13 +19,15 @@ use super::write::Verb;
 /// [The module](super) has an example.
 ///
 /// # Ordering
-/// Namespaces first, then CRDs, what pods use, services, workloads, custom resources, and admission webhooks and policies last; each kind after
-/// the previous one is done. Before custom resources are written, their CRDs of the same set are established and served. Deletion is in reverse.
-/// Within a kind, results are reported in the order in which the objects were read. When all are written, a run waits until they are ready
-/// ([`wait_ready`](Self::wait_ready)), and then deletes what is no longer among them (`prune`, feature `apply-set`), as far as it is told to.
+/// Namespaces first, then CRDs, what pods use, services, workloads, custom resources, and admission webhooks and policies last; each kind
+/// after the previous one is done. Before custom resources are written, their CRDs of the same set are established and served. Deletion is
+/// in reverse. Within a kind, results are reported in the order in which the objects were read. When all are written, a run waits until
+/// they are ready ([`wait_ready`](Self::wait_ready)), and then deletes what is no longer among them (`prune`, feature `apply-set`), as far
+/// as it is told to.
 ///
 /// # Errors
-/// The error of one object does not end the run: the others are written, and the report has the result of each. Nothing is waited for or pruned then.
+/// The error of one object does not end the run: the others are written, and the report has the result of each. Nothing is waited for or
+/// pruned then.
 ///
 /// # Cancellation
 /// A run that is dropped cancels its requests and sends no more. What was written stays; the same run again does the rest.
@@ -76,9 +78,9 @@ impl Applier {
         self
     }
 
-    /// Waits after [`apply`](Self::apply) and [`create`](Self::create) until every object is ready, together at most for `timeout`; by default a run
-    /// does not wait. [`Readiness`](crate::ready::Readiness) has the rules of all kinds. An object that is not ready has failed:
-    /// [`ObjectError::Wait`](super::ObjectError::Wait) says what it waits for.
+    /// Waits after [`apply`](Self::apply) and [`create`](Self::create) until every object is ready, together at most for `timeout`; by
+    /// default a run does not wait. [`Readiness`](crate::ready::Readiness) has the rules of all kinds. An object that is not ready has
+    /// failed: [`ObjectError::Wait`](super::ObjectError::Wait) says what it waits for.
     ///
     /// Nothing is waited for after an object that failed, and after a dry run.
     ///
@@ -136,10 +138,11 @@ impl Applier {
         resolve_all(&self.settings, objects.entries()).await
     }
 
-    /// Applies the objects, as `kubectl apply --server-side` does: `params` needs a field manager. Unknown fields are errors, as for kubectl,
-    /// unless `params` says otherwise.
+    /// Applies the objects, as `kubectl apply --server-side` does: `params` needs a field manager. Unknown fields are errors, as for
+    /// kubectl, unless `params` says otherwise.
     ///
-    /// With [`PatchParams::dry_run`] nothing is stored, and the results say what would be done; `ObjectResult::diff` (feature `diff`) shows it.
+    /// With [`PatchParams::dry_run`] nothing is stored, and the results say what would be done; `ObjectResult::diff` (feature `diff`) shows
+    /// it.
     ///
     /// # Cost
     /// Two requests for each object: its state before, and the apply.
@@ -152,8 +155,8 @@ impl Applier {
         Run::new(&self.settings, objects, Verb::Create(params.clone()))
     }
 
-    /// Deletes the objects in the reverse order, as `kubectl delete --ignore-not-found` does, and waits until they are gone. An object that does
-    /// not exist is no error.
+    /// Deletes the objects in the reverse order, as `kubectl delete --ignore-not-found` does, and waits until they are gone. An object that
+    /// does not exist is no error.
     ///
     /// ```
     /// use kube_client::Client;

@@ -9,11 +9,11 @@ use super::result::ObjectResult;
 use super::serialize::to_string;
 
 impl ObjectResult {
-    /// What the write changed, or in a dry run would change: a unified diff of the object as YAML, in the manner of `kubectl diff`. Empty if
-    /// nothing differs; `None` if there is nothing to compare, because the object failed or was deleted.
+    /// What the write changed, or in a dry run would change: a unified diff of the object as YAML, in the manner of `kubectl diff`. Empty
+    /// if nothing differs; `None` if there is nothing to compare, because the object failed or was deleted.
     ///
-    /// Without status, managed fields and the metadata that the server sets. The values of Secrets are asterisks, as in `kubectl diff`. Needs the
-    /// feature `diff`.
+    /// Without status, managed fields and the metadata that the server sets. The values of Secrets are asterisks, as in `kubectl diff`.
+    /// Needs the feature `diff`.
     ///
     /// ```
     /// use kube_client::Client;

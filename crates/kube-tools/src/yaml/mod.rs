@@ -1,6 +1,7 @@
 //! YAML and JSON of any kinds: read, apply, create, delete and compare, as kubectl does.
 //!
-//! [`Objects`] reads files, directories and text. An [`Applier`] writes them to a cluster, in the right order, and reports what became of each.
+//! [`Objects`] reads files, directories and text. An [`Applier`] writes them to a cluster, in the right order, and reports what became of
+//! each.
 //!
 //! ```
 //! use kube_client::api::PatchParams;

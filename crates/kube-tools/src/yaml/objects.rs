@@ -19,9 +19,10 @@ use super::text::documents;
 
 /// Objects of any kinds, from YAML, JSON or the program, each at most once.
 ///
-/// A text may have several documents, and lists (`kind: List`, `ConfigMapList`), which stand for their items. YAML is read as kubectl reads it: of
-/// version 1.1, where `yes` is a boolean and `0644` is octal, and without a key twice in one mapping. Every object needs `apiVersion`, `kind` and
-/// `metadata.name` (or a `generateName`, to be [created](super::Applier::create)). What else a kind requires is for the server to say.
+/// A text may have several documents, and lists (`kind: List`, `ConfigMapList`), which stand for their items. YAML is read as kubectl reads
+/// it: of version 1.1, where `yes` is a boolean and `0644` is octal, and without a key twice in one mapping. Every object needs
+/// `apiVersion`, `kind` and `metadata.name` (or a `generateName`, to be [created](super::Applier::create)). What else a kind requires is
+/// for the server to say.
 ///
 /// ```
 /// use kube_client::ResourceExt;
@@ -63,8 +64,8 @@ impl Objects {
         Self::parse_named("", text)
     }
 
-    /// Reads one file, whatever its name, or the `.yaml`, `.yml` and `.json` files of a directory in the order of their names, as `kubectl apply -f`
-    /// does. Subdirectories are not read.
+    /// Reads one file, whatever its name, or the `.yaml`, `.yml` and `.json` files of a directory in the order of their names, as
+    /// `kubectl apply -f` does. Subdirectories are not read.
     ///
     /// Blocks while it reads: for a file system that may be slow, call it in `tokio::task::spawn_blocking`.
     ///
@@ -82,8 +83,8 @@ impl Objects {
         Self::read_files(path.as_ref(), false)
     }
 
-    /// As [`Objects::read`], with the files of all subdirectories, as `kubectl apply --recursive -f` does. Symbolic links to directories are not
-    /// followed.
+    /// As [`Objects::read`], with the files of all subdirectories, as `kubectl apply --recursive -f` does. Symbolic links to directories
+    /// are not followed.
     ///
     /// # Errors
     /// As [`Objects::read`].

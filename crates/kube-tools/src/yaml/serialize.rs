@@ -27,8 +27,8 @@ pub fn to_string(value: &Value) -> Result<String> {
     Ok(without_blank_indents(text, value))
 }
 
-/// The serializer indents the empty lines of a text. Without that, a repository that forbids spaces at the end of a line accepts the file. Where such spaces
-/// are part of a text, they stay.
+/// The serializer indents the empty lines of a text. Without that, a repository that forbids spaces at the end of a line accepts the file.
+/// Where such spaces are part of a text, they stay.
 fn without_blank_indents(text: String, value: &Value) -> String {
     if !text.lines().any(|line| !line.is_empty() && line.trim().is_empty()) {
         return text;

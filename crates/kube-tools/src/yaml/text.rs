@@ -74,8 +74,8 @@ fn json_documents(file: &Arc<str>, text: &str) -> Result<Vec<(Value, Source)>, (
     }
 }
 
-/// As `kubectl` reads YAML: 1.1, where `yes` is a boolean and `0644` is octal. The limits are far beyond any real file, the largest of which have
-/// a hundred thousand lines of schemas.
+/// As `kubectl` reads YAML: 1.1, where `yes` is a boolean and `0644` is octal. The limits are far beyond any real file, the largest of
+/// which have a hundred thousand lines of schemas.
 fn yaml_options() -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {

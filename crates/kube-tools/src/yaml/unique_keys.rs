@@ -5,7 +5,8 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// A value as [`Value`] decodes it, except that a key that occurs twice in a mapping is an error: `Value` keeps the last and drops the first.
+/// A value as [`Value`] decodes it, except that a key that occurs twice in a mapping is an error: `Value` keeps the last and drops the
+/// first.
 pub(super) struct UniqueKeys(pub(super) Value);
 
 impl<'de> Deserialize<'de> for UniqueKeys {

@@ -18,7 +18,8 @@ use super::progress::CopyProgress;
 pub struct CopyParams {
     /// The container. `None` for the only container of the pod; the response is 400 if it has more.
     pub container: Option<String>,
-    /// Whether permissions (without set-user-ID, set-group-ID and sticky bits) and modification times are copied. On by default. Owners never are.
+    /// Whether permissions (without set-user-ID, set-group-ID and sticky bits) and modification times are copied. On by default. Owners
+    /// never are.
     pub preserve: bool,
     /// How often a copy from a pod may be resumed after its connection failed, 0 by default. Needs `sh` and `tail` in the container.
     pub retries: u32,

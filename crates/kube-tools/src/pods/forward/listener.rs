@@ -17,8 +17,8 @@ use super::error::ForwardError;
 use super::resolve::Resolver;
 use super::target::{ForwardPort, ForwardTarget};
 
-/// Local listeners whose connections are forwarded to a pod: returned by [`Api::forward`]. Dropping it closes the listeners and ends the
-/// connections.
+/// Local listeners whose connections are forwarded to a pod: returned by [`ApiExt::forward`](crate::ApiExt::forward). Dropping it closes
+/// the listeners and ends the connections.
 #[derive(Debug)]
 pub struct Forwarder {
     addresses: Vec<SocketAddr>,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// Which pods and containers [`Api::log_lines`](crate::ApiExt::log_lines) reads, and from where on. By default: what the main containers of all
-/// pods have printed so far.
+/// Which pods and containers [`Api::log_lines`](crate::ApiExt::log_lines) reads, and from where on. By default: what the main containers of
+/// all pods have printed so far.
 ///
 /// ```
 /// use kube_tools::pods::LogLinesParams;

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 
 /// The position in the log of one run of a container.
 ///
-/// A server selects lines by time, in whole seconds: a request that continues gets the lines of the last second again. As many of them as have
-/// been delivered are skipped, in their order, so that lines of equal time, or out of order, are neither lost nor repeated. Skipping ends at the
-/// first line that is later than all delivered ones: then the log was rotated, and fewer lines of that second are left.
+/// A server selects lines by time, in whole seconds: a request that continues gets the lines of the last second again. As many of them as
+/// have been delivered are skipped, in their order, so that lines of equal time, or out of order, are neither lost nor repeated. Skipping
+/// ends at the first line that is later than all delivered ones: then the log was rotated, and fewer lines of that second are left.
 #[derive(Debug, Default)]
 pub(super) struct Position {
     delivered: Option<Delivered>,
@@ -30,8 +30,8 @@ impl Position {
         self.delivered.map(|delivered| delivered.second)
     }
 
-    /// Whether a line with this time is new, in which case it counts as delivered. Lines without a time are those of the kubelet itself; they
-    /// are always new.
+    /// Whether a line with this time is new, in which case it counts as delivered. Lines without a time are those of the kubelet itself;
+    /// they are always new.
     pub(super) fn accept(&mut self, time: Option<Timestamp>) -> bool {
         let Some(time) = time else { return true };
         if self.skip > 0 && self.delivered.is_some_and(|delivered| time <= delivered.latest) {

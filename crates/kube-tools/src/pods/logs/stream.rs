@@ -17,7 +17,7 @@ use super::pods::{PodChange, PodView, watch as watch_pods};
 use super::reader::{LogReader, Start};
 use super::task::{ContainerTask, Item, LogLinesError};
 
-/// The lines of many logs: returned by [`Api::log_lines`]. Dropping it ends the requests.
+/// The lines of many logs: returned by [`ApiExt::log_lines`](crate::ApiExt::log_lines). Dropping it ends the requests.
 #[derive(Debug)]
 pub struct LogLines {
     items: mpsc::Receiver<Item>,

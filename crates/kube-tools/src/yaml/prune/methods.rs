@@ -5,8 +5,9 @@ use crate::yaml::applier::Applier;
 use crate::yaml::report::Report;
 
 impl Applier {
-    /// After a successful [`apply`](Self::apply), deletes the objects that were applied with this set before and are not among those of the run, as
-    /// `kubectl apply --prune --applyset` does; both may take turns. [`ApplySet`] has the rules and the permissions. By default nothing is pruned.
+    /// After a successful [`apply`](Self::apply), deletes the objects that were applied with this set before and are not among those of the
+    /// run, as `kubectl apply --prune --applyset` does; both may take turns. [`ApplySet`] has the rules and the permissions. By default
+    /// nothing is pruned.
     ///
     /// ```
     /// use kube_client::Client;
@@ -27,12 +28,12 @@ impl Applier {
     /// ```
     ///
     /// # Ordering
-    /// Before the first object is written, the parent of the set records all kinds and namespaces; its own namespace has to exist. Objects are
-    /// pruned last: after all others were written, and are ready if the run [waits for that](Self::wait_ready).
+    /// Before the first object is written, the parent of the set records all kinds and namespaces; its own namespace has to exist. Objects
+    /// are pruned last: after all others were written, and are ready if the run [waits for that](Self::wait_ready).
     ///
     /// # Errors
-    /// Nothing is pruned after an object that failed or is not ready; a later run finds what is left. If the set is refused, no object is written.
-    /// [`Report::prune_error`] has the reason. A run without any object is refused, because it would delete all members.
+    /// Nothing is pruned after an object that failed or is not ready; a later run finds what is left. If the set is refused, no object is
+    /// written. [`Report::prune_error`] has the reason. A run without any object is refused, because it would delete all members.
     ///
     /// # Dry run
     /// Prunes nothing, and reports what would be pruned.
