@@ -44,7 +44,7 @@ impl ClusterState {
         if write.creates() {
             self.check_new(write, &key)?;
         }
-        let object = write.to_storage(&self.storage)?;
+        let object = write.take_stored_form(&self.storage)?;
         Ok(self.store_or_preview(write.endpoint, key, object, write.is_dry_run())?)
     }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::ClusterState;
 use crate::{
     object::meta,
+    scheme::Endpoint,
     storage::{Stored, WriteError},
     webhook::Interruption,
     write::ObjectWrite,
@@ -26,8 +27,18 @@ pub(super) enum Created {
 
 impl ClusterState {
     /// Creates an object as a create request would, but nothing of it that is about requests.
-    pub(super) fn create(
+    pub(super) fn create(&mut self, group: &str, plural: &str, object: Value) -> Result<Created, WriteError> {
+        self.create_by(
+            |endpoint, namespace, object| ObjectWrite::by_controller(endpoint, namespace, object),
+            group,
+            plural,
+            object,
+        )
+    }
+
+    fn create_by(
         &mut self,
+        write: for<'w> fn(&'w Endpoint, Option<&'w str>, Value) -> ObjectWrite<'w>,
         group: &str,
         plural: &str,
         mut object: Value,
@@ -40,7 +51,7 @@ impl ClusterState {
             meta::set(&mut object, "name", name);
         }
         let namespace = meta::text(&object, "namespace").map(str::to_owned);
-        let mut write = ObjectWrite::by_controller(&endpoint, namespace.as_deref(), object);
+        let mut write = write(&endpoint, namespace.as_deref(), object);
         let key = write.key();
         if self.storage.store.get(endpoint.resource.table, &key).is_some() {
             return Ok(Created::Exists);
@@ -65,7 +76,12 @@ impl ClusterState {
         object: Value,
     ) -> Result<(), WriteError> {
         let name = meta::name(&object).to_owned();
-        if let Created::Refused(why) = self.create(group, plural, object)? {
+        if let Created::Refused(why) = self.create_by(
+            |endpoint, namespace, object| ObjectWrite::by_server(endpoint, namespace, object),
+            group,
+            plural,
+            object,
+        )? {
             tracing::warn!("{plural} {name:?} was not created: {why}");
         }
         Ok(())

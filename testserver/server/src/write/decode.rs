@@ -9,6 +9,9 @@ use crate::{call::Call, object::meta, route::FieldValidation, scheme::Endpoint, 
 impl ObjectWrite<'_> {
     /// Reads the object by its kind. Unknown and duplicate fields are refused or warned of.
     pub(crate) fn decode(&mut self) -> Result<(), StatusError> {
+        if self.is_trusted() {
+            return Ok(());
+        }
         let mut unknown = Vec::new();
         self.kind
             .decode(self.endpoint, &mut self.object, &mut unknown)

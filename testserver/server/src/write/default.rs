@@ -7,7 +7,7 @@ impl ObjectWrite<'_> {
     pub(crate) fn default(&mut self) {
         let applied = match &self.writer {
             Writer::Client(client) => matches!(client.ownership, Ownership::FromApply(_)),
-            Writer::Controller => false,
+            Writer::Controller | Writer::Server => false,
         };
         self.kind.default(self.endpoint, &mut self.object, applied);
     }

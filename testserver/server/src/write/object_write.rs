@@ -46,6 +46,8 @@ pub(super) enum Writer<'a> {
     Client(ClientWrite<'a>),
     /// A controller of the server.
     Controller,
+    /// The server itself: an object that every cluster has is valid, and judging it would delay each start.
+    Server,
 }
 
 /// The request of a client.
@@ -75,7 +77,7 @@ impl<'a> ObjectWrite<'a> {
         Self { writer, replaced, ..Self::by_controller(&call.endpoint, call.namespace.as_deref(), object) }
     }
 
-    /// The creation of an object of the server's own.
+    /// The creation of an object of a controller.
     pub(crate) fn by_controller(endpoint: &'a Endpoint, namespace: Option<&'a str>, object: Value) -> Self {
         Self {
             endpoint,
@@ -87,6 +89,16 @@ impl<'a> ObjectWrite<'a> {
             object,
             warnings: Vec::new(),
         }
+    }
+
+    /// The creation of an object that every cluster has.
+    pub(crate) fn by_server(endpoint: &'a Endpoint, namespace: Option<&'a str>, object: Value) -> Self {
+        Self { writer: Writer::Server, ..Self::by_controller(endpoint, namespace, object) }
+    }
+
+    /// Whether the object is valid as it is made.
+    pub(super) fn is_trusted(&self) -> bool {
+        matches!(self.writer, Writer::Server)
     }
 
     /// Takes the object through all stages before it is stored.
@@ -124,7 +136,7 @@ impl<'a> ObjectWrite<'a> {
     }
 
     /// The object that passed, in the storage version.
-    pub(crate) fn to_storage(&mut self, storage: &Storage) -> Result<Value, Interruption> {
+    pub(crate) fn take_stored_form(&mut self, storage: &Storage) -> Result<Value, Interruption> {
         let object = self.object.take();
         match self.call() {
             Some(call) => call.to_storage(storage, object),
@@ -143,7 +155,7 @@ impl<'a> ObjectWrite<'a> {
     pub(super) fn call(&self) -> Option<&'a Call> {
         match &self.writer {
             Writer::Client(client) => Some(client.call),
-            Writer::Controller => None,
+            Writer::Controller | Writer::Server => None,
         }
     }
 

@@ -29,7 +29,7 @@ impl ObjectWrite<'_> {
                 client.call.name_new(ids, &mut self.object);
                 strategy::prepare_create(self.endpoint, &mut self.object, client.call.new_uid(ids), now);
             }
-            Writer::Controller => {
+            Writer::Controller | Writer::Server => {
                 strategy::prepare_create(self.endpoint, &mut self.object, &ids.uid(), now);
             }
         }

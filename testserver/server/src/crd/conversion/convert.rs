@@ -76,6 +76,9 @@ fn one(
     object: Value,
     to: &str,
 ) -> Result<Value, Interruption> {
+    if object["apiVersion"] == to {
+        return Ok(object);
+    }
     Ok(only(convert(storage, &endpoint.resource, responses, vec![object], to)?))
 }
 
