@@ -69,7 +69,12 @@ impl Walk {
         match ty {
             GoType::Pointer(inner) => self.value(inner, value),
             GoType::Struct(structure) => self.structure(structure, value),
-            GoType::Scalar(Scalar::SchemaOr, _) => self.schemas(value),
+            GoType::Scalar(Scalar::SchemaOrBool, _)
+                if !matches!(value, Value::Object(_) | Value::Bool(_)) =>
+            {
+                Err(self.refuse(Mismatch::Text("boolean or JSON schema expected".to_owned())))
+            }
+            GoType::Scalar(Scalar::SchemaOr | Scalar::SchemaOrBool, _) => self.schemas(value),
             GoType::Scalar(scalar, name) => {
                 scalars::normalize(*scalar, name, value).map_err(|why| self.refuse(why))
             }
@@ -219,6 +224,17 @@ mod tests {
             json!({"type": "a", "status": "True", "lastProbeTime": "2020-01-01T01:00:00.5+01:00"});
         let wanted = json!({"type": "a", "status": "True", "lastProbeTime": "2020-01-01T00:00:00Z", "lastTransitionTime": null});
         assert_eq!(normal("api.core.v1.PodCondition", condition), Ok(wanted));
+    }
+
+    /// What `v1.37` answered to each.
+    #[test]
+    fn a_schema_or_a_bool_is_nothing_else() {
+        let name = "apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+        let decoded = |value: Value| normal(name, json!({"additionalProperties": value}));
+        assert!(decoded(json!(true)).is_ok() && decoded(json!({"type": "string"})).is_ok());
+        for other in [json!(7), json!([])] {
+            assert_eq!(decoded(other), Err("boolean or JSON schema expected".to_owned()));
+        }
     }
 
     /// What `v1.37` answered to each.

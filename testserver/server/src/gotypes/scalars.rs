@@ -50,14 +50,16 @@ pub(super) fn normalize(scalar: Scalar, name: &str, value: &mut Value) -> Result
             Some(text) => Err(Mismatch::Text(format!("time: invalid duration {text:?}"))),
             None => Err(mismatch(value, "", "string")),
         },
-        Scalar::Raw | Scalar::SchemaOr => Ok(()),
+        Scalar::Raw | Scalar::SchemaOr | Scalar::SchemaOrBool => Ok(()),
     }
 }
 
 /// Whether the value is what a variable of the type holds at first.
 pub(super) fn is_zero(scalar: Scalar, value: &Value) -> bool {
     match scalar {
-        Scalar::Quantity | Scalar::IntOrString | Scalar::Raw | Scalar::SchemaOr => value.is_null(),
+        Scalar::Quantity | Scalar::IntOrString | Scalar::Raw | Scalar::SchemaOr | Scalar::SchemaOrBool => {
+            value.is_null()
+        }
         Scalar::Duration => value.is_null() || value == "0s",
         _ => match value {
             Value::Null => true,
@@ -77,7 +79,12 @@ pub(super) fn zero(scalar: Scalar) -> Value {
         Scalar::Uint8 | Scalar::Int32 | Scalar::Int64 | Scalar::Float | Scalar::IntOrString => 0.into(),
         Scalar::Quantity => "0".into(),
         Scalar::Duration => "0s".into(),
-        Scalar::Bytes | Scalar::Time | Scalar::MicroTime | Scalar::Raw | Scalar::SchemaOr => Value::Null,
+        Scalar::Bytes
+        | Scalar::Time
+        | Scalar::MicroTime
+        | Scalar::Raw
+        | Scalar::SchemaOr
+        | Scalar::SchemaOrBool => Value::Null,
     }
 }
 

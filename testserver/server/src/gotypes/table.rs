@@ -62,8 +62,9 @@ pub(crate) enum Scalar {
     IntOrString,
     /// Any JSON: `RawExtension`, `FieldsV1`, and the JSON of definitions.
     Raw,
-    /// A schema or a list of schemas, a schema or a bool, a schema or a list of strings.
+    /// A schema or a list of schemas, a schema or a list of strings.
     SchemaOr,
+    SchemaOrBool,
 }
 
 static STRUCTS: LazyLock<HashMap<&'static str, GoStruct>> = LazyLock::new(|| {
@@ -139,7 +140,8 @@ fn go_type(text: &'static str) -> GoType {
         "U" => Scalar::MicroTime,
         "D" => Scalar::Duration,
         "I" => Scalar::IntOrString,
-        "A" | "B" | "S" => Scalar::SchemaOr,
+        "A" | "S" => Scalar::SchemaOr,
+        "B" => Scalar::SchemaOrBool,
         _ => Scalar::Raw,
     };
     GoType::Scalar(scalar, named(rest).0)

@@ -25,8 +25,7 @@ use crate::{
     scheme::Endpoint,
     status_error::StatusError,
     storage::{Key, Stored},
-    strategy,
-    validation,
+    strategy, validation,
     webhook::Interruption,
 };
 

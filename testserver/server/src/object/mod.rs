@@ -1,5 +1,7 @@
-//! What every Kubernetes object has: metadata, names, labels and fields to select by, quantities, conditions; the events about it. Schedules.
+//! What objects of many kinds have: metadata, names, labels and fields to select by, quantities, conditions; the events about it.
+//! Addresses, schedules.
 
+pub(crate) mod addresses;
 pub(crate) mod conditions;
 // Without workloads, only the kubelet records events, and schedules are only checked.
 #[cfg_attr(not(feature = "workloads"), allow(dead_code))]
