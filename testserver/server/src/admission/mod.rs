@@ -30,7 +30,6 @@ pub(crate) use match_resources::{MatchResources, Matched};
 pub(crate) use plugins::{Objects, Operation, QuotaLedger, Write, system_class};
 pub(crate) use policies::{
     Binding, FailureAction, MutatingPolicies, Mutation, Parameter, Policies, Policy, Validation,
-    validate_policy,
 };
 pub(crate) use subresources::{admit_connection, admit_posted};
-pub(crate) use webhooks::{AdmissionResponse, Webhook, Webhooks, call_failed, call_webhook, validate_config};
+pub(crate) use webhooks::{AdmissionResponse, Webhook, Webhooks, call_failed, call_webhook};

@@ -4,10 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    definition::{approval, unusable_ca_bundle},
-    schema_path,
-};
+use super::definition::{approval, schema_path, unusable_ca_bundle};
 use crate::{
     object::meta,
     schema::{FieldError, Schema},
@@ -40,19 +37,6 @@ pub(crate) fn complete(crd: &mut Value) {
     {
         conversion.remove("webhook");
     }
-}
-
-/// Checks that the schema of every version is structural. A schema that all versions share is checked once, a missing one not at all.
-pub(crate) fn check_schemas(crd: &Value) -> Vec<FieldError> {
-    let (mut errors, mut seen) = (Vec::new(), Vec::new());
-    for (i, version) in list(&crd["spec"]["versions"]).iter().enumerate() {
-        let (doc, place) = (&version["schema"]["openAPIV3Schema"], schema_path(&crd["spec"], i));
-        if doc.is_object() && !seen.contains(&place) {
-            errors.extend(Schema::from_openapi(&place, doc).err().unwrap_or_default());
-            seen.push(place);
-        }
-    }
-    errors
 }
 
 /// Compiles a valid CRD to a resource.

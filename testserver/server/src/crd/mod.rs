@@ -4,11 +4,11 @@
 
 mod compile;
 pub(crate) mod conversion;
-pub(crate) mod definition;
+mod definition;
 mod serve;
 
-pub(crate) use compile::{CLEANUP, accept, check_schemas, complete, terminate};
-pub(crate) use definition::schema_path;
+pub(crate) use compile::{CLEANUP, accept, complete, terminate};
+pub(crate) use definition::{format_warnings as definition_warnings, validate as validate_definition};
 pub(crate) use serve::{observe, serve};
 
 use compile::{compile, is_established};

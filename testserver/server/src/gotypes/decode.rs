@@ -110,6 +110,10 @@ impl Walk {
 
     /// A schema, a list of schemas, or another value.
     fn schemas(&mut self, cases: &'static GoStruct, value: &mut Value) -> Result<(), String> {
+        let or_bool = cases.fields().iter().any(|field| matches!(field.ty, GoType::Scalar(Scalar::Bool, _)));
+        if or_bool && !matches!(value, Value::Object(_) | Value::Bool(_)) {
+            return Err(self.refuse(Mismatch::Text("boolean or JSON schema expected".to_owned())));
+        }
         let schema = cases.fields().iter().find_map(|field| match field.ty {
             GoType::Pointer(GoType::Struct(schema)) => Some(*schema),
             _ => None,

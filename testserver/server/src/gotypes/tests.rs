@@ -192,3 +192,14 @@ fn messages_are_those_of_go() {
         json!({"name": null, "labels": {"a": null}, "generation": 1, "other": 1, "creationTimestamp": null});
     assert_eq!((undecodable_metadata(&good), undecodable_metadata(&Value::Null)), (None, None));
 }
+
+/// What `v1.37` answered to each.
+#[test]
+fn a_schema_or_a_bool_is_nothing_else() {
+    let name = "apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+    let decoded = |value: Value| normal(name, json!({"additionalProperties": value}));
+    assert!(decoded(json!(true)).is_ok() && decoded(json!({"type": "string"})).is_ok());
+    for other in [json!(7), json!([])] {
+        assert_eq!(decoded(other), Err("boolean or JSON schema expected".to_owned()));
+    }
+}

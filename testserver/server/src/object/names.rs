@@ -1,7 +1,5 @@
 //! Validation of names, label keys and label values; each function returns what is wrong, if anything.
 
-use std::net::IpAddr;
-
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
     and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
@@ -31,6 +29,12 @@ pub(crate) fn dns_label(name: &str) -> Option<String> {
 pub(crate) fn service_name(name: &str) -> Option<String> {
     let ok = is_dns_label(name) && name.starts_with(|c: char| c.is_ascii_lowercase());
     problem(name, 63, ok, SERVICE_NAME)
+}
+
+/// Kinds: like [`service_name`], with capital letters.
+pub(crate) fn kind(name: &str) -> Option<String> {
+    service_name(&name.to_lowercase())
+        .map(|why| format!("may have mixed case, but should otherwise match: {why}"))
 }
 
 /// RBAC names: any path segment.
@@ -64,24 +68,6 @@ pub(crate) fn qualified_name(key: &str) -> Option<String> {
         return Some("name part must be no more than 63 bytes".into());
     }
     (!is_word(name)).then(|| QUALIFIED.into())
-}
-
-/// An IP address as Go prints it.
-pub(crate) fn ip_address(name: &str) -> Option<String> {
-    let why = match name.parse::<IpAddr>() {
-        Err(_) if name.split('.').count() == 4 && name.split('.').all(|part| part.parse::<u8>().is_ok()) => {
-            "must not have leading 0s".to_owned()
-        }
-        Err(_) => "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned(),
-        Ok(IpAddr::V6(address)) if address.to_ipv4_mapped().is_some() => {
-            "must not be an IPv4-mapped IPv6 address".to_owned()
-        }
-        Ok(address) if address.to_string() != name => {
-            format!("must be in canonical form (\"{address}\")")
-        }
-        Ok(_) => return None,
-    };
-    Some(why)
 }
 
 /// All that is wrong with a key: a name that is empty has no allowed form either.
@@ -157,18 +143,5 @@ mod tests {
             [2, 2, 1, 0, 1]
         );
         assert!(label_value("").is_none() && label_value("a.B-1").is_none() && label_value("a/b").is_some());
-    }
-
-    #[test]
-    fn addresses_are_in_canonical_form() {
-        assert_eq!((ip_address("10.0.0.1"), ip_address("fe80::1")), (None, None));
-        for (bad, why) in [
-            ("a", "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"),
-            ("10.0.0.01", "must not have leading 0s"),
-            ("FE80::1", "must be in canonical form (\"fe80::1\")"),
-            ("::ffff:1.2.3.4", "must not be an IPv4-mapped IPv6 address"),
-        ] {
-            assert_eq!(ip_address(bad).as_deref(), Some(why));
-        }
     }
 }

@@ -95,7 +95,7 @@ impl ListOptions {
                 let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
                 errors.push(FieldError::forbidden("resourceVersionMatch", detail));
                 if self.version_match.is_some() {
-                    let supported = ["\"NotOlderThan\"".to_string()];
+                    let supported = ["NotOlderThan"];
                     errors.push(FieldError::not_supported("resourceVersionMatch", "\"Exact\"", &supported));
                 }
             }
@@ -141,7 +141,7 @@ impl WriteOptions {
             Some("Ignore") => FieldValidation::Ignore,
             Some("Strict") => FieldValidation::Strict,
             Some(other) => {
-                let supported = ["\"\"", "\"Ignore\"", "\"Strict\"", "\"Warn\""].map(String::from);
+                let supported = ["", "Ignore", "Strict", "Warn"];
                 errors.push(FieldError::not_supported("fieldValidation", format!("{other:?}"), &supported));
                 FieldValidation::Ignore
             }
@@ -198,8 +198,7 @@ impl DeleteOptions {
             (Some("Orphan"), _) | (None, Some(true)) => Some(Propagation::Orphan),
             (None, None) => None,
             (Some(other), _) => {
-                let supported =
-                    ["\"Foreground\"", "\"Background\"", "\"Orphan\"", "\"nil\""].map(String::from);
+                let supported = ["Foreground", "Background", "Orphan", "nil"];
                 errors.push(FieldError::not_supported("propagationPolicy", format!("{other:?}"), &supported));
                 None
             }
@@ -226,7 +225,7 @@ impl DeleteOptions {
 fn dry_run(provided: Vec<Value>, errors: &mut Vec<FieldError>) -> bool {
     if provided.iter().any(|value| value != "All") {
         let value = Value::from(provided).to_string();
-        errors.push(FieldError::not_supported("dryRun", value, &["\"All\"".to_string()]));
+        errors.push(FieldError::not_supported("dryRun", value, &["All"]));
         return false;
     }
     !provided.is_empty()
@@ -282,7 +281,7 @@ fn version_match(query: &Query) -> Result<Option<ResourceVersionMatch>, StatusEr
         Some("Exact") => Ok(Some(ResourceVersionMatch::Exact)),
         Some("NotOlderThan") => Ok(Some(ResourceVersionMatch::NotOlderThan)),
         Some(other) => {
-            let supported = ["\"Exact\"", "\"NotOlderThan\"", "\"\""].map(String::from);
+            let supported = ["Exact", "NotOlderThan", ""];
             let error = FieldError::not_supported("resourceVersionMatch", format!("{other:?}"), &supported);
             Err(StatusError::invalid_option("ListOptions", &[error]))
         }

@@ -40,12 +40,13 @@ impl FieldError {
         Self::invalid("<nil>", "\"\"", why)
     }
 
-    /// The value is not one of `supported`; both are printed forms.
+    /// The value, whose printed form is `shown`, is not one of `supported`.
     pub(crate) fn not_supported(
         field: impl Into<String>,
         shown: impl fmt::Display,
-        supported: &[String],
+        supported: &[impl AsRef<str>],
     ) -> Self {
+        let supported: Vec<String> = supported.iter().map(|value| format!("{:?}", value.as_ref())).collect();
         let message = format!("Unsupported value: {shown}: supported values: {}", supported.join(", "));
         Self::new(field, "FieldValueNotSupported", message)
     }

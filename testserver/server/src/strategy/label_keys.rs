@@ -32,7 +32,7 @@ pub(super) fn merge(pod: &mut Value) {
 }
 
 /// Refuses keys that the selectors had before.
-pub(super) fn validate(pod: &Value, mut refuse: impl FnMut(FieldError)) {
+pub(crate) fn validate(pod: &Value, errors: &mut Vec<FieldError>) {
     let labels = &pod["metadata"]["labels"];
     for (pointer, at) in terms(pod) {
         let term = pod.pointer(&pointer).unwrap_or(&Value::Null);
@@ -44,7 +44,7 @@ pub(super) fn validate(pod: &Value, mut refuse: impl FnMut(FieldError)) {
                 + usize::from(!selector["matchLabels"][name].is_null());
             if !labels[name].is_null() && count > 1 {
                 let why = "exists in both matchLabelKeys and labelSelector";
-                refuse(FieldError::invalid(format!("{at}[{i}]"), key, why));
+                errors.push(FieldError::invalid(format!("{at}[{i}]"), key, why));
             }
         }
     }
@@ -57,21 +57,21 @@ fn terms(pod: &Value) -> Vec<(String, String)> {
     let spread = (0..count(&spec["topologySpreadConstraints"])).map(|i| {
         (format!("/spec/topologySpreadConstraints/{i}"), format!("spec.topologySpreadConstraints[{i}]"))
     });
-    let mut found: Vec<_> = spread.collect();
+    let mut terms: Vec<_> = spread.collect();
     for kind in AFFINITIES.into_iter().filter(|kind| spec["affinity"][*kind].is_object()) {
         let affinity = &spec["affinity"][kind];
         for (list, inner) in [(REQUIRED, ""), (PREFERRED, "podAffinityTerm")] {
             for i in 0..count(&affinity[list]) {
                 let (pointer, path) =
                     if inner.is_empty() { ("", "") } else { ("/podAffinityTerm", ".podAffinityTerm") };
-                found.push((
+                terms.push((
                     format!("/spec/affinity/{kind}/{list}/{i}{pointer}"),
                     format!("spec.affinity.{kind}.{list}[{i}]{path}"),
                 ));
             }
         }
     }
-    found
+    terms
 }
 
 #[cfg(test)]
@@ -99,9 +99,9 @@ mod tests {
         let affinity = &spec["affinity"]["podAffinity"];
         assert_eq!(affinity[REQUIRED][0]["labelSelector"]["matchExpressions"], json!([x, y]));
         let fields = |pod: &Value| {
-            let mut fields = Vec::new();
-            validate(pod, |error| fields.push(error.field));
-            fields
+            let mut errors = Vec::new();
+            validate(pod, &mut errors);
+            errors.into_iter().map(|error| error.field).collect::<Vec<_>>()
         };
         assert!(fields(&new).is_empty());
         let mut both = pod(json!({"matchLabels": {"x": "1"}}));

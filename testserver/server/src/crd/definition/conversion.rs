@@ -22,9 +22,9 @@ pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
             if versions.is_empty() {
                 errors.push(FieldError::required(at("conversionReviewVersions"), ""));
             } else if !versions.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
-                let shown = serde_json::json!(versions);
+                let printed = serde_json::json!(versions);
                 let why = "must include at least one of v1, v1beta1";
-                errors.push(FieldError::invalid(at("conversionReviewVersions"), shown, why));
+                errors.push(FieldError::invalid(at("conversionReviewVersions"), printed, why));
             }
             for (i, version) in versions.iter().enumerate() {
                 let wrong = match names::service_name(version) {
@@ -49,7 +49,7 @@ pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
             }
         }
         other => {
-            let supported = ["None", "Webhook"].map(|strategy| format!("{strategy:?}"));
+            let supported = ["None", "Webhook"];
             errors.push(FieldError::not_supported(at("strategy"), format!("{other:?}"), &supported));
         }
     }
@@ -60,8 +60,8 @@ pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
 pub(super) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
     match unusable_ca_bundle(new) {
         Some(why) if unusable_ca_bundle(old).is_none() => {
-            let shown = new["webhook"]["clientConfig"]["caBundle"].to_string();
-            vec![FieldError::invalid("spec.conversion.webhookClientConfig.caBundle", shown, why)]
+            let printed = new["webhook"]["clientConfig"]["caBundle"].to_string();
+            vec![FieldError::invalid("spec.conversion.webhookClientConfig.caBundle", printed, why)]
         }
         _ => Vec::new(),
     }
@@ -83,8 +83,8 @@ mod tests {
     fn each_strategy_has_its_required_fields() {
         let good = json!({"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://x/y"}});
         let with = |strategy: &str, webhook: Value| {
-            let found = validate(&json!({"strategy": strategy, "webhook": webhook}));
-            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+            let errors = validate(&json!({"strategy": strategy, "webhook": webhook}));
+            errors.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert!(with("Webhook", good.clone()).is_empty() && with("None", Value::Null).is_empty());
         assert_eq!(

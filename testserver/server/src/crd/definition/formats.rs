@@ -9,37 +9,37 @@ use crate::schema::is_format;
 
 /// Warnings about formats that the old definition does not have.
 pub(crate) fn warnings(definition: &Value, old: Option<&Value>) -> Vec<String> {
-    let known = old.map(unrecognized).unwrap_or_default();
+    let before = old.map(unrecognized).unwrap_or_default();
     let added = unrecognized(definition);
-    added.difference(&known).map(|format| format!("unrecognized format {format:?}")).collect()
+    added.difference(&before).map(|format| format!("unrecognized format {format:?}")).collect()
 }
 
 fn unrecognized(definition: &Value) -> BTreeSet<&str> {
-    let mut found = BTreeSet::new();
+    let mut formats = BTreeSet::new();
     for version in list(&definition["spec"]["versions"]) {
-        walk(&version["schema"]["openAPIV3Schema"], "", &mut found);
+        walk(&version["schema"]["openAPIV3Schema"], "", &mut formats);
     }
-    found
+    formats
 }
 
 /// Branches have no type of their own.
-fn walk<'d>(doc: &'d Value, outer: &'d str, found: &mut BTreeSet<&'d str>) {
+fn walk<'d>(doc: &'d Value, outer: &'d str, formats: &mut BTreeSet<&'d str>) {
     let Value::Object(members) = doc else { return };
     let ty = members.get("type").and_then(Value::as_str).unwrap_or(outer);
     let format = members.get("format").and_then(Value::as_str).filter(|format| !format.is_empty());
-    found.extend(format.filter(|format| !is_format(ty, format)));
+    formats.extend(format.filter(|format| !is_format(ty, format)));
     members
         .get("properties")
         .and_then(Value::as_object)
         .into_iter()
         .flatten()
-        .for_each(|(_, doc)| walk(doc, "", found));
+        .for_each(|(_, doc)| walk(doc, "", formats));
     for name in ["items", "additionalProperties"] {
-        walk(&doc[name], "", found);
+        walk(&doc[name], "", formats);
     }
-    walk(&doc["not"], ty, found);
+    walk(&doc["not"], ty, formats);
     for name in ["allOf", "anyOf", "oneOf"] {
-        list(&doc[name]).iter().for_each(|doc| walk(doc, ty, found));
+        list(&doc[name]).iter().for_each(|doc| walk(doc, ty, formats));
     }
 }
 

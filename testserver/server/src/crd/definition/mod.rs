@@ -1,7 +1,7 @@
-//! The rules of CustomResourceDefinitions, with the messages of the genuine server. Schemas are checked by `schema`.
+//! The rules of CustomResourceDefinitions, with the messages of the genuine server.
 //!
-//! `rules` validates a definition part by part: its `group` and `names`, `versions`, `columns`, `subresources`, `selectable` fields and
-//! `conversion`; `formats` warns.
+//! `rules` composes them, in this order: `group`, `names`, `versions`, `columns`, `subresources`, `selectable`, `conversion`; schemas are
+//! checked by [`schema`](crate::schema). `formats` has what is accepted with a warning.
 
 mod columns;
 mod conversion;
@@ -16,5 +16,5 @@ mod versions;
 pub(crate) use conversion::unusable_ca_bundle;
 pub(crate) use formats::warnings as format_warnings;
 pub(crate) use group::approval;
-pub(crate) use rules::{validate, validate_update};
+pub(crate) use rules::validate;
 pub(crate) use versions::schema_path;

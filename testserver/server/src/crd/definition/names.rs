@@ -13,9 +13,8 @@ pub(super) fn validate(provided: &Value, errors: &mut Vec<FieldError>) {
             errors.push(FieldError::required(field, ""));
         } else if lower_case {
             errors.extend(not_a_label(field, name));
-        } else if let Some(wrong) = names::service_name(&name.to_lowercase()) {
-            let detail = format!("may have mixed case, but should otherwise match: {wrong}");
-            errors.push(FieldError::invalid(field, format!("{name:?}"), &detail));
+        } else if let Some(wrong) = names::kind(name) {
+            errors.push(FieldError::invalid(field, format!("{name:?}"), &wrong));
         }
     }
     for key in ["shortNames", "categories"] {

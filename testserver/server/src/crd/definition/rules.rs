@@ -3,10 +3,13 @@
 use serde_json::Value;
 
 use super::{columns, conversion, group, names, selectable, subresources, versions};
-use crate::{object::meta, schema::FieldError};
+use crate::{
+    object::meta,
+    schema::{FieldError, Schema},
+};
 
-/// Validates a completed CRD, except for its schemas.
-pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
+/// Validates a completed CRD and its changes. `validation::immutable` has the fields that cannot change.
+pub(crate) fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     let spec = &crd["spec"];
     let mut errors = Vec::new();
     name(crd, &mut errors);
@@ -26,12 +29,15 @@ pub(crate) fn validate(crd: &Value) -> Vec<FieldError> {
     }
     selectable::validate(spec, &mut errors);
     errors.extend(conversion::validate(&spec["conversion"]));
+    if let Some(old) = old {
+        changes(old, crd, &mut errors);
+    }
+    schemas(spec, &mut errors);
     errors
 }
 
-/// Validates changes of an existing CRD. `strategy::validate_immutable` has the fields that cannot change.
-pub(crate) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
-    let mut errors = conversion::validate_update(&old["spec"]["conversion"], &new["spec"]["conversion"]);
+fn changes(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+    errors.extend(conversion::validate_update(&old["spec"]["conversion"], &new["spec"]["conversion"]));
     for stored in versions::list(&old["status"]["storedVersions"]) {
         if !versions::list(&new["spec"]["versions"]).iter().any(|version| version["name"] == *stored) {
             let detail = "missing from spec.versions; it was previously a storage version, and must remain in \
@@ -40,7 +46,18 @@ pub(crate) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
             errors.push(FieldError::invalid("status.storedVersions[0]", stored, detail));
         }
     }
-    errors
+}
+
+/// The schema of every version is structural. One that all versions share is checked once, a missing one not at all.
+fn schemas(spec: &Value, errors: &mut Vec<FieldError>) {
+    let mut seen = Vec::new();
+    for (i, version) in versions::list(&spec["versions"]).iter().enumerate() {
+        let (doc, place) = (&version["schema"]["openAPIV3Schema"], versions::schema_path(spec, i));
+        if doc.is_object() && !seen.contains(&place) {
+            errors.extend(Schema::from_openapi(&place, doc).err().unwrap_or_default());
+            seen.push(place);
+        }
+    }
 }
 
 fn name(crd: &Value, errors: &mut Vec<FieldError>) {
@@ -57,7 +74,7 @@ fn scope(spec: &Value, errors: &mut Vec<FieldError>) {
         "Namespaced" | "Cluster" => {}
         "" => errors.push(FieldError::required("spec.scope", "")),
         other => {
-            let supported = ["\"Cluster\"".to_string(), "\"Namespaced\"".to_string()];
+            let supported = ["Cluster", "Namespaced"];
             errors.push(FieldError::not_supported("spec.scope", format!("{other:?}"), &supported));
         }
     }

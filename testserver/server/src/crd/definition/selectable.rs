@@ -51,14 +51,16 @@ fn paths(at: &str, fields: &Value, schema: &Value, errors: &mut Vec<FieldError>)
             errors.push(FieldError::required(at, ""));
             continue;
         }
-        let shown = format!("{path:?}");
+        let printed = format!("{path:?}");
         match type_of(path, schema) {
-            Err(why) => errors.push(FieldError::invalid(&at, &shown, &format!("is an invalid path: {why}"))),
+            Err(why) => {
+                errors.push(FieldError::invalid(&at, &printed, &format!("is an invalid path: {why}")))
+            }
             Ok("string" | "boolean" | "integer") => {}
-            Ok(_) => errors.push(FieldError::invalid(&at, &shown, NOT_SCALAR)),
+            Ok(_) => errors.push(FieldError::invalid(&at, &printed, NOT_SCALAR)),
         }
         if fields[..i].iter().any(|other| other["jsonPath"] == field["jsonPath"]) {
-            errors.push(FieldError::duplicate(at, shown));
+            errors.push(FieldError::duplicate(at, printed));
         }
     }
 }

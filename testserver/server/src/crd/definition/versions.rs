@@ -20,7 +20,7 @@ pub(super) fn validate(spec: &Value, errors: &mut Vec<FieldError>) {
         if versions[..i].iter().any(|other| other["name"] == version["name"]) {
             errors.push(FieldError::invalid(
                 "spec.versions",
-                shown(spec),
+                printed(spec),
                 "must contain unique version names",
             ));
         }
@@ -38,7 +38,7 @@ fn storage(spec: &Value, errors: &mut Vec<FieldError>) {
         list(&spec["versions"]).iter().filter(|v| v["storage"] == true).map(|v| &v["name"]).collect();
     if stored.len() != 1 {
         let detail = "must have exactly one version marked as storage version";
-        errors.push(FieldError::invalid("spec.versions", shown(spec), detail));
+        errors.push(FieldError::invalid("spec.versions", printed(spec), detail));
     }
     let at = "status.storedVersions";
     match stored.as_slice() {
@@ -53,8 +53,8 @@ fn storage(spec: &Value, errors: &mut Vec<FieldError>) {
 
 fn warning(at: &str, version: &Value, errors: &mut Vec<FieldError>) {
     let Some(text) = version["deprecationWarning"].as_str() else { return };
-    let shown = Value::from(text).to_string();
-    let mut wrong = |detail: &str| errors.push(FieldError::invalid(at, &shown, detail));
+    let printed = Value::from(text).to_string();
+    let mut wrong = |detail: &str| errors.push(FieldError::invalid(at, &printed, detail));
     if version["deprecated"] != true {
         wrong("can only be set for deprecated versions");
     }
@@ -98,7 +98,7 @@ pub(crate) fn schema_path(spec: &Value, i: usize) -> String {
 }
 
 /// The versions as the genuine server prints them.
-fn shown(spec: &Value) -> String {
+fn printed(spec: &Value) -> String {
     let own = |version: &Value, field: &str| match common(spec, field) {
         Some(_) => Value::Null,
         None => version[field].clone(),

@@ -108,8 +108,7 @@ impl Check<'_> {
             _ => {}
         }
         if let Some(reason) = text("reason").filter(|reason| !REASONS.contains(reason)) {
-            let supported = REASONS.map(|reason| format!("{reason:?}"));
-            self.walk.errors.push(FieldError::not_supported(at("reason"), format!("{reason:?}"), &supported));
+            self.walk.errors.push(FieldError::not_supported(at("reason"), format!("{reason:?}"), &REASONS));
         }
         if let Some(path) = text("fieldPath").filter(|path| !path.is_empty()) {
             let shown = format!("{path:?}");

@@ -113,11 +113,7 @@ fn the_type(errors: &mut Vec<FieldError>, at: &str, doc: &Value, role: Role) {
         }
         (known, _) if TYPES.contains(&known) => {}
         (other, _) => {
-            errors.push(FieldError::not_supported(
-                &path,
-                format!("{other:?}"),
-                &TYPES.map(|t| format!("{t:?}")),
-            ));
+            errors.push(FieldError::not_supported(&path, format!("{other:?}"), &TYPES));
             if other == "null" {
                 errors.push(FieldError::forbidden(
                     path,

@@ -45,8 +45,7 @@ pub(super) fn check(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
 fn one_of(errors: &mut Vec<FieldError>, at: &str, doc: &Value, name: &str, known: &[&str]) {
     let value = text(doc, name);
     if !value.is_empty() && !known.contains(&value) {
-        let known: Vec<_> = known.iter().map(|k| format!("{k:?}")).collect();
-        errors.push(FieldError::not_supported(format!("{at}.{name}"), format!("{value:?}"), &known));
+        errors.push(FieldError::not_supported(format!("{at}.{name}"), format!("{value:?}"), known));
     }
 }
 

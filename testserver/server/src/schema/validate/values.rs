@@ -26,7 +26,7 @@ pub(super) fn check(
     // A null is not supported even if it is listed.
     let supported = |allowed: &Value| !value.is_null() && numbers::equal(allowed, value);
     if !rules.allowed.is_empty() && !rules.allowed.iter().any(supported) {
-        let supported: Vec<String> = rules.allowed.iter().map(quoted).collect();
+        let supported: Vec<String> = rules.allowed.iter().map(word).collect();
         errors.push(FieldError::not_supported(path.to_string(), numbers::shown(value), &supported));
     }
     match value {
@@ -124,9 +124,10 @@ fn size(errors: &mut Vec<FieldError>, range: Range, count: u64, what: &str, path
     }
 }
 
-fn quoted(value: &Value) -> String {
+/// A value of an `enum`, as errors list it.
+fn word(value: &Value) -> String {
     match value {
-        Value::String(text) => format!("{text:?}"),
-        other => format!("{:?}", numbers::shown(other)),
+        Value::String(text) => text.clone(),
+        other => numbers::shown(other),
     }
 }

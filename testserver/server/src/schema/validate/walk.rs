@@ -27,7 +27,7 @@ impl Schema {
     fn compared(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let built_in = matches!(self.source, Source::Table { .. });
-        let mut walk = Walk { errors: &mut errors, built_in, require: !built_in };
+        let mut walk = Walk { errors: &mut errors, built_in, require: !built_in, duplicates: true };
         walk.compared(self.root(), object, old, &Path::Root);
         errors
     }
@@ -39,9 +39,8 @@ pub(in crate::schema) fn value(field: &Field, value: &Value) -> Vec<FieldError> 
     if let (true, Value::Object(map)) = (field.node().resource, value) {
         embedded::check(&mut errors, map, &Path::Root);
     }
-    Walk { errors: &mut errors, built_in: false, require: true }.value(field, value, &Path::Root);
-    // Genuine servers do not look for duplicates in defaults.
-    errors.retain(|error| error.reason != "FieldValueDuplicate");
+    let mut walk = Walk { errors: &mut errors, built_in: false, require: true, duplicates: false };
+    walk.value(field, value, &Path::Root);
     errors
 }
 
@@ -51,12 +50,14 @@ struct Walk<'e> {
     built_in: bool,
     /// Whether required fields are checked.
     require: bool,
+    /// Whether lists are checked for duplicates: genuine servers do not look for these in defaults.
+    duplicates: bool,
 }
 
 impl Walk<'_> {
     /// The same walk with another list of errors.
     fn with_errors<'e>(&self, errors: &'e mut Vec<FieldError>) -> Walk<'e> {
-        Walk { errors, built_in: self.built_in, require: self.require }
+        Walk { errors, built_in: self.built_in, require: self.require, duplicates: self.duplicates }
     }
 
     fn value(&mut self, field: &Field, value: &Value, path: &Path<'_>) {
@@ -163,6 +164,9 @@ impl Walk<'_> {
                 let former = old.and_then(|old| lists::correlated(node, old, value));
                 self.compared(field, value, former, &path.element(i));
             }
+        }
+        if !self.duplicates {
+            return;
         }
         let mut before = Vec::new();
         old.into_iter().for_each(|old| lists::check(&mut before, node, old, path));

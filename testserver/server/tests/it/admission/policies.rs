@@ -359,7 +359,7 @@ async fn expressions_are_checked_when_they_are_written() {
         (
             json!({"validations": [{"expression": "true", "reason": "Other"}]}),
             "spec.validations[0].reason",
-            "Unsupported value: \"Other\": supported values: \"Forbidden\", \"Invalid\", \"RequestEntityTooLarge\", \"Unauthorized\"",
+            "Unsupported value: \"Other\": supported values: \"Forbidden\", \"Invalid\", \"RequestEntityTooLarge\"",
         ),
         (
             json!({"validations": [{"expression": "true"}], "variables": [{"name": "a-b", "expression": "1"}]}),

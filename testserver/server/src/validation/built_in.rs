@@ -1,0 +1,21 @@
+//! Validation of built-in kinds. Decoding has checked the types of their fields.
+
+use super::{
+    immutable,
+    kinds::{self, Write},
+    types,
+};
+use crate::{schema::FieldError, storage::is_definition, strategy::WritePart};
+
+pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+    let &Write { endpoint, part, object, old } = write;
+    kinds::validate(write, errors);
+    // The rules of definitions cover all their types.
+    if let Some(ty) = endpoint.go_type().filter(|_| !is_definition(endpoint.group(), endpoint.plural())) {
+        errors.extend(types::validate(ty, part, object, old));
+    }
+    kinds::validate_mounts(write, errors);
+    if let Some(old) = old.filter(|_| part == WritePart::Main) {
+        errors.extend(immutable::validate(endpoint, old, object));
+    }
+}
