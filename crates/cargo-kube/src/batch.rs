@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use kube_client::new_file::NewFile;
 
-/// Changes of files. Until [`apply`](Batch::apply) nothing has changed: the new files are complete under temporary names, which go with the batch.
+/// Changes of files. Until [`apply`](Batch::apply) nothing has changed: the new files are complete under temporary names, which go with the
+/// batch.
 #[derive(Debug, Default)]
 pub struct Batch {
     complete: Vec<NewFile>,

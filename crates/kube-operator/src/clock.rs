@@ -1,8 +1,8 @@
 //! A clock that goes on while the machine is suspended.
 //!
 //! Others may take a Lease over while this machine sleeps. tokio's clock, `CLOCK_MONOTONIC`, stands still then, so by it the Lease would be
-//! valid when the machine wakes up. The difference to `CLOCK_BOOTTIME` is how long it slept. Only Linux tells both; elsewhere this is tokio's
-//! clock.
+//! valid when the machine wakes up. The difference to `CLOCK_BOOTTIME` is how long it slept. Only Linux tells both; elsewhere this is
+//! tokio's clock.
 
 use std::{fmt, sync::Arc, time::Duration};
 use tokio::time::{Instant, error::Elapsed, sleep_until, timeout_at};

@@ -27,7 +27,8 @@
 //! | `/livez/NAME` | one check; 500 with its reason |
 //!
 //! `/readyz` is the same for readiness. `/healthz` is the older name of `/livez` and runs its checks. The check `ping` always exists and
-//! succeeds. Reasons are logged as warnings, at most a few times a minute for each check, and the end of a failure at info. Source: "Kubernetes API health endpoints" of the Kubernetes documentation.
+//! succeeds. Reasons are logged as warnings, at most a few times a minute for each check, and the end of a failure at info. Source:
+//! "Kubernetes API health endpoints" of the Kubernetes documentation.
 //!
 //! A liveness check that fails makes the kubelet restart the container: it should state that the process cannot recover by itself. Use a
 //! readiness check for what may pass, such as a peer that is not reachable.

@@ -19,8 +19,8 @@
 //!
 //! On Linux, the metrics `process_*` are those of Go programs: CPU time, memory, file descriptors, threads and start time.
 //!
-//! The time series with the label `controller` of a controller or cache that a [manager](crate::manager::Manager) has removed disappear with
-//! it; others by [`MetricsEndpoint::remove_controller`].
+//! The time series with the label `controller` of a controller or cache that a [manager](crate::manager::Manager) has removed disappear
+//! with it; others by [`MetricsEndpoint::remove_controller`].
 //!
 //! Histograms have the buckets of controller-runtime and client-go, so that quantiles on existing dashboards stay comparable:
 //!
@@ -96,8 +96,8 @@ impl MetricsEndpoint {
         Ok(Self { recorder: Installed::Ours(recorder) })
     }
 
-    /// Serves the metrics of a recorder that the program has made; its buckets are the program's own, or those of [`builder`]. They stay when
-    /// controllers are removed.
+    /// Serves the metrics of a recorder that the program has made; its buckets are the program's own, or those of [`builder`]. They stay
+    /// when controllers are removed.
     pub fn new(handle: PrometheusHandle) -> Self {
         Self { recorder: Installed::Other(handle) }
     }
@@ -161,7 +161,8 @@ impl std::fmt::Debug for MetricsEndpoint {
     }
 }
 
-/// Drops the time series of a controller or a cache that has ended, if the recorder is the one that [`MetricsEndpoint::install`] has installed.
+/// Drops the time series of a controller or a cache that has ended, if the recorder is the one that [`MetricsEndpoint::install`] has
+/// installed.
 pub(crate) fn remove_controller(name: &str) {
     if let Some(recorder) = &*INSTALLED.lock() {
         recorder.remove(name);

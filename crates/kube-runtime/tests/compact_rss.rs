@@ -29,9 +29,9 @@ fn a_compact_cache_of_small_objects_takes_less_than_an_ordinary_one() {
         let (kind, objects) = child.split_once(' ').unwrap();
         return fill(kind == "compact", objects.parse().unwrap());
     }
-    // At most this part of the ordinary cache. Of 6 MiB with 1000 objects, `malloc_info` counts 1.8 MiB in use; 3.3 MiB were freed when the list had
-    // been read. They lie between the objects, from where glibc returns memory to the system only by `malloc_trim` (0.34 after it), which is
-    // not called, because it is unsafe and concerns the whole process. They do not grow with the number of objects.
+    // At most this part of the ordinary cache. Of 6 MiB with 1000 objects, `malloc_info` counts 1.8 MiB in use; 3.3 MiB were freed when the
+    // list had been read. They lie between the objects, from where glibc returns memory to the system only by `malloc_trim` (0.34 after
+    // it), which is not called, because it is unsafe and concerns the whole process. They do not grow with the number of objects.
     let mut failures = Vec::new();
     for (objects, most) in [(1_000, 0.95), (3_000, 0.5), (10_000, 0.25)] {
         let [ordinary, compact] = ["ordinary", "compact"].map(|kind| rss(kind, objects) - rss(kind, 0));

@@ -255,8 +255,8 @@ where
     applied.with_context(|| format!("{:?} applies {configuration:?}", params.field_manager))
 }
 
-/// Servers before 1.22 do not remember who applied an empty struct, and require the protocol of a port of a Service. Of a probe that is left out, they
-/// keep the defaults and refuse them, as they have no port.
+/// Servers before 1.22 do not remember who applied an empty struct, and require the protocol of a port of a Service. Of a probe that is
+/// left out, they keep the defaults and refuse them, as they have no port.
 fn adapt_to_old_servers(json: &mut Value) {
     match json {
         Value::Object(fields) => {
@@ -271,7 +271,8 @@ fn adapt_to_old_servers(json: &mut Value) {
     }
 }
 
-/// Of two answers one after the other. Servers before 1.22 renew times with every apply. Controllers of genuine servers write the status meanwhile.
+/// Of two answers one after the other. Servers before 1.22 renew times with every apply. Controllers of genuine servers write the status
+/// meanwhile.
 fn writes_nothing(env: &TestEnv, before: &impl Resource, after: &impl Resource) {
     assert_eq!(applied_fields(after), applied_fields(before));
     if env.server.is_some() {

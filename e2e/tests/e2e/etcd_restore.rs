@@ -1,7 +1,7 @@
 //! An etcd that is restored from a backup while objects are watched.
 //!
-//! On a genuine server, `KUBE_E2E_STORAGE` names a program that is run with `save` and later with `restore`. `cargo xtask e2e-etcd-restore` is such
-//! a program and starts a separate server.
+//! On a genuine server, `KUBE_E2E_STORAGE` names a program that is run with `save` and later with `restore`. `cargo xtask e2e-etcd-restore`
+//! is such a program and starts a separate server.
 
 use std::process::Command;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Types that `cargo kube gen` made of definitions: the server accepts the definitions, and objects that a type has read are written back unchanged.
+//! Types that `cargo kube gen` made of definitions: the server accepts the definitions, and objects that a type has read are written back
+//! unchanged.
 
 use futures::FutureExt as _;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;

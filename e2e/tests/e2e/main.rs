@@ -1,8 +1,8 @@
 //! End-to-end scenarios, one file per behaviour. They run on the embedded server and, on request, on a genuine one.
 //!
 //! `cargo test -p e2e` uses the embedded server. `KUBE_E2E=cluster KUBECONFIG=file cargo test -p e2e` uses the cluster of
-//! that kubeconfig instead; without `KUBE_E2E=cluster`, `cargo test --workspace` never connects to a cluster. A scenario is skipped where the
-//! server lacks what it requires. Rust's test runner counts it as passed; the jobs that run the suite list the skipped ones.
+//! that kubeconfig instead; without `KUBE_E2E=cluster`, `cargo test --workspace` never connects to a cluster. A scenario is skipped where
+//! the server lacks what it requires. Rust's test runner counts it as passed; the jobs that run the suite list the skipped ones.
 
 // In a test binary, `pub` only marks what other files of the binary use.
 #![allow(unreachable_pub)]

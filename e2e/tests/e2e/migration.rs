@@ -1,5 +1,5 @@
-//! `cargo kube crd migrate` among other writers, killed again and again. Kubernetes itself then removes the old version: an object that is still stored in it
-//! could not be read any more.
+//! `cargo kube crd migrate` among other writers, killed again and again. Kubernetes itself then removes the old version: an object that is
+//! still stored in it could not be read any more.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;

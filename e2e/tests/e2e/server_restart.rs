@@ -1,6 +1,7 @@
 //! A genuine server that restarts: temporary 429 responses, and 410 for watch history that is lost.
 //!
-//! `KUBE_E2E_RESTART` is a command that restarts the server; `cargo xtask e2e-restart` sets it. No other test may use the server at the same time.
+//! `KUBE_E2E_RESTART` is a command that restarts the server; `cargo xtask e2e-restart` sets it. No other test may use the server at the
+//! same time.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -215,7 +215,8 @@ async fn delete(applier: &Applier, objects: &Objects) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What the server has, without what differs between two objects of the same content: identity, times, addresses, and what controllers write.
+/// What the server has, without what differs between two objects of the same content: identity, times, addresses, and what controllers
+/// write.
 async fn live(client: &Client, objects: &Objects) -> anyhow::Result<BTreeMap<String, Value>> {
     let mapper = RestMapper::new(client.clone());
     let mut live = BTreeMap::new();

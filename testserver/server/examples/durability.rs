@@ -1,4 +1,5 @@
-//! Kills the standalone server under load, or fills its disk, and checks that no acknowledged write is lost. `cargo xtask testserver-data` runs both.
+//! Kills the standalone server under load, or fills its disk, and checks that no acknowledged write is lost. `cargo xtask testserver-data`
+//! runs both.
 //!
 //!   durability kill BINARY DIR OBJECTS KILLS   OBJECTS are created, then the server is killed KILLS times while clients write
 //!   durability full BINARY DIR                 DIR is on a small file system, which the writes fill

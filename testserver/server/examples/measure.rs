@@ -1,6 +1,8 @@
-//! Measures the server and prints a Markdown table: `cargo run --release -p kube-testserver --example measure`. Exits with 1 when a bound is exceeded.
+//! Measures the server and prints a Markdown table: `cargo run --release -p kube-testserver --example measure`. Exits with 1 when a bound
+//! is exceeded.
 //!
-//! Times depend on the machine and its load. A debug build therefore counts the processor time of this process, which other programs hardly change, and fails at three times the recorded values: `cargo xtask cost` runs it.
+//! Times depend on the machine and its load. A debug build therefore counts the processor time of this process, which other programs hardly
+//! change, and fails at three times the recorded values: `cargo xtask cost` runs it.
 
 use std::{
     error::Error,

@@ -110,9 +110,13 @@ impl Builder {
         self
     }
 
-    /// Keeps the state in a directory, which is created if missing, and starts with the state found there: objects, uids and resourceVersions survive the process, however it ends. The history does not: watches from before a restart get 410. The CA and the keys are kept as well, so kubeconfigs and tokens stay valid. Only the owner may read the files. One server at a time uses a directory: another gets [`StartError::Data`] until the last handle of the first is dropped.
+    /// Keeps the state in a directory, which is created if missing, and starts with the state found there: objects, uids and
+    /// resourceVersions survive the process, however it ends. The history does not: watches from before a restart get 410. The CA and the
+    /// keys are kept as well, so kubeconfigs and tokens stay valid. Only the owner may read the files. One server at a time uses a
+    /// directory: another gets [`StartError::Data`] until the last handle of the first is dropped.
     ///
-    /// Every change is written to the file before its response. A change that the disk refuses gets 500, `/readyz` fails until a write succeeds, and nothing is lost. The disk is only waited for with [`sync`](Self::sync).
+    /// Every change is written to the file before its response. A change that the disk refuses gets 500, `/readyz` fails until a write
+    /// succeeds, and nothing is lost. The disk is only waited for with [`sync`](Self::sync).
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -131,13 +135,19 @@ impl Builder {
         self
     }
 
-    /// Waits for the disk at each write, so that even a power failure loses no acknowledged write. Without this, the operating system writes the last changes when it likes; a killed process loses nothing either way. Costs a sync of the file per request that writes: milliseconds on most disks. Without effect unless there is a [`data`](Self::data) directory.
+    /// Waits for the disk at each write, so that even a power failure loses no acknowledged write. Without this, the operating system
+    /// writes the last changes when it likes; a killed process loses nothing either way. Costs a sync of the file per request that writes:
+    /// milliseconds on most disks. Without effect unless there is a [`data`](Self::data) directory.
     pub fn sync(mut self) -> Self {
         self.sync = true;
         self
     }
 
-    /// Switches API versions of built-in kinds on or off, as `--runtime-config` of kube-apiserver: `api/beta=true`, `coordination.k8s.io/v1beta1`, `api/all=true,api/alpha=false`. By default only stable versions are served, as on clusters. May be called several times. A version of an object that is stored in another unstable version switches that one on, too. In a [`data`](Self::data) directory, objects of versions that are off stay until the version is on again; at the start, a warning in the log counts them.
+    /// Switches API versions of built-in kinds on or off, as `--runtime-config` of kube-apiserver: `api/beta=true`,
+    /// `coordination.k8s.io/v1beta1`, `api/all=true,api/alpha=false`. By default only stable versions are served, as on clusters. May be
+    /// called several times. A version of an object that is stored in another unstable version switches that one on, too. In a
+    /// [`data`](Self::data) directory, objects of versions that are off stay until the version is on again; at the start, a warning in the
+    /// log counts them.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -164,7 +174,8 @@ impl Builder {
         self
     }
 
-    /// Switches an admission plugin off. All are on by default, as on clusters. May be called several times. It applies to initial objects, too.
+    /// Switches an admission plugin off. All are on by default, as on clusters. May be called several times. It applies to initial objects,
+    /// too.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -182,7 +193,9 @@ impl Builder {
         self
     }
 
-    /// Authenticates users and enforces RBAC, as clusters do. Requests without credentials over a socket are anonymous, unknown tokens get 401, and requests that no role permits get 403. The kubeconfig's first context is an administrator; handles such as [`TestServer::api`] act as one too.
+    /// Authenticates users and enforces RBAC, as clusters do. Requests without credentials over a socket are anonymous, unknown tokens get
+    /// 401, and requests that no role permits get 403. The kubeconfig's first context is an administrator; handles such as
+    /// [`TestServer::api`] act as one too.
     pub fn with_rbac(mut self) -> Self {
         self.settings.rbac = true;
         self
@@ -216,7 +229,9 @@ impl Builder {
         self
     }
 
-    /// Generates the same uids and names (`generateName`) in every run: a test that sends the same requests in the same order gets the same objects. Together with [`start_time`](Self::start_time) and paused tokio time, timestamps are the same too, so that a whole response can be compared with a recorded one. Request ids, tokens and certificates stay random.
+    /// Generates the same uids and names (`generateName`) in every run: a test that sends the same requests in the same order gets the same
+    /// objects. Together with [`start_time`](Self::start_time) and paused tokio time, timestamps are the same too, so that a whole response
+    /// can be compared with a recorded one. Request ids, tokens and certificates stay random.
     ///
     /// ```
     /// use kube_testserver::ApiServer;
@@ -235,13 +250,15 @@ impl Builder {
         self
     }
 
-    /// Starts the server's clock at this time instead of the present; it goes on from there, up to the year 9999. Certificates are valid at the present time only. A time before the year 0 is [`StartError::StartTime`].
+    /// Starts the server's clock at this time instead of the present; it goes on from there, up to the year 9999. Certificates are valid at
+    /// the present time only. A time before the year 0 is [`StartError::StartTime`].
     pub fn start_time(mut self, start: jiff::Timestamp) -> Self {
         self.settings.start_time = Some(start);
         self
     }
 
-    /// Sets the number of changes in the history, over all resources: 10 000 by default, at least 1. The oldest are dropped first. The history never exceeds 64 MB.
+    /// Sets the number of changes in the history, over all resources: 10 000 by default, at least 1. The oldest are dropped first. The
+    /// history never exceeds 64 MB.
     pub fn history(mut self, changes: usize) -> Self {
         self.settings.history = changes.max(1);
         self
@@ -259,7 +276,8 @@ impl Builder {
         self
     }
 
-    /// Listens on this address instead of 127.0.0.1: on all with `0.0.0.0`, for clients in containers and on other machines. The server certificate is valid for the address; [`san`](Self::san) adds names.
+    /// Listens on this address instead of 127.0.0.1: on all with `0.0.0.0`, for clients in containers and on other machines. The server
+    /// certificate is valid for the address; [`san`](Self::san) adds names.
     ///
     /// Whoever reaches the address may do everything, unless there is [`with_rbac`](Self::with_rbac).
     pub fn bind_address(mut self, address: impl Into<IpAddr>) -> Self {
@@ -267,7 +285,8 @@ impl Builder {
         self
     }
 
-    /// Adds a DNS name or an IP address to the server certificate (its subject alternative names), besides `localhost`, `kubernetes`, `kubernetes.default.svc` and the loopback addresses. May be called several times. Without effect unless there is [`tls`](Self::tls).
+    /// Adds a DNS name or an IP address to the server certificate (its subject alternative names), besides `localhost`, `kubernetes`,
+    /// `kubernetes.default.svc` and the loopback addresses. May be called several times. Without effect unless there is [`tls`](Self::tls).
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -283,7 +302,8 @@ impl Builder {
         self
     }
 
-    /// Serves TLS with this certificate chain (leaf first) and key, in PEM, instead of a certificate from a generated CA. The kubeconfig trusts the chain; clients that need its CA have to know it. [`san`](Self::san) has no effect.
+    /// Serves TLS with this certificate chain (leaf first) and key, in PEM, instead of a certificate from a generated CA. The kubeconfig
+    /// trusts the chain; clients that need its CA have to know it. [`san`](Self::san) has no effect.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -300,7 +320,9 @@ impl Builder {
         self.tls()
     }
 
-    /// Authenticates users by client certificates of these CAs (PEM), as `--client-ca-file` of kube-apiserver: the common name of the subject is the user, each organization a group. The handshake fails for certificates of other CAs. Without effect unless there is [`tls`](Self::tls).
+    /// Authenticates users by client certificates of these CAs (PEM), as `--client-ca-file` of kube-apiserver: the common name of the
+    /// subject is the user, each organization a group. The handshake fails for certificates of other CAs. Without effect unless there is
+    /// [`tls`](Self::tls).
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -321,7 +343,8 @@ impl Builder {
         self
     }
 
-    /// Signs service account tokens with this ECDSA P-256 key (PKCS#8 in PEM) instead of a generated one. Another key is [`StartError::ServiceAccountKey`].
+    /// Signs service account tokens with this ECDSA P-256 key (PKCS#8 in PEM) instead of a generated one. Another key is
+    /// [`StartError::ServiceAccountKey`].
     ///
     /// ```
     /// use kube_testserver::{ApiServer, StartError};
@@ -337,13 +360,16 @@ impl Builder {
         self
     }
 
-    /// Sets the limit of concurrent requests, watches included, on one HTTP/2 connection: 250 by default, as on genuine servers. Clients with more open further connections.
+    /// Sets the limit of concurrent requests, watches included, on one HTTP/2 connection: 250 by default, as on genuine servers. Clients
+    /// with more open further connections.
     pub fn max_concurrent_streams(mut self, streams: u32) -> Self {
         self.socket.streams = streams;
         self
     }
 
-    /// Serves the state of an existing server: for a second socket, or to reopen one after a shutdown. The settings of the state are those of that server: another choice, such as [`with_rbac`](Self::with_rbac) for a server without RBAC or another [`data`](Self::data) directory, is [`StartError::ExistingServer`]. Initial objects and users are added to it.
+    /// Serves the state of an existing server: for a second socket, or to reopen one after a shutdown. The settings of the state are those
+    /// of that server: another choice, such as [`with_rbac`](Self::with_rbac) for a server without RBAC or another [`data`](Self::data)
+    /// directory, is [`StartError::ExistingServer`]. Initial objects and users are added to it.
     pub fn api(mut self, api: ApiServer) -> Self {
         self.api = Some(api);
         self
@@ -351,7 +377,9 @@ impl Builder {
 
     /// The server without a socket.
     ///
-    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`] when an entry is invalid, [`StartError::Data`] when the data directory cannot be used, [`StartError::ServiceAccountKey`] when the key cannot be, [`StartError::ExistingServer`] when a setting contradicts [`api`](Self::api).
+    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`] when an entry is invalid,
+    /// [`StartError::Data`] when the data directory cannot be used, [`StartError::ServiceAccountKey`] when the key cannot be,
+    /// [`StartError::ExistingServer`] when a setting contradicts [`api`](Self::api).
     pub fn service(mut self) -> Result<ApiServer, StartError> {
         if let Some(start) = self.settings.start_time.filter(|start| !Clock::can_start_at(*start)) {
             return Err(StartError::StartTime { start });

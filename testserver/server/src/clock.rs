@@ -1,4 +1,5 @@
-//! The server's clock: the wall clock or a chosen time at start, plus tokio's clock since, plus what it was advanced by. Paused time moves it, and so does `advance`.
+//! The server's clock: the wall clock or a chosen time at start, plus tokio's clock since, plus what it was advanced by. Paused time moves
+//! it, and so does `advance`.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,8 +1,10 @@
 //! An in-process Kubernetes API server for tests, demos and offline development.
 //!
-//! [`ApiServer`] is the server as a tower service; [`TestServer`] opens a socket for it, plain or TLS, for `kubectl` and any other client. Both serve the Kubernetes API: discovery, the built-in kinds, custom resources, watches, patches, garbage collection.
+//! [`ApiServer`] is the server as a tower service; [`TestServer`] opens a socket for it, plain or TLS, for `kubectl` and any other client.
+//! Both serve the Kubernetes API: discovery, the built-in kinds, custom resources, watches, patches, garbage collection.
 //!
-//! [`Builder`] configures either, with initial objects. [`ApiServer::fault`] injects faults, [`ApiServer::advance`] advances its clock, [`ApiServer::snapshot`] saves its state.
+//! [`Builder`] configures either, with initial objects. [`ApiServer::fault`] injects faults, [`ApiServer::advance`] advances its clock,
+//! [`ApiServer::snapshot`] saves its state.
 //!
 //! Admission and conversion webhooks are called over HTTPS at their URL, or at a service with an external name or endpoints.
 //!

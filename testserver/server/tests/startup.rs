@@ -1,4 +1,5 @@
-//! How long a server takes to start. Alone in its process, because other tests would be measured too; nextest runs it alone as well (`.config/nextest.toml`).
+//! How long a server takes to start. Alone in its process, because other tests would be measured too; nextest runs it alone as well
+//! (`.config/nextest.toml`).
 
 // Test code only.
 #![allow(clippy::unwrap_used)]

@@ -60,12 +60,13 @@ impl Files {
 
     /// Writes the files to `directory`, which is made if it does not exist.
     ///
-    /// Each file is written under a temporary name first and renamed when all of them are complete, so that no file is ever partial. Files that have the
-    /// text already are not touched, so Cargo does not build them again. Files of an earlier run that this one does not have are removed.
+    /// Each file is written under a temporary name first and renamed when all of them are complete, so that no file is ever partial. Files
+    /// that have the text already are not touched, so Cargo does not build them again. Files of an earlier run that this one does not have
+    /// are removed.
     ///
     /// # Errors
-    /// [`Error::Foreign`] if it would overwrite a file that is not of an earlier run; [`Error::Io`]. In both cases no file has changed, unless a renaming
-    /// failed: then the same call finishes the work.
+    /// [`Error::Foreign`] if it would overwrite a file that is not of an earlier run; [`Error::Io`]. In both cases no file has changed,
+    /// unless a renaming failed: then the same call finishes the work.
     pub fn write(&self, directory: impl AsRef<Path>) -> Result<(), Error> {
         let directory = directory.as_ref();
         let earlier = listed(directory)?;

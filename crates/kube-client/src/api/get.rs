@@ -28,8 +28,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`](crate::Error::Api) with code 404 if it does not exist, [`Error::BuildRequest`](crate::Error::BuildRequest) for an empty name, others as
-    /// [`Client::request`](crate::Client::request).
+    /// [`Error::Api`](crate::Error::Api) with code 404 if it does not exist, [`Error::BuildRequest`](crate::Error::BuildRequest) for an
+    /// empty name, others as [`Client::request`](crate::Client::request).
     pub async fn get(&self, name: &str) -> Result<K> {
         self.get_with(name, &GetParams::default()).await
     }

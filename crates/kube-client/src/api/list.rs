@@ -39,7 +39,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`](crate::Error::Api) with code 410 if a continue token has expired, others as [`Client::request`](crate::Client::request).
+    /// [`Error::Api`](crate::Error::Api) with code 410 if a continue token has expired, others as
+    /// [`Client::request`](crate::Client::request).
     pub async fn list(&self, lp: &ListParams) -> Result<ObjectList<K>> {
         self.client.request_list(self.list_request(lp)?).await
     }

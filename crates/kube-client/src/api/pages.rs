@@ -38,10 +38,10 @@ impl<K: Clone + DeserializeOwned + Debug> Api<K> {
     /// ```
     ///
     /// # Guarantees
-    /// All pages are of one state of the collection, that of the first page, in the order of the server (by namespace and name). If reading takes
-    /// so long that the server no longer has that state (some minutes), the continue token expires, and the server gives another one, for the
-    /// remaining objects in their present state. The stream goes on with it: it returns every object that existed all the time, none twice, and of
-    /// those that were created or deleted meanwhile some. `metadata.resource_version` of a page tells the state.
+    /// All pages are of one state of the collection, that of the first page, in the order of the server (by namespace and name). If reading
+    /// takes so long that the server no longer has that state (some minutes), the continue token expires, and the server gives another one,
+    /// for the remaining objects in their present state. The stream goes on with it: it returns every object that existed all the time,
+    /// none twice, and of those that were created or deleted meanwhile some. `metadata.resource_version` of a page tells the state.
     ///
     /// # Cancellation
     /// Dropping the stream cancels the request.

@@ -77,8 +77,9 @@ impl<K: Resource + Clone + Serialize + DeserializeOwned + Debug> Api<K> {
     /// One request if the object exists, otherwise two. Needs the permissions `get` and `create`.
     ///
     /// # Errors
-    /// As [`Api::get`], except for an object that does not exist, and as [`Api::create`]. [`Error::BuildRequest`] if the new object has another
-    /// name or namespace. [`Error::is_already_exists`] if five times in a row the object exists when it is created, and not when it is read.
+    /// As [`Api::get`], except for an object that does not exist, and as [`Api::create`]. [`Error::BuildRequest`] if the new object has
+    /// another name or namespace. [`Error::is_already_exists`] if five times in a row the object exists when it is created, and not when it
+    /// is read.
     pub async fn get_or_create(&self, name: &str, new: impl FnOnce() -> K) -> crate::Result<K> {
         let mut vacant = match self.entry(name).await? {
             Entry::Occupied(entry) => return Ok(entry.into_object()),
@@ -136,7 +137,8 @@ impl<K: Resource + Clone + Serialize + DeserializeOwned + Debug> Api<K> {
     /// ```
     ///
     /// # Bounds
-    /// Five attempts, 10 ms apart and up to a tenth more, as `retry.RetryOnConflict` with `DefaultRetry` in client-go. Only conflicts are repeated.
+    /// Five attempts, 10 ms apart and up to a tenth more, as `retry.RetryOnConflict` with `DefaultRetry` in client-go. Only conflicts are
+    /// repeated.
     ///
     /// # Cost
     /// Two requests per attempt, and one if nothing changes. Needs the permissions `get` and `update`.

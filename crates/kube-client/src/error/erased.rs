@@ -6,8 +6,8 @@ use std::fmt;
 /// An error on its way through the generic code of lists and watches. It has the text and the causes of the error itself.
 ///
 /// That code is compiled in each program, and rustc repeats the code that drops an error in each unit of it; the causes of
-/// [`Error`](enum@super::Error) reach from YAML to TLS. Behind a trait object it is compiled once, in this crate, which makes each rebuild of a
-/// controller faster: `docs/design/erased-errors.md` has the figures.
+/// [`Error`](enum@super::Error) reach from YAML to TLS. Behind a trait object it is compiled once, in this crate, which makes each rebuild
+/// of a controller faster: `docs/design/erased-errors.md` has the figures.
 pub struct Erased<E>(Box<dyn Inner<E>>);
 
 trait Inner<E>: StdError + Send + Sync {

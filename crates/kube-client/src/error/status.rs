@@ -36,8 +36,8 @@ impl Error {
 /// Defines methods of [`Error`] that ask its status.
 macro_rules! ask_the_status {
     ($($(#[$doc:meta])* $name:ident;)*) => {
-        /// What the server's status says, as `errors.IsNotFound` and its like of `k8s.io/apimachinery` in Go. All are false if the server did not
-        /// respond. For an error that wraps this one, use [`status_of`](crate::error::status_of).
+        /// What the server's status says, as `errors.IsNotFound` and its like of `k8s.io/apimachinery` in Go. All are false if the server
+        /// did not respond. For an error that wraps this one, use [`status_of`](crate::error::status_of).
         impl Error {
             $($(#[$doc])* pub fn $name(&self) -> bool {
                 self.status().is_some_and(Status::$name)
@@ -63,8 +63,8 @@ ask_the_status! {
     is_bad_request;
     /// The resource does not support the verb (405).
     is_method_not_allowed;
-    /// The resourceVersion or the continue token is too old (410 with the reason `Expired`): list again. Some servers send the code alone, which is
-    /// [`is_gone`](Self::is_gone).
+    /// The resourceVersion or the continue token is too old (410 with the reason `Expired`): list again. Some servers send the code alone,
+    /// which is [`is_gone`](Self::is_gone).
     is_expired;
     /// The server no longer has what was requested (410).
     is_gone;
@@ -74,15 +74,15 @@ ask_the_status! {
     is_internal_error;
     /// The server is unavailable (503).
     is_service_unavailable;
-    /// The server says that the time of the request was over (504). The operation may still complete. A time limit of the client itself is not a
-    /// status: see [`Error::Service`].
+    /// The server says that the time of the request was over (504). The operation may still complete. A time limit of the client itself is
+    /// not a status: see [`Error::Service`].
     is_timeout;
     /// The server could not finish in time and asks to be called again. The operation may still complete.
     is_server_timeout;
 }
 
-/// The status with which the server refused a request, of any error that has it as a cause: those of watchers, finalizers and controllers, and
-/// the program's own.
+/// The status with which the server refused a request, of any error that has it as a cause: those of watchers, finalizers and controllers,
+/// and the program's own.
 ///
 /// ```
 /// use kube_client::{Error, core::Status, error::status_of};
@@ -95,8 +95,8 @@ ask_the_status! {
 /// assert!(status_of(&err).is_some_and(Status::is_not_found));
 /// ```
 ///
-/// Causes are found by [`source`](StdError::source). An error that is `#[error(transparent)]` in thiserror's words hides the error that it is made of:
-/// match on it and ask that.
+/// Causes are found by [`source`](StdError::source). An error that is `#[error(transparent)]` in thiserror's words hides the error that it
+/// is made of: match on it and ask that.
 pub fn status_of<'a>(err: &'a (dyn StdError + 'static)) -> Option<&'a Status> {
     let mut next = Some(err);
     while let Some(err) = next {

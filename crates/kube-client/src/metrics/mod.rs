@@ -1,5 +1,5 @@
-//! Metrics, under the names that dashboards for Go clients use: their names (`enabled`), the layer that counts requests (`layer`) and the timed
-//! DNS lookups (`resolver`). Without the feature `metrics` nothing is measured (`disabled`).
+//! Metrics, under the names that dashboards for Go clients use: their names (`enabled`), the layer that counts requests (`layer`) and the
+//! timed DNS lookups (`resolver`). Without the feature `metrics` nothing is measured (`disabled`).
 
 #[cfg(feature = "metrics")]
 mod enabled;

@@ -63,8 +63,8 @@ pub trait ConfigExt: sealed::Sealed {
 
     /// A connector for https (and http) over TCP, for HTTP/1.1.
     ///
-    /// For HTTP/2, pass [`rustls_client_config`](ConfigExt::rustls_client_config) to `hyper_rustls::HttpsConnectorBuilder`, with the features
-    /// `http2` of `hyper-rustls` and `hyper-util`. Clients without a custom stack use HTTP/2 where the server offers it.
+    /// For HTTP/2, pass [`rustls_client_config`](ConfigExt::rustls_client_config) to `hyper_rustls::HttpsConnectorBuilder`, with the
+    /// features `http2` of `hyper-rustls` and `hyper-util`. Clients without a custom stack use HTTP/2 where the server offers it.
     ///
     /// It ignores the proxy of the configuration: to use one, pass a connector through it to
     /// [`rustls_https_connector_with_connector`](ConfigExt::rustls_https_connector_with_connector).
@@ -85,8 +85,8 @@ pub trait ConfigExt: sealed::Sealed {
         connector: H,
     ) -> crate::Result<hyper_rustls::HttpsConnector<H>>;
 
-    /// The settings of rustls: CA certificates and client certificate. Their files are read again when they change. `tls_server_name` is not
-    /// included: pass it to `with_server_name_resolver` of the connector's builder.
+    /// The settings of rustls: CA certificates and client certificate. Their files are read again when they change. `tls_server_name` is
+    /// not included: pass it to `with_server_name_resolver` of the connector's builder.
     ///
     /// The certificate of an exec plugin is presented too, once [`ConfigExt::auth_layer`] in the same stack has run the plugin: it does so
     /// before the first connection.
@@ -123,8 +123,8 @@ pub trait ConfigExt: sealed::Sealed {
         H::Future: Send + 'static,
         H::Response: hyper::rt::Read + hyper::rt::Write + Connection + Unpin;
 
-    /// The settings of OpenSSL: CA certificates and client certificate as they are now, and HTTP/1.1 in ALPN (for HTTP/2, set `alpn_protos`).
-    /// `tls_server_name` is not included.
+    /// The settings of OpenSSL: CA certificates and client certificate as they are now, and HTTP/1.1 in ALPN (for HTTP/2, set
+    /// `alpn_protos`). `tls_server_name` is not included.
     ///
     /// # Errors
     /// As [`ConfigExt::openssl_https_connector`].

@@ -18,9 +18,10 @@ use std::{fmt::Debug, hash::Hash, sync::Arc};
 
 /// Creates and updates the children of one object, each in one call, by server-side apply.
 ///
-/// A child is a [`Configuration`]: a [`Sparse`](kube_core::Sparse), as `apply!` writes it, or a new object with exactly the fields that the controller wants. [`apply`](Self::apply) adds the reference to its owner,
-/// which makes the owner its controller, so that it is deleted with the owner; sends it under one field manager; and reports what
-/// happened. Fields that were applied before and are missing now are removed; fields of other managers stay.
+/// A child is a [`Configuration`]: a [`Sparse`](kube_core::Sparse), as `apply!` writes it, or a new object with exactly the fields that the
+/// controller wants. [`apply`](Self::apply) adds the reference to its owner, which makes the owner its controller, so that it is deleted
+/// with the owner; sends it under one field manager; and reports what happened. Fields that were applied before and are missing now are
+/// removed; fields of other managers stay.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};

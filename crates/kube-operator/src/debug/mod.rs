@@ -23,8 +23,8 @@
 //! | `Accept: text/html`, as browsers send it, or `?format=html` | the page; with `?refresh=5` it loads again every 5 s |
 //! | anything else, or `?format=json` | JSON: one field per section |
 //!
-//! The page is one document without scripts or other files; all text in it is escaped. It shows names of objects and messages of errors: serve it
-//! where only operators of the program reach it, as metrics are.
+//! The page is one document without scripts or other files; all text in it is escaped. It shows names of objects and messages of errors:
+//! serve it where only operators of the program reach it, as metrics are.
 
 mod html;
 mod page;

@@ -33,8 +33,8 @@ impl DebugPage {
         Self::default()
     }
 
-    /// Adds a section: a field of the JSON, a heading of the page. The closure is called for each request and must not block. A list of objects
-    /// with a `name` is shown as one block each, other objects and lists as tables; fields that end in `_seconds` as durations.
+    /// Adds a section: a field of the JSON, a heading of the page. The closure is called for each request and must not block. A list of
+    /// objects with a `name` is shown as one block each, other objects and lists as tables; fields that end in `_seconds` as durations.
     /// A later section of the same name replaces an earlier one.
     #[must_use]
     pub fn section<T: Serialize>(

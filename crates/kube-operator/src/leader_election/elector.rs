@@ -117,8 +117,8 @@ impl LeaderElector {
         &self.identity
     }
 
-    /// Whether this process leads now. Right even when the elector's task was not polled for long, or the machine was suspended (on Linux): a
-    /// leadership that was not renewed in time is over.
+    /// Whether this process leads now. Right even when the elector's task was not polled for long, or the machine was suspended (on Linux):
+    /// a leadership that was not renewed in time is over.
     pub fn is_leader(&self) -> bool {
         self.status.borrow().is_leading(&self.clock)
     }
@@ -192,8 +192,8 @@ impl LeaderElector {
         self.time_to_stop
     }
 
-    /// Stops, and gives the Lease up if this process holds it. Returns when the server has confirmed that, or after the request timeout (half
-    /// of the renew deadline). Call it when the work of the leader has ended: another candidate may lead at once.
+    /// Stops, and gives the Lease up if this process holds it. Returns when the server has confirmed that, or after the request timeout
+    /// (half of the renew deadline). Call it when the work of the leader has ended: another candidate may lead at once.
     pub async fn release(&self) {
         let _stopped_already = self.orders.send(Order::Release);
         let mut status = self.status.clone();

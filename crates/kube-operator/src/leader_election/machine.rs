@@ -3,9 +3,9 @@
 //! Why two candidates never lead at once: a leader stops leading `renew_deadline` after it *sent* the last write that the server
 //! confirmed. The others see that write later than it was sent, and wait for the whole lease duration from then on. All of them measure
 //! monotonic time between local events and never compare clocks, so neither a wrong wall clock nor a slow response makes two leaders.
-//! What is left is the rate at which clocks run: they may differ by the ratio of lease duration and renew deadline. The instants are those of
-//! a [`Clock`](crate::clock::Clock) that goes on while the machine is suspended, so a leader that slept for too long wakes up without the
-//! leadership.
+//! What is left is the rate at which clocks run: they may differ by the ratio of lease duration and renew deadline. The instants are those
+//! of a [`Clock`](crate::clock::Clock) that goes on while the machine is suspended, so a leader that slept for too long wakes up without
+//! the leadership.
 //!
 //! People who delete the Lease, or change its holder or duration, can make two leaders: until the old one's next renewal, at most until its
 //! renew deadline. `docs/design/leases-edited-by-hand.md` says why that is not prevented.
@@ -95,8 +95,8 @@ impl Machine {
         if self.current && self.renewed.is_some() { self.write(wall) } else { Request::Read }
     }
 
-    /// The first request of giving the Lease up, if this candidate may hold it: then another one need not wait for its expiry. It does not lead
-    /// any more from now on.
+    /// The first request of giving the Lease up, if this candidate may hold it: then another one need not wait for its expiry. It does not
+    /// lead any more from now on.
     pub(super) fn release(&mut self, wall: Timestamp) -> Option<Request> {
         self.renewed = None;
         self.repeated = false;

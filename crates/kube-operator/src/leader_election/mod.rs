@@ -1,7 +1,7 @@
 //! Leader election: of several replicas that compete for a Lease, one is active.
 //!
-//! A [`LeaderElector`] campaigns in a task of its own. [`wait_for_leadership`](LeaderElector::wait_for_leadership) returns when this process
-//! leads, and [`lost_leadership`](LeaderElector::lost_leadership) completes when it does not any more:
+//! A [`LeaderElector`] campaigns in a task of its own. [`wait_for_leadership`](LeaderElector::wait_for_leadership) returns when this
+//! process leads, and [`lost_leadership`](LeaderElector::lost_leadership) completes when it does not any more:
 //!
 //! ```
 //! use futures::StreamExt;
@@ -28,15 +28,15 @@
 //! # }
 //! ```
 //!
-//! **Guarantees.** At most one candidate leads at a time, whatever networks, slow responses, wall clocks and suspended machines do, as long as
-//! only candidates write the Lease. Whoever deletes it, or changes its holder or duration by hand, can make two leaders until the old one's
-//! next renewal, within the retry period, or until its renew deadline if it cannot reach the server; so it is in client-go. A leader stops leading one
-//! [renew deadline](Config::renew_deadline) after it sent the last write that the server confirmed; the others see that write later than that,
-//! and then wait for the whole [lease duration](Config::lease_duration). Each measures with its own monotonic
+//! **Guarantees.** At most one candidate leads at a time, whatever networks, slow responses, wall clocks and suspended machines do, as long
+//! as only candidates write the Lease. Whoever deletes it, or changes its holder or duration by hand, can make two leaders until the old
+//! one's next renewal, within the retry period, or until its renew deadline if it cannot reach the server; so it is in client-go. A leader
+//! stops leading one [renew deadline](Config::renew_deadline) after it sent the last write that the server confirmed; the others see that
+//! write later than that, and then wait for the whole [lease duration](Config::lease_duration). Each measures with its own monotonic
 //! clock, on Linux one that goes on while the machine is suspended. This assumes different
 //! identities, and clocks whose rates differ by less than the ratio of the two durations. When a leader crashes, another one leads within
-//! lease duration and [retry period](Config::retry_period) of its last renewal (17 s by default); after a [`release`](LeaderElector::release)
-//! within the retry period.
+//! lease duration and [retry period](Config::retry_period) of its last renewal (17 s by default); after a
+//! [`release`](LeaderElector::release) within the retry period.
 //!
 //! **What it does not give.** A request that a leader sent before it lost the leadership may reach the server afterwards. Reconcilers stay
 //! safe because of resourceVersions and server-side apply, not because of the Lease.
@@ -46,8 +46,8 @@
 //!
 //! # Metrics
 //!
-//! With the feature `metrics`; `name` and `lease_namespace` are those of the Lease. Install the recorder before the first elector starts. All of them exist from
-//! then on, with the value 0.
+//! With the feature `metrics`; `name` and `lease_namespace` are those of the Lease. Install the recorder before the first elector starts.
+//! All of them exist from then on, with the value 0.
 //!
 //! | metric | type | labels | |
 //! |---|---|---|---|

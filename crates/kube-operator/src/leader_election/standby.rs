@@ -12,9 +12,9 @@ use std::panic::AssertUnwindSafe;
 impl LeaderElector {
     /// Assigns all objects to the controllers of this process while it leads, and none while it does not.
     ///
-    /// For [`Controller::assigned_by`](kube_runtime::Controller::assigned_by). The controllers of a standby process run as well, so that their caches
-    /// are filled and a new leader needs no list. When the leadership ends, they start no reconcile any more; running ones are cancelled
-    /// before another process can lead. They go on when this process leads again.
+    /// For [`Controller::assigned_by`](kube_runtime::Controller::assigned_by). The controllers of a standby process run as well, so that
+    /// their caches are filled and a new leader needs no list. When the leadership ends, they start no reconcile any more; running ones are
+    /// cancelled before another process can lead. They go on when this process leads again.
     ///
     /// `prepare` runs after each election, before the first reconcile: for checks or migrations that only a leader may do. It is dropped if
     /// the leadership ends meanwhile. If it panics, the panic is logged as an error, nothing is assigned, and the Lease is given up so that

@@ -133,8 +133,9 @@ impl Manager {
         self
     }
 
-    /// Serves `/debug/controllers` over HTTP at this address and not beside the metrics: it names objects and their errors. Port 0 takes a free
-    /// one, which [`ManagerHandle::debug_page_address`] returns. At `127.0.0.1`, `kubectl port-forward` reaches it and other pods do not.
+    /// Serves `/debug/controllers` over HTTP at this address and not beside the metrics: it names objects and their errors. Port 0 takes a
+    /// free one, which [`ManagerHandle::debug_page_address`] returns. At `127.0.0.1`, `kubectl port-forward` reaches it and other pods do
+    /// not.
     pub fn serve_debug_page(mut self, address: impl Into<SocketAddr>) -> Self {
         self.debug_page = PageAt::Own(address.into());
         self
@@ -243,11 +244,12 @@ impl Manager {
     /// [`Controller::for_shared_stream`] with [`Store::subscribe`].
     ///
     /// No controller that starts later reconciles before the first list is in the store, with the
-    /// [limit and log line](kube_runtime::Config::initial_sync_timeout) of its own lists: a reconciler never sees a store that is not filled yet.
+    /// [limit and log line](kube_runtime::Config::initial_sync_timeout) of its own lists: a reconciler never sees a store that is not
+    /// filled yet.
     ///
     /// Its component, its checks in `/readyz` and `/livez`, its row on the debug page and the label `controller` of its metrics
-    /// `kube_runtime_watch_*` are a name such as `cache of /api/v1/pods with labels app=web`; further ones with the same URL and selectors end
-    /// in ` (2)`, ` (3)`.
+    /// `kube_runtime_watch_*` are a name such as `cache of /api/v1/pods with labels app=web`; further ones with the same URL and selectors
+    /// end in ` (2)`, ` (3)`.
     pub fn cache<K: Cached>(&mut self, api: Api<K>, config: watcher::Config) -> Store<K> {
         let (store, fill) = self.caches.store(api, config);
         if let Some((name, fill)) = fill {
@@ -256,11 +258,11 @@ impl Manager {
         store
     }
 
-    /// The program writes to objects of `api`: when the manager starts, it also asks for the permissions of these writes, as it does for those
-    /// of its watches and Leases, and names what is missing in the same message. Nothing else depends on it.
+    /// The program writes to objects of `api`: when the manager starts, it also asks for the permissions of these writes, as it does for
+    /// those of its watches and Leases, and names what is missing in the same message. Nothing else depends on it.
     ///
-    /// An [`Api::all`] stands for writes in all namespaces, an [`Api::namespaced`] for those in one. A role that permits writes to some names
-    /// only is reported.
+    /// An [`Api::all`] stands for writes in all namespaces, an [`Api::namespaced`] for those in one. A role that permits writes to some
+    /// names only is reported.
     ///
     /// ```no_run
     /// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
@@ -284,9 +286,9 @@ impl Manager {
         self
     }
 
-    /// How long everything together may take to stop, with the release of the Lease. A tenth of it is kept for each later phase: leader-only
-    /// components, controllers, the Lease, components and servers, if there are any. What still runs at the end of its phase is aborted, and
-    /// the result is an error that names it. Default: 25 s, less than the `terminationGracePeriodSeconds` of a pod (30 s).
+    /// How long everything together may take to stop, with the release of the Lease. A tenth of it is kept for each later phase:
+    /// leader-only components, controllers, the Lease, components and servers, if there are any. What still runs at the end of its phase is
+    /// aborted, and the result is an error that names it. Default: 25 s, less than the `terminationGracePeriodSeconds` of a pod (30 s).
     pub fn grace_period(mut self, period: Duration) -> Self {
         self.grace_period = period;
         self

@@ -138,8 +138,8 @@ impl ManagerHandle {
         bound(self.addresses.clone(), |addresses| addresses.metrics).await
     }
 
-    /// Where the debug page is served if it has [an address of its own](super::Manager::serve_debug_page). Waits until the address is bound;
-    /// `None` if it has none, or the manager ended before.
+    /// Where the debug page is served if it has [an address of its own](super::Manager::serve_debug_page). Waits until the address is
+    /// bound; `None` if it has none, or the manager ended before.
     pub async fn debug_page_address(&self) -> Option<SocketAddr> {
         bound(self.addresses.clone(), |addresses| addresses.debug_page).await
     }

@@ -36,22 +36,22 @@
 //! # }
 //! ```
 //!
-//! **Start order.** Servers, then [components](Manager::component), then controllers, whose caches fill before this process leads, then what
-//! runs [only while it leads](Manager::leader_component). A server that cannot start is an error before anything else has begun. The
-//! readiness check `manager` fails until all of this is started, and again while the manager stops. A shutdown or a failure during the start
-//! stops what has started.
+//! **Start order.** Servers, then [components](Manager::component), then controllers, whose caches fill before this process leads, then
+//! what runs [only while it leads](Manager::leader_component). A server that cannot start is an error before anything else has begun. The
+//! readiness check `manager` fails until all of this is started, and again while the manager stops. A shutdown or a failure during the
+//! start stops what has started.
 //!
 //! **Stop order.** The reverse: leader-only work and controllers end, the Lease is released, components end, servers drain. All of it
-//! has [one grace period](Manager::grace_period), of which a phase that is slow leaves a tenth to each later one. Work of the leader that has
-//! to be aborted may still run in a thread: then the Lease is not released but expires. The manager stops on a signal, or when a part of it
-//! fails: the first failure is the result.
+//! has [one grace period](Manager::grace_period), of which a phase that is slow leaves a tenth to each later one. Work of the leader that
+//! has to be aborted may still run in a thread: then the Lease is not released but expires. The manager stops on a signal, or when a part
+//! of it fails: the first failure is the result.
 //!
-//! **Permissions.** When it starts, and when something is added to it, the manager asks the server for the permissions of its watches, of its
-//! Leases and of what it [writes](Manager::writes) (a `SelfSubjectAccessReview` each), and logs all that are missing in one warning, as roles
-//! that can be applied. Where the server refuses the questions, the roles are those of the lists, watches and Leases that it refuses in the first
-//! 10 s. What neither has named, such as a write that was not declared, is logged with its role when a reconcile fails for it: once for each verb
-//! on a resource, in whatever namespace. That needs the server's response among the [causes](kube_client::error::status_of) of the
-//! reconciler's error.
+//! **Permissions.** When it starts, and when something is added to it, the manager asks the server for the permissions of its watches, of
+//! its Leases and of what it [writes](Manager::writes) (a `SelfSubjectAccessReview` each), and logs all that are missing in one warning, as
+//! roles that can be applied. Where the server refuses the questions, the roles are those of the lists, watches and Leases that it refuses
+//! in the first 10 s. What neither has named, such as a write that was not declared, is logged with its role when a reconcile fails for it:
+//! once for each verb on a resource, in whatever namespace. That needs the server's response among the
+//! [causes](kube_client::error::status_of) of the reconciler's error.
 //!
 //! **Leadership.** While another process leads, controllers reconcile nothing, but their caches stay filled. A process that lost the
 //! leadership cancels its reconciles before another one can lead, and campaigns again; it does not end.

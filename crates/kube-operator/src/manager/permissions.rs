@@ -1,5 +1,5 @@
-//! What this program may not do that it needs: asked when the manager starts and when something is added to it, and said in one message. What a
-//! reconciler is refused later is said then.
+//! What this program may not do that it needs: asked when the manager starts and when something is added to it, and said in one message.
+//! What a reconciler is refused later is said then.
 
 use super::{replicas::Replicas, writes::Writes};
 use crate::{

@@ -11,10 +11,11 @@ pub enum Writes {
     Status,
     /// Finalizers, by [`finalizer`](kube_runtime::finalizer()): `patch` of the objects, and `get` after a conflict.
     Finalizers,
-    /// Events about the objects, by a [`Recorder`](kube_runtime::events::Recorder): `create` and `patch` in the namespaces of the objects, and in
-    /// `kube-system` for a cluster-scoped kind. Of a dynamic type without a namespace the scope is not known: this asks for all namespaces.
+    /// Events about the objects, by a [`Recorder`](kube_runtime::events::Recorder): `create` and `patch` in the namespaces of the objects,
+    /// and in `kube-system` for a cluster-scoped kind. Of a dynamic type without a namespace the scope is not known: this asks for all
+    /// namespaces.
     Events,
-    /// Owner references of children to the objects, by [`Apply`](crate::apply::Apply): `update` of the subresource `finalizers`, which clusters
-    /// with the admission plugin OwnerReferencesPermissionEnforcement require.
+    /// Owner references of children to the objects, by [`Apply`](crate::apply::Apply): `update` of the subresource `finalizers`, which
+    /// clusters with the admission plugin OwnerReferencesPermissionEnforcement require.
     OwnerReferences,
 }

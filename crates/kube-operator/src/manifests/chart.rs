@@ -1,7 +1,7 @@
 //! A Helm chart: the same objects, with values in place of what an installation decides.
 //!
-//! The objects are made with tokens where a value belongs, written as YAML, and the tokens are replaced by expressions of Go's templates. So a
-//! template differs from the plain manifest in nothing else, and text of the objects that looks like an expression is escaped before.
+//! The objects are made with tokens where a value belongs, written as YAML, and the tokens are replaced by expressions of Go's templates.
+//! So a template differs from the plain manifest in nothing else, and text of the objects that looks like an expression is escaped before.
 
 use serde_json::{Map, Value, json};
 

@@ -34,8 +34,8 @@ struct Plan<'a> {
 }
 
 impl Manifests {
-    /// Writes the files of these forms below `folder`, and removes generated ones that are no more. Files that are as they should be are not
-    /// touched, so this can run in each build.
+    /// Writes the files of these forms below `folder`, and removes generated ones that are no more. Files that are as they should be are
+    /// not touched, so this can run in each build.
     ///
     /// Only files whose first line says that they were generated for this operator are replaced and removed. Each is written beside its
     /// place and renamed, so that none is ever half there. Blocks: call it outside of an async runtime, or by `spawn_blocking`.

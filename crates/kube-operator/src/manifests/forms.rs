@@ -20,7 +20,8 @@ pub enum Form {
     /// A kustomize base in `base/`, one file for each object.
     Kustomize,
     /// A Helm chart in `chart/`, one template for each object, with values for the image, replicas, resources, watched namespaces, and for
-    /// whether CRDs, the NetworkPolicy, the ServiceMonitor and the dashboard are installed. The namespace is that of the release, names stay.
+    /// whether CRDs, the NetworkPolicy, the ServiceMonitor and the dashboard are installed. The namespace is that of the release, names
+    /// stay.
     Helm,
 }
 

@@ -1,8 +1,8 @@
 //! The manifests of an operator, from the values that run: CRDs, webhook configurations, roles, Deployment and what belongs to it.
 //!
-//! [`Manifests`] reads a [`Manager`](crate::manager::Manager) that is not run: the paths and kinds of its webhooks, where their certificate comes from, its ports,
-//! what it watches, its Leases, what it [writes](crate::manager::Manager::writes). So a program has one function that makes its manager, and a subcommand
-//! that writes the manifests of it:
+//! [`Manifests`] reads a [`Manager`](crate::manager::Manager) that is not run: the paths and kinds of its webhooks, where their certificate
+//! comes from, its ports, what it watches, its Leases, what it [writes](crate::manager::Manager::writes). So a program has one function
+//! that makes its manager, and a subcommand that writes the manifests of it:
 //!
 //! ```
 //! use k8s_openapi::api::core::v1::ConfigMap;

@@ -4,8 +4,8 @@ use http::{Request, Response};
 use kube_client::{Client, client::Body};
 use tower::service_fn;
 
-/// A client without a server, for making a [`Manager`](crate::manager::Manager) of which only the manifests are written. `namespace` is where the program is to
-/// run. Every request fails.
+/// A client without a server, for making a [`Manager`](crate::manager::Manager) of which only the manifests are written. `namespace` is
+/// where the program is to run. Every request fails.
 #[must_use]
 pub fn offline_client(namespace: &str) -> Client {
     let refuse = service_fn(|request: Request<Body>| {

@@ -57,8 +57,8 @@ pub(super) struct Edit {
 }
 
 impl Manifests {
-    /// Of this manager, which need not run: a client of [`offline_client`](super::offline_client) is enough. `name` is that of all objects: of the
-    /// ServiceAccount, the Deployment, the Service, the webhook configurations. The namespace is that of the manager's client.
+    /// Of this manager, which need not run: a client of [`offline_client`](super::offline_client) is enough. `name` is that of all objects:
+    /// of the ServiceAccount, the Deployment, the Service, the webhook configurations. The namespace is that of the manager's client.
     ///
     /// The image is `NAME:VERSION` until it is set. There are two replicas if the manager has leader election or sharding, otherwise one.
     pub fn new(name: impl Into<String>, manager: &Manager) -> Self {
@@ -110,8 +110,8 @@ impl Manifests {
         self
     }
 
-    /// An environment variable of the program. `POD_NAME` is there, and `WATCH_NAMESPACES`, separated by commas, if the manager watches some
-    /// namespaces only.
+    /// An environment variable of the program. `POD_NAME` is there, and `WATCH_NAMESPACES`, separated by commas, if the manager watches
+    /// some namespaces only.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
         self
@@ -143,16 +143,16 @@ impl Manifests {
         self
     }
 
-    /// The issuer of cert-manager for [`CertificateFiles`](crate::webhook::certificates::CertificateFiles): its kind (`Issuer` or `ClusterIssuer`) and its name. By
-    /// default a self-signed one of its own.
+    /// The issuer of cert-manager for [`CertificateFiles`](crate::webhook::certificates::CertificateFiles): its kind (`Issuer` or
+    /// `ClusterIssuer`) and its name. By default a self-signed one of its own.
     pub fn issuer(mut self, kind: impl Into<String>, name: impl Into<String>) -> Self {
         self.issuer = Some((kind.into(), name.into()));
         self
     }
 
-    /// A NetworkPolicy: webhooks may be called from everywhere, because API servers have addresses of their own; metrics and health only from these
-    /// namespaces (and by kubelets); the program reaches DNS and API servers (ports 443 and 6443) and nothing else. Allow more by
-    /// [`edit`](Self::edit).
+    /// A NetworkPolicy: webhooks may be called from everywhere, because API servers have addresses of their own; metrics and health only
+    /// from these namespaces (and by kubelets); the program reaches DNS and API servers (ports 443 and 6443) and nothing else. Allow more
+    /// by [`edit`](Self::edit).
     pub fn network_policy<T: Into<String>>(mut self, metrics_readers: impl IntoIterator<Item = T>) -> Self {
         self.metrics_readers = Some(metrics_readers.into_iter().map(Into::into).collect());
         self
@@ -207,7 +207,8 @@ impl Manifests {
     }
 
     /// What the roles permit: what the manager needs and [what was added](Self::permissions). A test compares it with what an
-    /// [`RbacRecorder`](crate::rbac::RbacRecorder) records, by [`missing_from`](Permissions::missing_from) and [`unused_by`](Permissions::unused_by).
+    /// [`RbacRecorder`](crate::rbac::RbacRecorder) records, by [`missing_from`](Permissions::missing_from) and
+    /// [`unused_by`](Permissions::unused_by).
     #[must_use]
     pub fn granted(&self) -> Permissions {
         self.needs().into_iter().map(|need| need.permissions).fold(Permissions::default(), Permissions::union)

@@ -126,8 +126,8 @@ impl Permissions {
         missing
     }
 
-    /// What of these permissions was not used by the requests of `recorded`, in whatever namespace and for whatever name: excess of a role, or
-    /// something that the tests do not do.
+    /// What of these permissions was not used by the requests of `recorded`, in whatever namespace and for whatever name: excess of a role,
+    /// or something that the tests do not do.
     #[must_use]
     pub fn unused_by(&self, recorded: &Self) -> Self {
         let anywhere = |it: &ResourceAccess| ResourceAccess { namespace: None, name: None, ..it.clone() };

@@ -56,12 +56,13 @@ use tower::{Layer, Service};
 ///
 /// Every request that is sent, also one that fails. An apply patch or an update that created its object needs `create` as well, which the
 /// response shows. What this library does at times only is included, whether it was done or not: repeated events (`patch`), taking over and
-/// releasing Leases (`get`, `update`, and `delete` with sharding), the `get` after a conflict of a status, and `update` of the `finalizers` of owners of an
-/// [`Apply`](crate::apply::Apply), where the admission plugin OwnerReferencesPermissionEnforcement is on. Not included is what a server requires
-/// beyond the request: `escalate` and `bind` for writing roles, and `impersonate`.
+/// releasing Leases (`get`, `update`, and `delete` with sharding), the `get` after a conflict of a status, and `update` of the `finalizers`
+/// of owners of an [`Apply`](crate::apply::Apply), where the admission plugin OwnerReferencesPermissionEnforcement is on. Not included is
+/// what a server requires beyond the request: `escalate` and `bind` for writing roles, and `impersonate`.
 ///
 /// Names of objects are left out, because those of a test are not those of a cluster:
-/// [`with_resource_names`](Permissions::with_resource_names) keeps them, and [`in_namespace`](Permissions::in_namespace) replaces the namespaces.
+/// [`with_resource_names`](Permissions::with_resource_names) keeps them, and [`in_namespace`](Permissions::in_namespace) replaces the
+/// namespaces.
 ///
 /// # Cost
 ///

@@ -9,7 +9,8 @@ use kube_core::Status;
 /// The verbs of requests. Others, such as `escalate`, are not what a request is refused for alone.
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
-/// The permission that the request with this response lacked. `None` if that is no refusal of an authorizer: admission refuses with 403, too.
+/// The permission that the request with this response lacked. `None` if that is no refusal of an authorizer: admission refuses with 403,
+/// too.
 ///
 /// Only the message says the verb and the namespace:
 /// `User "u" cannot patch resource "deployments/status" in API group "apps" in the namespace "shop"`, or `... at the cluster scope`.

@@ -1,21 +1,22 @@
 //! The state machine of one member: which Leases it reads and writes, and which keys it may reconcile. No I/O.
 //!
-//! Each member has a Lease. When it renews the Lease, it also publishes its *view* there: the list of the members that it knows. A view assigns
-//! each key to one of its members, the owner (see [`super::rendezvous`]). A member that publishes a view *claims* the keys that it owns in it.
+//! Each member has a Lease. When it renews the Lease, it also publishes its *view* there: the list of the members that it knows. A view
+//! assigns each key to one of its members, the owner (see [`super::rendezvous`]). A member that publishes a view *claims* the keys that it
+//! owns in it.
 //!
 //! Why two members never reconcile one key at the same time:
 //!
-//! - A member publishes its view, then lists the Leases of the group. It reconciles a key only if it claims the key and no view in that list
-//!   claims the key for another live member. If two members claim a key, the one that published its view later finds the claim of the other in
-//!   its list, and does not reconcile the key.
+//! - A member publishes its view, then lists the Leases of the group. It reconciles a key only if it claims the key and no view in that
+//!   list claims the key for another live member. If two members claim a key, the one that published its view later finds the claim of the
+//!   other in its list, and does not reconcile the key.
 //! - A member that is to lose keys stops their reconciles first, and then publishes the view without these keys.
 //! - A member that could not renew its Lease within the renew deadline stops all reconciles and joins again. The others keep it in their
 //!   views for a whole lease duration, which is longer, after they saw its last renewal. Each member measures these times with its own
 //!   monotonic clock, as in [`crate::leader_election`].
-//! - A member whose Lease was deleted, or lost the label of the group, stops everything and joins again. The others count on it until the Lease
-//!   would have expired. Where a Lease with its name exists without the label, it takes that over, unless another program holds it.
-//! - A response that arrives after the renew deadline counts as a failure: the process may have been suspended, and others may have taken its
-//!   keys. A member that lost its Lease ends its attempt, so that its controllers stop before it joins again.
+//! - A member whose Lease was deleted, or lost the label of the group, stops everything and joins again. The others count on it until the
+//!   Lease would have expired. Where a Lease with its name exists without the label, it takes that over, unless another program holds it.
+//! - A response that arrives after the renew deadline counts as a failure: the process may have been suspended, and others may have taken
+//!   its keys. A member that lost its Lease ends its attempt, so that its controllers stop before it joins again.
 //!
 //! Why each key has an owner after a change: after one list each, all members know the same Leases, so their views are equal, and in equal
 //! views exactly one member claims a key.
@@ -60,15 +61,16 @@ pub(super) struct Machine {
     /// The own views that were published after the last list, without `view`.
     unlisted: Vec<View>,
     others: BTreeMap<String, OtherMember>,
-    /// The view to publish next. It is published when this member has stopped the reconciles of the keys that it does not own there. It is kept
-    /// until a write is confirmed, or until this member stops everything: a write that failed may have reached the server, or reach it later.
+    /// The view to publish next. It is published when this member has stopped the reconciles of the keys that it does not own there. It is
+    /// kept until a write is confirmed, or until this member stops everything: a write that failed may have reached the server, or reach it
+    /// later.
     next_view: Option<View>,
     /// Whether the reconciles of keys that `next_view` takes away have stopped.
     drained: bool,
     /// The claims that were last assigned to the controllers.
     assigned: Claims,
-    /// Set when this member stops everything, until its reconciles have ended: when those that still run have to be cancelled, because others
-    /// may take over.
+    /// Set when this member stops everything, until its reconciles have ended: when those that still run have to be cancelled, because
+    /// others may take over.
     cancel_at: Option<Instant>,
     leaving: bool,
     /// Who holds the Lease with the name of this member's, if that is somebody else's.
@@ -337,8 +339,8 @@ impl Machine {
         own
     }
 
-    /// Computes the next view by a list that was sent at `sent`: the members whose Leases were valid then, because they may have renewed them
-    /// since.
+    /// Computes the next view by a list that was sent at `sent`: the members whose Leases were valid then, because they may have renewed
+    /// them since.
     fn plan(&mut self, sent: Instant) {
         for other in self.others.values_mut() {
             other.live = !other.is_released() && other.expires > sent;

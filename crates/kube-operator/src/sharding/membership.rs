@@ -87,8 +87,8 @@ impl Membership {
         Ok(membership)
     }
 
-    /// The name of this process in the group: the configured identity if the name of a Lease can end with it. Otherwise every character that a
-    /// name cannot have is `-`, a long one is cut, and the hash of the configured one follows.
+    /// The name of this process in the group: the configured identity if the name of a Lease can end with it. Otherwise every character
+    /// that a name cannot have is `-`, a long one is cut, and the hash of the configured one follows.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -98,15 +98,15 @@ impl Membership {
         self.assignments.clone()
     }
 
-    /// The identities of the members among which this one shares the objects, in order. Empty before it has joined, and while it could not renew
-    /// its Lease.
+    /// The identities of the members among which this one shares the objects, in order. Empty before it has joined, and while it could not
+    /// renew its Lease.
     pub fn members(&self) -> Vec<String> {
         self.members.borrow().clone().unwrap_or_default()
     }
 
     /// Stops all reconciles of this process, and leaves the group. Reconciles that still run shortly before the Lease can expire are
-    /// cancelled; if even that has not ended them, the Lease is not given up but expires. Returns when the others may take over, or when the server
-    /// did not respond for half of the renew deadline. It does not depend on who polls the outputs of the controllers.
+    /// cancelled; if even that has not ended them, the Lease is not given up but expires. Returns when the others may take over, or when
+    /// the server did not respond for half of the renew deadline. It does not depend on who polls the outputs of the controllers.
     pub async fn leave(&self) {
         let _stopped_already = self.stop.send(Stop::Leave);
         let mut members = self.members.clone();
@@ -253,7 +253,8 @@ impl Task {
         })
     }
 
-    /// Waits for the next attempt, which is due at once when the next view can be published. Stops everything at the renew deadline meanwhile.
+    /// Waits for the next attempt, which is due at once when the next view can be published. Stops everything at the renew deadline
+    /// meanwhile.
     async fn wait_until(&mut self, next: Instant, stopping: &mut BoxFuture<'static, ()>) {
         loop {
             let deadline = self.machine.deadline().filter(|deadline| *deadline < next);

@@ -40,8 +40,8 @@
 //! member hands a key over after its reconcile has ended, and one that cannot renew its Lease stops before the others take over. No object
 //! is left out: the keys of a member that crashed have other members within lease duration and two retry periods, those of one that left
 //! within two retry periods. While keys move, the others go on. This holds as long as
-//! only members write their Leases: whoever deletes the Lease of a running member, or changes its holder, label or duration, makes it stop and join
-//! again at its next renewal; until then, a member that joins may reconcile the same keys.
+//! only members write their Leases: whoever deletes the Lease of a running member, or changes its holder, label or duration, makes it stop
+//! and join again at its next renewal; until then, a member that joins may reconcile the same keys.
 //!
 //! **Cost.** Every member watches and caches all objects; sharding divides the reconciles, not the memory. Where the caches are what is too
 //! large, use [`label_shards`]. A member sends two requests per retry period, an update of its Lease and a list of those of the group. It

@@ -253,9 +253,9 @@ fn run(seed: u64, edits: bool) {
     simulation.world.edits = edits;
     simulation.run(2400);
     simulation.end_faults();
-    // A request that was lost times out, and the next attempt sees a Lease that has changed since: 9 s, by a slow clock. If its member is gone, it
-    // expires and the next list shows that: 18 s more. Reconciles of 10 s end, the new view is published, and the others list it: 14 s. What
-    // people have edited ends meanwhile: a member whose Lease it was stops everything and has joined anew after 17 s.
+    // A request that was lost times out, and the next attempt sees a Lease that has changed since: 9 s, by a slow clock. If its member is
+    // gone, it expires and the next list shows that: 18 s more. Reconciles of 10 s end, the new view is published, and the others list it:
+    // 14 s. What people have edited ends meanwhile: a member whose Lease it was stops everything and has joined anew after 17 s.
     simulation.run(450);
     let owners = simulation.owners();
     assert!(owners.iter().all(Option::is_some), "seed {seed}: keys without a member: {owners:?}");

@@ -1,5 +1,5 @@
-//! Latencies, lost requests and responses, partitions, stalled processes, suspended machines, restarts, clocks that run at different rates, and
-//! wall clocks that jump.
+//! Latencies, lost requests and responses, partitions, stalled processes, suspended machines, restarts, clocks that run at different rates,
+//! and wall clocks that jump.
 
 use k8s_openapi::jiff::Timestamp;
 use std::time::Duration;

@@ -6,7 +6,8 @@ pub(super) const MAX_REASON: usize = 1024;
 pub(super) const MAX_MESSAGE: usize = 32_768;
 
 /// A field of a condition that a server would reject, or that breaks a naming rule of the
-/// [API conventions](https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
+/// [API
+/// conventions](https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the {field} of condition {condition:?} is invalid: {problem}")]
 pub struct InvalidCondition {

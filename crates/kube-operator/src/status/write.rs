@@ -67,16 +67,17 @@ pub enum StatusError {
 /// Write the whole status that this controller is responsible for: fields that it wrote before and that are missing now are removed.
 /// Fields of other managers stay, but a field that both write is taken over, because one controller is responsible for the status of a
 /// kind. Of a list of conditions with the key `type`, conditions that another manager wrote and that `status` only repeats are left out,
-/// so that several controllers can each [set their own](super::Conditions) in a copy of the cached list. Where the list has no key, or none is
-/// known, it is replaced as a whole: then a condition that another controller has set since `object` was cached is not overwritten, but an
-/// error with code 409, after which the reconciler is called again. (`Vec<Condition>` in a derived CRD has the key.)
+/// so that several controllers can each [set their own](super::Conditions) in a copy of the cached list. Where the list has no key, or none
+/// is known, it is replaced as a whole: then a condition that another controller has set since `object` was cached is not overwritten, but
+/// an error with code 409, after which the reconciler is called again. (`Vec<Condition>` in a derived CRD has the key.)
 ///
 /// `field_manager` is a name for the controller, the same in all versions and replicas of it. `api` must be in the object's namespace.
 ///
 /// # Cost
 ///
-/// No request if nothing changes; otherwise one, or three where a list of conditions without a key meets a newer object. The comparison uses `metadata.managedFields` and serializes the object: O(its size).
-/// Without managed fields, the status is written unless it equals the cached one in all fields, including those of other managers.
+/// No request if nothing changes; otherwise one, or three where a list of conditions without a key meets a newer object. The comparison
+/// uses `metadata.managedFields` and serializes the object: O(its size). Without managed fields, the status is written unless it equals the
+/// cached one in all fields, including those of other managers.
 ///
 /// A status that only seems to differ, because the cache lags or the server stores a value in another form, is written in vain: the
 /// `resourceVersion` of the object does not change, so no watch has an event.
@@ -172,7 +173,8 @@ where
     }
 }
 
-/// Sends the patch. If it is for an older version of the object, it is sent once more for the present one, unless a condition would be lost.
+/// Sends the patch. If it is for an older version of the object, it is sent once more for the present one, unless a condition would be
+/// lost.
 async fn send<K>(
     api: &Api<K>,
     name: &str,

@@ -95,9 +95,9 @@ where
 /// A mutating handler. Implemented for `async fn(K, AdmissionRequest<K>) -> Result<M, E>`, where `M` is `K` or [`Mutated<K>`], and `E` a
 /// text or [`Denial`].
 ///
-/// Fields that `K` does not have stay as they are. Items of lists are found again by the keys of the list, by their content, or, if they have
-/// only gained fields, at their place. Where it is not certain which item has become which, and one of them has a field that `K` does not
-/// have, the request is denied with code 500 and a message that names the field.
+/// Fields that `K` does not have stay as they are. Items of lists are found again by the keys of the list, by their content, or, if they
+/// have only gained fields, at their place. Where it is not certain which item has become which, and one of them has a field that `K` does
+/// not have, the request is denied with code 500 and a message that names the field.
 pub trait Mutate<K: AdmittedObject>: Send + Sync + 'static {
     /// Returns the object, changed or not. It was taken out of the request, whose `object` is `None`; so is `old_object` if it does not
     /// decode. The future is dropped when the API server gives up, or at the time limit.

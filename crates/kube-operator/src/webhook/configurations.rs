@@ -27,8 +27,8 @@ pub struct WebhookService {
     pub port: u16,
 }
 
-/// The webhook configurations of a program, made by [`Webhooks::configurations`](super::Webhooks::configurations). `None` where it has no webhook
-/// of that sort. `caBundle` is empty: [`SelfSigned`](super::certificates::SelfSigned) or cert-manager fill it in.
+/// The webhook configurations of a program, made by [`Webhooks::configurations`](super::Webhooks::configurations). `None` where it has no
+/// webhook of that sort. `caBundle` is empty: [`SelfSigned`](super::certificates::SelfSigned) or cert-manager fill it in.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WebhookConfigurations {
     /// With an entry for each mutating handler.

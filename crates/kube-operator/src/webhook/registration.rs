@@ -110,8 +110,8 @@ impl Registration {
     }
 
     /// `matchPolicy: Exact`: only requests for the version of the handler are reviewed. By default the handlers decide: with one for
-    /// each of several versions of a kind it is `Exact`, so that each request is reviewed once, and otherwise `Equivalent`, so that the server
-    /// converts objects of the other versions.
+    /// each of several versions of a kind it is `Exact`, so that each request is reviewed once, and otherwise `Equivalent`, so that the
+    /// server converts objects of the other versions.
     #[must_use]
     pub fn exact_match(mut self, exact: bool) -> Self {
         self.exact = Some(exact);

@@ -103,8 +103,8 @@ impl Webhooks {
         self
     }
 
-    /// How the API server calls the admission webhook at this path: see [`configurations`](Self::configurations). The order of the calls does not
-    /// matter; the last one for a path counts.
+    /// How the API server calls the admission webhook at this path: see [`configurations`](Self::configurations). The order of the calls
+    /// does not matter; the last one for a path counts.
     #[must_use]
     pub fn registration(mut self, path: impl Into<String>, registration: Registration) -> Self {
         self.registry.register(path.into(), registration);
@@ -162,8 +162,8 @@ impl Webhooks {
     /// How many bytes of request bodies may be in memory at the same time, for all webhooks together. 128 MiB by default.
     ///
     /// A body counts with what has arrived of it. Further requests wait in their order, until their timeout, except for one body at a time,
-    /// which may exceed this. A body has to arrive within 5 s, and a second more for each MiB. Decoded objects need several times the size of their
-    /// body, so choose this by the memory limit of the container.
+    /// which may exceed this. A body has to arrive within 5 s, and a second more for each MiB. Decoded objects need several times the size
+    /// of their body, so choose this by the memory limit of the container.
     #[must_use]
     pub fn in_flight_limit(mut self, bytes: usize) -> Self {
         self.in_flight_limit = bytes;

@@ -1,4 +1,5 @@
-//! Two managers apply one object in two versions. With `KUBE_E2E=cluster`, on the server of the kubeconfig, which has to reach this machine.
+//! Two managers apply one object in two versions. With `KUBE_E2E=cluster`, on the server of the kubeconfig, which has to reach this
+//! machine.
 
 use k8s_openapi::{
     ByteString, api::core::v1::Secret,

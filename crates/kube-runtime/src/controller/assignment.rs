@@ -164,16 +164,16 @@ impl Assigner {
 
     /// Replaces the assignment. The controllers enqueue the objects that are new in it, with low priority.
     ///
-    /// Returns when no controller reconciles an object that is not part of it: from then on another replica may reconcile those. That does not
-    /// depend on who polls the outputs of the controllers. There is no limit: a reconcile that does not end is logged every 30 s. The
+    /// Returns when no controller reconciles an object that is not part of it: from then on another replica may reconcile those. That does
+    /// not depend on who polls the outputs of the controllers. There is no limit: a reconcile that does not end is logged every 30 s. The
     /// assignment is replaced by the call; the future only waits.
     pub fn assign(&self, assignment: Assignment) -> impl Future<Output = ()> + Send + use<> {
         self.replace(assignment, None)
     }
 
     /// Like [`assign`](Self::assign), and cancels the reconciles of objects that are not part of it at `cancel_at`. Each cancelled one is a
-    /// [`RunnerError::Revoked`](super::RunnerError) in the output of its controller. The future waits until 0.1 s later at most: what then still
-    /// runs blocks its thread, or is work that nobody polls, and is logged.
+    /// [`RunnerError::Revoked`](super::RunnerError) in the output of its controller. The future waits until 0.1 s later at most: what then
+    /// still runs blocks its thread, or is work that nobody polls, and is logged.
     pub fn assign_by(
         &self,
         assignment: Assignment,
@@ -265,8 +265,8 @@ impl AssignedKeys {
 }
 
 impl Assignments {
-    /// Runs other work than reconciles while the name `name` is assigned to this replica, as if it were an object of the cluster: with leader
-    /// election in the leader, with sharding in one of the members.
+    /// Runs other work than reconciles while the name `name` is assigned to this replica, as if it were an object of the cluster: with
+    /// leader election in the leader, with sharding in one of the members.
     ///
     /// `work` is called each time that the name is assigned. It has to end soon after the future that it receives completes, and is dropped
     /// when it does not end before another replica may take over. Until then, that replica waits. Returns what `work` returns if it ends by

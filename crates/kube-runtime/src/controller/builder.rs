@@ -217,8 +217,8 @@ where
         Monitor::new(Arc::clone(self.observation()))
     }
 
-    /// The API paths of the collections that the controller lists and watches, its own objects first: `/api/v1/namespaces/default/pods`. Streams
-    /// of the program are not known.
+    /// The API paths of the collections that the controller lists and watches, its own objects first: `/api/v1/namespaces/default/pods`.
+    /// Streams of the program are not known.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -267,8 +267,8 @@ where
 
     /// Reconciles only the objects that `assignments` assigns to this replica, and all of those whenever they become assigned.
     ///
-    /// The watches and the store do not depend on it, so that a replica to which an object is assigned needs no new list. For leader election
-    /// and sharding; see `kube_operator::leader_election::LeaderElector::assignments`.
+    /// The watches and the store do not depend on it, so that a replica to which an object is assigned needs no new list. For leader
+    /// election and sharding; see `kube_operator::leader_election::LeaderElector::assignments`.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -288,8 +288,8 @@ where
         self
     }
 
-    /// Starts no reconcile before `ready` completes, besides the lists that it waits for anyway. For what the reconciler needs, such as a cache
-    /// of other objects. The watches run meanwhile. Several calls wait for all.
+    /// Starts no reconcile before `ready` completes, besides the lists that it waits for anyway. For what the reconciler needs, such as a
+    /// cache of other objects. The watches run meanwhile. Several calls wait for all.
     ///
     /// While it waits, `waiting_for` is part of what the controller logs and may [fail](Config::fail_without_initial_sync) with after the
     /// [timeout of its initial sync](Config::initial_sync_timeout).

@@ -24,7 +24,8 @@ where
     /// Reconciles an object after changes of the property that `predicate` returns, instead of after every change.
     ///
     /// It applies to the controller's own objects, from wherever they come ([`new`](Self::new), [`for_stream`](Self::for_stream), ...);
-    /// [related](Self::owns) objects, requeues and [other triggers](Self::reconcile_on) are not affected. A later call replaces the predicate.
+    /// [related](Self::owns) objects, requeues and [other triggers](Self::reconcile_on) are not affected. A later call replaces the
+    /// predicate.
     ///
     /// Beware of changes that the reconciler waits for. With [`finalizer`](fn@crate::finalizer), combine `predicates::generation` with
     /// `predicates::finalizers`: adding a finalizer does not change the generation.

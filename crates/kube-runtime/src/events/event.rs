@@ -5,8 +5,8 @@ use std::hash::{Hash, Hasher};
 
 /// Something that happened to an object.
 ///
-/// Servers accept at most 1024 bytes for the note, 128 for `action` and `reason`, and 128 for the instance of the [`Reporter`]. What is longer is
-/// truncated.
+/// Servers accept at most 1024 bytes for the note, 128 for `action` and `reason`, and 128 for the instance of the [`Reporter`]. What is
+/// longer is truncated.
 pub struct Event {
     /// Whether it is expected or a problem.
     pub type_: EventType,

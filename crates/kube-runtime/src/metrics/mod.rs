@@ -40,8 +40,8 @@
 //!   process have different names, so each time series has one writer. When a controller ends, its gauges become 0.
 //! - Gauges of ages and of running times are set every 5 s, and for an idle controller after 1/8 of the time that it is idle. Call
 //!   [`refresh`] before an export for exact values.
-//! - What a [`Controller`](crate::Controller) watches by itself has watch metrics, and what a [`WatchMonitor`](crate::watcher::WatchMonitor)
-//!   shows; other streams of a program have none.
+//! - What a [`Controller`](crate::Controller) watches by itself has watch metrics, and what a
+//!   [`WatchMonitor`](crate::watcher::WatchMonitor) shows; other streams of a program have none.
 //!
 //! ```
 //! use futures::StreamExt;
@@ -71,7 +71,8 @@
 //! ```
 
 // - `controller`, `watch`: the metrics of one controller and watch, looked up once; `event`: what is recorded.
-// - `recorded`: the guard around the recorder. `names`: their names and descriptions. `refresh`: gauges that change with time alone. `export`: what an exporter needs.
+// - `recorded`: the guard around the recorder. `names`: their names and descriptions. `refresh`: gauges that change with time alone.
+//   `export`: what an exporter needs.
 // - `disabled`: without the feature `metrics`, all of these are empty.
 
 #[cfg(feature = "metrics")]

@@ -1,5 +1,5 @@
-//! Keys that wait, in order. A key that left its place is not searched for: its place becomes outdated, is skipped, and is removed when it is
-//! the first or when more than half of the places are outdated. So the first place is never outdated, and memory stays bounded.
+//! Keys that wait, in order. A key that left its place is not searched for: its place becomes outdated, is skipped, and is removed when it
+//! is the first or when more than half of the places are outdated. So the first place is never outdated, and memory stays bounded.
 
 use crate::capacity::release;
 use std::{

@@ -9,10 +9,11 @@ use std::fmt;
 /// # Ordering
 ///
 /// The stream starts with a *list*: [`Event::Init`], then [`Event::InitApply`] for each existing object, then
-/// [`Event::InitDone`]. An object may have several `InitApply` in one list, the newest last. Changes follow as [`Event::Apply`] and [`Event::Delete`]. When the watcher relists (history
-/// expired, storage restored) the sequence starts over with `Init`. An object without an `InitApply` in a completed list no
-/// longer exists and gets no `Delete`, unless the error before `InitDone` names it as one that cannot be decoded. After
-/// a list that fails half-way, either the page that failed is requested again and its objects are repeated, or there is another `Init`.
+/// [`Event::InitDone`]. An object may have several `InitApply` in one list, the newest last. Changes follow as [`Event::Apply`] and
+/// [`Event::Delete`]. When the watcher relists (history expired, storage restored) the sequence starts over with `Init`. An object without
+/// an `InitApply` in a completed list no longer exists and gets no `Delete`, unless the error before `InitDone` names it as one that cannot
+/// be decoded. After a list that fails half-way, either the page that failed is requested again and its objects are repeated, or there is
+/// another `Init`.
 ///
 /// Several changes in quick succession may arrive as one, and deletions can be missed while disconnected: use a finalizer if a
 /// deletion must be seen.

@@ -56,7 +56,8 @@ struct Registered {
 }
 
 impl WatchMonitor {
-    /// `name` is the label `controller` of the metrics, `kind` their label `kind`. Another name than that of any controller keeps them apart.
+    /// `name` is the label `controller` of the metrics, `kind` their label `kind`. Another name than that of any controller keeps them
+    /// apart.
     pub fn new(name: &str, kind: &str) -> Self {
         describe();
         let (name, watches) = (Arc::from(name), Arc::<WatchRegistry>::default());
@@ -87,8 +88,8 @@ impl WatchMonitor {
         self.watches().watches().iter().map(|watch| WatchSnapshot::of(watch, now)).collect()
     }
 
-    /// The watch that has done nothing for longest, with that time: neither received an event or a bookmark, nor ended, failed or begun anew,
-    /// waits between retries not counted.
+    /// The watch that has done nothing for longest, with that time: neither received an event or a bookmark, nor ended, failed or begun
+    /// anew, waits between retries not counted.
     pub(crate) fn longest_idle(&self) -> Option<(WatchSnapshot, Duration)> {
         let now = Instant::now();
         let watches = self.watches().watches();

@@ -35,8 +35,8 @@ impl<K: Watchable> Pager<K> {
         Self { requests, page: None, parts_read: 0 }
     }
 
-    /// Returns the first part of the page for `params`. If the page was prefetched and its first part was not received, it is requested again
-    /// without an error. Objects of `known` are not decoded.
+    /// Returns the first part of the page for `params`. If the page was prefetched and its first part was not received, it is requested
+    /// again without an error. Objects of `known` are not decoded.
     pub(super) async fn get(
         &mut self,
         params: &ListParams,

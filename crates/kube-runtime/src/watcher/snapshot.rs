@@ -5,7 +5,8 @@ use serde::{Serialize, Serializer};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What one watch does at one time: in a [`Snapshot`](crate::controller::Snapshot), or from [`WatchMonitor::snapshot`](super::WatchMonitor::snapshot).
+/// What one watch does at one time: in a [`Snapshot`](crate::controller::Snapshot), or from
+/// [`WatchMonitor::snapshot`](super::WatchMonitor::snapshot).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct WatchSnapshot {

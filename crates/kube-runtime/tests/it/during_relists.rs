@@ -15,7 +15,8 @@ use kube_testserver::{ApiServer, Fault, Match};
 use std::{convert::Infallible, sync::Arc, time::Duration};
 use tokio::time::sleep;
 
-/// A controller of paged lists, which has listed the objects `b` and `c`. With a filter, an object that was seen once does not trigger again.
+/// A controller of paged lists, which has listed the objects `b` and `c`. With a filter, an object that was seen once does not trigger
+/// again.
 struct Paged {
     server: ApiServer,
     client: Client,

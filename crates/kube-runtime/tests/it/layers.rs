@@ -1,5 +1,5 @@
-//! Services between a client and the in-process server: they delay, block, refuse, count or disturb requests. The tests of kube-operator include
-//! this file.
+//! Services between a client and the in-process server: they delay, block, refuse, count or disturb requests. The tests of kube-operator
+//! include this file.
 
 #![allow(dead_code)] // each of the two uses a part
 

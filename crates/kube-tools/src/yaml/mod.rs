@@ -33,7 +33,7 @@
 // From objects to the cluster: `applier` has its `settings`, and a `run` of it `resolve`s each object, `write`s or `delete`s it, waits for
 // definitions (`establish`) and for `unready` objects, and prunes (`prune`). `progress` is what it tells meanwhile; `written`, `pruned` and
 // `result` are parts of its `report`.
-// Comparing: `comparable` leaves out what servers write, `diff` prints the rest.
+// Comparing: `comparable` leaves out what servers write, `serialize` writes YAML, `diff` prints what changes.
 
 // From files and text to objects.
 mod files;

@@ -10,7 +10,8 @@ use super::{
     shape::{Keyed, Members, SchemaPosition, Shape},
 };
 
-/// The live value with all fields of `config`. Elements of sets and keyed lists have the order of `config`; live-only elements keep their place before the next shared element.
+/// The live value with all fields of `config`. Elements of sets and keyed lists have the order of `config`; live-only elements keep their
+/// place before the next shared element.
 pub(super) fn merge(at: SchemaPosition<'_>, live: &Value, config: &Value) -> Value {
     match (at.shape(config), live, config) {
         // A null names no part of an object or list that is merged.

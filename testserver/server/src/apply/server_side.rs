@@ -31,7 +31,8 @@ pub(crate) struct Apply<'a> {
     pub(crate) api_version: &'a str,
     /// Empty for the object itself.
     pub(crate) subresource: &'a str,
-    /// Members that this write cannot change, such as a status subresource. They must match the schema and are then ignored. In `metadata`, the identity of the object stays.
+    /// Members that this write cannot change, such as a status subresource. They must match the schema and are then ignored. In `metadata`,
+    /// the identity of the object stays.
     pub(crate) ignored: &'a [&'a str],
     /// Take over fields from other managers.
     pub(crate) force: bool,
@@ -79,7 +80,8 @@ impl std::fmt::Display for Summary<'_> {
     }
 }
 
-/// Merges the configuration into the live object: sets its fields, removes fields that this manager applied before and no longer names (unless another manager owns them), and keeps everything else.
+/// Merges the configuration into the live object: sets its fields, removes fields that this manager applied before and no longer names
+/// (unless another manager owns them), and keeps everything else.
 pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
     let Apply { schema, config, force, now, versions, .. } = request;
     let root = SchemaPosition::root(schema.root());
@@ -118,7 +120,8 @@ pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
     Ok(Applied { object, managers: managed::normalize(others) })
 }
 
-/// The live object with the fields of a configuration, without regard to field managers. The error names a field that the schema does not have.
+/// The live object with the fields of a configuration, without regard to field managers. The error names a field that the schema does not
+/// have.
 pub(crate) fn merged(schema: &Schema, live: &Value, config: &Value) -> Result<Value, String> {
     let root = SchemaPosition::root(schema.root());
     typed::named_fields(root, config)?;

@@ -27,7 +27,8 @@ pub(crate) struct Update<'a> {
 
 /// The entries after the write.
 ///
-/// The manager owns what it added or changed; removed fields have no owner. Empty `managers` of an existing object mean that ownership was reset: it stays empty.
+/// The manager owns what it added or changed; removed fields have no owner. Empty `managers` of an existing object mean that ownership was
+/// reset: it stays empty.
 pub(crate) fn update(write: Update<'_>) -> Result<Vec<ManagedFieldsEntry>, Interruption> {
     let Update { schema, old, new, managers, api_version, subresource, .. } = write;
     if old.is_some() && managers.is_empty() {

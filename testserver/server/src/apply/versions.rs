@@ -1,4 +1,5 @@
-//! Ownership across the versions of a resource: a manager owns fields of the version in which it wrote them, so changes are looked at in that version.
+//! Ownership across the versions of a resource: a manager owns fields of the version in which it wrote them, so changes are looked at in
+//! that version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,7 +75,8 @@ impl<'a> ChangedFields<'a> {
     }
 }
 
-/// The object without the fields that its previous configuration named and that no manager owns any more. `owners` are all managers, the one of this apply with its new configuration included.
+/// The object without the fields that its previous configuration named and that no manager owns any more. `owners` are all managers, the
+/// one of this apply with its new configuration included.
 pub(super) fn without_given_up(
     versions: &dyn Versions,
     api_version: &str,

@@ -1,6 +1,8 @@
 //! Custom resources: from a CustomResourceDefinition to the resource that is served, and conversion between its versions.
 //!
-//! `definition` has the rules of definitions, `compile` completes a definition and makes the resource from it, `serve` serves it and stops to when the definition is deleted, `conversion` converts objects. Schemas are in [`schema`](crate::schema): built-in kinds have them too.
+//! `definition` has the rules of definitions, `compile` completes a definition and makes the resource from it, `serve` serves it and stops
+//! to when the definition is deleted, `conversion` converts objects. Schemas are in [`schema`](crate::schema): built-in kinds have them
+//! too.
 
 mod compile;
 pub(crate) mod conversion;

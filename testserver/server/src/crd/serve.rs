@@ -41,7 +41,8 @@ pub(crate) fn serve(storage: &mut Storage, definition: &Value) {
     storage.scheme.insert(Arc::new(resource));
 }
 
-/// Prunes and defaults what reads see by the new schemas. What was written stays, also in its version: fields that a schema drops come back with a later schema, and a new storage version applies to later writes.
+/// Prunes and defaults what reads see by the new schemas. What was written stays, also in its version: fields that a schema drops come back
+/// with a later schema, and a new storage version applies to later writes.
 fn reapply_schema(storage: &mut Storage, definition: &Value) {
     if let Some(resource) = storage.defined_by(definition).cloned() {
         storage.store.change_views(resource.table, |object| resource.as_read(object));

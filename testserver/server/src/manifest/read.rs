@@ -13,7 +13,9 @@ use crate::object::meta;
 
 /// Objects to load into a server, from values or YAML.
 ///
-/// Created with `into()` from: a slice, array or `Vec` of typed objects or [`serde_json::Value`]s; a path to a YAML or JSON file, or to a directory whose `.yaml`, `.yml` and `.json` files are read in order of their names; a YAML text with any number of documents. Lists (`kind: List`, `PodList`, ...) stand for their items.
+/// Created with `into()` from: a slice, array or `Vec` of typed objects or [`serde_json::Value`]s; a path to a YAML or JSON file, or to a
+/// directory whose `.yaml`, `.yml` and `.json` files are read in order of their names; a YAML text with any number of documents. Lists
+/// (`kind: List`, `PodList`, ...) stand for their items.
 ///
 /// ```
 /// use kube_testserver::Manifests;

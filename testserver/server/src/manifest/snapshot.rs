@@ -9,7 +9,8 @@ use crate::{
     storage::{Key, StateEntry},
 };
 
-/// All objects of the server as YAML documents. The first is an empty `List` with the resourceVersion of the server, which is newer than its objects after a deletion.
+/// All objects of the server as YAML documents. The first is an empty `List` with the resourceVersion of the server, which is newer than
+/// its objects after a deletion.
 pub(crate) fn take(cluster: &ClusterState) -> String {
     let contents = cluster.contents(None).expect("invariant: the present state can always be read");
     let revision = cluster.store().revision().to_string();

@@ -1,6 +1,7 @@
 //! The text that a quantity has in an object of a built-in kind after a genuine server has read it.
 //!
-//! A number that needs no change keeps its text (`+1`, `007`); others get one canonical text (`2000m` is `2`). Decimal numbers have any size.
+//! A number that needs no change keeps its text (`+1`, `007`); others get one canonical text (`2000m` is `2`). Decimal numbers have any
+//! size.
 
 use super::quantity::Quantity;
 

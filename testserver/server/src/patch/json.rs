@@ -1,5 +1,5 @@
-//! JSON patch (RFC 6902), with the deviations of genuine servers: negative list indexes count from the end, a missing value is null, `replace` adds a missing
-//! member, `copy` and `test` read one as null.
+//! JSON patch (RFC 6902), with the deviations of genuine servers: negative list indexes count from the end, a missing value is null,
+//! `replace` adds a missing member, `copy` and `test` read one as null.
 
 use std::fmt;
 

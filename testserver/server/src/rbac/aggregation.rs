@@ -7,7 +7,8 @@ use crate::object::{meta, selector::LabelSelector};
 /// Sets the rules of every role with an aggregation rule. Returns what to write, in order.
 pub(crate) fn aggregate(mut roles: Vec<Value>) -> Vec<Value> {
     let mut changed = Vec::new();
-    // Aggregated roles may select aggregated roles: each round completes at least one of them. The bound stops roles that select each other.
+    // Aggregated roles may select aggregated roles: each round completes at least one of them. The bound stops roles that select each
+    // other.
     for _ in 0..=roles.len() {
         let mut settled = true;
         for at in 0..roles.len() {

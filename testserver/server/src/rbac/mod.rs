@@ -1,6 +1,8 @@
 //! Access control: who sends a request, and what RBAC permits.
 //!
-//! A request passes `authorize`: `credentials`, the subject of a client certificate (`certificate_user`), or a token of the `signer`, give the `user`; `impersonation` may replace it; the `authorizer` compares what is requested with the rules of roles (`policy_rule`). `access` holds all this for one server.
+//! A request passes `authorize`: `credentials`, the subject of a client certificate (`certificate_user`), or a token of the `signer`, give
+//! the `user`; `impersonation` may replace it; the `authorizer` compares what is requested with the rules of roles (`policy_rule`).
+//! `access` holds all this for one server.
 //!
 //! A write of a role or `binding` passes the `escalation` check (`coverage` compares rules); `aggregation` computes the rules of
 //! aggregated roles.

@@ -61,7 +61,8 @@ impl User {
         self
     }
 
-    /// Sets the bearer token. Without one, a server with TLS issues a client certificate, and any other server a random token; the kubeconfig contains it either way.
+    /// Sets the bearer token. Without one, a server with TLS issues a client certificate, and any other server a random token; the
+    /// kubeconfig contains it either way.
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(Secret::new(token));

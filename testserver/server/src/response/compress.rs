@@ -11,7 +11,8 @@ use super::body::Body;
 /// Smaller bodies are not compressed.
 const THRESHOLD: usize = 128 * 1024;
 
-/// Compresses a large document for a client that accepts gzip. As on genuine servers, the header has to name `gzip` as such: neither `*` nor a quality counts. Streams stay as they are.
+/// Compresses a large document for a client that accepts gzip. As on genuine servers, the header has to name `gzip` as such: neither `*`
+/// nor a quality counts. Streams stay as they are.
 pub(crate) fn compress(parts: &Parts, response: Response<Body>) -> Response<Body> {
     let accepted = parts.headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
     let accepts = accepted.is_some_and(|text| text.split(',').any(|coding| coding.trim() == "gzip"));

@@ -15,7 +15,8 @@ use crate::{
 
 const EVENTS: HeaderValue = HeaderValue::from_static("application/vnd.kubernetes.protobuf;stream=watch");
 
-/// The format of documents, for objects and errors alike. A response whose media type was negotiated for its resource has it as an extension.
+/// The format of documents, for objects and errors alike. A response whose media type was negotiated for its resource has it as an
+/// extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutputFormat {
     media: Media,
@@ -33,7 +34,8 @@ impl OutputFormat {
         Self { media: response::document_media(text(&parts.headers, header::ACCEPT)), pretty }
     }
 
-    /// Reformats a JSON document and the JSON lines of a watch; other media types stay as they are. Adds the headers that every response has.
+    /// Reformats a JSON document and the JSON lines of a watch; other media types stay as they are. Adds the headers that every response
+    /// has.
     pub(crate) fn finish(self, mut response: Response<Body>) -> Response<Body> {
         if let Ok(id) = HeaderValue::from_str(&ids::uid()) {
             response.headers_mut().insert("audit-id", id);

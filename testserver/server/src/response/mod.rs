@@ -1,6 +1,7 @@
 //! Responses: the body, its encoding and its headers.
 //!
-//! `accept` negotiates how objects are shown; `encode` writes them whole, as metadata only, or as rows of a `table`. `respond` makes the response around a `body`, `format` turns it into another media type, `compress` compresses it.
+//! `accept` negotiates how objects are shown; `encode` writes them whole, as metadata only, or as rows of a `table`. `respond` makes the
+//! response around a `body`, `format` turns it into another media type, `compress` compresses it.
 
 mod accept;
 mod body;

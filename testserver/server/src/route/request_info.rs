@@ -7,7 +7,8 @@ use super::{Query, ResourcePath, Route};
 /// Verb and resource of a request, from its method and path.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestInfo {
-    /// The verb of RBAC: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the lower-case method for non-resource paths.
+    /// The verb of RBAC: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; the lower-case method for
+    /// non-resource paths.
     pub(crate) verb: String,
     pub(crate) path: String,
     /// `None` for non-resource paths.

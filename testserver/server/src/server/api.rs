@@ -21,9 +21,12 @@ use crate::{
 
 /// An in-process Kubernetes API server.
 ///
-/// A tower service from HTTP requests to responses: pass it to a client that takes a service, or call it directly. Clones share all state, which is dropped with the last clone. There is no background task: controllers run within the request that triggers them, and a watch is driven by its reader on tokio's clock, so paused time moves timeouts and bookmarks.
+/// A tower service from HTTP requests to responses: pass it to a client that takes a service, or call it directly. Clones share all state,
+/// which is dropped with the last clone. There is no background task: controllers run within the request that triggers them, and a watch is
+/// driven by its reader on tokio's clock, so paused time moves timeouts and bookmarks.
 ///
-/// Everything is permitted, unless [`Builder::with_rbac`](crate::Builder::with_rbac) enforces RBAC. The service and its bodies fail only where a [`fault`](Self::fault) breaks the connection.
+/// Everything is permitted, unless [`Builder::with_rbac`](crate::Builder::with_rbac) enforces RBAC. The service and its bodies fail only
+/// where a [`fault`](Self::fault) breaks the connection.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -81,7 +84,8 @@ impl ApiServer {
         Self { cluster, faults, identity, observer: None, cut, connections, kubelet, settings }
     }
 
-    /// Injects a fault into matching requests from now on, through any handle or socket. If several rules match a request, the one added first applies.
+    /// Injects a fault into matching requests from now on, through any handle or socket. If several rules match a request, the one added
+    /// first applies.
     ///
     /// ```
     /// use kube_testserver::{ApiServer, Fault, Match};
@@ -116,14 +120,16 @@ impl ApiServer {
         self.cluster.lock().open_data_dir(dir, synced)
     }
 
-    /// Creates objects as a client would, CRDs and namespaces first, and keeps their `status`. An existing object is replaced. Namespaced objects without a namespace go to `default`.
+    /// Creates objects as a client would, CRDs and namespaces first, and keeps their `status`. An existing object is replaced. Namespaced
+    /// objects without a namespace go to `default`.
     ///
     /// [`LoadError`] names the first object that cannot be read or is rejected; the ones before it are created.
     pub fn load(&self, objects: impl Into<Manifests>) -> Result<(), LoadError> {
         manifest::load(&mut self.cluster.lock(), objects.into())
     }
 
-    /// All objects as YAML, one document each, with uids and resourceVersions, after an empty `List` with the resourceVersion of the server. [`restore`](Self::restore) and [`Builder::with_snapshot`](crate::Builder::with_snapshot) read it back.
+    /// All objects as YAML, one document each, with uids and resourceVersions, after an empty `List` with the resourceVersion of the
+    /// server. [`restore`](Self::restore) and [`Builder::with_snapshot`](crate::Builder::with_snapshot) read it back.
     ///
     /// ```
     /// use kube_testserver::ApiServer;
@@ -139,14 +145,16 @@ impl ApiServer {
         manifest::take(&self.cluster.lock())
     }
 
-    /// Replaces the whole state by a snapshot without validating it. Every watch ends, and the history is empty. Controllers go on where they were: terminating namespaces are emptied, dependents of missing owners are deleted.
+    /// Replaces the whole state by a snapshot without validating it. Every watch ends, and the history is empty. Controllers go on where
+    /// they were: terminating namespaces are emptied, dependents of missing owners are deleted.
     ///
     /// [`LoadError`] when it is not a snapshot; the state is then unchanged.
     pub fn restore(&self, snapshot: impl Into<Manifests>) -> Result<(), LoadError> {
         manifest::restore(&mut self.cluster.lock(), snapshot.into())
     }
 
-    /// Advances the server's clock: timestamps, watch timeouts, bookmarks, delays, expiry of tokens and Events, deadlines of Jobs and Deployments. Tasks that become due have run when this returns. The clock also follows tokio's, so paused time moves it as well.
+    /// Advances the server's clock: timestamps, watch timeouts, bookmarks, delays, expiry of tokens and Events, deadlines of Jobs and
+    /// Deployments. Tasks that become due have run when this returns. The clock also follows tokio's, so paused time moves it as well.
     pub fn advance(&self, by: Duration) {
         self.clock().advance(by);
         self.cluster.lock().run_due_tasks();
@@ -154,12 +162,15 @@ impl ApiServer {
 
     /// Drops the history, as etcd does when it compacts.
     ///
-    /// Watches from older resourceVersions get `410 Expired` as an event, older continue tokens and exact lists as a status. Watches that are up to date continue; a watch that has not read all changes ends.
+    /// Watches from older resourceVersions get `410 Expired` as an event, older continue tokens and exact lists as a status. Watches that
+    /// are up to date continue; a watch that has not read all changes ends.
     pub fn compact(&self) {
         self.cluster.lock().compact();
     }
 
-    /// Restores an earlier resourceVersion, like a cluster whose etcd is restored from a backup: objects are as they were, later changes never happened, and revisions continue from there. Every watch ends, continue tokens expire, the history is empty, and controllers go on from the restored state.
+    /// Restores an earlier resourceVersion, like a cluster whose etcd is restored from a backup: objects are as they were, later changes
+    /// never happened, and revisions continue from there. Every watch ends, continue tokens expire, the history is empty, and controllers
+    /// go on from the restored state.
     ///
     /// A client may then hold a resourceVersion from the future.
     ///
@@ -180,7 +191,8 @@ impl ApiServer {
         rewound.map_err(|old| RewindError { requested: resource_version, oldest: old.oldest })
     }
 
-    /// Ends every running watch that was started through this handle or its clones, as a restarting server does. New watches may be started at once.
+    /// Ends every running watch that was started through this handle or its clones, as a restarting server does. New watches may be started
+    /// at once.
     pub fn end_watches(&self) {
         self.cut.send_modify(|epoch| *epoch += 1);
     }
@@ -190,7 +202,9 @@ impl ApiServer {
         self.cluster.lock().store().revision()
     }
 
-    /// A handle on the same state whose requests without credentials come from `user`. Without RBAC ([`Builder::with_rbac`](crate::Builder::with_rbac)), the user is permitted everything, and only reviews and webhooks see it. Other handles act as an administrator: `admin` with RBAC, else `system:admin`.
+    /// A handle on the same state whose requests without credentials come from `user`. Without RBAC
+    /// ([`Builder::with_rbac`](crate::Builder::with_rbac)), the user is permitted everything, and only reviews and webhooks see it. Other
+    /// handles act as an administrator: `admin` with RBAC, else `system:admin`.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {

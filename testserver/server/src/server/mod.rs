@@ -1,6 +1,7 @@
 //! The server as a tower service.
 //!
-//! `api` is its handle. A request passes `service` and `observer`, `faults` injects the faults of a test, `dispatch` authorizes it and runs its handler, `documents` serves discovery, OpenAPI and health.
+//! `api` is its handle. A request passes `service` and `observer`, `faults` injects the faults of a test, `dispatch` authorizes it and runs
+//! its handler, `documents` serves discovery, OpenAPI and health.
 
 mod api;
 mod dispatch;

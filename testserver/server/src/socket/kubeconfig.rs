@@ -8,7 +8,9 @@ use super::pki::{ClientCredential, ClientIdentity};
 /// The context that every server has.
 const NAME: &str = "testserver";
 
-/// A kubeconfig with the context `testserver` for the first identity, and a context for each other identity, all in the namespace `default`. Without identities the server needs no credentials, but `kubectl` would prompt for a user name over TLS, so the context has a token. Without TLS there is nothing to verify, which clients in JavaScript want to be told.
+/// A kubeconfig with the context `testserver` for the first identity, and a context for each other identity, all in the namespace
+/// `default`. Without identities the server needs no credentials, but `kubectl` would prompt for a user name over TLS, so the context has a
+/// token. Without TLS there is nothing to verify, which clients in JavaScript want to be told.
 pub(super) fn kubeconfig(url: &str, ca: Option<&str>, identities: &[ClientIdentity]) -> String {
     let verification = match ca {
         Some(pem) => format!("certificate-authority-data: {}", BASE64_STANDARD.encode(pem)),

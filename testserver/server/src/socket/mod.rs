@@ -1,6 +1,7 @@
 //! The server on a socket.
 //!
-//! `test_server` opens it, with the certificates and tokens of `pki`; `kubeconfig` tells clients about both. `start_error` says why that failed.
+//! `test_server` opens it, with the certificates and tokens of `pki`; `kubeconfig` tells clients about both. `start_error` says why that
+//! failed.
 
 mod kubeconfig;
 mod pki;

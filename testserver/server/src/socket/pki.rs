@@ -42,7 +42,8 @@ pub(super) fn is_certificate_name(name: &str) -> bool {
 const NAMES: [&str; 5] = ["localhost", "kubernetes", "kubernetes.default.svc", "127.0.0.1", "::1"];
 
 impl Pki {
-    /// Issues a server certificate, with these names besides the usual ones, unless one is `given`, by the CA of the data directory; a new CA is stored there.
+    /// Issues a server certificate, with these names besides the usual ones, unless one is `given`, by the CA of the data directory; a new
+    /// CA is stored there.
     pub(super) fn open(
         keys: Option<&KeyFiles>,
         more_names: &[String],
@@ -132,7 +133,8 @@ pub(super) enum ClientCredential {
     Certificate { pem: String, key: String, der: Vec<u8> },
 }
 
-/// Gives every user a credential: the configured token, else the one of the data directory, else a certificate with TLS or a random token without.
+/// Gives every user a credential: the configured token, else the one of the data directory, else a certificate with TLS or a random token
+/// without.
 pub(super) fn issue(
     users: Vec<User>,
     pki: Option<&Pki>,

@@ -22,9 +22,11 @@ const DRAIN: Duration = Duration::from_secs(1);
 /// The limit of genuine servers.
 const STREAMS: u32 = 250;
 
-/// An [`ApiServer`] listening on a port, of loopback unless [`Builder::bind_address`](crate::Builder::bind_address) names another address, for clients that need a real connection.
+/// An [`ApiServer`] listening on a port, of loopback unless [`Builder::bind_address`](crate::Builder::bind_address) names another address,
+/// for clients that need a real connection.
 ///
-/// Serves until [`shutdown`](Self::shutdown) or until it is dropped; both end all tasks and close the socket. The state lives on in handles from [`api`](Self::api). Must be started within a tokio runtime with I/O and time enabled.
+/// Serves until [`shutdown`](Self::shutdown) or until it is dropped; both end all tasks and close the socket. The state lives on in handles
+/// from [`api`](Self::api). Must be started within a tokio runtime with I/O and time enabled.
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -81,7 +83,8 @@ impl TestServer {
         self.addr
     }
 
-    /// `http://127.0.0.1:port`, or `https://` with TLS, without a trailing slash. A server that listens on all addresses has the loopback address here: programs on other machines have to replace it.
+    /// `http://127.0.0.1:port`, or `https://` with TLS, without a trailing slash. A server that listens on all addresses has the loopback
+    /// address here: programs on other machines have to replace it.
     pub fn url(&self) -> String {
         let scheme = if self.ca.is_some() { "https" } else { "http" };
         let address = match self.addr.ip() {

@@ -1,5 +1,9 @@
 //! Create and update strategies: what the server sets and defaults in objects of built-in kinds before they are stored, and what it
 //! warns of.
+//!
+//! `defaults` sets what depends on other fields. `create` and `update` prepare the object: `part` is what a write changes, `allocate` has
+//! values and first states, `label_keys` the terms of pods, `built_in` what single kinds do. `priority_class` has the classes of every
+//! cluster, `warnings` what a response warns of.
 
 mod allocate;
 mod built_in;

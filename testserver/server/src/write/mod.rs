@@ -15,12 +15,13 @@
 //!   commit    the storage version, or a preview          cluster/commit.rs
 //! ```
 //!
-//! Stages know no kinds: what differs between built-in kinds and custom resources is behind the trait of `kind`, which `built_in` and
-//! `custom`
-//! implement and `kinds` chooses. A controller has no request: no webhooks review its objects, nobody owns their fields, and it needs no
-//! role.
+//! `object_write` is the value, and the order of its stages. Each stage is a file: `decode` (with `body`, the `strict` decoding and the
+//! `preconditions`), `default`, `admit`, `prepare` (with the `allocator` of addresses) and `validate`; `unchanged` says whether there is
+//! anything to store.
 //!
-//! `object_write` is the value, and the order of its stages.
+//! Stages know no kinds: what differs between built-in kinds and custom resources is behind the trait of `kind`, which `built_in` and
+//! `custom` implement and `kinds` chooses. A controller has no request: no webhooks review its objects, nobody owns their fields, and it
+//! needs no role.
 
 mod admit;
 mod allocator;

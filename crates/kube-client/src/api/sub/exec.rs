@@ -41,8 +41,8 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::BuildRequest`](crate::Error::BuildRequest) for invalid parameters, [`Error::Api`](crate::Error::Api) if the server refuses, [`Error::UpgradeConnection`](crate::Error::UpgradeConnection) if
-    /// it does not switch to a websocket.
+    /// [`Error::BuildRequest`](crate::Error::BuildRequest) for invalid parameters, [`Error::Api`](crate::Error::Api) if the server refuses,
+    /// [`Error::UpgradeConnection`](crate::Error::UpgradeConnection) if it does not switch to a websocket.
     pub async fn exec<I, T>(&self, name: &str, command: I, ap: &AttachParams) -> Result<AttachedProcess>
     where
         I: IntoIterator<Item = T> + Debug,

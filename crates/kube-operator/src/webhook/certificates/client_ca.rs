@@ -12,16 +12,17 @@ use super::source::{CertificateError, CertificateNeeds, CertificateSource, Servi
 
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// A source whose server serves only clients with a certificate of some authorities: webhooks then answer the API server and nobody else on the
-/// network. For [`SelfSigned`](super::SelfSigned), [`CertificateFiles`](super::CertificateFiles) and any other source.
+/// A source whose server serves only clients with a certificate of some authorities: webhooks then answer the API server and nobody else on
+/// the network. For [`SelfSigned`](super::SelfSigned), [`CertificateFiles`](super::CertificateFiles) and any other source.
 ///
 /// API servers present a certificate to admission webhooks only if they are told to: by the `kubeConfigFile` of the plugins
-/// `ValidatingAdmissionWebhook` and `MutatingAdmissionWebhook` in the file of `--admission-control-config-file` ("Authenticate API servers" in
-/// the Kubernetes documentation of admission webhooks). For conversions they present none, whatever the configuration (tried with v1.37, also with
-/// `--proxy-client-cert-file`): serve those by another server. Every client of the authorities is accepted, so use a CA for this purpose alone.
+/// `ValidatingAdmissionWebhook` and `MutatingAdmissionWebhook` in the file of `--admission-control-config-file` ("Authenticate API servers"
+/// in the Kubernetes documentation of admission webhooks). For conversions they present none, whatever the configuration (tried with v1.37,
+/// also with `--proxy-client-cert-file`): serve those by another server. Every client of the authorities is accepted, so use a CA for this
+/// purpose alone.
 ///
-/// The file is read every 10 s, and a new content holds for new connections. A start fails if it cannot be read or holds no certificate; a later
-/// content that cannot be used is logged as a warning, and the last one stays in use.
+/// The file is read every 10 s, and a new content holds for new connections. A start fails if it cannot be read or holds no certificate; a
+/// later content that cannot be used is logged as a warning, and the last one stays in use.
 ///
 /// ```
 /// use kube_operator::webhook::certificates::{CertificateFiles, WithClientCa};

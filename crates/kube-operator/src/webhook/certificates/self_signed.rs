@@ -43,19 +43,19 @@ type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 /// A certificate for the DNS names of a Service, signed by a CA of its own, for clusters without cert-manager.
 ///
 /// The first replica that starts creates it in a Secret, the others read it from there. Its CA is written to the `caBundle` of the named
-/// webhook configurations and CRDs: to each `clientConfig` with this Service, or with a URL that has one of the names as its host. The key of the
-/// CA is not kept.
+/// webhook configurations and CRDs: to each `clientConfig` with this Service, or with a URL that has one of the names as its host. The key
+/// of the CA is not kept.
 ///
-/// After two thirds of its validity the certificate is replaced by one of a new CA: the new CA is injected beside the old one, a minute later
-/// every replica serves the new certificate, and the old CA stays injected until the old certificate has expired. Any replica may do each
-/// step: writes that meet fail with a conflict, and the state is read again.
+/// After two thirds of its validity the certificate is replaced by one of a new CA: the new CA is injected beside the old one, a minute
+/// later every replica serves the new certificate, and the old CA stays injected until the old certificate has expired. Any replica may do
+/// each step: writes that meet fail with a conflict, and the state is read again.
 ///
-/// The Secret and the named objects are read once per [`interval`](Self::interval), a minute by default. The named objects are watched, too, so
-/// that one that is created, or loses its CA, has it within about a second. One that cannot be read or written is logged as a warning, and
-/// the others are served; a rotation waits for it until half of the remaining validity is over. If the Secret is deleted, a
+/// The Secret and the named objects are read once per [`interval`](Self::interval), a minute by default. The named objects are watched,
+/// too, so that one that is created, or loses its CA, has it within about a second. One that cannot be read or written is logged as a
+/// warning, and the others are served; a rotation waits for it until half of the remaining validity is over. If the Secret is deleted, a
 /// new certificate is issued at once, and the CAs that were injected before stay so for an hour: other replicas serve the old
-/// certificate until they have read the new one. `kube_operator_certificate_expiration_timestamp_seconds{certificate}` says when the certificate
-/// expires.
+/// certificate until they have read the new one. `kube_operator_certificate_expiration_timestamp_seconds{certificate}` says when the
+/// certificate expires.
 ///
 /// The role needs `get`, `list`, `watch` and `patch` on the named objects (without `list` and `watch`, they are read once per interval
 /// only), `get` and `update` on the Secret, and `create` on Secrets in its namespace.

@@ -15,9 +15,9 @@ use super::{
 
 /// Conversions between any number of versions by way of one of them, the hub: each other version is converted to the hub and back.
 ///
-/// Fields that the types do not have stay where they are. A partial object, as server-side apply needs it, is decoded with stand-ins for the
-/// required fields that it lacks ([`example`](Self::example)), and what comes from these is left out of the result: the functions are called
-/// a few times for it, with other values.
+/// Fields that the types do not have stay where they are. A partial object, as server-side apply needs it, is decoded with stand-ins for
+/// the required fields that it lacks ([`example`](Self::example)), and what comes from these is left out of the result: the functions are
+/// called a few times for it, with other values.
 ///
 /// ```
 /// # use k8s_openapi::api::{autoscaling::{v1, v2}};
@@ -112,8 +112,8 @@ impl<Hub: ConvertedObject> Versions<Hub> {
         self
     }
 
-    /// Values that stand for required fields which a partial object of this version lacks, instead of `""`, 0, `false`, the first variant of
-    /// an enum, and empty lists and maps: for types that have none of these, and functions that refuse them.
+    /// Values that stand for required fields which a partial object of this version lacks, instead of `""`, 0, `false`, the first variant
+    /// of an enum, and empty lists and maps: for types that have none of these, and functions that refuse them.
     ///
     /// What comes from these values is not in the converted object.
     #[must_use]

@@ -28,8 +28,8 @@ where
     ///
     /// Poll the stream for as long as the controller should run: it drives watches, cache and queue. Each reconcile is a
     /// tokio task, in a span with the fields `object.ref` and `object.reason`, `reconcile.attempt` (see
-    /// [`RunningObject::attempt`](crate::controller::RunningObject::attempt)) and, once it has ended, `reconcile.outcome`: `success`, `requeue`,
-    /// `requeue_after`, `error`, `panic`, `timeout` or `revoked`.
+    /// [`RunningObject::attempt`](crate::controller::RunningObject::attempt)) and, once it has ended, `reconcile.outcome`: `success`,
+    /// `requeue`, `requeue_after`, `error`, `panic`, `timeout` or `revoked`.
     ///
     /// `error_policy` decides when an object whose reconcile returned an error is reconciled again. It is not called after
     /// a panic or a timeout: these are errors in the output, and retried as after [`Action::retry`]. It runs in the

@@ -8,8 +8,8 @@ impl<K: 'static + Lookup + Clone> Writer<K>
 where
     K::DynamicType: Eq + Hash + Clone,
 {
-    /// Does not end the streams of subscribers when the writer is dropped: a [controller](crate::Controller::for_shared_stream) of them goes
-    /// on with the last state. By default they end.
+    /// Does not end the streams of subscribers when the writer is dropped: a [controller](crate::Controller::for_shared_stream) of them
+    /// goes on with the last state. By default they end.
     ///
     /// ```
     /// use futures::{FutureExt, StreamExt};

@@ -23,8 +23,8 @@ use std::{borrow::Borrow, hash::Hash, sync::Arc};
 
 /// The shared state.
 ///
-/// Each field has a lock of its own. A thread holds one of them at a time, with one exception: while it holds `listed` or `watermarks`, it may
-/// take `objects`. So two threads cannot wait for each other. The code of users, such as that of an index, never runs under a lock.
+/// Each field has a lock of its own. A thread holds one of them at a time, with one exception: while it holds `listed` or `watermarks`, it
+/// may take `objects`. So two threads cannot wait for each other. The code of users, such as that of an index, never runs under a lock.
 pub(in crate::reflector) struct Shared<K: Lookup> {
     pub(super) dyntype: K::DynamicType,
     /// The visible objects.

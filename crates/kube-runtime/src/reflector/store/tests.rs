@@ -253,7 +253,8 @@ fn newest_returns_the_state_of_the_running_list() {
     assert_eq!((names(&store).len(), version("b")), (2, Some("2".into())));
 }
 
-/// The events of a list that broke off have triggered reconciles: these see the states in the events, also before the next list repeats them.
+/// The events of a list that broke off have triggered reconciles: these see the states in the events, also before the next list repeats
+/// them.
 #[test]
 fn newest_returns_the_states_of_lists_that_broke_off_until_a_list_is_complete() {
     let (store, mut writer) = filled([

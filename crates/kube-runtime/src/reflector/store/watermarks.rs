@@ -112,8 +112,8 @@ struct Waiter {
     awaited: Awaited,
     /// The number of the last list that had started when the wait began.
     list_at_start: u64,
-    /// The number of the first list that was certainly requested after the wait began, so that it shows what is awaited. If the list that ran
-    /// at the beginning is abandoned, this is the number of the list after that one: see [`Collection::start_list`].
+    /// The number of the first list that was certainly requested after the wait began, so that it shows what is awaited. If the list that
+    /// ran at the beginning is abandoned, this is the number of the list after that one: see [`Collection::start_list`].
     first_later_list: u64,
     done: oneshot::Sender<()>,
 }

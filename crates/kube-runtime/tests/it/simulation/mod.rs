@@ -6,6 +6,9 @@
 //!
 //! A seed is reproducible event by event: one thread, a paused clock, random numbers and jitter from the seed, and nothing that
 //! depends on the order of a hash map. The digest printed at the end is a hash of all traces.
+//!
+//! `rng` makes the random numbers, `servers` and `faults` are layers between client and server. `controller_scenario` runs controllers with
+//! the `reconciler`, `watcher_scenario` a watcher.
 
 mod controller_scenario;
 mod faults;

@@ -332,7 +332,8 @@ impl ObjectWriter {
     }
 
     /// Restores the storage from a backup, makes other changes, which get the versions of those that are lost, and waits until the watcher
-    /// can have noticed it: a storage that reaches the old version again before is not noticed. Meanwhile a compaction may take one version.
+    /// can have noticed it: a storage that reaches the old version again before is not noticed. Meanwhile a compaction may take one
+    /// version.
     async fn rewind(&mut self, store: &Store<ConfigMap>) -> Result<(), String> {
         // The watcher has reached the version of changes that the store shows. They come after all compactions, so that there is a history.
         for number in (0..=self.rng.below(6)).rev() {

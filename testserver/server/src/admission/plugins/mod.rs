@@ -1,6 +1,8 @@
 //! The built-in admission plugins.
 //!
-//! `plugin` has their names, `write` is a write as they see it, and `builtin` runs them in the order of a cluster: `limit_ranger`, `service_account`, `priority`, `tolerations`, `default_class` for claims, `runtime_class`, `default_class` for ingresses, and last `quota`. `resources` adds up what pods request.
+//! `plugin` has their names, `write` is a write as they see it, and `builtin` runs them in the order of a cluster: `limit_ranger`,
+//! `service_account`, `priority`, `tolerations`, `default_class` for claims, `runtime_class`, `default_class` for ingresses, and last
+//! `quota`. `resources` adds up what pods request.
 
 mod builtin;
 mod default_class;

@@ -2,7 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
-/// An admission plugin that can be switched off, under its name in `kube-apiserver --disable-admission-plugins`. All are on by default, as on clusters.
+/// An admission plugin that can be switched off, under its name in `kube-apiserver --disable-admission-plugins`. All are on by default, as
+/// on clusters.
 ///
 /// ```
 /// use kube_testserver::AdmissionPlugin;
@@ -14,9 +15,11 @@ use std::{fmt, str::FromStr};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum AdmissionPlugin {
-    /// Sets the requests and limits that pods leave out, and refuses pods and claims outside of the limits, by the LimitRanges of their namespace.
+    /// Sets the requests and limits that pods leave out, and refuses pods and claims outside of the limits, by the LimitRanges of their
+    /// namespace.
     LimitRanger,
-    /// Lets pods run as a service account of their namespace, `default` if they name none, and mounts its token as `kube-api-access-…`. On with [`BuiltInController::ServiceAccounts`](crate::BuiltInController::ServiceAccounts), which creates the accounts.
+    /// Lets pods run as a service account of their namespace, `default` if they name none, and mounts its token as `kube-api-access-…`. On
+    /// with [`BuiltInController::ServiceAccounts`](crate::BuiltInController::ServiceAccounts), which creates the accounts.
     ServiceAccount,
     /// Sets the priority of pods from their PriorityClass, and refuses a second default class.
     Priority,

@@ -1,6 +1,7 @@
 //! Admission webhooks.
 //!
-//! `configuration` reads the configurations; for each write, `call` sends a review and `response` reads the answer. The HTTP call itself is in [`webhook`](crate::webhook).
+//! `configuration` reads the configurations; for each write, `call` sends a review and `response` reads the answer. The HTTP call itself is
+//! in [`webhook`](crate::webhook).
 
 mod call;
 mod configuration;

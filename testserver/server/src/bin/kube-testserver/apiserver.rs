@@ -59,7 +59,8 @@ fn builder(args: &Args) -> Result<Builder, Error> {
     Ok(args.disabled_plugins.iter().copied().fold(builder, Builder::disable_admission_plugin))
 }
 
-/// The certificate and its key. As kube-apiserver does, makes those in the directory if they are missing: clients find the certificate there.
+/// The certificate and its key. As kube-apiserver does, makes those in the directory if they are missing: clients find the certificate
+/// there.
 fn certificate(args: &Args) -> Result<(String, String), Error> {
     if let Some((certificate, key)) = &args.certificate {
         return Ok((read(certificate)?, read(key)?));

@@ -43,7 +43,9 @@ pub(crate) fn to_storage(
     }
 }
 
-/// Converts the object of a write between two versions of its resource, for an admission webhook that matches another version, or a field manager of another version. Unlike at storage, nothing is dropped. Objects of subresources, which have a type of their own, stay as they are.
+/// Converts the object of a write between two versions of its resource, for an admission webhook that matches another version, or a field
+/// manager of another version. Unlike at storage, nothing is dropped. Objects of subresources, which have a type of their own, stay as they
+/// are.
 pub(crate) fn between_versions(
     storage: &Storage,
     responses: &WebhookResponses,

@@ -12,7 +12,8 @@ use crate::{
     webhook::{self, Interruption, WebhookResponses},
 };
 
-/// Converts stored objects to the version of an endpoint, with at most one webhook call for all. Those that are stored in this version are shared, not copied.
+/// Converts stored objects to the version of an endpoint, with at most one webhook call for all. Those that are stored in this version are
+/// shared, not copied.
 pub(crate) async fn to_requested_version<S: AsRef<Storage>>(
     state: &Mutex<S>,
     endpoint: &Endpoint,

@@ -118,7 +118,8 @@ fn operation() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// What the RFC permits has the result of an independent implementation. Genuine servers permit more, but change the whole document only by `replace`.
+    /// What the RFC permits has the result of an independent implementation. Genuine servers permit more, but change the whole document
+    /// only by `replace`.
     #[test]
     fn agrees_with_the_json_patch_crate(document in document(), ops in prop::collection::vec(operation(), 1..4)) {
         let whole = |op: &Value| op["path"] == "" || op["from"] == "";

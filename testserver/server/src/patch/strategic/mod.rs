@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::PatchError;
 use crate::schema::{Schema, golang};
 
-/// Merges `patch` into `target`. Members merge as in a merge patch; lists with a merge strategy merge by their merge key, or as sets of primitives; `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x` follow the Kubernetes API conventions. Nulls in new values are dropped.
+/// Merges `patch` into `target`. Members merge as in a merge patch; lists with a merge strategy merge by their merge key, or as sets of
+/// primitives; `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/x` and `$setElementOrder/x` follow the Kubernetes API conventions. Nulls
+/// in new values are dropped.
 pub(crate) fn apply(schema: &Schema, target: &mut Value, patch: &Value) -> Result<(), PatchError> {
     if patch.is_null() {
         return Ok(());

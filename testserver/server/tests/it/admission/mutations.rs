@@ -1,4 +1,5 @@
-//! Mutating admission policies. No genuine server of the project serves them: the expectations are those of the documentation and of KEP-3962.
+//! Mutating admission policies. No genuine server of the project serves them: the expectations are those of the documentation and of
+//! KEP-3962.
 
 use serde_json::{Value, json};
 

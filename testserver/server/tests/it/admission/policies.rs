@@ -1,4 +1,5 @@
-//! Validating admission policies. No genuine server of the project serves them: the expectations are those of the documentation and of KEP-3488.
+//! Validating admission policies. No genuine server of the project serves them: the expectations are those of the documentation and of
+//! KEP-3488.
 
 use kube_testserver::{AdmissionPlugin, ApiServer, User};
 use serde_json::{Value, json};

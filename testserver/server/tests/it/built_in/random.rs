@@ -1,7 +1,8 @@
 //! Objects of the built-in kinds with many random fields at once: status, causes and stored object are those of `v1.37`.
 //!
-//! `testserver/generators/record_random.py` writes such rows; the recorded ones are of its seeds 1 and 7, without those whose difference is known. With `RANDOM_ROWS` set to a file of such rows, those are compared instead; with
-//! `GAPS_FOLDER` set, the test writes what differs to `random.jsonl` there: [row, ours].
+//! `testserver/generators/record_random.py` writes such rows; the recorded ones are of its seeds 1 and 7, without those whose difference is
+//! known. With `RANDOM_ROWS` set to a file of such rows, those are compared instead; with `GAPS_FOLDER` set, the test writes what differs
+//! to `random.jsonl` there: [row, ours].
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,8 @@
-//! Odd and wrong values in every field of the built-in kinds: status, causes and stored object are those of `v1.37`, except for the rows in `recorded/gaps.txt`.
+//! Odd and wrong values in every field of the built-in kinds: status, causes and stored object are those of `v1.37`, except for the rows in
+//! `recorded/gaps.txt`.
 //!
-//! `testserver/generators/record_values.py` writes the rows. With `GAPS_FOLDER` set, the test writes what differs to `gaps-N.jsonl` there: [row, recorded code and result, ours].
+//! `testserver/generators/record_values.py` writes the rows. With `GAPS_FOLDER` set, the test writes what differs to `gaps-N.jsonl` there:
+//! [row, recorded code and result, ours].
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},

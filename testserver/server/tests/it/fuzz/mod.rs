@@ -1,6 +1,8 @@
 //! Random requests: every one gets a response, and the server survives.
 //!
-//! Runs for a second by default. For longer runs: `FUZZ_SECONDS=600 cargo test --release -p kube-testserver --test it every_request_gets_a_response -- --nocapture`. A failure prints its script number; `FUZZ_SEED` with that number starts with it. Coverage-guided: `fuzz/fuzz_targets/request.rs`.
+//! Runs for a second by default. For longer runs:
+//! `FUZZ_SECONDS=600 cargo test --release -p kube-testserver --test it every_request_gets_a_response -- --nocapture`. A failure prints its
+//! script number; `FUZZ_SEED` with that number starts with it. Coverage-guided: `fuzz/fuzz_targets/request.rs`.
 
 mod generate;
 

@@ -12,8 +12,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-/// The memory of the objects that stay decoded: at most this, at least [`MIN_RECENT_BYTES`], and else a part of the JSON of all objects, so that
-/// it does not outweigh what a small cache saves.
+/// The memory of the objects that stay decoded: at most this, at least [`MIN_RECENT_BYTES`], and else a part of the JSON of all objects, so
+/// that it does not outweigh what a small cache saves.
 const RECENT_BYTES: u64 = 16 << 20;
 const MIN_RECENT_BYTES: u64 = 256 << 10;
 const RECENT_SHARE: u64 = 8;

@@ -11,8 +11,8 @@ const MAX_DICTIONARY: usize = 64 << 10;
 const FIRST_SAMPLES: usize = 32 << 10;
 /// After that, an object is a sample if its compressed size is more than an eighth of its size.
 const SAMPLE_RATIO: usize = 8;
-/// How much text is compressed between two new dictionaries: at least this, then as much as all text before, and at most [`MAX_INTERVAL`]. So
-/// dictionaries take a small part of the cache, even if no dictionary compresses its objects well.
+/// How much text is compressed between two new dictionaries: at least this, then as much as all text before, and at most [`MAX_INTERVAL`].
+/// So dictionaries take a small part of the cache, even if no dictionary compresses its objects well.
 const MIN_INTERVAL: usize = 4 << 10;
 const MAX_INTERVAL: usize = 64 << 20;
 /// A new dictionary is made if samples were at least this part of the text since the last one.

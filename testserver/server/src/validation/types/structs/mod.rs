@@ -1,6 +1,12 @@
 //! Rules of single types that compare several fields.
 //!
 //! `table` says which type has which; the other files have the rules by topic.
+//!
+//! - Pods: `pods`, `containers`, `fields`, `host`, `security`, `scheduling`, `resources`.
+//! - Their volumes: `storage`, `disks`, `projections`, `claims`.
+//! - What makes pods: `workloads`, `jobs`, `autoscalers`.
+//! - The network: `services`, `network`.
+//! - The cluster: `cluster`, `flow`, `certificates`, and `devices` with their `slices`.
 
 mod autoscalers;
 mod certificates;
