@@ -425,6 +425,7 @@ async fn caches_are_added_and_removed_while_the_manager_runs() {
 
 /// With the real clock, because the sockets are real.
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "one manager, and each page that it serves")]
 async fn metrics_health_and_the_debug_page_show_the_controllers() {
     // Tests of one process share the names of controllers and the metrics: no other test has these names.
     let (_server, client) = server_with(&["a"]).await;

@@ -101,6 +101,7 @@ fn controller(client: &Client, name: &str) -> Controller<ConfigMap> {
 }
 
 #[tokio::test(start_paused = true)]
+#[expect(clippy::too_many_lines, reason = "one run, and a table: one row for each metric")]
 async fn the_table_of_metrics_is_what_a_run_records() {
     let _alone = ALONE.lock().await;
     let recorder = DebuggingRecorder::new();

@@ -47,6 +47,7 @@ async fn by_name(map: Arc<ConfigMap>, _: Arc<()>) -> Result<Action, TestError> {
 }
 
 #[tokio::test(start_paused = true)]
+#[expect(clippy::too_many_lines, reason = "one run, and each part of its snapshots")]
 async fn a_snapshot_shows_reconciles_queue_errors_watches_and_totals() {
     let (_server, client) = server();
     let api = config_maps(&client);

@@ -1,4 +1,4 @@
-//! The areas of the suite, in running order.
+//! The areas of the suite, in running order. `all` is the list of their cases.
 //!
 //! - Verbs on objects: `verbs`, `create`, `read`, `update`, `immutable`, `patch`, `identity`, `apply`, `delete`.
 //! - Lists and watches: `watch`, `watchlist`, `selectors`, `fields`.
@@ -13,6 +13,7 @@
 //! - What the embedded server accepts and others refuse: `unchecked`.
 
 mod admission;
+mod all;
 mod apply;
 mod applylists;
 mod auth;
@@ -60,21 +61,4 @@ mod versions;
 mod watch;
 mod watchlist;
 
-use crate::case::Case;
-
-/// All cases, in running order.
-#[rustfmt::skip] // several areas a line
-pub(crate) fn cases() -> Vec<Case> {
-    [
-        verbs::cases(), create::cases(), read::cases(), update::cases(), immutable::cases(), patch::cases(),
-        identity::cases(), apply::cases(), delete::cases(), watch::cases(), watchlist::cases(),
-        selectors::cases(), fields::cases(), representation::cases(), encoding::cases(), columns::cases(),
-        subresource::cases(), scale::cases(), pods::cases(), dryrun::cases(), schema::cases(), cel::cases(),
-        cost::cases(), ratchet::cases(), applylists::cases(), crd::cases(), recorded::cases(),
-        conversion::cases(), versions::cases(), strategic::cases(), defaults::cases(), events::cases(),
-        autoscalers::cases(), namespaces::cases(), gc::cases(), finalizers::cases(), admission::cases(),
-        reviews::cases(), priority::cases(), storageclass::cases(), limitrange::cases(), quota::cases(),
-        policies::cases(), discovery::cases(), auth::cases(), rbac::cases(), unchecked::cases(),
-    ]
-    .concat()
-}
+pub(crate) use all::cases;

@@ -58,7 +58,7 @@ impl ClusterState {
         let before = stored.value();
         let mut object = before.clone();
         set_propagation(&mut object, policy);
-        if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        if resource.is_definition() {
             self.add_cleanup_finalizer(&mut object);
         }
         let grace = self.grace_seconds(resource, &object, grace);
@@ -71,9 +71,7 @@ impl ClusterState {
             meta::set(&mut object, "deletionGracePeriodSeconds", Value::Null);
             object["status"]["phase"] = "Terminating".into();
         }
-        if resource.is("apiextensions.k8s.io", "customresourcedefinitions")
-            && meta::strings(&object, "finalizers").contains(&crd::CLEANUP)
-        {
+        if resource.is_definition() && meta::strings(&object, "finalizers").contains(&crd::CLEANUP) {
             crd::terminate(&mut object, &self.now());
         }
         let stored = if object == before { stored } else { self.put(resource, key.clone(), object.clone())? };

@@ -3,7 +3,8 @@
 use super::{ClusterState, event_index::EventIndex, task::Task};
 use crate::{
     crd,
-    storage::{StateEntry, TooOld, is_definition},
+    scheme::is_definition,
+    storage::{StateEntry, TooOld},
     write::ServiceAllocator,
 };
 

@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::{compile, is_established};
 use crate::{
     scheme::Resource,
-    storage::{Change, EventType, Storage, is_definition},
+    storage::{Change, EventType, Storage},
 };
 
 /// Serves what a changed definition defines.
 pub(crate) fn observe(storage: &mut Storage, resource: &Resource, change: &Change) {
-    if !is_definition(&resource.group, &resource.plural) {
+    if !resource.is_definition() {
         return;
     }
     let definition = change.object.value();

@@ -34,6 +34,7 @@ fn zero_values_are_printed_as_by_go() {
 
 /// What `v1.37` answered to each.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table: one row for each wrong value")]
 fn wrong_types_are_refused_in_the_words_of_go() {
     for (replaced, why) in [
         (
@@ -127,6 +128,7 @@ fn wrong_types_are_refused_in_the_words_of_go() {
 
 /// Responses of 1.37.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table: one row for each wrong value")]
 fn messages_are_those_of_go() {
     for (metadata, want) in [
         (

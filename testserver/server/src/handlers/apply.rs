@@ -27,27 +27,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     decode::check_type(&call.endpoint, &mut config)?;
 
     let stored = cluster.store().get(call.endpoint.resource.table, &call.key()).cloned();
-    // The configuration is applied as sent; its name and namespace are only checked. An existing object has the name already.
-    let mut named = config.clone();
-    if stored.is_some() && (named["metadata"].is_null() || named["metadata"].get("name").is_none()) {
-        meta::set(&mut named, "name", call.name.clone());
-    }
-    decode::set_identity(call, &mut named)?;
-    if stored.is_some() && meta::text(&config, "resourceVersion").is_some() {
-        check_versioned(call, &config)?;
-    }
-    if stored.is_none() && call.subresource.is_some() {
-        return Err(call.not_found().into());
-    }
-    if let Some(uid) = meta::text(&config, "uid").filter(|_| stored.is_none()) {
-        let why = format!(
-            "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-        );
-        let endpoint = &call.endpoint;
-        return Err(
-            StatusError::conflict(endpoint.group(), endpoint.plural(), call.object_name(), &why).into()
-        );
-    }
+    check_identity(call, &config, stored.is_some())?;
     let live = stored.as_ref().map(|stored| call.read(cluster.storage(), stored)).transpose()?;
     let applied = apply::apply(Apply {
         schema: call.endpoint.schema(),
@@ -71,14 +51,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     for precondition in ["resourceVersion", "uid"] {
         meta::copy(&mut object, &config, precondition);
     }
-    let duplicates = strict::duplicates(call, options.validation);
-    if options.validation == FieldValidation::Strict && !duplicates.is_empty() {
-        let message =
-            format!("error strict decoding patch: error converting YAML to JSON: {}", duplicates.join(""));
-        return Err(StatusError::bad_request(message).into());
-    }
-    let warnings =
-        if options.validation == FieldValidation::Warn { strict::once(duplicates) } else { Vec::new() };
+    let warnings = duplicate_warnings(call, options.validation)?;
     // Apply has already refused unknown fields.
     let options = WriteOptions { validation: FieldValidation::Ignore, ..options };
     let ownership = Ownership::FromApply(managers);
@@ -89,6 +62,42 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     }?;
     response.warnings.splice(0..0, warnings);
     Ok(response)
+}
+
+/// The name, namespace, version and uid of a configuration have to be those of the object.
+fn check_identity(call: &Call, config: &Value, exists: bool) -> Result<(), StatusError> {
+    // The configuration is applied as sent; its name and namespace are only checked. An existing object has the name already.
+    let mut named = config.clone();
+    if exists && (named["metadata"].is_null() || named["metadata"].get("name").is_none()) {
+        meta::set(&mut named, "name", call.name.clone());
+    }
+    decode::set_identity(call, &mut named)?;
+    if exists {
+        let versioned = meta::text(config, "resourceVersion").is_some();
+        return if versioned { check_versioned(call, config) } else { Ok(()) };
+    }
+    if call.subresource.is_some() {
+        return Err(call.not_found());
+    }
+    let Some(uid) = meta::text(config, "uid") else { return Ok(()) };
+    let why =
+        format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+    let endpoint = &call.endpoint;
+    Err(StatusError::conflict(endpoint.group(), endpoint.plural(), call.object_name(), &why))
+}
+
+/// Warnings about duplicate fields, which strict validation refuses.
+fn duplicate_warnings(call: &Call, validation: FieldValidation) -> Result<Vec<String>, StatusError> {
+    let duplicates = strict::duplicates(call, validation);
+    match validation {
+        FieldValidation::Strict if !duplicates.is_empty() => {
+            let duplicates = duplicates.join("");
+            let why = format!("error strict decoding patch: error converting YAML to JSON: {duplicates}");
+            Err(StatusError::bad_request(why))
+        }
+        FieldValidation::Warn => Ok(strict::once(duplicates)),
+        _ => Ok(Vec::new()),
+    }
 }
 
 /// An applied object must have `apiVersion` and `kind`.

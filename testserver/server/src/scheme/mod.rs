@@ -24,5 +24,5 @@ pub(crate) use columns::PrinterColumn;
 pub(crate) use equivalent::autoscaler;
 pub(crate) use fields::ScalePaths;
 pub(crate) use lookup::Scheme;
-pub(crate) use resource::{Endpoint, Resource, Subresource, TableId, Version};
+pub(crate) use resource::{Endpoint, Resource, Subresource, TableId, Version, is_definition};
 pub(crate) use runtime_config::RuntimeConfig;

@@ -162,9 +162,19 @@ impl Endpoint {
     }
 }
 
+/// Whether this is the resource of CustomResourceDefinitions.
+pub(crate) fn is_definition(group: &str, plural: &str) -> bool {
+    group == "apiextensions.k8s.io" && plural == "customresourcedefinitions"
+}
+
 impl Resource {
     pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
         self.group == group && self.plural == plural
+    }
+
+    /// Whether its objects define other resources.
+    pub(crate) fn is_definition(&self) -> bool {
+        is_definition(&self.group, &self.plural)
     }
 
     /// All versions, served or not.

@@ -28,6 +28,6 @@ pub(crate) use journal::{
 };
 pub(crate) use key::Key;
 pub(crate) use list::{Page, PageRequest};
-pub(crate) use resources::{StateEntry, Storage, is_definition};
+pub(crate) use resources::{StateEntry, Storage};
 pub(crate) use store::{Change, Store, TooOld};
 pub(crate) use stored::{EventType, Stored};

@@ -104,7 +104,7 @@ impl Storage {
         let at = at.filter(|at| *at < self.store.revision());
         let gone = self.unserved.iter().filter(|_| at.is_some());
         let mut resources: Vec<&Resource> = self.scheme.resources().chain(gone).map(AsRef::as_ref).collect();
-        resources.sort_by_key(|r| (!is_definition(&r.group, &r.plural), r.group.clone(), r.plural.clone()));
+        resources.sort_by_key(|r| (!r.is_definition(), r.group.clone(), r.plural.clone()));
         let mut contents = Vec::new();
         for resource in resources {
             let all = PageRequest {
@@ -152,9 +152,4 @@ impl Storage {
         self.store.close_table(resource.table);
         self.unserved.push(resource);
     }
-}
-
-/// Whether objects of this resource define other resources: CustomResourceDefinitions.
-pub(crate) fn is_definition(group: &str, plural: &str) -> bool {
-    group == "apiextensions.k8s.io" && plural == "customresourcedefinitions"
 }

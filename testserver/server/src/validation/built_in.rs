@@ -5,13 +5,13 @@ use super::{
     kinds::{self, Write},
     types,
 };
-use crate::{schema::FieldError, storage::is_definition, strategy::WritePart};
+use crate::{schema::FieldError, strategy::WritePart};
 
 pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
     let &Write { endpoint, part, object, old } = write;
     kinds::validate(write, errors);
     // The rules of definitions cover all their types.
-    if let Some(ty) = endpoint.go_type().filter(|_| !is_definition(endpoint.group(), endpoint.plural())) {
+    if let Some(ty) = endpoint.go_type().filter(|_| !endpoint.resource.is_definition()) {
         errors.extend(types::validate(ty, part, object, old));
     }
     kinds::validate_mounts(write, errors);

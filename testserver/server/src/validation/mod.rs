@@ -15,4 +15,4 @@ mod types;
 mod validate;
 mod values;
 
-pub(crate) use validate::{is_definition, validate};
+pub(crate) use validate::validate;

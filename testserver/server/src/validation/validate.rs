@@ -36,14 +36,9 @@ pub(crate) fn validate(
     if part == WritePart::Main {
         warnings.extend(metadata::finalizer_warnings(endpoint, object, old));
         warnings.extend(strategy::warnings(endpoint, object));
-        if is_definition(endpoint) {
+        if endpoint.resource.is_definition() {
             warnings.extend(definition_warnings(object, old));
         }
     }
     Ok(warnings)
-}
-
-/// Whether the kind is CustomResourceDefinition.
-pub(crate) fn is_definition(endpoint: &Endpoint) -> bool {
-    endpoint.resource.is("apiextensions.k8s.io", "customresourcedefinitions")
 }

@@ -13,7 +13,7 @@ use crate::{
 
 impl ObjectWrite<'_> {
     pub(super) fn validate(&mut self, context: &WriteContext<'_>) -> Result<(), Interruption> {
-        let defines = validation::is_definition(self.endpoint);
+        let defines = self.endpoint.resource.is_definition();
         if defines {
             crd::complete(&mut self.object);
         }

@@ -66,37 +66,45 @@ fn messages(namespace: &Value) -> Vec<(&str, &str)> {
     shown.map(|c| (c["type"].as_str().unwrap(), c["message"].as_str().unwrap())).collect()
 }
 
-/// The steps of a deletion on a genuine server (1.37), with its messages.
-#[tokio::test(start_paused = true)]
-async fn pods_go_first_and_conditions_tell_what_is_left() {
+fn reasons(namespace: &Value) -> Vec<(&str, &str)> {
+    let conditions = namespace["status"]["conditions"].as_array().unwrap();
+    conditions.iter().map(|c| (c["type"].as_str().unwrap(), c["reason"].as_str().unwrap())).collect()
+}
+
+const CORE: &str = "/api/v1/namespaces/doomed";
+const WIDGETS: &str = "/apis/rig.test/v1/namespaces/doomed/widgets";
+
+/// A namespace with objects that finalizers hold: a pod, a widget and the maps `a` and `b`. The map `free` has none.
+async fn with_held_objects() -> TestClient {
     let client = with_widgets().await;
     client.post(NAMESPACES, json!({"metadata": {"name": "doomed"}})).await.ok();
-    let core = "/api/v1/namespaces/doomed";
-    let (held, twice) = (json!(["x.test/hold"]), json!(["y.test/hold", "x.test/hold"]));
+    let held = json!(["x.test/hold"]);
     let spec = json!({"containers": [{"name": "c", "image": "i"}]});
     client
-        .post(&format!("{core}/pods"), json!({"metadata": {"name": "p", "finalizers": held}, "spec": spec}))
+        .post(&format!("{CORE}/pods"), json!({"metadata": {"name": "p", "finalizers": held}, "spec": spec}))
         .await
         .ok();
-    let widgets = "/apis/rig.test/v1/namespaces/doomed/widgets";
     let mut held_widget = widget("w");
-    held_widget["metadata"]["finalizers"] = twice;
-    client.post(widgets, held_widget).await.ok();
+    held_widget["metadata"]["finalizers"] = json!(["y.test/hold", "x.test/hold"]);
+    client.post(WIDGETS, held_widget).await.ok();
     for name in ["a", "b"] {
         let mut map = config_map(name);
         map["metadata"]["finalizers"] = held.clone();
-        client.post(&format!("{core}/configmaps"), map).await.ok();
+        client.post(&format!("{CORE}/configmaps"), map).await.ok();
     }
-    client.post(&format!("{core}/configmaps"), config_map("free")).await.ok();
+    client.post(&format!("{CORE}/configmaps"), config_map("free")).await.ok();
+    client
+}
 
+/// The steps of a deletion on a genuine server (1.37), with its messages.
+#[tokio::test(start_paused = true)]
+async fn pods_go_first_and_conditions_tell_what_is_left() {
+    let client = with_held_objects().await;
     let marked = client.delete(&format!("{NAMESPACES}/doomed")).await.ok();
     assert_eq!(marked["metadata"].get("deletionGracePeriodSeconds"), None);
     let waiting = client.get(&format!("{NAMESPACES}/doomed")).await.ok();
-    let conditions = waiting["status"]["conditions"].as_array().unwrap();
-    let kinds: Vec<_> =
-        conditions.iter().map(|c| (c["type"].as_str().unwrap(), c["reason"].as_str().unwrap())).collect();
     assert_eq!(
-        kinds,
+        reasons(&waiting),
         [
             ("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered"),
             ("NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions"),
@@ -105,12 +113,12 @@ async fn pods_go_first_and_conditions_tell_what_is_left() {
             ("NamespaceFinalizersRemaining", "ContentHasNoFinalizers"),
         ]
     );
-    let free = client.get(&format!("{core}/configmaps/free")).await.ok();
+    let free = client.get(&format!("{CORE}/configmaps/free")).await.ok();
     assert!(free["metadata"].get("deletionTimestamp").is_none(), "while there is a pod");
 
     let unheld = json!({"metadata": {"finalizers": null}});
-    client.patch(MERGE, &format!("{core}/pods/p"), unheld.clone()).await.ok();
-    client.get(&format!("{core}/configmaps/free")).await.refused(404, "NotFound");
+    client.patch(MERGE, &format!("{CORE}/pods/p"), unheld.clone()).await.ok();
+    client.get(&format!("{CORE}/configmaps/free")).await.refused(404, "NotFound");
     let waiting = client.get(&format!("{NAMESPACES}/doomed")).await.ok();
     assert_eq!(
         messages(&waiting),
@@ -125,10 +133,10 @@ async fn pods_go_first_and_conditions_tell_what_is_left() {
             ),
         ]
     );
-    client.patch(MERGE, &format!("{core}/configmaps/a"), unheld.clone()).await.ok();
-    client.patch(MERGE, &format!("{core}/configmaps/b"), unheld.clone()).await.ok();
+    client.patch(MERGE, &format!("{CORE}/configmaps/a"), unheld.clone()).await.ok();
+    client.patch(MERGE, &format!("{CORE}/configmaps/b"), unheld.clone()).await.ok();
     let one = json!({"metadata": {"finalizers": ["x.test/hold"]}});
-    client.patch(MERGE, &format!("{widgets}/w"), one).await.ok();
+    client.patch(MERGE, &format!("{WIDGETS}/w"), one).await.ok();
     let waiting = client.get(&format!("{NAMESPACES}/doomed")).await.ok();
     assert_eq!(
         messages(&waiting),
@@ -143,7 +151,7 @@ async fn pods_go_first_and_conditions_tell_what_is_left() {
             ),
         ]
     );
-    client.patch(MERGE, &format!("{widgets}/w"), unheld).await.ok();
+    client.patch(MERGE, &format!("{WIDGETS}/w"), unheld).await.ok();
     client.get(&format!("{NAMESPACES}/doomed")).await.refused(404, "NotFound");
 }
 

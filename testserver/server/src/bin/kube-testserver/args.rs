@@ -1,7 +1,7 @@
 //! Parses the command line.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::PathBuf,
 };
@@ -99,78 +99,15 @@ impl Default for Args {
     }
 }
 
-pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, String> {
+pub(crate) fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let mut out = Args::default();
-    let mut args = args;
     while let Some(arg) = args.next() {
-        let text = arg.to_string_lossy().into_owned();
-        // `--flag=value` is the same as `--flag value`.
-        let (flag, inline) = match text.split_once('=') {
-            Some((flag, value)) if flag.starts_with("--") => (flag.to_string(), Some(OsString::from(value))),
-            _ => (text, None),
-        };
-        let takes_value = matches!(
-            flag.as_str(),
-            "--port"
-                | "--bind-address"
-                | "--san"
-                | "--data"
-                | "--objects"
-                | "--kubeconfig"
-                | "--runtime-config"
-                | "--listen"
-                | "--disable-admission-plugins"
-        );
-        let value = match (takes_value, inline) {
-            (true, None) => args.next().ok_or_else(|| format!("{flag} needs a value"))?,
-            (true, Some(value)) => value,
-            (false, Some(_)) => return Err(format!("{flag} takes no value")),
-            (false, None) => OsString::new(),
-        };
-        // An empty path is the current directory, which a script with an unset variable does not mean.
-        if takes_value && value.is_empty() {
-            return Err(format!("{flag} needs a value"));
-        }
+        let (flag, value) = flag_and_value(&arg, &mut args)?;
         match flag.as_str() {
-            "--port" => {
-                let text = value.to_string_lossy();
-                let wrong = |_| format!("--port: expected a number from 0 to 65535, got {text:?}");
-                out.port = text.parse().map_err(wrong)?;
-            }
-            "--bind-address" => {
-                let text = value.to_string_lossy();
-                let wrong =
-                    |_| format!("--bind-address: expected an IP address, such as 0.0.0.0, got {text:?}");
-                out.bind_address = text.parse().map_err(wrong)?;
-            }
-            "--san" => out.sans.push(value.to_string_lossy().into_owned()),
-            "--data" => out.data = Some(value.into()),
-            "--sync" => out.sync = true,
-            "--objects" => out.objects.push(value.into()),
-            "--kubeconfig" => out.kubeconfig = Some(value.into()),
-            "--runtime-config" => out.runtime_config.push(value.to_string_lossy().into_owned()),
-            "--tls" => out.tls = true,
-            "--rbac" => out.rbac = true,
-            "--without-pods" => out.without_pods = true,
-            "--without-kubelet" => out.without_kubelet = true,
-            "--service-accounts" => out.service_accounts = true,
-            "--disable-admission-plugins" => {
-                for name in value.to_string_lossy().split(',') {
-                    out.disabled_plugins.push(name.parse().map_err(|why| format!("{flag}: {why}"))?);
-                }
-            }
-            "--listen" => {
-                let text = value.to_string_lossy();
-                let wrong = || {
-                    format!("--listen: expected PORT=ADDRESS:PORT, such as 8080=127.0.0.1:3000, got {text:?}")
-                };
-                out.listen.push(listening(&text).ok_or_else(wrong)?);
-            }
-            "-v" | "--verbose" => out.verbose = true,
             "-V" | "--version" => return Ok(Command::Version),
             "-h" | "--help" => return Ok(Command::Help),
             "assets" if out == Args::default() => return assets(args),
-            other => return Err(format!("unknown argument {other:?}")),
+            flag => out.set(flag, &value)?,
         }
     }
     if !out.sans.is_empty() && !out.tls {
@@ -180,6 +117,85 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
         return Err("--sync needs --data".to_owned());
     }
     Ok(Command::Serve(Box::new(out)))
+}
+
+/// A flag and its value, which is empty if the flag takes none. `--flag=value` is the same as `--flag value`.
+fn flag_and_value(
+    arg: &OsStr,
+    rest: &mut impl Iterator<Item = OsString>,
+) -> Result<(String, OsString), String> {
+    let text = arg.to_string_lossy().into_owned();
+    let (flag, inline) = match text.split_once('=') {
+        Some((flag, value)) if flag.starts_with("--") => (flag.to_owned(), Some(OsString::from(value))),
+        _ => (text, None),
+    };
+    let value = match (takes_value(&flag), inline) {
+        (true, inline) => inline.or_else(|| rest.next()),
+        (false, Some(_)) => return Err(format!("{flag} takes no value")),
+        (false, None) => return Ok((flag, OsString::new())),
+    };
+    // An empty path is the current directory, which a script with an unset variable does not mean.
+    match value.filter(|value| !value.is_empty()) {
+        Some(value) => Ok((flag, value)),
+        None => Err(format!("{flag} needs a value")),
+    }
+}
+
+fn takes_value(flag: &str) -> bool {
+    matches!(
+        flag,
+        "--port"
+            | "--bind-address"
+            | "--san"
+            | "--data"
+            | "--objects"
+            | "--kubeconfig"
+            | "--runtime-config"
+            | "--listen"
+            | "--disable-admission-plugins"
+    )
+}
+
+impl Args {
+    fn set(&mut self, flag: &str, value: &OsStr) -> Result<(), String> {
+        let text = value.to_string_lossy();
+        match flag {
+            "--port" => {
+                let wrong = |_| format!("--port: expected a number from 0 to 65535, got {text:?}");
+                self.port = text.parse().map_err(wrong)?;
+            }
+            "--bind-address" => {
+                let wrong =
+                    |_| format!("--bind-address: expected an IP address, such as 0.0.0.0, got {text:?}");
+                self.bind_address = text.parse().map_err(wrong)?;
+            }
+            "--san" => self.sans.push(text.into_owned()),
+            "--data" => self.data = Some(value.into()),
+            "--sync" => self.sync = true,
+            "--objects" => self.objects.push(value.into()),
+            "--kubeconfig" => self.kubeconfig = Some(value.into()),
+            "--runtime-config" => self.runtime_config.push(text.into_owned()),
+            "--tls" => self.tls = true,
+            "--rbac" => self.rbac = true,
+            "--without-pods" => self.without_pods = true,
+            "--without-kubelet" => self.without_kubelet = true,
+            "--service-accounts" => self.service_accounts = true,
+            "--disable-admission-plugins" => {
+                for name in text.split(',') {
+                    self.disabled_plugins.push(name.parse().map_err(|why| format!("{flag}: {why}"))?);
+                }
+            }
+            "--listen" => {
+                let wrong = || {
+                    format!("--listen: expected PORT=ADDRESS:PORT, such as 8080=127.0.0.1:3000, got {text:?}")
+                };
+                self.listen.push(listening(&text).ok_or_else(wrong)?);
+            }
+            "-v" | "--verbose" => self.verbose = true,
+            other => return Err(format!("unknown argument {other:?}")),
+        }
+        Ok(())
+    }
 }
 
 fn assets(mut args: impl Iterator<Item = OsString>) -> Result<Command, String> {

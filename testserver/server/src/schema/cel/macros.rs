@@ -80,43 +80,18 @@ impl Expander {
         }
         match (name, names.as_slice(), args) {
             (operators::ALL, [Some(first), Some(second), _], [.., holds]) => {
-                let (start, accumulator) = (self.boolean(true), self.accumulator());
-                let condition = self.call(operators::NOT_STRICTLY_FALSE, vec![accumulator]);
-                let step = self.on_accumulator(operators::LOGICAL_AND, holds);
-                Some(self.pairs(target, (first, second), start, condition, step))
+                Some(self.all(target, (first, second), holds))
             }
             (operators::EXISTS, [Some(first), Some(second), _], [.., holds]) => {
-                let (start, accumulator) = (self.boolean(false), self.accumulator());
-                let absent = self.call(operators::LOGICAL_NOT, vec![accumulator]);
-                let condition = self.call(operators::NOT_STRICTLY_FALSE, vec![absent]);
-                let step = self.on_accumulator(operators::LOGICAL_OR, holds);
-                Some(self.pairs(target, (first, second), start, condition, step))
+                Some(self.exists(target, (first, second), holds))
             }
             (operators::EXISTS_ONE | "existsOne", [Some(first), Some(second), _], [.., holds]) => {
-                let (start, condition) = (self.number(0), self.boolean(true));
-                let one = self.number(1);
-                let more = self.on_accumulator(operators::ADD, &one);
-                let step = self.if_(holds.clone(), more);
-                let one = self.number(1);
-                let result = self.on_accumulator(operators::EQUALS, &one);
-                let names = (first.clone(), Some(second.clone()));
-                Some(self.comprehension(Loop {
-                    range: target.clone(),
-                    names,
-                    start,
-                    condition,
-                    step,
-                    result,
-                }))
+                Some(self.exists_one(target, (first, second), holds))
             }
             ("transformList", [Some(first), Some(second), ..], [_, _, filter @ .., value])
                 if filter.len() < 2 =>
             {
-                let (start, condition) = (self.list(Vec::new()), self.boolean(true));
-                let element = self.list(vec![value.clone()]);
-                let step = self.on_accumulator(operators::ADD, &element);
-                let step = self.filtered(filter, step);
-                Some(self.pairs(target, (first, second), start, condition, step))
+                Some(self.list_of(target, (first, second), filter, value))
             }
             ("transformMap", [Some(first), Some(second), ..], [_, _, filter @ .., value])
                 if filter.len() < 2 =>
@@ -130,26 +105,9 @@ impl Expander {
                 Some(self.map_of(target, (first, second), filter, vec![entry.clone()]))
             }
             ("optMap" | "optFlatMap", [Some(name_of_value), _], [_, value]) => {
-                let present = self.member(target.clone(), "hasValue", Vec::new());
-                let inner = self.member(target.clone(), "value", Vec::new());
-                let mut bound = self.bind(name_of_value, inner, value.clone());
-                if name == "optMap" {
-                    bound = self.optional("of", vec![bound]);
-                }
-                let none = self.optional("none", Vec::new());
-                Some(self.call(operators::CONDITIONAL, vec![present, bound, none]))
+                Some(self.mapped(name, target, name_of_value, value))
             }
-            ("sortBy", [Some(name), _], [_, key]) => {
-                let (range, start, condition) =
-                    (self.ident(SORTED), self.list(Vec::new()), self.boolean(true));
-                let element = self.list(vec![key.clone()]);
-                let step = self.on_accumulator(operators::ADD, &element);
-                let (names, result) = ((name.clone(), None), self.accumulator());
-                let keys = self.comprehension(Loop { range, names, start, condition, step, result });
-                let sorted = self.ident(SORTED);
-                let sorted = self.member(sorted, SORT_BY_KEYS, vec![keys]);
-                Some(self.bind(SORTED, target.clone(), sorted))
-            }
+            ("sortBy", [Some(name), _], [_, key]) => Some(self.sorted_by(target, name, key)),
             _ => {
                 self.refuse(name, args);
                 None
@@ -250,6 +208,46 @@ impl Expander {
         self.comprehension(Loop { range: range.clone(), names, start, condition, step, result })
     }
 
+    fn all(&mut self, range: &IdedExpr, names: (&String, &String), holds: &IdedExpr) -> IdedExpr {
+        let (start, accumulator) = (self.boolean(true), self.accumulator());
+        let condition = self.call(operators::NOT_STRICTLY_FALSE, vec![accumulator]);
+        let step = self.on_accumulator(operators::LOGICAL_AND, holds);
+        self.pairs(range, names, start, condition, step)
+    }
+
+    fn exists(&mut self, range: &IdedExpr, names: (&String, &String), holds: &IdedExpr) -> IdedExpr {
+        let (start, accumulator) = (self.boolean(false), self.accumulator());
+        let absent = self.call(operators::LOGICAL_NOT, vec![accumulator]);
+        let condition = self.call(operators::NOT_STRICTLY_FALSE, vec![absent]);
+        let step = self.on_accumulator(operators::LOGICAL_OR, holds);
+        self.pairs(range, names, start, condition, step)
+    }
+
+    fn exists_one(&mut self, range: &IdedExpr, names: (&String, &String), holds: &IdedExpr) -> IdedExpr {
+        let (start, condition) = (self.number(0), self.boolean(true));
+        let one = self.number(1);
+        let more = self.on_accumulator(operators::ADD, &one);
+        let step = self.if_(holds.clone(), more);
+        let one = self.number(1);
+        let result = self.on_accumulator(operators::EQUALS, &one);
+        let names = (names.0.clone(), Some(names.1.clone()));
+        self.comprehension(Loop { range: range.clone(), names, start, condition, step, result })
+    }
+
+    fn list_of(
+        &mut self,
+        range: &IdedExpr,
+        names: (&String, &String),
+        filter: &[IdedExpr],
+        value: &IdedExpr,
+    ) -> IdedExpr {
+        let (start, condition) = (self.list(Vec::new()), self.boolean(true));
+        let element = self.list(vec![value.clone()]);
+        let step = self.on_accumulator(operators::ADD, &element);
+        let step = self.filtered(filter, step);
+        self.pairs(range, names, start, condition, step)
+    }
+
     fn map_of(
         &mut self,
         range: &IdedExpr,
@@ -263,6 +261,29 @@ impl Expander {
         let step = self.call(MAP_INSERT, args);
         let step = self.filtered(filter, step);
         self.pairs(range, names, start, condition, step)
+    }
+
+    /// `value` of what the optional holds, if it holds something.
+    fn mapped(&mut self, name: &str, optional: &IdedExpr, variable: &str, value: &IdedExpr) -> IdedExpr {
+        let present = self.member(optional.clone(), "hasValue", Vec::new());
+        let inner = self.member(optional.clone(), "value", Vec::new());
+        let mut bound = self.bind(variable, inner, value.clone());
+        if name == "optMap" {
+            bound = self.optional("of", vec![bound]);
+        }
+        let none = self.optional("none", Vec::new());
+        self.call(operators::CONDITIONAL, vec![present, bound, none])
+    }
+
+    fn sorted_by(&mut self, list: &IdedExpr, name: &str, key: &IdedExpr) -> IdedExpr {
+        let (range, start, condition) = (self.ident(SORTED), self.list(Vec::new()), self.boolean(true));
+        let element = self.list(vec![key.clone()]);
+        let step = self.on_accumulator(operators::ADD, &element);
+        let (names, result) = ((name.to_owned(), None), self.accumulator());
+        let keys = self.comprehension(Loop { range, names, start, condition, step, result });
+        let sorted = self.ident(SORTED);
+        let sorted = self.member(sorted, SORT_BY_KEYS, vec![keys]);
+        self.bind(SORTED, list.clone(), sorted)
     }
 
     /// `value` under a name in `result`: a loop without rounds.

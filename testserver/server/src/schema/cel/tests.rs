@@ -228,6 +228,7 @@ fn rules_see_only_the_names_in_metadata() {
 
 /// Responses of a genuine server (1.36).
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table: one row for each rule")]
 fn invalid_rules_are_refused_with_the_crd() {
     let at = "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0]";
     let shown = |rule: &str| {

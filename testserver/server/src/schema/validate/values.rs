@@ -15,13 +15,7 @@ pub(super) fn has_string_format(node: &Node) -> bool {
     format.is_some_and(|f| format::known(f).is_some())
 }
 
-pub(super) fn check(
-    errors: &mut Vec<FieldError>,
-    node: &Node,
-    value: &Value,
-    path: &Path<'_>,
-    built_in: bool,
-) {
+pub(super) fn check(errors: &mut Vec<FieldError>, node: &Node, value: &Value, path: &Path<'_>) {
     let Some(rules) = &node.rules else { return };
     // A null is not supported even if it is listed.
     let supported = |allowed: &Value| !value.is_null() && numbers::equal(allowed, value);
@@ -33,11 +27,11 @@ pub(super) fn check(
         Value::Number(n) => {
             let shown = numbers::shown(value);
             numbers::check(errors, node, rules, n, &shown, path);
-            overflow(errors, node, n, path, built_in);
+            overflow(errors, node, n, path);
         }
         Value::String(text) => {
             string(errors, rules, text, path);
-            formatted(errors, node, text, path, built_in);
+            formatted(errors, node, text, path);
         }
         Value::Array(list) => {
             let count = list.len() as u64;
@@ -53,7 +47,7 @@ pub(super) fn check(
 }
 
 /// Whether a number fits into its format.
-fn overflow(errors: &mut Vec<FieldError>, node: &Node, n: &Number, path: &Path<'_>, built_in: bool) {
+fn overflow(errors: &mut Vec<FieldError>, node: &Node, n: &Number, path: &Path<'_>) {
     let format = node.rules.as_ref().and_then(|rules| rules.format.as_deref()).unwrap_or_default();
     let float = n.as_f64().unwrap_or_default();
     let (ty, fits) = match (node.ty, format) {
@@ -67,16 +61,8 @@ fn overflow(errors: &mut Vec<FieldError>, node: &Node, n: &Number, path: &Path<'
     if fits && (ty == "number" || float.fract() == 0.0) {
         return;
     }
-    errors.push(match built_in {
-        // Go cannot decode it.
-        true => {
-            let why = format!("Invalid value: {n}: {path} in body must be of type {format}");
-            FieldError::new(path.to_string(), "FieldValueTypeInvalid", why)
-        }
-        false => FieldError::without_field(&format!(
-            "Checked value must be of type {ty} with format {format} in {path}"
-        )),
-    });
+    let why = format!("Checked value must be of type {ty} with format {format} in {path}");
+    errors.push(FieldError::without_field(&why));
 }
 
 /// Reports the first of: too long, too short, pattern mismatch.
@@ -96,12 +82,8 @@ fn string(errors: &mut Vec<FieldError>, rules: &ValueValidation, text: &str, pat
     }
 }
 
-fn formatted(errors: &mut Vec<FieldError>, node: &Node, text: &str, path: &Path<'_>, built_in: bool) {
+fn formatted(errors: &mut Vec<FieldError>, node: &Node, text: &str, path: &Path<'_>) {
     let Some(name) = node.rules.as_ref().and_then(|rules| rules.format.as_deref()) else { return };
-    // Go decodes the empty string to no bytes.
-    if built_in && name == "byte" && text.is_empty() {
-        return;
-    }
     if format::known(name).is_some_and(|check| !check(text)) {
         format_error(errors, name, text, path);
     }

@@ -5,15 +5,12 @@ use serde_json::{Map, Value};
 use super::{embedded, lists, numbers, values};
 use crate::schema::{
     FieldError,
-    model::{Field, Node, Schema, Source, Type, ValueValidation},
+    model::{Field, Node, Schema, Type, ValueValidation},
     path::Path,
 };
 
 impl Schema {
-    /// All errors of an object.
-    ///
-    /// In custom resources, `metadata` is validated only by its own schema. In built-in kinds, fields that Go fills with a zero value are
-    /// optional: required fields are checked within `spec` and the like, not at the top level and not in `status`.
+    /// All errors of a custom resource, whose `metadata` is validated only by its own schema.
     pub(crate) fn validate(&self, object: &Value) -> Vec<FieldError> {
         self.compared(object, None)
     }
@@ -26,8 +23,7 @@ impl Schema {
 
     fn compared(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let mut errors = Vec::new();
-        let built_in = matches!(self.source, Source::Table { .. });
-        let mut walk = Walk { errors: &mut errors, built_in, require: !built_in, duplicates: true };
+        let mut walk = Walk { errors: &mut errors, duplicates: true };
         walk.compared(self.root(), object, old, &Path::Root);
         errors
     }
@@ -39,17 +35,13 @@ pub(in crate::schema) fn value(field: &Field, value: &Value) -> Vec<FieldError> 
     if let (true, Value::Object(map)) = (field.node().resource, value) {
         embedded::check(&mut errors, map, &Path::Root);
     }
-    let mut walk = Walk { errors: &mut errors, built_in: false, require: true, duplicates: false };
+    let mut walk = Walk { errors: &mut errors, duplicates: false };
     walk.value(field, value, &Path::Root);
     errors
 }
 
 struct Walk<'e> {
     errors: &'e mut Vec<FieldError>,
-    /// Built-in kinds accept nulls and empty bytes.
-    built_in: bool,
-    /// Whether required fields are checked.
-    require: bool,
     /// Whether lists are checked for duplicates: genuine servers do not look for these in defaults.
     duplicates: bool,
 }
@@ -57,7 +49,7 @@ struct Walk<'e> {
 impl Walk<'_> {
     /// The same walk with another list of errors.
     fn with_errors<'e>(&self, errors: &'e mut Vec<FieldError>) -> Walk<'e> {
-        Walk { errors, built_in: self.built_in, require: self.require, duplicates: self.duplicates }
+        Walk { errors, duplicates: self.duplicates }
     }
 
     fn value(&mut self, field: &Field, value: &Value, path: &Path<'_>) {
@@ -70,15 +62,15 @@ impl Walk<'_> {
             return;
         }
         let node = field.node();
-        if value.is_null() && node.nullable && !self.built_in {
+        if value.is_null() && node.nullable {
             // A null must be in the `enum` even where it is permitted.
-            values::check(self.errors, node, value, path, false);
+            values::check(self.errors, node, value, path);
         }
-        if value.is_null() && (node.nullable || self.built_in || node.ty.is_none() && !node.int_or_string) {
+        if value.is_null() && (node.nullable || node.ty.is_none() && !node.int_or_string) {
             return;
         }
         self.kind(node, value, path);
-        values::check(self.errors, node, value, path, self.built_in);
+        values::check(self.errors, node, value, path);
         match value {
             Value::Object(map) => self.object(node, map, old, path),
             Value::Array(list) => self.array(node, list, old, path),
@@ -108,9 +100,7 @@ impl Walk<'_> {
             return;
         }
         let format = node.rules.as_ref().and_then(|rules| rules.format.as_deref()).unwrap_or_default();
-        if let ("integer", "int32" | "int64", Value::Number(_), false) =
-            (wanted, format, value, self.built_in)
-        {
+        if let ("integer", "int32" | "int64", Value::Number(_)) = (wanted, format, value) {
             let why =
                 format!("Invalid value: \"float64\": {path} in body must be of type {format}: \"float64\"");
             self.errors.push(FieldError::new(path.to_string(), "FieldValueTypeInvalid", why));
@@ -126,23 +116,18 @@ impl Walk<'_> {
     }
 
     fn object(&mut self, node: &Node, map: &Map<String, Value>, old: Option<&Value>, path: &Path<'_>) {
-        let top = matches!(path, Path::Root);
-        for name in node.rules.iter().filter(|_| self.require).flat_map(|rules| &rules.required) {
-            if map.get(name.as_ref()).is_none_or(|value| self.built_in && value.is_null()) {
+        for name in node.rules.iter().flat_map(|rules| &rules.required) {
+            if !map.contains_key(name.as_ref()) {
                 self.errors.push(FieldError::required(path.member(name).to_string(), ""));
             }
         }
-        if node.resource && !top {
+        if node.resource && !matches!(path, Path::Root) {
             embedded::check(self.errors, map, path);
         }
-        let require = self.require;
         for (name, value) in map {
             let Some(field) = node.properties.get(name.as_str()).or(node.additional.as_deref()) else {
                 continue;
             };
-            if self.built_in && top {
-                self.require = name != "status";
-            }
             match (name.as_str(), &node.rules) {
                 // Decoding has checked the types in metadata.
                 ("metadata", Some(rules)) if node.resource => {
@@ -154,7 +139,6 @@ impl Walk<'_> {
                 _ => self.compared(field, value, old.and_then(|old| old.get(name)), &path.member(name)),
             }
         }
-        self.require = require;
     }
 
     fn array(&mut self, node: &Node, list: &[Value], old: Option<&Value>, path: &Path<'_>) {
@@ -194,11 +178,8 @@ fn any_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
     if tried.is_empty() || tried.iter().any(Vec::is_empty) {
         return;
     }
-    if !walk.built_in {
-        walk.errors.push(FieldError::without_field(&format!(
-            "\"{path}\" must validate at least one schema (anyOf)"
-        )));
-    }
+    let why = format!("\"{path}\" must validate at least one schema (anyOf)");
+    walk.errors.push(FieldError::without_field(&why));
     walk.errors.extend(nearest(tried));
 }
 
@@ -211,11 +192,8 @@ fn one_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
         0 => "Found none valid".to_owned(),
         n => format!("Found {n} valid alternatives"),
     };
-    // In built-in kinds the alternatives are spellings of one type: the errors of the nearest one suffice.
-    if !walk.built_in {
-        let why = format!("\"{path}\" must validate one and only one schema (oneOf). {found}");
-        walk.errors.push(FieldError::without_field(&why));
-    }
+    let why = format!("\"{path}\" must validate one and only one schema (oneOf). {found}");
+    walk.errors.push(FieldError::without_field(&why));
     if valid == 0 {
         walk.errors.extend(nearest(tried));
     }

@@ -22,7 +22,7 @@ fn judge(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
     for field in
         ["parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"]
     {
-        errors.count(&format!("{at}.{field}"), &spec[field]);
+        errors.count(format!("{at}.{field}"), &spec[field]);
     }
     let place = format!("{at}.template.spec");
     let template = &spec["template"]["spec"];

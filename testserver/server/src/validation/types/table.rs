@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use super::rule::Check;
+use super::check::Check;
 
 static TAGS: &str = include_str!("../../../data/tags.txt");
 static CHECKS: &str = include_str!("../../../data/checks.txt");

@@ -17,7 +17,7 @@ pub(super) fn node(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     for (i, taint) in items(value, "taints") {
         let at = format!("metadata.taints[{i}]");
         let (key, effect) = (text(taint, "key"), text(taint, "effect"));
-        errors.problem(format!("{at}.key"), &json!(key), names::qualified_name(key));
+        errors.problem(format!("{at}.key"), json!(key), names::qualified_name(key));
         errors.problem(format!("{at}.value"), &taint["value"], names::label_value(text(taint, "value")));
         match effect {
             "" => errors.push(FieldError::required(format!("{at}.effect"), "")),

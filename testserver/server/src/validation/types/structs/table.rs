@@ -12,6 +12,7 @@ use crate::{schema::FieldError, validation::selectors};
 type Rule = fn(&Value, &str, &mut Vec<FieldError>);
 
 /// The rule of a type, if it has one.
+#[expect(clippy::too_many_lines, reason = "a table: one row for each type")]
 pub(in super::super) fn of(owner: &str) -> Option<Rule> {
     let rule: Rule = match owner.strip_prefix("api.").unwrap_or(owner) {
         "core.v1.ResourceRequirements" => resources::resources,
