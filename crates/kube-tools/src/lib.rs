@@ -46,5 +46,6 @@ pub mod apply_set;
 pub mod crds;
 mod kind_order;
 pub mod yaml;
+mod yaml_text;
 
 pub use api_ext::ApiExt;

@@ -20,7 +20,7 @@
 //! | `kube-operator` | in `runtime` also leader election, sharding, children, status; enables `runtime` | |
 //! | `compact-cache` | caches that keep objects compressed (`runtime::reflector::compact_store`); compiles zstd's C library | |
 //! | `derive` | the macro `apply!`, the derive macros `CustomResource`, `KubeSchema`, `Resource` | |
-//! | `tools` | what programs do every day, as methods of `Api` in the [`prelude`] and as modules: `apply`, `wait`, `ready`, `table`, `pods`, `crds` | |
+//! | `tools` | the crate `kube-tools`: what programs do every day, as methods of `Api` in the [`prelude`] and as modules: `apply`, `wait`, `ready`, `table`, `pods`, `crds` | |
 //! | `yaml` | the module `yaml`: objects of any kinds from YAML and JSON, applied in the right order; enables `tools` | |
 //! | `apply-set` | the module `apply_set`: sets of objects that are applied together and pruned, as kubectl's apply sets; enables `yaml` | |
 //! | `ws` | `Api::exec`, `Api::attach`, `Api::portforward`, ephemeral containers, `Client::connect`; with `tools` also `Api::exec_output`, `Api::forward` | |

@@ -39,8 +39,9 @@ pub(crate) fn install(cx: &Context, args: &[String]) -> Result<()> {
     println!("--- the program of the test server, from another folder");
     let check = cx.cargo("check --quiet --locked --features k8s-openapi/latest --manifest-path");
     check.arg(cx.path(paths::SERVER_MANIFEST)).dir(work.path()).run()?;
+    // `yaml` brings kube-tools, which kube 5.0 does not have: it needs no line.
     let patches = patches(cx, &["runtime", "derive"]);
-    let kube = format!("kube = {{ version = \"5\", {FEATURES} }}");
+    let kube = r#"kube = { version = "5", features = ["runtime", "derive", "yaml"] }"#;
     project("patch", &format!("[dependencies]\n{kube}\n{OTHERS}\n\n{patches}"))?;
     for (number, (requirement, features)) in LOCKED.into_iter().enumerate() {
         let folder = work.path().join(format!("locked-{number}"));

@@ -31,7 +31,7 @@ pub trait Configuration {
 
     /// The configuration as it is sent: an object with the fields that the manager wants, and those that identify the object:
     /// `apiVersion`, `kind`, `metadata.name`, and of namespaced kinds `metadata.namespace`, which may be left out where the request has
-    /// it. Nothing is checked here: `Api::apply` says what is missing. O(size).
+    /// it. Nothing is checked here: `ApiExt::apply` (crate `kube-tools`) says what is missing. O(size).
     ///
     /// # Errors
     ///

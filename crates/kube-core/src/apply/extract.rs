@@ -74,12 +74,10 @@ pub enum ExtractError {
 /// of its type, such as an empty list or `minReadySeconds: 0`, and an empty struct that went with the fields of another manager in it.
 ///
 /// A key of a list item that the manager left to its default, such as the protocol of a port, is not owned and not in the result. An
-/// item of which the manager owns no key, as after [`Api::adopt`] of an update, has all of them. Servers before 1.22 have one entry
-/// for the object and its subresources: there `status` is what that entry has below `status`.
+/// item of which the manager owns no key, as after `ApiExt::adopt` of an update (crate `kube-tools`), has all of them. Servers before
+/// 1.22 have one entry for the object and its subresources: there `status` is what that entry has below `status`.
 ///
 /// No I/O; O(size of the object).
-///
-/// [`Api::adopt`]: https://docs.rs/kube/latest/kube/struct.Api.html
 ///
 /// # Errors
 ///

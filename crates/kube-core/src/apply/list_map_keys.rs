@@ -13,8 +13,8 @@ use crate::request::Error;
 /// The keys of the lists in objects of one kind: for each list whose items are merged by keys (`x-kubernetes-list-type: map`), such as the
 /// containers of a pod, the fields that every item needs.
 ///
-/// An item without its key cannot be applied; old servers do not say which it is. `Api::apply` checks built-in kinds before it sends
-/// them. For a custom resource the keys are in the schema of its definition:
+/// An item without its key cannot be applied; old servers do not say which it is. `ApiExt::apply` (crate `kube-tools`) checks built-in
+/// kinds before it sends them. For a custom resource the keys are in the schema of its definition:
 ///
 /// ```
 /// use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 ///
 /// It is what server-side apply needs: the server makes the field manager the owner of every field that it is sent, so a full `T`, with
 /// its empty strings and lists, claims more than was meant. The macro `kube::apply!` writes one, [`extract`](crate::apply::extract()) reads
-/// one from an object, `Api::apply` sends one.
+/// one from an object, `ApiExt::apply` (crate `kube-tools`) sends one.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;

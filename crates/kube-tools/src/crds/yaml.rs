@@ -4,7 +4,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube_client::error::Error;
 
 use super::plan::without_server_fields;
-use crate::yaml::to_string;
+use crate::yaml_text::to_string;
 
 /// Definitions as a YAML file, one document each, such as kubebuilder writes them to `config/crd`.
 ///

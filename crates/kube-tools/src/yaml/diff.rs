@@ -6,7 +6,7 @@ use similar::TextDiff;
 
 use super::comparable::comparable;
 use super::result::ObjectResult;
-use super::serialize::to_string;
+use crate::yaml_text::to_string;
 
 impl ObjectResult {
     /// What the write changed, or in a dry run would change: a unified diff of the object as YAML, in the manner of `kubectl diff`. Empty

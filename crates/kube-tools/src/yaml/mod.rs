@@ -67,9 +67,7 @@ mod pruned;
 mod report;
 mod result;
 
-// From objects to text.
-mod serialize;
-
+pub use crate::yaml_text::to_string;
 pub use applier::Applier;
 pub use error::ReadError;
 pub use id::ObjectId;
@@ -80,5 +78,4 @@ pub use pruned::PruneStep;
 pub use report::{IncompleteRun, Report};
 pub use result::{ObjectError, ObjectOutcome, ObjectResult};
 pub use run::Run;
-pub use serialize::to_string;
 pub use source::Source;
