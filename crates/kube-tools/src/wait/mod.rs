@@ -7,7 +7,7 @@
 //! What is ready is decided by [`Readiness`](crate::ready::Readiness), other conditions by [`WaitFor`].
 
 // `target` is the object, `wait_for` the condition, for instance by a `json_path`. `machine` decides what to request, `states` does it;
-// `until` waits for one object, `object` does so for an `Api`, `readiness` waits for many. `error` says why it failed.
+// `until` waits for a state, `object` for one object by an `Api`, `readiness` for many. `error` says why it failed.
 
 // What to wait for.
 mod json_path;
