@@ -143,7 +143,7 @@ async fn a_watch_timeout_follows_the_servers_clock() {
     assert!(watch.next().await.is_none());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_pod_ends_at_its_deadline() {
     const PODS: &str = "/api/v1/namespaces/default/pods";
     let client = workloads();
