@@ -464,14 +464,15 @@ async fn a_job_without_time_to_live_that_is_gone_has_finished() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_says_that_the_condition_is_of_an_older_generation() {
     let (deployments, _server) = deployment().await;
-    let status = json!({ "status": { "conditions": [
-        { "type": "Available", "status": "True", "observedGeneration": 0, "lastTransitionTime": "2026-01-01T00:00:00Z" },
-    ], "observedGeneration": 0 } });
+    let condition = json!({ "type": "Available", "status": "True" });
+    let status = json!({ "status": { "observedGeneration": 1, "conditions": [condition] } });
     deployments.patch_status("web", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+    let change = Patch::Merge(json!({ "spec": { "replicas": 4 } }));
+    deployments.patch("web", &PatchParams::default(), &change).await.unwrap();
     let available = WaitFor::condition("Available");
     let waited = deployments.wait_for("web", &available, Duration::from_secs(5)).await;
     let err = waited.unwrap_err().to_string();
-    assert!(err.ends_with("waiting for condition=Available: the condition is True for generation 0, and the current one is 1"), "{err}");
+    assert!(err.ends_with("waiting for condition=Available: the condition is True for generation 1, and the current one is 2"), "{err}");
 }
 
 #[tokio::test(start_paused = true)]

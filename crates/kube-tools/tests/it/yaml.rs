@@ -259,21 +259,21 @@ async fn a_pod_waits_for_the_service_account_of_its_new_namespace() {
 #[tokio::test(start_paused = true)]
 async fn a_namespace_that_hangs_is_explained_by_its_conditions() {
     let (client, _server) = in_process();
-    let namespaces: Api<Namespace> = Api::all(client.clone());
     let applier = Applier::new(client.clone()).wait_timeout(Duration::from_secs(5));
-    let text = "{apiVersion: v1, kind: Namespace, metadata: {name: shop, finalizers: [example.com/hold]}}";
-    let objects = Objects::parse(text).unwrap();
-    applier.apply(&objects, &params()).await.into_result().unwrap();
-    namespaces.delete("shop", &DeleteParams::default()).await.unwrap();
-    let message = "Some resources are remaining: configmaps. has 1 resource instances";
-    let status = json!({ "status": { "conditions": [
-        { "type": "NamespaceContentRemaining", "status": "True", "reason": "SomeResourcesRemain", "message": message },
-    ] } });
-    namespaces.patch_status("shop", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
-    let err = applier.delete(&objects, &DeleteParams::default()).await.into_result().unwrap_err().to_string();
-    assert!(err.ends_with(&format!("SomeResourcesRemain: {message}")), "{err}");
-    let waited = namespaces.wait_for("shop", &WaitFor::Delete, Duration::from_secs(5)).await.unwrap_err();
-    assert!(waited.to_string().ends_with(&format!("SomeResourcesRemain: {message}")), "{waited}");
+    let namespace = Objects::parse("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}").unwrap();
+    applier.apply(&namespace, &params()).await.into_result().unwrap();
+    let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop, finalizers: [example.com/x]}}";
+    applier.apply(&Objects::parse(map).unwrap(), &params()).await.into_result().unwrap();
+    let report = applier.delete(&namespace, &DeleteParams::default()).await;
+    let err = report.into_result().unwrap_err().to_string();
+    let reason = "SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/x in 1 resource instances";
+    assert!(err.contains("but not gone after 5 s: SomeResourcesRemain: "), "{err}");
+    assert!(err.ends_with(reason), "{err}");
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let err = namespaces.wait_for("shop", &WaitFor::Delete, Duration::from_secs(5)).await.unwrap_err();
+    assert!(err.to_string().ends_with(reason), "{err}");
+    let err = namespaces.wait_ready("shop", Duration::from_secs(5)).await.unwrap_err();
+    assert!(err.to_string().ends_with(reason), "{err}");
 }
 
 #[tokio::test]

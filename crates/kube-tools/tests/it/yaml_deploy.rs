@@ -316,7 +316,8 @@ async fn what_is_ready_when_it_is_written_is_not_watched_and_create_waits_too() 
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_is_not_known_for_a_moment_is_an_error_before_the_first_write() {
     let (client, server) = in_process();
-    applier(&client).apply(&Objects::parse(GADGETS).unwrap(), &params()).await.into_result().unwrap();
+    let kinds = Objects::parse(GADGETS).unwrap();
+    Applier::new(client.clone()).apply(&kinds, &params()).await.into_result().unwrap();
     let before = server.snapshot();
     let objects = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n{apiVersion: example.com/v1, kind: Gadget, metadata: {name: blue}}";
     let objects = Objects::parse(objects).unwrap();
