@@ -7,6 +7,7 @@ mod ci;
 mod command;
 mod commands;
 mod context;
+mod cpu_time;
 mod deploy;
 mod docs;
 mod facts;
