@@ -23,6 +23,7 @@ mod measure;
 mod packaging;
 mod paths;
 mod pattern;
+mod samples;
 mod scaffold;
 mod setup;
 mod skip;
