@@ -165,8 +165,8 @@ impl Applying {
     /// Deletes the members that are not among `applied`, the objects as the server has returned them, and records in the parent where the
     /// others are. Returns what was deleted; its dependents are deleted in the background, and nothing waits for the end of that.
     ///
-    /// Kinds that the server does not serve, such as those of a deleted definition, stay recorded. A member that another object owns is kept,
-    /// which is logged as a warning.
+    /// Kinds that the server does not serve, such as those of a deleted definition, stay recorded. A member that another object owns is
+    /// kept, which is logged as a warning.
     ///
     /// # Errors
     /// [`ApplySetError::Prune`] if some could not be deleted; the others were. [`ApplySetError::Overtaken`] if another run has begun since;

@@ -141,8 +141,8 @@ impl Applier {
     /// Applies the objects, as `kubectl apply --server-side` does: `params` needs a field manager. Unknown fields are errors, as for
     /// kubectl, unless `params` says otherwise.
     ///
-    /// What was applied on the client side before, by `kubectl apply` without `--server-side`, is taken over, as kubectl does it: its fields
-    /// that are missing now are removed. A dry run does not show that.
+    /// What was applied on the client side before, by `kubectl apply` without `--server-side`, is taken over, as kubectl does it: its
+    /// fields that are missing now are removed. A dry run does not show that.
     ///
     /// An apply to an object that is being deleted succeeds, with a [warning](super::ObjectResult::warning).
     ///
