@@ -1,9 +1,9 @@
 //! Applies what a directory has.
 
 // ANCHOR: all
+use kube::Client;
 use kube::api::PatchParams;
 use kube::yaml::{Applier, Objects};
-use kube::Client;
 
 pub async fn apply(client: Client, path: &str) -> Result<(), Box<dyn std::error::Error>> {
     let objects = Objects::read(path)?;
