@@ -324,7 +324,9 @@ async fn a_manager_of_some_namespaces_has_a_role_in_each() {
     assert!(role.contains("{{- range .Values.watchNamespaces }}\n---\n"), "{role}");
     assert!(role.contains("namespace: '{{ . }}'\n"), "{role}");
     let deployment = text(&files, "chart/templates/deployment-checker.yaml");
-    assert!(deployment.contains(r#"value: {{ join "," .Values.watchNamespaces | quote }}"#), "{deployment}");
+    let list = r#"{{ if .Values.watchNamespaces }}{{ join "," .Values.watchNamespaces | quote }}{{ else }}"#;
+    let none = r#"{{ fail "watchNamespaces: expected at least one namespace" }}{{ end }}"#;
+    assert!(deployment.contains(&format!("value: {list}{none}\n")), "{deployment}");
 }
 
 #[tokio::test]
@@ -349,6 +351,31 @@ async fn a_manager_of_its_own_namespace_and_others_is_told_all() {
     let deployment = text(&files, "chart/templates/deployment-checker.yaml");
     let expected = r#"value: {{ join "," (prepend .Values.watchNamespaces .Release.Namespace) | quote }}"#;
     assert!(deployment.contains(expected), "{deployment}");
+}
+
+#[tokio::test]
+async fn a_network_policy_lets_the_program_reach_api_servers() {
+    let ports = |manifests: &Manifests| {
+        let objects = manifests.objects().unwrap();
+        let ports = &find(&objects, "NetworkPolicy")["spec"]["egress"][1]["ports"];
+        let ports = ports.as_array().unwrap().iter().map(|port| port["port"].as_u64().unwrap());
+        ports.collect::<Vec<_>>()
+    };
+    let manifests = || manifests().network_policy(["monitoring"]);
+    assert_eq!(ports(&manifests()), [443, 6443, 8443, 16443]);
+    let own = manifests().api_server_ports([443, 12345]);
+    assert_eq!(ports(&own), [443, 12345]);
+    let files = own.files([Form::Helm]).unwrap();
+    let policy = text(&files, "chart/templates/networkpolicy-checker.yaml");
+    let range = "  - ports: {{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n      protocol: TCP\n    {{- else }}{{ fail ";
+    assert!(policy.contains(range), "{policy}");
+    let values = parsed(text(&files, "chart/values.yaml")).remove(0);
+    assert_eq!(values["networkPolicy"], json!({ "enabled": true, "apiServerPorts": [443, 12345] }));
+    for (ports, shown) in [(vec![], "[]"), (vec![443, 0], "[443, 0]")] {
+        let error = manifests().api_server_ports(ports).objects().unwrap_err().to_string();
+        let expected = "expected at least one, and numbers from 1";
+        assert_eq!(error, format!("the ports of API servers are {shown}: {expected}"));
+    }
 }
 
 #[tokio::test]
