@@ -3,7 +3,7 @@
 //! - `machine`: what happens next, without I/O.
 //! - `session`: performs it.
 //! - `sources`: says when a source changes.
-//! - `cluster`: the embedded server, its kubeconfigs, and the manifests of the program on it.
+//! - `cluster`: the embedded server or the user's cluster, the kubeconfigs, and the manifests of the program there.
 //! - `deployed`: what the manifests say about running the operator.
 
 mod cluster;
@@ -13,6 +13,7 @@ mod session;
 mod sources;
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -32,10 +33,23 @@ use super::runtime::Signals;
 The server gets the CRDs, webhooks, roles and samples that `PROGRAM manifests` writes; the operator runs beside
 it with the arguments and the environment of its Deployment, as its ServiceAccount, with the permissions of its
 roles. A build that fails leaves the old operator. Ctrl-C or SIGTERM ends both, a second one without waiting.
+With --cluster the cluster gets the CRDs and roles, and keeps them; webhooks only with --reach, until the end.
 Exit codes: 0 ended by the user; 2 wrong input, or a server that does not start.")]
 pub(super) struct Dev {
     #[command(flatten)]
     program: ProgramArgs,
+
+    /// Use the cluster of the current kubeconfig, not an embedded server
+    #[arg(long)]
+    cluster: bool,
+
+    /// The context of the kubeconfig for --cluster
+    #[arg(long, requires = "cluster", value_name = "NAME")]
+    context: Option<String>,
+
+    /// The IP address of this machine at which API servers call the webhooks
+    #[arg(long, requires = "cluster", value_name = "ADDRESS")]
+    reach: Option<IpAddr>,
 
     /// Further arguments of the operator
     #[arg(last = true, value_name = "ARGS")]
@@ -51,9 +65,11 @@ impl Dev {
             // Before anything starts, so that no signal and no change is missed.
             let signals = Signals::new()?;
             let sources = Sources::watch(&program)?;
-            let cluster = Cluster::start().await?;
-            say(&format!("the embedded server is at {}", cluster.url()));
-            say(&format!("try: kubectl --kubeconfig {} get namespaces", cluster.kubeconfig().display()));
+            let cluster = match self.cluster {
+                true => Cluster::current(self.context.as_deref(), self.reach).await?,
+                false => Cluster::start().await?,
+            };
+            cluster.introduction().iter().for_each(|line| say(line));
             let session = Session {
                 program: &program,
                 arguments: &self.arguments,
