@@ -24,6 +24,7 @@ use kube_operator::{
     webhook::Webhooks,
 };
 use kube_runtime::{
+    Controller,
     controller::Action,
     events::{Event, EventType, Recorder},
     watcher,
@@ -368,7 +369,8 @@ async fn what_a_reconcile_is_refused_for_elsewhere_is_a_role_for_all_namespaces(
         Api::<Secret>::namespaced(Client::clone(&client), &namespace).get(&map.name_any()).await?;
         Ok::<_, kube_client::Error>(Action::await_change())
     };
-    let manager = Manager::new(client.clone()).controller("maps", maps(&client), reconcile, Arc::new(client));
+    let everywhere = Controller::new(Api::<ConfigMap>::all(client.clone()), watcher::Config::default());
+    let manager = Manager::new(client.clone()).controller("maps", everywhere, reconcile, Arc::new(client));
     let (stop, running) = run(manager);
     sleep(seconds(60)).await;
     stop.cancel();
