@@ -1,6 +1,6 @@
 //! The job `install`: the ways to depend on this workspace that the README shows, each in a scratch project with the README's controller;
-//! what other pages show (`shown`); and `[patch.crates-io]` with the requirements and lock files that programs have. The test server's program, from outside of the
-//! checkout.
+//! what other pages show (`shown`); and `[patch.crates-io]` with the requirements and lock files that programs have. The test server's
+//! program, from outside of the checkout.
 
 use std::path::Path;
 

@@ -185,8 +185,8 @@ impl Refusals {
 
     /// A reconcile has failed. Logs the permission that it lacked, if it is a new one.
     ///
-    /// The refusal is about one object. A controller of all namespaces does the same for all objects, except in the namespace of the program,
-    /// and whoever reads children has to watch them: so the role is one for all namespaces, and for all that reads.
+    /// The refusal is about one object. A controller of all namespaces does the same for all objects, except in the namespace of the
+    /// program, and whoever reads children has to watch them: so the role is one for all namespaces, and for all that reads.
     pub(super) fn name_missing(&self, controller: &Reconciling, error: &(dyn StdError + 'static)) {
         // `source` of the reconciler's error is the program's code, which may panic.
         let missing = catch_unwind(AssertUnwindSafe(|| status_of(error).and_then(refused_permission)));

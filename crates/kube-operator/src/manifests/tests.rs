@@ -11,7 +11,7 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube_client::{Api, Client};
-use kube_core::{Resource, admission::AdmissionRequest};
+use kube_core::{DynamicObject, Resource, admission::AdmissionRequest};
 use kube_runtime::{Controller, controller::Action, watcher::Config};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use super::{File, Form, Manifests, ManifestsError, Written, offline_client};
 use crate::{
     manager::{Manager, Writes},
     webhook::{
-        Versions, Webhooks,
+        FailurePolicy, Registration, Versions, Webhooks,
         certificates::{CertificateFiles, SelfSigned},
     },
 };
@@ -351,6 +351,29 @@ async fn a_manager_of_its_own_namespace_and_others_is_told_all() {
     let deployment = text(&files, "chart/templates/deployment-checker.yaml");
     let expected = r#"value: {{ join "," (prepend .Values.watchNamespaces .Release.Namespace) | quote }}"#;
     assert!(deployment.contains(expected), "{deployment}");
+}
+
+#[tokio::test]
+async fn a_webhook_does_not_keep_the_manager_from_its_leases() {
+    let of = |leases: &str, policy: FailurePolicy| {
+        let client = offline_client("tools");
+        let reviewed =
+            Registration::new().resources("coordination.k8s.io", ["v1"], ["leases"]).failure_policy(policy);
+        let hooks =
+            Webhooks::new().validate_at("/leases", check::<DynamicObject>).registration("/leases", reviewed);
+        let certificate = SelfSigned::new(client.clone(), "tools", "checker").validating("checker");
+        let manager = Manager::new(client).leader_election("checker", leases);
+        let manager = manager.webhooks(([0, 0, 0, 0], 9443), certificate, hooks);
+        Manifests::new("checker", &manager).objects()
+    };
+    let objects = of("tools", FailurePolicy::Fail).unwrap();
+    let selector = &find(&objects, "ValidatingWebhookConfiguration")["webhooks"][0]["namespaceSelector"];
+    assert_eq!(selector["matchExpressions"][0]["values"], json!(["tools"]));
+    of("elsewhere", FailurePolicy::Ignore).unwrap();
+    let error = of("elsewhere", FailurePolicy::Fail).unwrap_err().to_string();
+    let expected = "the webhook leases.validate.checker reviews Leases, and those of the manager are in elsewhere: \
+                    expected them in tools, which it leaves out, or FailurePolicy::Ignore";
+    assert_eq!(error, expected);
 }
 
 #[tokio::test]

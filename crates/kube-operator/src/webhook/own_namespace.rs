@@ -1,4 +1,4 @@
-//! Webhooks on what an operator needs in order to start leave out its namespace: while no replica serves, they would keep each from starting.
+//! Webhooks on what an operator needs in order to start leave out its namespace: while no replica serves, none could start.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 

@@ -152,9 +152,10 @@ impl Registration {
 
     /// Only objects in namespaces with these labels.
     ///
-    /// A webhook with [`FailurePolicy::Fail`] on what the operator needs in order to start (Pods, Secrets, ServiceAccounts, Services, Leases,
-    /// Deployments and what belongs to them) has in addition `kubernetes.io/metadata.name NotIn` the namespace of its Service: while no
-    /// replica serves, it would keep each from starting. Exclude other namespaces that a cluster needs, such as `kube-system`, here.
+    /// A webhook with [`FailurePolicy::Fail`] on what the operator needs in order to start (Pods, Secrets, ServiceAccounts, Services,
+    /// Leases, Deployments and what belongs to them) has in addition `kubernetes.io/metadata.name NotIn` the namespace of its Service:
+    /// while no replica serves, it would keep each from starting. Exclude other namespaces that a cluster needs, such as `kube-system`,
+    /// here.
     #[must_use]
     pub fn namespaces(mut self, selector: LabelSelector) -> Self {
         self.namespace_selector = Some(selector);

@@ -30,7 +30,8 @@ pub(crate) fn resolve(storage: &Storage, config: &Value) -> Result<Target, Strin
     Ok(Target { host, port, server_name, path, ca_bundle })
 }
 
-/// Host and port of a service: its external name, else its first endpoint (of the Endpoints, then of the EndpointSlices), else its cluster IP.
+/// Host and port of a service: its external name, else its first endpoint (of the Endpoints, then of the EndpointSlices), else its
+/// cluster IP.
 fn service_address(
     storage: &Storage,
     namespace: &str,

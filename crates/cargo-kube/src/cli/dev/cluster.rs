@@ -18,7 +18,8 @@ use kube_tools::yaml::{Applier, Objects, Report};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::deployed::{Deployed, Place};
+use super::deployed::Deployed;
+use super::listens::Place;
 use crate::cli::program::manifests;
 
 const FIELD_MANAGER: &str = "cargo-kube-dev";
