@@ -89,11 +89,9 @@ pub(super) fn chart(manifests: &Manifests) -> Result<Vec<File>, ManifestsError> 
             text = format!("{{{{- range .Values.watchNamespaces }}}}\n---\n{text}{{{{- end }}}}\n");
         }
         if let Some(value) = switch(&kind) {
-            let mut of_value = json!({ "enabled": true });
-            if text.contains(".Values.networkPolicy.apiServerPorts") {
-                of_value["apiServerPorts"] = json!(manifests.api_server_ports);
-            }
-            values.insert(value.into(), of_value);
+            let ports =
+                text.contains(".Values.networkPolicy.apiServerPorts").then_some(&manifests.api_server_ports);
+            values.insert(value.into(), enabled(ports));
             text = format!("{{{{- if .Values.{value}.enabled }}}}\n{text}{{{{- end }}}}\n");
         }
         files.push(file(manifests, format!("chart/templates/{name}"), &text));
@@ -122,6 +120,14 @@ fn switch(kind: &str) -> Option<&'static str> {
         "ServiceMonitor" => Some("serviceMonitor"),
         "ConfigMap" => Some("dashboard"),
         _ => None,
+    }
+}
+
+/// The defaults of objects that can be left out: with these ports of API servers, if they have some.
+fn enabled(api_server_ports: Option<&Vec<u16>>) -> Value {
+    match api_server_ports {
+        Some(ports) => json!({ "enabled": true, "apiServerPorts": ports }),
+        None => json!({ "enabled": true }),
     }
 }
 
