@@ -80,12 +80,12 @@ impl Listens {
 
 /// The last value of an option, as seen from this machine. One that is no address is for the program to refuse.
 fn address(arguments: &[&str], option: &str) -> Option<SocketAddr> {
-    let values =
+    let mut values =
         arguments.iter().enumerate().filter_map(|(at, argument)| match argument.strip_prefix(option)? {
             "" => arguments.get(at + 1).copied(),
             rest => rest.strip_prefix('='),
         });
-    let mut address: SocketAddr = values.last()?.parse().ok()?;
+    let mut address: SocketAddr = values.next_back()?.parse().ok()?;
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
