@@ -24,7 +24,7 @@ const SHORTEST: [&str; 18] = [
     "gen deploy/install.yaml --out generated --check",
     "crd diff deploy/install.yaml deploy/install.yaml",
     "crd check deploy/samples deploy/install.yaml",
-    "crd migrate pages.example.com",
+    "crd migrate pageses.example.com",
     "add webhook Pages",
     "add kind Author",
     "add version Pages v2",
@@ -50,7 +50,7 @@ pub(super) fn forms(scaffold: &Scaffold<'_>, project: &Project) -> Result<()> {
         println!("$ cargo kube {command}");
         match command {
             "dev" => dev(scaffold, folder)?,
-            "crd migrate pages.example.com" => {
+            "crd migrate pageses.example.com" => {
                 let command = scaffold.kube(folder, command).env("KUBECONFIG", &server.kubeconfig);
                 command.run()?;
             }
