@@ -205,7 +205,7 @@ fn an_operator_that_does_not_end_is_killed_by_a_second_signal() {
 }
 
 fn is_alive(pid: &str) -> bool {
-    Command::new("kill").args(["-0", pid]).stderr(Stdio::null()).status().unwrap().success()
+    Command::new("kill").args(["-0", pid]).stderr(Stdio::null()).status().expect("kill").success()
 }
 
 /// Waits until both processes have said who they are, and returns their numbers.
