@@ -16,6 +16,9 @@ use crate::{
     rbac::Permissions,
 };
 
+/// Of the Service `kubernetes`, and behind it in common clusters.
+const API_SERVER_PORTS: [u16; 4] = [443, 6443, 8443, 16443];
+
 /// The manifests of an operator. See the [module](super).
 #[derive(Clone)]
 #[must_use = "manifests are nothing until they are written"]
@@ -33,6 +36,7 @@ pub struct Manifests {
     pub(super) further: Permissions,
     pub(super) issuer: Option<(String, String)>,
     pub(super) metrics_readers: Option<Vec<String>>,
+    pub(super) api_server_ports: Vec<u16>,
     pub(super) service_monitor: bool,
     pub(super) dashboard: bool,
     pub(super) samples: Vec<Result<Value, String>>,
@@ -86,6 +90,7 @@ impl Manifests {
             further: Permissions::default(),
             issuer: None,
             metrics_readers: None,
+            api_server_ports: API_SERVER_PORTS.to_vec(),
             service_monitor: false,
             dashboard: false,
             samples: Vec::new(),
@@ -163,10 +168,19 @@ impl Manifests {
     }
 
     /// A NetworkPolicy: webhooks may be called from everywhere, because API servers have addresses of their own; metrics and health only
-    /// from these namespaces (and by kubelets); the program reaches DNS and API servers (ports 443 and 6443) and nothing else. Allow more
-    /// by [`edit`](Self::edit).
+    /// from these namespaces (and by kubelets); the program reaches DNS and [API servers](Self::api_server_ports) and nothing else. Allow
+    /// more by [`edit`](Self::edit).
     pub fn network_policy<T: Into<String>>(mut self, metrics_readers: impl IntoIterator<Item = T>) -> Self {
         self.metrics_readers = Some(metrics_readers.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The ports of API servers, for the [NetworkPolicy](Self::network_policy): that of the Service `kubernetes`, and those behind it,
+    /// because network plugins see either. `kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes` shows the
+    /// latter. By default 443, 6443 (kubeadm, kind, k3s, OpenShift), 8443 (minikube) and 16443 (MicroK8s). The Helm chart has them as the value
+    /// `networkPolicy.apiServerPorts`.
+    pub fn api_server_ports(mut self, ports: impl IntoIterator<Item = u16>) -> Self {
+        self.api_server_ports = ports.into_iter().collect();
         self
     }
 
