@@ -93,7 +93,7 @@ fn region(file: &str, anchor: &str) -> Result<String> {
     };
     let lines = lines[..length].iter().filter(|line| !line.trim_start().starts_with("// ANCHOR"));
     let indent = |line: &&str| line.len() - line.trim_start().len();
-    let margin = lines.clone().filter(|line| !line.trim().is_empty()).map(|line| indent(line)).min();
+    let margin = lines.clone().filter(|line| !line.trim().is_empty()).map(indent).min();
     let margin = margin.unwrap_or(0);
     Ok(lines.map(|line| format!("{}\n", line.get(margin..).unwrap_or_default())).collect())
 }

@@ -54,19 +54,36 @@ impl NewFile {
         &self.target
     }
 
-    /// Gives it its name.
+    /// Gives it its name. On Unix, the name is on the disk then as well: a power cut does not bring the old content back.
     ///
     /// # Errors
-    /// Those of the file system. Then the old file is there, if there was one.
-    pub fn rename(self) -> io::Result<()> {
-        fs::rename(&self.beside, &self.target)
+    /// Those of the file system. Then the old file is there, if there was one, unless only its folder could not be synchronised.
+    pub fn rename(mut self) -> io::Result<()> {
+        fs::rename(&self.beside, &self.target)?;
+        // The name is free now: another process may have taken it.
+        self.beside = PathBuf::new();
+        sync_folder(&self.target)
     }
 }
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.beside); // after a renaming there is none
+        if !self.beside.as_os_str().is_empty() {
+            let _ = fs::remove_file(&self.beside);
+        }
     }
+}
+
+/// A folder cannot be opened for that on other systems.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn sync_folder(file: &Path) -> io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::File::open(folder)?.sync_all()
 }
 
 /// Whether the content of a file is this text. Line ends may be those of Windows, as Git checks files out there.

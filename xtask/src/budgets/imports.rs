@@ -30,7 +30,7 @@ struct Index<'a> {
 impl Index<'_> {
     /// A path from the root of the crate; `None` for those that lead to other crates and to names inside of the file `of`.
     fn absolute(&self, named: &Named, of: &Module<'_>) -> Option<Vec<String>> {
-        self.from_root(named).or_else(|| self.by_import(named, of))
+        self.path_from_root(named).or_else(|| self.by_import(named, of))
     }
 
     /// The path of `a::name` where `use crate::a` stands.
@@ -40,11 +40,11 @@ impl Index<'_> {
             of.scan.paths.iter().filter(|import| import.is_import && import.module == named.module);
         let mut imported =
             imported.filter(|import| import.alias.as_ref().or(import.path.last()) == Some(first));
-        let path = self.from_root(imported.next()?)?;
+        let path = self.path_from_root(imported.next()?)?;
         self.by_path.contains_key(&*path).then(|| [&path, rest].concat())
     }
 
-    fn from_root(&self, named: &Named) -> Option<Vec<String>> {
+    fn path_from_root(&self, named: &Named) -> Option<Vec<String>> {
         let (first, rest) = named.path.split_first()?;
         match first.as_str() {
             "crate" => Some(rest.to_vec()),
