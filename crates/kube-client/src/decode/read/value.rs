@@ -7,7 +7,7 @@ use super::hints::{Hinted, Hints};
 use super::prune::Prune;
 use crate::decode::split::ArrayLengths;
 
-/// Decodes one value. Without hints, that takes 5 % fewer instructions.
+/// Decodes one value.
 ///
 /// # Errors
 /// Those of serde_json.
@@ -18,18 +18,13 @@ pub(in crate::decode) fn read<'de, S: DeserializeSeed<'de>>(
     seed: S,
 ) -> Result<S::Value, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_str(utf8(json)?);
-    let value = match (lengths, prune.fields()) {
-        ([], None) => seed.deserialize(&mut json)?,
-        (lengths, pruned) => {
-            let hints = Hints { lengths: &mut lengths.iter(), pruned, whole: true };
-            seed.deserialize(Hinted { inner: &mut json, hints })?
-        }
-    };
+    let hints = Hints { lengths: &mut lengths.iter(), pruned: prune.fields(), whole: true };
+    let value = seed.deserialize(Hinted { inner: &mut json, hints })?;
     json.end()?;
     Ok(value)
 }
 
-/// Decodes one value without hints.
+/// Decodes one value without hints, which takes 5 % fewer instructions.
 ///
 /// # Errors
 /// Those of serde_json.
