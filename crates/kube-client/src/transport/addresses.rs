@@ -203,7 +203,8 @@ mod tests {
 }
 
 /// With sockets: the kernel drops what arrives at a socket whose queue is full, as a dead host does.
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod socket_tests {
     use std::net::{Ipv4Addr, TcpListener};
 
