@@ -111,6 +111,10 @@ pub mod fuzz {
 #[cfg(feature = "client")]
 mod metrics;
 
+// Tasks that end with the future that waits for them.
+#[cfg(feature = "client")]
+mod task;
+
 // Files that are replaced as a whole.
 #[doc(hidden)]
 pub mod new_file;

@@ -56,6 +56,7 @@ pub(crate) struct RefreshingCredential {
 #[derive(Debug, Default)]
 struct CredentialState {
     cache: CredentialCache,
+    /// The last failed fetch: when it began, and why it failed.
     last_failure: Option<(Instant, String)>,
     /// Whether the log says that the old credential is kept.
     keeps_old: bool,
@@ -95,11 +96,13 @@ impl RefreshingCredential {
         if let Some(header) = self.ready() {
             return Ok(header);
         }
-        if let Some((at, cause)) = &self.state().last_failure
-            && *at > started_at
+        // One that began earlier says nothing: the user may have logged in since.
+        if let Some((began_at, cause)) = &self.state().last_failure
+            && *began_at > started_at
         {
             return Err(AuthError::AuthExec(cause.clone()));
         }
+        let began_at = Instant::now();
         let result = self.source.fetch().await;
         let now = Instant::now();
         let mut state = self.state();
@@ -121,7 +124,7 @@ impl RefreshingCredential {
                     state.keeps_old = true;
                     return Ok(header);
                 }
-                state.last_failure = Some((now, cause));
+                state.last_failure = Some((began_at, cause));
                 Err(err)
             }
         }

@@ -214,7 +214,11 @@ impl Client {
     where
         K: DeserializeOwned,
     {
-        Ok(self.open_watch(request).await?.guarded_events().map_err(ErasedError::into_error))
+        Ok(self
+            .open_watch(request)
+            .await?
+            .guarded_events(KnownObjects::default())
+            .map_err(ErasedError::into_error))
     }
 
     /// As [`Client::request_events_guarded`], for a watch that starts with many events, as a streaming list does.

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::Client;
 use super::requests::prune_of;
 use crate::body::Body;
-use crate::decode::{DecodeBy, EventStream, KnownObjects, ParallelEvents, Prune};
+use crate::decode::{DecodeBy, EventStream, KnownObjects, ParallelEvents, Prune, guarded_events};
 use crate::error::{ErasedError, Error};
 
 /// The response to a watch request, whose events have not been read. For the watcher of `kube-runtime`.
@@ -45,14 +45,15 @@ impl WatchResponse {
         EventStream::new(self.body, &self.prune)
     }
 
-    /// See [`Client::request_events_guarded`].
+    /// See [`Client::request_events_guarded`]. `known` is told how the objects were received.
     pub fn guarded_events<K>(
         self,
+        known: KnownObjects<K>,
     ) -> impl Stream<Item = Result<WatchEvent<DeserializeGuard<K>>, ErasedError>> + use<K>
     where
         K: DeserializeOwned,
     {
-        EventStream::<DeserializeGuard<K>>::guarded(self.body, &self.prune)
+        guarded_events(self.body, &self.prune, known)
     }
 
     /// See [`Client::request_many_events`]. Objects that the caller has already are not decoded.

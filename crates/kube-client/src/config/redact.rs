@@ -6,10 +6,15 @@ use std::fmt;
 
 use http::{Uri, uri};
 
+use super::url::{host_and_port, may_be_user};
+
 /// Printed in place of a secret.
 pub(crate) const REDACTED: &str = "REDACTED";
 
 /// A URL as it may be printed: without user and password, and without values of query parameters that may be secrets.
+///
+/// An unescaped `#` ends a `Uri`, so that a password with one looks like a port. If that is no number, nothing but the scheme is printed;
+/// the digits of `https://user:12#34@host` cannot be told from a port.
 #[derive(Clone, Copy)]
 pub(crate) enum Redacted<'a> {
     Url(&'a Uri),
@@ -20,10 +25,11 @@ pub(crate) enum Redacted<'a> {
 impl fmt::Display for Redacted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Url(url) if may_be_user(url) => write_origin(url, f),
             Self::Url(url) => Redacted::Text(&url.to_string()).fmt(f),
             Self::Text(text) => match text.parse::<Uri>() {
                 Ok(url) if is_in_authority(text.rfind('@'), &url, text) => {
-                    write_origin(&url, f)?;
+                    write_authority(&url, host_and_port(&url), f)?;
                     f.write_str(url.path())?;
                     write_query(&url, f)
                 }
@@ -54,11 +60,19 @@ fn is_in_authority(last_at: Option<usize>, url: &Uri, text: &str) -> bool {
 
 /// Writes scheme, host and port of a URL as they are, as far as it has them.
 pub(crate) fn write_origin(url: &Uri, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write_authority(url, shown_host_and_port(url), f)
+}
+
+fn write_authority(url: &Uri, host_and_port: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if let (Some(scheme), Some(_)) = (url.scheme_str(), url.authority()) {
         write!(f, "{scheme}://")?;
     }
-    let authority = url.authority().map_or("", uri::Authority::as_str);
-    f.write_str(authority.rsplit('@').next().unwrap_or_default())
+    f.write_str(host_and_port)
+}
+
+/// Host and port of a URL, unless they may be user and password.
+fn shown_host_and_port(url: &Uri) -> &str {
+    if may_be_user(url) { REDACTED } else { host_and_port(url) }
 }
 
 /// Writes the query of a URL with its question mark, without values that may be secrets. The command of an exec may contain passwords.
@@ -76,13 +90,12 @@ pub(crate) fn write_query(url: &Uri, f: &mut fmt::Formatter<'_>) -> fmt::Result 
     Ok(())
 }
 
-/// The URL without user and password.
+/// The URL without user and password. [`check_url`](super::check_url) refuses one in which they may look like host and port; its host is
+/// replaced.
 pub(crate) fn without_user(url: &Uri) -> Uri {
     let mut parts = url.clone().into_parts();
-    if let Some(authority) = &parts.authority
-        && let Some((_, host)) = authority.as_str().rsplit_once('@')
-    {
-        parts.authority = host.parse::<uri::Authority>().ok();
+    if parts.authority.is_some() {
+        parts.authority = shown_host_and_port(url).parse::<uri::Authority>().ok();
     }
     Uri::from_parts(parts).unwrap_or_default()
 }
@@ -107,8 +120,7 @@ pub(crate) fn origin_of(url: &Uri) -> Uri {
 /// Host and port of a URL, as they appear in errors.
 #[cfg(feature = "client")]
 pub(crate) fn host_of(url: &Uri) -> String {
-    let authority = url.authority().map_or("", uri::Authority::as_str);
-    authority.rsplit('@').next().unwrap_or_default().to_owned()
+    shown_host_and_port(url).to_owned()
 }
 
 /// User and password of a URL, percent-decoded.
@@ -221,6 +233,20 @@ mod tests {
             assert!(shown.ends_with("h/x") && !shown.contains("hush"), "{shown}");
         }
         assert_eq!(Redacted::Text("https://h:180990/x").to_string(), "https://h:180990/x");
+        // A `Uri` has no fragment: what was behind it is lost, and so is the @ that ended the password.
+        for url in ["https://me:zq#zr@h", "socks5://me:zq#zr@h:1", "https://me:1zq#zr@h"] {
+            let shown = [Redacted::Url(&url.parse().unwrap()).to_string(), Redacted::Text(url).to_string()];
+            assert!(!shown.concat().contains(['q', 'r']), "{shown:?}");
+            let url: Uri = url.parse().unwrap();
+            let shown = format!(
+                "{} {} {} {}",
+                host_of(&url),
+                origin_of(&url),
+                without_credentials(&url),
+                without_user(&url)
+            );
+            assert!(!shown.contains("zq"), "{shown}");
+        }
         assert_eq!(Redacted::Text("").to_string(), "");
         assert_eq!(format!("{:?}", Redacted::Text("http://a:b@h")), "\"http://h/\"");
     }

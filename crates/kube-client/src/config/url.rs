@@ -39,15 +39,36 @@ pub(crate) fn check_url(url: &Uri, schemes: Schemes) -> Result<(), InvalidUri> {
     if !url.scheme_str().is_some_and(|scheme| schemes.has(&scheme.to_ascii_lowercase())) {
         return Err(Scheme::try_from("?").expect_err("invariant: no scheme has a question mark"));
     }
-    let authority = url.authority().map_or("", Authority::as_str);
-    let host_and_port = authority.rsplit('@').next().unwrap_or_default();
-    let host = url.host().unwrap_or_default();
-    let port = host_and_port.strip_prefix(host).unwrap_or(host_and_port);
-    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok();
-    if host.is_empty() || !(matches!(port, "" | ":") || port.strip_prefix(':').is_some_and(is_port)) {
+    let port = port_text(url);
+    if url.host().unwrap_or_default().is_empty()
+        || !port.is_some_and(|port| port.is_empty() || (is_digits(port) && port.parse::<u16>().is_ok()))
+    {
         return Err(Authority::try_from("host:1:1").expect_err("invariant: a host has one port"));
     }
     Ok(())
+}
+
+/// What a URL has between user information and path.
+pub(super) fn host_and_port(url: &Uri) -> &str {
+    let authority = url.authority().map_or("", Authority::as_str);
+    authority.rsplit('@').next().unwrap_or_default()
+}
+
+/// Whether host and port may be a user and the begin of a password: `https://user:p#w@host` is a [`Uri`] with the host `user` and the port
+/// `p`.
+pub(super) fn may_be_user(url: &Uri) -> bool {
+    let has_user = url.authority().is_some_and(|authority| authority.as_str().contains('@'));
+    !has_user && !port_text(url).is_some_and(is_digits)
+}
+
+/// What is in the place of the port, empty without one; `None` if something else follows the host.
+fn port_text(url: &Uri) -> Option<&str> {
+    let after_host = host_and_port(url).strip_prefix(url.host().unwrap_or_default())?;
+    if after_host.is_empty() { Some("") } else { after_host.strip_prefix(':') }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether `host` is this machine: `localhost`, or a loopback address, which may be in brackets.

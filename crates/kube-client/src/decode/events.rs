@@ -1,5 +1,6 @@
 //! The body of a watch as a stream of events.
 
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -9,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::event_lines::{EventLines, Line};
 use super::explain::{explain_event, invalid_event};
+use super::known::KnownObjects;
 use super::read::{Prune, catch_panic, read_event};
 use super::split::ArrayLengths;
 use crate::body::Body;
@@ -16,29 +18,44 @@ use crate::error::ErasedError;
 
 /// The events of a watch. An undecodable event is one error and the stream continues; an error of the connection is the last item.
 #[derive(Debug)]
-pub(crate) struct EventStream<K> {
+pub(crate) struct EventStream<K, D = fn(&[u8], &Prune) -> Decoded<K>> {
     lines: EventLines,
     /// Of events, not of their objects.
     prune: Prune,
-    decode: fn(&[u8], &Prune) -> Result<WatchEvent<K>, ErasedError>,
+    decode: D,
+    events: PhantomData<fn() -> K>,
 }
+
+pub(crate) type Decoded<K> = Result<WatchEvent<K>, ErasedError>;
 
 impl<K: DeserializeOwned> EventStream<K> {
     pub(crate) fn new(body: Body, prune: &Prune) -> Self {
-        Self { lines: EventLines::new(body), prune: prune.within_event(), decode }
+        Self::decoded_by(body, prune, decode)
     }
 }
 
-impl<K: DeserializeOwned> EventStream<DeserializeGuard<K>> {
-    /// Undecodable objects are events with an [`InvalidObject`](kube_core::error_boundary::InvalidObject).
-    pub(crate) fn guarded(body: Body, prune: &Prune) -> Self {
-        let decode = |line: &[u8], prune: &Prune| decode_guarded(line, &[], prune);
-        Self { lines: EventLines::new(body), prune: prune.within_event(), decode }
+impl<K, D: Fn(&[u8], &Prune) -> Decoded<K>> EventStream<K, D> {
+    fn decoded_by(body: Body, prune: &Prune, decode: D) -> Self {
+        Self { lines: EventLines::new(body), prune: prune.within_event(), decode, events: PhantomData }
     }
 }
 
-impl<K> Stream for EventStream<K> {
-    type Item = Result<WatchEvent<K>, ErasedError>;
+/// The events of a watch. Undecodable objects are events with an [`InvalidObject`](kube_core::error_boundary::InvalidObject).
+/// `known` is told how objects were received, and nothing is looked up.
+pub(crate) fn guarded_events<K: DeserializeOwned>(
+    body: Body,
+    prune: &Prune,
+    known: KnownObjects<K>,
+) -> impl Stream<Item = Decoded<DeserializeGuard<K>>> + use<K> {
+    EventStream::decoded_by(body, prune, move |line: &[u8], prune: &Prune| {
+        let mut event = decode_guarded(line, &[], prune)?;
+        known.note_event(line, &mut event);
+        Ok(event)
+    })
+}
+
+impl<K, D: Fn(&[u8], &Prune) -> Decoded<K> + Unpin> Stream for EventStream<K, D> {
+    type Item = Decoded<K>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
@@ -233,13 +250,31 @@ mod tests {
         }
     }
 
+    /// A watch pays only for what it uses.
+    #[test]
+    fn an_event_of_which_nothing_is_known_is_decoded_by_serde_json_alone() {
+        struct IsHinted(bool);
+        impl<'de> serde::Deserialize<'de> for IsHinted {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                serde::de::IgnoredAny::deserialize(deserializer)?;
+                Ok(Self(std::any::type_name::<D>().contains("Hinted")))
+            }
+        }
+        let line = br#"{"type":"ADDED","object":{"metadata":{"managedFields":[]}}}"#;
+        for (prune, hinted) in [(Prune::default(), false), (Prune::default().managed_fields(), true)] {
+            let event = decode::<IsHinted>(line, &prune.within_event());
+            assert!(matches!(event, Ok(WatchEvent::Added(IsHinted(seen))) if seen == hinted));
+        }
+    }
+
     #[tokio::test]
     async fn a_guarded_undecodable_object_is_an_event_with_its_metadata() {
         let bad = "{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"b\",\"resourceVersion\":\"7\"},\"data\":5}}\n";
         let text = [A, bad, "{\"type\":\"ODD\",\"object\":{}}\n", A].concat();
-        let stream = EventStream::<DeserializeGuard<ConfigMap>>::guarded(
+        let stream = guarded_events::<ConfigMap>(
             Body::from(text.into_bytes()),
             &Prune::default(),
+            KnownObjects::default(),
         );
         let events: Vec<_> = stream.collect().await;
         assert_eq!(events.len(), 4);
@@ -260,9 +295,10 @@ mod tests {
                 panic!("odd")
             }
         }
-        let stream = EventStream::<DeserializeGuard<Panics>>::guarded(
+        let stream = guarded_events::<Panics>(
             Body::from(A.as_bytes().to_vec()),
             &Prune::default(),
+            KnownObjects::default(),
         );
         let events: Vec<_> = stream.collect().await;
         let [Ok(WatchEvent::Added(DeserializeGuard(Err(invalid))))] = &events[..] else {

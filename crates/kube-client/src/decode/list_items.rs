@@ -111,10 +111,12 @@ impl<K: DeserializeOwned + Send + 'static> Decode for KnownItemDecoder<K> {
     type Value = DeserializeGuard<K>;
 
     fn decode(&mut self, item: &RawItem) -> DeserializeGuard<K> {
-        match item.version().and_then(|version| self.known.find(&version)) {
+        let mut object = match item.version().and_then(|version| self.known.find(&version, &item.json)) {
             Some(object) => DeserializeGuard(Ok(object)),
             None => self.decoder.decode_guarded(&item.json, &item.lengths),
-        }
+        };
+        self.known.note(&item.json, &mut object);
+        object
     }
 }
 

@@ -38,7 +38,7 @@ mod read;
 mod received_items;
 mod split;
 
-pub(crate) use events::EventStream;
+pub(crate) use events::{EventStream, guarded_events};
 pub(crate) use explain::expect_success;
 pub use item::decode_object;
 pub(crate) use json::{from_body, object_or_status};

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::event_lines::{EventLines, Line};
 use super::events::decode_guarded;
-use super::known::KnownObjects;
+use super::known::{KnownObjects, object_of};
 use super::ordered_map::{Batch, Decode, DecodeBy, OrderedMap};
 use super::read::{HeapReserve, Prune};
 use super::split::ValueScanner;
@@ -137,7 +137,7 @@ impl<K> LineDecoder<K> {
     /// Scans the line. Ends early, with the object, if that is known. Only additions that begin as servers send them are looked up.
     fn scan(&mut self, line: &[u8]) -> Option<K> {
         self.scanner.clear();
-        let object = line.strip_prefix(br#"{"type":"ADDED","object":"#).filter(|_| self.known.any());
+        let object = object_of(line).filter(|_| self.known.any() && line.starts_with(ADDED));
         let Some(object) = object else {
             self.scanner.end_of_value(&[], line);
             return None;
@@ -149,7 +149,7 @@ impl<K> LineDecoder<K> {
             if !is_looked_up && self.scanner.is_past_metadata() {
                 is_looked_up = true;
                 let version = self.scanner.version(object);
-                if let Some(known) = version.and_then(|version| self.known.find(&version)) {
+                if let Some(known) = version.and_then(|version| self.known.find(&version, object)) {
                     return Some(known);
                 }
             }
@@ -161,6 +161,9 @@ impl<K> LineDecoder<K> {
         None
     }
 }
+
+/// The begin of an addition.
+const ADDED: &[u8] = br#"{"type":"ADDED""#;
 
 /// How many bytes are scanned before it is seen whether the metadata have ended.
 const SCANNED_AT_ONCE: usize = 1 << 10;
@@ -181,11 +184,15 @@ impl<K: DeserializeOwned + Send + 'static> Decode for LineDecoder<K> {
     type Value = Event<K>;
 
     fn decode(&mut self, line: &Bytes) -> Event<K> {
-        if let Some(object) = self.scan(line) {
-            return Ok(WatchEvent::Added(DeserializeGuard(Ok(object))));
-        }
-        self.heap.reserve_for(line.len());
-        decode_guarded(line, self.scanner.lengths(), &self.prune)
+        let mut event = match self.scan(line) {
+            Some(object) => WatchEvent::Added(DeserializeGuard(Ok(object))),
+            None => {
+                self.heap.reserve_for(line.len());
+                decode_guarded(line, self.scanner.lengths(), &self.prune)?
+            }
+        };
+        self.known.note_event(line, &mut event);
+        Ok(event)
     }
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use tokio::runtime::{Builder, Runtime};
 use tower::BoxError;
 
-use super::super::EventStream;
+use super::super::events::guarded_events;
 use super::super::ordered_map::{BATCH_BYTES, MAX_BATCHES};
 use super::*;
 
@@ -103,7 +103,8 @@ fn the_events_are_those_of_a_stream_without_tasks_in_their_order() {
             };
             with_threads().block_on(async {
                 let prune = Prune::default();
-                let plain: Vec<_> = EventStream::guarded(body(pieces()), &prune).collect().await;
+                let plain: Vec<_> =
+                    guarded_events(body(pieces()), &prune, KnownObjects::default()).collect().await;
                 let ahead: Vec<_> =
                     ParallelEvents::new(body(pieces()), &prune, KnownObjects::default(), DecodeBy::Tasks)
                         .collect()

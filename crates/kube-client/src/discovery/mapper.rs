@@ -15,6 +15,7 @@ use super::mapping::{RestMapping, of_argument, of_group_kind, of_kind, versions_
 use super::run::Discovery;
 use crate::client::Client;
 use crate::error::Error;
+use crate::task::in_task_of_runtime;
 
 /// Finds kinds that are known only at run time: by group, version and kind, or by a name that a user types. It is what client-go calls a
 /// `RESTMapper`, with a cache.
@@ -42,8 +43,9 @@ use crate::error::Error;
 /// # Cost
 /// The first call fetches all groups, as [`Discovery::run`] does: two requests where the server supports aggregated discovery. What was
 /// found is kept until [`invalidate`](Self::invalidate). A kind or name that is not found leads to one more fetch, because a CRD may be
-/// new; the same one again only after [5 seconds](Self::miss_interval). Concurrent calls share one fetch. A lookup by kind looks at one
-/// version of one group, one by name at every resource.
+/// new; the same one again only after [5 seconds](Self::miss_interval). Concurrent calls share one fetch: of a fetch that began before the
+/// call only what is found counts, and those who miss in it share the next one. A lookup by kind looks at one version of one group, one by
+/// name at every resource.
 ///
 /// # Cancellation
 /// Safe: a fetch goes on while any call waits for it, and ends with the last one. No lock is held while it runs.
@@ -61,10 +63,18 @@ struct Cache {
 #[derive(Default)]
 struct State {
     fetched: Option<Arc<Discovery>>,
-    running: Option<WeakShared<Fetch>>,
-    /// Counts the fetches, so that one that was started before the cache was invalidated does not fill it.
+    running: Option<Running>,
+    /// How many fetches have begun.
+    begun: u64,
+    /// Counts the calls of `invalidate`, so that a fetch that was started before one does not fill the cache.
     generation: u64,
     misses: Misses,
+}
+
+struct Running {
+    fetch: WeakShared<Fetch>,
+    /// Its number, once it has begun.
+    number: Option<u64>,
 }
 
 type Fetch = BoxFuture<'static, Result<Arc<Discovery>, Arc<Error>>>;
@@ -83,7 +93,8 @@ impl RestMapper {
         Self { cache: Arc::new(cache), miss_interval: Duration::from_secs(5) }
     }
 
-    /// For how long a kind or name that was not found is not looked up again: 5 seconds by default. With zero, each such call fetches.
+    /// For how long a kind or name that was not found is not looked up again: 5 seconds by default. So the answer that the cluster does not
+    /// serve it may be as old. With zero, each such call fetches.
     #[must_use]
     pub fn miss_interval(mut self, interval: Duration) -> Self {
         self.miss_interval = interval;
@@ -126,7 +137,7 @@ impl RestMapper {
     /// Needed only where a kind was removed or changed: new ones are found anyway.
     pub fn invalidate(&self) {
         let mut state = self.cache.state.lock();
-        *state = State { generation: state.generation + 1, ..State::default() };
+        *state = State { generation: state.generation + 1, begun: state.begun, ..State::default() };
     }
 
     /// The groups of the last fetch, which is the first one if there was none.
@@ -134,10 +145,10 @@ impl RestMapper {
     /// # Errors
     /// [`RestMapperError::Discovery`].
     pub async fn discovery(&self) -> Result<Arc<Discovery>, RestMapperError> {
-        let fetched = self.cache.state.lock().fetched.clone();
+        let (fetched, begun) = self.cache.known();
         match fetched {
             Some(fetched) => Ok(fetched),
-            None => self.fetch().await,
+            None => self.fetch(begun, |_| true).await,
         }
     }
 
@@ -148,14 +159,14 @@ impl RestMapper {
         find: impl Fn(&Discovery) -> Option<RestMapping>,
     ) -> Result<RestMapping, RestMapperError> {
         let started = Instant::now();
-        let fetched = self.cache.state.lock().fetched.clone();
+        let (fetched, begun) = self.cache.known();
         if let Some(found) = fetched.as_deref().and_then(&find) {
             return Ok(found);
         }
         let recent_miss = self.cache.state.lock().misses.is_recent(&wanted, started, self.miss_interval);
         let discovery = match fetched {
             Some(fetched) if recent_miss => fetched,
-            _ => self.fetch().await?,
+            _ => self.fetch(begun, |discovery| find(discovery).is_some()).await?,
         };
         if let Some(found) = find(&discovery) {
             return Ok(found);
@@ -170,25 +181,49 @@ impl RestMapper {
         })))
     }
 
-    /// Fetches all groups, or waits for the fetch that runs.
-    async fn fetch(&self) -> Result<Arc<Discovery>, RestMapperError> {
-        let fetch = Cache::running_fetch(&self.cache);
-        fetch.await.map_err(RestMapperError::Discovery)
+    /// Fetches all groups, or waits for a fetch by another call. One of the first `begun` fetches is older than the question, so only what
+    /// it finds is an answer.
+    async fn fetch(
+        &self,
+        begun: u64,
+        answers: impl Fn(&Discovery) -> bool,
+    ) -> Result<Arc<Discovery>, RestMapperError> {
+        loop {
+            let (fetch, number) = Cache::running_fetch(&self.cache);
+            let is_newer = number.is_none_or(|number| number > begun);
+            match fetch.await {
+                Ok(fetched) if is_newer || answers(&fetched) => return Ok(fetched),
+                Err(err) if is_newer => return Err(RestMapperError::Discovery(err)),
+                _ => {} // it is not running any more
+            }
+        }
     }
 }
 
 impl Cache {
-    fn running_fetch(cache: &Arc<Self>) -> Shared<Fetch> {
+    /// The last fetch, and how many have begun.
+    fn known(&self) -> (Option<Arc<Discovery>>, u64) {
+        let state = self.state.lock();
+        (state.fetched.clone(), state.begun)
+    }
+
+    /// The fetch that runs, with its number if it has begun. Starts one if none runs.
+    fn running_fetch(cache: &Arc<Self>) -> (Shared<Fetch>, Option<u64>) {
         let mut state = cache.state.lock();
-        if let Some(running) = state.running.as_ref().and_then(WeakShared::upgrade) {
+        let running = state.running.as_ref().and_then(|it| Some((it.fetch.upgrade()?, it.number)));
+        if let Some(running) = running {
             return running;
         }
-        let fetch = Self::fetch(Arc::clone(cache), state.generation).boxed().shared();
-        state.running = fetch.downgrade();
-        fetch
+        // In a task, so that calls at the same time share it: it begins after them.
+        let fetch = in_task_of_runtime(Self::fetch(Arc::clone(cache), state.generation));
+        let ended_early = || Err(Arc::new(Error::Service("the task that runs discovery ended early".into())));
+        let fetch = async move { fetch.await.unwrap_or_else(ended_early) }.boxed().shared();
+        state.running = fetch.downgrade().map(|fetch| Running { fetch, number: None });
+        (fetch, None)
     }
 
     async fn fetch(self: Arc<Self>, generation: u64) -> Result<Arc<Discovery>, Arc<Error>> {
+        self.begin(generation);
         let fetched = Discovery::new(self.client.clone()).run().await.map(Arc::new).map_err(Arc::new);
         let mut state = self.state.lock();
         if state.generation == generation {
@@ -198,6 +233,17 @@ impl Cache {
             }
         }
         fetched
+    }
+
+    fn begin(&self, generation: u64) {
+        let mut state = self.state.lock();
+        state.begun += 1;
+        let number = state.begun;
+        if state.generation == generation
+            && let Some(running) = &mut state.running
+        {
+            running.number = Some(number);
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! From a connector to responses: connections with timeouts, pooled, over HTTP/1.1 or HTTP/2.
 //!
-//! `tcp` dials, `deadline` limits the time, `gate` paces attempts while nothing answers, `boxed` makes one type of all connections. `pool`
-//! keeps connections of `http1` and `http2`, whose tasks `executor` runs; `service` sends requests over them, which have `extensions`.
-//! `error` says why there is no response.
+//! `tcp` dials one address, `addresses` those of a name, `redial` begins anew while nothing answers, and `deadline` limits the time. `gate`
+//! paces attempts after one has failed, `boxed` makes one type of all connections. `pool` keeps connections of `http1` and `http2`, whose
+//! tasks `executor` runs; `service` sends requests over them, which have `extensions`. `error` says why there is no response.
 
+mod addresses;
 mod boxed;
 mod deadline;
 mod error;
@@ -13,6 +14,7 @@ mod gate;
 mod http1;
 mod http2;
 mod pool;
+mod redial;
 mod service;
 mod tcp;
 #[cfg(test)]
@@ -28,9 +30,9 @@ pub(crate) use error::{closed_before_response, is_connect};
 pub(crate) use executor::SharedExecutor;
 pub(crate) use extensions::{FreshConnection, NegotiatedVersion};
 pub(crate) use http2::NotProcessed;
+pub(crate) use redial::tcp_connector;
 pub(crate) use service::Transport;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 pub(crate) use tcp::plain_tcp_connector;
-pub(crate) use tcp::tcp_connector;
 #[cfg(test)]
 pub(crate) use tests::MemoryIo;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::future::{BoxFuture, Shared};
+use futures::future::{BoxFuture, Shared, WeakShared};
 use futures::{FutureExt, TryFutureExt};
 use http::{Request, Response, Uri};
 use http_body::Body;
@@ -61,12 +61,15 @@ struct PooledConnection<B> {
 }
 
 enum ConnectionState<B> {
-    Connecting(Connecting<B>),
+    /// Without the requests that wait for it, the attempt ends.
+    Connecting(WeakShared<Attempt<B>>),
     Open(Http2Connection),
 }
 
-/// A connection attempt, polled by all requests that wait for it. It makes no progress once the last of them is dropped.
-pub(super) type Connecting<B> = Shared<BoxFuture<'static, Result<Established<B>, ConnectFailed>>>;
+/// A connection attempt by a task. All requests that wait for it hold a clone; it ends when the last of them is dropped.
+pub(super) type Connecting<B> = Shared<Attempt<B>>;
+
+type Attempt<B> = BoxFuture<'static, Result<Established<B>, ConnectFailed>>;
 
 pub(super) enum Established<B> {
     Http2(Http2Connection),
@@ -90,7 +93,7 @@ pub(super) enum Checkout<B> {
     Sent(BoxFuture<'static, Result<Response<ResponseBody>, BoxError>>),
     /// Send it with this client.
     Http1(Arc<Http1Client<B>>, Request<B>),
-    /// Wait for the connection, then check out again. The stream is held until then.
+    /// Wait for the connection, then check out again. Both are held until then.
     Connecting(Connecting<B>, OpenStream, Request<B>),
 }
 
@@ -134,9 +137,8 @@ where
         let streams = Arc::new(Streams::new(state.max_streams));
         let stream = streams.open().expect("invariant: a new connection has a free stream");
         let connecting = self.connect(Arc::clone(&streams));
-        state
-            .http2
-            .push(PooledConnection { streams, state: ConnectionState::Connecting(connecting.clone()) });
+        let waiting = connecting.downgrade().expect("invariant: it was not polled yet");
+        state.http2.push(PooledConnection { streams, state: ConnectionState::Connecting(waiting) });
         (connecting, stream)
     }
 
@@ -144,6 +146,7 @@ where
         let (http1_connector, executor) = (self.http1_connector.clone(), self.executor.clone());
         let connecting = self.connector.clone().oneshot(self.server.clone()).boxed();
         let (gate, http1_gate) = (Arc::clone(&self.gate), Arc::clone(&self.gate));
+        let task_executor = executor.clone();
         let connecting = async move {
             let io = connecting.await?;
             if io.connected().is_negotiated_h2() {
@@ -153,7 +156,7 @@ where
                 Ok(Established::Http1(Arc::new(client)))
             }
         };
-        async move { gate.attempt(connecting).await }.boxed().shared()
+        gate.attempt(task_executor, connecting).boxed().shared()
     }
 }
 
@@ -173,7 +176,7 @@ where
     /// A stream of a connection that is being opened.
     fn connecting(&self) -> Option<(Connecting<B>, OpenStream)> {
         self.http2.iter().find_map(|entry| match &entry.state {
-            ConnectionState::Connecting(connecting) => Some((connecting.clone(), entry.streams.open()?)),
+            ConnectionState::Connecting(connecting) => Some((connecting.upgrade()?, entry.streams.open()?)),
             ConnectionState::Open(_) => None,
         })
     }
@@ -186,6 +189,8 @@ where
             let ConnectionState::Connecting(connecting) = &entry.state else {
                 return entry.streams.closed().is_none();
             };
+            // Otherwise all requests that waited for it were dropped.
+            let Some(connecting) = connecting.upgrade() else { return false };
             match connecting.peek() {
                 Some(Ok(Established::Http2(connection))) => {
                     *max_streams = entry.streams.max();
@@ -197,8 +202,7 @@ where
                     false
                 }
                 Some(Err(_)) => false,
-                // An attempt without waiting requests is not polled: its timeout would have expired for the next request.
-                None => connecting.strong_count().is_some_and(|holders| holders > 1),
+                None => true,
             }
         });
     }

@@ -102,7 +102,8 @@ where
                 return Ok(client.request(request).await?.map(Either::Right));
             }
             Checkout::Connecting(connecting, stream, request) => {
-                connecting.await?;
+                // The pool finds the connection as long as one request holds the attempt.
+                connecting.clone().await?;
                 // Without a free stream the loop still ends: others that waited for the connection got its streams.
                 if let Some(reason) = stream.connection().closed() {
                     closed += 1;

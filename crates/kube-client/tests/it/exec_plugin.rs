@@ -56,3 +56,56 @@ async fn a_plugin_runs_once_for_concurrent_requests_and_again_after_a_refusal() 
     assert_eq!(runs(folder.path()), 2);
     server.shutdown().await;
 }
+
+/// Appends to the file `runs`, waits until something is written to the FIFO `gate`, and fails if there was no token at its start.
+const GATED_PLUGIN: &str = r#"token=$(cat "$0/token"); echo ran >>"$0/runs"; cat "$0/gate"; [ -n "$token" ] || exit 1
+printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s"}}' "$token""#;
+
+/// The user may have logged in meanwhile.
+#[tokio::test]
+async fn a_failed_run_that_began_before_a_request_does_not_fail_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("token"), "").unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(path("gate")).status().unwrap().success());
+    let server = TestServer::start().await.unwrap();
+    let exec = ExecConfig {
+        api_version: Some("client.authentication.k8s.io/v1".into()),
+        command: Some("sh".into()),
+        args: Some(vec!["-c".into(), GATED_PLUGIN.into(), folder.path().to_str().unwrap().into()]),
+        interactive_mode: Some(ExecInteractiveMode::Never),
+        ..ExecConfig::default()
+    };
+    let mut config = config_of(&server);
+    config.auth_info = AuthInfo { exec: Some(exec), ..AuthInfo::default() };
+    let client = Client::try_from(config).unwrap();
+    let request = |client: &Client| {
+        let client = client.clone();
+        tokio::spawn(async move { client.apiserver_version().await })
+    };
+    let runs_are = async |expected: usize| {
+        while runs(folder.path()) < expected {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let go_on = || {
+        let gate = path("gate");
+        tokio::task::spawn_blocking(move || std::fs::write(gate, ""))
+    };
+    let scenario = async {
+        let before = request(&client);
+        runs_are(1).await;
+        std::fs::write(path("token"), "known").unwrap();
+        let after = [request(&client), request(&client)];
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        go_on().await.unwrap().unwrap();
+        assert!(matches!(before.await.unwrap(), Err(Error::Auth(_))));
+        runs_are(2).await;
+        go_on().await.unwrap().unwrap();
+        for answered in join_all(after).await {
+            answered.unwrap().unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), scenario).await.expect("it takes no time");
+    assert_eq!(runs(folder.path()), 2);
+}

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use futures::StreamExt;
+use http::Request;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_client::api::{WatchEvent, WatchParams};
-use kube_client::client::ConfigExt;
+use kube_client::api::{PostParams, WatchEvent, WatchParams};
+use kube_client::client::{Body, ConfigExt};
 use kube_client::{Api, Client};
 use kube_testserver::TestServer;
+use tokio::net::{TcpSocket, TcpStream};
 
-use crate::server::{config_of, create};
+use crate::server::{config_map, config_of, create};
 
 #[tokio::test]
 async fn calls_and_watches_work_over_plain_http() {
@@ -67,6 +69,64 @@ async fn open_watches_do_not_block_calls() {
                 matches!(event, WatchEvent::Added(map) if map.metadata.name.as_deref().unwrap().starts_with("map-")),
             );
         }
+    }
+}
+
+/// More than the window of a stream is sent to each watch.
+#[tokio::test]
+async fn unread_watches_do_not_block_calls() {
+    let server = TestServer::builder().tls().start().await.unwrap();
+    let client = Client::try_from(config_of(&server)).unwrap();
+    let api: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    for number in 0..5 {
+        let large = config_map(&format!("large-{number}"), &"x".repeat(900_000));
+        within(api.create(&PostParams::default(), &large)).await.unwrap();
+    }
+    let mut watches = Vec::new();
+    for _ in 0..30 {
+        watches.push(Box::pin(within(api.watch(&WatchParams::default(), "0")).await.unwrap()));
+    }
+    for number in 0..20 {
+        within(create(&client, &format!("small-{number}"))).await.unwrap();
+    }
+    let last = watches.last_mut().unwrap();
+    for _ in 0..25 {
+        assert!(matches!(within(last.next()).await, Some(Ok(WatchEvent::Added(_)))));
+    }
+}
+
+/// A request waits for the server, and its future is not polled any more, as in the other arm of a `select!`.
+#[tokio::test]
+async fn a_request_that_is_not_polled_does_not_block_others_after_an_outage() {
+    for tls in [true, false] {
+        let builder = if tls { TestServer::builder().tls() } else { TestServer::builder() };
+        let server = builder.start().await.unwrap();
+        // Nothing listens here until the outage is over.
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let mut config = config_of(&server);
+        let scheme = if tls { "https" } else { "http" };
+        config.cluster_url = format!("{scheme}://{}", socket.local_addr().unwrap()).parse().unwrap();
+        let client = Client::try_from(config).unwrap();
+        let get = || client.apiserver_version();
+        within(get()).await.unwrap_err();
+        // An exec needs a connection of its own.
+        let exec = Request::get("/version").header("upgrade", "websocket").body(Body::empty()).unwrap();
+        let mut unpolled = Box::pin(client.send(exec));
+        assert!(futures::poll!(&mut unpolled).is_pending());
+        let listener = socket.listen(16).unwrap();
+        let address = server.addr();
+        let forwarding = tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let mut far = TcpStream::connect(address).await.unwrap();
+                    tokio::io::copy_bidirectional(&mut near, &mut far).await
+                });
+            }
+        });
+        within(get()).await.unwrap();
+        within(unpolled).await.unwrap();
+        forwarding.abort();
     }
 }
 

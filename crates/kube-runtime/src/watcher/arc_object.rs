@@ -1,5 +1,6 @@
 //! An object as a store shares it.
 
+use super::delivered::{ContentHash, Received};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::Resource;
 use serde::{Deserialize, Deserializer};
@@ -7,11 +8,30 @@ use std::{borrow::Cow, sync::Arc};
 
 /// A decoded object, or one that a store already has.
 #[derive(Clone, Debug)]
-pub(super) struct ArcObject<K>(pub(super) Arc<K>);
+pub(super) struct ArcObject<K> {
+    pub(super) object: Arc<K>,
+    pub(super) content_hash: Option<ContentHash>,
+}
+
+impl<K> ArcObject<K> {
+    pub(super) fn new(object: Arc<K>) -> Self {
+        Self { object, content_hash: None }
+    }
+}
+
+impl<K: Resource + Clone> Received for ArcObject<K> {
+    fn content_hash(&self) -> Option<ContentHash> {
+        self.content_hash
+    }
+
+    fn set_content_hash(&mut self, hash: ContentHash) {
+        self.content_hash = Some(hash);
+    }
+}
 
 impl<'de, K: Deserialize<'de>> Deserialize<'de> for ArcObject<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        K::deserialize(deserializer).map(|object| Self(Arc::new(object)))
+        K::deserialize(deserializer).map(|object| Self::new(Arc::new(object)))
     }
 }
 
@@ -37,10 +57,10 @@ impl<K: Resource + Clone> Resource for ArcObject<K> {
     }
 
     fn meta(&self) -> &ObjectMeta {
-        self.0.meta()
+        self.object.meta()
     }
 
     fn meta_mut(&mut self) -> &mut ObjectMeta {
-        Arc::make_mut(&mut self.0).meta_mut()
+        Arc::make_mut(&mut self.object).meta_mut()
     }
 }

@@ -21,7 +21,7 @@
 // - `config`: what programs set, and the parameters of requests that follow from it.
 // - `stream`: the shell around the machine. It performs what the machine asks for, and returns its events as a stream.
 // - `requests`, `lister_watcher`: sends lists and watches of one collection. `pager`: reads a list page by page.
-// - `arc_object`, `raw_object`: an object as a store shares it, and as it was received.
+// - `arc_object`, `raw_object`: an object as a store shares it, and as it was received. `delivered`: with which bytes, for relists.
 // - `error`, `advice`: why a request failed, and what to check then.
 // - `machine`: decides what follows each response. Its transitions are in `listing` and `watching`; `versions` tells whether the storage
 //   went back, `retry` how long it waits. `machine_tests` show each decision.
@@ -32,6 +32,7 @@
 mod advice;
 mod arc_object;
 mod config;
+mod delivered;
 mod error;
 mod event;
 mod health;

@@ -1,5 +1,6 @@
 //! An object as it was received, or as a cache already keeps it.
 
+use super::delivered::{ContentHash, Received};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use kube_core::{ApiResource, DynamicResourceScope, Resource};
 use serde::{Deserialize, Deserializer, de::Error};
@@ -12,6 +13,7 @@ pub(crate) struct RawObject<T> {
     /// Name, namespace, uid, resourceVersion, labels and owners. Nothing else; of a [kept](Self::kept) object, only the first four.
     metadata: ObjectMeta,
     content: RawContent<T>,
+    content_hash: Option<ContentHash>,
 }
 
 #[derive(Clone, Debug)]
@@ -24,13 +26,13 @@ pub(crate) enum RawContent<T> {
 impl<T> RawObject<T> {
     /// An object that the cache keeps in this state, with its name, namespace, uid and resourceVersion.
     pub(crate) fn kept(metadata: ObjectMeta, object: Arc<T>) -> Self {
-        Self { metadata, content: RawContent::Kept(object) }
+        Self { metadata, content: RawContent::Kept(object), content_hash: None }
     }
 
     /// An object that the cache keeps in this state, with the metadata of its JSON.
     pub(crate) fn kept_as_received(json: &[u8], object: Arc<T>) -> serde_json::Result<Self> {
         let metadata = serde_json::from_slice::<Head>(json)?.metadata;
-        Ok(Self { metadata: metadata.into(), content: RawContent::Kept(object) })
+        Ok(Self::kept(metadata.into(), object))
     }
 
     pub(crate) fn content(&self) -> &RawContent<T> {
@@ -42,7 +44,7 @@ impl<'de, T> Deserialize<'de> for RawObject<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Box::<RawValue>::deserialize(deserializer)?;
         let metadata = serde_json::from_str::<Head>(json.get()).map_err(D::Error::custom)?.metadata;
-        Ok(Self { metadata: metadata.into(), content: RawContent::Json(json) })
+        Ok(Self { metadata: metadata.into(), content: RawContent::Json(json), content_hash: None })
     }
 }
 
@@ -75,6 +77,16 @@ impl From<Selection> for ObjectMeta {
             owner_references: selection.owner_references,
             ..Self::default()
         }
+    }
+}
+
+impl<T> Received for RawObject<T> {
+    fn content_hash(&self) -> Option<ContentHash> {
+        self.content_hash
+    }
+
+    fn set_content_hash(&mut self, hash: ContentHash) {
+        self.content_hash = Some(hash);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{
     CollectionEvent, Config, Event, Result,
     arc_object::ArcObject,
+    delivered::{self, Delivered},
     error::{ErasedResult, RequestError, in_collection},
     health::WatchHealth,
     lister_watcher::{ListerWatcher, Watchable},
@@ -151,9 +152,9 @@ pub(crate) fn cached_collection_events<K: Watchable + Sync>(
     known: KnownObjects<Arc<K>>,
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<Arc<K>>>> + Send {
     let watch = settings.register(api.namespace());
-    let known = known.map(ArcObject);
-    run(ListerWatcher::new(api), Machine::new(config, settings.retry), watch, known)
-        .map(|event| event.map(|event| event.map(|ArcObject(object)| object)))
+    let known = known.map(ArcObject::new);
+    run_cached(ListerWatcher::new(api), Machine::new(config, settings.retry), watch, known)
+        .map(|event| event.map(|event| event.map(|received| received.object)))
 }
 
 /// Like [`collection_events`], for the metadata of objects only.
@@ -176,7 +177,7 @@ pub(crate) fn raw_collection_events<K: Resource, T: Clone + Debug + Send + Sync 
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<RawObject<T>>>> + Send {
     let watch = settings.register(api.namespace());
     let config = Config { prune: Prune::default(), managed_fields: true, ..config };
-    run(ListerWatcher::raw(api), Machine::new(config, settings.retry), watch, known)
+    run_cached(ListerWatcher::raw(api), Machine::new(config, settings.retry), watch, known)
 }
 
 fn public_events<K: Watchable>(
@@ -187,6 +188,25 @@ fn public_events<K: Watchable>(
     let machine = Machine::new(config, RetryBackoff::built_in());
     let machine = machine.relisting_undecodable_deletions();
     projection::PublicEvents::new(run(lister_watcher, machine, watch, KnownObjects::default()))
+}
+
+/// For a consumer that has the objects of `known` in these versions, as far as they were delivered to it here with the same content.
+fn run_cached<K: Watchable + delivered::Received>(
+    lister_watcher: ListerWatcher,
+    machine: Machine,
+    watch: Option<Arc<RegisteredWatch>>,
+    known: KnownObjects<K>,
+) -> impl Stream<Item = ErasedResult<CollectionEvent<K>>> + Send {
+    let delivered = Arc::new(Delivered::default());
+    let (asked, noted) = (Arc::clone(&delivered), Arc::clone(&delivered));
+    let known = known
+        .if_same(move |version, content| asked.has(version.uid, content))
+        .noting(move |object: &mut K, content| object.set_content_hash(noted.hash(content)));
+    run(lister_watcher, machine, watch, known).inspect(move |event| {
+        if let Ok(event) = event {
+            delivered.observe(event);
+        }
+    })
 }
 
 fn run<K: Watchable>(
@@ -283,7 +303,7 @@ impl<K: Watchable> WatcherShell<K> {
             Response::Watch { initial_events, response } => Input::WatchStarted(response.map(|response| {
                 self.messages = Some(match initial_events {
                     true => response.many_events(self.known_objects(), self.decode_by).boxed(),
-                    false => response.guarded_events().boxed(),
+                    false => response.guarded_events(self.known.clone()).boxed(),
                 });
             })),
         }
@@ -291,6 +311,6 @@ impl<K: Watchable> WatcherShell<K> {
 
     /// What a list need not decode. Nothing after the storage went back: there, equal versions do not mean equal objects.
     fn known_objects(&self) -> KnownObjects<K> {
-        if self.machine.history_lost() { KnownObjects::default() } else { self.known.clone() }
+        if self.machine.history_lost() { self.known.clone().only_noting() } else { self.known.clone() }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::prune::Prune;
-use super::value::read;
+use super::value::{read, read_plain};
 use crate::decode::split::ArrayLengths;
 
 /// Decodes an event, in one pass if its type comes first, as servers send it. `prune` is that of events.
@@ -22,6 +22,8 @@ pub(in crate::decode) fn read_event<K: DeserializeOwned>(
 ) -> Result<WatchEvent<K>, serde_json::Error> {
     match type_first(line) {
         Some(line) => read(&line, &[], prune, PhantomData),
+        // A plain watch has no hints, and does not pay for them.
+        None if lengths.is_empty() && prune.fields().is_none() => read_plain(line),
         None => read(line, lengths, prune, PhantomData),
     }
 }

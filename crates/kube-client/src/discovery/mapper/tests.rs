@@ -16,6 +16,8 @@ struct Server {
     installed: AtomicBool,
     failing: AtomicBool,
     down: AtomicBool,
+    /// Responses are a second on their way.
+    far: AtomicBool,
 }
 
 const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"versions":[{"version":"v1","resources":[
@@ -41,6 +43,9 @@ impl Server {
                 // The response takes a while, so that calls overlap.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 let (code, body) = server.respond(request.uri().path());
+                if server.far.load(Ordering::Relaxed) {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
                 Ok::<_, BoxError>(
                     Response::builder().status(code).body(Body::from(body.into_bytes())).unwrap(),
                 )
@@ -192,6 +197,52 @@ async fn concurrent_calls_share_one_fetch() {
     let found = join_all(names.iter().map(|name| mapper.resource(name))).await;
     assert_eq!(found.iter().filter(|found| found.is_ok()).count(), 25);
     assert_eq!(server.fetches(), 1);
+}
+
+/// A response may be older than the question that it would answer.
+#[tokio::test(start_paused = true)]
+async fn a_miss_is_answered_by_a_fetch_that_began_after_the_question() {
+    let server = Arc::new(Server { far: true.into(), ..Server::default() });
+    let mapper = RestMapper::new(server.client());
+    let older = async { mapper.kind(&widget("v1")).await.is_ok() };
+    let newer = async |name: &'static str| {
+        // The response is on its way.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        server.installed.store(true, Ordering::Relaxed);
+        mapper.resource(name).await.is_ok()
+    };
+    let (older, new, same, known) =
+        futures::join!(older, newer("widgets"), newer("widgets.v1.example.com"), newer("pods"));
+    assert!(!older && new && same && known);
+    assert_eq!(server.fetches(), 2, "those who asked meanwhile share the next fetch");
+}
+
+/// The same without a moment in between.
+#[tokio::test(start_paused = true)]
+async fn a_question_at_the_time_of_a_fetch_is_newer_than_it() {
+    let server = Arc::new(Server { far: true.into(), ..Server::default() });
+    let mapper = RestMapper::new(server.client());
+    let v1 = widget("v1");
+    let mut older = Box::pin(mapper.kind(&v1));
+    tokio::time::timeout(Duration::from_millis(500), &mut older).await.unwrap_err();
+    server.installed.store(true, Ordering::Relaxed);
+    let newer = mapper.kind(&v1);
+    let (older, newer) = futures::join!(older, newer);
+    assert!(older.is_err() && newer.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_fetch_that_began_before_the_question_is_no_answer() {
+    let server = Arc::new(Server { far: true.into(), down: true.into(), ..Server::default() });
+    let mapper = RestMapper::new(server.client());
+    let older = async { mapper.resource("pods").await.is_ok() };
+    let newer = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        server.down.store(false, Ordering::Relaxed);
+        mapper.resource("pods").await.is_ok()
+    };
+    let (older, newer) = futures::join!(older, newer);
+    assert!(!older && newer);
 }
 
 #[tokio::test(start_paused = true)]

@@ -44,10 +44,10 @@ where
         gate: Arc<ConnectGate>,
         executor: SharedExecutor,
     ) -> Self {
-        let client = Client::builder(executor)
+        let client = Client::builder(executor.clone())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_TIMEOUT)
-            .build(starting_with(first, gated(connector, gate)));
+            .build(starting_with(first, gated(connector, gate, executor)));
         Self { client, health: Some(Arc::new(Health::new())) }
     }
 
@@ -57,7 +57,9 @@ where
         gate: Arc<ConnectGate>,
         executor: SharedExecutor,
     ) -> Self {
-        let client = Client::builder(executor).pool_max_idle_per_host(0).build(gated(connector, gate));
+        let client = Client::builder(executor.clone())
+            .pool_max_idle_per_host(0)
+            .build(gated(connector, gate, executor));
         Self { client, health: None }
     }
 
@@ -87,10 +89,11 @@ where
     }
 }
 
-fn gated(connector: ServerConnector, gate: Arc<ConnectGate>) -> Connect {
+fn gated(connector: ServerConnector, gate: Arc<ConnectGate>, executor: SharedExecutor) -> Connect {
     BoxCloneSyncService::new(service_fn(move |server: Uri| {
-        let (connecting, gate) = (connector.clone().oneshot(server).boxed(), Arc::clone(&gate));
-        async move { Ok(gate.attempt(connecting).await?) }
+        let connecting = connector.clone().oneshot(server).boxed();
+        let attempt = Arc::clone(&gate).attempt(executor.clone(), connecting);
+        async move { Ok(attempt.await?) }
     }))
 }
 

@@ -20,7 +20,7 @@ use tower::BoxError;
 use super::body::Http2Body;
 use super::error::{explain, unresponsive};
 use super::keepalive::run_keepalive;
-use super::streams::{Closed, OpenStream, Streams};
+use super::streams::{Closed, MAX_STREAMS, OpenStream, Streams};
 use super::upload;
 use crate::transport::executor::SharedExecutor;
 use crate::transport::extensions::NegotiatedVersion;
@@ -28,9 +28,9 @@ use crate::transport::extensions::NegotiatedVersion;
 /// Flow-control window of a stream: the server sends no more until the reader has taken some of it.
 const STREAM_WINDOW: u32 = 2 << 20;
 
-/// Flow-control window of the connection. When unread data fills it, every stream of the connection stalls: so it holds several
-/// responses that a program leaves unread for a while, and still bounds the memory.
-const CONNECTION_WINDOW: u32 = STREAM_WINDOW * 8;
+/// Flow-control window of the connection: that of all streams that may be open. A smaller one would be filled by a few watches or logs that
+/// the program leaves unread, and the server could then answer no other request. See `docs/design/waiting-without-polls.md`.
+const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS as u32;
 
 /// SETTINGS_MAX_HEADER_LIST_SIZE. API servers send a few hundred bytes, and up to 4 KiB of warnings.
 const MAX_HEADER_LIST: u32 = 16 << 10;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures::poll;
 use http::header::UPGRADE;
 use http::{Request, Response, Uri, Version};
 use tokio::task::JoinHandle;
@@ -12,7 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use tower::BoxError;
 
 use super::http1::serve;
-use super::{MemoryIo, TestClient, whole};
+use super::{MemoryIo, SendFuture, TestClient, whole};
 use crate::transport::boxed;
 use crate::transport::is_connect;
 
@@ -142,11 +143,7 @@ async fn requests_that_give_up_early_neither_block_the_others_nor_add_attempts()
     for version in [Version::HTTP_2, Version::HTTP_11] {
         let server = Server::away(version, Duration::from_secs(30));
         let limited = |millis: u64| timeout(Duration::from_millis(millis), server.client.get("/x"));
-        let upgrade = || {
-            let request =
-                Request::get("https://h/exec").header(UPGRADE, "websocket").body(whole("")).unwrap();
-            timeout(Duration::from_millis(30), server.client.send(request))
-        };
+        let upgrade = || timeout(Duration::from_millis(30), upgrade(&server));
         server.client.get("/x").await.err().unwrap();
         for _ in 0..100 {
             assert!(limited(70).await.is_err());
@@ -159,16 +156,51 @@ async fn requests_that_give_up_early_neither_block_the_others_nor_add_attempts()
     }
 }
 
+fn upgrade(server: &Server) -> SendFuture {
+    let request = Request::get("https://h/exec").header(UPGRADE, "websocket").body(whole("")).unwrap();
+    server.client.send(request)
+}
+
+/// As in the other arm of a `select!`.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_not_polled_keeps_nobody_from_connecting() {
+    for version in [Version::HTTP_2, Version::HTTP_11] {
+        let server = Server::refusing(version);
+        server.client.get("/x").await.err().unwrap();
+        // Each of them has an attempt of its own: one has the turn, one waits for it.
+        let mut unpolled = [Box::pin(upgrade(&server)), Box::pin(upgrade(&server))];
+        for request in &mut unpolled {
+            assert!(poll!(request).is_pending());
+        }
+        sleep(Duration::from_millis(500)).await;
+        server.returns();
+        timeout(SECOND * 5, server.client.get("/x")).await.expect("it is answered").unwrap();
+        if version == Version::HTTP_11 {
+            for request in unpolled {
+                timeout(SECOND * 5, request).await.expect("it is answered").unwrap();
+            }
+        }
+    }
+}
+
+/// The server has accepted a connection, and is silent on it.
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_hangs_passes_on_its_turn() {
+    let server = Server::away(Version::HTTP_11, Duration::from_secs(30));
+    server.client.get("/x").await.err().unwrap();
+    let hanging = server.retry(Duration::ZERO);
+    sleep(SECOND * 2).await;
+    server.returns();
+    timeout(SECOND * 5, upgrade(&server)).await.expect("it has its turn").unwrap();
+    hanging.abort();
+}
+
 /// Every request has a connection of its own here.
 #[tokio::test(start_paused = true)]
 async fn requests_that_wait_for_an_attempt_share_its_failure() {
     let server = Server::refusing(Version::HTTP_11);
-    let upgrade = || {
-        let request = Request::get("https://h/exec").header(UPGRADE, "websocket").body(whole("")).unwrap();
-        server.client.send(request)
-    };
-    upgrade().await.err().unwrap();
-    let failed = futures::future::join_all((0..50).map(|_| upgrade())).await;
+    upgrade(&server).await.err().unwrap();
+    let failed = futures::future::join_all((0..50).map(|_| upgrade(&server))).await;
     assert!(failed.into_iter().all(|result| is_connect(&*result.err().unwrap())));
     assert_eq!(server.client.connections(), 2);
 }

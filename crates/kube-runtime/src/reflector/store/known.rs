@@ -1,8 +1,8 @@
 //! The objects that a store has already, so that a list does not decode them or store them once more.
 //!
 //! An object is known by its uid and resourceVersion, which tell its state within one history of the storage only. The watch that asks
-//! knows when the history was lost, and stops to ask. So for whoever gets the objects, unchanged means the same `Arc`. A stream of the
-//! program does not ask: there the writer compares what a list repeats, unless an error of the stream says that the history was lost.
+//! compares the received bytes as well. So for whoever gets the objects, unchanged means the same `Arc`. A stream of the program does not
+//! ask: there the writer compares versions alone, unless an error of the stream says that the history was lost.
 
 use super::writer::Writer;
 use crate::{
