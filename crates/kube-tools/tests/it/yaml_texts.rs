@@ -58,6 +58,9 @@ fn sent(body: &str) -> Value {
         }
         metadata
             .retain(|_, value| !matches!(value, Value::Null) && *value != json!({}) && *value != json!([]));
+        if metadata.get("namespace").is_some_and(|namespace| namespace == "") {
+            metadata.remove("namespace");
+        }
     }
     in_go(object)
 }
