@@ -49,7 +49,7 @@ fn each_text_is_read_or_refused_as_by_kubectl() {
 
 /// What a server reads in a body.
 fn sent(body: &str) -> Value {
-    let mut object: Value = serde_json::from_str(body).unwrap();
+    let mut object: Value = serde_json::from_str(body).expect("a body is JSON");
     if let Some(metadata) = object["metadata"].as_object_mut() {
         // Null is an empty text among labels and annotations, and elsewhere in metadata nothing.
         for field in ["labels", "annotations"] {
@@ -69,7 +69,7 @@ fn sent(body: &str) -> Value {
 fn in_go(value: Value) -> Value {
     match value {
         Value::Number(number) if !number.is_i64() => {
-            let float = number.as_f64().unwrap();
+            let float = number.as_f64().expect("every number is a float too");
             let is_whole = float.fract() == 0.0 && float.abs() <= 9_223_372_036_854_775_808.0;
             if is_whole { json!(float as i64) } else { json!(float) }
         }
