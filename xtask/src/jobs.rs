@@ -41,7 +41,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "package", when: When::ByName, summary: "every crate packs, builds from its packed files, and documents as on docs.rs", usage: "", run: packaging::package },
     Job { name: "instructions", when: When::Always, summary: "instructions and allocations of single operations, at most 5 % above guard/baseline.txt", usage: "--update", run: measure::instructions },
     Job { name: "msrv", when: When::ByName, summary: "the crates build with the minimum Rust version (needs that toolchain)", usage: "", run: packaging::msrv },
-    Job { name: "dependencies", when: When::ByName, summary: "no unused dependency, licences and sources as in deny.toml, lowest versions build", usage: "[unused] [deny] [minimal]", run: packaging::dependencies },
+    Job { name: "dependencies", when: When::ByName, summary: "no unused dependency, licences and sources as in deny.toml, lowest and highest versions build, the highest read texts alike", usage: "[unused] [deny] [minimal] [newest]", run: packaging::dependencies },
     Job { name: "semver", when: When::ByName, summary: "no incompatible change of a public item since a commit", usage: "[COMMIT]", run: packaging::semver },
     Job { name: "release", when: When::ByName, summary: "what docs/releasing.md asks for before a tag: versions, changelog, surface, semver, dependencies, packed crates", usage: "", run: packaging::release },
     Job { name: "fuzz", when: When::ByName, summary: "every fuzz target survives a few thousand inputs", usage: "[TARGET...]", run: long::fuzz },

@@ -161,6 +161,10 @@ async fn with_a_cluster_objects_are_compared_checked_and_migrated() {
                     storedVersions no longer has v1\n";
     assert_eq!((code, &*output), (Some(0), expected));
     assert!(!home.path().join("state.json").exists());
+    let (code, output) = run(&["migrate", "pages.example.com"]);
+    let expected =
+        "pages.example.com: nothing to do: storedVersions has v2 alone, so all objects are stored in it\n";
+    assert_eq!((code, &*output), (Some(0), expected));
     let (code, output) = run(&["diff", "--cluster", "without.yaml"]);
     assert!(code == Some(1) && !output.contains("breaks objects"), "only clients of v1 are broken: {output}");
 }

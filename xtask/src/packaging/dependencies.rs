@@ -1,13 +1,14 @@
-//! The job `dependencies`: none is unused, their licences and sources are allowed, and their lowest versions build.
+//! The job `dependencies`: none is unused, their licences and sources are allowed, and their lowest and highest versions build.
 
 use anyhow::Result;
 
+use crate::command::Command;
 use crate::context::{Context, scratch};
 use crate::job::choices;
 use crate::tools;
 
 pub(crate) fn dependencies(cx: &Context, args: &[String]) -> Result<()> {
-    let checks = ["unused", "deny", "minimal"];
+    let checks = ["unused", "deny", "minimal", "newest"];
     for check in choices(args, &checks, &checks)? {
         match check {
             "unused" => {
@@ -15,7 +16,8 @@ pub(crate) fn dependencies(cx: &Context, args: &[String]) -> Result<()> {
                 cx.cargo("machete").env("PATH", path).run()?;
             }
             "deny" => deny(cx)?,
-            _ => minimal(cx)?,
+            "minimal" => minimal(cx)?,
+            _ => newest(cx)?,
         }
     }
     Ok(())
@@ -37,8 +39,27 @@ fn deny(cx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Only the published crates: the examples need newer versions.
+/// The lowest versions that the manifests allow. Those of dev-dependencies are too old for the tests.
 fn minimal(cx: &Context) -> Result<()> {
+    // -Z options need a nightly toolchain, or this variable.
+    let update = cx.cargo("update --quiet -Z direct-minimal-versions").env("RUSTC_BOOTSTRAP", "1");
+    with_versions(cx, update, "minimal", &CHECKS)
+}
+
+/// The highest versions that they allow: what a program that begins today gets. What decides what a text means is a dependency too, so the
+/// tables that kubectl wrote are read with them.
+fn newest(cx: &Context) -> Result<()> {
+    let texts = [
+        "test --quiet -p kube-tools --test it yaml_texts::",
+        "test --quiet -p kube-client --all-features --test it kubeconfigs::",
+    ];
+    with_versions(cx, cx.cargo("update --quiet"), "newest", &[&CHECKS[..], &texts].concat())
+}
+
+const CHECKS: [&str; 2] = ["check --workspace --all-features", "check -p kube"];
+
+/// Runs the commands of cargo in a copy after `update`. Only the published crates: the examples need newer versions.
+fn with_versions(cx: &Context, update: Command, name: &str, commands: &[&str]) -> Result<()> {
     let copy = scratch()?;
     let pack = "git ls-files -z | tar --create --null --files-from=- | tar --extract --directory \"$COPY\"";
     cx.command("sh").args(["-c", pack]).env("COPY", copy.path()).run()?;
@@ -49,12 +70,10 @@ fn minimal(cx: &Context) -> Result<()> {
         &manifest,
         crate::pattern::regex(r"(?m)^members = .*$").replace(&text, members).as_bytes(),
     )?;
-    // -Z options need a nightly toolchain, or this variable.
-    let update = cx.cargo("update --quiet -Z direct-minimal-versions").env("RUSTC_BOOTSTRAP", "1");
     update.dir(copy.path()).run()?;
-    for what in ["--workspace --all-features", "-p kube"] {
-        let check = cx.cargo(&format!("check {what} --manifest-path")).arg(&manifest);
-        check.arg("--target-dir").arg(cx.target.join("minimal")).run()?;
+    for command in commands {
+        let command = cx.cargo(command).dir(copy.path());
+        command.env("CARGO_TARGET_DIR", cx.target.join(name)).run()?;
     }
     Ok(())
 }

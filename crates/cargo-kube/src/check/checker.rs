@@ -3,11 +3,13 @@
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_client::api::{Patch, PatchParams, PostParams};
 use kube_client::{Api, Client, Error};
-use kube_core::{ApiResource, DynamicObject, GroupVersionKind, TypeMeta};
+use kube_core::response::StatusCause;
+use kube_core::{ApiResource, DynamicObject, GroupVersionKind, Status, TypeMeta};
 use kube_testserver::{ApiServer, BuiltInController};
 use serde_json::{Value, json};
 
 use super::lost::lost;
+use super::probe::{Probe, probes};
 use super::verdict::{Outcome, Verdict};
 
 /// Why objects could not be checked.
@@ -168,24 +170,55 @@ impl Checker {
         let annotations = touched.metadata.annotations.get_or_insert_default();
         annotations.insert("cargo-kube/checked".to_owned(), String::new());
         for object in [&read, &touched] {
-            if let Some(message) = message(stored.replace(name, &dry_run, object).await)? {
-                return Ok(Outcome::Refused(message));
+            if let Some(status) = refusal(stored.replace(name, &dry_run, object).await)? {
+                return Ok(Outcome::Refused(status.message));
             }
         }
         let fresh = api(&self.fresh, &kind, self.is_namespaced.then_some("default"));
-        if let Some(message) = message(fresh.create(&dry_run, &as_new(object, &kind)).await)? {
-            return Ok(Outcome::Tolerated(message));
+        if let Some(status) = refusal(fresh.create(&dry_run, &as_new(object, &kind)).await)? {
+            return invalid(&stored, &read, *status).await;
         }
         let lost = lost(&object.data, &read.data);
         Ok(if lost.is_empty() { Outcome::Accepted } else { Outcome::Lost(lost) })
     }
 }
 
-/// The message with which the server refused the request.
-fn message(result: Result<DynamicObject, Error>) -> Result<Option<String>, CheckError> {
+/// What becomes of the object `read`, which would be refused with `status` if it were new.
+async fn invalid(
+    stored: &Api<DynamicObject>,
+    read: &DynamicObject,
+    status: Status,
+) -> Result<Outcome, CheckError> {
+    let dry_run = PostParams { dry_run: true, ..PostParams::default() };
+    let name = read.metadata.name.as_deref().unwrap_or_default();
+    for cause in causes(&status) {
+        for Probe { below, changed, data } in probes(&read.data, &cause.field) {
+            let changed_object = DynamicObject { data, ..read.clone() };
+            let Some(refused) = refusal(stored.replace(name, &dry_run, &changed_object).await)? else {
+                continue;
+            };
+            // The new value may be wrong too, in its own field.
+            let is_same = |other: &StatusCause| other.field == cause.field && other.reason == cause.reason;
+            if causes(&refused).any(is_same) {
+                let message = &status.message;
+                return Ok(Outcome::Refused(format!(
+                    "every change below {below}, as of {changed}: {message}"
+                )));
+            }
+        }
+    }
+    Ok(Outcome::Tolerated(status.message))
+}
+
+fn causes(status: &Status) -> impl Iterator<Item = &StatusCause> {
+    status.details.iter().flat_map(|details| &details.causes)
+}
+
+/// The status with which the server refused the request.
+fn refusal(result: Result<DynamicObject, Error>) -> Result<Option<Box<Status>>, CheckError> {
     match result {
         Ok(_) => Ok(None),
-        Err(Error::Api(status)) => Ok(Some(status.message)),
+        Err(Error::Api(status)) => Ok(Some(status)),
         Err(error) => Err(CheckError::Server(error)),
     }
 }

@@ -48,8 +48,10 @@
 //! 1. it is read and written back without a change, and with another annotation. A server accepts invalid values that an update does not
 //!    change ("ratcheting", Kubernetes 1.30 and newer), where it can tell: not in lists without keys, and not for rules of an object in
 //!    which anything was changed. If either write fails, the object is [`Refused`](Outcome::Refused);
-//! 2. it is created as a new object. If that fails, it is [`Tolerated`](Outcome::Tolerated): a client that changes the invalid value, or
-//!    creates the object on another cluster, gets the message;
+//! 2. it is created as a new object. If that fails, valid values around each invalid one are changed. If that fails for the same reason, as
+//!    it does beside a field that is missing, the object is [`Refused`](Outcome::Refused) too: no client can change it, `kubectl scale`
+//!    included. Otherwise it is [`Tolerated`](Outcome::Tolerated): a client that changes the invalid value, or creates the object on
+//!    another cluster, gets the message;
 //! 3. fields that the new definition does not have are [`Lost`](Outcome::Lost) at the next write.
 //!
 //! `status` is checked like the other fields. An object is written in its own version if the new definition serves it. If not, it is
@@ -58,6 +60,7 @@
 
 mod checker;
 mod lost;
+mod probe;
 mod verdict;
 
 pub use checker::{CheckError, Checker};

@@ -61,6 +61,42 @@ async fn an_invalid_value_is_tolerated_where_the_server_can_tell_that_it_is_unch
 }
 
 #[tokio::test]
+async fn a_new_required_field_refuses_every_change_beside_it() {
+    let mut new = serde_json::to_value(of_v1(
+        json!({ "replicas": { "type": "integer" }, "color": { "type": "string" } }),
+    ))
+    .unwrap();
+    new["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["required"] =
+        json!(["color"]);
+    let new = serde_json::from_value(new).unwrap();
+    assert_eq!(outcome(&new, page(json!({ "replicas": 3, "color": "red" }))).await, Outcome::Accepted);
+    let refused = text(outcome(&new, page(json!({ "replicas": 3 }))).await);
+    assert_eq!(
+        refused,
+        "refused: every change below .spec, as of .spec.replicas: Page.example.com \"a\" is invalid: spec.color: Required value"
+    );
+}
+
+#[tokio::test]
+async fn beside_an_invalid_value_others_may_change() {
+    let tags = json!({ "type": "array", "maxItems": 1, "items": { "type": "string" } });
+    let names = json!({ "type": "array", "items": { "type": "string", "maxLength": 1 } });
+    let new = of_v1(
+        json!({ "size": { "type": "integer", "maximum": 5 }, "tags": tags, "names": names, "color": { "type": "string" } }),
+    );
+    for spec in [json!({ "size": 20, "color": "red" }), json!({ "tags": ["a", "b"], "color": "red" })] {
+        let outcome = outcome(&new, page(spec.clone())).await;
+        assert!(matches!(outcome, Outcome::Tolerated(_)), "{spec}: {outcome:?}");
+    }
+    // Which item is which cannot be told.
+    let refused = text(outcome(&new, page(json!({ "names": ["long", "b"] }))).await);
+    assert!(
+        refused.starts_with("refused: every change below .spec.names, as of .spec.names[1]: "),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
 async fn a_rule_of_the_object_refuses_any_update_of_it() {
     // A rule of the root reads the metadata too, so every change of the object is one of its value.
     let mut new = serde_json::to_value(of_v1(json!({ "size": { "type": "integer" } }))).unwrap();

@@ -30,7 +30,7 @@ pub enum Outcome {
     Lost(Vec<String>),
     /// The server accepts updates as long as they do not change the invalid values. The message is that for a new object.
     Tolerated(String),
-    /// The server refuses an update that changes nothing else, with this message.
+    /// The server refuses an update that changes nothing else, or that changes valid values, with this message.
     Refused(String),
 }
 

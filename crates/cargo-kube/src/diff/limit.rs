@@ -14,13 +14,13 @@ const SHORTER: &str = "shorter values are refused";
 
 pub(super) const RULES: &[Rule] = &[
     rule("minimum-raised", SMALLER, |Pair { old, new }| {
-        let of = |schema: &JSONSchemaProps| Bound::new(schema.minimum, schema.exclusive_minimum);
+        let of = |schema: &JSONSchemaProps| Bound::new(schema, schema.minimum, schema.exclusive_minimum);
         tighter("the minimum", of(old), of(new), |old, new| {
             new.value > old.value || (new.value == old.value && new.is_exclusive && !old.is_exclusive)
         })
     }),
     rule("maximum-lowered", LARGER, |Pair { old, new }| {
-        let of = |schema: &JSONSchemaProps| Bound::new(schema.maximum, schema.exclusive_maximum);
+        let of = |schema: &JSONSchemaProps| Bound::new(schema, schema.maximum, schema.exclusive_maximum);
         tighter("the maximum", of(old), of(new), |old, new| {
             new.value < old.value || (new.value == old.value && new.is_exclusive && !old.is_exclusive)
         })
@@ -44,14 +44,17 @@ pub(super) const RULES: &[Rule] = &[
         lowered("the maximal number of entries", old.max_properties, new.max_properties)
     }),
     rule("multiple-of-changed", "other numbers are refused", |Pair { old, new }| {
-        // A multiple of 10 is one of 5 too.
-        tighter("the factor", old.multiple_of, new.multiple_of, |old, new| old % new != 0.0)
+        let is_integer = is_integer(old) && is_integer(new);
+        let refuses = |old, new| refuses_multiples(is_integer, old, new);
+        tighter("the factor", old.multiple_of, new.multiple_of, refuses)
     }),
     rule("pattern-changed", "texts that do not match are refused", |Pair { old, new }| {
         found(changed("the pattern", old.pattern.as_deref(), new.pattern.as_deref()))
     }),
     rule("format-changed", "values of another format are refused", |Pair { old, new }| {
-        found(changed("the format", old.format.as_deref(), new.format.as_deref()))
+        let [old_format, new_format] = [old, new].map(checked_format);
+        let includes = matches!((old_format, new_format), (Some(old), Some(new)) if is_included(old, new));
+        found(changed("the format", old_format, new_format).filter(|_| !includes))
     }),
 ];
 
@@ -70,8 +73,10 @@ struct Bound {
 }
 
 impl Bound {
-    fn new(value: Option<f64>, is_exclusive: Option<bool>) -> Option<Self> {
-        Some(Self { value: value?, is_exclusive: is_exclusive == Some(true) })
+    /// A server compares whole numbers with the whole part of a bound.
+    fn new(schema: &JSONSchemaProps, value: Option<f64>, is_exclusive: Option<bool>) -> Option<Self> {
+        let value = if is_integer(schema) { value?.trunc() } else { value? };
+        Some(Self { value, is_exclusive: is_exclusive == Some(true) })
     }
 }
 
@@ -79,6 +84,77 @@ impl Display for Bound {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}{}", self.value, if self.is_exclusive { " (exclusive)" } else { "" })
     }
+}
+
+fn is_integer(schema: &JSONSchemaProps) -> bool {
+    schema.type_.as_deref() == Some("integer")
+}
+
+/// Whether a server refuses a multiple of `old` as none of `new`. It divides whole numbers by the whole part of the factor, and never
+/// accepts one if that is 0; other numbers it divides up to an error of rounding.
+fn refuses_multiples(is_integer: bool, old: f64, new: f64) -> bool {
+    if is_integer && (old.fract() != 0.0 || new.fract() != 0.0) {
+        // With a fraction, it accepts no integer at all.
+        return old.fract() == 0.0;
+    }
+    let (whole_old, whole_new) = (old.trunc(), new.trunc());
+    let of_whole = whole_old >= 1.0 && (whole_new < 1.0 || whole_old % whole_new != 0.0);
+    let ratio = if new < 1.0 { old * (1.0 / new) } else { old / new };
+    let of_others = old.fract() != 0.0 && (ratio - ratio.round()).abs() > ratio.abs() * 1e-9;
+    of_whole || of_others
+}
+
+/// The format, if servers check it: they ignore others, with a warning.
+fn checked_format(schema: &JSONSchemaProps) -> Option<&str> {
+    let format = schema.format.as_deref()?;
+    let is_checked = match schema.type_.as_deref() {
+        Some("integer") => matches!(format, "int32" | "int64"),
+        Some("number") => format == "float",
+        _ => STRING_FORMATS.contains(&format),
+    };
+    is_checked.then_some(format)
+}
+
+const STRING_FORMATS: [&str; 26] = [
+    "bsonobjectid",
+    "byte",
+    "cidr",
+    "creditcard",
+    "date",
+    "date-time",
+    "datetime",
+    "duration",
+    "email",
+    "hexcolor",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "isbn",
+    "isbn10",
+    "isbn13",
+    "k8s-long-name",
+    "k8s-short-name",
+    "mac",
+    "rgbcolor",
+    "ssn",
+    "uri",
+    "uuid",
+    "uuid3",
+    "uuid4",
+    "uuid5",
+];
+
+/// Whether every value of the one format is one of the other.
+fn is_included(old: &str, new: &str) -> bool {
+    matches!(
+        (old, new),
+        ("int32", "int64")
+            | ("date-time", "datetime")
+            | ("datetime", "date-time")
+            | ("isbn10" | "isbn13", "isbn")
+            | ("uuid3" | "uuid4" | "uuid5", "uuid")
+            | ("k8s-short-name", "k8s-long-name")
+    )
 }
 
 fn raised(what: &str, old: Option<i64>, new: Option<i64>) -> Vec<Finding> {

@@ -4,6 +4,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     JSON, JSONSchemaProps, JSONSchemaPropsOrBool,
 };
 
+use serde_json::Value;
+
 use super::rule::{Breaks, Check, Finding, Pair, Rule};
 
 pub(super) const RULES: &[Rule] = &[
@@ -11,7 +13,19 @@ pub(super) const RULES: &[Rule] = &[
         "type-changed",
         Breaks::ObjectsAndClients,
         "values of the old type are refused, and clients cannot read the new one",
-        Check::Type(|Pair { old, new }| found(changed("the type", Some(type_of(old)), Some(type_of(new))))),
+        Check::Type(|Pair { old, new }| {
+            let [old, new] = [old, new].map(type_of);
+            found(changed("the type", Some(old), Some(new)).filter(|_| !includes(new, old)))
+        }),
+    ),
+    Rule::new(
+        "type-widened",
+        Breaks::Clients,
+        "clients may read a value of a type that they do not know",
+        Check::Schema(|Pair { old, new }| {
+            let [old, new] = [old, new].map(type_of);
+            found(changed("the type", Some(old), Some(new)).filter(|_| includes(new, old)))
+        }),
     ),
     Rule::new(
         "field-removed",
@@ -102,7 +116,7 @@ pub(super) const RULES: &[Rule] = &[
         "enum-added",
         Breaks::ObjectsAndClients,
         "other values are refused",
-        Check::Schema(|Pair { old, new }| match (&old.enum_, &new.enum_) {
+        Check::Schema(|pair| match enums(pair) {
             (None, Some(new)) => found(Some(format!("one of {}, was any value", list(new)))),
             _ => Vec::new(),
         }),
@@ -111,7 +125,7 @@ pub(super) const RULES: &[Rule] = &[
         "enum-value-removed",
         Breaks::ObjectsAndClients,
         "the value is refused",
-        Check::Schema(|Pair { old, new }| match (&old.enum_, &new.enum_) {
+        Check::Schema(|pair| match enums(pair) {
             (Some(old), Some(new)) => found(missing(old, new).map(|values| format!("{values} removed"))),
             _ => Vec::new(),
         }),
@@ -120,7 +134,7 @@ pub(super) const RULES: &[Rule] = &[
         "enum-value-added",
         Breaks::Clients,
         "clients may read a value that they do not know",
-        Check::Schema(|Pair { old, new }| match (&old.enum_, &new.enum_) {
+        Check::Schema(|pair| match enums(pair) {
             (Some(old), Some(new)) => found(missing(new, old).map(|values| format!("{values} added"))),
             (Some(old), None) => found(Some(format!("any value, was one of {}", list(old)))),
             _ => Vec::new(),
@@ -140,7 +154,7 @@ pub(super) const RULES: &[Rule] = &[
         Breaks::Clients,
         "objects that leave the field out get another value",
         Check::Schema(|Pair { old, new }| match (&old.default, &new.default) {
-            (Some(old), Some(new)) if old != new => {
+            (Some(old), Some(new)) if !is_same(&old.0, &new.0) => {
                 found(Some(format!("the default is {}, was {}", new.0, old.0)))
             }
             _ => Vec::new(),
@@ -159,21 +173,25 @@ pub(super) const RULES: &[Rule] = &[
         "list-type-changed",
         Breaks::ObjectsAndClients,
         "server-side apply merges the list in another way, and duplicates in sets and maps are refused",
-        Check::Schema(|Pair { old, new }| {
-            let [old, new] = [old, new].map(|schema| or(&schema.x_kubernetes_list_type, "atomic"));
-            found(changed("the list type", Some(old), Some(new)))
-        }),
+        Check::Schema(|pair| found(list_type(pair).filter(|_| !is_atomic(pair.new)))),
+    ),
+    Rule::new(
+        "list-type-atomic",
+        Breaks::Clients,
+        "server-side apply replaces the whole list: items of other appliers are removed",
+        Check::Schema(|pair| found(list_type(pair).filter(|_| is_atomic(pair.new)))),
     ),
     Rule::new(
         "list-map-keys-changed",
         Breaks::ObjectsAndClients,
         "items are told apart by other fields: they may be duplicates, or merged into one",
-        Check::Schema(|Pair { old, new }| {
-            let both = (&old.x_kubernetes_list_map_keys, &new.x_kubernetes_list_map_keys);
-            let (Some(old), Some(new)) = both else { return Vec::new() };
-            let is_same = old.len() == new.len() && old.iter().all(|key| new.contains(key));
-            found((!is_same).then(|| format!("the keys are {}, were {}", new.join(", "), old.join(", "))))
-        }),
+        Check::Schema(|pair| found(list_map_keys(pair, |old, new| !old.iter().all(|key| new.contains(key))))),
+    ),
+    Rule::new(
+        "list-map-keys-added",
+        Breaks::Clients,
+        "server-side apply takes items for two that were one",
+        Check::Schema(|pair| found(list_map_keys(pair, |old, new| old.iter().all(|key| new.contains(key))))),
     ),
     Rule::new(
         "map-type-changed",
@@ -194,17 +212,34 @@ pub(super) const RULES: &[Rule] = &[
         }),
     ),
     Rule::new(
+        "embedded-resource-removed",
+        Breaks::ObjectsAndClients,
+        "apiVersion, kind and metadata are fields like others: what the schema lacks of them is dropped from then on",
+        Check::Schema(|Pair { old, new }| {
+            let was = is(old.x_kubernetes_embedded_resource) && !is(new.x_kubernetes_embedded_resource);
+            let dropped: Vec<_> = HEADER.into_iter().filter(|field| was && !keeps(new, field)).collect();
+            let change = || format!("no embedded object any more, drops {}", dropped.join(", "));
+            found((!dropped.is_empty()).then(change))
+        }),
+    ),
+    Rule::new(
         "validation-rule-added",
         Breaks::ObjectsAndClients,
         "objects for which the rule is false are refused",
         Check::Schema(|Pair { old, new }| {
+            // Messages and reasons refuse nothing. With `optionalOldSelf` a rule about changes is asked of new objects too.
             let rules = |schema: &JSONSchemaProps| {
                 let rules = schema.x_kubernetes_validations.iter().flatten();
-                rules.map(|rule| rule.rule.trim().to_owned()).collect::<Vec<_>>()
+                rules
+                    .map(|rule| (rule.rule.trim().to_owned(), is(rule.optional_old_self)))
+                    .collect::<Vec<_>>()
             };
             let old = rules(old);
-            let added = rules(new).into_iter().filter(|rule| !old.contains(rule));
-            added.map(|rule| Finding::here(format!("the rule `{rule}` was added"))).collect()
+            let is_new = |(rule, optional): &(String, bool)| {
+                !old.iter().any(|(other, of_old)| other == rule && (of_old == optional || *of_old))
+            };
+            let added = rules(new).into_iter().filter(is_new);
+            added.map(|(rule, _)| Finding::here(format!("the rule `{rule}` was added"))).collect()
         }),
     ),
     Rule::new(
@@ -212,15 +247,22 @@ pub(super) const RULES: &[Rule] = &[
         Breaks::ObjectsAndClients,
         "objects that match none of the new alternatives are refused",
         Check::Schema(|Pair { old, new }| {
-            let alternatives = [
-                ("allOf", &old.all_of, &new.all_of),
-                ("anyOf", &old.any_of, &new.any_of),
-                ("oneOf", &old.one_of, &new.one_of),
+            let lacks = |of: &Option<Vec<_>>, others: &Option<Vec<_>>| {
+                of.iter().flatten().any(|it| !others.iter().flatten().any(|other| it == other))
+            };
+            let is_any = |of: &Option<Vec<_>>| of.as_ref().is_some_and(|of| !of.is_empty());
+            let changed = [
+                ("allOf", lacks(&new.all_of, &old.all_of)),
+                ("anyOf", is_any(&new.any_of) && (lacks(&old.any_of, &new.any_of) || !is_any(&old.any_of))),
+                (
+                    "oneOf",
+                    is_any(&new.one_of)
+                        && (lacks(&old.one_of, &new.one_of) || lacks(&new.one_of, &old.one_of)),
+                ),
+                ("not", new.not.is_some() && old.not != new.not),
             ];
-            let changed = alternatives.into_iter().filter(|(_, old, new)| new.is_some() && old != new);
-            let mut names: Vec<_> = changed.map(|(name, _, _)| name).collect();
-            names.extend((new.not.is_some() && old.not != new.not).then_some("not"));
-            names.into_iter().map(|name| Finding::here(format!("`{name}` was added or changed"))).collect()
+            let names = changed.into_iter().filter_map(|(name, is)| is.then_some(name));
+            names.map(|name| Finding::here(format!("`{name}` was added or changed"))).collect()
         }),
     ),
 ];
@@ -283,10 +325,66 @@ fn required(schema: &JSONSchemaProps) -> impl Iterator<Item = &str> {
     schema.required.iter().flatten().map(String::as_str)
 }
 
+/// Whether every value of the type `old` is one of `new`.
+fn includes(new: &str, old: &str) -> bool {
+    matches!((new, old), ("any", _) | ("number", "integer") | ("integer or string", "integer" | "string"))
+}
+
+/// The enums of both; an empty one refuses nothing.
+fn enums<'a>(Pair { old, new }: Pair<'a, JSONSchemaProps>) -> (Option<&'a [JSON]>, Option<&'a [JSON]>) {
+    let of = |schema: &'a JSONSchemaProps| schema.enum_.as_deref().filter(|values| !values.is_empty());
+    (of(old), of(new))
+}
+
+fn list_type(Pair { old, new }: Pair<'_, JSONSchemaProps>) -> Option<String> {
+    let [old, new] = [old, new].map(|schema| or(&schema.x_kubernetes_list_type, "atomic"));
+    changed("the list type", Some(old), Some(new))
+}
+
+fn is_atomic(schema: &JSONSchemaProps) -> bool {
+    or(&schema.x_kubernetes_list_type, "atomic") == "atomic"
+}
+
+/// What was changed, if the keys are others and `is` says so of the old and the new ones.
+fn list_map_keys(
+    Pair { old, new }: Pair<'_, JSONSchemaProps>,
+    is: impl Fn(&[String], &[String]) -> bool,
+) -> Option<String> {
+    let old = old.x_kubernetes_list_map_keys.as_ref()?;
+    let new = new.x_kubernetes_list_map_keys.as_ref()?;
+    let is_same = old.len() == new.len() && old.iter().all(|key| new.contains(key));
+    (!is_same && is(old, new)).then(|| format!("the keys are {}, were {}", new.join(", "), old.join(", ")))
+}
+
+const HEADER: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// Whether an object keeps the field `name` of an object in it, with all that is below.
+fn keeps(schema: &JSONSchemaProps, name: &str) -> bool {
+    match property(schema, name) {
+        Some(field) => name != "metadata" || preserves(field),
+        None => preserves(schema) || matches!(values(schema), Values::Any),
+    }
+}
+
 /// The values that `of` has and `others` has not.
 fn missing(of: &[JSON], others: &[JSON]) -> Option<String> {
-    let missing: Vec<_> = of.iter().filter(|value| !others.contains(value)).cloned().collect();
+    let is_missing = |value: &&JSON| !others.iter().any(|other| is_same(&value.0, &other.0));
+    let missing: Vec<_> = of.iter().filter(is_missing).cloned().collect();
     (!missing.is_empty()).then(|| list(&missing))
+}
+
+/// As servers compare: `1.0` is 1.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| is_same(a, b)))
+        }
+        _ => a == b,
+    }
 }
 
 fn list(values: &[JSON]) -> String {

@@ -205,6 +205,12 @@ fn object(properties: Value, more: Value) -> Value {
     schema
 }
 
+fn embedded(more: Value) -> Value {
+    let mut schema = object(json!({ "a": { "type": "string" } }), more);
+    schema["x-kubernetes-embedded-resource"] = json!(true);
+    schema
+}
+
 fn with(schema_type: &str, keyword: &str, value: Value) -> Value {
     let mut schema = json!({ "type": schema_type });
     schema[keyword] = value;
@@ -232,6 +238,11 @@ fn of_fields() -> Vec<Case> {
             "type-changed",
             [text(), json!({ "type": "integer" })],
             [with("string", "description", json!("a")), with("string", "description", json!("b"))],
+        ),
+        schemas(
+            "type-widened",
+            [json!({ "type": "integer" }), json!({ "type": "number" })],
+            [json!({ "type": "number" }), json!({ "type": "integer" })],
         ),
         schemas(
             "field-removed",
@@ -309,6 +320,14 @@ fn of_fields() -> Vec<Case> {
         schemas(
             "list-type-changed",
             [items("atomic", Value::Null), items("map", json!(["a"]))],
+            [items("map", json!(["a"])), items("atomic", Value::Null)],
+        ),
+        schemas(
+            "list-type-atomic",
+            [
+                items("map", json!(["a"])),
+                json!({ "type": "array", "items": items("set", Value::Null)["items"] }),
+            ],
             [
                 items("atomic", Value::Null),
                 json!({ "type": "array", "items": items("set", Value::Null)["items"] }),
@@ -316,8 +335,13 @@ fn of_fields() -> Vec<Case> {
         ),
         schemas(
             "list-map-keys-changed",
-            [items("map", json!(["a"])), items("map", json!(["a", "b"]))],
+            [items("map", json!(["a", "b"])), items("map", json!(["a"]))],
             [items("map", json!(["a", "b"])), items("map", json!(["b", "a"]))],
+        ),
+        schemas(
+            "list-map-keys-added",
+            [items("map", json!(["a"])), items("map", json!(["a", "b"]))],
+            [items("map", json!(["a", "b"])), items("map", json!(["b"]))],
         ),
         schemas(
             "map-type-changed",
@@ -334,6 +358,11 @@ fn of_fields() -> Vec<Case> {
                 ),
             ],
             [object(none(), json!({ "x-kubernetes-embedded-resource": true })), object(none(), open())],
+        ),
+        schemas(
+            "embedded-resource-removed",
+            [embedded(none()), object(a(), none())],
+            [embedded(open()), object(none(), open())],
         ),
         schemas(
             "validation-rule-added",
@@ -473,4 +502,282 @@ fn as_json_a_change_has_all_of_its_parts() {
         "change": "the type is integer, was string", "reason": "values of the old type are refused, and clients cannot read the new one",
     }]);
     assert_eq!(serde_json::to_value(found).unwrap(), expected);
+}
+
+/// Two schemas, and what the rules say about the way from the first to the second, and back.
+struct BothWays {
+    keyword: &'static str,
+    schemas: States,
+    there: &'static [&'static str],
+    back: &'static [&'static str],
+}
+
+/// Of a field with one keyword; null: without it.
+fn keyword(
+    schema_type: &str,
+    keyword: &'static str,
+    [one, other]: States,
+    there: &'static [&'static str],
+    back: &'static [&'static str],
+) -> BothWays {
+    let of = |value: Value| {
+        if value.is_null() { json!({ "type": schema_type }) } else { with(schema_type, keyword, value) }
+    };
+    BothWays { keyword, schemas: [of(one), of(other)], there, back }
+}
+
+/// All keywords that servers accept in the schemas of definitions.
+#[expect(clippy::too_many_lines, reason = "a table of all keywords")]
+fn keywords() -> Vec<BothWays> {
+    const NONE: &[&str] = &[];
+    let null = || Value::Null;
+    let n = |value: i64| json!(value);
+    let whole = |keyword, schemas, there, back| BothWays { keyword, schemas, there, back };
+    let text = || json!({ "type": "string" });
+    let of_a = |more: Value| object(json!({ "a": { "type": "string" } }), more);
+    let open = || json!({ "x-kubernetes-preserve-unknown-fields": true });
+    let map = |values: Value| json!({ "type": "object", "additionalProperties": values });
+    let needs = |field: &str| json!({ "required": [field] });
+    let list = |list_type: &str, keys: &[&str]| {
+        let fields = json!({ "a": { "type": "string" }, "b": { "type": "string" } });
+        let mut list = json!({ "type": "array", "items": object(fields, json!({ "required": ["a", "b"] })) });
+        list["x-kubernetes-list-type"] = json!(list_type);
+        if !keys.is_empty() {
+            list["x-kubernetes-list-map-keys"] = json!(keys);
+        }
+        list
+    };
+    let rule = |more: Value| {
+        let mut rule = json!({ "rule": "self.a == oldSelf.a" });
+        rule.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+        of_a(json!({ "x-kubernetes-validations": [rule] }))
+    };
+    vec![
+        keyword("string", "description", [null(), json!("a")], NONE, NONE),
+        keyword("string", "title", [null(), json!("a")], NONE, NONE),
+        keyword("string", "example", [null(), json!("a")], NONE, NONE),
+        keyword("string", "externalDocs", [null(), json!({ "url": "https://example.com" })], NONE, NONE),
+        // Types.
+        whole("type", [text(), json!({ "type": "integer" })], &["type-changed"], &["type-changed"]),
+        whole(
+            "type",
+            [json!({ "type": "integer" }), json!({ "type": "number" })],
+            &["type-widened"],
+            &["type-changed"],
+        ),
+        whole("type", [text(), open()], &["type-widened"], &["type-changed"]),
+        whole(
+            "x-kubernetes-int-or-string",
+            [text(), json!({ "x-kubernetes-int-or-string": true })],
+            &["type-widened"],
+            &["type-changed"],
+        ),
+        whole(
+            "x-kubernetes-int-or-string",
+            [json!({ "type": "number" }), json!({ "x-kubernetes-int-or-string": true })],
+            &["type-changed"],
+            &["type-changed"],
+        ),
+        keyword("string", "nullable", [null(), json!(true)], &["nullable-added"], &["nullable-removed"]),
+        // Fields.
+        whole("properties", [of_a(json!({})), object(json!({}), json!({}))], &["field-removed"], NONE),
+        whole("properties", [of_a(open()), object(json!({}), open())], NONE, &["unknown-field-typed"]),
+        whole("required", [of_a(json!({})), of_a(needs("a"))], &["field-required"], &["field-optional"]),
+        whole(
+            "additionalProperties",
+            [map(text()), map(json!({ "type": "integer" }))],
+            &["type-changed"],
+            &["type-changed"],
+        ),
+        whole("additionalProperties", [map(text()), map(json!(true))], NONE, &["unknown-field-typed"]),
+        whole(
+            "additionalProperties",
+            [map(text()), object(json!({}), json!({}))],
+            &["additional-properties-removed"],
+            NONE,
+        ),
+        whole(
+            "additionalProperties",
+            [map(text()), of_a(json!({}))],
+            &["additional-properties-removed"],
+            NONE,
+        ),
+        whole(
+            "additionalProperties",
+            [map(json!({ "type": "string" })), object(json!({ "a": { "type": "integer" } }), json!({}))],
+            &["additional-properties-removed", "type-changed"],
+            &["type-changed"],
+        ),
+        whole(
+            "x-kubernetes-preserve-unknown-fields",
+            [of_a(json!({})), of_a(open())],
+            NONE,
+            &["preserve-unknown-fields-removed"],
+        ),
+        whole(
+            "x-kubernetes-embedded-resource",
+            [of_a(json!({})), embedded(json!({}))],
+            &["embedded-resource-added"],
+            &["embedded-resource-removed"],
+        ),
+        whole(
+            "x-kubernetes-embedded-resource",
+            [of_a(open()), embedded(open())],
+            &["embedded-resource-added"],
+            NONE,
+        ),
+        // Lists and merging.
+        whole(
+            "items",
+            [
+                json!({ "type": "array", "items": text() }),
+                json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
+            ],
+            &["min-length-raised"],
+            NONE,
+        ),
+        whole(
+            "x-kubernetes-list-type",
+            [list("atomic", &[]), list("map", &["a"])],
+            &["list-type-changed"],
+            &["list-type-atomic"],
+        ),
+        whole(
+            "x-kubernetes-list-map-keys",
+            [list("map", &["a", "b"]), list("map", &["a"])],
+            &["list-map-keys-changed"],
+            &["list-map-keys-added"],
+        ),
+        whole(
+            "x-kubernetes-map-type",
+            [of_a(json!({})), of_a(json!({ "x-kubernetes-map-type": "atomic" }))],
+            &["map-type-changed"],
+            &["map-type-changed"],
+        ),
+        // Values.
+        keyword("string", "enum", [null(), json!(["a"])], &["enum-added"], &["enum-value-added"]),
+        keyword("string", "enum", [null(), json!([])], NONE, NONE),
+        keyword(
+            "string",
+            "enum",
+            [json!(["a", "b"]), json!(["a"])],
+            &["enum-value-removed"],
+            &["enum-value-added"],
+        ),
+        keyword("number", "enum", [json!([1, 2]), json!([2.0, 1.0])], NONE, NONE),
+        keyword("string", "default", [null(), json!("a")], &["default-added"], &["default-removed"]),
+        keyword("string", "default", [json!("a"), json!("b")], &["default-changed"], &["default-changed"]),
+        keyword("number", "default", [json!(1), json!(1.0)], NONE, NONE),
+        // Limits.
+        keyword("number", "minimum", [null(), n(1)], &["minimum-raised"], NONE),
+        keyword("number", "minimum", [n(1), json!(1.5)], &["minimum-raised"], NONE),
+        keyword("integer", "minimum", [n(1), json!(1.5)], NONE, NONE),
+        keyword("number", "maximum", [null(), n(1)], &["maximum-lowered"], NONE),
+        keyword("integer", "maximum", [json!(1.5), n(1)], NONE, NONE),
+        whole(
+            "exclusiveMinimum",
+            [
+                json!({ "type": "number", "minimum": 1 }),
+                json!({ "type": "number", "minimum": 1, "exclusiveMinimum": true }),
+            ],
+            &["minimum-raised"],
+            NONE,
+        ),
+        whole(
+            "exclusiveMaximum",
+            [
+                json!({ "type": "number", "maximum": 1 }),
+                json!({ "type": "number", "maximum": 1, "exclusiveMaximum": true }),
+            ],
+            &["maximum-lowered"],
+            NONE,
+        ),
+        keyword("string", "minLength", [null(), n(1)], &["min-length-raised"], NONE),
+        keyword("string", "maxLength", [null(), n(1)], &["max-length-lowered"], NONE),
+        keyword("array", "minItems", [n(1), n(2)], &["min-items-raised"], NONE),
+        keyword("array", "maxItems", [n(2), n(1)], &["max-items-lowered"], NONE),
+        keyword("object", "minProperties", [n(1), n(2)], &["min-properties-raised"], NONE),
+        keyword("object", "maxProperties", [n(2), n(1)], &["max-properties-lowered"], NONE),
+        keyword("integer", "multipleOf", [n(10), n(5)], NONE, &["multiple-of-changed"]),
+        keyword("number", "multipleOf", [json!(0.3), json!(0.1)], NONE, &["multiple-of-changed"]),
+        keyword("number", "multipleOf", [json!(2.5), json!(1.25)], NONE, &["multiple-of-changed"]),
+        // Servers divide whole numbers by the whole part: 2 is no multiple of 0.5.
+        keyword(
+            "number",
+            "multipleOf",
+            [n(1), json!(0.5)],
+            &["multiple-of-changed"],
+            &["multiple-of-changed"],
+        ),
+        keyword("integer", "multipleOf", [json!(0.5), n(1)], NONE, &["multiple-of-changed"]),
+        keyword("number", "multipleOf", [null(), n(1)], &["multiple-of-changed"], NONE),
+        keyword("string", "pattern", [null(), json!("^a")], &["pattern-changed"], NONE),
+        keyword("string", "pattern", [json!("^a"), json!("^b")], &["pattern-changed"], &["pattern-changed"]),
+        keyword("string", "format", [null(), json!("uri")], &["format-changed"], NONE),
+        keyword("string", "format", [json!("uuid4"), json!("uuid")], NONE, &["format-changed"]),
+        keyword("string", "format", [json!("uri"), json!("uuid")], &["format-changed"], &["format-changed"]),
+        keyword("string", "format", [null(), json!("nobody-knows-it")], NONE, NONE),
+        keyword("integer", "format", [json!("int32"), json!("int64")], NONE, &["format-changed"]),
+        keyword("number", "format", [null(), json!("double")], NONE, NONE),
+        // Rules.
+        whole(
+            "x-kubernetes-validations",
+            [of_a(json!({})), rule(json!({}))],
+            &["validation-rule-added"],
+            NONE,
+        ),
+        whole("x-kubernetes-validations", [rule(json!({})), rule(json!({ "message": "a" }))], NONE, NONE),
+        whole(
+            "x-kubernetes-validations",
+            [rule(json!({})), rule(json!({ "optionalOldSelf": true }))],
+            &["validation-rule-added"],
+            NONE,
+        ),
+        whole(
+            "allOf",
+            [of_a(json!({})), of_a(json!({ "allOf": [needs("a")] }))],
+            &["alternatives-changed"],
+            NONE,
+        ),
+        whole(
+            "anyOf",
+            [of_a(json!({})), of_a(json!({ "anyOf": [needs("a")] }))],
+            &["alternatives-changed"],
+            NONE,
+        ),
+        whole(
+            "anyOf",
+            [of_a(json!({ "anyOf": [needs("a"), needs("b")] })), of_a(json!({ "anyOf": [needs("a")] }))],
+            &["alternatives-changed"],
+            NONE,
+        ),
+        whole(
+            "oneOf",
+            [of_a(json!({ "oneOf": [needs("a"), needs("b")] })), of_a(json!({ "oneOf": [needs("a")] }))],
+            &["alternatives-changed"],
+            &["alternatives-changed"],
+        ),
+        whole(
+            "oneOf",
+            [
+                of_a(json!({ "oneOf": [needs("a"), needs("b")] })),
+                of_a(json!({ "oneOf": [needs("b"), needs("a")] })),
+            ],
+            NONE,
+            NONE,
+        ),
+        whole("not", [of_a(json!({})), of_a(json!({ "not": needs("a") }))], &["alternatives-changed"], NONE),
+    ]
+}
+
+#[test]
+fn each_keyword_is_compared_in_both_directions() {
+    for BothWays { keyword, schemas: [one, other], there, back } in keywords() {
+        let ways = [(&one, &other, there), (&other, &one, back)];
+        for (old, new, expected) in ways {
+            let found: BTreeSet<_> = names(&[field(old.clone()), field(new.clone())]).into_iter().collect();
+            let expected: BTreeSet<_> = expected.iter().copied().collect();
+            assert_eq!(found, expected, "{keyword}: from {old} to {new}");
+        }
+    }
 }

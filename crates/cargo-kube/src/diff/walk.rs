@@ -42,6 +42,12 @@ pub(super) fn walk(
             walk(rules, Pair { old, new }, &format!("{path}.{name}"), found);
         }
     }
+    // A field that was a key of a map.
+    if let Values::Schema(old) = values(pair.old) {
+        for (name, new) in pair.new.properties.iter().flatten() {
+            walk(rules, Pair { old, new }, &format!("{path}.{name}"), found);
+        }
+    }
     if let (Some(old), Some(new)) = (items(pair.old), items(pair.new)) {
         walk(rules, Pair { old, new }, &format!("{path}[*]"), found);
     }

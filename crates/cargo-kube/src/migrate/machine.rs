@@ -273,6 +273,9 @@ impl Machine {
         self.progress = Progress::default();
         self.summary.refused.clear();
         if now.is_migrated() {
+            let Summary { written, unchanged, written_by_others, deleted, .. } = self.summary;
+            self.summary.was_migrated =
+                self.passes == 0 && written + unchanged + written_by_others + deleted == 0;
             return self.act(Action::Done(Ok(())));
         }
         if let Some(checkpoint) = self.resume.take().filter(|checkpoint| checkpoint.is_of(&now)) {

@@ -33,6 +33,8 @@ pub struct Summary {
     pub removed_versions: Vec<String>,
     /// The storage version.
     pub storage_version: String,
+    /// There was nothing to do: `status.storedVersions` had the storage version alone, so no object was visited.
+    pub was_migrated: bool,
 }
 
 impl Summary {

@@ -102,9 +102,8 @@ pub(super) fn variant_name(value: &str) -> String {
         }
         _ => ("", value),
     };
-    // Between digits a separator has a meaning: `1.25` is not `125`.
     let name = if rest.starts_with(|c: char| c.is_ascii_digit()) {
-        ascii(rest).to_snake_case()
+        numeric_name(rest)
     } else if rest.chars().any(char::is_alphanumeric) {
         ascii(rest).to_upper_camel_case()
     } else {
@@ -116,6 +115,18 @@ pub(super) fn variant_name(value: &str) -> String {
         name if name.starts_with(|c: char| c.is_ascii_digit()) => format!("N{name}"),
         name => name.to_owned(),
     }
+}
+
+/// In upper camel case, but for separators between digits, which have a meaning: `1.25` is not `125`.
+fn numeric_name(text: &str) -> String {
+    let is_digit = |c: char| c.is_ascii_digit();
+    ascii(text).to_snake_case().split('_').fold(String::new(), |mut name, part| {
+        if name.ends_with(is_digit) && part.starts_with(is_digit) {
+            name.push('_');
+        }
+        name.extend(part.chars().enumerate().map(|(at, c)| if at == 0 { c.to_ascii_uppercase() } else { c }));
+        name
+    })
 }
 
 /// `podCIDRs` has the words `pod` and `CIDRs`, not `pod`, `CID` and `Rs`.
@@ -214,6 +225,9 @@ mod tests {
             ("Unknown", "UnknownValue"),
             ("Self", "SelfValue"),
             ("1.25", "N1_25"),
+            ("1x-demo", "N1xDemo"),
+            ("3des-cbc.2", "N3desCbc2"),
+            ("-1.5e", "Minus1_5e"),
             ("_3x", "N3x"),
             ("-1", "Minus1"),
             ("+1", "Plus1"),

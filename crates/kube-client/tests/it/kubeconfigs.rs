@@ -62,6 +62,10 @@ const DIFFERENCES: &[(&str, &str)] = &[
     ("{auth-provider: {name: oidc}, exec:", "the plugin"),
     ("\"plugin\"}}''']}}", "without a mode: IfAvailable"),
     ("'''], interactiveMode: ''}}", "without a mode: IfAvailable"),
+    // The parser.
+    ("- name: \"u\"#c", "a comment needs a space before it"),
+    // kubectl makes the mark a part of the first key, which nothing reads.
+    ("a byte order mark after a comment", "the mark is skipped"),
 ];
 
 #[tokio::test]

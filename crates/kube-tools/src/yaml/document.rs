@@ -24,16 +24,17 @@ pub(super) fn add_objects(
         Ok(kind) => kind,
         Err(reason) => return Err(ReadError::NotAnObject { at, reason }),
     };
-    // The kind of an object may end in `List` too; a list has items beside its kind.
-    match kind.strip_suffix("List").map(str::to_owned) {
-        Some(item_kind) if fields.contains_key("items") => add_items(fields, &item_kind, at, objects),
-        _ => match object(fields) {
-            Ok(object) => {
-                objects.push((object, at));
-                Ok(())
-            }
-            Err(reason) => Err(ReadError::NotAnObject { at, reason }),
-        },
+    // As for kubectl, a list is what has items, whatever its kind: the kind of an object may end in `List` too.
+    if fields.contains_key("items") {
+        let item_kind = kind.strip_suffix("List").unwrap_or(kind).to_owned();
+        return add_items(fields, &item_kind, at, objects);
+    }
+    match object(fields) {
+        Ok(object) => {
+            objects.push((object, at));
+            Ok(())
+        }
+        Err(reason) => Err(ReadError::NotAnObject { at, reason }),
     }
 }
 
@@ -71,9 +72,9 @@ fn header(fields: &Map<String, Value>) -> Result<&str, String> {
     text(fields, "kind", "such as \"ConfigMap\"")
 }
 
-fn object(fields: Map<String, Value>) -> Result<DynamicObject, String> {
-    let kind = text(&fields, "kind", "")?;
-    let metadata = match fields.get("metadata") {
+fn object(mut fields: Map<String, Value>) -> Result<DynamicObject, String> {
+    let kind = text(&fields, "kind", "")?.to_owned();
+    let metadata = match fields.get_mut("metadata") {
         Some(Value::Object(metadata)) => metadata,
         None | Some(Value::Null) => return Err(format!("metadata: a {kind} needs one, with a name")),
         Some(other) => return Err(format!("metadata: expected a mapping, found {}", name_of(other))),
@@ -92,6 +93,11 @@ fn object(fields: Map<String, Value>) -> Result<DynamicObject, String> {
             "metadata.{unknown}: objects have no such field; expected one of {}",
             METADATA.join(", ")
         ));
+    }
+    // kubectl sends null there, and servers store an empty text.
+    for field in ["labels", "annotations"] {
+        let values = metadata.get_mut(field).and_then(Value::as_object_mut).into_iter().flatten();
+        values.filter(|(_, value)| value.is_null()).for_each(|(_, value)| *value = "".into());
     }
     // The error begins with the path of the field.
     serde_path_to_error::deserialize(Value::Object(fields)).map_err(|err| err.to_string())

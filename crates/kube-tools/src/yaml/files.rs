@@ -19,7 +19,8 @@ pub(super) fn files_of(path: &Path, recursive: bool) -> Result<Vec<PathBuf>, Rea
     }
 }
 
-/// As by kubectl, a symbolic link to a directory is not followed, so there is no circle.
+/// As by kubectl, a symbolic link to a directory is not followed, so there is no circle. Other than by kubectl, directories whose names
+/// begin with `..` are left out: a mounted ConfigMap has its files in one, and a link to each beside it.
 fn add_files(directory: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> Result<(), ReadError> {
     let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<std::io::Result<Vec<_>>>);
     let mut entries = entries.map_err(|err| unreadable(directory, err))?;
@@ -27,7 +28,7 @@ fn add_files(directory: &Path, recursive: bool, files: &mut Vec<PathBuf>) -> Res
     for entry in entries {
         let path = entry.path();
         let is_dir = entry.file_type().map_err(|err| unreadable(&path, err))?.is_dir();
-        if is_dir && recursive {
+        if is_dir && recursive && !entry.file_name().as_encoded_bytes().starts_with(b"..") {
             add_files(&path, recursive, files)?;
         } else if !is_dir && has_extension(&path) && !path.is_dir() {
             files.push(path);

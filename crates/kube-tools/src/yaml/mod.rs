@@ -28,7 +28,8 @@
 //! # }
 //! ```
 
-// From text to objects: `files` finds files, `text` reads documents with `unique_keys`, `document` takes `objects` from them, each with its
+// From text to objects: `files` finds files, `text` reads documents, of YAML by `compose`,
+// `scalar` and `repair`, of JSON by `unique_keys`; `document` takes `objects` from them, each with its
 // `source`; `id` says which is meant, `error` what cannot be read.
 // From objects to the cluster: `applier` has its `settings`, and a `run` of it `resolve`s each object, `write`s or `delete`s it (in a
 // `new_namespace` with patience), waits for definitions (`establish`) and for `unready` objects, and prunes
@@ -36,7 +37,10 @@
 // Comparing: `comparable` leaves out what servers write, `serialize` writes YAML, `diff` prints what changes.
 
 // From files and text to objects.
+mod compose;
 mod files;
+mod repair;
+mod scalar;
 mod text;
 mod unique_keys;
 // One document: its header, and the items of lists.

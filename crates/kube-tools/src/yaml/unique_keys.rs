@@ -1,9 +1,11 @@
-//! [`UniqueKeys`]: a JSON value from any format, where no mapping has a key twice.
+//! [`UniqueKeys`]: a JSON value where no mapping has a key twice.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
+
+use super::scalar::json_number;
 
 /// A value as [`Value`] decodes it, except that a key that occurs twice in a mapping is an error: `Value` keeps the last and drops the
 /// first.
@@ -38,13 +40,8 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
         // `1.0` is 1, as for kubectl: servers refuse it in a field of whole numbers.
-        if value.fract() == 0.0 && value.abs() <= MAX_EXACT {
-            return Ok((value as i64).into());
-        }
-        let number = Number::from_f64(value);
-        number
-            .map(Value::Number)
-            .ok_or_else(|| E::invalid_value(Unexpected::Float(value), &"a finite number"))
+        let number = json_number(value).map(Value::Number);
+        number.ok_or_else(|| E::invalid_value(Unexpected::Float(value), &"a finite number"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -69,8 +66,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
-        while let Some(UniqueKeys(key)) = map.next_key()? {
-            let key = key_text(key).map_err(A::Error::custom)?;
+        while let Some(key) = map.next_key::<String>()? {
             if fields.contains_key(&key) {
                 return Err(A::Error::custom(format_args!("the key {key:?} occurs twice: expected it once")));
             }
@@ -80,17 +76,3 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Ok(fields.into())
     }
 }
-
-/// The text of a key: YAML reads `yes` as a boolean and `1` as a number.
-fn key_text(key: Value) -> Result<String, &'static str> {
-    match key {
-        Value::String(text) => Ok(text),
-        Value::Bool(_) | Value::Number(_) => Ok(key.to_string()),
-        Value::Null => Err("a key is null: expected a text"),
-        Value::Array(_) => Err("a key is a list: expected a text"),
-        Value::Object(_) => Err("a key is a mapping: expected a text"),
-    }
-}
-
-/// Up to here, `f64` has every whole number.
-const MAX_EXACT: f64 = 9_007_199_254_740_992.0;

@@ -28,3 +28,4 @@ mod wait;
 mod yaml;
 #[cfg(feature = "apply-set")]
 mod yaml_deploy;
+mod yaml_texts;

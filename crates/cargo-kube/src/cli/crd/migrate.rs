@@ -76,10 +76,15 @@ impl Migrate {
 }
 
 fn print(crd: &str, summary: &Summary) {
-    let Summary { written, unchanged, written_by_others, deleted, refused, .. } = summary;
+    let Summary { written, unchanged, written_by_others, deleted, refused, storage_version, .. } = summary;
+    if summary.was_migrated {
+        println!(
+            "{crd}: nothing to do: storedVersions has {storage_version} alone, so all objects are stored in it"
+        );
+        return;
+    }
     println!(
-        "{crd}: {written} objects written in {}, {unchanged} were already, {written_by_others} written by others, {deleted} deleted, {} refused",
-        summary.storage_version,
+        "{crd}: {written} objects written in {storage_version}, {unchanged} were already, {written_by_others} written by others, {deleted} deleted, {} refused",
         refused.len(),
     );
     if !summary.is_complete() {

@@ -126,6 +126,10 @@ def cases():
     yield "a text", "text\n"
     yield "an unclosed bracket", config() + "a: [\n"
     yield "a tab as indentation", config() + "a:\n\tb: c\n"
+    for user in ['- name: u\n  user:\n    token: "go\\\n    od"', "- name: u\n  user:\n    token: 'good\n    token'", "- name: u\n  user:\n    token: 'good\n  token'", "- name: u\n  user: {\n\ttoken: good\n\t}", '- name: "u"#c\n  user: {token: "good"#c\n  }', "- {name: u, user: {token: &t good, tokenFile: ''}, other: *t}"]:
+        yield f"users as a block: {user!r}", config(users=()).replace("users: []", f"users:\n{user}")
+    yield "a byte order mark", "\ufeff" + config()
+    yield "a byte order mark after a comment", "# comment\n\ufeff" + config()
     yield "JSON", json.dumps({"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": "SERVER", "insecure-skip-tls-verify": True}}],
                               "users": [{"name": "u", "user": {"token": "good"}}], "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}], "current-context": "x"})
 

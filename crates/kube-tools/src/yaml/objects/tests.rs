@@ -58,6 +58,11 @@ g: 1e3
 h: 0x1F
 i: y
 j: !!binary aGk=
+u: yEs
+v: 1e16
+w: 1e400
+x: 1__0
+z: 1_0.5
 k: 0o17
 l: 12:30:45
 m: .5
@@ -74,7 +79,7 @@ t: 0b11
 ";
     let mut expected = json!({ "apiVersion": "example.com/v1", "kind": "Odd", "metadata": { "name": "y11" },
         "a": true, "b": 420, "c": 1000, "d": "2001-01-01", "e": true, "f": null, "g": 1000, "h": 31, "i": true, "j": "hi", "k": 15,
-        "l": "12:30:45", "m": 0.5, "false": 8, "true": 1, "1": 2, "o": 1, "p": 1, "q": "yes", "r": "line\n", "s": -31, "t": 3 });
+        "l": "12:30:45", "m": 0.5, "false": 8, "true": 1, "1": 2, "o": 1, "p": 1, "q": "yes", "r": "line\n", "s": -31, "t": 3, "u": "yEs", "v": 10_000_000_000_000_000_u64, "w": "1e400", "x": 10, "z": 10.5 });
     let mut found = read(text).remove(0);
     for (expected, found) in
         expected.as_object_mut().unwrap().iter().zip(found.as_object_mut().unwrap().iter())
@@ -105,7 +110,11 @@ fn lists_stand_for_their_items() {
     assert_eq!(read(&nested.to_string()), [map("a"), map("b")]);
     assert!(read("{apiVersion: v1, kind: List, items: []}").is_empty());
     assert!(read("{apiVersion: v1, kind: List, items: null}").is_empty());
-    // A kind whose name ends in `List` is an object, unless it has items.
+    // What has items is a list, whatever its kind, and what has none is an object.
+    assert_eq!(
+        read(r#"{"apiVersion": "x.io/v1", "kind": "Pack", "items": [{"metadata": {"name": "a"}}]}"#)[0]["kind"],
+        "Pack"
+    );
     assert_eq!(read("{apiVersion: x.io/v1, kind: AllowList, metadata: {name: a}}").len(), 1);
 
     let list = |items: &str| format!("---\n---\napiVersion: v1\nkind: List\nitems: {items}\n");
@@ -193,8 +202,8 @@ fn errors_of_syntax_have_document_and_line() {
         ),
         ("{\"a\": 1}\n{\"a\": ", "document 2, line ", ""),
         ("{\"a\": 1,\n \"b\" 2}", "document 1, line 2: ", ""),
-        ("? {a: b}\n: c\n", "document 1: ", "a key is a mapping: expected a text"),
-        ("~: b\n", "document 1: ", "a key is null: expected a text"),
+        ("? {a: b}\n: c\n", "document 1, line 1: ", "a key is a mapping: expected a text"),
+        ("~: b\n", "document 1, line 1: ", "a key is null: expected a text"),
         ("a: .inf\n", "document 1, line ", ""),
         ("a: *nothing\n", "document 1, line 1: ", "unknown anchor"),
     ] {
@@ -202,6 +211,20 @@ fn errors_of_syntax_have_document_and_line() {
         assert!(err.starts_with(start) && err.contains(part), "{err}\n{text}");
         assert!(!err.contains('\n'), "one line: {err}");
     }
+}
+
+#[test]
+fn what_kubectl_takes_and_the_parser_refuses_is_repaired() {
+    let many: String = (0..300).map(|n| format!("k{n}: \"#\"#c\n")).collect();
+    let text =
+        format!("apiVersion: x.io/v1\nkind: A\nmetadata: {{name: a}}\nspec:\n{}", many.replace('k', "  k"));
+    assert_eq!(read(&text)[0]["spec"]["k299"], "#");
+    let second = "---\napiVersion: x.io/v1\nkind: A\nmetadata:\n  {\n\t\"name\": \"b\"\n\t}\nitem: [\n\t{\n\t\t\"a\": \"\tb\"\n\t}]\n";
+    let found = read(&format!("{text}{second}"));
+    assert_eq!((found.len(), &found[1]["item"]), (2, &json!([{ "a": "\tb" }])));
+    // In blocks, tabs are no indentation for kubectl either, and the fault is told where it is.
+    let err = error("apiVersion: v1\nkind: A\nmetadata: {name: \"a\"#c\n  }\nspec:\n\ta: b\n");
+    assert!(err.starts_with("document 1, line 6: ") && err.contains("tab"), "{err}");
 }
 
 #[test]
@@ -305,13 +328,17 @@ fn symbolic_links_are_followed_to_files_and_not_to_directories() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     // As in a mounted ConfigMap.
-    std::fs::create_dir(path("..data")).unwrap();
-    std::fs::write(path("..data/a.yaml"), map("a").to_string()).unwrap();
+    std::fs::create_dir(path("..2026_11_28")).unwrap();
+    std::fs::write(path("..2026_11_28/a.yaml"), map("a").to_string()).unwrap();
+    std::os::unix::fs::symlink("..2026_11_28", path("..data")).unwrap();
     std::os::unix::fs::symlink("..data/a.yaml", path("a.yaml")).unwrap();
     std::os::unix::fs::symlink(".", path("circle.yaml")).unwrap();
     assert_eq!(Objects::read(directory.path()).unwrap().len(), 1);
-    let both = Objects::read_recursive(directory.path()).unwrap_err();
-    assert!(matches!(both, ReadError::Duplicate { .. }), "the file and the link to it: {both}");
+    assert_eq!(Objects::read_recursive(directory.path()).unwrap().len(), 1, "not the link and its file");
+    // A path that is named is read, whatever its name, and so is a file.
+    assert_eq!(Objects::read(path("..data")).unwrap().len(), 1);
+    std::fs::write(path("..b.yaml"), map("b").to_string()).unwrap();
+    assert_eq!(Objects::read(directory.path()).unwrap().len(), 2);
 }
 
 #[test]
