@@ -177,7 +177,7 @@ impl Work {
             let (id, resource, written) = match target {
                 Ok(target) => {
                     let written = write(settings, &target, verb).await;
-                    (target.id, Some(target.resource), written)
+                    (target.id.completed(written.after.as_ref()), Some(target.resource), written)
                 }
                 Err(outcome) => (ObjectId::of(&entry.object), None, Written::without_object(outcome)),
             };
