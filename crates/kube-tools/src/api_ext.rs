@@ -473,8 +473,9 @@ pub trait ApiExt<K: Resource> {
         pods::log_lines(ApiExt::<Pod>::api(self), params)
     }
 
-    /// The container that kubectl uses where none is given: the one that the pod `name` names by its annotation
-    /// `kubectl.kubernetes.io/default-container`, else its first. `None` for a pod without containers, which no server stores.
+    /// The container in which kubectl runs a command where none is given: the one that the pod `name` names by its annotation
+    /// `kubectl.kubernetes.io/default-container`, whether it has it or not, else its first. `None` for a pod without containers, which no
+    /// server stores.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -623,8 +624,9 @@ pub trait ApiExt<K: Resource> {
     ///
     /// # Safety rules
     /// The container is not trusted. Nothing is written outside of the target: entries with `..` are skipped, an absolute name or one that
-    /// was not requested is an error. Symbolic links are not created, and local links below the target are not followed. A hard link leads to
-    /// a file of the same copy, or is skipped. Holes of sparse files take no space. Devices and the like are skipped. [`Copied::skipped`] names what was skipped.
+    /// was not requested is an error. Symbolic links are not created, and local links below the target are not followed. A hard link leads
+    /// to a file of the same copy, or is skipped. Holes of sparse files take no space. Devices and the like are skipped.
+    /// [`Copied::skipped`] names what was skipped.
     ///
     /// # Cost
     /// Files of any size stream through less than 2 MiB of memory; directories take their paths, files a hash of theirs. A thread of the

@@ -14,7 +14,7 @@ use kube_core::subresource::AttachParams;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 
-use super::container::{container_names, default_container};
+use super::container::{container_names, default_container, out_of};
 use super::summary::summaries;
 
 /// How [`ApiExt::exec_output`](crate::ApiExt::exec_output) runs a command.
@@ -255,17 +255,16 @@ pub(super) async fn start(
     Ok(Started { process: AttachedProcess::start(connection, streams), ran })
 }
 
-/// The error of a server that does not know the container says which ones there are.
+/// The error of a server that does not know the container says which ones there are, as that of kubectl does.
 async fn explained(mut err: Error, pods: &Api<Pod>, name: &str, container: Option<&str>) -> Error {
     const BAD_REQUEST: u16 = 400;
     if let (Error::Api(status), Some(container)) = (&mut err, container)
         && status.code == BAD_REQUEST
         && let Ok(pod) = summaries(pods).get(name).await
     {
-        let names: Vec<&str> = container_names(&pod).collect();
-        if !names.contains(&container) {
-            let separator = if status.message.is_empty() { "" } else { "; " };
-            status.message.push_str(&format!("{separator}its containers: {}", names.join(", ")));
+        if container_names(&pod).all(|name| name != container) {
+            status.message.push(' ');
+            status.message.push_str(&out_of(&pod));
         }
     }
     err

@@ -109,20 +109,21 @@ async fn a_command_runs_in_the_container_that_kubectl_would_use() {
         let name = process.container.name.clone();
         process.stdout.write_all(name.as_bytes()).await.unwrap();
     });
-    for (name, default, expected) in [
-        ("named", Some("app"), "app"),
-        ("none", None, "proxy"),
-        ("unknown", Some("other"), "proxy"),
-        ("init", Some("setup"), "setup"),
-    ] {
+    for (name, default, expected) in
+        [("named", Some("app"), "app"), ("none", None, "proxy"), ("init", Some("setup"), "setup")]
+    {
         create_two(&pods, name, default).await;
         let output = within(pods.exec_output(name, ["id"], &ExecParams::default())).await.unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{name}");
     }
     let params = ExecParams::default().container("typo");
     let err = within(pods.exec_output("named", ["id"], &params)).await.unwrap_err();
-    let expected = "cannot run `id` in pod named: container typo is not valid for pod named; its containers: proxy, app, setup";
+    let expected = "cannot run `id` in pod named: container typo is not valid for pod named out of: proxy, app, setup (init)";
     assert_eq!(err.to_string(), expected);
+    create_two(&pods, "unknown", Some("other")).await;
+    let err = within(pods.exec_output("unknown", ["id"], &ExecParams::default())).await.unwrap_err();
+    let expected = "container other is not valid for pod unknown out of: proxy, app, setup (init)";
+    assert!(err.to_string().contains(expected), "{err}");
     let err = within(pods.exec_output("missing", ["id"], &ExecParams::default())).await.unwrap_err();
     assert!(err.to_string().contains("pods \"missing\" not found"), "{err}");
     server.shutdown().await;

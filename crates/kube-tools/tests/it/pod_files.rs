@@ -348,10 +348,16 @@ async fn a_copy_uses_the_container_that_kubectl_would_use() {
         within(pods.copy_from("two", "there", here.path().join("x"), &params.clone().container("typo")))
             .await;
     let err = err.unwrap_err().to_string();
-    assert!(err.contains("container typo is not valid for pod two") && err.contains("proxy, app"), "{err}");
+    assert!(
+        err.contains("container typo is not valid for pod two out of: proxy, app, setup (init)"),
+        "{err}"
+    );
     let err = within(pods.copy_to("two", here.path().join("file"), "x", &params.container("typo"))).await;
     let err = err.unwrap_err().to_string();
-    assert!(err.contains("container typo is not valid for pod two") && err.contains("proxy, app"), "{err}");
+    assert!(
+        err.contains("container typo is not valid for pod two out of: proxy, app, setup (init)"),
+        "{err}"
+    );
     server.shutdown().await;
 }
 

@@ -1,6 +1,7 @@
 //! `Api::log_lines` against pods of the embedded server.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -17,6 +18,7 @@ use kube_tools::ApiExt as _;
 use kube_tools::pods::{LogLine, LogLines, LogLinesError, LogLinesParams};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
+use tokio::sync::Notify;
 
 use crate::cutter::Cutter;
 use crate::server::config_of;
@@ -397,33 +399,73 @@ enum Quiet {
     Head,
 }
 
-/// A server with the pod `a`, which prints nothing.
-async fn quiet_server(
-    request: http::Request<Body>,
-    quiet: Quiet,
-) -> Result<http::Response<UnsyncBoxBody<Bytes, std::io::Error>>, std::io::Error> {
-    let pod = json!({"apiVersion": "v1", "kind": "Pod",
+type Response = http::Response<UnsyncBoxBody<Bytes, std::io::Error>>;
+
+/// The pod `a`, which prints nothing.
+fn quiet_pod() -> serde_json::Value {
+    json!({"apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "7"},
         "spec": {"containers": [{"name": "main"}]},
-        "status": {"containerStatuses": [{"name": "main", "restartCount": 0, "state": {"running": {}}}]}});
+        "status": {"containerStatuses": [{"name": "main", "restartCount": 0, "state": {"running": {}}}]}})
+}
+
+fn complete(json: &serde_json::Value) -> Response {
+    http::Response::new(Full::from(json.to_string()).map_err(|never| match never {}).boxed_unsync())
+}
+
+fn quiet_list() -> Response {
+    let meta = json!({"resourceVersion": "7"});
+    complete(&json!({"apiVersion": "v1", "kind": "PodList", "metadata": meta, "items": [quiet_pod()]}))
+}
+
+/// A server with the pod `a`.
+async fn quiet_server(request: http::Request<Body>, quiet: Quiet) -> std::io::Result<Response> {
     let cut = async || {
         tokio::time::sleep(Duration::from_secs(35)).await;
         std::io::Error::from(std::io::ErrorKind::ConnectionReset)
     };
     let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
-    let body = if path.ends_with("/log") || query.contains("watch") {
-        if path.ends_with("/log") && matches!(quiet, Quiet::Head) {
-            return Err(cut().await);
-        }
+    if path.ends_with("/log") && matches!(quiet, Quiet::Head) {
+        return Err(cut().await);
+    }
+    if path.ends_with("/log") || query.contains("watch") {
         let end = futures::stream::once(async move { Err::<Frame<Bytes>, _>(cut().await) });
-        StreamBody::new(end).boxed_unsync()
-    } else if path.ends_with("/a") {
-        Full::from(pod.to_string()).map_err(|never| match never {}).boxed_unsync()
-    } else {
-        let list = json!({"apiVersion": "v1", "kind": "PodList", "metadata": {"resourceVersion": "7"}, "items": [pod]});
-        Full::from(list.to_string()).map_err(|never| match never {}).boxed_unsync()
-    };
-    Ok(http::Response::new(body))
+        return Ok(http::Response::new(StreamBody::new(end).boxed_unsync()));
+    }
+    Ok(if path.ends_with("/a") { complete(&quiet_pod()) } else { quiet_list() })
+}
+
+struct OnDrop(Arc<Notify>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_unanswered_log_of_a_deleted_pod_is_given_up() {
+    let given_up = Arc::new(Notify::new());
+    let ended = given_up.clone();
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let ended = ended.clone();
+        async move {
+            if request.uri().path().ends_with("/log") {
+                let _ends = OnDrop(ended);
+                std::future::pending::<()>().await;
+            }
+            if !request.uri().query().unwrap_or_default().contains("watch") {
+                return std::io::Result::Ok(quiet_list());
+            }
+            let event = json!({"type": "DELETED", "object": quiet_pod()}).to_string() + "\n";
+            let first = futures::stream::iter([Ok(Frame::data(Bytes::from(event)))]);
+            Ok(http::Response::new(StreamBody::new(first.chain(futures::stream::pending())).boxed_unsync()))
+        }
+    });
+    let pods: Api<Pod> = Api::default_namespaced(Client::new(service, "default"));
+    let _lines = pods.log_lines(&LogLinesParams::default().follow());
+    let limit = Duration::from_secs(60);
+    tokio::time::timeout(limit, given_up.notified()).await.expect("the request ends");
 }
 
 #[tokio::test(start_paused = true)]
@@ -447,7 +489,7 @@ async fn a_container_that_no_pod_has_is_an_error_that_names_those_there_are() {
         let mut lines = pods.log_lines(&params.container("typo"));
         let first = tokio::time::timeout(Duration::from_secs(20), lines.next()).await.unwrap();
         let err = first.unwrap().unwrap_err().to_string();
-        assert_eq!(err, "no pod has a container typo; the containers of the pods: main, side, setup");
+        assert_eq!(err, "container typo is not valid for any pod out of: main, side, setup");
         if !follow {
             assert!(tokio::time::timeout(Duration::from_secs(20), lines.next()).await.unwrap().is_none());
         }

@@ -1,7 +1,7 @@
 //! A local file that gets its name when it is complete: what was there before stays until then, and whoever has another name of it keeps
 //! it. Blocks.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -81,7 +81,7 @@ fn resolved(path: &Path) -> PathBuf {
 fn beside(target: &Path) -> io::Result<NamedTempFile> {
     let mut builder = named(tempfile::Builder::new());
     #[cfg(unix)]
-    builder.permissions(<Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
+    builder.permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666));
     builder.tempfile_in(parent(target))
 }
 

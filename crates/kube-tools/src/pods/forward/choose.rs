@@ -10,11 +10,9 @@ use crate::pods::summary::PodSummary;
 pub(super) fn target_port(service: &Service, port: &RemotePort) -> Result<RemotePort, String> {
     let spec = service.spec.as_ref();
     let ports = spec.and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
-    let candidates = ports.iter().filter(|candidate| match port {
-        RemotePort::Number(number) => candidate.port == i32::from(*number),
-        RemotePort::Name(name) => candidate.name.as_deref() == Some(name),
-    });
-    let Some(found) = tcp(candidates, |port| port.protocol.as_deref())? else {
+    let candidates: Vec<_> =
+        ports.iter().map(|port| (port, port.name.as_deref(), port.port, port.protocol.as_deref())).collect();
+    let Some(found) = tcp_port(&candidates, port)? else {
         let known: Vec<String> = ports.iter().map(|port| port.port.to_string()).collect();
         return Err(format!("the Service has no such port; its ports: {}", known.join(", ")));
     };
@@ -38,11 +36,10 @@ pub(super) fn container_port(pod: &PodSummary, port: &RemotePort) -> Result<u16,
     // Sidecars are init containers.
     let containers = spec.containers.iter().chain(&spec.init_containers).flatten();
     let declared = containers.flat_map(|container| container.ports.iter().flatten());
-    let candidates = declared.filter(|candidate| match port {
-        RemotePort::Number(number) => candidate.container_port == i32::from(*number),
-        RemotePort::Name(name) => candidate.name.as_deref() == Some(name),
-    });
-    let found = tcp(candidates, |port| port.protocol.as_deref())?;
+    let candidates: Vec<_> = declared
+        .map(|port| (port, port.name.as_deref(), port.container_port, port.protocol.as_deref()))
+        .collect();
+    let found = tcp_port(&candidates, port)?;
     match port {
         RemotePort::Number(number) => Ok(*number),
         RemotePort::Name(name) => found
@@ -51,21 +48,23 @@ pub(super) fn container_port(pod: &PodSummary, port: &RemotePort) -> Result<u16,
     }
 }
 
-/// The one that is TCP: a number may stand for a port of each protocol. An error if there are only others.
-fn tcp<'a, P>(
-    candidates: impl Iterator<Item = &'a P>,
-    protocol: impl Fn(&P) -> Option<&str>,
-) -> Result<Option<&'a P>, String> {
-    let mut other = None;
-    for candidate in candidates {
-        match protocol(candidate) {
-            None | Some("TCP") => return Ok(Some(candidate)),
-            Some(protocol) => other = Some(protocol.to_owned()),
-        }
-    }
-    match other {
-        Some(other) => Err(format!("the port is {other}, and only TCP can be forwarded")),
-        None => Ok(None),
+/// A declared port: itself, its name, number and protocol.
+type Declared<'a, P> = (&'a P, Option<&'a str>, i32, Option<&'a str>);
+
+/// The one that is meant and TCP. A number may stand for a port of each protocol, and the name of one of them then stands for both, as for
+/// kubectl. An error if there are only others.
+fn tcp_port<'a, P>(ports: &[Declared<'a, P>], port: &RemotePort) -> Result<Option<&'a P>, String> {
+    let is_tcp = |protocol: Option<&str>| matches!(protocol, None | Some("TCP"));
+    let mut named = ports.iter().filter(|(_, name, number, _)| match port {
+        RemotePort::Number(wanted) => *number == i32::from(*wanted),
+        RemotePort::Name(wanted) => *name == Some(wanted),
+    });
+    let Some(first) = named.clone().next() else { return Ok(None) };
+    let same_number =
+        || ports.iter().find(|(_, _, number, protocol)| *number == first.2 && is_tcp(*protocol));
+    match named.find(|(.., protocol)| is_tcp(*protocol)).or_else(same_number) {
+        Some((port, ..)) => Ok(Some(port)),
+        None => Err(format!("the port is {}, and only TCP can be forwarded", first.3.unwrap_or_default())),
     }
 }
 
@@ -144,7 +143,7 @@ mod tests {
         };
         assert_eq!(port(&service, "53"), Ok("2053".into()));
         assert_eq!(port(&service, "dns-tcp"), Ok("2053".into()));
-        assert!(port(&service, "dns").is_err());
+        assert_eq!(port(&service, "dns"), Ok("2053".into()), "kubectl takes the name for the number");
         service.spec.as_mut().unwrap().cluster_ip = Some("None".into());
         assert_eq!(port(&service, "53"), Ok("53".into()), "of a headless Service nothing is translated");
         let pod = serde_json::from_value(json!({"metadata": {"name": "a"}, "spec": {"containers": [

@@ -34,7 +34,7 @@ pub enum LogLinesError {
     },
     /// The first list of the pods has some, and none has the container of [`LogLinesParams::container`](super::LogLinesParams::container).
     /// With `follow`, the stream goes on with pods that come later.
-    #[error("no pod has a container {container}; the containers of the pods: {}", containers.join(", "))]
+    #[error("container {container} is not valid for any pod out of: {}", containers.join(", "))]
     NoContainer {
         /// The container that was asked for.
         container: String,
@@ -159,7 +159,8 @@ impl ContainerTask {
         }
     }
 
-    /// Whether a request that failed was not one of an outage: there was nothing to receive. Nodes do not even answer before the first line.
+    /// Whether a request that failed was none of an outage: there was nothing to receive. Nodes do not even answer before the first
+    /// line.
     async fn was_quiet(&self, attempt: &Attempt, err: &Error) -> bool {
         let is_refused = matches!(err, Error::Api(_));
         is_stable(attempt.began, Instant::now())
@@ -225,9 +226,11 @@ impl ContainerTask {
         let mut place = Place::take(&self.openings, limit).await;
         let reader = {
             let mut opening = pin!(self.pods.log_reader(&self.pod, &params));
+            let mut state = self.state.clone();
             loop {
                 tokio::select! {
                     opened = &mut opening => break opened?,
+                    () = silent_after_deletion(&mut state) => return Ok(Ended::Log),
                     () = place.expire() => {}
                 }
             }
