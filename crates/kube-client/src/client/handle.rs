@@ -68,7 +68,7 @@ impl Client {
         T: Into<String>,
     {
         let service = service.map_response(|response| response.map(Body::wrap)).map_err(Into::into);
-        Self::with_sender(Sender::locked(service), default_namespace)
+        Self::with_sender(Sender::shared(service), default_namespace)
     }
 
     /// A client with all layers of a client made from `config` over a service instead of connections: retries, time limits, credentials,
