@@ -458,7 +458,10 @@ async fn the_unanswered_log_of_a_deleted_pod_is_given_up() {
                 return std::io::Result::Ok(quiet_list());
             }
             let event = json!({"type": "DELETED", "object": quiet_pod()}).to_string() + "\n";
-            let first = futures::stream::iter([Ok(Frame::data(Bytes::from(event)))]);
+            let first = futures::stream::once(async {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Ok(Frame::data(Bytes::from(event)))
+            });
             Ok(http::Response::new(StreamBody::new(first.chain(futures::stream::pending())).boxed_unsync()))
         }
     });
