@@ -261,11 +261,10 @@ async fn explained(mut err: Error, pods: &Api<Pod>, name: &str, container: Optio
     if let (Error::Api(status), Some(container)) = (&mut err, container)
         && status.code == BAD_REQUEST
         && let Ok(pod) = summaries(pods).get(name).await
+        && container_names(&pod).all(|name| name != container)
     {
-        if container_names(&pod).all(|name| name != container) {
-            status.message.push(' ');
-            status.message.push_str(&out_of(&pod));
-        }
+        status.message.push(' ');
+        status.message.push_str(&out_of(&pod));
     }
     err
 }
