@@ -64,7 +64,10 @@ fn a_project_is_written_extended_and_up_to_date() {
     ];
     assert_eq!(lines, expected);
     done(&project, &["add", "webhook", "Author", "--validate", "--mutate"]);
-    done(&project, &["add", "version", "Page", "v2"]);
+    let printed = done(&project, &["add", "version", "Page", "v2"]);
+    let later =
+        "in a later release: STORED = \"v2\" in src/page.rs, then cargo kube crd migrate pages.example.com\n";
+    assert!(printed.ends_with(later), "{printed}");
     let files = texts(&project);
     let lib = &files[&project.join("src/lib.rs")];
     assert!(lib.contains("pub mod author;\npub mod page;\npub mod webhooks;\n"), "{lib}");
@@ -74,12 +77,25 @@ fn a_project_is_written_extended_and_up_to_date() {
 }
 
 #[test]
+fn a_checkout_with_line_ends_of_windows_is_extended_and_upgraded() {
+    let home = tempfile::tempdir().expect("a folder");
+    let project = project(home.path());
+    for (path, text) in texts(&project) {
+        std::fs::write(path, text.replace('\n', "\r\n")).expect("a file");
+    }
+    done(&project, &["add", "version", "Page", "v2"]);
+    let lib = texts(&project)[&project.join("src/lib.rs")].clone();
+    assert!(lib.contains("pub mod webhooks;\r\n") && !lib.replace("\r\n", "").contains('\n'), "{lib}");
+    assert_eq!(done(&project, &["upgrade"]), "up to date: template 1\n");
+}
+
+#[test]
 fn wrong_input_is_one_error_and_nothing_is_written() {
     let home = tempfile::tempdir().expect("a folder");
     for (arguments, expected) in [
         (&["new", "Pages"][..], "error: name \"Pages\": expected at most 63 lowercase letters"),
         (&["new", "../pages"], "error: name \"../pages\": expected"),
-        (&["new", "kube"], "error: name kube: Rust or a dependency of the project has it"),
+        (&["new", "kube"], "error: name kube: Rust, Cargo or a dependency of the project has it"),
         (&["new", "a", "--group", "x"], "error: group \"x\": expected a domain"),
         (
             &["new", "a", "--kind", "page"],

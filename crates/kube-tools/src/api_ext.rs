@@ -32,7 +32,7 @@ use crate::{apply, pods, table, wait};
 ///
 /// | methods | what they do |
 /// |---|---|
-/// | [`apply`](Self::apply), [`apply_status`](Self::apply_status), [`adopt`](Self::adopt) | server-side apply of a configuration |
+/// | [`apply`](Self::apply), [`apply_status`](Self::apply_status), [`adopt`](Self::adopt), [`adopt_from`](Self::adopt_from) | server-side apply of a configuration |
 /// | [`wait_ready`](Self::wait_ready), [`wait_for`](Self::wait_for), [`watch_readiness`](Self::watch_readiness) | wait for an object, as `kubectl wait` |
 /// | [`scale_and_wait`](Self::scale_and_wait), [`restart_and_wait`](Self::restart_and_wait), [`rollout_status`](Self::rollout_status) | change a workload, and follow its rollout |
 /// | [`table`](Self::table), [`get_table`](Self::get_table), [`watch_table`](Self::watch_table) | objects as `kubectl get` prints them |
@@ -182,7 +182,44 @@ pub trait ApiExt<K: Resource> {
     where
         K: Clone + DeserializeOwned + Debug,
     {
-        apply::adopt(self.api(), name, manager)
+        let api = self.api();
+        async move { apply::adopt(api, name, &[manager], manager).await }
+    }
+
+    /// Makes what the manager `former` owns by create, replace and patch what `manager` applied: before the first apply of a program that
+    /// takes an object over from another, such as from `kubectl apply` without `--server-side`, whose manager is
+    /// `kubectl-client-side-apply`. Everything else is as with [`ApiExt::adopt`].
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::api::{PatchParams, PostParams};
+    /// use kube_client::{Api, Client};
+    /// use kube_tools::ApiExt;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let mut map: ConfigMap = serde_json::from_str(r#"{"metadata":{"name":"settings"},"data":{"color":"blue"}}"#)?;
+    /// let params = PostParams { field_manager: Some("old-painter".into()), ..PostParams::default() };
+    /// maps.create(&params, &map).await?;
+    ///
+    /// assert!(maps.adopt_from("settings", "old-painter", "painter").await?);
+    /// map.data = None;
+    /// let applied = maps.apply(&PatchParams::apply("painter"), &map).await?;
+    /// assert_eq!(applied.data, None, "removed, as the configuration has it no more");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ApiExt::adopt`].
+    fn adopt_from(&self, name: &str, former: &str, manager: &str) -> impl Future<Output = Result<bool>> + Send
+    where
+        K: Clone + DeserializeOwned + Debug,
+    {
+        let api = self.api();
+        async move { apply::adopt(api, name, &[former], manager).await }
     }
 
     // Waiting.
@@ -276,10 +313,14 @@ pub trait ApiExt<K: Resource> {
         wait::wait_for_condition(self.api(), name, condition, timeout)
     }
 
-    /// Sets the number of replicas of the object `name`, and waits until it is ready.
+    /// Sets the number of replicas of the object `name`, and waits until it is ready and has as many replicas as its scale wants, as
+    /// `kubectl scale --timeout` does. Pods that end are not counted as replicas.
+    ///
+    /// # Cost
+    /// As [`ApiExt::wait_ready`]; also a read of the scale after each change of the object while it is ready.
     ///
     /// # Errors
-    /// As [`Api::patch_scale`], in [`WaitError::Request`], then as [`ApiExt::wait_ready`].
+    /// As [`Api::patch_scale`] and [`Api::get_scale`], in [`WaitError::Request`], then as [`ApiExt::wait_ready`].
     ///
     /// # Cancellation
     /// Dropping the future ends the waiting, not the change.
@@ -331,7 +372,8 @@ pub trait ApiExt<K: Resource> {
     /// Replaces the pods of the workload `name`, as [`Api::restart`] does, and waits until the new ones are ready.
     ///
     /// # Errors
-    /// As [`Api::restart`], in [`WaitError::Request`], then as [`ApiExt::wait_ready`].
+    /// [`WaitError::NoRestart`], and nothing is changed, if that would replace no pod: the workload is paused, has the strategy `OnDelete`,
+    /// or is a ReplicaSet. Otherwise as [`Api::restart`], in [`WaitError::Request`], then as [`ApiExt::wait_ready`].
     ///
     /// # Cancellation
     /// Dropping the future ends the waiting, not the restart.

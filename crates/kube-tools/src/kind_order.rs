@@ -28,7 +28,9 @@ const FIRST: &[&[(&str, &str)]] = &[
     ],
     // Limits count what is written after them.
     &[("", "ResourceQuota"), ("", "LimitRange"), ("networking.k8s.io", "NetworkPolicy")],
-    &[("policy", "PodDisruptionBudget"), ("", "ServiceAccount"), ("", "Secret"), ("", "ConfigMap")],
+    &[("policy", "PodDisruptionBudget"), ("", "ServiceAccount")],
+    // The Secret of a token needs its ServiceAccount.
+    &[("", "Secret"), ("", "ConfigMap")],
     &[("", "PersistentVolume")],
     &[("", "PersistentVolumeClaim")],
     &[("rbac.authorization.k8s.io", "ClusterRole"), ("rbac.authorization.k8s.io", "Role")],
@@ -67,6 +69,7 @@ mod tests {
             ("apiextensions.k8s.io", "CustomResourceDefinition"),
             ("storage.k8s.io", "StorageClass"),
             ("", "LimitRange"),
+            ("", "ServiceAccount"),
             ("", "Secret"),
             ("", "PersistentVolume"),
             ("", "PersistentVolumeClaim"),

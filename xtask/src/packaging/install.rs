@@ -1,6 +1,6 @@
-//! The job `install`: the ways to depend on this workspace that the README shows, each in a scratch project with the README's controller,
-//! and `[patch.crates-io]` with the requirements and lock files that programs have. The test server's program, from outside of the
-//! checkout.
+//! The job `install`: the ways to depend on this workspace that the README shows, each in a scratch project with the README's controller;
+//! what other pages show (`shown`); and `[patch.crates-io]` with the requirements and lock files that programs have. The test server's
+//! program, from outside of the checkout.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::context::{Context, scratch};
 use crate::job::no_arguments;
+use crate::packaging::shown::shown;
 use crate::paths;
 
 const OTHERS: &str = r#"k8s-openapi = { version = "0.29", features = ["latest"] }
@@ -36,6 +37,7 @@ pub(crate) fn install(cx: &Context, args: &[String]) -> Result<()> {
         "path",
         &format!("[dependencies]\nkube = {{ path = \"{here}/crates/kube\", {FEATURES} }}\n{OTHERS}\n"),
     )?;
+    shown(cx, work.path(), &controller)?;
     println!("--- the program of the test server, from another folder");
     let check = cx.cargo("check --quiet --locked --features k8s-openapi/latest --manifest-path");
     check.arg(cx.path(paths::SERVER_MANIFEST)).dir(work.path()).run()?;

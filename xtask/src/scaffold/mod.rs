@@ -1,8 +1,14 @@
 //! The job `new`: an operator that `cargo kube new` writes passes its own CI and runs, without a cluster and on a genuine server, also
-//! after everything was added to it; so does the one that the tutorial makes of it; an image gets what Cargo needs; and an upgrade keeps
-//! what the user has changed.
+//! after everything was added to it; so does the one that the tutorial makes of it; an image gets what Cargo needs; an upgrade keeps what
+//! the user has changed; and the shortest form of each command does its work.
+//!
+//! - `project`: what a project is, its own CI and its program.
+//! - `names`: `new NAME`, with names of all sorts. `forms`: every other command, in the project of the last of them.
+//! - `whole_life`: a project with everything added; `tutorial`: that of the book; `upgrade`, `image`: their commands.
 
+mod forms;
 mod image;
+mod names;
 mod project;
 mod tutorial;
 mod upgrade;
@@ -25,6 +31,8 @@ pub(crate) fn new(cx: &Context, args: &[String]) -> Result<()> {
     } else {
         println!("--- upgrade: left out, this is not a git checkout");
     }
+    let shortest = names::names(&scaffold)?;
+    forms::forms(&scaffold, &shortest)?;
     let extended = whole_life::whole_life(&scaffold)?;
     whole_life::cluster_scoped(&scaffold)?;
     let tutorial = tutorial::tutorial(&scaffold)?;

@@ -93,6 +93,8 @@ impl Scaffold<'_> {
             pause(Duration::from_millis(20))?;
         }
         ensure!(running.stop(STEP)? == 0, "{}", std::fs::read_to_string(&log)?);
+        let text = std::fs::read_to_string(&log)?;
+        ensure!(!text.contains("deprecated"), "it uses what is deprecated:\n{text}");
         println!("--embedded reconciles {}", samples.join(" and "));
         Ok(())
     }

@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::error::Error;
+use kube_client::new_file::has_text;
+
 use crate::batch::{Batch, Refused};
 
 /// In the directory: the files of the last run, so that those of kinds that no longer exist are removed, and no other file is.
@@ -77,7 +79,7 @@ impl Files {
         for (path, text) in &self.texts {
             let target = directory.join(path);
             let present = read(&target)?;
-            if present.as_deref() == Some(text.as_bytes()) {
+            if present.as_deref().is_some_and(|present| has_text(present, text)) {
                 continue;
             }
             if present.is_some() && !earlier.contains(path) {
@@ -112,7 +114,7 @@ impl Files {
         let mut paths = Vec::new();
         for (path, text) in &self.texts {
             let target = directory.join(path);
-            if read(&target)?.as_deref() != Some(text.as_bytes()) {
+            if !read(&target)?.is_some_and(|present| has_text(&present, text)) {
                 paths.push(target);
             }
         }
@@ -138,7 +140,7 @@ fn changed_list(directory: &Path, paths: &BTreeSet<PathBuf>) -> Result<Option<(P
         |path: &PathBuf| path.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/") + "\n";
     let text: String = paths.iter().map(line).collect();
     let target = directory.join(LIST);
-    let is_same = read(&target)?.as_deref() == Some(text.as_bytes());
+    let is_same = read(&target)?.is_some_and(|present| has_text(&present, &text));
     Ok((!is_same).then_some((target, text)))
 }
 
@@ -195,6 +197,34 @@ mod tests {
         assert_eq!(names(&target), [".cargo-kube-gen", "a", "mine.rs", "mod.rs"]);
         assert_eq!(std::fs::read_to_string(target.join("a/b.rs")).unwrap(), "changed");
         assert_eq!(std::fs::metadata(target.join("mod.rs")).unwrap().modified().unwrap(), before);
+    }
+
+    #[test]
+    fn line_ends_of_windows_are_no_difference() {
+        let home = tempfile::tempdir().unwrap();
+        let generated = files(&[("mod.rs", "a\nb\n")]);
+        generated.write(home.path()).unwrap();
+        for name in ["mod.rs", LIST] {
+            let path = home.path().join(name);
+            let text = std::fs::read_to_string(&path).unwrap();
+            std::fs::write(&path, text.replace('\n', "\r\n")).unwrap();
+        }
+        generated.check(home.path()).unwrap();
+        generated.write(home.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(home.path().join("mod.rs")).unwrap(), "a\r\nb\r\n", "not touched");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_of_the_user_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let (shared, out) = (home.path().join("shared.rs"), home.path().join("out"));
+        files(&[("a.rs", "a")]).write(&out).unwrap();
+        std::fs::rename(out.join("a.rs"), &shared).unwrap();
+        std::os::unix::fs::symlink("../shared.rs", out.join("a.rs")).unwrap();
+        files(&[("a.rs", "changed")]).write(&out).unwrap();
+        assert!(out.join("a.rs").symlink_metadata().unwrap().is_symlink());
+        assert_eq!(std::fs::read_to_string(shared).unwrap(), "changed");
     }
 
     #[test]

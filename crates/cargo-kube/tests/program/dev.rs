@@ -24,7 +24,14 @@ struct Dev {
 
 impl Dev {
     fn start(project: &Project) -> Self {
-        let mut command = project.command(&["dev", "--", "--verbose"]);
+        Self::start_with(project, &["--verbose"])
+    }
+
+    fn start_with(project: &Project, further: &[&str]) -> Self {
+        Self::start_by(&mut project.command(&[&["dev", "--"], further].concat()))
+    }
+
+    fn start_by(command: &mut Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the program runs");
         let (sender, lines) = mpsc::channel();
         let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
@@ -194,9 +201,69 @@ fn an_operator_that_does_not_end_is_killed_by_a_second_signal() {
     dev.line("SIGTERM: ending");
     dev.signal("-TERM");
     assert!(dev.ended().success());
-    let alive =
-        Command::new("kill").args(["-0", project.read("pid").trim()]).stderr(Stdio::null()).status().unwrap();
-    assert!(!alive.success(), "it was killed and waited for");
+    assert!(!is_alive(project.read("pid").trim()), "it was killed and waited for");
+}
+
+fn is_alive(pid: &str) -> bool {
+    Command::new("kill").args(["-0", pid]).stderr(Stdio::null()).status().expect("kill").success()
+}
+
+/// Waits until both processes have said who they are, and returns their numbers.
+fn pids(project: &Project) -> [String; 2] {
+    let until = Instant::now() + LIMIT;
+    loop {
+        let pids = ["pid", "child"].map(|name| project.read(name).trim().to_owned());
+        if pids.iter().all(|pid| !pid.is_empty()) {
+            return pids;
+        }
+        assert!(Instant::now() < until, "the operator has not started");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn is_gone(pid: &str) {
+    let until = Instant::now() + LIMIT;
+    while is_alive(pid) {
+        assert!(Instant::now() < until, "{pid} runs on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// An operator with a child.
+const PARENT: &str = "#!/bin/sh\nhome=HOME_FOLDER\nif [ \"$1\" = manifests ]; then for folder; do :; done; cp \"$home/install.yaml\" \"$folder\"; exit; fi\n(while :; do sleep 0.02; done) &\necho $! > \"$home/child\"\necho $$ > \"$home/pid\"\n";
+
+#[test]
+fn the_operator_and_its_children_end_with_a_dev_that_is_killed() {
+    let project = Project::new();
+    project.executable("program", &format!("{PARENT}while :; do sleep 0.02; done\n"));
+    let mut dev = Dev::start(&project);
+    dev.line("op runs");
+    let pids = pids(&project);
+    assert!(pids.iter().all(|pid| is_alive(pid)));
+    dev.signal("-KILL");
+    dev.ended();
+    pids.iter().for_each(|pid| is_gone(pid));
+}
+
+#[test]
+fn the_children_of_an_operator_that_ends_are_killed() {
+    let project = Project::new();
+    project.executable("program", &format!("{PARENT}exit 3\n"));
+    let mut dev = Dev::start(&project);
+    dev.line("the operator has ended with exit code 3");
+    let [_, child] = pids(&project);
+    is_gone(&child);
+    dev.signal("-INT");
+    assert!(dev.ended().success());
+}
+
+#[test]
+fn the_debug_page_is_where_the_arguments_say() {
+    let project = Project::new();
+    let mut dev = Dev::start_with(&project, &["--metrics", "127.0.0.1:18080"]);
+    dev.line("op runs; its debug page: http://127.0.0.1:18080/debug/controllers");
+    dev.signal("-INT");
+    assert!(dev.ended().success());
 }
 
 #[test]
@@ -209,5 +276,57 @@ fn a_first_build_that_fails_waits_for_a_change() {
     project.write("project/src/main.rs", "fn main() { }\n");
     dev.line("op runs");
     dev.signal("-TERM");
+    assert!(dev.ended().success());
+}
+
+/// A server that is no part of `dev`, with its kubeconfig.
+fn cluster(project: &Project) -> (tokio::runtime::Runtime, kube_testserver::TestServer, Client) {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let server =
+        runtime.block_on(kube_testserver::TestServer::builder().with_rbac().tls().start()).expect("a server");
+    project.write("kubeconfig", &server.kubeconfig());
+    let _in_runtime = runtime.enter();
+    let client = client(&project.path("kubeconfig"));
+    (runtime, server, client)
+}
+
+#[test]
+fn in_a_cluster_the_operator_is_its_service_account() {
+    let project = Project::new();
+    let (runtime, _server, admin) = cluster(&project);
+    let kubeconfig = project.path("kubeconfig");
+    let mut dev = Dev::start_by(project.command(&["dev", "--cluster"]).env("KUBECONFIG", &kubeconfig));
+    dev.line("the cluster of the context ");
+    dev.line("op runs");
+    log_is(&project, &["start one run quick"]);
+    let log = project.read("log");
+    runtime.block_on(async {
+        let operator = client(Path::new(log.split_whitespace().last().expect("a path")));
+        Api::<ConfigMap>::all(operator.clone()).list(&Default::default()).await.expect("its role permits it");
+        let refused =
+            Api::<Secret>::all(operator).list(&Default::default()).await.expect_err("no role permits it");
+        assert!(refused.to_string().contains("system:serviceaccount:tools:op"), "{refused}");
+        let sample =
+            Api::<ConfigMap>::default_namespaced(admin.clone()).get_opt("sample").await.expect("it may ask");
+        assert!(sample.is_none(), "samples are the user's to apply");
+    });
+    dev.signal("-INT");
+    assert!(dev.ended().success());
+
+    // An operator that is deployed is not run beside.
+    let all = kube_tools::yaml::Objects::read(project.path("install.yaml")).expect("objects");
+    runtime.block_on(async {
+        let params = kube_client::api::PatchParams::apply("user").force();
+        kube_tools::yaml::Applier::new(admin)
+            .apply(&all, &params)
+            .await
+            .into_result()
+            .expect("they are applied");
+    });
+    let mut dev = Dev::start_by(project.command(&["dev", "--cluster"]).env("KUBECONFIG", &kubeconfig));
+    dev.line(
+        "expected `kubectl scale --replicas=0 -n tools deployment/op` before; waiting for the next change",
+    );
+    dev.signal("-INT");
     assert!(dev.ended().success());
 }

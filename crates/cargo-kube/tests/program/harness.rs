@@ -37,7 +37,8 @@ if [ "$1" = manifests ]; then
   echo "$*" >> "$home/calls"
   [ "$2" = --needs ] && exec cat "$home/needs.json"
   for folder; do :; done
-  mkdir -p "$folder/samples"
+  mkdir -p "$folder/samples" "$folder/base"
+  printf 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [op.yaml]\n' > "$folder/base/kustomization.yaml"
   cp "$home/install.yaml" "$folder/install.yaml"
   cp "$home/sample.yaml" "$folder/samples/v1-configmap-sample.yaml"
   exit 0

@@ -22,6 +22,14 @@ fn missing_and_excess_rules_are_lines() {
     project.write("project/deploy/chart/Chart.yaml", "name: op\n");
     project.write("project/deploy/chart/templates/role.yaml", "{{- if .Values.x }}\n");
     project.write("project/deploy/roles.yaml", INSTALL);
+    // What kustomize and people have beside the objects.
+    std::fs::create_dir_all(project.path("project/deploy/overlay")).unwrap();
+    project.write(
+        "project/deploy/overlay/kustomization.yaml",
+        "resources: [../base]\npatches: [{path: patch.yaml}]\n",
+    );
+    project.write("project/deploy/overlay/patch.yaml", "- op: remove\n  path: /spec/replicas\n");
+    project.write("project/deploy/values.yml", "replicas: 3\n---\n");
     let same = (Some(0), "deploy permits what op needs, and nothing else\n".to_owned());
     assert_eq!(checked(&project), same);
 
@@ -47,6 +55,22 @@ fn missing_and_excess_rules_are_lines() {
     );
     let (code, lines) = checked(&project);
     assert_eq!((code, &*lines), (Some(1), "excess: all of ClusterRole view, which is bound but not there\n"));
+}
+
+#[test]
+fn roles_in_lists_count_and_a_file_that_is_no_yaml_is_named() {
+    let project = Project::new();
+    std::fs::create_dir_all(project.path("project/deploy")).unwrap();
+    let items: String = INSTALL
+        .split("---\n")
+        .map(|object| format!("- {}", object.replace('\n', "\n  ")))
+        .collect::<Vec<_>>()
+        .join("\n");
+    project.write("project/deploy/all.yaml", &format!("apiVersion: v1\nkind: List\nitems:\n{items}\n"));
+    assert_eq!(checked(&project), (Some(0), "deploy permits what op needs, and nothing else\n".to_owned()));
+    project.write("project/deploy/broken.yaml", "a: [\n");
+    let (code, error) = checked(&project);
+    assert!(code == Some(2) && error.starts_with("error: deploy/broken.yaml: "), "{error}");
 }
 
 #[test]

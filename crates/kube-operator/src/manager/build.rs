@@ -62,7 +62,7 @@ impl Manager {
     /// Runs nothing yet.
     pub fn new(client: Client) -> Self {
         let health = Health::new();
-        let (status, refusals) = (Status::new(&health), Refusals::default());
+        let (status, refusals) = (Status::new(&health), Refusals::new(client.default_namespace()));
         let caches = Caches::new(health.clone(), refusals.clone());
         Self {
             client,

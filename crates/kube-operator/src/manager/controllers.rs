@@ -4,7 +4,7 @@ use super::{
     cache::CacheSync,
     error::{BoxError, Ended},
     log::log_error,
-    permissions::Refusals,
+    permissions::{Reconciling, Refusals},
 };
 use futures::{Stream, StreamExt, TryFuture, future::BoxFuture};
 use kube_core::Resource;
@@ -98,7 +98,8 @@ impl ManagedController {
         let controller = controller.named(name);
         let (monitor, paths) = (controller.monitor(), controller.watched_paths());
         let name: Arc<str> = name.into();
-        let logged_name = Arc::clone(&name);
+        let in_all_namespaces = paths.iter().any(|path| !path.contains("/namespaces/"));
+        let reconciling = Reconciling { name: Arc::clone(&name), in_all_namespaces };
         let run: RunController = Box::new(move |assignments, caches, refusals, stop| {
             let controller = controller.graceful_shutdown_on(stop.clone().cancelled_owned());
             let controller = caches.into_iter().fold(controller, |controller, cache| {
@@ -109,7 +110,7 @@ impl ManagedController {
                 Some(assignments) => controller.assigned_by(assignments),
                 None => controller,
             };
-            Box::pin(poll(logged_name, run(controller), refusals, stop))
+            Box::pin(poll(reconciling, run(controller), refusals, stop))
         });
         Self { name, monitor, paths, run }
     }
@@ -117,7 +118,7 @@ impl ManagedController {
 
 /// Polls the output of a controller to its end, and logs its errors.
 async fn poll<K, E>(
-    name: Arc<str>,
+    controller: Reconciling,
     output: impl Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send,
     refusals: Refusals,
     stop: CancellationToken,
@@ -134,10 +135,10 @@ where
             Ok(_) | Err(Error::ObjectNotFound(_)) => continue,
             Err(error) => error,
         };
-        log_error(&name, &error);
+        log_error(&controller.name, &error);
         match &error {
             Error::QueueError(error) => refusals.note(error),
-            Error::ReconcilerFailed(error, _) => refusals.name_missing(&name, error),
+            Error::ReconcilerFailed(error, _) => refusals.name_missing(&controller, error),
             _ => {}
         }
         if let Error::RunnerError(error @ (RunnerError::Readiness(_) | RunnerError::SyncTimedOut { .. })) =

@@ -15,6 +15,8 @@ pub(crate) struct Facts {
     pub(crate) version: Option<String>,
     /// Whether replicas know of each other, so that there may be several.
     pub(crate) has_replicas: bool,
+    /// That of the Leases by which they know of each other.
+    pub(crate) lease_namespace: Option<String>,
     /// The port of metrics and health.
     pub(crate) metrics: Option<u16>,
     pub(crate) webhooks: Option<WebhookFacts>,
@@ -52,6 +54,11 @@ impl Manager {
             namespace: own.to_owned(),
             version: self.version.clone(),
             has_replicas: !matches!(self.replicas, Replicas::Alone),
+            lease_namespace: match &self.replicas {
+                Replicas::Alone => None,
+                Replicas::Elected(config) => Some(config.namespace.clone()),
+                Replicas::Sharded(config) => Some(config.namespace().to_owned()),
+            },
             metrics: self.metrics.map(|address| address.port()),
             webhooks,
             grace_period: self.grace_period,

@@ -142,8 +142,19 @@ fn events_of(path: &str, cluster_scoped: bool) -> String {
 }
 
 /// What the server has refused. Clones are the same.
-#[derive(Clone, Default)]
-pub(super) struct Refusals(Arc<Mutex<Refused>>);
+#[derive(Clone)]
+pub(super) struct Refusals {
+    /// That of the program.
+    own_namespace: Arc<str>,
+    refused: Arc<Mutex<Refused>>,
+}
+
+/// A controller whose reconciles may be refused.
+pub(super) struct Reconciling {
+    pub(super) name: Arc<str>,
+    /// Whether one of its watches is of all namespaces.
+    pub(super) in_all_namespaces: bool,
+}
 
 #[derive(Default)]
 struct Refused {
@@ -154,6 +165,11 @@ struct Refused {
 }
 
 impl Refusals {
+    /// Of a program in this namespace.
+    pub(super) fn new(own_namespace: &str) -> Self {
+        Self { own_namespace: own_namespace.into(), refused: Arc::default() }
+    }
+
     /// A watch has failed.
     pub(super) fn note(&self, error: &watcher::Error) {
         let status = match error {
@@ -163,31 +179,41 @@ impl Refusals {
             _ => return,
         };
         if let Some(path) = refused_path(status) {
-            self.0.lock().watches.add_watch(path); // whoever may not list may hardly watch
+            self.refused.lock().watches.add_watch(path); // whoever may not list may hardly watch
         }
     }
 
     /// A reconcile has failed. Logs the permission that it lacked, if it is a new one.
-    pub(super) fn name_missing(&self, controller: &str, error: &(dyn StdError + 'static)) {
+    ///
+    /// The refusal is about one object. A controller of all namespaces does the same for all objects, except in the namespace of the
+    /// program, and whoever reads children has to watch them: so the role is one for all namespaces, and for all that reads.
+    pub(super) fn name_missing(&self, controller: &Reconciling, error: &(dyn StdError + 'static)) {
         // `source` of the reconciler's error is the program's code, which may panic.
         let missing = catch_unwind(AssertUnwindSafe(|| status_of(error).and_then(refused_permission)));
         let Ok(Some(missing)) = missing else { return };
+        let elsewhere =
+            || missing.clone().moved(|namespace| Some(namespace).filter(|it| **it == *self.own_namespace));
+        let missing = match controller.in_all_namespaces && elsewhere() != missing {
+            true => missing.in_all_namespaces().with_all_reads(),
+            false => missing,
+        };
         if self.note_named(&missing) {
             let role = missing.to_yaml("missing-permission");
             tracing::warn!(
-                controller,
-                "a reconcile was refused for a permission that this program lacks; this role would grant it:\n{role}"
+                controller = &*controller.name,
+                "a reconcile was refused for a permission that this program lacks; this role would grant it, and Manager::writes \
+                 puts what the helpers of this library need into the generated roles:\n{role}"
             );
         }
     }
 
     /// Notes that the log names these permissions. Returns whether some are new.
     fn note_named(&self, missing: &Permissions) -> bool {
-        self.0.lock().named.add(missing.clone().in_all_namespaces())
+        self.refused.lock().named.add(missing.clone().in_all_namespaces())
     }
 
     fn take_watches(&self) -> NeededRequests {
-        std::mem::take(&mut self.0.lock().watches)
+        std::mem::take(&mut self.refused.lock().watches)
     }
 }
 

@@ -23,11 +23,16 @@ const IMAGE: &str = "helm-token-image";
 const PULL_POLICY: &str = "helm-token-pull-policy";
 const REPLICAS: &str = "helm-token-replicas";
 const RESOURCES: &str = "helm-token-resources";
+const API_SERVERS: &str = "helm-token-api-servers";
 
 /// Longer tokens come before those that are their beginning.
-const EXPRESSIONS: [(&str, &str); 8] = [
+const EXPRESSIONS: [(&str, &str); 9] = [
     (OWN_AND_WATCHED_TEXT, r#"{{ join "," (prepend .Values.watchNamespaces .Release.Namespace) | quote }}"#),
-    (WATCHED_TEXT, r#"{{ join "," .Values.watchNamespaces | quote }}"#),
+    // What an empty list would mean is said instead: a program that watches everything, or nothing, and below one that reaches everything.
+    (
+        WATCHED_TEXT,
+        r#"{{ if .Values.watchNamespaces }}{{ join "," .Values.watchNamespaces | quote }}{{ else }}{{ fail "watchNamespaces: expected at least one namespace" }}{{ end }}"#,
+    ),
     (WATCHED, "{{ . }}"),
     (NAMESPACE, "{{ $.Release.Namespace }}"),
     (
@@ -37,6 +42,10 @@ const EXPRESSIONS: [(&str, &str); 8] = [
     (PULL_POLICY, "{{ .Values.image.pullPolicy }}"),
     (REPLICAS, "{{ .Values.replicas }}"),
     (RESOURCES, "{{- toYaml .Values.resources | nindent 10 }}"),
+    (
+        API_SERVERS,
+        "{{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n      protocol: TCP\n    {{- else }}{{ fail \"networkPolicy.apiServerPorts: expected at least one port\" }}{{ end }}",
+    ),
 ];
 
 pub(super) fn chart(manifests: &Manifests) -> Result<Vec<File>, ManifestsError> {
@@ -67,6 +76,9 @@ pub(super) fn chart(manifests: &Manifests) -> Result<Vec<File>, ManifestsError> 
         if kind == "Deployment" && object["metadata"]["name"] == *manifests.name {
             deployment(&mut object, &manifests.facts.namespace, &mut values)?;
         }
+        if kind == "NetworkPolicy" && object["metadata"]["name"] == *manifests.name {
+            network_policy(&mut object, manifests);
+        }
         if kind == "CustomResourceDefinition" {
             // Uninstalling a release would delete every object of the kind.
             object["metadata"]["annotations"]["helm.sh/resource-policy"] = "keep".into();
@@ -77,7 +89,9 @@ pub(super) fn chart(manifests: &Manifests) -> Result<Vec<File>, ManifestsError> 
             text = format!("{{{{- range .Values.watchNamespaces }}}}\n---\n{text}{{{{- end }}}}\n");
         }
         if let Some(value) = switch(&kind) {
-            values.insert(value.into(), json!({ "enabled": true }));
+            let ports =
+                text.contains(".Values.networkPolicy.apiServerPorts").then_some(&manifests.api_server_ports);
+            values.insert(value.into(), enabled(ports));
             text = format!("{{{{- if .Values.{value}.enabled }}}}\n{text}{{{{- end }}}}\n");
         }
         files.push(file(manifests, format!("chart/templates/{name}"), &text));
@@ -109,6 +123,14 @@ fn switch(kind: &str) -> Option<&'static str> {
     }
 }
 
+/// The defaults of objects that can be left out: with these ports of API servers, if they have some.
+fn enabled(api_server_ports: Option<&Vec<u16>>) -> Value {
+    match api_server_ports {
+        Some(ports) => json!({ "enabled": true, "apiServerPorts": ports }),
+        None => json!({ "enabled": true }),
+    }
+}
+
 /// Replaces what is a value by its token, and takes the value as default.
 fn deployment(
     object: &mut Value,
@@ -134,6 +156,20 @@ fn deployment(
     values.insert("replicas".into(), replicas);
     values.insert("resources".into(), resources);
     Ok(())
+}
+
+/// Replaces the ports of API servers by their token, where an edit has left them.
+fn network_policy(object: &mut Value, manifests: &Manifests) {
+    let rules = object["spec"]["egress"].as_array_mut().into_iter().flatten();
+    for rule in rules.filter(|rule| rule.get("to").is_none()) {
+        let ports = rule["ports"].as_array().into_iter().flatten();
+        if ports
+            .map(|port| port["port"].as_u64())
+            .eq(manifests.api_server_ports.iter().map(|port| Some((*port).into())))
+        {
+            rule["ports"] = API_SERVERS.into();
+        }
+    }
 }
 
 /// Escapes what looks like an expression, and replaces the tokens.

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use kube_client::new_file::NewFile;
+use kube_client::new_file::{NewFile, has_text};
 
 use super::{
     error::ManifestsError,
@@ -89,7 +89,7 @@ fn plan<'a>(folder: &Path, files: &'a [File], header: &str) -> Result<Plan<'a>, 
     for file in files {
         let path = folder.join(&file.path);
         match fs::read(&path) {
-            Ok(text) if text == file.text.as_bytes() => {}
+            Ok(text) if has_text(&text, &file.text) => {}
             Ok(text) if has_header(&text, header) => plan.changed.push(file),
             Ok(_) => return Err(ManifestsError::Foreign { path, header: header.to_owned() }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => plan.new.push(file),

@@ -27,6 +27,11 @@ pub(super) fn network_policy(
             Some(json!({ "from": from, "ports": [tcp(port.name.into())] }))
         }
     });
+    if manifests.api_server_ports.is_empty() || manifests.api_server_ports.contains(&0) {
+        let what = format!("the ports of API servers are {:?}", manifests.api_server_ports);
+        return Err(ManifestsError::inconsistent(what, "expected at least one, and numbers from 1"));
+    }
+    let api_servers: Vec<_> = manifests.api_server_ports.iter().map(|port| tcp((*port).into())).collect();
     let mut dns = in_namespace("kube-system");
     dns["podSelector"] = json!({ "matchLabels": { "k8s-app": "kube-dns" } });
     objects.add(&json!({
@@ -39,8 +44,8 @@ pub(super) fn network_policy(
             "ingress": ingress.collect::<Vec<_>>(),
             "egress": [
                 { "to": [dns], "ports": [{ "protocol": "UDP", "port": 53 }, tcp(53.into())] },
-                // 443 is the API server's Service, 6443 its address after translation.
-                { "ports": [tcp(443.into()), tcp(6443.into())] },
+                // Of the API server's Service, and of its address after translation.
+                { "ports": api_servers },
             ],
         },
     }))

@@ -15,7 +15,7 @@ use super::{
     settings::Manifests,
 };
 use crate::{
-    manager::WebhookFacts,
+    manager::{Facts, WebhookFacts},
     webhook::{WebhookConfigurations, WebhookService, certificates::CertificateNeeds},
 };
 
@@ -93,6 +93,7 @@ pub(super) fn webhooks(
     let Some(webhooks) = &manifests.facts.webhooks else { return Ok(()) };
     let configurations = webhooks.registry.configurations(&manifests.name, &service(manifests, placement))?;
     all_versions_are_seen(manifests, &configurations)?;
+    leases_are_not_blocked(manifests, &configurations)?;
     let WebhookConfigurations { mutating, validating } = configurations;
     if let Some(mut configuration) = mutating {
         configuration.metadata = cluster_metadata(manifests);
@@ -176,6 +177,33 @@ fn inject(
             let what = format!("the self-signed certificate does not write its CA into {kind} {object}");
             Err(ManifestsError::inconsistent(what, format!("expected SelfSigned::{method}({object:?})")))
         }
+    }
+}
+
+/// Where the Leases are in another namespace than the program, a webhook on them is called for its own, by which it starts to work.
+fn leases_are_not_blocked(
+    manifests: &Manifests,
+    configurations: &WebhookConfigurations,
+) -> Result<(), ManifestsError> {
+    let Facts { namespace, lease_namespace: Some(leases), .. } = &manifests.facts else { return Ok(()) };
+    let mutating = configurations.mutating.iter().flat_map(|it| it.webhooks.iter().flatten());
+    let validating = configurations.validating.iter().flat_map(|it| it.webhooks.iter().flatten());
+    let mutating = mutating.map(|it| (&it.name, &it.failure_policy, &it.rules));
+    let mut entries = mutating.chain(validating.map(|it| (&it.name, &it.failure_policy, &it.rules)));
+    let has = |all: &Option<Vec<String>>, one: &str| all.iter().flatten().any(|it| it == "*" || it == one);
+    let blocks = |rule: &RuleWithOperations| {
+        has(&rule.api_groups, "coordination.k8s.io") && has(&rule.resources, "leases")
+    };
+    let blocking = entries
+        .find(|(_, policy, rules)| policy.as_deref() == Some("Fail") && rules.iter().flatten().any(blocks));
+    match blocking {
+        Some((name, ..)) if leases != namespace => {
+            let what = format!("the webhook {name} reviews Leases, and those of the manager are in {leases}");
+            let expected =
+                format!("expected them in {namespace}, which it leaves out, or FailurePolicy::Ignore");
+            Err(ManifestsError::inconsistent(what, expected))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -16,6 +16,9 @@ use crate::{
     rbac::Permissions,
 };
 
+/// Of the Service `kubernetes`, and behind it in common clusters.
+const API_SERVER_PORTS: [u16; 4] = [443, 6443, 8443, 16443];
+
 /// The manifests of an operator. See the [module](super).
 #[derive(Clone)]
 #[must_use = "manifests are nothing until they are written"]
@@ -26,12 +29,14 @@ pub struct Manifests {
     pub(super) image: String,
     pub(super) args: Vec<String>,
     pub(super) env: BTreeMap<String, String>,
+    pub(super) empty_dirs: Vec<String>,
     pub(super) replicas: Option<i32>,
     pub(super) resources: ResourceRequirements,
     pub(super) crds: Vec<CustomResourceDefinition>,
     pub(super) further: Permissions,
     pub(super) issuer: Option<(String, String)>,
     pub(super) metrics_readers: Option<Vec<String>>,
+    pub(super) api_server_ports: Vec<u16>,
     pub(super) service_monitor: bool,
     pub(super) dashboard: bool,
     pub(super) samples: Vec<Result<Value, String>>,
@@ -74,6 +79,7 @@ impl Manifests {
             version,
             args: Vec::new(),
             env: BTreeMap::new(),
+            empty_dirs: Vec::new(),
             replicas: None,
             resources: ResourceRequirements {
                 requests: Some(quantities(&[("cpu", "50m"), ("memory", "64Mi")])),
@@ -84,6 +90,7 @@ impl Manifests {
             further: Permissions::default(),
             issuer: None,
             metrics_readers: None,
+            api_server_ports: API_SERVER_PORTS.to_vec(),
             service_monitor: false,
             dashboard: false,
             samples: Vec::new(),
@@ -114,6 +121,16 @@ impl Manifests {
     /// some namespaces only.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds a folder that the program may write to, such as `/tmp`: a volume `emptyDir`, which begins empty and is lost with the pod. All
+    /// other folders are read-only (`readOnlyRootFilesystem`, as the restricted Pod Security Standard wants it).
+    ///
+    /// A path that is not absolute, that is added twice or that lies in the folder of the webhooks' certificate is an error of
+    /// [`objects`](Self::objects) and all that is made of them.
+    pub fn empty_dir(mut self, path: impl Into<String>) -> Self {
+        self.empty_dirs.push(path.into());
         self
     }
 
@@ -151,10 +168,19 @@ impl Manifests {
     }
 
     /// A NetworkPolicy: webhooks may be called from everywhere, because API servers have addresses of their own; metrics and health only
-    /// from these namespaces (and by kubelets); the program reaches DNS and API servers (ports 443 and 6443) and nothing else. Allow more
-    /// by [`edit`](Self::edit).
+    /// from these namespaces (and by kubelets); the program reaches DNS and [API servers](Self::api_server_ports) and nothing else. Allow
+    /// more by [`edit`](Self::edit).
     pub fn network_policy<T: Into<String>>(mut self, metrics_readers: impl IntoIterator<Item = T>) -> Self {
         self.metrics_readers = Some(metrics_readers.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The ports of API servers, for the [NetworkPolicy](Self::network_policy): that of the Service `kubernetes`, and those behind it,
+    /// because network plugins see either. `kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes` shows the
+    /// latter. By default 443, 6443 (kubeadm, kind, k3s, OpenShift), 8443 (minikube) and 16443 (MicroK8s). The Helm chart has them as the value
+    /// `networkPolicy.apiServerPorts`.
+    pub fn api_server_ports(mut self, ports: impl IntoIterator<Item = u16>) -> Self {
+        self.api_server_ports = ports.into_iter().collect();
         self
     }
 

@@ -11,7 +11,7 @@ use k8s_openapi::{
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use kube_client::{Api, Client};
-use kube_core::{Resource, admission::AdmissionRequest};
+use kube_core::{DynamicObject, Resource, admission::AdmissionRequest};
 use kube_runtime::{Controller, controller::Action, watcher::Config};
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ use super::{File, Form, Manifests, ManifestsError, Written, offline_client};
 use crate::{
     manager::{Manager, Writes},
     webhook::{
-        Versions, Webhooks,
+        FailurePolicy, Registration, Versions, Webhooks,
         certificates::{CertificateFiles, SelfSigned},
     },
 };
@@ -324,7 +324,9 @@ async fn a_manager_of_some_namespaces_has_a_role_in_each() {
     assert!(role.contains("{{- range .Values.watchNamespaces }}\n---\n"), "{role}");
     assert!(role.contains("namespace: '{{ . }}'\n"), "{role}");
     let deployment = text(&files, "chart/templates/deployment-checker.yaml");
-    assert!(deployment.contains(r#"value: {{ join "," .Values.watchNamespaces | quote }}"#), "{deployment}");
+    let list = r#"{{ if .Values.watchNamespaces }}{{ join "," .Values.watchNamespaces | quote }}{{ else }}"#;
+    let none = r#"{{ fail "watchNamespaces: expected at least one namespace" }}{{ end }}"#;
+    assert!(deployment.contains(&format!("value: {list}{none}\n")), "{deployment}");
 }
 
 #[tokio::test]
@@ -349,6 +351,83 @@ async fn a_manager_of_its_own_namespace_and_others_is_told_all() {
     let deployment = text(&files, "chart/templates/deployment-checker.yaml");
     let expected = r#"value: {{ join "," (prepend .Values.watchNamespaces .Release.Namespace) | quote }}"#;
     assert!(deployment.contains(expected), "{deployment}");
+}
+
+#[tokio::test]
+async fn a_webhook_does_not_keep_the_manager_from_its_leases() {
+    let of = |leases: &str, policy: FailurePolicy| {
+        let client = offline_client("tools");
+        let reviewed =
+            Registration::new().resources("coordination.k8s.io", ["v1"], ["leases"]).failure_policy(policy);
+        let hooks =
+            Webhooks::new().validate_at("/leases", check::<DynamicObject>).registration("/leases", reviewed);
+        let certificate = SelfSigned::new(client.clone(), "tools", "checker").validating("checker");
+        let manager = Manager::new(client).leader_election("checker", leases);
+        let manager = manager.webhooks(([0, 0, 0, 0], 9443), certificate, hooks);
+        Manifests::new("checker", &manager).objects()
+    };
+    let objects = of("tools", FailurePolicy::Fail).unwrap();
+    let selector = &find(&objects, "ValidatingWebhookConfiguration")["webhooks"][0]["namespaceSelector"];
+    assert_eq!(selector["matchExpressions"][0]["values"], json!(["tools"]));
+    of("elsewhere", FailurePolicy::Ignore).unwrap();
+    let error = of("elsewhere", FailurePolicy::Fail).unwrap_err().to_string();
+    let expected = "the webhook leases.validate.checker reviews Leases, and those of the manager are in elsewhere: \
+                    expected them in tools, which it leaves out, or FailurePolicy::Ignore";
+    assert_eq!(error, expected);
+}
+
+#[tokio::test]
+async fn a_network_policy_lets_the_program_reach_api_servers() {
+    let ports = |manifests: &Manifests| {
+        let objects = manifests.objects().unwrap();
+        let ports = &find(&objects, "NetworkPolicy")["spec"]["egress"][1]["ports"];
+        let ports = ports.as_array().unwrap().iter().map(|port| port["port"].as_u64().unwrap());
+        ports.collect::<Vec<_>>()
+    };
+    let manifests = || manifests().network_policy(["monitoring"]);
+    assert_eq!(ports(&manifests()), [443, 6443, 8443, 16443]);
+    let own = manifests().api_server_ports([443, 12345]);
+    assert_eq!(ports(&own), [443, 12345]);
+    let files = own.files([Form::Helm]).unwrap();
+    let policy = text(&files, "chart/templates/networkpolicy-checker.yaml");
+    let range = "  - ports: {{- range .Values.networkPolicy.apiServerPorts }}\n    - port: {{ . }}\n      protocol: TCP\n    {{- else }}{{ fail ";
+    assert!(policy.contains(range), "{policy}");
+    let values = parsed(text(&files, "chart/values.yaml")).remove(0);
+    assert_eq!(values["networkPolicy"], json!({ "enabled": true, "apiServerPorts": [443, 12345] }));
+    for (ports, shown) in [(vec![], "[]"), (vec![443, 0], "[443, 0]")] {
+        let error = manifests().api_server_ports(ports).objects().unwrap_err().to_string();
+        let expected = "expected at least one, and numbers from 1";
+        assert_eq!(error, format!("the ports of API servers are {shown}: {expected}"));
+    }
+}
+
+#[tokio::test]
+async fn a_program_may_write_to_folders_that_begin_empty() {
+    let with = |paths: &[&str]| {
+        let manager = manager(offline_client("tools")).webhooks(
+            ([0, 0, 0, 0], 9443),
+            CertificateFiles::new("/certs"),
+            webhooks(),
+        );
+        let manifests = Manifests::new("checker", &manager).crd(crd());
+        paths.iter().fold(manifests, |manifests, path| manifests.empty_dir(*path)).objects()
+    };
+    let objects = with(&["/tmp", "/var/cache/checker"]).unwrap();
+    let pod = &find(&objects, "Deployment")["spec"]["template"]["spec"];
+    assert_eq!(pod["volumes"][1], json!({ "name": "empty-dir-0", "emptyDir": {} }));
+    let mount = json!({ "name": "empty-dir-1", "mountPath": "/var/cache/checker" });
+    assert_eq!(pod["containers"][0]["volumeMounts"][2], mount);
+    assert_eq!(pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"], true);
+    for (paths, expected) in [
+        (&["tmp"][..], "absolute path"),
+        (&["/"], "absolute path"),
+        (&["/a:b"], "absolute path"),
+        (&["/tmp", "/tmp/"], "not mounted yet"),
+        (&["/certs/new"], "not mounted yet"),
+    ] {
+        let error = with(paths).unwrap_err().to_string();
+        assert!(error.contains("empty_dir(") && error.contains(expected), "{paths:?}: {error}");
+    }
 }
 
 #[tokio::test]

@@ -168,6 +168,21 @@ impl Permissions {
         Self { accesses: self.accesses.into_iter().map(changed).collect(), ..self }
     }
 
+    /// Whoever may get, list or watch objects may do all three.
+    pub(crate) fn with_all_reads(mut self) -> Self {
+        const READS: [&str; 3] = ["get", "list", "watch"];
+        let read = |access: &Access| match access {
+            Access::Resource(access) if READS.contains(&access.verb) => Some(access.clone()),
+            _ => None,
+        };
+        let read: Vec<_> = self.accesses.iter().filter_map(read).collect();
+        for access in read {
+            self.accesses
+                .extend(READS.map(|verb| Access::Resource(ResourceAccess { verb, ..access.clone() })));
+        }
+        self
+    }
+
     /// Returns whether some of `other` are new.
     pub(crate) fn add(&mut self, other: Self) -> bool {
         let before = self.accesses.len();

@@ -75,9 +75,10 @@ pub enum StatusError {
 ///
 /// # Cost
 ///
-/// No request if nothing changes; otherwise one, or three where a list of conditions without a key meets a newer object. The comparison
-/// uses `metadata.managedFields` and serializes the object: O(its size). Without managed fields, the status is written unless it equals the
-/// cached one in all fields, including those of other managers.
+/// No request if nothing changes and this manager has applied the status before: values that another manager, or this one by another kind
+/// of request, has written are applied once, so that they stay when the other takes them away. Otherwise one, or three where a list of
+/// conditions without a key meets a newer object. The comparison uses `metadata.managedFields` and serializes the object: O(its size).
+/// Without managed fields, the status is written unless it equals the cached one in all fields, including those of other managers.
 ///
 /// A status that only seems to differ, because the cache lags or the server stores a value in another form, is written in vain: the
 /// `resourceVersion` of the object does not change, so no watch has an event.
@@ -220,8 +221,8 @@ fn loses_condition(present: &Value, cached: &Value, patch: &Value) -> bool {
 
 /// Whether `current` shows the status of `patch`. Removes conditions from the patch that other managers own and that do not change.
 fn is_shown(current: &Value, managed: &[ManagedFieldsEntry], patch: &mut Value, manager: &str) -> bool {
-    // Equal to the byte: then nothing is to be removed either.
-    if !patch["status"].is_null() && current["status"] == patch["status"] {
+    // Without managed fields it is not known who owns them.
+    if managed.is_empty() && !patch["status"].is_null() && current["status"] == patch["status"] {
         return true;
     }
     leave_foreign_conditions(current, managed, patch, manager);
@@ -234,9 +235,10 @@ fn leave_foreign_conditions(
     patch: &mut Value,
     manager: &str,
 ) {
-    let (mine, others): (Vec<_>, Vec<_>) =
-        managed.iter().partition(|entry| is_made_by(entry, manager, "Apply"));
-    let (mine, others) = (conditions_of(mine), conditions_of(others));
+    let mine = conditions_of(managed.iter().filter(|entry| is_made_by(entry, manager, "Apply")));
+    // What this manager wrote by other requests, it has to apply once to own it.
+    let others = managed.iter().filter(|entry| entry.manager.as_deref() != Some(manager));
+    let others = conditions_of(others);
     let is_foreign = |condition: &Value| {
         let repeated =
             current["status"]["conditions"].as_array().is_some_and(|list| list.contains(condition));
@@ -286,6 +288,25 @@ mod tests {
         assert!(shown(&current, &[], current.clone()).0);
         assert!(shown(&current, &[entry("me", &["A"])], current.clone()).0);
         assert!(!shown(&current, &[], conditions(&[("A", "False")])).0);
+    }
+
+    /// Else the value goes when the other manager takes it away.
+    #[test]
+    fn values_that_another_manager_has_written_are_applied_to_own_them() {
+        let status = json!({ "apiVersion": "example.com/v1", "status": { "phase": "Ready" } });
+        let mut other = entry("they", &[]);
+        other.fields_v1 = Some(FieldsV1(json!({ "f:status": { "f:phase": {} } })));
+        let shown = |managed: &[ManagedFieldsEntry]| is_shown(&status, managed, &mut status.clone(), "me");
+        assert!(!shown(&[other.clone()]));
+        let mine = ManagedFieldsEntry { manager: Some("me".into()), ..other.clone() };
+        assert!(shown(&[other, mine.clone()]));
+        // Its own writes by replace or patch are no apply.
+        assert!(!shown(&[ManagedFieldsEntry { operation: Some("Update".into()), ..mine }]));
+        let current = conditions(&[("A", "True")]);
+        let update = ManagedFieldsEntry { operation: Some("Update".into()), ..entry("me", &["A"]) };
+        let mut patch = current.clone();
+        assert!(!is_shown(&current, &[update], &mut patch, "me"));
+        assert_eq!(patch, current, "none is left out");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use kube_core::{ObjectMeta, Resource, admission::Operation};
 
 use super::{
     error::WebhooksError,
+    own_namespace,
     registration::{Registration, Resources},
 };
 
@@ -254,6 +255,12 @@ impl Registry {
             resources: Some(resources.resources.clone()),
             scope: None,
         };
+        let namespace_selector = own_namespace::selector(&registration, &resources, &service.namespace);
+        let namespace_selector = namespace_selector.map_err(|needed| WebhooksError::BlocksItself {
+            path: path.clone(),
+            needed,
+            namespace: service.namespace.clone(),
+        })?;
         let exact = registration.exact.unwrap_or_else(|| self.has_other_versions(admission));
         let none_on_dry_run = registration.side_effects_on_dry_run;
         Ok(ValidatingWebhook {
@@ -263,7 +270,7 @@ impl Registry {
             failure_policy: Some(registration.failure_policy.as_str().into()),
             match_conditions: Some(registration.match_conditions).filter(|it| !it.is_empty()),
             match_policy: Some(if exact { "Exact" } else { "Equivalent" }.into()),
-            namespace_selector: registration.namespace_selector,
+            namespace_selector,
             object_selector: registration.object_selector,
             rules: Some(resources.iter().map(rule).collect()),
             side_effects: if none_on_dry_run { "NoneOnDryRun" } else { "None" }.into(),

@@ -113,6 +113,52 @@ fn a_registration_says_the_rest() {
 }
 
 #[test]
+fn what_the_operator_needs_to_start_is_not_reviewed_in_its_namespace() {
+    let selector = |registration: Registration| {
+        let webhooks =
+            Webhooks::new().validate_at("/any", check::<DynamicObject>).registration("/any", registration);
+        configured(webhooks).map(|(_, validating)| validating[0]["namespaceSelector"].clone())
+    };
+    let of = |group: &str, resource: &str| Registration::new().resources(group, ["v1"], [resource]);
+    let own = json!({ "key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["tools"] });
+    for (group, resource) in [
+        ("", "secrets"),
+        ("", "pods"),
+        ("", "pods/eviction"),
+        ("", "*"),
+        ("", "*/*"),
+        ("*", "*"),
+        ("apps", "deployments/scale"),
+        ("apps", "*/scale"),
+        ("coordination.k8s.io", "leases"),
+    ] {
+        let expected = json!({ "matchExpressions": [own] });
+        assert_eq!(selector(of(group, resource)).unwrap(), expected, "{group} {resource}");
+        let ignored = of(group, resource).failure_policy(FailurePolicy::Ignore);
+        assert_eq!(selector(ignored).unwrap(), Value::Null, "it does not block");
+    }
+    for (group, resource) in
+        [("", "configmaps"), ("apps", "secrets"), ("example.com", "*"), ("", "podtemplates")]
+    {
+        assert_eq!(selector(of(group, resource)).unwrap(), Value::Null, "{group} {resource}");
+    }
+    let given = |selector: Value| of("", "pods").namespaces(serde_json::from_value(selector).unwrap());
+    let shop = json!({ "matchLabels": { "shop": "yes" }, "matchExpressions": [{ "key": "a", "operator": "Exists" }] });
+    let mut expected = shop.clone();
+    expected["matchExpressions"].as_array_mut().unwrap().push(own);
+    assert_eq!(selector(given(shop)).unwrap(), expected);
+    for own in [
+        json!({ "matchLabels": { "kubernetes.io/metadata.name": "tools" } }),
+        json!({ "matchExpressions": [{ "key": "kubernetes.io/metadata.name", "operator": "In", "values": ["tools"] }] }),
+    ] {
+        let error = selector(given(own)).unwrap_err().to_string();
+        let expected = "the webhook /any reviews pods in tools, the namespace of the operator, which needs them in order to start: \
+                        expected another namespace, or FailurePolicy::Ignore";
+        assert_eq!(error, expected);
+    }
+}
+
+#[test]
 fn what_a_server_would_refuse_is_an_error() {
     let error = |webhooks: Webhooks| webhooks.configurations("hooks", &service()).unwrap_err().to_string();
     let any = Webhooks::new().validate_at("/any", check::<DynamicObject>);

@@ -48,4 +48,17 @@ pub enum WebhooksError {
         /// What was given.
         timeout: Duration,
     },
+    /// A webhook that refuses what it cannot review is for the operator's own namespace, so that no replica could start.
+    #[error(
+        "the webhook {path} reviews {needed} in {namespace}, the namespace of the operator, which needs them in order to start: expected \
+         another namespace, or FailurePolicy::Ignore"
+    )]
+    BlocksItself {
+        /// The path.
+        path: String,
+        /// The resource.
+        needed: String,
+        /// The namespace.
+        namespace: String,
+    },
 }

@@ -68,7 +68,7 @@
 // `server` is HTTPS with a certificate of `certificates`, `router` knows the paths. `endpoint` checks a request, within a `body_budget`,
 // and counts it (`metrics`). `admission` calls the typed handler, whose `outcome` is a response; for a mutation `patch` compares both
 // objects, lists by `list_keys` and `list_items`. `conversion` answers conversion reviews. `registration` is how a server calls a webhook,
-// `configurations` has all, `error` says why not.
+// `configurations` has all, without what would block the operator itself (`own_namespace`), `error` says why not.
 
 mod admission;
 mod body_budget;
@@ -81,6 +81,7 @@ mod list_items;
 mod list_keys;
 mod metrics;
 mod outcome;
+mod own_namespace;
 mod patch;
 mod registration;
 mod router;

@@ -46,7 +46,8 @@ pub struct Registration {
 /// What the API server does with a request whose webhook cannot be called or does not answer in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailurePolicy {
-    /// It refuses the request: nothing passes unseen, but nothing can be written while no replica serves. The default.
+    /// It refuses the request: nothing passes unseen, but nothing can be written while no replica serves. The default. What the operator
+    /// itself needs in order to start is [excluded](Registration::namespaces).
     #[default]
     Fail,
     /// It goes on without the webhook.
@@ -149,8 +150,12 @@ impl Registration {
         self
     }
 
-    /// Only objects in namespaces with these labels. Exclude the namespaces that the operator needs in order to start if it reviews Pods or
-    /// what they use.
+    /// Only objects in namespaces with these labels.
+    ///
+    /// A webhook with [`FailurePolicy::Fail`] on what the operator needs in order to start (Pods, Secrets, ServiceAccounts, Services,
+    /// Leases, Deployments and what belongs to them) has in addition `kubernetes.io/metadata.name NotIn` the namespace of its Service:
+    /// while no replica serves, it would keep each from starting. Exclude other namespaces that a cluster needs, such as `kube-system`,
+    /// here.
     #[must_use]
     pub fn namespaces(mut self, selector: LabelSelector) -> Self {
         self.namespace_selector = Some(selector);

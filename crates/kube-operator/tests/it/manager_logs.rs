@@ -24,6 +24,7 @@ use kube_operator::{
     webhook::Webhooks,
 };
 use kube_runtime::{
+    Controller,
     controller::Action,
     events::{Event, EventType, Recorder},
     watcher,
@@ -349,6 +350,35 @@ async fn what_a_reconcile_is_refused_for_is_named_once_as_a_role() {
     assert!(
         roles.iter().all(|role| role.contains("kind: Role\n") && role.contains("namespace: \"default\""))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_reconcile_is_refused_for_elsewhere_is_a_role_for_all_namespaces() {
+    let (lines, _guard) = capture_log();
+    let server = ApiServer::builder().with_rbac().service().unwrap();
+    permit(&server, None, "", "configmaps", &["list", "watch"]).await;
+    let admin = Client::new(server.clone(), "default");
+    let map = ConfigMap {
+        metadata: ObjectMeta { name: Some("a".into()), ..ObjectMeta::default() },
+        ..ConfigMap::default()
+    };
+    Api::<ConfigMap>::namespaced(admin, "kube-public").create(&PostParams::default(), &map).await.unwrap();
+    let client = nobody(&server);
+    let reconcile = |map: Arc<ConfigMap>, client: Arc<Client>| async move {
+        let namespace = map.namespace().unwrap_or_default();
+        Api::<Secret>::namespaced(Client::clone(&client), &namespace).get(&map.name_any()).await?;
+        Ok::<_, kube_client::Error>(Action::await_change())
+    };
+    let everywhere = Controller::new(Api::<ConfigMap>::all(client.clone()), watcher::Config::default());
+    let manager = Manager::new(client.clone()).controller("maps", everywhere, reconcile, Arc::new(client));
+    let (stop, running) = run(manager);
+    sleep(seconds(60)).await;
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    let [role] = &missing_roles(&lines)[..] else { panic!("{}", lines.text()) };
+    assert!(role.contains("kind: ClusterRole\n") && !role.contains("namespace:"), "{role}");
+    let rule = "resources: [\"secrets\"]\n  verbs: [\"get\",\"list\",\"watch\"]\n";
+    assert!(role.contains(rule), "{role}");
 }
 
 #[tokio::test(start_paused = true)]

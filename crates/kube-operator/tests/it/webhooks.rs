@@ -5,7 +5,8 @@ use std::time::Duration;
 use k8s_openapi::{
     api::{
         admissionregistration::v1::{MutatingWebhookConfiguration, ValidatingWebhookConfiguration},
-        core::v1::{Endpoints, Service},
+        core::v1::Service,
+        discovery::v1::EndpointSlice,
     },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
@@ -134,10 +135,11 @@ async fn expose(client: &Client, port: u16) {
         "spec": {"ports": [{"port": 443, "targetPort": port}]}}))
     .unwrap();
     Api::default_namespaced(client.clone()).create(&PostParams::default(), &service).await.unwrap();
-    let endpoints: Endpoints = serde_json::from_value(json!({"metadata": {"name": "pages"},
-        "subsets": [{"addresses": [{"ip": "127.0.0.1"}], "ports": [{"port": port}]}]}))
+    let slice: EndpointSlice = serde_json::from_value(json!({
+        "metadata": {"name": "pages", "labels": {"kubernetes.io/service-name": "pages"}},
+        "addressType": "IPv4", "endpoints": [{"addresses": ["127.0.0.1"]}], "ports": [{"port": port}]}))
     .unwrap();
-    Api::default_namespaced(client.clone()).create(&PostParams::default(), &endpoints).await.unwrap();
+    Api::default_namespaced(client.clone()).create(&PostParams::default(), &slice).await.unwrap();
 }
 
 fn status(error: Error) -> (u16, String) {

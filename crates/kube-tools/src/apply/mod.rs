@@ -2,8 +2,8 @@
 //!
 //! [`Api::apply`](crate::ApiExt::apply) sends a [`Configuration`]: a [`Sparse`] with exactly the fields that were written, or a whole
 //! object. [`extract`] reads from an object what a manager applied, and [`Api::adopt`](crate::ApiExt::adopt) moves what a manager wrote by
-//! other requests to what it applied. Who owns which field is in the error of a refused apply:
-//! [`Error::field_conflicts`](kube_client::Error::field_conflicts).
+//! other requests to what it applied, [`Api::adopt_from`](crate::ApiExt::adopt_from) what another one wrote. Who owns which field is in the
+//! error of a refused apply: [`Error::field_conflicts`](kube_client::Error::field_conflicts).
 //!
 //! - `request`: the requests.
 //! - `body`: the checked body of an apply request.
@@ -19,4 +19,5 @@ pub use kube_core::apply::{
     Configuration, ExtractError, ListMapKeys, MissingKey, Sparse, SparseError, extract,
 };
 
+pub(crate) use adopt::client_side_managers;
 pub(crate) use request::{adopt, apply, apply_status};

@@ -52,22 +52,22 @@ pub(crate) fn apply_status<K: Resource + DeserializeOwned>(
     }
 }
 
-pub(crate) async fn adopt<K>(api: Api<K>, name: &str, manager: &str) -> Result<bool>
+pub(crate) async fn adopt<K>(api: Api<K>, name: &str, former: &[&str], manager: &str) -> Result<bool>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
     let mut pause = ADOPT_PAUSE;
     for _ in 1..ADOPT_ATTEMPTS {
-        match try_adopt(&api, name, manager).await {
+        match try_adopt(&api, name, former, manager).await {
             Err(Error::Api(status)) if status.is_conflict() => tokio::time::sleep(pause).await,
             result => return result,
         }
         pause *= 2;
     }
-    try_adopt(&api, name, manager).await
+    try_adopt(&api, name, former, manager).await
 }
 
-async fn try_adopt<K>(api: &Api<K>, name: &str, manager: &str) -> Result<bool>
+async fn try_adopt<K>(api: &Api<K>, name: &str, former: &[&str], manager: &str) -> Result<bool>
 where
     K: Resource + Clone + DeserializeOwned + Debug,
 {
@@ -75,7 +75,7 @@ where
     let unpruned = api.clone().prune(Prune::default());
     let metadata = unpruned.get_metadata(name).await?.metadata;
     let entries = metadata.managed_fields.as_deref().unwrap_or_default();
-    let Some(entries) = adopted(entries, manager, None) else { return Ok(false) };
+    let Some(entries) = adopted(entries, former, manager, None) else { return Ok(false) };
     // With the version, the server refuses the patch of an object that has changed since.
     let metadata = json!({ "resourceVersion": metadata.resource_version, "managedFields": entries });
     let patch = Patch::Merge(json!({ "metadata": metadata }));

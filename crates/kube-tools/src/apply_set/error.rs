@@ -1,5 +1,6 @@
 //! [`ApplySetError`]: why a set cannot be applied or pruned.
 
+use kube_client::discovery::RestMapperError;
 use thiserror::Error;
 
 use super::object::PrunedObject;
@@ -31,6 +32,15 @@ pub enum ApplySetError {
         expected: String,
     },
 
+    /// It is not known whether the cluster serves the kind of an object, so that the set cannot record it. Nothing was applied.
+    #[error("nothing was applied, because {object} could not be recorded in the apply set: {source}")]
+    UnknownKind {
+        /// The object.
+        object: String,
+        /// Why.
+        source: RestMapperError,
+    },
+
     /// There is no object to apply, so that every member would be deleted. kubectl refuses that too.
     #[error(
         "nothing was pruned: expected at least one object to apply, because without any, all members of the apply set would be deleted"
@@ -49,6 +59,20 @@ pub enum ApplySetError {
     /// The kinds of these groups are not known, because discovery cannot reach them. Nothing was pruned.
     #[error("nothing was pruned: the API groups {} are not available, and the set may have members in them", .0.join(", "))]
     Discovery(Vec<String>),
+
+    /// Another run of the set has begun after this one: it decides what is deleted. What this run has applied stays, and stays recorded.
+    #[error(
+        "{parent}, the parent of the apply set, was taken over by a later run, that of {by}; this run has deleted {}, and gives up",
+        number(.pruned)
+    )]
+    Overtaken {
+        /// The parent.
+        parent: String,
+        /// Who has written the parent last, and when.
+        by: String,
+        /// What was deleted before that was noticed.
+        pruned: Vec<PrunedObject>,
+    },
 
     /// The parent was changed by someone else, again and again.
     #[error("{0}, the parent of the apply set, is being changed by another program at the same time")]
@@ -79,12 +103,17 @@ pub struct PruneFailure {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PruneError {
-    /// It belongs to another object, which would make it again.
-    #[error("it is owned by {0}: expected no owner except the parent of the set")]
-    Owned(String),
     /// The deletion has failed.
     #[error(transparent)]
     Delete(#[from] kube_client::Error),
+}
+
+fn number(pruned: &[PrunedObject]) -> String {
+    match pruned.len() {
+        0 => "nothing".to_owned(),
+        1 => "1 object".to_owned(),
+        some => format!("{some} objects"),
+    }
 }
 
 fn list(failures: &[PruneFailure]) -> String {

@@ -4,7 +4,7 @@
 //! what was removed in between is pruned. [`ApplySet`] shows how.
 
 // `set` is the identity, `members` what the parent records, `object` an object in messages. `plan` decides what to write and delete,
-// `session` does it, `error` says why not.
+// `parent` and `session` do it, `error` says why not.
 
 // The set, what its parent records, and objects in messages.
 mod members;
@@ -14,7 +14,8 @@ mod set;
 // What to write, what to look at and what to delete; no I/O.
 mod plan;
 
-// The requests.
+// The requests: for the parent, and for members.
+mod parent;
 mod session;
 
 mod error;
@@ -25,3 +26,4 @@ pub use session::Applying;
 pub use set::ApplySet;
 
 pub(crate) use object::object_text;
+pub(crate) use session::Finished;

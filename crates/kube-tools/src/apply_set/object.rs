@@ -4,7 +4,7 @@ use std::fmt;
 
 use kube_core::{ApiResource, ObjectMeta};
 
-/// An object that was pruned.
+/// An object of a set that was pruned, or is no longer in the set and was kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PrunedObject {

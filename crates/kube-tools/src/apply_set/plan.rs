@@ -7,7 +7,7 @@ use kube_core::{DynamicObject, ObjectMeta};
 
 use super::error::ApplySetError;
 use super::members::Members;
-use super::set::{ApplySet, ID, KINDS, NAMESPACES, TOOLING};
+use super::set::{ApplySet, ID, KINDS, NAMESPACES, RUN, TOOLING};
 
 /// What the parent records; nothing if there is none yet.
 ///
@@ -54,19 +54,45 @@ pub(super) fn is_built_in(set: &ApplySet) -> bool {
     set.resource.group.is_empty() && matches!(set.resource.kind.as_str(), "Secret" | "ConfigMap")
 }
 
-/// The parent to apply: all fields that its manager owns. With a version, it is refused if the parent has another.
-pub(super) fn parent_patch(set: &ApplySet, members: &Members, version: Option<String>) -> DynamicObject {
+/// The parent to write: all fields that its manager owns. With a version, it is refused if the parent has another. `run` is the run that
+/// goes on.
+pub(super) fn parent_patch(
+    set: &ApplySet,
+    members: &Members,
+    run: Option<&str>,
+    version: Option<String>,
+) -> DynamicObject {
     let mut parent = DynamicObject::new(&set.name, &set.resource);
     let namespaces = members.namespaces_text(set.namespace.as_deref());
     parent.metadata.namespace.clone_from(&set.namespace);
     parent.metadata.resource_version = version;
     parent.metadata.labels = Some(BTreeMap::from([(ID.to_owned(), set.id())]));
-    parent.metadata.annotations = Some(BTreeMap::from([
+    let run = run.map(|run| (RUN.to_owned(), run.to_owned()));
+    let annotations = [
         (TOOLING.to_owned(), set.tooling.clone()),
         (KINDS.to_owned(), members.kinds_text()),
         (NAMESPACES.to_owned(), namespaces),
-    ]));
+    ];
+    parent.metadata.annotations = Some(annotations.into_iter().chain(run).collect());
     parent
+}
+
+/// The run that a parent records, if one goes on or was cut off.
+pub(super) fn run_of(parent: &ObjectMeta) -> Option<&str> {
+    parent.annotations.as_ref()?.get(RUN).map(String::as_str)
+}
+
+/// Who has written the parent last, and when, as far as it says so.
+pub(super) fn last_writer(parent: &ObjectMeta) -> String {
+    let annotation = |key: &str| parent.annotations.as_ref().and_then(|annotations| annotations.get(key));
+    let tooling = annotation(TOOLING).map_or("an unknown tool", String::as_str);
+    let entries = parent.managed_fields.iter().flatten().filter(|entry| entry.subresource.is_none());
+    let Some(last) = entries.max_by_key(|entry| entry.time.clone()) else { return tooling.to_owned() };
+    let manager = last.manager.as_deref().unwrap_or("an unknown manager");
+    match &last.time {
+        Some(time) => format!("{tooling} as field manager {manager:?} at {}", time.0),
+        None => format!("{tooling} as field manager {manager:?}"),
+    }
 }
 
 /// The collections in which members of one kind may be.
@@ -96,13 +122,14 @@ pub(super) fn collections(
 pub(super) enum Fate {
     Keep,
     Delete,
-    /// It belongs to this owner, which is not the parent.
-    Refuse {
+    /// It belongs to this owner, which is not the parent: it is kept, and its owner decides about it.
+    Owned {
         owner: String,
     },
 }
 
-/// Members that were applied, the parent itself, and what is being deleted already are kept.
+/// Members that were applied, the parent itself, and what is being deleted already are kept. So is what another object owns, whose
+/// controller may have copied the label of the set.
 pub(super) fn fate(
     member: &PartialObjectMeta<DynamicObject>,
     applied: &BTreeSet<&str>,
@@ -117,7 +144,7 @@ pub(super) fn fate(
     }
     let owners = member.metadata.owner_references.iter().flatten();
     match owners.into_iter().find(|owner| Some(owner.uid.as_str()) != parent_uid) {
-        Some(owner) => Fate::Refuse { owner: format!("{} {:?}", owner.kind, owner.name) },
+        Some(owner) => Fate::Owned { owner: format!("{} {:?}", owner.kind, owner.name) },
         None => Fate::Delete,
     }
 }
@@ -139,7 +166,7 @@ mod tests {
         change: impl FnOnce(&mut BTreeMap<String, String>, &mut BTreeMap<String, String>),
     ) -> ObjectMeta {
         let members = Members::parse("ConfigMap,Deployment.apps", "other", Some("web"));
-        let mut parent = parent_patch(&set(), &members, None).metadata;
+        let mut parent = parent_patch(&set(), &members, None, None).metadata;
         change(parent.labels.as_mut().unwrap(), parent.annotations.as_mut().unwrap());
         parent
     }
@@ -151,7 +178,7 @@ mod tests {
         assert_eq!(members.namespaces.into_iter().collect::<Vec<_>>(), ["other", "web"]);
         let empty = recorded(&set(), None).unwrap();
         assert_eq!((empty.kinds.len(), empty.namespaces.len()), (0, 1));
-        let written = parent_patch(&set(), &empty, Some("7".into()));
+        let written = parent_patch(&set(), &empty, None, Some("7".into()));
         assert_eq!(
             serde_json::to_value(written).unwrap(),
             json!({ "apiVersion": "v1", "kind": "Secret", "metadata": {
@@ -164,6 +191,22 @@ mod tests {
                 },
             } })
         );
+    }
+
+    #[test]
+    fn the_parent_says_which_run_goes_on_and_who_wrote_it_last() {
+        let mut parent = parent_patch(&set(), &Members::default(), Some("one"), None).metadata;
+        assert_eq!(run_of(&parent), Some("one"));
+        assert_eq!(last_writer(&parent), "kubectl/v1.37");
+        let entry = |manager: &str, minute: u32| json!({ "manager": manager, "operation": "Apply", "time": format!("2026-01-01T00:{minute:02}:00Z") });
+        let entries = json!([entry("editor", 1), entry("kubectl-applyset", 2), entry("older", 0)]);
+        parent.managed_fields = Some(serde_json::from_value(entries).unwrap());
+        assert_eq!(
+            last_writer(&parent),
+            r#"kubectl/v1.37 as field manager "kubectl-applyset" at 2026-01-01T00:02:00Z"#
+        );
+        assert_eq!(run_of(&ObjectMeta::default()), None);
+        assert_eq!(last_writer(&ObjectMeta::default()), "an unknown tool");
     }
 
     #[test]
@@ -229,6 +272,6 @@ mod tests {
         );
         let owned = |uid: &str| json!({ "name": "a", "uid": "1", "ownerReferences": [{ "apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid }] });
         assert_eq!(fate(owned("parent")), Fate::Delete);
-        assert_eq!(fate(owned("other")), Fate::Refuse { owner: "Pod \"p\"".into() });
+        assert_eq!(fate(owned("other")), Fate::Owned { owner: "Pod \"p\"".into() });
     }
 }

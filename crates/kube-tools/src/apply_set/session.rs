@@ -1,21 +1,22 @@
-//! [`Applying`]: a set while it is applied; sends the requests.
+//! [`Applying`]: a set while it is applied; sends the requests for members.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use kube_client::Client;
-use kube_client::Result as ClientResult;
 use kube_client::api::Api;
 use kube_client::discovery::{Discovery, Scope};
 use kube_client::error::Error;
 use kube_core::metadata::PartialObjectMeta;
-use kube_core::params::{DeleteParams, ListParams, Patch, PatchParams, Preconditions};
+use kube_core::params::{DeleteParams, ListParams, Preconditions};
 use kube_core::{ApiResource, DynamicObject, GroupVersionKind, ObjectMeta};
 
 use super::error::{ApplySetError, PruneError, PruneFailure};
 use super::members::{GroupKind, Members};
 use super::object::{PrunedObject, object_text};
+use super::parent::api;
 use super::plan::{self, Fate};
 use super::set::{ApplySet, PART_OF};
 use crate::kind_order::position;
@@ -51,25 +52,31 @@ impl ApplySet {
         self.check_parent_type(client).await?;
         let new = Members::of(objects);
         self.check_other_sets(client, objects).await?;
-        let parents: Api<DynamicObject> = self.parents(client);
+        let parents = self.parents(client);
+        let run = new_run();
         for _ in 0..MAX_ATTEMPTS {
-            let parent = parents.get_metadata_opt(&self.name).await;
-            let parent = parent.map_err(|err| self.request_error("get", err))?.map(|parent| parent.metadata);
+            let parent = self.read_parent(&parents).await?;
             let old = plan::recorded(self, parent.as_ref())?;
-            let version = parent.and_then(|parent| parent.resource_version);
-            match self.write_parent(&parents, &old.union(&new), version).await {
-                Ok(parent) => {
-                    return Ok(Applying { set: self.clone(), client: client.clone(), parent, old, new });
+            let all = old.union(&new);
+            let is_new = parent.is_none();
+            let parent = match parent {
+                None => self.create_parent(&parents, &all).await?,
+                some => some,
+            };
+            let written = match parent {
+                // A dry run has not stored it.
+                Some(parent) if is_new && self.dry_run => Some(parent),
+                Some(ObjectMeta { resource_version, .. }) => {
+                    self.write_parent(&parents, &all, Some(&run), resource_version).await?
                 }
-                Err(Error::Api(status)) if status.is_conflict() => {}
-                Err(err) => return Err(self.request_error("apply", err)),
+                None => None,
+            };
+            if let Some(parent) = written {
+                let (set, client) = (self.clone(), client.clone());
+                return Ok(Applying { set, client, run, parent, old, new });
             }
         }
         Err(ApplySetError::Busy(self.to_string()))
-    }
-
-    fn parents(&self, client: &Client) -> Api<DynamicObject> {
-        api(client, &self.resource, self.namespace.as_deref())
     }
 
     /// Custom resources have to be declared as parents by their definition.
@@ -128,26 +135,6 @@ impl ApplySet {
             metadata.labels.as_ref().and_then(|labels| labels.get(PART_OF)).cloned().unwrap_or_default();
         ApplySetError::OtherSet { object: object_text(resource, &metadata), other, expected: self.id() }
     }
-
-    /// Writes the parent, with force: its fields are those of this manager, whoever has edited them.
-    async fn write_parent(
-        &self,
-        parents: &Api<DynamicObject>,
-        members: &Members,
-        version: Option<String>,
-    ) -> ClientResult<ObjectMeta> {
-        let params =
-            PatchParams { dry_run: self.dry_run, ..PatchParams::apply(&self.field_manager()).force() };
-        let parent = plan::parent_patch(self, members, version);
-        Ok(parents.patch_metadata(&self.name, &params, &Patch::Apply(parent)).await?.metadata)
-    }
-
-    fn request_error(&self, verb: &str, source: Error) -> ApplySetError {
-        ApplySetError::Request {
-            context: format!("cannot {verb} {self}, the parent of the apply set"),
-            source,
-        }
-    }
 }
 
 /// A set whose objects are being applied. Dropping it prunes nothing, and leaves the parent with a superset of the members: right if an
@@ -157,6 +144,8 @@ impl ApplySet {
 pub struct Applying {
     set: ApplySet,
     client: Client,
+    /// What the parent records while this run goes on.
+    run: String,
     /// As it was written.
     parent: ObjectMeta,
     /// Where members were before.
@@ -165,59 +154,83 @@ pub struct Applying {
     new: Members,
 }
 
+/// What became of the members that are no longer in the set.
+pub(crate) struct Finished {
+    pub(crate) pruned: Vec<PrunedObject>,
+    /// Those that other objects own, with the owners.
+    pub(crate) kept: Vec<(PrunedObject, String)>,
+}
+
 impl Applying {
     /// Deletes the members that are not among `applied`, the objects as the server has returned them, and records in the parent where the
     /// others are. Returns what was deleted; its dependents are deleted in the background, and nothing waits for the end of that.
     ///
-    /// Kinds that the server does not serve, such as those of a deleted definition, stay recorded.
+    /// Kinds that the server does not serve, such as those of a deleted definition, stay recorded. A member that another object owns is
+    /// kept, which is logged as a warning.
     ///
     /// # Errors
-    /// [`ApplySetError::Prune`] if some could not be deleted; the others were. After any error, the parent keeps the superset, and the next
-    /// run finds what is left.
+    /// [`ApplySetError::Prune`] if some could not be deleted; the others were. [`ApplySetError::Overtaken`] if another run has begun since;
+    /// nothing is deleted after that was noticed, and it is looked for before each eight deletions. After any error, the parent keeps the
+    /// superset, and the next run finds what is left.
     ///
     /// # Cancellation
     /// Dropping the future leaves the superset as well.
     pub async fn finish(self, applied: &[DynamicObject]) -> Result<Vec<PrunedObject>, ApplySetError> {
-        self.finish_by_uids(applied.iter().filter_map(|object| object.metadata.uid.as_deref()).collect())
-            .await
+        let applied = applied.iter().filter_map(|object| object.metadata.uid.as_deref()).collect();
+        let Finished { pruned, kept } = self.finish_by_uids(applied).await?;
+        for (object, owner) in kept {
+            tracing::warn!(%object, %owner, "an object is no longer in the apply set, and was kept for its owner");
+        }
+        Ok(pruned)
     }
 
     /// As [`finish`](Self::finish), with the uids of the applied objects.
-    pub(crate) async fn finish_by_uids(
-        self,
-        applied: BTreeSet<&str>,
-    ) -> Result<Vec<PrunedObject>, ApplySetError> {
+    pub(crate) async fn finish_by_uids(mut self, applied: BTreeSet<&str>) -> Result<Finished, ApplySetError> {
         let (kinds, unknown) = self.resolve_kinds().await?;
-        let members = self.list_members(&kinds).await?;
-        let (mut pruned, mut failures, mut doomed) = (Vec::new(), Vec::new(), Vec::new());
-        for (resource, member) in members {
+        let (mut doomed, mut kept) = (Vec::new(), Vec::new());
+        for (resource, member) in self.list_members(&kinds).await? {
             let fate = plan::fate(&member, &applied, self.parent.uid.as_deref());
             let object = PrunedObject::new(resource, member.metadata);
             match fate {
                 Fate::Keep => {}
                 Fate::Delete => doomed.push(object),
-                Fate::Refuse { owner } => {
-                    failures.push(PruneFailure { object, source: PruneError::Owned(owner) })
-                }
+                Fate::Owned { owner } => kept.push((object, owner)),
             }
         }
         doomed.sort_by_key(|object| {
             let ApiResource { group, kind, .. } = &object.resource;
             (Reverse(position(group, kind)), object.to_string())
         });
-        let mut deletions = stream::iter(doomed).map(|object| self.delete(object)).buffered(CONCURRENCY);
-        while let Some((object, result)) = deletions.next().await {
-            match result {
-                Ok(()) => pruned.push(object),
-                Err(source) => failures.push(PruneFailure { object, source }),
-            }
-        }
-        drop(deletions);
-        if !failures.is_empty() {
-            return Err(ApplySetError::Prune { pruned, failures });
-        }
+        let pruned = self.delete_all(doomed).await?;
         self.record(unknown).await?;
-        Ok(pruned)
+        Ok(Finished { pruned, kept })
+    }
+
+    /// Deletes these objects, as long as no other run begins.
+    async fn delete_all(
+        &mut self,
+        mut doomed: Vec<PrunedObject>,
+    ) -> Result<Vec<PrunedObject>, ApplySetError> {
+        let (mut pruned, mut failures) = (Vec::new(), Vec::new());
+        while !doomed.is_empty() {
+            let later = doomed.split_off(CONCURRENCY.min(doomed.len()));
+            if let Some(by) = self.overtaken_by(pruned.is_empty() && failures.is_empty()).await? {
+                if let Err(err) = self.record(BTreeSet::new()).await {
+                    tracing::warn!(error = %err, "what was applied could not be recorded in the apply set");
+                }
+                return Err(ApplySetError::Overtaken { parent: self.set.to_string(), by, pruned });
+            }
+            let mut deletions = stream::iter(doomed).map(|object| self.delete(object)).buffered(CONCURRENCY);
+            while let Some((object, result)) = deletions.next().await {
+                match result {
+                    Ok(()) => pruned.push(object),
+                    Err(source) => failures.push(PruneFailure { object, source }),
+                }
+            }
+            drop(deletions);
+            doomed = later;
+        }
+        if failures.is_empty() { Ok(pruned) } else { Err(ApplySetError::Prune { pruned, failures }) }
     }
 
     /// The recorded kinds as the server serves them, and those that it does not serve.
@@ -284,38 +297,64 @@ impl Applying {
         (object, result)
     }
 
-    /// Records the exact set. If the parent has been changed since, another run is going on: the union of both is recorded.
+    /// Whether another run has begun, and who that is. Before the first deletion, the parent is written, so that a run that has read it
+    /// before and not written yet has to read it again.
+    async fn overtaken_by(&mut self, is_first: bool) -> Result<Option<String>, ApplySetError> {
+        if self.set.dry_run {
+            return Ok(None);
+        }
+        let parents = self.set.parents(&self.client);
+        for _ in 0..MAX_ATTEMPTS {
+            if is_first {
+                let (all, run) = (self.old.union(&self.new), format!("{}, deleting", self.run));
+                let version = self.parent.resource_version.clone();
+                if let Some(parent) = self.set.write_parent(&parents, &all, Some(&run), version).await? {
+                    (self.parent, self.run) = (parent, run);
+                    return Ok(None);
+                }
+            }
+            let parent = self.set.read_parent(&parents).await?.unwrap_or_default();
+            if plan::run_of(&parent) != Some(self.run.as_str()) {
+                return Ok(Some(plan::last_writer(&parent)));
+            }
+            // Changed by someone who applies nothing.
+            self.parent = parent;
+            if !is_first {
+                return Ok(None);
+            }
+        }
+        Err(ApplySetError::Busy(self.set.to_string()))
+    }
+
+    /// Records the exact set. If the parent has been changed since, the union of both is recorded, and another run that goes on.
     async fn record(&self, unknown: BTreeSet<GroupKind>) -> Result<(), ApplySetError> {
+        if self.set.dry_run {
+            return Ok(());
+        }
         let mut exact = self.new.clone();
         if !unknown.is_empty() {
             // Where objects of these kinds were is not known in detail.
             exact = exact.union(&Members { kinds: unknown, namespaces: self.old.namespaces.clone() });
         }
         let parents = self.set.parents(&self.client);
-        let mut version = self.parent.resource_version.clone();
-        if self.set.dry_run {
-            return Ok(());
-        }
+        let (mut version, mut run) = (self.parent.resource_version.clone(), None);
         for _ in 0..MAX_ATTEMPTS {
-            match self.set.write_parent(&parents, &exact, version).await {
-                Ok(_) => return Ok(()),
-                Err(Error::Api(status)) if status.is_conflict() => {}
-                Err(err) => return Err(self.set.request_error("apply", err)),
+            if self.set.write_parent(&parents, &exact, run.as_deref(), version).await?.is_some() {
+                return Ok(());
             }
-            let parent = parents.get_metadata(&self.set.name).await;
-            let parent = parent.map_err(|err| self.set.request_error("get", err))?.metadata;
-            exact = exact.union(&plan::recorded(&self.set, Some(&parent))?);
+            let parent = self.set.read_parent(&parents).await?;
+            exact = exact.union(&plan::recorded(&self.set, parent.as_ref())?);
+            let parent = parent.unwrap_or_default();
+            run = plan::run_of(&parent).filter(|run| *run != self.run).map(str::to_owned);
             version = parent.resource_version;
         }
         Err(ApplySetError::Busy(self.set.to_string()))
     }
 }
 
-fn api(client: &Client, resource: &ApiResource, namespace: Option<&str>) -> Api<DynamicObject> {
-    match namespace {
-        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
-        None => Api::all_with(client.clone(), resource),
-    }
+/// A name for a run, which no other run has.
+fn new_run() -> String {
+    format!("{} {:016x}", jiff::Timestamp::now(), RandomState::new().build_hasher().finish())
 }
 
 fn list_error(resource: &ApiResource, namespace: Option<&str>, source: Error) -> ApplySetError {

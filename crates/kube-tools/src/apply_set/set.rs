@@ -22,6 +22,9 @@ pub(super) const KINDS: &str = "applyset.kubernetes.io/contains-group-kinds";
 /// The annotation of a parent: the namespaces of members, other than its own.
 pub(super) const NAMESPACES: &str = "applyset.kubernetes.io/additional-namespaces";
 
+/// The annotation of a parent: the run that applies its set. kubectl removes it, which tells that it was faster.
+pub(super) const RUN: &str = "kube-tools/apply-set-run";
+
 /// The value of [`TOOLING`] with which kubectl accepts a set.
 const KUBECTL: &str = "kubectl/v1.37";
 
@@ -67,9 +70,13 @@ const KUBECTL: &str = "kubectl/v1.37";
 ///   exact set. A run that fails or is cut off in between leaves the superset: the next one finds the rest.
 /// - A parent of another tool ([`tooling`](Self::tooling)), or with the ID of another set, is refused; so are objects of another set.
 /// - Objects are deleted by uid: one that was created again in the meantime is not deleted.
+/// - Of two runs at the same time, only the one that began last deletes: the other gives up before its next deletion
+///   ([`ApplySetError::Overtaken`]). An annotation of the parent says which run it is.
+/// - An object that another one owns is not deleted: it is made again, or deleted, with its owner. Controllers copy the label of the set,
+///   from a Service to its EndpointSlices for example.
 ///
 /// # Permissions
-/// `get` and `patch` of the parent; `list` and `delete` of all kinds of members in their namespaces.
+/// `get`, `create` and `patch` of the parent; `list` and `delete` of all kinds of members in their namespaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplySet {
     pub(super) resource: ApiResource,

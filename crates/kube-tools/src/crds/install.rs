@@ -54,8 +54,12 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(100);
 /// ```
 ///
 /// # Guarantees
-/// - No version is dropped: versions that the server has and the definition has not stay as they are, only that they are no longer the
-///   storage version; [`InstalledCrd::kept_versions`] names them. Remove a version with another tool, after its objects were migrated.
+/// - No version is dropped: versions that the server has and the definition has not stay as they are, with the webhook that converts
+///   them; [`InstalledCrd::kept_versions`] names them. Older ones are no longer the storage version. Remove a version with another tool,
+///   after its objects were migrated.
+/// - A program of an older release (a rollback, the last replica of a rolling update) takes nothing away: if the newest version is one
+///   that the definition has not, all that is stored stays, the storage version and the conversion above all, and the definition only
+///   adds its versions and its fields. A release that removes fields of a version without a new version cannot be told from an older one.
 /// - Fields that the definition does not set, such as the CA certificate of a conversion webhook, stay as other managers set them. Fields
 ///   that it sets are taken over.
 /// - A definition that is being deleted is awaited, and then created anew.

@@ -3,7 +3,10 @@
 //! - [`to_yaml`]: definitions as a file to check in, or for `kubectl apply`.
 //! - [`install`]: applies definitions, and returns when the server serves their kinds.
 
+// `install` applies what `plan` decides; `older` is its case of a newer definition that is stored. `served` waits, `outcome` tells.
+
 mod install;
+mod older;
 mod outcome;
 mod plan;
 mod served;

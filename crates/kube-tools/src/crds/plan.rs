@@ -1,7 +1,11 @@
 //! What to apply for a definition that may exist. No I/O.
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceDefinition, CustomResourceDefinitionVersion as Version,
+};
 use kube_core::ObjectMeta;
+
+use super::older;
 
 /// The next step for a definition.
 #[derive(Debug, PartialEq)]
@@ -18,25 +22,37 @@ pub(super) enum Step {
 
 /// What to do, given the definition that is stored.
 ///
-/// Versions that are stored and not `wanted` are kept: objects may be stored in them, and clients may use them. They are no longer the
-/// storage version. The definition is applied only to the version of it that was read, so that none is lost in between.
+/// Versions that are stored and not `wanted` are kept: objects may be stored in them, and clients may use them. What they need is kept
+/// with them: their conversion, and if they are newer than `wanted`, all that is stored. Older ones are no longer the storage version. The
+/// definition is applied only to the version of it that was read, so that none is lost in between.
 pub(super) fn plan(wanted: &CustomResourceDefinition, stored: Option<&CustomResourceDefinition>) -> Step {
     let mut definition = Box::new(without_server_fields(wanted.clone()));
     let Some(stored) = stored else { return Step::Apply { definition, kept: Vec::new() } };
     if stored.metadata.deletion_timestamp.is_some() {
         return Step::AwaitDeletion;
     }
-    definition.metadata.resource_version = stored.metadata.resource_version.clone();
-    let mut kept = Vec::new();
-    for version in &stored.spec.versions {
-        if !definition.spec.versions.iter().any(|it| it.name == version.name) {
-            kept.push(version.name.clone());
-            let mut version = version.clone();
-            version.storage = false;
-            definition.spec.versions.push(version);
+    let is_kept = |version: &&Version| !wanted.spec.versions.iter().any(|it| it.name == version.name);
+    let kept: Vec<_> = stored.spec.versions.iter().filter(is_kept).cloned().collect();
+    let names = kept.iter().map(|version| version.name.clone()).collect();
+    if older::is_older(wanted, stored) {
+        let older = std::mem::replace(&mut *definition, without_server_fields(stored.clone()));
+        older::add(&mut definition, older);
+    } else if !kept.is_empty() {
+        definition
+            .spec
+            .versions
+            .extend(kept.into_iter().map(|version| Version { storage: false, ..version }));
+        if !converts(&definition) {
+            definition.spec.conversion.clone_from(&stored.spec.conversion);
         }
     }
-    Step::Apply { definition, kept }
+    definition.metadata.resource_version.clone_from(&stored.metadata.resource_version);
+    Step::Apply { definition, kept: names }
+}
+
+/// Whether its versions differ by more than their name, so that a webhook converts objects.
+fn converts(crd: &CustomResourceDefinition) -> bool {
+    crd.spec.conversion.as_ref().is_some_and(|conversion| conversion.strategy != "None")
 }
 
 /// The definition as a program writes it: of the metadata, what is not set by the server, and no status.
@@ -90,6 +106,45 @@ mod tests {
             definition.spec.versions.iter().map(|it| (it.name.as_str(), it.storage)).collect();
         assert_eq!(versions, [("v2", true), ("v1alpha1", false), ("v1", false)]);
         assert_eq!(definition.metadata.resource_version.as_deref(), Some("7"));
+    }
+
+    fn with_webhook(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+        let conversion = json!({ "strategy": "Webhook", "webhook": { "clientConfig": { "url": "https://a.example" }, "conversionReviewVersions": ["v1"] } });
+        crd.spec.conversion = Some(serde_json::from_value(conversion).unwrap());
+        crd
+    }
+
+    #[test]
+    fn a_newer_version_keeps_its_storage_and_its_conversion() {
+        let stored = with_webhook(crd(&[("v1", false), ("v2", true)]));
+        let Step::Apply { definition, kept } = plan(&crd(&[("v1", true)]), Some(&stored)) else { panic!() };
+        assert_eq!((*definition, kept), (stored, vec!["v2".to_owned()]));
+    }
+
+    #[test]
+    fn an_older_version_keeps_its_conversion_unless_the_newer_definition_has_one() {
+        let stored = with_webhook(crd(&[("v1", true)]));
+        let applied = |wanted: CustomResourceDefinition| match plan(&wanted, Some(&stored)) {
+            Step::Apply { definition, .. } => definition.spec.conversion,
+            Step::AwaitDeletion => panic!(),
+        };
+        assert_eq!(applied(crd(&[("v2", true)])), stored.spec.conversion);
+        let mut none = crd(&[("v2", true)]);
+        none.spec.conversion = Some(serde_json::from_value(json!({ "strategy": "None" })).unwrap());
+        assert_eq!(applied(none), stored.spec.conversion);
+        let mut other = with_webhook(crd(&[("v2", true)]));
+        other
+            .spec
+            .conversion
+            .as_mut()
+            .unwrap()
+            .webhook
+            .as_mut()
+            .unwrap()
+            .conversion_review_versions
+            .push("v2".into());
+        assert_eq!(applied(other.clone()), other.spec.conversion);
+        assert_eq!(applied(crd(&[("v1", true)])), None, "no version is kept");
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Which rule judges an object.
 
+use std::time::Duration;
+
 use kube_core::{DynamicObject, Resource};
 use serde::Serialize;
 
-use super::readiness::Readiness;
+use super::readiness::{Readiness, in_progress};
+use super::terminating::{conditions as conditions_of_deletion, terminating};
 use super::view::View;
 use super::{conditions, kinds, pods, rollout};
 
@@ -22,7 +25,11 @@ impl Readiness {
     pub fn of_dynamic(object: &DynamicObject) -> Self {
         let object = View::new(object);
         if object.meta.deletion_timestamp.is_some() {
-            return Self::terminating(object);
+            return terminating(object);
+        }
+        // For every kind: until its controller has seen the spec, the status is about an earlier one.
+        if !object.is_observed() {
+            return in_progress(rollout::unobserved(object.group, object.kind));
         }
         match (object.group, object.kind) {
             ("apps", "Deployment") => rollout::deployment(object),
@@ -39,5 +46,28 @@ impl Readiness {
             ("apiregistration.k8s.io", "APIService") => kinds::api_service(object),
             _ => conditions::any_kind(object),
         }
+    }
+
+    /// Judges an object that is gone, and was seen in this state so long ago. `None` if its end says nothing: it was deleted.
+    ///
+    /// A [Job](https://kubernetes.io/docs/concepts/workloads/controllers/ttlafterfinished/) with `ttlSecondsAfterFinished` is deleted when
+    /// it has finished, with 0 at once.
+    pub(crate) fn of_gone(last: &DynamicObject, since: Duration) -> Option<Self> {
+        pods::gone_job(View::new(last), since)
+    }
+
+    /// Whether [`of_gone`](Self::of_gone) may judge it.
+    pub(crate) fn tells_its_end(object: &DynamicObject) -> bool {
+        Self::of_gone(object, Duration::MAX).is_some()
+    }
+
+    /// Why a restart of this workload replaces no pod by itself.
+    pub(crate) fn no_restart(object: &DynamicObject) -> Option<&'static str> {
+        rollout::no_restart(View::new(object))
+    }
+
+    /// What the conditions of an object say that its deletion waits for.
+    pub(crate) fn deletion_conditions(object: &DynamicObject) -> Vec<String> {
+        conditions_of_deletion(View::new(object))
     }
 }

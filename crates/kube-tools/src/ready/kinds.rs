@@ -25,6 +25,9 @@ pub(super) fn service(object: View<'_>) -> Readiness {
     if object.text("/spec/type") != Some("LoadBalancer") {
         return ready("the service needs no address of a load balancer");
     }
+    if let Some(address) = object.items("/spec/externalIPs").iter().find_map(Value::as_str) {
+        return ready(format!("the service has the external address {address}"));
+    }
     let ingress = object.items("/status/loadBalancer/ingress");
     let address = ingress.iter().find_map(|it| it.get("ip").or(it.get("hostname"))?.as_str());
     match address.filter(|address| !address.is_empty()) {

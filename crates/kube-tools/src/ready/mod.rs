@@ -2,8 +2,8 @@
 //!
 //! The functions are pure. [`wait`](crate::wait) watches objects and applies them.
 
-// `view` reads fields of any kind. `judge` chooses the rule: one of `rollout`, `pods` and `kinds`, else `conditions`. `readiness` is the
-// result.
+// `view` reads fields of any kind. `judge` chooses the rule: `terminating`, one of `rollout`, `pods` and `kinds`, else `conditions`.
+// `readiness` is the result.
 
 // The result, and which rule judges an object.
 mod judge;
@@ -14,6 +14,7 @@ mod conditions;
 mod kinds;
 mod pods;
 mod rollout;
+mod terminating;
 
 // What the rules read.
 mod view;

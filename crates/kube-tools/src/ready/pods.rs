@@ -1,5 +1,7 @@
 //! Rules for pods and jobs.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use super::readiness::{Readiness, failed, in_progress, ready};
@@ -38,18 +40,44 @@ fn waiting(object: View<'_>) -> Option<String> {
 }
 
 pub(super) fn job(object: View<'_>) -> Readiness {
-    let is_true = |type_: &str| object.condition(type_).filter(|condition| condition.is("True"));
-    if let Some(condition) = is_true("Failed") {
-        return failed(format!("the job has failed: {}", condition.explanation()));
+    if let Some(outcome) = job_outcome(object) {
+        return outcome;
     }
-    if is_true("Complete").is_some() {
-        return ready("the job has completed");
-    }
-    if is_true("Suspended").is_some() {
+    if object.condition("Suspended").is_some_and(|condition| condition.is("True")) {
         return in_progress("the job is suspended");
     }
     let [active, succeeded, failures] = ["active", "succeeded", "failed"].map(|it| object.count(it));
     in_progress(format!("pods of the job: {active} active, {succeeded} succeeded, {failures} failed"))
+}
+
+fn job_outcome(object: View<'_>) -> Option<Readiness> {
+    let is_true = |type_: &str| object.condition(type_).filter(|condition| condition.is("True"));
+    if let Some(condition) = is_true("Failed") {
+        return Some(failed(format!("the job has failed: {}", condition.explanation())));
+    }
+    is_true("Complete").map(|_| ready("the job has completed"))
+}
+
+/// The outcome of a job that is deleted because it has finished.
+pub(super) fn finished_job(object: View<'_>) -> Option<Readiness> {
+    job_ttl(object).and_then(|_| job_outcome(object))
+}
+
+/// Seconds between the end of a job and its deletion; `None` for other kinds, and jobs that stay.
+fn job_ttl(object: View<'_>) -> Option<u64> {
+    match (object.group, object.kind) {
+        ("batch", "Job") => object.number("/spec/ttlSecondsAfterFinished")?.try_into().ok(),
+        _ => None,
+    }
+}
+
+/// The outcome of a job that is gone, which was seen in this state so long ago; `None` for what did not end by itself.
+pub(super) fn gone_job(object: View<'_>, since: Duration) -> Option<Readiness> {
+    let ttl = job_ttl(object)?;
+    job_outcome(object).or_else(|| {
+        let message = "the job has finished and was deleted at once; whether it has failed is not known";
+        (since >= Duration::from_secs(ttl)).then(|| ready(message))
+    })
 }
 
 /// With reason and message of the status, where it has them.

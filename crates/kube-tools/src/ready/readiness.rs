@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::view::View;
-
 /// Whether an object is ready, and why not.
 ///
 /// The rules are those of `kubectl rollout status` where it has some, with its texts, and elsewhere those by which GitOps tools judge
@@ -11,18 +9,18 @@ use super::view::View;
 ///
 /// | kind | ready | failed |
 /// |---|---|---|
-/// | any | not being deleted, and `status.observedGeneration` is the current one | |
+/// | any | not being deleted, and `status.observedGeneration` and that of the conditions is the current one | |
 /// | Deployment | all replicas are of the current template and available, no old ones are left | its progress deadline is exceeded |
 /// | StatefulSet | all replicas are ready, those above the partition are of the current template | |
 /// | DaemonSet | on each node, the pod is of the current template and available | |
 /// | ReplicaSet, ReplicationController | all replicas are available | |
-/// | Job | it has completed | it has failed |
+/// | Job | it has completed; also if it is deleted then, by its `ttlSecondsAfterFinished` | it has failed |
 /// | Pod | its condition `Ready` is true, or it has succeeded | its phase is `Failed` |
 /// | PersistentVolumeClaim | bound | lost |
 /// | PersistentVolume | any phase but `Pending` and `Failed` | its phase is `Failed` |
 /// | CustomResourceDefinition | `Established` | its names are in conflict |
 /// | APIService | `Available` | |
-/// | Service | its load balancer has an address, if it is of that type | |
+/// | Service | its load balancer has an address, or it has `externalIPs`, if it is of that type | |
 /// | Namespace | active | |
 /// | others | the condition `Ready`, or without it `Available`, is true or missing; `Reconciling` is not true | `Stalled` is true |
 ///
@@ -73,15 +71,6 @@ impl Readiness {
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.state == ReadyState::Ready
-    }
-
-    pub(super) fn terminating(object: View<'_>) -> Self {
-        let finalizers = object.meta.finalizers.as_deref().unwrap_or_default();
-        let message = match finalizers {
-            [] => "is being deleted".to_owned(),
-            some => format!("is being deleted, after the finalizers {}", some.join(", ")),
-        };
-        Self { state: ReadyState::Terminating, message }
     }
 }
 

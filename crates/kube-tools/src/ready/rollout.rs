@@ -1,12 +1,14 @@
 //! Rules for workloads, as `kubectl rollout status` has them, with its texts.
 
+use serde_json::Value;
+
 use super::readiness::{Readiness, failed, in_progress, ready};
 use super::view::View;
 
 pub(super) fn deployment(object: View<'_>) -> Readiness {
     let name = object.name();
     if !is_seen(object) {
-        return in_progress("Waiting for deployment spec update to be observed...");
+        return in_progress(unobserved(object.group, object.kind));
     }
     if object.condition("Progressing").is_some_and(|it| it.text("reason") == "ProgressDeadlineExceeded") {
         return failed(format!("deployment {name:?} exceeded its progress deadline"));
@@ -31,7 +33,7 @@ pub(super) fn deployment(object: View<'_>) -> Readiness {
 
 pub(super) fn stateful_set(object: View<'_>) -> Readiness {
     if !is_seen(object) {
-        return in_progress("Waiting for statefulset spec update to be observed...");
+        return in_progress(unobserved(object.group, object.kind));
     }
     let [ready_replicas, updated] = ["readyReplicas", "updatedReplicas"].map(|it| object.count(it));
     let wanted = object.number("/spec/replicas").unwrap_or(1);
@@ -71,7 +73,7 @@ pub(super) fn stateful_set(object: View<'_>) -> Readiness {
 pub(super) fn daemon_set(object: View<'_>) -> Readiness {
     let name = object.name();
     if !is_seen(object) {
-        return in_progress("Waiting for daemon set spec update to be observed...");
+        return in_progress(unobserved(object.group, object.kind));
     }
     let [wanted, updated, available] =
         ["desiredNumberScheduled", "updatedNumberScheduled", "numberAvailable"].map(|it| object.count(it));
@@ -88,7 +90,7 @@ pub(super) fn daemon_set(object: View<'_>) -> Readiness {
 
 pub(super) fn replica_set(object: View<'_>) -> Readiness {
     if !is_seen(object) {
-        return in_progress("the current spec has not been observed");
+        return in_progress(unobserved(object.group, object.kind));
     }
     let wanted = object.number("/spec/replicas").unwrap_or(1);
     let [replicas, available] = ["replicas", "availableReplicas"].map(|it| object.count(it));
@@ -103,6 +105,31 @@ pub(super) fn replica_set(object: View<'_>) -> Readiness {
         }
         (false, false) => ready(format!("{available} replicas are available")),
     }
+}
+
+/// The message for an object whose current spec no controller has seen.
+pub(super) fn unobserved(group: &str, kind: &str) -> &'static str {
+    match (group, kind) {
+        ("apps", "Deployment") => "Waiting for deployment spec update to be observed...",
+        ("apps", "StatefulSet") => "Waiting for statefulset spec update to be observed...",
+        ("apps", "DaemonSet") => "Waiting for daemon set spec update to be observed...",
+        _ => "the current spec has not been observed",
+    }
+}
+
+/// Why a change of the template replaces no pod by itself.
+pub(super) fn no_restart(object: View<'_>) -> Option<&'static str> {
+    if object.get("/spec/paused") == Some(&Value::Bool(true)) {
+        return Some("it is paused (spec.paused): expected that its rollout is resumed first");
+    }
+    if (object.group, object.kind) == ("apps", "ReplicaSet") {
+        return Some(
+            "a ReplicaSet replaces no pods when its template changes: expected the Deployment that owns it",
+        );
+    }
+    is_on_delete(object).then_some(
+        "its update strategy is OnDelete, with which pods are replaced only when someone deletes them: expected RollingUpdate",
+    )
 }
 
 /// Pods are replaced only when someone deletes them, so that the update is never complete by itself.

@@ -232,6 +232,8 @@ fn kinds_with_a_phase_an_address_or_a_condition_of_their_own() {
             (nothing(), nothing(), READY, "needs no address"),
             (balancer(), nothing(), IN_PROGRESS, "no address"),
             (balancer(), address("ip", ""), IN_PROGRESS, "no address"),
+            (json!({ "type": "LoadBalancer", "externalIPs": [] }), nothing(), IN_PROGRESS, "no address"),
+            (json!({ "type": "LoadBalancer", "externalIPs": ["192.0.2.9"] }), nothing(), READY, "192.0.2.9"),
             (balancer(), address("ip", "192.0.2.1"), READY, "192.0.2.1"),
             (balancer(), address("hostname", "lb.example.com"), READY, "lb.example.com"),
         ],
@@ -293,6 +295,101 @@ fn what_is_being_deleted_is_not_ready() {
     let readiness = Readiness::of_dynamic(&serde_json::from_value(object).unwrap());
     assert_eq!(readiness.state, ReadyState::Terminating);
     assert_eq!(readiness.message, "is being deleted, after the finalizers example.com/a, b");
+}
+
+/// As 1.37 returns a pod after a change of its image: the conditions are those of the old spec.
+#[test]
+fn no_kind_is_ready_or_failed_before_its_current_generation_was_observed() {
+    let kinds = [
+        ("v1", "Pod", json!({}), json!({ "phase": "Running" })),
+        ("v1", "Pod", json!({}), json!({ "phase": "Failed" })),
+        ("batch/v1", "Job", json!({}), condition("Complete", "True")),
+        ("batch/v1", "Job", json!({}), condition("Failed", "True")),
+        ("v1", "PersistentVolumeClaim", json!({}), json!({ "phase": "Bound" })),
+        ("v1", "PersistentVolume", json!({}), json!({ "phase": "Available" })),
+        ("v1", "Service", json!({ "type": "ClusterIP" }), json!({})),
+        ("v1", "Namespace", json!({}), json!({ "phase": "Active" })),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", json!({}), condition("Established", "True")),
+        ("apiregistration.k8s.io/v1", "APIService", json!({}), condition("Available", "True")),
+        ("apps/v1", "Deployment", json!({}), json!({})),
+        ("example.com/v1", "Widget", json!({}), condition("Stalled", "True")),
+    ];
+    for (api_version, kind, spec, mut status) in kinds {
+        if kind == "Pod" {
+            status["conditions"] = condition("Ready", "True")["conditions"].clone();
+        }
+        status["observedGeneration"] = 1.into();
+        let (state, message) = judge(api_version, kind, &spec, &status);
+        assert_eq!(state, IN_PROGRESS, "{kind} {status}: {message}");
+        assert!(message.contains("observed"), "{kind}: {message}");
+    }
+}
+
+#[test]
+fn a_condition_of_an_older_generation_decides_nothing() {
+    for (api_version, kind, type_) in [
+        ("v1", "Pod", "Ready"),
+        ("batch/v1", "Job", "Complete"),
+        ("batch/v1", "Job", "Failed"),
+        ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "Established"),
+        ("apiregistration.k8s.io/v1", "APIService", "Available"),
+        ("example.com/v1", "Widget", "Ready"),
+    ] {
+        let mut status = condition(type_, "True");
+        status["conditions"][0]["observedGeneration"] = 1.into();
+        let (state, message) = judge(api_version, kind, &json!({}), &status);
+        assert_eq!(state, IN_PROGRESS, "{kind} {type_}: {message}");
+    }
+}
+
+#[test]
+fn a_deletion_that_hangs_is_explained_by_its_conditions() {
+    let remaining = |type_: &str, message: &str| json!({ "type": type_, "status": "True", "reason": "Some", "message": message });
+    let object = json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": { "name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z" },
+        "spec": { "finalizers": ["kubernetes"] },
+        "status": { "phase": "Terminating", "conditions": [
+            { "type": "NamespaceDeletionDiscoveryFailure", "status": "False", "reason": "ResourcesDiscovered", "message": "All" },
+            remaining("NamespaceContentRemaining", "configmaps. has 1 resource instances"),
+            remaining("NamespaceFinalizersRemaining", "example.com/x in 1 resource instances"),
+        ] },
+    });
+    let readiness = Readiness::of_dynamic(&serde_json::from_value(object).unwrap());
+    assert_eq!(
+        (readiness.state, readiness.message.as_str()),
+        (
+            ReadyState::Terminating,
+            "is being deleted, Some: configmaps. has 1 resource instances; Some: example.com/x in 1 resource instances"
+        )
+    );
+}
+
+#[test]
+fn a_job_that_is_deleted_because_it_has_finished_has_its_outcome() {
+    let job = |ttl: Value, deleted: bool, status: Value| -> kube_core::DynamicObject {
+        let mut job = json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "j" },
+            "spec": { "ttlSecondsAfterFinished": ttl }, "status": status });
+        if deleted {
+            job["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        }
+        serde_json::from_value(job).unwrap()
+    };
+    let [complete, failed] = ["Complete", "Failed"].map(|type_| condition(type_, "True"));
+    let state = |ttl: Value, status: &Value| Readiness::of_dynamic(&job(ttl, true, status.clone())).state;
+    assert_eq!(state(json!(0), &complete), READY);
+    assert_eq!(state(json!(0), &failed), FAILED);
+    assert_eq!(state(json!(0), &json!({ "active": 1 })), ReadyState::Terminating);
+    assert_eq!(state(json!(null), &complete), ReadyState::Terminating);
+    let gone = |ttl: Value, status: &Value, seconds: u64| {
+        Readiness::of_gone(&job(ttl, false, status.clone()), std::time::Duration::from_secs(seconds))
+            .map(|readiness| readiness.state)
+    };
+    assert_eq!(gone(json!(0), &json!({ "active": 1 }), 0), Some(READY));
+    assert_eq!(gone(json!(60), &json!({ "active": 1 }), 59), None, "deleted by someone");
+    assert_eq!(gone(json!(60), &json!({ "active": 1 }), 60), Some(READY));
+    assert_eq!(gone(json!(60), &failed, 1), Some(FAILED));
+    assert_eq!(gone(json!(null), &complete, 600), None);
 }
 
 /// Nothing in an object makes a rule panic: fields of the wrong type are read as missing.

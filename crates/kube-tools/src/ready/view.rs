@@ -54,8 +54,10 @@ impl<'a> View<'a> {
 
     /// The condition of this type in `status.conditions`.
     pub(super) fn condition(&self, type_: &str) -> Option<Condition<'a>> {
-        let conditions = self.items("/status/conditions");
-        conditions.iter().map(Condition).find(|condition| condition.text("type") == type_)
+        let generation = self.meta.generation;
+        let conditions = self.items("/status/conditions").iter();
+        let mut conditions = conditions.map(|json| Condition { json, generation });
+        conditions.find(|condition| condition.text("type") == type_)
     }
 
     /// Whether the controller of the object has seen its current generation. Objects without `observedGeneration` do not tell.
@@ -69,27 +71,35 @@ impl<'a> View<'a> {
 
 /// An entry of `status.conditions`.
 #[derive(Clone, Copy)]
-pub(super) struct Condition<'a>(&'a Value);
+pub(super) struct Condition<'a> {
+    json: &'a Value,
+    /// The generation of the object.
+    generation: Option<i64>,
+}
 
 impl<'a> Condition<'a> {
     pub(super) fn text(&self, field: &str) -> &'a str {
-        self.0.get(field).and_then(Value::as_str).unwrap_or_default()
+        self.json.get(field).and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Whether it has this status for the current generation of the object.
     pub(super) fn is(&self, status: &str) -> bool {
-        self.text("status").eq_ignore_ascii_case(status)
+        self.is_current() && self.text("status").eq_ignore_ascii_case(status)
     }
 
     /// Whether it is about the generation of the object. Conditions without `observedGeneration` do not tell.
-    pub(super) fn is_current(&self, meta: &ObjectMeta) -> bool {
-        match (self.0.get("observedGeneration").and_then(Value::as_i64), meta.generation) {
+    fn is_current(&self) -> bool {
+        match (self.json.get("observedGeneration").and_then(Value::as_i64), self.generation) {
             (Some(observed), Some(generation)) => observed >= generation,
             _ => true,
         }
     }
 
-    /// Reason and message, as far as there are any.
+    /// Reason and message, as far as there are any; of an older generation only that.
     pub(super) fn explanation(&self) -> String {
+        if !self.is_current() {
+            return format!("condition {} is of an older generation", self.text("type"));
+        }
         match (self.text("reason"), self.text("message")) {
             ("", "") => format!("condition {} is {}", self.text("type"), self.text("status")),
             ("", message) => message.to_owned(),

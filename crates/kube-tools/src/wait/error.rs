@@ -34,6 +34,15 @@ pub enum WaitError {
         message: String,
     },
 
+    /// A restart would replace no pod, so that nothing was changed.
+    #[error("{object} cannot be restarted: {message}")]
+    NoRestart {
+        /// The object.
+        object: WaitTarget,
+        /// Why.
+        message: &'static str,
+    },
+
     /// The time is over.
     #[error("waited {timeout:?} for {object}, which is still not as expected: {message}")]
     Timeout {
@@ -78,6 +87,7 @@ impl WaitError {
             | Self::Ambiguous(object)
             | Self::Deleted { object, .. }
             | Self::Failed { object, .. }
+            | Self::NoRestart { object, .. }
             | Self::Timeout { object, .. }
             | Self::Condition { object, .. }
             | Self::Request { object, .. } => object,

@@ -9,7 +9,8 @@ use tokio::time::Instant;
 /// How long requests may fail before the error ends the waiting.
 const MAX_FAILURE_TIME: Duration = Duration::from_secs(60);
 
-/// A watch that ends earlier and without an event counts as failed: a server that closes watches at once is not asked without a pause.
+/// A watch that ends earlier and without an event counts as failed: a server that closes watches at once is not asked without a pause. One
+/// that lasted longer has succeeded, although an object that does not change has no events.
 const MIN_WATCH_TIME: Duration = Duration::from_secs(1);
 
 /// Follows one object: a list, then watches from its version on; a list again if that version has expired.
@@ -65,8 +66,23 @@ impl ObjectWatch {
         self.failing_since = None;
     }
 
+    /// The next request is a list, for the present state.
+    pub(super) fn forget(&mut self) {
+        self.version = None;
+        self.silent_since = None;
+    }
+
     pub(super) fn watch_started(&mut self, now: Instant) {
         self.silent_since = Some(now);
+    }
+
+    /// Whether the watch that ends now has succeeded: the failures before it count no more.
+    pub(super) fn watch_lasted(&mut self, now: Instant) -> bool {
+        let lasted = self.silent_since.is_some_and(|since| now >= since + MIN_WATCH_TIME);
+        if lasted {
+            self.failing_since = None;
+        }
+        lasted
     }
 
     pub(super) fn event(&mut self, event: WatchEvent<DynamicObject>) -> Effect {
@@ -86,8 +102,9 @@ impl ObjectWatch {
 
     /// The watch has ended without an error.
     pub(super) fn watch_ended(&mut self, now: Instant) -> Reaction {
+        let lasted = self.watch_lasted(now);
         match self.silent_since.take() {
-            Some(since) if now < since + MIN_WATCH_TIME => Reaction::Retry { after: None },
+            Some(_) if !lasted => Reaction::Retry { after: None },
             _ => Reaction::Continue,
         }
     }
@@ -99,6 +116,8 @@ impl ObjectWatch {
             class if class.is_permanent() => return Reaction::GiveUp,
             _ => {}
         }
+        self.watch_lasted(now);
+        self.silent_since = None;
         let since = *self.failing_since.get_or_insert(now);
         match now.duration_since(since) >= MAX_FAILURE_TIME {
             true => Reaction::GiveUp,
@@ -186,6 +205,25 @@ mod tests {
             "it had succeeded"
         );
         assert_eq!(machine.failed(&api_error(500), now + minute * 2), Reaction::GiveUp);
+    }
+
+    /// Rolling restarts, and balancers that cut every connection after a while: each reconnect succeeds, and the object does not change.
+    #[test]
+    fn quiet_watches_that_are_cut_again_and_again_are_no_failure() {
+        let (mut machine, mut now) = (listed(), Instant::now());
+        for cut in 0..100 {
+            machine.watch_started(now);
+            now += Duration::from_secs(35);
+            assert_eq!(machine.failed(&api_error(500), now), Reaction::Retry { after: None }, "{cut}");
+        }
+        // Watches that are cut at once are.
+        for _ in 0..60 {
+            machine.watch_started(now);
+            now += Duration::from_millis(999);
+            machine.failed(&api_error(500), now);
+        }
+        machine.watch_started(now);
+        assert_eq!(machine.failed(&api_error(500), now + Duration::from_millis(999)), Reaction::GiveUp);
     }
 
     #[test]

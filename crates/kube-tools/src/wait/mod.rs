@@ -7,7 +7,8 @@
 //! What is ready is decided by [`Readiness`](crate::ready::Readiness), other conditions by [`WaitFor`].
 
 // `target` is the object, `wait_for` the condition, for instance by a `json_path`. `machine` decides what to request, `states` does it;
-// `until` waits for a state, `object` for one object by an `Api`, `readiness` for many. `error` says why it failed.
+// `progress` judges the states, `rotation` those of many objects by turns. `until` waits for a state, `object` for one object by an `Api`,
+// `readiness` for many. `error` says why it failed.
 
 // What to wait for.
 mod json_path;
@@ -16,6 +17,10 @@ mod wait_for;
 // The states of one object: what to request next, and the requests.
 mod machine;
 mod states;
+
+// The readiness of one object, and of many.
+mod progress;
+mod rotation;
 
 // Waiting for a state.
 mod object;

@@ -1,22 +1,25 @@
 //! Waits until objects are ready, and shows their progress.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::time::Duration;
 
-use futures::stream::{self, BoxStream, Stream, StreamExt};
+use futures::stream::{self, Stream, StreamExt};
 use kube_client::Client;
 use kube_core::DynamicObject;
+use tokio::time::Instant;
 
 use super::error::{NotReady, WaitError};
-use super::states::{ObjectState, object_states};
+use super::progress::{ReadyJudge, ReadyWatch, is_final};
+use super::rotation::Rotation;
+use super::states::object_states;
 use super::target::WaitTarget;
-use super::until::{first, gone};
+use super::until::first;
 use crate::ready::{Readiness, ReadyState};
 
-/// How many objects of a set are watched at the same time. The next ones are looked at as soon as earlier ones are ready.
-const MAX_WATCHES: usize = 64;
+/// How long those objects are looked at once more that were not watched when the time was over.
+const LAST_LOOK: Duration = Duration::from_secs(10);
 
 /// The readiness of each of these objects, at first and after each change of its message, until it is ready, has failed, is being
 /// deleted, or cannot be watched. The stream ends when this is so for all of them.
@@ -41,7 +44,8 @@ const MAX_WATCHES: usize = 64;
 /// ```
 ///
 /// # Cost
-/// A list and a watch for each object that is not ready, at most 64 at the same time.
+/// A list and a watch for each object that is not ready, at most 64 at the same time: of more objects, each is looked at once, and then
+/// those that are not ready are watched in turns of 10 s, each going on where it was.
 ///
 /// # Cancellation
 /// It has no time limit: dropping the stream ends all watches.
@@ -49,10 +53,9 @@ pub fn readiness_of(
     client: Client,
     targets: impl IntoIterator<Item = WaitTarget>,
 ) -> impl Stream<Item = (WaitTarget, Result<Readiness, WaitError>)> + Send {
-    let targets: Vec<_> = targets.into_iter().collect();
-    stream::iter(targets).flat_map_unordered(MAX_WATCHES, move |target| {
-        let states = progress(client.clone(), target.clone());
-        states.map(move |readiness| (target.clone(), readiness)).boxed()
+    let objects = targets.into_iter().map(|target| ReadyWatch::new(client.clone(), target, None));
+    stream::unfold(Rotation::new(objects), async |mut rotation| {
+        rotation.next().await.map(|next| (next, rotation))
     })
 }
 
@@ -76,16 +79,18 @@ pub fn readiness_of(
 /// ```
 ///
 /// # Errors
-/// [`NotReady`] when the state of each object is final, or after `timeout`: it has an error for each object that is not ready.
+/// [`NotReady`] when the state of each object is final, or after `timeout`: it has an error for each object that is not ready. With a
+/// timeout of zero, the present states are looked at once.
 ///
 /// # Cost
-/// As [`readiness_of`].
+/// As [`readiness_of`]. After the timeout, those of more than 64 objects that were not watched just then are looked at once more, for 10 s
+/// at most.
 pub async fn until_ready(
     client: Client,
     targets: impl IntoIterator<Item = WaitTarget>,
     timeout: Duration,
 ) -> Result<(), NotReady> {
-    let targets: BTreeSet<_> = targets.into_iter().collect();
+    let targets: BTreeMap<_, _> = targets.into_iter().map(|target| (target, None)).collect();
     let total = targets.len();
     let mut errors = Vec::new();
     let mut progress = std::pin::pin!(readiness_within(client, targets, timeout));
@@ -99,42 +104,67 @@ pub async fn until_ready(
 }
 
 /// As [`readiness_of`], where each object that does not become ready ends with an error: it has failed, is being deleted, cannot be
-/// watched, or is not ready after `timeout`.
+/// watched, or is not ready after `timeout`. Each target is given with a state from before, if there is one.
 pub(crate) fn readiness_within(
     client: Client,
-    targets: BTreeSet<WaitTarget>,
+    targets: BTreeMap<WaitTarget, Option<Box<DynamicObject>>>,
     timeout: Duration,
 ) -> impl Stream<Item = (WaitTarget, Result<Readiness, WaitError>)> + Send {
-    let unready = Unready {
-        progress: readiness_of(client, targets.clone()).boxed(),
-        objects: targets.into_iter().map(|target| (target, "its state is not known".to_owned())).collect(),
+    let unknown = |target: &WaitTarget| (target.clone(), "its state is not known".to_owned());
+    let objects = targets.keys().map(unknown).collect();
+    let watches = targets.into_iter().map(|(target, known)| ReadyWatch::new(client.clone(), target, known));
+    let mut unready = Unready {
+        rotation: Rotation::new(watches),
+        objects,
         timer: Box::pin(tokio::time::sleep(timeout)),
         timeout,
-        is_late: false,
+        stage: Stage::Watch,
     };
+    if timeout.is_zero() {
+        unready.look_once_more();
+    }
     stream::unfold(unready, async |mut unready| unready.next().await.map(|next| (next, unready)))
 }
 
 /// Objects that are not ready yet, with their last messages.
 struct Unready {
-    progress: BoxStream<'static, (WaitTarget, Result<Readiness, WaitError>)>,
+    rotation: Rotation,
     objects: BTreeMap<WaitTarget, String>,
     timer: Pin<Box<tokio::time::Sleep>>,
     timeout: Duration,
-    is_late: bool,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Watch,
+    LastLook,
+    TimeOver,
 }
 
 impl Unready {
     async fn next(&mut self) -> Option<(WaitTarget, Result<Readiness, WaitError>)> {
-        if !self.is_late {
+        while self.stage != Stage::TimeOver {
             tokio::select! {
                 biased;
-                next = self.progress.next() => return next.map(|(target, readiness)| self.note(target, readiness)),
-                () = &mut self.timer => self.is_late = true,
+                next = self.rotation.next() => match next {
+                    Some((target, readiness)) => return Some(self.note(target, readiness)),
+                    None => self.stage = Stage::TimeOver,
+                },
+                () = &mut self.timer => match self.stage {
+                    Stage::Watch => self.look_once_more(),
+                    Stage::LastLook | Stage::TimeOver => self.stage = Stage::TimeOver,
+                },
             }
         }
         let (object, message) = self.objects.pop_first()?;
         Some((object.clone(), Err(WaitError::Timeout { object, timeout: self.timeout, message })))
+    }
+
+    fn look_once_more(&mut self) {
+        self.stage = Stage::LastLook;
+        self.rotation.look_once_more();
+        self.timer.as_mut().reset(Instant::now() + LAST_LOOK);
     }
 
     fn note(
@@ -162,11 +192,9 @@ pub(crate) async fn until_object_ready(
     target: &WaitTarget,
     timeout: Duration,
 ) -> Result<Box<DynamicObject>, WaitError> {
-    let mut existed = false;
+    let mut judge = ReadyJudge::new(target.clone(), None);
     first(object_states(client, target.clone()), target, timeout, |state| {
-        let object = state.ok_or_else(|| gone(target, existed))?;
-        existed = true;
-        let readiness = Readiness::of_dynamic(&object);
+        let (readiness, object) = judge.judge(state)?;
         Ok(match outcome(target, &readiness) {
             Some(result) => result.map(|()| ControlFlow::Break(object))?,
             None => ControlFlow::Continue(readiness.message),
@@ -176,7 +204,7 @@ pub(crate) async fn until_object_ready(
 }
 
 /// The result of waiting, if the state is final.
-fn outcome(target: &WaitTarget, readiness: &Readiness) -> Option<Result<(), WaitError>> {
+pub(super) fn outcome(target: &WaitTarget, readiness: &Readiness) -> Option<Result<(), WaitError>> {
     let (object, message) = (target.clone(), readiness.message.clone());
     match readiness.state {
         ReadyState::Ready => Some(Ok(())),
@@ -191,35 +219,10 @@ pub(crate) fn progress(
     client: Client,
     target: WaitTarget,
 ) -> impl Stream<Item = Result<Readiness, WaitError>> + Send {
-    let states = object_states(client, target.clone()).boxed();
-    stream::unfold(Some(Progress { states, target, last: None }), async |progress| {
-        let mut progress = progress?;
-        let next = progress.next().await;
-        let is_final = next.as_ref().map_or(true, |readiness| readiness.state != ReadyState::InProgress);
-        Some((next, (!is_final).then_some(progress)))
+    stream::unfold(Some(ReadyWatch::new(client, target, None)), async |watch| {
+        let mut watch = watch?;
+        let step = watch.next(None).await.expect("invariant: only a deadline ends the waiting for a state");
+        let goes_on = !is_final(&step);
+        Some((step, goes_on.then_some(watch)))
     })
-}
-
-struct Progress {
-    states: BoxStream<'static, ObjectState>,
-    target: WaitTarget,
-    last: Option<Readiness>,
-}
-
-impl Progress {
-    async fn next(&mut self) -> Result<Readiness, WaitError> {
-        loop {
-            let state = self
-                .states
-                .next()
-                .await
-                .expect("invariant: the stream of object states ends after an error")?;
-            let object = state.ok_or_else(|| gone(&self.target, self.last.is_some()))?;
-            let readiness = Readiness::of_dynamic(&object);
-            if self.last.as_ref() != Some(&readiness) {
-                self.last = Some(readiness.clone());
-                return Ok(readiness);
-            }
-        }
-    }
 }

@@ -26,19 +26,18 @@ pub(crate) type ObjectState = Result<Option<Box<DynamicObject>>, WaitError>;
 ///
 /// Dropping it ends the watch.
 pub(crate) fn object_states(client: Client, target: WaitTarget) -> impl Stream<Item = ObjectState> + Send {
-    let shell = Shell { client, target, machine: ObjectWatch::default(), events: None, backoff: backoff() };
-    stream::unfold(Some(shell), async |shell| {
-        let mut shell = shell?;
-        match shell.next_state().await {
-            Ok(state) => Some((Ok(state), Some(shell))),
-            Err(err) => Some((Err(err), None)),
-        }
+    stream::unfold(Some(ObjectStates::new(client, target)), async |states| {
+        let mut states = states?;
+        let state = states.next(None).await.expect("invariant: only a deadline ends the waiting for a state");
+        let goes_on = state.is_ok();
+        Some((state, goes_on.then_some(states)))
     })
 }
 
 type Events = Pin<Box<dyn Stream<Item = Result<WatchEvent<DynamicObject>, Error>> + Send>>;
 
-struct Shell {
+/// The states of one object, as [`object_states`], read by turns.
+pub(super) struct ObjectStates {
     client: Client,
     target: WaitTarget,
     machine: ObjectWatch,
@@ -47,22 +46,42 @@ struct Shell {
     backoff: ExponentialBackoff,
 }
 
-impl Shell {
-    async fn next_state(&mut self) -> ObjectState {
+impl ObjectStates {
+    pub(super) fn new(client: Client, target: WaitTarget) -> Self {
+        Self { client, target, machine: ObjectWatch::default(), events: None, backoff: backoff() }
+    }
+
+    pub(super) fn target(&self) -> &WaitTarget {
+        &self.target
+    }
+
+    /// Closes the watch. The next one goes on where it was.
+    pub(super) fn park(&mut self) {
+        self.events = None;
+    }
+
+    /// The next state is the present one.
+    pub(super) fn look_again(&mut self) {
+        self.events = None;
+        self.machine.forget();
+    }
+
+    /// The next state, or `None` if none comes until then; requests are not cut off. After an error there is no other state.
+    pub(super) async fn next(&mut self, until: Option<Instant>) -> Option<ObjectState> {
         loop {
             let result = match &mut self.events {
-                Some(events) => match events.next().await {
+                Some(events) => match before(until, events.next()).await? {
                     Some(Ok(event)) => match self.machine.event(event) {
                         Effect::State(state) => {
                             self.backoff = backoff();
-                            return Ok(state);
+                            return Some(Ok(state));
                         }
                         Effect::Continue => continue,
                         Effect::Failed(status) => Err(Error::Api(status)),
                     },
                     Some(Err(err)) => Err(err),
                     None => {
-                        self.events = None;
+                        self.watch_over();
                         let reaction = self.machine.watch_ended(Instant::now());
                         self.pause(&reaction).await;
                         continue;
@@ -70,21 +89,28 @@ impl Shell {
                 },
                 None => match self.machine.next() {
                     Next::List => match self.list().await {
-                        Ok(state) => return state,
+                        Ok(state) => return Some(state),
                         Err(err) => Err(err),
                     },
                     Next::Watch { version } => self.watch(&version).await,
                 },
             };
             if let Err(err) = result {
-                self.events = None;
+                self.watch_over();
                 let reaction = self.machine.failed(&err, Instant::now());
                 if reaction == Reaction::GiveUp {
-                    return Err(WaitError::Request { object: self.target.clone(), source: err });
+                    return Some(Err(WaitError::Request { object: self.target.clone(), source: err }));
                 }
                 tracing::debug!(object = %self.target, error = %err, "the watch failed; waiting continues");
                 self.pause(&reaction).await;
             }
+        }
+    }
+
+    fn watch_over(&mut self) {
+        self.events = None;
+        if self.machine.watch_lasted(Instant::now()) {
+            self.backoff = backoff();
         }
     }
 
@@ -117,6 +143,14 @@ impl Shell {
 
     fn selector(&self) -> String {
         format!("metadata.name={}", self.target.name())
+    }
+}
+
+/// The output of the future, or `None` if it is not ready until then.
+async fn before<T>(until: Option<Instant>, future: impl Future<Output = T>) -> Option<T> {
+    match until {
+        Some(until) => tokio::time::timeout_at(until, future).await.ok(),
+        None => Some(future.await),
     }
 }
 

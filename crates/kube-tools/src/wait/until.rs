@@ -8,7 +8,7 @@ use kube_client::Client;
 use kube_core::DynamicObject;
 
 use super::error::WaitError;
-use super::states::{ObjectState, object_states};
+use super::states::object_states;
 use super::target::WaitTarget;
 use super::wait_for::WaitFor;
 
@@ -53,7 +53,11 @@ impl Waiting<'_> {
                 Err(gone(self.target, !is_first_state))
             }
             (false, WaitFor::Create, _) => Ok(ControlFlow::Continue("it does not exist".into())),
-            (false, condition, _) => Ok(ControlFlow::Continue(format!("waiting for {condition}"))),
+            (false, condition, state) => {
+                let missing = state.as_deref().and_then(|object| condition.missing(object));
+                let missing = missing.map_or_else(String::new, |missing| format!(": {missing}"));
+                Ok(ControlFlow::Continue(format!("waiting for {condition}{missing}")))
+            }
         }
     }
 }
@@ -67,11 +71,11 @@ pub(super) fn gone(target: &WaitTarget, existed: bool) -> WaitError {
 }
 
 /// The first result of `judge`, which otherwise says what is still missing. With a timeout of zero, the present state is judged.
-pub(crate) async fn first<T>(
-    states: impl Stream<Item = ObjectState>,
+pub(crate) async fn first<S, T>(
+    states: impl Stream<Item = Result<S, WaitError>>,
     target: &WaitTarget,
     timeout: Duration,
-    mut judge: impl FnMut(Option<Box<DynamicObject>>) -> Result<ControlFlow<T, String>, WaitError>,
+    mut judge: impl FnMut(S) -> Result<ControlFlow<T, String>, WaitError>,
 ) -> Result<T, WaitError> {
     let mut states = std::pin::pin!(states);
     let mut timer = std::pin::pin!(tokio::time::sleep(timeout));

@@ -8,6 +8,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::json_path::{JsonPath, JsonPathError};
+use crate::ready::Readiness;
 
 /// What to wait for, as in `kubectl wait --for=…`. It is parsed from the same text.
 ///
@@ -37,7 +38,7 @@ pub enum WaitFor {
     JsonPath {
         /// The path.
         path: JsonPath,
-        /// The text of the value: of a string its characters, of others their JSON.
+        /// The text of the value: of a string its characters, of others their JSON. White space around both is ignored.
         value: Option<String>,
     },
     /// `create`: the object exists.
@@ -81,21 +82,60 @@ impl WaitFor {
             }
         }
     }
+
+    /// What is known about an object for which it does not hold.
+    pub(super) fn missing(&self, object: &DynamicObject) -> Option<String> {
+        match self {
+            Self::Delete => Some(match object.metadata.deletion_timestamp {
+                Some(_) => format!("it {}", Readiness::of_dynamic(object).message),
+                None => "nobody has deleted it".to_owned(),
+            }),
+            Self::Condition { type_, .. } => Some(match condition(object, type_) {
+                None => "it has no such condition".to_owned(),
+                Some(Condition { status, generations: Some((observed, current)) }) if observed < current => {
+                    format!(
+                        "the condition is {status} for generation {observed}, and the current one is {current}"
+                    )
+                }
+                Some(Condition { status, .. }) => format!("the condition is {status}"),
+            }),
+            Self::JsonPath { .. } | Self::Create => None,
+        }
+    }
 }
 
 fn has_condition(object: &DynamicObject, type_: &str, status: &str) -> bool {
+    condition(object, type_).is_some_and(|condition| {
+        !condition.is_stale() && condition.status.to_lowercase() == status.to_lowercase()
+    })
+}
+
+/// A condition, with the generation that it is about and the current one.
+struct Condition<'a> {
+    status: &'a str,
+    generations: Option<(i64, i64)>,
+}
+
+impl Condition<'_> {
+    fn is_stale(&self) -> bool {
+        self.generations.is_some_and(|(observed, current)| observed < current)
+    }
+}
+
+fn condition<'a>(object: &'a DynamicObject, type_: &str) -> Option<Condition<'a>> {
     let in_status = |field: &str| object.data.get("status").and_then(|status| status.get(field));
-    let conditions = in_status("conditions").and_then(Value::as_array).into_iter().flatten();
-    let text =
-        |condition: &Value, field: &str| condition.get(field).and_then(Value::as_str).map(str::to_lowercase);
-    let mut named = conditions.filter(|it| text(it, "type") == Some(type_.to_lowercase()));
-    let Some(condition) = named.next() else { return false };
+    let type_ = type_.to_lowercase();
+    let mut conditions = in_status("conditions").and_then(Value::as_array).into_iter().flatten();
+    let condition = conditions.find(|it| text(it, "type").to_lowercase() == type_)?;
     let observed = condition.get("observedGeneration").or_else(|| in_status("observedGeneration"));
-    let is_current = match (observed.and_then(Value::as_i64), object.metadata.generation) {
-        (Some(observed), Some(generation)) => observed >= generation,
-        _ => true,
-    };
-    is_current && text(condition, "status") == Some(status.to_lowercase())
+    Some(Condition {
+        status: text(condition, "status"),
+        generations: observed.and_then(Value::as_i64).zip(object.metadata.generation),
+    })
+}
+
+fn text<'a>(condition: &'a Value, field: &str) -> &'a str {
+    condition.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn compare(path: &JsonPath, selected: &[&Value], expected: Option<&str>) -> Result<bool, WaitForError> {
@@ -103,8 +143,9 @@ fn compare(path: &JsonPath, selected: &[&Value], expected: Option<&str>) -> Resu
         ([], _) => Ok(false),
         (_, None) => Ok(true),
         ([Value::Object(_) | Value::Array(_)], Some(_)) => Err(WaitForError::Nested(path.clone())),
-        ([Value::String(found)], Some(expected)) => Ok(found == expected),
-        ([found], Some(expected)) => Ok(format!("{found}") == expected),
+        // Both sides are trimmed, as kubectl does.
+        ([Value::String(found)], Some(expected)) => Ok(found.trim() == expected.trim()),
+        ([found], Some(expected)) => Ok(format!("{found}") == expected.trim()),
         (several, Some(_)) => Err(WaitForError::Several { path: path.clone(), count: several.len() }),
     }
 }
@@ -253,8 +294,33 @@ mod tests {
     }
 
     #[test]
+    fn it_is_told_what_is_missing() {
+        let object = |json: Value| serde_json::from_value::<DynamicObject>(json).unwrap();
+        let ready = WaitFor::condition("Ready");
+        let with = |condition: Value| {
+            object(json!({ "metadata": { "generation": 3 }, "status": { "conditions": [condition] } }))
+        };
+        let missing = |json: Value| ready.missing(&with(json)).unwrap();
+        assert_eq!(
+            missing(json!({ "type": "Ready", "status": "True", "observedGeneration": 2 })),
+            "the condition is True for generation 2, and the current one is 3"
+        );
+        assert_eq!(missing(json!({ "type": "ready", "status": "False" })), "the condition is False");
+        assert_eq!(missing(json!({ "type": "Other" })), "it has no such condition");
+        let deleted = object(
+            json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["a"] } }),
+        );
+        assert_eq!(WaitFor::Delete.missing(&deleted).unwrap(), "it is being deleted, after the finalizers a");
+        assert_eq!(
+            WaitFor::Delete.missing(&object(json!({ "metadata": {} }))).unwrap(),
+            "nobody has deleted it"
+        );
+    }
+
+    /// What kubectl 1.37 does with each.
+    #[test]
     fn paths_are_compared_by_text() {
-        let object = json!({ "metadata": { "name": "p" }, "spec": { "replicas": 3, "paused": true, "list": [1, 2], "empty": "" } });
+        let object = json!({ "metadata": { "name": "p" }, "spec": { "replicas": 3, "paused": true, "list": [1, 2], "empty": "", "spaces": " x " } });
         for (condition, expected) in [
             ("jsonpath={.spec.replicas}=3", true),
             ("jsonpath={.spec.replicas}=4", false),
@@ -262,6 +328,12 @@ mod tests {
             ("jsonpath=spec.paused=true", true),
             ("jsonpath={.metadata.name}='p'", true),
             (r#"jsonpath={.metadata.name}="p""#, true),
+            ("jsonpath={.metadata.name}= p ", true),
+            ("jsonpath={.metadata.name}=' p '", true),
+            ("jsonpath={.metadata.name}= 'p' ", false),
+            ("jsonpath={.spec.spaces}=x", true),
+            ("jsonpath={.spec.empty}=' '", true),
+            ("jsonpath={.spec.replicas}= 3", true),
             ("jsonpath={.spec.nope}=3", false),
             ("jsonpath={.spec.nope}", false),
             ("jsonpath={.spec.list}", true),

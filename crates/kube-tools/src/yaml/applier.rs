@@ -141,11 +141,16 @@ impl Applier {
     /// Applies the objects, as `kubectl apply --server-side` does: `params` needs a field manager. Unknown fields are errors, as for
     /// kubectl, unless `params` says otherwise.
     ///
+    /// What was applied on the client side before, by `kubectl apply` without `--server-side`, is taken over, as kubectl does it: its
+    /// fields that are missing now are removed. A dry run does not show that.
+    ///
+    /// An apply to an object that is being deleted succeeds, with a [warning](super::ObjectResult::warning).
+    ///
     /// With [`PatchParams::dry_run`] nothing is stored, and the results say what would be done; `ObjectResult::diff` (feature `diff`) shows
     /// it.
     ///
     /// # Cost
-    /// Two requests for each object: its state before, and the apply.
+    /// Two requests for each object: its state before, and the apply. Three more for one that is taken over.
     pub fn apply(&self, objects: &Objects, params: &PatchParams) -> Run {
         Run::new(&self.settings, objects, Verb::Apply(params.clone()))
     }

@@ -10,6 +10,7 @@ use super::resolve::Target;
 use super::result::{ObjectError, ObjectOutcome};
 use super::settings::Settings;
 use super::written::Written;
+use crate::ready::Readiness;
 use crate::wait::{WaitError, WaitTarget, first, object_states};
 
 pub(super) async fn delete(
@@ -43,9 +44,10 @@ async fn wait_until_gone(
 ) -> Result<(), ObjectError> {
     let waited = settings.wait_timeout;
     let watched = WaitTarget::new(&target.resource, target.object.metadata.namespace.as_deref(), name);
-    let mut finalizers = Vec::new();
+    let (mut finalizers, mut conditions) = (Vec::new(), Vec::new());
     let gone = first(object_states(settings.client.clone(), watched.clone()), &watched, waited, |state| {
         let Some(object) = state else { return Ok(ControlFlow::Break(())) };
+        conditions = Readiness::deletion_conditions(&object);
         let meta = object.metadata;
         let is_new = match uid {
             Some(uid) => meta.uid.as_deref() != Some(uid),
@@ -57,7 +59,7 @@ async fn wait_until_gone(
     match gone.await {
         // The kind itself may be gone, with all its objects.
         Err(WaitError::Request { source, .. }) if source.is_not_found() => Ok(()),
-        Err(WaitError::Timeout { .. }) => Err(ObjectError::NotGone { waited, finalizers }),
+        Err(WaitError::Timeout { .. }) => Err(ObjectError::NotGone { waited, finalizers, conditions }),
         outcome => outcome.map_err(ObjectError::Wait),
     }
 }

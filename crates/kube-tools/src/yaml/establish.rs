@@ -1,6 +1,6 @@
 //! Waits until a CRD of the set is established, and its kind is found.
 
-use kube_client::discovery::RestMapper;
+use kube_client::discovery::{RestMapper, RestMapperError};
 use kube_core::{DynamicObject, GroupVersionKind};
 use tokio::time::timeout;
 
@@ -33,10 +33,23 @@ pub(super) fn defines(crd: &DynamicObject, gvk: &GroupVersionKind) -> bool {
 }
 
 /// Whether the kind is found already, so that there is nothing to wait for.
-pub(super) async fn is_served(mapper: &RestMapper, crd: &WrittenCrd, gvk: &GroupVersionKind) -> bool {
+///
+/// # Errors
+/// It is not known, because discovery failed.
+pub(super) async fn is_served(
+    mapper: &RestMapper,
+    crd: &WrittenCrd,
+    gvk: &GroupVersionKind,
+) -> Result<bool, RestMapperError> {
     // Names that were lost later do not end what is served.
     let state = Readiness::of_dynamic(&crd.crd).state;
-    !crd.is_new && matches!(state, ReadyState::Ready | ReadyState::Failed) && mapper.kind(gvk).await.is_ok()
+    if crd.is_new || !matches!(state, ReadyState::Ready | ReadyState::Failed) {
+        return Ok(false);
+    }
+    match mapper.kind(gvk).await {
+        Err(error) if error.is_no_match() => Ok(false),
+        found => found.map(|_| true),
+    }
 }
 
 /// Waits until the CRD is established and discovery has its kind.

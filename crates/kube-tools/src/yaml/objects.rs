@@ -1,6 +1,6 @@
 //! [`Objects`]: objects of any kinds, with the places they were read from.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map};
 use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
@@ -46,6 +46,8 @@ use super::text::documents;
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
     entries: Vec<Entry>,
+    /// The place of each object that has a name. `None` if a program may have changed the objects since.
+    places: Option<HashMap<ObjectId, usize>>,
 }
 
 /// An object, and where it was read; `None` for an object of the program.
@@ -150,6 +152,7 @@ impl Objects {
 
     /// The objects, to be changed, such as to add a label.
     pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = &mut DynamicObject> {
+        self.places = None;
         self.entries.iter_mut().map(|entry| &mut entry.object)
     }
 
@@ -185,13 +188,22 @@ impl Objects {
     }
 
     fn append(&mut self, added: Vec<(DynamicObject, Option<Source>)>) -> Result<(), ReadError> {
-        let added = added.into_iter().map(|(object, source)| Entry { object, source });
         let before = self.entries.len();
-        self.entries.extend(added);
-        let unique = refuse_duplicates(&self.entries);
+        self.entries.extend(added.into_iter().map(|(object, source)| Entry { object, source }));
+        let known = self.places.take();
+        let first_new = if known.is_some() { before } else { 0 };
+        let mut places = known.unwrap_or_default();
+        let unique = refuse_duplicates(&self.entries, first_new, &mut places);
         if unique.is_err() {
-            self.entries.truncate(before);
+            for added in self.entries.drain(before..) {
+                if let hash_map::Entry::Occupied(place) = places.entry(ObjectId::of(&added.object))
+                    && *place.get() >= before
+                {
+                    place.remove();
+                }
+            }
         }
+        self.places = Some(places);
         unique
     }
 }
@@ -224,14 +236,25 @@ fn add_text(
     Ok(())
 }
 
-/// Two versions of one kind are one object. Objects that get their names from the server differ.
-fn refuse_duplicates(entries: &[Entry]) -> Result<(), ReadError> {
-    let mut seen = HashMap::new();
-    for entry in entries.iter().filter(|entry| entry.object.metadata.name.is_some()) {
+/// Adds the places of the entries from `first_new` on. Two versions of one kind are one object. Objects that get their names from the
+/// server differ.
+fn refuse_duplicates(
+    entries: &[Entry],
+    first_new: usize,
+    places: &mut HashMap<ObjectId, usize>,
+) -> Result<(), ReadError> {
+    let named =
+        entries.iter().enumerate().skip(first_new).filter(|(_, it)| it.object.metadata.name.is_some());
+    for (at, entry) in named {
         let id = ObjectId::of(&entry.object);
-        if let Some(first) = seen.insert(id.clone(), entry) {
-            let [first, second] = [first, entry].map(|entry| entry.source.clone().map(Box::new));
-            return Err(ReadError::Duplicate { object: id.in_words(), first, second });
+        match places.entry(id) {
+            hash_map::Entry::Vacant(new) => drop(new.insert(at)),
+            hash_map::Entry::Occupied(first) => {
+                let object = first.key().in_words();
+                let [first, second] =
+                    [&entries[*first.get()], entry].map(|entry| entry.source.clone().map(Box::new));
+                return Err(ReadError::Duplicate { object, first, second });
+            }
         }
     }
     Ok(())

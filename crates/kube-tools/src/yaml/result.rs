@@ -40,13 +40,23 @@ impl ObjectResult {
     pub fn is_ok(&self) -> bool {
         !matches!(self.outcome, ObjectOutcome::Conflict(_) | ObjectOutcome::Failed(_))
     }
+
+    /// What kubectl warns of after an apply, in its words: that the object is being deleted. `{}` has it at the end of the line.
+    pub fn warning(&self) -> Option<String> {
+        let is_deleted = self.after.as_deref()?.metadata.deletion_timestamp.is_some();
+        let name = &self.id.name;
+        is_deleted.then(|| {
+            format!("Warning: Detected changes to resource {name} which is currently being deleted.")
+        })
+    }
 }
 
 impl fmt::Display for ObjectResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_ok() {
             let dry_run = if self.dry_run { " (server dry run)" } else { "" };
-            return write!(f, "{} {}{dry_run}", self.id, self.outcome);
+            write!(f, "{} {}{dry_run}", self.id, self.outcome)?;
+            return self.warning().map_or(Ok(()), |warning| write!(f, " ({warning})"));
         }
         write_failure(f, &self.id, self.source.as_ref(), &self.outcome)
     }
@@ -132,18 +142,22 @@ pub enum ObjectError {
     #[error("{0}")]
     Wait(#[source] WaitError),
     /// It is being deleted, and was not gone in time.
-    #[error("deleted, but not gone after {} s: {}", waited.as_secs(), kept_by(finalizers))]
+    #[error("deleted, but not gone after {} s: {}", waited.as_secs(), kept_by(finalizers, conditions))]
     NotGone {
         /// For how long the run waited.
         waited: Duration,
         /// Its finalizers.
         finalizers: Vec<String>,
+        /// What its conditions say about the deletion, as those of a namespace do.
+        conditions: Vec<String>,
     },
+    /// Its namespace is one of the same set, and a dry run does not create it.
+    #[error("namespaces {0:?} not found: a dry run does not create it, so what is in it cannot be tried")]
+    NamespaceNotCreated(String),
 }
 
-fn kept_by(finalizers: &[String]) -> String {
-    match finalizers {
-        [] => "it has no finalizers".to_owned(),
-        names => format!("it has the finalizers {}", names.join(", ")),
-    }
+fn kept_by(finalizers: &[String], conditions: &[String]) -> String {
+    let names = (!finalizers.is_empty()).then(|| format!("it has the finalizers {}", finalizers.join(", ")));
+    let reasons: Vec<_> = names.iter().chain(conditions).map(String::as_str).collect();
+    if reasons.is_empty() { "it has no finalizers".to_owned() } else { reasons.join("; ") }
 }

@@ -15,6 +15,7 @@ use kube_core::GroupVersionKind;
 
 use super::establish::{WrittenCrd, defines, establish, is_served};
 use super::id::{ObjectId, kind_of};
+use super::new_namespace::{NewNamespaces, created_namespace, write_in_new_namespace};
 use super::objects::{Entry, Objects};
 use super::progress::{Progress, Reporter};
 use super::prune::{self, Pruning};
@@ -64,6 +65,7 @@ impl Run {
             verb,
             crds: Vec::new(),
             seen: HashMap::new(),
+            new_namespaces: NewNamespaces::default(),
             has_failed: false,
             unready: Unready::default(),
             pruning: None,
@@ -111,6 +113,8 @@ struct Work {
     crds: Vec<WrittenCrd>,
     /// The objects that were written, with their namespaces.
     seen: HashMap<ObjectId, Option<Source>>,
+    /// The namespaces that were created.
+    new_namespaces: NewNamespaces,
     /// Whether an object failed.
     has_failed: bool,
     /// What was written and is not ready yet.
@@ -172,11 +176,14 @@ impl Work {
             };
             planned.push((entry, target));
         }
-        let (settings, verb) = (&self.settings, &self.verb);
+        let (settings, verb, new_namespaces) = (&self.settings, &self.verb, &self.new_namespaces);
         let writes = planned.into_iter().map(|(entry, target)| async move {
             let (id, resource, written) = match target {
                 Ok(target) => {
-                    let written = write(settings, &target, verb).await;
+                    let written = match new_namespaces.of(&target) {
+                        Some(_) => write_in_new_namespace(settings, &target, verb).await,
+                        None => write(settings, &target, verb).await,
+                    };
                     (target.id.completed(written.after.as_ref()), Some(target.resource), written)
                 }
                 Err(outcome) => (ObjectId::of(&entry.object), None, Written::without_object(outcome)),
@@ -192,8 +199,10 @@ impl Work {
             }
         });
         let mut results = stream::iter(writes).buffered(settings.concurrency);
+        let mut created = Vec::new();
         while let Some(result) = results.next().await {
             self.crds.extend(written_crd(&result));
+            created.extend(created_namespace(&result));
             self.has_failed |= !result.is_ok();
             let written =
                 result.after.as_deref().filter(|_| !result.dry_run && self.settings.wait_ready.is_some());
@@ -205,6 +214,8 @@ impl Work {
             }
             self.reporter.object(result);
         }
+        drop(results);
+        self.new_namespaces.extend(created);
     }
 
     /// Where the object is written, or what became of it without that.
@@ -219,6 +230,14 @@ impl Work {
             Err(err) if self.verb.is_delete() && err.is_no_match() => return Err(ObjectOutcome::NotFound),
             Err(err) => return Err(ObjectOutcome::Failed(ObjectError::Kind(err))),
         };
+        if let Some(err) = self.pruning.as_ref().and_then(|pruning| pruning.refusal(&kind_of(&entry.object)))
+        {
+            return Err(ObjectOutcome::Failed(ObjectError::Kind(err)));
+        }
+        if let Some(namespace) = self.new_namespaces.of(&target).filter(|_| self.verb.is_dry_run()) {
+            let error = ObjectError::NamespaceNotCreated(namespace.to_owned());
+            return Err(ObjectOutcome::Failed(error));
+        }
         if target.object.metadata.name.is_some() {
             match self.seen.entry(target.id.clone()) {
                 hash_map::Entry::Vacant(new) => new.insert(entry.source.clone()),
@@ -238,11 +257,13 @@ impl Work {
             Some((kind, crd))
         });
         let waits = defined.map(|(kind, crd)| async move {
-            if is_served(&self.settings.mapper, crd, &kind).await {
+            let served = is_served(&self.settings.mapper, crd, &kind).await;
+            if matches!(served, Ok(true)) {
                 return None;
             }
             if self.verb.is_dry_run() {
-                return Some((kind, UnusableCrd::NotInstalled(crd.name().to_owned())));
+                // If it is not known, the objects fail with the error of discovery.
+                return served.is_ok().then(|| (kind, UnusableCrd::NotInstalled(crd.name().to_owned())));
             }
             self.reporter.send(Progress::WaitingForCrd { name: crd.name().to_owned() });
             let error = establish(&self.settings, crd).await.err()?;

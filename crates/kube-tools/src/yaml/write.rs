@@ -10,6 +10,7 @@ use super::resolve::Target;
 use super::result::{ObjectError, ObjectOutcome};
 use super::settings::Settings;
 use super::written::Written;
+use crate::apply::{adopt, client_side_managers};
 
 /// What a run does with each object.
 #[derive(Clone, Debug)]
@@ -43,12 +44,22 @@ pub(super) async fn write(settings: &Settings, target: &Target, verb: &Verb) -> 
 }
 
 /// Whether an apply changed something is seen from the state before: the response does not tell.
+///
+/// What was applied on the client side before belongs to another manager, whose fields an apply does not remove. As kubectl does, they are
+/// taken over, and the object is applied once more.
 async fn apply(target: &Target, params: &PatchParams) -> Result<Written, ObjectError> {
     let name = target.name()?;
     let before = target.api.get_opt(name).await.map_err(ObjectError::Request)?;
     let mut params = params.clone();
     params.field_validation.get_or_insert(ValidationDirective::Strict);
-    let after = match target.api.patch(name, &params, &Patch::Apply(&target.object)).await {
+    let mut applied = send(target, name, &params).await;
+    if let Ok(after) = &applied
+        && !params.dry_run
+        && take_over(target, name, &params, after).await?
+    {
+        applied = send(target, name, &params).await;
+    }
+    let after = match applied {
         Ok(after) => after,
         Err(Error::Api(status)) => {
             let conflicts = FieldConflict::of(&status);
@@ -65,6 +76,22 @@ async fn apply(target: &Target, params: &PatchParams) -> Result<Written, ObjectE
         Some(_) => ObjectOutcome::Configured,
     };
     Ok(Written { outcome, before, after: Some(after) })
+}
+
+async fn send(target: &Target, name: &str, params: &PatchParams) -> Result<DynamicObject, Error> {
+    target.api.patch(name, params, &Patch::Apply(&target.object)).await
+}
+
+/// Makes what was applied on the client side what this manager applies. Returns whether there was any.
+async fn take_over(
+    target: &Target,
+    name: &str,
+    params: &PatchParams,
+    applied: &DynamicObject,
+) -> Result<bool, ObjectError> {
+    let former = client_side_managers(applied.metadata.managed_fields.as_deref().unwrap_or_default());
+    let (Some(manager), false) = (&params.field_manager, former.is_empty()) else { return Ok(false) };
+    adopt(target.api.clone(), name, &former, manager).await.map_err(ObjectError::Request)
 }
 
 /// A dry run changes no resourceVersion. And a new one may be for managed fields alone, as at the second apply of a Namespace.

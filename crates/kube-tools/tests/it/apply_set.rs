@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "functions of tests, too")]
 
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_client::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
@@ -163,8 +165,8 @@ async fn an_owned_member_is_not_deleted() {
     let owner = maps_api.get("owner").await.unwrap().owner_ref(&()).unwrap();
     let patch = Patch::Merge(json!({ "metadata": { "ownerReferences": [owner] } }));
     maps_api.patch("a", &PatchParams::default(), &patch).await.unwrap();
-    let err = apply(&client, &set(), maps(&["owner"])).await.unwrap_err();
-    assert!(err.to_string().contains("configmap/a: it is owned by ConfigMap \"owner\""), "{err}");
+    // The run ends well, as that of kubectl: what its owner makes again cannot be pruned.
+    assert_eq!(apply(&client, &set(), maps(&["owner"])).await.unwrap(), [] as [&str; 0]);
     assert_eq!(names(&client).await, ["a", "owner"]);
 }
 
@@ -179,6 +181,91 @@ async fn two_runs_at_the_same_time_lose_no_record() {
     let applied = apply_one(&client, &objects_of_first[0].0, &objects_of_first[0].1).await;
     first.finish(&[applied]).await.unwrap();
     assert_eq!(record(&client).await, ["ConfigMap,Secret", "kube-public"]);
+}
+
+/// Each has read the parent before the other has written it.
+#[tokio::test]
+async fn first_runs_at_the_same_time_do_not_overwrite_the_parent_of_each_other() {
+    let (client, server) = in_process();
+    let (mut of_first, mut of_second) = (maps(&["a"]), objects::<Secret>(Some("kube-public"), &["s"]));
+    let first = set().begin(&client, &mut of_first).await.unwrap();
+    server.fault(Match::get::<Secret>().name("set").times(1), Fault::status(404, "NotFound"));
+    let second = set().begin(&client, &mut of_second).await.unwrap();
+    assert_eq!(record(&client).await, ["ConfigMap,Secret", "kube-public"]);
+    let applied = apply_one(&client, &of_second[0].0, &of_second[0].1).await;
+    second.finish(&[applied]).await.unwrap();
+    let applied = apply_one(&client, &of_first[0].0, &of_first[0].1).await;
+    first.finish(&[applied]).await.unwrap();
+    assert_eq!(record(&client).await, ["ConfigMap,Secret", "kube-public"]);
+}
+
+#[tokio::test]
+async fn an_older_run_that_ends_later_deletes_nothing_and_says_who_was_faster() {
+    let (client, _server) = in_process();
+    apply(&client, &set(), maps(&["a", "b", "c"])).await.unwrap();
+    let mut of_older = maps(&["a"]);
+    of_older.extend(objects::<Secret>(Some("kube-public"), &["s"]));
+    let older = set().begin(&client, &mut of_older).await.unwrap();
+    assert_eq!(apply(&client, &set(), maps(&["a", "b"])).await.unwrap(), ["configmap/c"]);
+    let mut applied = Vec::new();
+    for (resource, object) in &of_older {
+        applied.push(apply_one(&client, resource, object).await);
+    }
+    let err = older.finish(&applied).await.unwrap_err().to_string();
+    assert!(
+        err.contains("\"set\" in namespace \"default\", the parent of the apply set, was taken over"),
+        "{err}"
+    );
+    assert!(err.contains("kubectl/v1.37 as field manager \"kubectl-applyset\" at 20"), "{err}");
+    assert!(err.ends_with("this run has deleted nothing, and gives up"), "{err}");
+    assert_eq!(names(&client).await, ["a", "b"]);
+    // What the older one has applied is recorded, so that the next run finds it.
+    assert_eq!(record(&client).await, ["ConfigMap,Secret", "kube-public"]);
+    assert_eq!(apply(&client, &set(), maps(&["a"])).await.unwrap(), ["configmap/b", "secret/s"]);
+}
+
+/// Eight deletions at a time: the other run begins between them.
+#[tokio::test]
+async fn a_run_that_is_overtaken_while_it_deletes_stops() {
+    let (client, server) = in_process();
+    let many: Vec<_> = (0..20).map(|at| format!("map-{at:02}")).collect();
+    let many: Vec<_> = many.iter().map(String::as_str).collect();
+    apply(&client, &set(), maps(&many)).await.unwrap();
+    let mut of_older = maps(&["map-00"]);
+    let older = set().begin(&client, &mut of_older).await.unwrap();
+    let applied = apply_one(&client, &of_older[0].0, &of_older[0].1).await;
+    let slow =
+        server.fault(Match::delete::<ConfigMap>().name("map-01"), Fault::Delay(Duration::from_secs(3600)));
+    let newer = async {
+        while slow.hits() == 0 {
+            tokio::task::yield_now().await;
+        }
+        let mut of_newer = maps(&many);
+        drop(set().begin(&client, &mut of_newer).await.unwrap());
+        server.advance(Duration::from_secs(3600));
+    };
+    let applied = [applied];
+    let (result, ()) = futures::join!(older.finish(&applied), newer);
+    let err = result.unwrap_err().to_string();
+    assert!(err.ends_with("this run has deleted 8 objects, and gives up"), "{err}");
+    assert_eq!(names(&client).await.len(), 12);
+}
+
+/// Someone who labels the parent is no run.
+#[tokio::test]
+async fn an_edit_of_the_parent_does_not_end_a_run() {
+    let (client, _server) = in_process();
+    apply(&client, &set(), maps(&["a", "b"])).await.unwrap();
+    let mut objects = maps(&["a"]);
+    let applying = set().begin(&client, &mut objects).await.unwrap();
+    let label = Patch::Merge(json!({ "metadata": { "labels": { "team": "shop" } } }));
+    let secrets: Api<Secret> = Api::default_namespaced(client.clone());
+    secrets.patch("set", &PatchParams::default(), &label).await.unwrap();
+    let applied = apply_one(&client, &objects[0].0, &objects[0].1).await;
+    applying.finish(&[applied]).await.unwrap();
+    assert_eq!(names(&client).await, ["a"]);
+    let annotations = secrets.get("set").await.unwrap().metadata.annotations.unwrap();
+    assert!(annotations.keys().all(|key| key.starts_with("applyset.kubernetes.io/")), "{annotations:?}");
 }
 
 /// The definition is gone, and its objects with it; the record stays until the kind is served again.

@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
-use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment};
+use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube_client::api::{ApiResource, DeleteParams, Patch, PatchParams, PostParams};
@@ -14,6 +15,7 @@ use kube_testserver::{ApiServer, BuiltInController, Fault, FaultRule, Match};
 use kube_tools::ApiExt as _;
 use kube_tools::ready::{Readiness, ReadyState};
 use kube_tools::wait::{WaitError, WaitFor, WaitTarget, readiness_of, until_ready};
+use kube_tools::yaml::{Applier, Objects};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -323,6 +325,154 @@ async fn a_large_set_is_ready_though_only_some_are_watched() {
         targets.push(WaitTarget::new(&maps, Some("default"), &name));
     }
     until_ready(client, targets, MINUTE).await.unwrap();
+}
+
+/// Deployments that never become ready have the first turn.
+#[tokio::test(start_paused = true)]
+async fn a_ready_object_is_seen_behind_many_that_never_are() {
+    let (client, server) = in_process();
+    let deployments: Api<Deployment> = Api::default_namespaced(client.clone());
+    let kinds = ApiResource::erase::<Deployment>(&());
+    let mut targets = Vec::new();
+    for nth in 0..70 {
+        let mut stuck = web(1);
+        stuck.metadata.name = Some(format!("stuck-{nth:02}"));
+        deployments.create(&PostParams::default(), &stuck).await.unwrap();
+        targets.push(WaitTarget::new(&kinds, Some("default"), &format!("stuck-{nth:02}")));
+    }
+    create(&client, "a").await.unwrap();
+    targets.push(WaitTarget::new(&ApiResource::erase::<ConfigMap>(&()), Some("default"), "a"));
+    // The last one is not ready at first.
+    deployments.create(&PostParams::default(), &web(3)).await.unwrap();
+    targets.push(WaitTarget::new(&kinds, Some("default"), "web"));
+    let watches = server.fault(Match::watch::<Deployment>(), Fault::Delay(Duration::ZERO));
+    for (timeout, ready_at, ready) in [(0, 60, 1), (5, 60, 1), (5, 4, 2), (60, 30, 2)] {
+        set_status(&deployments, 3, 2).await;
+        let later = async {
+            tokio::time::sleep(Duration::from_secs(ready_at)).await;
+            set_status(&deployments, 3, 3).await;
+        };
+        let waiting = until_ready(client.clone(), targets.clone(), Duration::from_secs(timeout));
+        let started = Instant::now();
+        let (result, ()) = futures::join!(waiting, later);
+        let err = result.unwrap_err();
+        assert_eq!((err.ready, err.errors.len()), (ready, 72 - ready), "{timeout} {ready_at}");
+        assert!(!err.to_string().contains("state is not known"), "{err}");
+        assert!(
+            started.elapsed().as_secs() <= timeout.max(ready_at) + 1,
+            "{timeout}: {:?}",
+            started.elapsed()
+        );
+    }
+    // In turns: not one watch after the other without a pause.
+    assert!(watches.hits() < 2_000, "{}", watches.hits());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_that_replaces_no_pod_is_refused_before_it_changes_anything() {
+    let (client, server) = in_process();
+    let deployments: Api<Deployment> = Api::default_namespaced(client.clone());
+    let mut paused = web(1);
+    paused.spec.paused = Some(true);
+    deployments.create(&PostParams::default(), &paused).await.unwrap();
+    let sets: Api<DaemonSet> = Api::default_namespaced(client);
+    let labels = json!({ "app": "d" });
+    let set = json!({ "metadata": { "name": "d" }, "spec": {
+        "updateStrategy": { "type": "OnDelete" }, "selector": { "matchLabels": labels },
+        "template": { "metadata": { "labels": labels }, "spec": { "containers": [{ "name": "c", "image": "i" }] } } } });
+    sets.create(&PostParams::default(), &serde_json::from_value(set).unwrap()).await.unwrap();
+    let before = server.snapshot();
+    let started = Instant::now();
+    let err = deployments.restart_and_wait("web", MINUTE).await.unwrap_err().to_string();
+    assert!(
+        err.starts_with(
+            "deployments.apps \"web\" in namespace \"default\" cannot be restarted: it is paused"
+        ),
+        "{err}"
+    );
+    let err = sets.restart_and_wait("d", MINUTE).await.unwrap_err().to_string();
+    assert!(err.contains("its update strategy is OnDelete"), "{err}");
+    assert_eq!((started.elapsed().as_secs(), server.snapshot()), (0, before));
+}
+
+/// As controllers of 1.37 show it: the new generation is observed, and the old replicas are still there and available.
+#[tokio::test(start_paused = true)]
+async fn a_scale_down_is_waited_for() {
+    let (deployments, _server) = deployment().await;
+    set_status(&deployments, 3, 3).await;
+    let observed = |replicas: u32| {
+        let status = json!({ "status": {
+            "observedGeneration": 2, "replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas,
+        } });
+        let deployments = deployments.clone();
+        async move {
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            deployments.patch_status("web", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+        }
+    };
+    let controller = async {
+        observed(3).await;
+        observed(2).await;
+        observed(1).await;
+    };
+    let started = Instant::now();
+    let (scaled, ()) = futures::join!(deployments.scale_and_wait("web", 1, MINUTE), controller);
+    assert_eq!((scaled.unwrap().status.unwrap().replicas, started.elapsed().as_secs()), (Some(1), 15));
+    let later = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let status = json!({ "status": { "observedGeneration": 3 } });
+        deployments.patch_status("web", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+    };
+    let (err, ()) = futures::join!(deployments.scale_and_wait("web", 0, Duration::from_secs(10)), later);
+    let err = err.unwrap_err().to_string();
+    assert!(err.ends_with("there are 1 replicas, 0 are wanted"), "{err}");
+}
+
+/// It is deleted as soon as it has finished.
+#[tokio::test(start_paused = true)]
+async fn a_job_without_time_to_live_that_is_gone_has_finished() {
+    let (client, server) = in_process();
+    let jobs: Api<Job> = Api::default_namespaced(client.clone());
+    let job = |ttl: u32| {
+        let template =
+            json!({ "spec": { "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] } });
+        json!({ "apiVersion": "batch/v1", "kind": "Job", "metadata": { "name": "j" },
+            "spec": { "suspend": true, "ttlSecondsAfterFinished": ttl, "template": template } })
+    };
+    let create = async |ttl: u32| {
+        jobs.create(&PostParams::default(), &serde_json::from_value(job(ttl)).unwrap()).await.unwrap();
+    };
+    let gone = async || {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        jobs.delete("j", &DeleteParams::background()).await.unwrap();
+    };
+    create(0).await;
+    let (finished, ()) = futures::join!(jobs.wait_ready("j", MINUTE), gone());
+    finished.unwrap();
+    create(3600).await;
+    let (deleted, ()) = futures::join!(jobs.wait_ready("j", MINUTE), gone());
+    assert!(deleted.unwrap_err().to_string().ends_with("was deleted"));
+    // By a run, before it is looked at for the first time.
+    let applier = Applier::new(client).wait_ready(MINUTE);
+    let lists = server.fault(Match::list::<Job>(), Fault::Delay(Duration::from_secs(10)));
+    let objects = Objects::parse(&job(0).to_string()).unwrap();
+    let (report, ()) = futures::join!(applier.apply(&objects, &PatchParams::apply("test")).report(), gone());
+    report.into_result().unwrap();
+    assert_eq!(lists.hits(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timeout_says_that_the_condition_is_of_an_older_generation() {
+    let (deployments, _server) = deployment().await;
+    let condition = json!({ "type": "Available", "status": "True" });
+    let status = json!({ "status": { "observedGeneration": 1, "conditions": [condition] } });
+    deployments.patch_status("web", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
+    let change = Patch::Merge(json!({ "spec": { "replicas": 4 } }));
+    deployments.patch("web", &PatchParams::default(), &change).await.unwrap();
+    let available = WaitFor::condition("Available");
+    let waited = deployments.wait_for("web", &available, Duration::from_secs(5)).await;
+    let err = waited.unwrap_err().to_string();
+    assert!(err.ends_with("waiting for condition=Available: the condition is True for generation 1, and the current one is 2"), "{err}");
 }
 
 #[tokio::test(start_paused = true)]

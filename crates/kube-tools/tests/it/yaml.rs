@@ -5,11 +5,13 @@
 use std::time::Duration;
 
 use futures::StreamExt;
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use kube_client::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube_client::discovery::RestMapper;
 use kube_client::{Api, ResourceExt};
 use kube_testserver::{Fault, FaultResponse, Match};
+use kube_tools::ApiExt as _;
+use kube_tools::wait::WaitFor;
 use kube_tools::yaml::{Applier, ObjectError, ObjectOutcome, Objects, Progress, Report};
 use serde_json::json;
 
@@ -186,6 +188,94 @@ async fn a_conflict_names_managers_and_fields_and_force_takes_them() {
     assert!(err.to_string().contains("field manager"), "{err}");
 }
 
+/// As `kubectl apply --server-side` of 1.37 after `kubectl apply`.
+#[tokio::test]
+async fn what_was_applied_on_the_client_side_is_taken_over() {
+    let (client, _server) = in_process();
+    let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
+    let map = |data: serde_json::Value| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "m" }, "data": data });
+    for manager in ["kubectl-client-side-apply", "flux"] {
+        let mut object = map(json!({ "a": "1", "b": "2" }));
+        object["metadata"]["annotations"] =
+            json!({ "kubectl.kubernetes.io/last-applied-configuration": "{}" });
+        let params_of_kubectl = PostParams { field_manager: Some(manager.into()), ..PostParams::default() };
+        maps.create(&params_of_kubectl, &serde_json::from_value(object).unwrap()).await.unwrap();
+        let other = json!({ "data": { "c": "3" } });
+        let params_of_other = PatchParams { field_manager: Some("other".into()), ..PatchParams::default() };
+        maps.patch("m", &params_of_other, &Patch::Merge(other)).await.unwrap();
+
+        let objects = Objects::parse(&map(json!({ "a": "1" })).to_string()).unwrap();
+        let report = Applier::new(client.clone()).apply(&objects, &params()).await;
+        assert_eq!(lines(&report), ["configmap/m configured"]);
+        let after = maps.get("m").await.unwrap();
+        assert_eq!(serde_json::to_value(&after.data).unwrap(), json!({ "a": "1", "c": "3" }));
+        assert_eq!(after.metadata.annotations, None);
+        let managers = after.metadata.managed_fields.unwrap().into_iter().map(|entry| entry.manager.unwrap());
+        assert_eq!(managers.collect::<std::collections::BTreeSet<_>>().len(), 2);
+        maps.delete("m", &DeleteParams::default()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_apply_to_an_object_that_is_being_deleted_is_told_as_kubectl_tells_it() {
+    let (client, _server) = in_process();
+    let applier = Applier::new(client.clone());
+    let objects = |value: &str| {
+        let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "fin", "finalizers": ["example.com/x"] }, "data": { "a": value } });
+        Objects::parse(&map.to_string()).unwrap()
+    };
+    applier.apply(&objects("1"), &params()).await.into_result().unwrap();
+    let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    maps.delete("fin", &DeleteParams::default()).await.unwrap();
+    let report = applier.apply(&objects("2"), &params()).await;
+    assert_eq!(
+        lines(&report),
+        [
+            "configmap/fin configured (Warning: Detected changes to resource fin which is currently being deleted.)"
+        ]
+    );
+    report.into_result().unwrap();
+}
+
+/// A controller gives a new namespace its ServiceAccount; until then, pods are refused with this text.
+#[tokio::test(start_paused = true)]
+async fn a_pod_waits_for_the_service_account_of_its_new_namespace() {
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {containers: [{name: c, image: i}]}}";
+    let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}";
+    let refusal = json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403,
+        "message": "pods \"p\" is forbidden: error looking up service account shop/default: serviceaccount \"default\" not found" });
+    let refused = || FaultResponse::status(403, "Forbidden").body(refusal.to_string());
+    let (client, server) = in_process();
+    let rule = server.fault(Match::patch::<Pod>().times(5), refused());
+    let both = Objects::parse(&format!("{namespace}\n---\n{pod}")).unwrap();
+    Applier::new(client.clone()).apply(&both, &params()).await.into_result().unwrap();
+    assert_eq!(rule.hits(), 5);
+    // Not in a namespace that was there before.
+    let rule = server.fault(Match::patch::<Pod>(), refused());
+    let report = Applier::new(client.clone()).apply(&both, &params()).await;
+    assert_eq!((report.failed().count(), rule.hits()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_namespace_that_hangs_is_explained_by_its_conditions() {
+    let (client, _server) = in_process();
+    let applier = Applier::new(client.clone()).wait_timeout(Duration::from_secs(5));
+    let namespace = Objects::parse("{apiVersion: v1, kind: Namespace, metadata: {name: shop}}").unwrap();
+    applier.apply(&namespace, &params()).await.into_result().unwrap();
+    let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop, finalizers: [example.com/x]}}";
+    applier.apply(&Objects::parse(map).unwrap(), &params()).await.into_result().unwrap();
+    let report = applier.delete(&namespace, &DeleteParams::default()).await;
+    let err = report.into_result().unwrap_err().to_string();
+    let reason = "SomeFinalizersRemain: Some content in the namespace has finalizers remaining: example.com/x in 1 resource instances";
+    assert!(err.contains("but not gone after 5 s: SomeResourcesRemain: "), "{err}");
+    assert!(err.ends_with(reason), "{err}");
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let err = namespaces.wait_for("shop", &WaitFor::Delete, Duration::from_secs(5)).await.unwrap_err();
+    assert!(err.to_string().ends_with(reason), "{err}");
+    let err = namespaces.wait_ready("shop", Duration::from_secs(5)).await.unwrap_err();
+    assert!(err.to_string().ends_with(reason), "{err}");
+}
+
 #[tokio::test]
 async fn create_refuses_what_exists_and_completes_names() {
     let (client, _server) = in_process();
@@ -215,7 +305,10 @@ async fn a_dry_run_stores_nothing_and_tells_what_would_change() {
         gadget,
         "a dry run does not install the CRD gadgets.example.com, so its objects cannot be tried"
     );
-    assert!(outcome(&report, "configmap/settings").contains("\"shop\" not found"), "{report}");
+    assert_eq!(
+        outcome(&report, "configmap/settings"),
+        r#"namespaces "shop" not found: a dry run does not create it, so what is in it cannot be tried"#
+    );
 
     applier.apply(&shop(), &params()).await.into_result().unwrap();
     let unchanged = applier.apply(&shop(), &params().dry_run()).await;

@@ -9,7 +9,7 @@ use futures::StreamExt;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube_client::{Api, Client};
+use kube_client::{Api, Client, Resource as _};
 use kube_testserver::{BuiltInController, ContainerState, Fault, FaultResponse, Match};
 use kube_tools::apply_set::{ApplySet, ApplySetError};
 use kube_tools::wait::WaitError;
@@ -256,13 +256,13 @@ async fn a_set_that_is_refused_writes_nothing() {
 async fn a_run_that_is_cut_off_is_completed_by_the_next() {
     let (client, server) = in_process();
     applier(&client).apply(&maps(&["a"]), &params()).await.into_result().unwrap();
-    let secret = "{apiVersion: v1, kind: Secret, metadata: {name: s}}\n---\n{apiVersion: v1, kind: ServiceAccount, metadata: {name: late}}";
+    let secret = "{apiVersion: v1, kind: Secret, metadata: {name: s}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: late}, spec: {ports: [{port: 80}]}}";
     let rule = server.fault(Match::any().name("late"), Fault::Stall);
     let mut run = applier(&client).apply(&Objects::parse(secret).unwrap(), &params());
     assert_eq!(run.next().await.unwrap().to_string(), "1/2 secret/s created");
     drop(run);
     rule.remove();
-    assert_eq!(recorded(&client).await, "ConfigMap,Secret,ServiceAccount");
+    assert_eq!(recorded(&client).await, "ConfigMap,Secret,Service");
     let report = applier(&client).apply(&maps(&["b"]), &params()).await;
     assert_eq!(lines(&report), ["configmap/b created", "configmap/a pruned", "secret/s pruned"]);
     assert_eq!(recorded(&client).await, "ConfigMap");
@@ -337,4 +337,52 @@ async fn objects_of_one_generated_name_have_results_of_their_own() {
         assert_eq!(result.is_ok(), index != 1, "{report}");
     }
     assert!(lines(&report)[0].starts_with("pod/a-"), "{report}");
+}
+
+/// It was applied without the label of the set, and never pruned.
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_not_known_for_a_moment_is_an_error_before_the_first_write() {
+    let (client, server) = in_process();
+    let kinds = Objects::parse(GADGETS).unwrap();
+    Applier::new(client.clone()).apply(&kinds, &params()).await.into_result().unwrap();
+    let before = server.snapshot();
+    let objects = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n{apiVersion: example.com/v1, kind: Gadget, metadata: {name: blue}}";
+    let objects = Objects::parse(objects).unwrap();
+    for response in
+        [FaultResponse::status(403, "Forbidden"), FaultResponse::status(503, "ServiceUnavailable")]
+    {
+        let rule = server.fault(Match::path("/apis").verb("get").times(20), response);
+        let report = applier(&client).apply(&objects, &params()).await;
+        rule.remove();
+        assert!(report.results().is_empty(), "{report}");
+        let err = report.into_result().unwrap_err().to_string();
+        assert!(err.contains("nothing was applied, because configmap/a could not be recorded"), "{err}");
+        assert!(err.starts_with("document 1, line 1: "), "{err}");
+        assert_eq!(server.snapshot(), before);
+    }
+    applier(&client).apply(&objects, &params()).await.into_result().unwrap();
+    let report = applier(&client).apply(&maps(&["a"]), &params()).await;
+    assert!(lines(&report).contains(&"gadget.example.com/blue pruned".to_owned()), "{report}");
+}
+
+/// As the controller of EndpointSlices copies the labels of a Service.
+#[tokio::test]
+async fn an_object_with_an_owner_is_kept_with_a_warning() {
+    let (client, _server) = in_process();
+    applier(&client).apply(&maps(&["a", "owner"]), &params()).await.into_result().unwrap();
+    let maps_api: Api<ConfigMap> = Api::default_namespaced(client.clone());
+    let owner = maps_api.get("owner").await.unwrap().owner_ref(&()).unwrap();
+    let patch = Patch::Merge(json!({ "metadata": { "ownerReferences": [owner] } }));
+    maps_api.patch("a", &PatchParams::default(), &patch).await.unwrap();
+    let report = applier(&client).apply(&maps(&["owner"]), &params()).await;
+    assert_eq!(
+        lines(&report),
+        [
+            "configmap/owner unchanged",
+            r#"Warning: configmap/a was not pruned, because ConfigMap "owner" owns it"#,
+        ]
+    );
+    assert!(report.pruned().is_empty());
+    report.into_result().unwrap();
+    assert_eq!(names(&client).await, ["a", "owner"]);
 }

@@ -6,6 +6,9 @@ use serde_json::Value;
 use super::Target;
 use crate::storage::{Key, Storage};
 
+/// The label of an EndpointSlice with the name of its service.
+const SERVICE_NAME: &str = "kubernetes.io/service-name";
+
 /// Resolves a webhook's `clientConfig`: its URL, or the address of the service it references.
 ///
 /// # Errors
@@ -27,7 +30,8 @@ pub(crate) fn resolve(storage: &Storage, config: &Value) -> Result<Target, Strin
     Ok(Target { host, port, server_name, path, ca_bundle })
 }
 
-/// Host and port of a service: its external name, else its first endpoint, else its cluster IP.
+/// Host and port of a service: its external name, else its first endpoint (of the Endpoints, then of the EndpointSlices), else its
+/// cluster IP.
 fn service_address(
     storage: &Storage,
     namespace: &str,
@@ -44,18 +48,40 @@ fn service_address(
         spec["ports"].as_array().into_iter().flatten().find(|candidate| candidate["port"] == port);
     let service_port =
         service_port.ok_or_else(|| format!("no service port {port} found for service {name:?}"))?;
+    let behind = |ports: &Value| {
+        let mut ports = ports.as_array().into_iter().flatten();
+        // A port without a name has the empty one in a slice.
+        let name = |port: &Value| port["name"].as_str().unwrap_or_default().to_owned();
+        let number = ports.find(|port| name(port) == name(service_port))?["port"].as_u64()?;
+        u16::try_from(number).ok()
+    };
     let endpoints = object("endpoints").unwrap_or_default();
     for subset in endpoints["subsets"].as_array().into_iter().flatten() {
-        let mut ports = subset["ports"].as_array().into_iter().flatten();
-        let behind =
-            ports.find(|port| port["name"] == service_port["name"]).and_then(|port| port["port"].as_u64());
-        let behind = behind.and_then(|port| u16::try_from(port).ok());
-        if let (Some(ip), Some(behind)) = (subset["addresses"][0]["ip"].as_str(), behind) {
-            return Ok((ip.into(), behind));
+        if let (Some(ip), Some(port)) = (subset["addresses"][0]["ip"].as_str(), behind(&subset["ports"])) {
+            return Ok((ip.into(), port));
+        }
+    }
+    for slice in slices(storage, namespace, name) {
+        let ready = slice["endpoints"].as_array().into_iter().flatten();
+        let mut ready = ready.filter(|endpoint| endpoint["conditions"]["ready"] != false);
+        let ip = ready.find_map(|endpoint| endpoint["addresses"][0].as_str());
+        if let (Some(ip), Some(port)) = (ip, behind(&slice["ports"])) {
+            return Ok((ip.into(), port));
         }
     }
     match spec["clusterIP"].as_str() {
         Some(ip) if !ip.is_empty() && ip != "None" => Ok((ip.into(), port)),
         _ => Err(format!("no endpoints available for service {name:?}")),
     }
+}
+
+/// The EndpointSlices of a service.
+fn slices<'a>(
+    storage: &'a Storage,
+    namespace: &'a str,
+    service: &'a str,
+) -> impl Iterator<Item = Value> + 'a {
+    let table = storage.table("discovery.k8s.io", "endpointslices");
+    let all = table.into_iter().flat_map(move |table| storage.store.objects(table, Some(namespace)));
+    all.filter(move |slice| slice.label(SERVICE_NAME) == Some(service)).map(|slice| slice.value())
 }

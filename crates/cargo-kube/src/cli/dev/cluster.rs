@@ -1,12 +1,17 @@
-//! The embedded server of `cargo kube dev`: its kubeconfigs, and what it gets of the program's manifests.
+//! The server of `cargo kube dev`: an embedded one or that of the current kubeconfig; the kubeconfigs, and what it gets of the program's
+//! manifests.
 
+use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ServiceAccount;
-use kube_client::api::{PatchParams, PostParams};
-use kube_client::config::Kubeconfig;
+use kube_client::api::{DeleteParams, PatchParams, PostParams};
+use kube_client::config::{KubeConfigOptions, Kubeconfig};
 use kube_client::{Api, Client, Config};
 use kube_testserver::{BuiltInController, TestServer};
 use kube_tools::yaml::{Applier, Objects, Report};
@@ -14,19 +19,30 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::deployed::Deployed;
+use super::listens::Place;
 use crate::cli::program::manifests;
 
 const FIELD_MANAGER: &str = "cargo-kube-dev";
 /// Longer than any session: ten years.
 const TOKEN_SECONDS: i64 = 315_360_000;
+/// Of a token that a cluster makes. There is a new one at each change of the sources.
+const TOKEN_SECONDS_OF_CLUSTER: i64 = 12 * 60 * 60;
 /// Samples are refused until the webhooks of the operator are served.
 const SAMPLES_LIMIT: Duration = Duration::from_secs(30);
 const SAMPLES_PAUSE: Duration = Duration::from_millis(500);
 
 /// The server and the files of this session.
 pub(super) struct Cluster {
-    server: TestServer,
+    /// `None` for the cluster of the user.
+    embedded: Option<TestServer>,
+    place: Place,
+    /// Of the administrator of an embedded server, or of the user.
+    admin: Kubeconfig,
+    context: String,
     client: Client,
+    url: String,
+    /// Webhook configurations that lead to this machine.
+    temporary: Mutex<Objects>,
     /// Of this user alone; removed with this value.
     folder: TempDir,
 }
@@ -43,17 +59,59 @@ impl Cluster {
             .start()
             .await
             .context("the embedded server")?;
-        let folder = tempfile::Builder::new().prefix("cargo-kube-dev-").tempdir()?;
         let text = server.kubeconfig();
-        let config = Config::try_from(Kubeconfig::from_yaml(&text)?)?;
-        let cluster = Self { client: Client::try_from(config)?, server, folder };
+        let cluster = Self::with(Kubeconfig::from_yaml(&text)?, None, Place::Embedded, Some(server)).await?;
         let path = cluster.kubeconfig();
         std::fs::write(&path, &text).with_context(|| path.display().to_string())?;
         Ok(cluster)
     }
 
+    /// That of the current kubeconfig, or of another context of it. With the address at which it reaches this machine, if it does.
+    pub(super) async fn current(context: Option<&str>, reach: Option<IpAddr>) -> Result<Self> {
+        let admin = Kubeconfig::read().context("no configuration of a cluster")?;
+        Self::with(admin, context, Place::Cluster { reach }, None).await
+    }
+
+    async fn with(
+        admin: Kubeconfig,
+        context: Option<&str>,
+        place: Place,
+        embedded: Option<TestServer>,
+    ) -> Result<Self> {
+        let context = context.map(str::to_owned).or_else(|| admin.current_context.clone());
+        let context = context.context("the kubeconfig has no current context: expected --context NAME")?;
+        let options = KubeConfigOptions { context: Some(context.clone()), ..KubeConfigOptions::default() };
+        let config = Config::from_custom_kubeconfig(admin.clone(), &options).await;
+        let config = config.with_context(|| format!("context {context}"))?;
+        Ok(Self {
+            url: config.cluster_url.to_string(),
+            client: Client::try_from(config)?,
+            folder: tempfile::Builder::new().prefix("cargo-kube-dev-").tempdir()?,
+            temporary: Mutex::default(),
+            embedded,
+            place,
+            admin,
+            context,
+        })
+    }
+
+    /// What the user has to know of it.
+    pub(super) fn introduction(&self) -> Vec<String> {
+        match self.place {
+            Place::Embedded => vec![
+                format!("the embedded server is at {}", self.url),
+                format!("try: kubectl --kubeconfig {} get namespaces", self.kubeconfig().display()),
+            ],
+            Place::Cluster { .. } => vec![
+                format!("the cluster of the context {} is at {}", self.context, self.url),
+                "it keeps the definitions, the roles and the ServiceAccount; samples are yours to apply"
+                    .to_owned(),
+            ],
+        }
+    }
+
     /// That of an administrator, for the user.
-    pub(super) fn kubeconfig(&self) -> PathBuf {
+    fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("kubeconfig")
     }
 
@@ -62,27 +120,49 @@ impl Cluster {
         self.folder.path().join("operator.kubeconfig")
     }
 
-    pub(super) fn url(&self) -> String {
-        self.server.url()
-    }
-
-    /// Gives the server the manifests of a program, and the program a kubeconfig.
+    /// Gives the server the manifests of a program that gets these further arguments, and the program a kubeconfig.
     ///
     /// # Cancellation
     /// Objects may be applied in part; the next call applies all again.
-    pub(super) async fn register(&self, executable: &Path) -> Result<(Deployed, Objects)> {
+    pub(super) async fn register(
+        &self,
+        executable: &Path,
+        arguments: &[OsString],
+    ) -> Result<(Deployed, Objects)> {
         let folder = tempfile::tempdir_in(self.folder.path())?;
         manifests(executable, folder.path()).await?;
-        let deployed = Deployed::read(Objects::read(folder.path().join("install.yaml"))?.iter())?;
+        let install = Objects::read(folder.path().join("install.yaml"))?;
+        let deployed = Deployed::read(install.iter(), arguments, self.place)?;
         let samples = folder.path().join("samples");
-        let samples = if samples.exists() { Objects::read(samples)? } else { Objects::default() };
+        let samples = match self.place {
+            Place::Embedded if samples.exists() => Objects::read(samples)?,
+            _ => Objects::default(),
+        };
+        self.runs_nowhere_else(&deployed).await?;
         let mut objects = Objects::default();
         for object in &deployed.objects {
             objects.add(object)?;
         }
+        self.temporary
+            .lock()
+            .expect("invariant: nothing panics with this lock")
+            .clone_from(&deployed.temporary()?);
         self.apply(&objects).await.into_result()?;
         self.write_operator_kubeconfig(&deployed).await?;
         Ok((deployed, samples))
+    }
+
+    /// Of two operators, one would wait for the other's Lease, or both would write.
+    async fn runs_nowhere_else(&self, Deployed { namespace, name, .. }: &Deployed) -> Result<()> {
+        let deployments: Api<Deployment> = Api::namespaced(self.client.clone(), namespace);
+        let present =
+            deployments.get_opt(name).await.with_context(|| format!("the Deployment {namespace}/{name}"))?;
+        if present.is_some_and(|deployment| deployment.spec.replicas != Some(0)) {
+            bail!(
+                "the operator runs in the cluster: expected `kubectl scale --replicas=0 -n {namespace} deployment/{name}` before"
+            );
+        }
+        Ok(())
     }
 
     async fn apply(&self, objects: &Objects) -> Report {
@@ -94,20 +174,31 @@ impl Cluster {
         let Deployed { namespace, account, .. } = deployed;
         let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), namespace);
         // As JSON: whether `spec` is optional depends on the version of k8s-openapi.
+        let seconds = match self.place {
+            Place::Embedded => TOKEN_SECONDS,
+            Place::Cluster { .. } => TOKEN_SECONDS_OF_CLUSTER,
+        };
         let request = json!({
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-            "spec": { "audiences": [], "expirationSeconds": TOKEN_SECONDS },
+            "spec": { "audiences": [], "expirationSeconds": seconds },
         });
         let answer: Value = accounts
             .create_subresource("token", account, &PostParams::default(), &request)
             .await
             .with_context(|| format!("a token of the ServiceAccount {account}"))?;
         let token = &answer["status"]["token"];
-        let mut config = serde_json::to_value(Kubeconfig::from_yaml(&self.server.kubeconfig())?)?;
+        let named = self.admin.contexts.iter().find(|named| named.name == self.context);
+        let cluster = named.and_then(|named| Some(&named.context.as_ref()?.cluster));
+        let cluster = cluster.with_context(|| format!("context {}: expected a cluster", self.context))?;
+        let mut config = serde_json::to_value(&self.admin)?;
+        config["clusters"]
+            .as_array_mut()
+            .into_iter()
+            .for_each(|all| all.retain(|it| it["name"] == **cluster));
         config["users"] = json!([{ "name": account, "user": { "token": token } }]);
         config["contexts"] = json!([{
             "name": account,
-            "context": { "cluster": config["clusters"][0]["name"], "user": account, "namespace": namespace },
+            "context": { "cluster": cluster, "user": account, "namespace": namespace },
         }]);
         config["current-context"] = json!(account);
         let path = self.operator_kubeconfig();
@@ -135,9 +226,17 @@ impl Cluster {
         }
     }
 
-    /// Ends the server and removes the files.
+    /// Ends the embedded server, removes webhooks that lead to this machine from another, and removes the files.
     pub(super) async fn stop(self) -> Result<()> {
-        self.server.shutdown().await;
+        let temporary = self.temporary.into_inner().expect("invariant: nothing panics with this lock");
+        match self.embedded {
+            Some(server) => server.shutdown().await,
+            None if temporary.is_empty() => {}
+            None => {
+                let removed = Applier::new(self.client).delete(&temporary, &DeleteParams::default()).await;
+                removed.into_result().context("the webhooks that lead to this machine")?;
+            }
+        }
         self.folder.close().context("the files of this session")
     }
 }

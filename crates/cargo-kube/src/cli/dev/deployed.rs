@@ -1,36 +1,46 @@
 //! What the manifests of a program say about running it, and which of their objects a server without pods gets.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::SocketAddr;
 
 use anyhow::{Context as _, Result, bail};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Container, ServiceAccount};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube_core::{DynamicObject, Resource as _};
-use serde_json::{Value, json};
+use kube_tools::yaml::Objects;
+use serde_json::Value;
+
+use super::listens::{Listens, Place};
 
 /// An operator as its manifests deploy it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Deployed {
+    /// That of its Deployment.
+    pub(super) name: String,
     /// Its namespace and the name of its ServiceAccount.
     pub(super) namespace: String,
     pub(super) account: String,
     /// Its arguments and its environment in the cluster.
     pub(super) arguments: Vec<String>,
     pub(super) environment: BTreeMap<String, String>,
-    /// The port of metrics, health and the debug page.
-    pub(super) debug_port: Option<i32>,
+    /// Where metrics, health and the debug page are, as seen from this machine. `None` also if the operator chooses the port.
+    pub(super) debug_page: Option<SocketAddr>,
     /// What the server gets.
     pub(super) objects: Vec<Value>,
-    /// What it does not get, though the operator needs it.
+    /// What it does not get, though the operator needs it, and why.
     pub(super) left_out: Vec<String>,
 }
 
 impl Deployed {
-    /// Reads the objects of `install.yaml`.
+    /// Reads the objects of `install.yaml`. The operator gets `further` arguments beside those of the Deployment.
     ///
     /// The operator runs beside the server, so the server gets no Deployment, and a Service that leads to this machine.
-    pub(super) fn read<'a>(objects: impl IntoIterator<Item = &'a DynamicObject>) -> Result<Self> {
+    pub(super) fn read<'a>(
+        objects: impl IntoIterator<Item = &'a DynamicObject>,
+        further: &[OsString],
+        place: Place,
+    ) -> Result<Self> {
         let mut all = Vec::new();
         for object in objects {
             all.push(serde_json::to_value(object)?);
@@ -43,11 +53,15 @@ impl Deployed {
         let deployment: Deployment = serde_json::from_value(deployment).context("the Deployment")?;
         let namespace = deployment.meta().namespace.clone().context("the Deployment has no namespace")?;
         let pod = deployment.spec.template.spec.context("the Deployment has no pod template")?;
+        let name = deployment.metadata.name.context("the Deployment has no name")?;
         let account = pod.service_account_name.context("the Deployment has no ServiceAccount")?;
         let container = pod.containers.into_iter().next().context("the Deployment has no container")?;
+        let arguments = container.args.clone().unwrap_or_default();
+        let listens = Listens::of(&container, &arguments, further);
         let mut deployed = Self {
-            debug_port: port(&container, "http"),
-            arguments: container.args.clone().unwrap_or_default(),
+            name,
+            debug_page: listens.at("http").filter(|address| address.port() != 0),
+            arguments,
             environment: environment(&container, &account),
             namespace,
             account,
@@ -55,7 +69,7 @@ impl Deployed {
             left_out: Vec::new(),
         };
         for object in all {
-            deployed.add(object, &container);
+            deployed.add(object, &listens, place)?;
         }
         let is_account = |object: &Value| {
             object["kind"] == ServiceAccount::kind(&()).as_ref()
@@ -67,34 +81,60 @@ impl Deployed {
         Ok(deployed)
     }
 
-    fn add(&mut self, mut object: Value, container: &Container) {
+    /// Webhook configurations, which are in the way once the operator has ended.
+    pub(super) fn temporary(&self) -> Result<Objects> {
+        let mut temporary = Objects::default();
+        let of_webhooks = |object: &&Value| object["apiVersion"] == "admissionregistration.k8s.io/v1";
+        for object in self.objects.iter().filter(of_webhooks) {
+            temporary.add(object)?;
+        }
+        Ok(temporary)
+    }
+
+    fn add(&mut self, mut object: Value, listens: &Listens, place: Place) -> Result<()> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let group_version = text(&object["apiVersion"]);
+        let (group_version, name) = (text(&object["apiVersion"]), text(&object["metadata"]["name"]));
+        let unreachable = matches!(place, Place::Cluster { reach: None });
         match (group_version.split('/').next().unwrap_or_default(), &*text(&object["kind"])) {
             // What is about pods, or read by programs that are not there.
             ("apps", "Deployment")
             | ("policy", "PodDisruptionBudget")
             | ("networking.k8s.io", "NetworkPolicy")
             | ("monitoring.coreos.com", _) => {}
-            ("cert-manager.io", kind) => {
-                self.left_out.push(format!("{kind} {}", text(&object["metadata"]["name"])));
+            ("cert-manager.io", kind) => self.left_out.push(format!(
+                "{kind} {name} is left out: no pod mounts the certificate; SelfSigned needs none"
+            )),
+            ("admissionregistration.k8s.io", kind) if unreachable => self.left_out.push(format!(
+                "{kind} {name} is left out: without --reach ADDRESS, no webhook is called here"
+            )),
+            ("admissionregistration.k8s.io", _) => {
+                if place != Place::Embedded {
+                    // This machine may be gone at any time.
+                    let entries = object["webhooks"].as_array_mut().into_iter().flatten();
+                    entries.for_each(|entry| entry["failurePolicy"] = "Ignore".into());
+                }
+                self.objects.push(object);
             }
+            ("apiextensions.k8s.io", _)
+                if unreachable && object["spec"]["conversion"]["strategy"] == "Webhook" =>
+            {
+                bail!(
+                    "{name} is converted by the operator: expected --reach ADDRESS, where API servers call it"
+                )
+            }
+            ("v1", "Service") if unreachable => {}
             ("v1", "Service") => {
-                let endpoints = endpoints(&object, container);
+                let slices = listens.slices(&object, place)?;
                 if let Some(spec) = object["spec"].as_object_mut() {
                     spec.remove("selector");
                 }
-                self.objects.extend([object, endpoints]);
+                self.objects.push(object);
+                self.objects.extend(slices);
             }
             _ => self.objects.push(object),
         }
+        Ok(())
     }
-}
-
-/// The number of a port.
-fn port(container: &Container, name: &str) -> Option<i32> {
-    let mut ports = container.ports.iter().flatten();
-    ports.find(|port| port.name.as_deref() == Some(name)).map(|port| port.container_port)
 }
 
 fn environment(container: &Container, pod: &str) -> BTreeMap<String, String> {
@@ -109,39 +149,21 @@ fn environment(container: &Container, pod: &str) -> BTreeMap<String, String> {
     values.filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// The ports of a Service, on this machine.
-fn endpoints(service: &Value, container: &Container) -> Value {
-    let ports: Vec<_> = service["spec"]["ports"].as_array().into_iter().flatten().map(|of_service| {
-        let target = serde_json::from_value(of_service["targetPort"].clone()).ok();
-        let number = match target {
-            Some(IntOrString::Int(number)) => Some(number),
-            Some(IntOrString::String(name)) => port(container, &name),
-            None => None,
-        };
-        json!({ "name": of_service["name"], "port": number.map_or_else(|| of_service["port"].clone(), Value::from) })
-    }).collect();
-    let metadata =
-        json!({ "name": service["metadata"]["name"], "namespace": service["metadata"]["namespace"] });
-    let subset = json!({ "addresses": [{ "ip": "127.0.0.1" }], "ports": ports });
-    json!({ "apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": [subset] })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kube_tools::yaml::Objects;
 
     const INSTALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/operator/deploy/install.yaml");
 
     fn read(text: &str) -> Result<Deployed> {
-        Deployed::read(Objects::parse(text).unwrap().iter())
+        Deployed::read(Objects::parse(text).unwrap().iter(), &[], Place::Embedded)
     }
 
     #[test]
     fn the_operator_runs_as_its_deployment_says() {
         let deployed = read(&std::fs::read_to_string(INSTALL).unwrap()).unwrap();
         assert_eq!((&*deployed.namespace, &*deployed.account), ("page-operator", "page-operator"));
-        assert_eq!(deployed.debug_port, Some(8080));
+        assert_eq!(deployed.debug_page, Some("127.0.0.1:8080".parse().unwrap()));
         assert_eq!(deployed.environment["POD_NAME"], "page-operator");
         let of_kind =
             |kind: &str| deployed.objects.iter().filter(|object| object["kind"] == kind).collect::<Vec<_>>();
@@ -151,9 +173,84 @@ mod tests {
         }
         assert!(of_kind("Deployment").is_empty() && of_kind("NetworkPolicy").is_empty());
         assert_eq!(of_kind("Service")[0]["spec"].get("selector"), None);
-        let ports = json!([{ "name": "webhook", "port": 9443 }, { "name": "http", "port": 8080 }]);
-        assert_eq!(of_kind("Endpoints")[0]["subsets"][0]["ports"], ports);
+        assert_eq!(leads_to(&deployed), ["webhook 127.0.0.1:9443", "http 127.0.0.1:8080"]);
         assert!(deployed.left_out.is_empty());
+    }
+
+    /// The ports of the Service, and where they lead.
+    fn leads_to(deployed: &Deployed) -> Vec<String> {
+        let slices = deployed.objects.iter().filter(|object| object["kind"] == "EndpointSlice");
+        let shown = slices.map(|slice| {
+            assert_eq!(slice["metadata"]["labels"]["kubernetes.io/service-name"], "page-operator");
+            let (port, address) = (&slice["ports"][0], &slice["endpoints"][0]["addresses"][0]);
+            format!("{} {}:{}", port["name"].as_str().unwrap(), address.as_str().unwrap(), port["port"])
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn arguments_say_where_the_operator_listens() {
+        let text = std::fs::read_to_string(INSTALL).unwrap();
+        let read = |arguments: &[&str]| {
+            let arguments: Vec<_> = arguments.iter().map(OsString::from).collect();
+            Deployed::read(Objects::parse(&text).unwrap().iter(), &arguments, Place::Embedded)
+        };
+        for (arguments, page, ports) in [
+            (
+                &["--metrics", "0.0.0.0:9090"][..],
+                Some("127.0.0.1:9090"),
+                ["webhook 127.0.0.1:9443", "http 127.0.0.1:9090"],
+            ),
+            (
+                &["--metrics=[::]:9090", "--webhooks=10.0.0.7:1"],
+                Some("[::1]:9090"),
+                ["webhook 10.0.0.7:1", "http ::1:9090"],
+            ),
+            (
+                &["--metrics", "127.0.0.1:1", "--metrics", "127.0.0.1:2"],
+                Some("127.0.0.1:2"),
+                ["webhook 127.0.0.1:9443", "http 127.0.0.1:2"],
+            ),
+            (
+                &["--metrics-interval", "127.0.0.1:1", "--metrics"],
+                Some("127.0.0.1:8080"),
+                ["webhook 127.0.0.1:9443", "http 127.0.0.1:8080"],
+            ),
+        ] {
+            let deployed = read(arguments).unwrap();
+            assert_eq!(deployed.debug_page, page.map(|page| page.parse().unwrap()), "{arguments:?}");
+            assert_eq!(leads_to(&deployed), ports, "{arguments:?}");
+        }
+        let chosen = read(&["--metrics", "127.0.0.1:0"]).unwrap();
+        assert_eq!((chosen.debug_page, leads_to(&chosen)), (None, vec!["webhook 127.0.0.1:9443".to_owned()]));
+        assert_eq!(
+            read(&["--webhooks", "127.0.0.1:0"]).unwrap_err().to_string(),
+            "--webhooks 127.0.0.1:0: expected the number of a port: the server calls the webhooks there"
+        );
+    }
+
+    #[test]
+    fn a_cluster_gets_webhooks_only_where_it_reaches_this_machine() {
+        let text = std::fs::read_to_string(INSTALL).unwrap();
+        let objects = Objects::parse(&text).unwrap();
+        let read = |reach: Option<&str>| {
+            let reach = reach.map(|ip| ip.parse().unwrap());
+            Deployed::read(objects.iter(), &[], Place::Cluster { reach })
+        };
+        let reached = read(Some("192.0.2.7")).unwrap();
+        assert_eq!(leads_to(&reached), ["webhook 192.0.2.7:9443", "http 192.0.2.7:8080"]);
+        let temporary = reached.temporary().unwrap();
+        assert!(!temporary.is_empty());
+        for configuration in temporary.iter() {
+            assert_eq!(configuration.data["webhooks"][0]["failurePolicy"], "Ignore");
+        }
+        let error = read(None).unwrap_err().to_string();
+        assert!(
+            error.ends_with(
+                "is converted by the operator: expected --reach ADDRESS, where API servers call it"
+            ),
+            "{error}"
+        );
     }
 
     #[test]
@@ -170,6 +267,7 @@ mod tests {
         );
         let certificate =
             "---\n{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: a, namespace: b}}\n";
-        assert_eq!(read(&format!("{text}{certificate}")).unwrap().left_out, ["Certificate a"]);
+        let expected = "Certificate a is left out: no pod mounts the certificate; SelfSigned needs none";
+        assert_eq!(read(&format!("{text}{certificate}")).unwrap().left_out, [expected]);
     }
 }

@@ -1,69 +1,18 @@
 //! `cargo kube dev`.
 //!
+//! - `command`: the subcommand.
 //! - `machine`: what happens next, without I/O.
 //! - `session`: performs it.
 //! - `sources`: says when a source changes.
-//! - `cluster`: the embedded server, its kubeconfigs, and the manifests of the program on it.
-//! - `deployed`: what the manifests say about running the operator.
+//! - `cluster`: the embedded server or the user's cluster, the kubeconfigs, and the manifests of the program there.
+//! - `deployed`: what the manifests say about running the operator; `listens`: where it listens.
 
 mod cluster;
+mod command;
 mod deployed;
+mod listens;
 mod machine;
 mod session;
 mod sources;
 
-use std::ffi::OsString;
-use std::process::ExitCode;
-
-use anyhow::Result;
-use clap::Args;
-
-use self::{
-    cluster::Cluster,
-    session::{Session, say},
-    sources::Sources,
-};
-use super::program::ProgramArgs;
-use super::runtime::Signals;
-
-/// Runs the operator on an embedded server, and restarts it when its sources change
-#[derive(Debug, Args)]
-#[command(after_help = "\
-The server gets the CRDs, webhooks, roles and samples that `PROGRAM manifests` writes; the operator runs beside
-it with the arguments and the environment of its Deployment, as its ServiceAccount, with the permissions of its
-roles. A build that fails leaves the old operator. Ctrl-C or SIGTERM ends both, a second one without waiting.
-Exit codes: 0 ended by the user; 2 wrong input, or a server that does not start.")]
-pub(super) struct Dev {
-    #[command(flatten)]
-    program: ProgramArgs,
-
-    /// Further arguments of the operator
-    #[arg(last = true, value_name = "ARGS")]
-    arguments: Vec<OsString>,
-}
-
-impl Dev {
-    pub(super) fn run(self) -> Result<ExitCode> {
-        let program = self.program.find()?;
-        std::fs::create_dir_all(&program.target)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        runtime.block_on(async {
-            // Before anything starts, so that no signal and no change is missed.
-            let signals = Signals::new()?;
-            let sources = Sources::watch(&program)?;
-            let cluster = Cluster::start().await?;
-            say(&format!("the embedded server is at {}", cluster.url()));
-            say(&format!("try: kubectl --kubeconfig {} get namespaces", cluster.kubeconfig().display()));
-            let session = Session {
-                program: &program,
-                arguments: &self.arguments,
-                cluster: &cluster,
-                sources,
-                signals,
-            };
-            let result = session.run().await;
-            cluster.stop().await?;
-            result.map(|()| ExitCode::SUCCESS)
-        })
-    }
-}
+pub(super) use command::Dev;

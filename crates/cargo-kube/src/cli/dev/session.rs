@@ -65,9 +65,10 @@ impl<'s> Session<'s> {
                         running.work = Some(self.build());
                     }
                     Effect::Register(executable) => {
-                        let cluster = self.cluster;
-                        let work =
-                            async move { Done::Registered(Box::new(cluster.register(&executable).await)) };
+                        let (cluster, arguments) = (self.cluster, self.arguments);
+                        let work = async move {
+                            Done::Registered(Box::new(cluster.register(&executable, arguments).await))
+                        };
                         running.work = Some(work.boxed());
                     }
                     Effect::Cancel => running.work = None,
@@ -108,14 +109,13 @@ impl<'s> Session<'s> {
         command.env("KUBECONFIG", self.cluster.operator_kubeconfig());
         // A program that runs in a pod would take these.
         command.env_remove("KUBERNETES_SERVICE_HOST").env_remove("KUBERNETES_SERVICE_PORT");
-        running.operator = Some(Process::start(&mut command).map_err(|err| format!("an error: {err}"))?);
+        let started = Process::start(&mut command).and_then(Process::guarded);
+        running.operator = Some(started.map_err(|err| format!("an error: {err}"))?);
         let page = deployed
-            .debug_port
-            .map(|port| format!("; its debug page: http://127.0.0.1:{port}/debug/controllers"));
+            .debug_page
+            .map(|address| format!("; its debug page: http://{address}/debug/controllers"));
         say(&format!("{} runs{}", self.program.name, page.unwrap_or_default()));
-        deployed.left_out.iter().for_each(|object| {
-            say(&format!("{object} is left out: the embedded server has no cert-manager"))
-        });
+        deployed.left_out.iter().for_each(|why| say(why));
         if !new.is_empty() {
             let cluster = self.cluster;
             let applying = async move { cluster.apply_samples(&new).await.map(|lines| (lines, texts)) };

@@ -5,13 +5,25 @@ use std::process::{ExitStatus, Stdio};
 
 use tokio::process::{Child, Command};
 
-/// A running child process. Killed, with its own children, when it is dropped.
+/// A running child process. Killed, with its own children, when it is dropped; after its end its children are killed.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,
     /// `None` once it has ended.
     group: Option<Group>,
+    /// Ends the group when this process is gone.
+    guard: Option<Child>,
 }
+
+/// Waits until the other end of its input is closed, which the operating system does however that process ended. Then it asks the group to
+/// end, and kills what is left after 30 s: as long as the grace period of an operator.
+#[cfg(unix)]
+const GUARD: &str = "\
+read -r _
+kill -s TERM -- \"-$0\"
+left=300
+while [ $left -gt 0 ] && kill -s 0 -- \"-$0\"; do sleep 0.1; left=$((left - 1)); done
+kill -s KILL -- \"-$0\"";
 
 #[derive(Clone, Copy, Debug)]
 struct Group {
@@ -29,7 +41,23 @@ impl Process {
         #[cfg(unix)]
         command.process_group(0);
         let child = command.spawn()?;
-        Ok(Self { group: Group::of(&child), child })
+        Ok(Self { group: Group::of(&child), child, guard: None })
+    }
+
+    /// It ends, with its own children, also when this process is killed by SIGKILL, which no code of its own notices.
+    ///
+    /// # Errors
+    /// The shell that waits for that cannot be started.
+    pub(crate) fn guarded(mut self) -> io::Result<Self> {
+        #[cfg(unix)]
+        if let Some(group) = self.group {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", GUARD, &group.leader.as_raw_nonzero().to_string()]);
+            // In a group of its own, so that no signal of the terminal ends it before the operator.
+            shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+            self.guard = Some(shell.kill_on_drop(true).spawn()?);
+        }
+        Ok(self)
     }
 
     /// Its output, if it was asked for.
@@ -46,7 +74,9 @@ impl Process {
     /// The operating system does not say how it ended.
     pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
         let status = self.child.wait().await?;
-        self.group = None;
+        // Its children, if it has left some.
+        self.kill();
+        (self.group, self.guard) = (None, None);
         Ok(status)
     }
 
@@ -68,6 +98,8 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
+        // The guard has nothing to do any more.
+        self.guard = None;
     }
 }
 

@@ -33,7 +33,7 @@ enum What {
         #[command(flatten)]
         version: VersionAndScope,
     },
-    /// Another version of a kind, which the operator then works with, and a conversion webhook
+    /// Another version of a kind, served but not yet stored, which the operator then works with, and a conversion webhook
     #[command(after_help = EXIT_CODES)]
     Version {
         kind: Kind,
@@ -95,6 +95,17 @@ impl Add {
             println!("{} {path}", if before.contains_key(path) { "changed" } else { "created" });
         }
         println!("next: cargo run -- manifests");
+        for addition in &additions {
+            if let Addition::Version { kind, version } = addition {
+                let (file, definition) = (kind.module(), format!("{}.{}", kind.plural(), project.group));
+                println!(
+                    "{version} is served, not stored: replicas of the release before could not convert it."
+                );
+                println!(
+                    "in a later release: STORED = {version:?} in src/{file}.rs, then cargo kube crd migrate {definition}"
+                );
+            }
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn find() -> Result<(PathBuf, String)> {
     bail!("{}: expected a project, with Cargo.toml here or in a folder above", current.display())
 }
 
-/// Those of the files that exist.
+/// Those of the files that exist, with the line ends of the templates.
 pub(super) fn read<'a>(root: &Path, paths: impl Iterator<Item = &'a String>) -> Result<Files> {
     let mut files = Files::new();
     for path in paths {
@@ -33,19 +33,31 @@ pub(super) fn read<'a>(root: &Path, paths: impl Iterator<Item = &'a String>) -> 
 
 fn read_one(path: &Path) -> Result<Option<String>> {
     match std::fs::read_to_string(path) {
+        Ok(text) if has_windows_lines(&text) => Ok(Some(text.replace("\r\n", "\n"))),
         Ok(text) => Ok(Some(text)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error).with_context(|| path.display().to_string()),
     }
 }
 
-/// Writes and removes files. An error before all texts are written changes nothing, and no file is ever partial.
+/// Whether every line ends as on Windows, where Git checks files out so.
+fn has_windows_lines(text: &str) -> bool {
+    text.contains('\n') && text.matches('\n').count() == text.matches("\r\n").count()
+}
+
+/// Writes and removes files, with the line ends that they have. An error before all texts are written changes nothing, and no file is ever
+/// partial.
 pub(super) fn write(root: &Path, changes: &[(String, Option<String>)]) -> Result<()> {
     let mut batch = Batch::default();
     for (path, text) in changes {
+        let path = root.join(path);
         match text {
-            Some(text) => batch.add(&root.join(path), text.as_bytes())?,
-            None => batch.remove(root.join(path)),
+            // One that cannot be read is an error when it is replaced.
+            Some(text) if std::fs::read_to_string(&path).is_ok_and(|present| has_windows_lines(&present)) => {
+                batch.add(&path, text.replace('\n', "\r\n").as_bytes())?;
+            }
+            Some(text) => batch.add(&path, text.as_bytes())?,
+            None => batch.remove(path),
         }
     }
     Ok(batch.apply()?)
@@ -100,6 +112,33 @@ mod tests {
         let error = create(&folder, &files).unwrap_err().to_string();
         assert_eq!(error, format!("{}: exists already; expected a new folder", folder.display()));
         assert_eq!(names(home.path()), ["pages"]);
+    }
+
+    #[test]
+    fn a_file_keeps_its_line_ends() {
+        let home = tempfile::tempdir().unwrap();
+        for (present, read_as, written) in [
+            ("a\r\nb\r\n", "a\nb\n", "a\r\nc\r\n"),
+            ("a\nb\n", "a\nb\n", "a\nc\n"),
+            ("a\r\nb\n", "a\r\nb\n", "a\nc\n"),
+        ] {
+            std::fs::write(home.path().join("file"), present).unwrap();
+            let name = "file".to_owned();
+            assert_eq!(read(home.path(), [&name].into_iter()).unwrap()[&name], read_as);
+            write(home.path(), &changes(&[("file", Some("a\nc\n"))])).unwrap();
+            assert_eq!(std::fs::read_to_string(home.path().join("file")).unwrap(), written);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_of_the_user_stays() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("shared"), "old").unwrap();
+        std::os::unix::fs::symlink("shared", home.path().join("link")).unwrap();
+        write(home.path(), &changes(&[("link", Some("new"))])).unwrap();
+        assert!(home.path().join("link").symlink_metadata().unwrap().is_symlink());
+        assert_eq!(std::fs::read_to_string(home.path().join("shared")).unwrap(), "new");
     }
 
     #[test]

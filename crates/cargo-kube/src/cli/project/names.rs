@@ -8,13 +8,15 @@ use heck::{ToSnakeCase as _, ToUpperCamelCase as _};
 use kube_core::discovery::ApiResource;
 use kube_core::gvk::GroupVersionKind;
 
-/// Crates that a project uses, and modules and tests that it has: no module and no package may have one of these names.
-const TAKEN: [&str; 23] = [
+/// Crates that a project uses, and modules and tests that it has: no module and no package may have one of these names. `gen` is a keyword
+/// of Rust 2024.
+const TAKEN: [&str; 25] = [
     "alloc",
     "anyhow",
     "clap",
     "core",
     "embedded",
+    "gen",
     "http",
     "k8s_openapi",
     "kube",
@@ -32,8 +34,12 @@ const TAKEN: [&str; 23] = [
     "tokio",
     "tower",
     "tracing",
+    "tracing_subscriber",
     "webhooks",
 ];
+
+/// Folders in which Cargo builds: it refuses a program of such a name.
+const FOLDERS_OF_CARGO: [&str; 4] = ["build", "deps", "examples", "incremental"];
 
 /// A kind such as `Page`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +89,7 @@ impl FromStr for Kind {
         );
         let kind = Self(text.to_owned());
         let module = kind.module();
-        if syn::parse_str::<syn::Ident>(&module).is_err() || TAKEN.contains(&module.as_str()) {
+        if is_taken(&module) {
             bail!("kind {text}: the module {module} cannot have this name; expected another kind");
         }
         Ok(kind)
@@ -98,13 +104,17 @@ pub(super) fn check_project(name: &str) -> Result<()> {
         begins && name.len() <= 63 && name.chars().all(plain) && !name.ends_with('-'),
         "name {name:?}: expected at most 63 lowercase letters, digits and \"-\", beginning with a letter"
     );
-    let package = name.replace('-', "_");
-    let is_word = syn::parse_str::<syn::Ident>(&package).is_err();
     ensure!(
-        !is_word && !TAKEN.contains(&package.as_str()),
-        "name {name}: Rust or a dependency of the project has it; expected another name, such as {name}-operator"
+        !is_taken(&name.replace('-', "_")) && !FOLDERS_OF_CARGO.contains(&name),
+        "name {name}: Rust, Cargo or a dependency of the project has it; expected another name, such as {name}-operator"
     );
     Ok(())
+}
+
+/// Whether it cannot be the name of a module or a crate. That of a version would hide the modules of versions.
+fn is_taken(name: &str) -> bool {
+    let is_word = syn::parse_str::<syn::Ident>(name).is_err();
+    is_word || TAKEN.contains(&name) || check_version(name).is_ok()
 }
 
 /// An API group, as API servers accept it.
@@ -171,21 +181,23 @@ mod tests {
         for kind in ["", "page", "My-Kind", "Ünit", "2Page", &"A".repeat(64)] {
             assert!(refused(kind.parse::<Kind>()).contains("expected at most 63 letters"), "{kind}");
         }
-        for kind in ["Type", "Self", "Crate", "Kube", "Std", "Embedded", "Webhooks"] {
+        for kind in ["Type", "Self", "Crate", "Gen", "Kube", "Std", "Embedded", "Webhooks", "V1", "V10"] {
             assert!(refused(kind.parse::<Kind>()).contains("cannot have this name"), "{kind}");
         }
     }
 
     #[test]
     fn names_of_projects_are_those_of_services_and_packages() {
-        for name in ["a", "page-operator", "p2"] {
+        for name in ["a", "page-operator", "p2", "v-1", "type-checker"] {
             check_project(name).unwrap();
         }
         for name in ["", "Page", "2pages", "pages-", "-pages", "my_pages", "../pages", "a.b", &"a".repeat(64)]
         {
             assert!(refused(check_project(name)).contains("expected at most 63 lowercase"), "{name}");
         }
-        for name in ["kube", "serde-json", "test", "match", "k8s-openapi"] {
+        for name in
+            ["kube", "serde-json", "test", "match", "gen", "k8s-openapi", "tracing-subscriber", "v1", "deps"]
+        {
             assert!(refused(check_project(name)).contains("expected another name"), "{name}");
         }
     }

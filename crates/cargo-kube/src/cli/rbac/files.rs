@@ -4,31 +4,37 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use kube_tools::yaml::Objects;
 use serde_json::Value;
 
 use crate::cli::program::Program;
 
-/// The objects of the group of RBAC in the files below a folder.
+const GROUP: &str = "rbac.authorization.k8s.io/";
+
+/// The objects of the group of RBAC in the files below a folder. Other documents may be anything: kustomizations, patches, values.
 pub(super) fn roles_below(folder: &Path) -> Result<Vec<Value>> {
     let mut files = Vec::new();
     collect(folder, &mut files).with_context(|| Program::shown(folder).to_string())?;
     files.sort();
     let mut roles = Vec::new();
     for file in &files {
-        // Each by itself, since an object may be in several files.
-        for object in Objects::read(file)?.iter() {
-            let of_rbac =
-                |types: &kube_core::TypeMeta| types.api_version.starts_with("rbac.authorization.k8s.io/");
-            if object.types.as_ref().is_some_and(of_rbac) {
-                roles.push(serde_json::to_value(object)?);
-            }
-        }
+        let read = || -> Result<Vec<Value>> { Ok(serde_saphyr::from_multiple(&fs::read_to_string(file)?)?) };
+        let documents = read().with_context(|| Program::shown(file).to_string())?;
+        documents.into_iter().for_each(|document| add_roles(document, &mut roles));
     }
     if roles.is_empty() {
         bail!("{}: expected roles in YAML files, found none", Program::shown(folder));
     }
     Ok(roles)
+}
+
+/// Adds a document of the group of RBAC, or those of a list.
+fn add_roles(mut document: Value, roles: &mut Vec<Value>) {
+    let is_list = document["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+    if let (true, Some(Value::Array(items))) = (is_list, document.get_mut("items").map(Value::take)) {
+        items.into_iter().for_each(|item| add_roles(item, roles));
+    } else if document["apiVersion"].as_str().is_some_and(|version| version.starts_with(GROUP)) {
+        roles.push(document);
+    }
 }
 
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> std::io::Result<()> {

@@ -344,3 +344,26 @@ fn large_sets_of_schemas_are_within_the_limits() {
         (0..8).map(|n| format!("---\n{}", yaml.replace("name: a", &format!("name: a{n}")))).collect();
     assert_eq!(Objects::parse(&documents).unwrap().len(), 8);
 }
+
+#[test]
+fn objects_added_one_by_one_are_compared_with_all_others_without_reading_them_again() {
+    let map = |name: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name } });
+    let mut objects = Objects::default();
+    let started = std::time::Instant::now();
+    for nth in 0..10_000 {
+        objects.add(&map(&format!("map-{nth}"))).unwrap();
+    }
+    // 75 s if each one is compared anew.
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    assert!(objects.add(&map("map-0")).is_err());
+    // A list of which one is a duplicate adds nothing.
+    let list = json!({ "apiVersion": "v1", "kind": "List", "items": [map("new"), map("map-9999")] });
+    assert!(objects.add(&list).is_err());
+    assert_eq!(objects.len(), 10_000);
+    objects.add(&map("new")).unwrap();
+    assert!(objects.add(&map("new")).is_err());
+    // Names that a program changes are known.
+    objects.iter_mut().next().unwrap().metadata.name = Some("renamed".into());
+    assert!(objects.add(&map("renamed")).is_err());
+    objects.add(&map("map-0")).unwrap();
+}

@@ -1,5 +1,8 @@
 //! Without the feature `apply-set`, nothing is pruned.
 
+use kube_client::discovery::RestMapperError;
+use kube_core::GroupVersionKind;
+
 use crate::yaml::objects::Entry;
 use crate::yaml::progress::Reporter;
 use crate::yaml::pruned::PruneStep;
@@ -21,6 +24,10 @@ pub(in crate::yaml) async fn begin(
 }
 
 impl Pruning {
+    pub(in crate::yaml) fn refusal(&self, _: &GroupVersionKind) -> Option<RestMapperError> {
+        match *self {}
+    }
+
     pub(in crate::yaml) async fn finish(self, _: &Reporter) {
         match self {}
     }

@@ -1,15 +1,15 @@
 //! Records the objects of a run in an apply set, and deletes the members that are no longer in it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use futures::future::join_all;
-use kube_client::discovery::ApiResource;
-use kube_core::DynamicObject;
+use kube_client::discovery::{ApiResource, RestMapperError};
+use kube_core::{DynamicObject, GroupVersionKind};
 
-use crate::apply_set::{ApplySetError, Applying, object_text};
+use crate::apply_set::{ApplySetError, Applying, Finished, object_text};
 use crate::kind_order::is_crd;
 use crate::yaml::establish::defines;
-use crate::yaml::id::kind_of;
+use crate::yaml::id::{ObjectId, kind_of};
 use crate::yaml::objects::Entry;
 use crate::yaml::progress::{Progress, Reporter};
 use crate::yaml::pruned::PruneStep;
@@ -20,6 +20,8 @@ use crate::yaml::write::Verb;
 /// A set that is applied, to be pruned afterwards.
 pub(in crate::yaml) struct Pruning {
     applying: Applying,
+    /// Kinds that were not served when the set was recorded.
+    unserved: HashMap<GroupVersionKind, RestMapperError>,
     /// The uids of what was applied.
     applied: BTreeSet<String>,
     dry_run: bool,
@@ -37,10 +39,24 @@ pub(in crate::yaml) async fn begin(
     }
     let dry_run = params.dry_run || set.dry_run;
     let set = set.clone().dry_run(dry_run);
-    // What is not found will fail for itself.
     let found = join_all(entries.iter().map(|entry| member(settings, entry, entries))).await;
-    let found = found.into_iter().enumerate().filter_map(|(at, member)| Some((at, member?)));
-    let (places, mut members): (Vec<_>, Vec<_>) = found.unzip();
+    let (mut places, mut members, mut unserved) = (Vec::new(), Vec::new(), HashMap::new());
+    for (at, member) in found.into_iter().enumerate() {
+        match member {
+            Ok(member) => {
+                places.push(at);
+                members.push(member);
+            }
+            // It will fail for itself.
+            Err(error) if error.is_no_match() => drop(unserved.insert(kind_of(&entries[at].object), error)),
+            // Without its kind it would be applied outside of the set, and never be pruned.
+            Err(error) => {
+                let (object, source) = (ObjectId::of(&entries[at].object), entries[at].source.clone());
+                let error = ApplySetError::UnknownKind { object: object.in_words(), source: error };
+                return Err(Box::new(PruneStep::Failed { source, error }));
+            }
+        }
+    }
     let applying = set.begin(&settings.client, &mut members).await.map_err(|error| {
         let mut at = places.iter().zip(&members);
         let refused = at.find(|(_, (resource, object))| {
@@ -52,7 +68,7 @@ pub(in crate::yaml) async fn begin(
     for (at, (_, member)) in places.into_iter().zip(members) {
         entries[at].object.metadata.labels = member.metadata.labels;
     }
-    Ok(Some(Pruning { applying, applied: BTreeSet::new(), dry_run }))
+    Ok(Some(Pruning { applying, unserved, applied: BTreeSet::new(), dry_run }))
 }
 
 /// The object with its kind and namespace, as the cluster serves it, or as a CRD of the same run defines it.
@@ -60,10 +76,19 @@ async fn member(
     settings: &Settings,
     entry: &Entry,
     entries: &[Entry],
-) -> Option<(ApiResource, DynamicObject)> {
-    if let Ok(target) = resolve(settings, entry).await {
-        return Some((target.resource, target.object));
+) -> Result<(ApiResource, DynamicObject), RestMapperError> {
+    match resolve(settings, entry).await {
+        Ok(target) => Ok((target.resource, target.object)),
+        Err(error) => defined_member(settings, entry, entries).ok_or(error),
     }
+}
+
+/// The object as a CRD of the same run defines it.
+fn defined_member(
+    settings: &Settings,
+    entry: &Entry,
+    entries: &[Entry],
+) -> Option<(ApiResource, DynamicObject)> {
     let gvk = kind_of(&entry.object);
     let crds = entries.iter().filter(|entry| {
         let kind = kind_of(&entry.object);
@@ -80,6 +105,11 @@ async fn member(
 }
 
 impl Pruning {
+    /// Why an object of this kind must not be applied: the set does not record it, even if the kind is served by now.
+    pub(in crate::yaml) fn refusal(&self, kind: &GroupVersionKind) -> Option<RestMapperError> {
+        self.unserved.get(kind).cloned()
+    }
+
     /// Notes an object that was applied.
     pub(in crate::yaml) fn applied(&mut self, uid: Option<&str>) {
         self.applied.extend(uid.map(str::to_owned));
@@ -87,17 +117,23 @@ impl Pruning {
 
     /// Prunes what was not applied.
     pub(in crate::yaml) async fn finish(self, reporter: &Reporter) {
-        let Self { applying, applied, dry_run } = self;
+        let Self { applying, applied, dry_run, .. } = self;
         let uids = applied.iter().map(String::as_str).collect();
-        let (pruned, error) = match applying.finish_by_uids(uids).await {
-            Ok(pruned) => (pruned, None),
-            Err(ApplySetError::Prune { pruned, failures }) => {
-                (pruned.clone(), Some(ApplySetError::Prune { pruned, failures }))
+        let (pruned, kept, error) = match applying.finish_by_uids(uids).await {
+            Ok(Finished { pruned, kept }) => (pruned, kept, None),
+            Err(error) => {
+                let (ApplySetError::Prune { pruned, .. } | ApplySetError::Overtaken { pruned, .. }) = &error
+                else {
+                    return reporter.send(Progress::Prune(PruneStep::Failed { source: None, error }));
+                };
+                (pruned.clone(), Vec::new(), Some(error))
             }
-            Err(error) => (Vec::new(), Some(error)),
         };
         for object in pruned {
             reporter.send(Progress::Prune(PruneStep::Pruned { object, dry_run }));
+        }
+        for (object, owner) in kept {
+            reporter.send(Progress::Prune(PruneStep::Kept { object, owner }));
         }
         if let Some(error) = error {
             reporter.send(Progress::Prune(PruneStep::Failed { source: None, error }));

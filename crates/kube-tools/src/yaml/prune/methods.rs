@@ -32,8 +32,8 @@ impl Applier {
     /// are pruned last: after all others were written, and are ready if the run [waits for that](Self::wait_ready).
     ///
     /// # Errors
-    /// Nothing is pruned after an object that failed or is not ready; a later run finds what is left. If the set is refused, no object is
-    /// written. [`Report::prune_error`] has the reason. A run without any object is refused, because it would delete all members.
+    /// Nothing is pruned after an object that failed or is not ready; a later run finds what is left. If the set is refused, or discovery
+    /// cannot tell the kind of an object, no object is written. A member that another object owns is kept: its line is a warning, no error. [`Report::prune_error`] has the reason. A run without any object is refused, because it would delete all members.
     ///
     /// # Dry run
     /// Prunes nothing, and reports what would be pruned.

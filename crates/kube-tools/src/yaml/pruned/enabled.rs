@@ -17,6 +17,14 @@ pub enum PruneStep {
         /// Whether it was not deleted, because the run was a dry run.
         dry_run: bool,
     },
+    /// An object that is no longer in the set was kept, because another object owns it: its controller may have copied the label of the
+    /// set, as from a Service to its EndpointSlices.
+    Kept {
+        /// The object.
+        object: PrunedObject,
+        /// Its owner.
+        owner: String,
+    },
     /// Nothing was pruned, because an object failed or is not ready.
     Skipped,
     /// The set was refused, so that nothing was written; or objects could not be pruned.
@@ -33,6 +41,9 @@ impl fmt::Display for PruneStep {
         match self {
             Self::Pruned { object, dry_run: false } => write!(f, "{object} pruned"),
             Self::Pruned { object, dry_run: true } => write!(f, "{object} pruned (server dry run)"),
+            Self::Kept { object, owner } => {
+                write!(f, "Warning: {object} was not pruned, because {owner} owns it")
+            }
             Self::Skipped => {
                 f.write_str("nothing was pruned, because not all objects were applied and are ready")
             }
@@ -61,6 +72,7 @@ impl Pruned {
                 self.objects.push(object);
                 self.lines.push(line);
             }
+            PruneStep::Kept { .. } => self.lines.push(line),
             PruneStep::Skipped => self.failure = Some(line),
             PruneStep::Failed { error, .. } => {
                 self.error = Some(error);

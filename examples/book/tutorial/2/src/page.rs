@@ -9,7 +9,7 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::Condition,
 };
 use kube::{
-    CustomResourceExt, Resource,
+    CustomResourceExt,
     core::crd::{MergeError, merge_crds},
 };
 use schemars::JsonSchema;
@@ -54,10 +54,14 @@ pub mod v1 {
     // ANCHOR_END: spec
 }
 
-/// The definition with all versions. Objects are stored in the version of `Page`.
+/// The version in which objects are stored. A new one is served in one release and stored in a
+/// later one: during the roll-out, replicas of the release before cannot convert it.
+pub const STORED: &str = "v1";
+
+/// The definition with all versions.
 pub fn crd() -> Result<CustomResourceDefinition, MergeError> {
     let versions = vec![v1::Page::crd()];
-    merge_crds(versions, &Page::version(&()))
+    merge_crds(versions, STORED)
 }
 
 // ANCHOR: sample

@@ -86,6 +86,12 @@ pub(super) fn reexport(text: &str, name: &str, from: &str, to: &str) -> Option<S
     }
 }
 
+/// Whether a file has a constant of this name.
+pub(super) fn has_constant(text: &str, name: &str) -> bool {
+    let is_it = |item: &Item| matches!(item, Item::Const(item) if item.ident == name);
+    syn::parse_file(text).is_ok_and(|file| file.items.iter().any(is_it))
+}
+
 fn names(tree: &UseTree) -> Vec<String> {
     match tree {
         UseTree::Name(name) => vec![name.ident.to_string()],

@@ -105,6 +105,54 @@ fn a_new_project_has_twelve_files_with_every_answer_in_its_place() {
     }
 }
 
+/// A project whose kind is called as itself, which `new NAME` writes.
+fn same(name: &str, kind: &str) -> Project {
+    Project { name: name.into(), ..project(kind, Scope::Namespaced, git()) }
+}
+
+#[test]
+fn no_import_hides_a_crate() {
+    for (name, kind) in [("a", "A"), ("pages", "Pages"), ("p2", "P2"), ("blog-post", "BlogPost")] {
+        let all = [
+            format!("version {kind} v2"),
+            format!("webhook {kind} validate"),
+            format!("webhook {kind} mutate"),
+        ];
+        let files = render(&with(same(name, kind), &all.each_ref().map(String::as_str)));
+        let manifest: toml_edit::DocumentMut = files["Cargo.toml"].parse().unwrap();
+        let dependencies =
+            ["dependencies", "dev-dependencies"].map(|table| manifest[table].as_table().unwrap());
+        let crates: Vec<_> =
+            dependencies.iter().flat_map(|table| table.iter()).map(|(name, _)| name).collect();
+        for name in &crates {
+            crate::cli::project::names::check_project(name).unwrap_err();
+        }
+        let crates: Vec<_> = crates.iter().chain([&name]).map(|name| name.replace('-', "_")).collect();
+        for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".rs")) {
+            let items = syn::parse_file(text).unwrap().items;
+            let imported = items.iter().filter_map(|item| match item {
+                syn::Item::Use(item) => Some(imported(&item.tree, "")),
+                _ => None,
+            });
+            for name in imported.flatten() {
+                assert!(!crates.contains(&name), "{path} imports {name}, which hides the crate");
+            }
+        }
+    }
+}
+
+/// The names that an import brings into a file.
+fn imported(tree: &syn::UseTree, parent: &str) -> Vec<String> {
+    match tree {
+        syn::UseTree::Path(path) => imported(&path.tree, &path.ident.to_string()),
+        syn::UseTree::Name(name) if name.ident == "self" => vec![parent.to_owned()],
+        syn::UseTree::Name(name) => vec![name.ident.to_string()],
+        syn::UseTree::Rename(name) => vec![name.rename.to_string()],
+        syn::UseTree::Group(group) => group.items.iter().flat_map(|tree| imported(tree, parent)).collect(),
+        syn::UseTree::Glob(_) => Vec::new(),
+    }
+}
+
 #[test]
 fn an_image_gets_the_checkout_where_the_manifest_expects_it() {
     let dockerfile = |source| render(&project("Page", Scope::Cluster, source))["Dockerfile"].clone();
@@ -164,6 +212,9 @@ fn all_additions_together_are_rust_and_are_recorded() {
     assert_eq!(Project::parse(&files["Cargo.toml"]).unwrap(), project);
     let page = &files["src/page.rs"];
     assert!(page.contains("pub use v3::{Page, PageSpec};"), "{page}");
+    let stored = "pub const STORED: &str = \"v1\";\n";
+    assert!(page.contains(stored), "a version is stored in a later release than it is served: {page}");
+    assert!(page.contains("merge_crds(versions, STORED)"), "{page}");
     assert!(
         page.contains("let versions = vec![v1::Page::crd(), v2::Page::crd(), v3::Page::crd()];"),
         "{page}"
@@ -236,6 +287,12 @@ fn a_place_that_is_lost_is_named_with_the_line_to_add() {
     assert!(
         error.starts_with("src/page.rs: expected a function `crd` with the list")
             && error.ends_with("v2::Page::crd()"),
+        "{error}"
+    );
+    let error = refusal("src/page.rs", "const STORED", "const KEPT", "version Page v2");
+    assert!(
+        error.starts_with("src/page.rs: expected a constant `STORED`, which `crd` gives to `merge_crds`")
+            && error.contains("pub const STORED: &str = \"v1\";"),
         "{error}"
     );
     let error = refusal("src/page.rs", "pub mod v1 {", "pub mod one {", "version Page v2");

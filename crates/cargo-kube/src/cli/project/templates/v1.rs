@@ -113,6 +113,11 @@ fn add_version(project: &Project, kind: &Kind, version: &str, edits: &mut Edits<
     edits.edit(&path, "a function `crd` with the list of versions, `vec![..]`", &element, |text| {
         places::element(text, "crd", &element)
     })?;
+    // Without it, the new version would be stored at once.
+    let stored = format!("pub const STORED: &str = {last:?};\n    merge_crds(versions, STORED)");
+    edits.edit(&path, "a constant `STORED`, which `crd` gives to `merge_crds`", &stored, |text| {
+        places::has_constant(text, "STORED").then(|| text.to_owned())
+    })?;
     serve(project, edits)?;
     let mut text = edits.text(&path)?;
     if known.len() == 1 {
@@ -258,6 +263,7 @@ fn values(project: &Project, new: &NewKind) -> Values {
     vec![
         ("API_OF_OBJECT", object),
         ("MAP_NAMESPACE", either("", "\n            namespace: client.default_namespace(),")),
+        ("ALL_NAMESPACES", either(" --all-namespaces", "")),
         ("NAMESPACED", either(", namespaced", "")),
         ("MAPS", either("all", "default_namespaced")),
         ("OBJECTS", either("default_namespaced", "all")),
