@@ -489,19 +489,22 @@ pub trait ApiExt<K: Resource> {
     ///
     /// # Guarantees
     /// A log whose connection ends, or whose server restarts, is read on from its last line. Each line comes once, as far as the
-    /// server's logs have timestamps, with these exceptions: lines that a node has rotated away or deleted meanwhile are lost; with
-    /// `tail`, so are lines of an interruption before the first line; of a pod that is deleted, what had not been read is lost. When a
-    /// container restarts, the rest of its previous log comes first; only one restart back is kept by nodes.
+    /// server's logs have timestamps, with these exceptions: lines that a node has rotated away or deleted meanwhile are lost; of a pod
+    /// that is deleted, what had not been read is lost. `tail` limits the first successful read of a log and none after it. When a
+    /// container restarts, the rest of its previous log comes first; only one restart back is kept by nodes. A pod that replaces another
+    /// one of its name is read as a pod of its own.
     ///
     /// # Cost
-    /// One request for each container (after an interruption, a read of its pod as well), one watch (a list without `follow`), and the
-    /// permissions `get` of `pods/log`, `get`, `list` and `watch` of `pods`. 64 lines are read ahead, and up to a line (at most 1 MiB) in
-    /// each container's task. While the stream is not read, the nodes wait.
+    /// One request for each container, one watch (a list without `follow`), and the permissions `get` of `pods/log`, `get`, `list` and
+    /// `watch` of `pods`. With `follow`, a read of its pod for each request (two after an interruption), and with `tail` one request more.
+    /// 64 lines are read ahead, and up to a line (at most 1 MiB) in each container's task. While the stream is not read, the nodes wait.
     ///
     /// # Errors
     /// An item that is an error, [`LogLinesError`](crate::pods::LogLinesError), names the container. Interruptions shorter than a minute
     /// are retried and logged, longer ones are an error each minute while the stream goes on (without `follow`, the container's log ends).
-    /// What the server refuses is one error and not retried; if that is the list of pods, the stream ends.
+    /// What the server refuses at the start is one error and not retried; if that is the list of pods, the stream ends. What it refuses
+    /// later is retried as an interruption. A [`container`](LogLinesParams::container) that no pod has is an error that names those there
+    /// are.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -510,6 +513,36 @@ pub trait ApiExt<K: Resource> {
         Self: ApiExt<Pod>,
     {
         pods::log_lines(ApiExt::<Pod>::api(self), params)
+    }
+
+    /// The container in which kubectl runs a command where none is given: the one that the pod `name` names by its annotation
+    /// `kubectl.kubernetes.io/default-container`, whether it has it or not, else its first. `None` for a pod without containers, which no
+    /// server stores.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kube_client::{Api, Client, api::AttachParams};
+    /// use kube_tools::ApiExt;
+    #[doc = include_str!("doc/running_pod.txt")]
+    ///
+    /// let pods: Api<Pod> = Api::default_namespaced(client);
+    /// let container = pods.default_container("web").await?;
+    /// assert_eq!(container.as_deref(), Some("main"));
+    /// let process = pods.attach("web", &AttachParams { container, ..AttachParams::default() }).await?;
+    /// # drop(process);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Api::get`].
+    #[cfg(feature = "ws")]
+    fn default_container(&self, name: &str) -> impl Future<Output = Result<Option<String>>> + Send
+    where
+        Self: ApiExt<Pod>,
+    {
+        let pods = ApiExt::<Pod>::api(self);
+        async move { pods::default_container_of(&pods, name).await }
     }
 
     /// Runs a command (the program and its arguments, no shell) in a container of the pod `name`, waits for its end, and returns its exit
@@ -538,8 +571,11 @@ pub trait ApiExt<K: Resource> {
     /// around it.
     ///
     /// # Errors
-    /// [`ExecError`], which names the command and the pod. An exit code other than 0 is none. That the command does not read its input is
-    /// none either.
+    /// [`ExecError`], which names the command and the pod, and for an unknown container those that the pod has. An exit code other than 0
+    /// is none. That the command does not read its input is none either.
+    ///
+    /// # Cost
+    /// A websocket. Without [`ExecParams::container`] also a read of the pod.
     #[cfg(feature = "ws")]
     fn exec_output<I, T>(
         &self,
@@ -607,7 +643,8 @@ pub trait ApiExt<K: Resource> {
     /// `tar`.
     ///
     /// If `local` is a directory, the copy is created in it under its own name, else it becomes `local`. Missing directories are created,
-    /// and existing files replaced.
+    /// and existing files replaced: each is written beside its place and then renamed, so that it is never half of a file, may have been
+    /// read-only, and hard links to the old one keep their content. If `local` is a link, what it leads to is replaced.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -629,19 +666,22 @@ pub trait ApiExt<K: Resource> {
     ///
     /// # Safety rules
     /// The container is not trusted. Nothing is written outside of the target: entries with `..` are skipped, an absolute name or one that
-    /// was not requested is an error. Symbolic links are not created, and local links below the target are not followed. Devices and the
-    /// like are skipped. [`Copied::skipped`] names what was skipped.
+    /// was not requested is an error. Symbolic links are not created, and local links below the target are not followed. A hard link leads
+    /// to a file of the same copy, or is skipped. Holes of sparse files take no space. Devices and the like are skipped.
+    /// [`Copied::skipped`] names what was skipped.
     ///
     /// # Cost
-    /// Files of any size stream through less than 2 MiB of memory; directories take their paths. A thread of the runtime's blocking pool
-    /// writes the files.
+    /// Files of any size stream through less than 2 MiB of memory; directories take their paths, files a hash of theirs. A thread of the
+    /// runtime's blocking pool writes the files.
     ///
     /// # Cancellation
     /// Dropping the future ends the copy: files that are complete stay, the one that is being written is removed.
     ///
     /// # Errors
-    /// [`CopyError`], with what was copied until then. A file that was being written is removed. With [`CopyParams::retries`], a copy whose
-    /// connection failed is resumed where it was, if the archive is still the same there.
+    /// [`CopyError`], with what was copied until then. A file that was being written is removed; what was there before stays. An archive
+    /// without its end is an error, whatever the exit code. With [`CopyParams::retries`], a copy whose connection failed is resumed where
+    /// it was, if the entry there begins at the same byte, with the same name, size and time, and the last 4 KiB before the border are the
+    /// same.
     #[cfg(feature = "cp")]
     fn copy_from(
         &self,

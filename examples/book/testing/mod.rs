@@ -1,11 +1,12 @@
 //! Tests of controllers, one situation each: the page "Test a controller" shows them.
 //!
-//! `reconcile` is one call of a reconciler; then `conflict`, `deletion`, `whole_controller`, `webhook` and `upgrade`. `client_layers` tests
-//! what is between a client and its server.
+//! `reconcile` is one call of a reconciler; then `conflict`, `deletion`, `whole_controller`, `webhook` and `upgrade`. `pods` has logs and
+//! ports, and `client_layers` tests what is between a client and its server.
 
 mod client_layers;
 mod conflict;
 mod deletion;
+mod pods;
 mod reconcile;
 mod upgrade;
 mod webhook;

@@ -14,6 +14,9 @@ use kube_core::subresource::AttachParams;
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 
+use super::container::{container_names, default_container, out_of};
+use super::summary::summaries;
+
 /// How [`ApiExt::exec_output`](crate::ApiExt::exec_output) runs a command.
 ///
 /// ```
@@ -23,7 +26,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 /// ```
 #[derive(Clone, Debug)]
 pub struct ExecParams {
-    /// The container. `None` for the only container of the pod; the response is 400 if it has more.
+    /// The container. `None` for the one that [`ApiExt::default_container`](crate::ApiExt::default_container) returns.
     pub container: Option<String>,
     /// The input of the command. `None` for no input.
     pub stdin: Option<Bytes>,
@@ -190,11 +193,33 @@ pub(crate) async fn exec_output(
     command: Vec<String>,
     params: &ExecParams,
 ) -> Result<Output, ExecError> {
-    let streams = AttachParams { container: params.container.clone(), ..AttachParams::default() }
-        .stdin(params.stdin.is_some());
+    let container = container_of(&pods, name, params.container.as_deref(), &command).await?;
+    let streams = AttachParams { container, ..AttachParams::default() }.stdin(params.stdin.is_some());
     let mut process = start(&pods, name, command, &streams).await?;
     let ran = std::mem::take(&mut process.ran);
     process.output(ran, params.stdin.clone(), params.limit).await
+}
+
+/// The container that is meant where none is given. `None` for a pod without containers, which no server has.
+pub(crate) async fn default_container_of(pods: &Api<Pod>, name: &str) -> Result<Option<String>, Error> {
+    let pod = summaries(pods).get(name).await?;
+    Ok(default_container(&pod).map(str::to_owned))
+}
+
+/// The container of a command. `None` if it is not given and the pod must not be read: then the server decides.
+pub(super) async fn container_of(
+    pods: &Api<Pod>,
+    name: &str,
+    requested: Option<&str>,
+    command: &[String],
+) -> Result<Option<String>, ExecError> {
+    if let Some(requested) = requested {
+        return Ok(Some(requested.to_owned()));
+    }
+    match default_container_of(pods, name).await {
+        Err(Error::Api(status)) if matches!(status.code, 401 | 403) => Ok(None),
+        chosen => chosen.map_err(|source| ExecError::Request { ran: describe(command, name), source }),
+    }
 }
 
 /// A process, and what it is called in errors.
@@ -219,7 +244,10 @@ pub(super) async fn start(
     };
     let connection = match connected {
         Ok(connection) => connection,
-        Err(source) => return Err(ExecError::Request { ran, source }),
+        Err(source) => {
+            let source = explained(source, pods, name, streams.container.as_deref()).await;
+            return Err(ExecError::Request { ran, source });
+        }
     };
     if streams.stdin && !connection.supports_stream_close() {
         return Err(ExecError::StdinUnsupported { ran });
@@ -227,8 +255,22 @@ pub(super) async fn start(
     Ok(Started { process: AttachedProcess::start(connection, streams), ran })
 }
 
+/// The error of a server that does not know the container says which ones there are, as that of kubectl does.
+async fn explained(mut err: Error, pods: &Api<Pod>, name: &str, container: Option<&str>) -> Error {
+    const BAD_REQUEST: u16 = 400;
+    if let (Error::Api(status), Some(container)) = (&mut err, container)
+        && status.code == BAD_REQUEST
+        && let Ok(pod) = summaries(pods).get(name).await
+        && container_names(&pod).all(|name| name != container)
+    {
+        status.message.push(' ');
+        status.message.push_str(&out_of(&pod));
+    }
+    err
+}
+
 /// The beginning of the command, and its pod.
-fn describe(command: &[String], pod: &str) -> String {
+pub(super) fn describe(command: &[String], pod: &str) -> String {
     const LENGTH: usize = 200;
     let mut text = command.join(" ");
     if let Some((end, _)) = text.char_indices().nth(LENGTH) {

@@ -5,6 +5,7 @@
 //!
 //! | method | what it does | feature |
 //! |---|---|---|
+//! | `ApiExt::default_container` | the container that kubectl uses where none is given | `ws` |
 //! | `ApiExt::exec_output` | runs a command to its end, and returns its exit code and output | `ws` |
 //! | `ApiExt::copy_to`, `ApiExt::copy_from` | copies files and directories, as `kubectl cp` | `cp` |
 //! | `ApiExt::forward` | listens on local ports, and forwards connections to a pod, a Service or a workload | `ws` |
@@ -22,7 +23,8 @@ mod copy;
 mod forward;
 // Logs.
 mod logs;
-// Pods, as far as all of these look at them.
+// Pods, as far as all of these look at them, and which of their containers is meant.
+mod container;
 mod summary;
 
 #[cfg(feature = "cp")]
@@ -36,7 +38,7 @@ pub use logs::{LogLine, LogLines, LogLinesError, LogLinesParams};
 #[cfg(feature = "cp")]
 pub(crate) use copy::{copy_from, copy_to};
 #[cfg(feature = "ws")]
-pub(crate) use exec::exec_output;
+pub(crate) use exec::{default_container_of, exec_output};
 #[cfg(feature = "ws")]
 pub(crate) use forward::forward;
 pub(crate) use logs::log_lines;

@@ -20,22 +20,22 @@ pub(super) fn summaries(pods: &Api<Pod>) -> Api<PodSummary> {
 pub(super) struct PodSummary {
     #[serde(default)]
     pub(super) metadata: ObjectMeta,
-    #[cfg(feature = "ws")]
     pub(super) spec: Option<PodSpec>,
     pub(super) status: Option<PodStatus>,
 }
 
-#[cfg(feature = "ws")]
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PodSpec {
     pub(super) containers: Option<Vec<Container>>,
     pub(super) init_containers: Option<Vec<Container>>,
+    pub(super) ephemeral_containers: Option<Vec<Container>>,
 }
 
-#[cfg(feature = "ws")]
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Container {
+    pub(super) name: String,
+    #[cfg(feature = "ws")]
     pub(super) ports: Option<Vec<ContainerPort>>,
 }
 
@@ -45,6 +45,8 @@ pub(super) struct Container {
 pub(super) struct ContainerPort {
     pub(super) name: Option<String>,
     pub(super) container_port: i32,
+    /// TCP if it is not given.
+    pub(super) protocol: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

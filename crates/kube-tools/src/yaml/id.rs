@@ -16,7 +16,7 @@ pub struct ObjectId {
     pub kind: String,
     /// The namespace; `None` for a cluster-scoped object, and for one whose namespace is not known yet.
     pub namespace: Option<String>,
-    /// The name; that to be completed by the server ends in a hyphen.
+    /// The name; before the object is created, it may be one that the server completes (`generateName`).
     pub name: String,
 }
 
@@ -31,6 +31,14 @@ impl ObjectId {
             namespace: meta.namespace.clone().filter(|namespace| !namespace.is_empty()),
             name: meta.name.clone().or_else(|| meta.generate_name.clone()).unwrap_or_default(),
         }
+    }
+
+    /// The same object as the server stored it. It has completed the name: many objects of a run may have begun with the same.
+    pub(super) fn completed(mut self, stored: Option<&DynamicObject>) -> Self {
+        if let Some(name) = stored.and_then(|stored| stored.metadata.name.as_ref()) {
+            self.name.clone_from(name);
+        }
+        self
     }
 
     /// With the namespace, for messages that stand alone.

@@ -184,7 +184,7 @@ impl Work {
                         Some(_) => write_in_new_namespace(settings, &target, verb).await,
                         None => write(settings, &target, verb).await,
                     };
-                    (target.id, Some(target.resource), written)
+                    (target.id.completed(written.after.as_ref()), Some(target.resource), written)
                 }
                 Err(outcome) => (ObjectId::of(&entry.object), None, Written::without_object(outcome)),
             };

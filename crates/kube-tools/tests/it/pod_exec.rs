@@ -3,9 +3,13 @@
 
 use std::time::Duration;
 
-use kube_testserver::Process;
+use k8s_openapi::api::core::v1::Pod;
+use kube_client::Api;
+use kube_client::api::{Patch, PatchParams, PostParams};
+use kube_testserver::{FaultResponse, Match, Process};
 use kube_tools::ApiExt as _;
 use kube_tools::pods::{ExecError, ExecParams};
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::running_pod::{with_pod, within};
@@ -79,6 +83,61 @@ async fn what_is_no_command_or_no_pod_is_named() {
     assert!(err.contains("container other is not valid"), "{err}");
     let err = within(pods.exec_output("a/b", ["ls"], &ExecParams::default())).await.unwrap_err();
     assert!(matches!(err, ExecError::Request { .. }));
+    server.shutdown().await;
+}
+
+/// The pod `two`, whose default container is the second.
+pub(crate) async fn create_with_sidecar(pods: &Api<Pod>) {
+    create_two(pods, "two", Some("app")).await;
+}
+
+async fn create_two(pods: &Api<Pod>, name: &str, default: Option<&str>) {
+    let mut pod = json!({"metadata": {"name": name}, "spec": {"nodeName": "node", "containers": [
+        {"name": "proxy", "image": "i"}, {"name": "app", "image": "i"}], "initContainers": [{"name": "setup", "image": "i"}]}});
+    if let Some(default) = default {
+        pod["metadata"]["annotations"] = json!({"kubectl.kubernetes.io/default-container": default});
+    }
+    pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+    let running = Patch::Merge(json!({"status": {"phase": "Running"}}));
+    pods.patch_status(name, &PatchParams::default(), &running).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_command_runs_in_the_container_that_kubectl_would_use() {
+    let (pods, server) = with_pod().await;
+    server.api().kubelet().on_exec(async |mut process: Process| {
+        let name = process.container.name.clone();
+        process.stdout.write_all(name.as_bytes()).await.unwrap();
+    });
+    for (name, default, expected) in
+        [("named", Some("app"), "app"), ("none", None, "proxy"), ("init", Some("setup"), "setup")]
+    {
+        create_two(&pods, name, default).await;
+        let output = within(pods.exec_output(name, ["id"], &ExecParams::default())).await.unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), expected, "{name}");
+    }
+    let params = ExecParams::default().container("typo");
+    let err = within(pods.exec_output("named", ["id"], &params)).await.unwrap_err();
+    let expected = "cannot run `id` in pod named: container typo is not valid for pod named out of: proxy, app, setup (init)";
+    assert!(err.to_string().starts_with(expected), "{err}");
+    create_two(&pods, "unknown", Some("other")).await;
+    let err = within(pods.exec_output("unknown", ["id"], &ExecParams::default())).await.unwrap_err();
+    let expected = "container other is not valid for pod unknown out of: proxy, app, setup (init)";
+    assert!(err.to_string().contains(expected), "{err}");
+    let err = within(pods.exec_output("missing", ["id"], &ExecParams::default())).await.unwrap_err();
+    assert!(err.to_string().contains("pods \"missing\" not found"), "{err}");
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn without_permission_to_read_pods_the_server_chooses_the_container() {
+    let (pods, server) = with_pod().await;
+    let _rule = server.fault(Match::get::<Pod>(), FaultResponse::status(403, "Forbidden"));
+    server.api().kubelet().on_exec(async |_: Process| 3);
+    let output = within(pods.exec_output("web", ["id"], &ExecParams::default())).await.unwrap();
+    assert_eq!(output.status.code(), 3);
+    let err = within(pods.exec_output("web", ["id"], &ExecParams::default().container("typo"))).await;
+    assert!(err.unwrap_err().to_string().contains("container typo is not valid for pod web"));
     server.shutdown().await;
 }
 

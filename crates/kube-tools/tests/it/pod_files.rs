@@ -13,17 +13,20 @@ use k8s_openapi::api::core::v1::Pod;
 use kube_client::Api;
 use kube_testserver::{Process, TestServer};
 use kube_tools::ApiExt as _;
-use kube_tools::pods::{CopyErrorKind, CopyParams, CopyProgress, ExecError};
+use kube_tools::pods::{Copied, CopyError, CopyErrorKind, CopyParams, CopyProgress, ExecError};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::cutter::Cutter;
+use crate::pod_exec::create_with_sidecar;
 use crate::running_pod::{with_pod, within};
 
-/// Runs the command of a pod as a program in a folder. Stops after `limit` bytes of output.
+/// Runs the command of a pod as a program in a folder, which may have programs of its own in `bin`. Stops after `limit` bytes of output.
 async fn run(process: Process, folder: PathBuf, limit: u64) -> i32 {
     let Process { command, mut stdin, mut stdout, mut stderr, .. } = process;
+    let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap());
     let mut child = tokio::process::Command::new(&command[0])
+        .env("PATH", path)
         .args(&command[1..])
         .current_dir(folder)
         .stdin(Stdio::piped())
@@ -213,13 +216,149 @@ async fn a_copy_of_files_that_changed_meanwhile_is_not_resumed() {
         let (pods, target) = (pods.clone(), here.path().join("copy"));
         async move { pods.copy_from("web", "large", target, &params).await }
     });
-    within(progress.wait_for(|progress| progress.bytes >= 900_000)).await.unwrap();
+    // All that comes: `tar` must not read the file while it changes.
+    within(progress.wait_for(|progress| progress.bytes >= 1_000_000 - 512)).await.unwrap();
     write(pod.path().join("large"), &vec![b'b'; 3_000_000], 0o644);
     tokio::time::sleep(Duration::from_millis(200)).await;
     cutter.cut();
     let err = within(copying).await.unwrap().unwrap_err();
     assert!(matches!(err.kind, CopyErrorKind::Changed { .. }), "{err:?}");
     assert!(!here.path().join("copy").exists());
+    server.shutdown().await;
+}
+
+/// A copy of the directory `tree` that gets stuck after 1 MB, and is resumed after `meanwhile`.
+async fn resumed_after(pod: &TempDir, meanwhile: impl FnOnce()) -> (Result<Copied, CopyError>, TempDir) {
+    // The order of the entries is that of their names.
+    write(
+        pod.path().join("bin/tar"),
+        b"#!/bin/sh\nfor tar in /usr/bin/tar /bin/tar; do [ -x $tar ] && break; done\n\
+          if [ -e died ]; then $tar --sort=name -cf - \"$3\" | head -c $(cat died); exit 2; fi\n\
+          exec $tar --sort=name -cf - \"$3\"\n",
+        0o755,
+    );
+    let (_, server) = with_pod().await;
+    let (client, cutter) = Cutter::between(&server).await;
+    let pods: Api<Pod> = Api::default_namespaced(client);
+    let here = tempfile::tempdir().unwrap();
+    let (attempts, root) = (AtomicUsize::new(0), pod.path().to_owned());
+    server.api().kubelet().on_exec(move |process| {
+        let limit = if attempts.fetch_add(1, Ordering::SeqCst) == 0 { 1_000_000 } else { u64::MAX };
+        run(process, root.clone(), limit)
+    });
+    let (sender, mut progress) = tokio::sync::watch::channel(CopyProgress::default());
+    let params = CopyParams::default().retries(2).progress(sender);
+    let copying = tokio::spawn({
+        let target = here.path().join("copy");
+        async move { pods.copy_from("web", "tree", target, &params).await }
+    });
+    within(progress.wait_for(|progress| progress.bytes >= 1_000_000 - 4 * 512)).await.unwrap();
+    meanwhile();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    cutter.cut();
+    let copied = within(copying).await.unwrap();
+    server.shutdown().await;
+    (copied, here)
+}
+
+#[tokio::test]
+async fn a_resumed_copy_proves_that_it_continues_at_the_same_entry() {
+    // Zeros before and behind the border are the same wherever the border is.
+    let zeros = vec![0; 3_000_000];
+    for grown in [false, true] {
+        let pod = tempfile::tempdir().unwrap();
+        write(pod.path().join("tree/a"), b"short", 0o644);
+        write(pod.path().join("tree/b"), &zeros, 0o644);
+        write(pod.path().join("tree/c"), b"last", 0o644);
+        let (copied, here) = resumed_after(&pod, || {
+            if grown {
+                write(pod.path().join("tree/a"), &[b'l'; 600], 0o644);
+            }
+        })
+        .await;
+        match copied {
+            Ok(copied) => {
+                assert!(!grown, "the bytes behind the border are those of another position");
+                assert_eq!((copied.files, copied.bytes), (3, 3_000_009));
+                assert!(fs::read(here.path().join("copy/b")).unwrap() == zeros);
+                assert_eq!(fs::read(here.path().join("copy/c")).unwrap(), b"last");
+            }
+            Err(err) => {
+                assert!(grown, "{err}");
+                assert!(matches!(err.kind, CopyErrorKind::Changed { .. }), "{err:?}");
+                assert!(!here.path().join("copy/b").exists());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_death_of_tar_in_a_resumed_copy_is_seen() {
+    let pod = tempfile::tempdir().unwrap();
+    write(pod.path().join("tree/a"), &vec![b'a'; 1024 * 2000], 0o644);
+    write(pod.path().join("tree/b"), &[b'b'; 512], 0o644);
+    write(pod.path().join("tree/c"), &[b'c'; 512], 0o644);
+    // The directory and two files with their headers, and nothing of the third.
+    let length = 512 + 512 + 1024 * 2000 + 512 + 512;
+    let (copied, _here) = resumed_after(&pod, || {
+        fs::write(pod.path().join("died"), length.to_string()).unwrap();
+    })
+    .await;
+    let err = copied.unwrap_err();
+    let CopyErrorKind::Exec(ExecError::Failed { output }) = &err.kind else { panic!("{err:?}") };
+    assert_eq!((output.status.code(), err.copied.files), (2, 2));
+    assert!(err.to_string().starts_with("`tar cf - tree` in pod web failed with exit code 2"), "{err}");
+}
+
+#[tokio::test]
+async fn an_archive_without_its_end_is_an_error_whatever_the_exit_code() {
+    let (pods, server, pod) = with_files().await;
+    write(pod.path().join("tree/a"), &[b'a'; 512], 0o644);
+    write(pod.path().join("tree/b"), &[b'b'; 512], 0o644);
+    write(
+        pod.path().join("bin/tar"),
+        b"#!/bin/sh\nfor tar in /usr/bin/tar /bin/tar; do [ -x $tar ] && break; done\n$tar \"$@\" | head -c 1536\n",
+        0o755,
+    );
+    let here = tempfile::tempdir().unwrap();
+    let copied =
+        within(pods.copy_from("web", "tree", here.path().join("copy"), &CopyParams::default())).await;
+    let err = copied.unwrap_err();
+    assert!(
+        matches!(&err.kind, CopyErrorKind::Archive(what) if what.contains("end-of-archive marker")),
+        "{err:?}"
+    );
+    assert_eq!(err.copied.files, 1);
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_copy_uses_the_container_that_kubectl_would_use() {
+    let (pods, server, pod) = with_files().await;
+    create_with_sidecar(&pods).await;
+    let here = tempfile::tempdir().unwrap();
+    write(here.path().join("file"), b"one", 0o644);
+    let params = CopyParams::default();
+    within(pods.copy_to("two", here.path().join("file"), "there", &params)).await.unwrap();
+    assert_eq!(fs::read(pod.path().join("there")).unwrap(), b"one");
+    within(pods.copy_from("two", "there", here.path().join("back"), &params)).await.unwrap();
+    let used: Vec<String> =
+        server.api().kubelet().sessions().into_iter().map(|session| session.container.name).collect();
+    assert_eq!(used, ["app", "app", "app"]);
+    let err =
+        within(pods.copy_from("two", "there", here.path().join("x"), &params.clone().container("typo")))
+            .await;
+    let err = err.unwrap_err().to_string();
+    assert!(
+        err.contains("container typo is not valid for pod two out of: proxy, app, setup (init)"),
+        "{err}"
+    );
+    let err = within(pods.copy_to("two", here.path().join("file"), "x", &params.container("typo"))).await;
+    let err = err.unwrap_err().to_string();
+    assert!(
+        err.contains("container typo is not valid for pod two out of: proxy, app, setup (init)"),
+        "{err}"
+    );
     server.shutdown().await;
 }
 
@@ -236,12 +375,13 @@ async fn a_dropped_copy_removes_the_file_that_it_was_writing() {
         ended = pods.copy_from("web", "large", &target, &params) => panic!("{ended:?}"),
         _ = progress.wait_for(|progress| progress.bytes > 500_000) => {}
     }
+    let left = || fs::read_dir(here.path()).unwrap().count();
     for _ in 0..500 {
-        if !target.exists() {
+        if left() == 0 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert!(!target.exists(), "the incomplete file is left");
+    assert_eq!(left(), 0, "the incomplete file is left");
     server.shutdown().await;
 }

@@ -184,6 +184,61 @@ async fn a_deployment_is_forwarded_to_a_ready_pod() {
 }
 
 #[tokio::test]
+async fn ports_are_those_of_their_protocol() {
+    let (server, pods) = server().await;
+    let pod = json!({"metadata": {"name": "dns", "labels": {"app": "dns"}}, "spec": {"containers": [{"name": "main", "image": "i",
+        "ports": [{"name": "dns", "containerPort": 53, "protocol": "UDP"}, {"name": "dns-tcp", "containerPort": 53, "protocol": "TCP"},
+            {"name": "ntp", "containerPort": 123, "protocol": "UDP"}]}]}});
+    pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+    let services: Api<Service> = Api::default_namespaced(pods.clone().into_client());
+    let ports = json!([{"name": "dns", "port": 53, "protocol": "UDP", "targetPort": 53},
+        {"name": "dns-tcp", "port": 53, "protocol": "TCP", "targetPort": "dns-tcp"}, {"name": "ntp", "port": 123, "protocol": "UDP"},
+        {"name": "moved", "port": 80, "targetPort": 8080}]);
+    for (name, address) in [("kube-dns", json!(null)), ("headless", json!("None"))] {
+        let service = json!({"metadata": {"name": name}, "spec": {"clusterIP": address, "selector": {"app": "dns"}, "ports": ports}});
+        services.create(&PostParams::default(), &serde_json::from_value(service).unwrap()).await.unwrap();
+    }
+    let greeting = async |target: &str, port: &str| {
+        let forwarder = within(pods.forward(&target.parse().unwrap(), &[ForwardPort::to(port)])).await;
+        match forwarder {
+            Ok(forwarder) => connect(&forwarder, 0).await.1,
+            Err(err) => err.to_string(),
+        }
+    };
+    for (target, port, expected) in [
+        ("svc/kube-dns", "53", "dns:53"),
+        ("svc/kube-dns", "dns-tcp", "dns:53"),
+        // kubectl takes the name for the number.
+        ("svc/kube-dns", "dns", "dns:53"),
+        ("dns", "dns", "dns:53"),
+        ("svc/kube-dns", "80", "dns:8080"),
+        // kube-proxy is not involved: its pods are asked by the port of the Service.
+        ("svc/headless", "53", "dns:53"),
+        ("svc/headless", "80", "dns:80"),
+        ("svc/headless", "moved", "dns:80"),
+        ("dns", "53", "dns:53"),
+        ("dns", "dns-tcp", "dns:53"),
+        ("dns", "99", "dns:99"),
+    ] {
+        assert_eq!(greeting(target, port).await, expected, "{target} {port}");
+    }
+    for (target, port) in [
+        ("svc/kube-dns", "ntp"),
+        ("svc/kube-dns", "123"),
+        ("svc/headless", "123"),
+        ("dns", "ntp"),
+        ("dns", "123"),
+    ] {
+        let refused = greeting(target, port).await;
+        assert!(
+            refused.contains("UDP") && refused.contains("only TCP can be forwarded"),
+            "{target} {port}: {refused}"
+        );
+    }
+    server.shutdown().await;
+}
+
+#[tokio::test]
 async fn what_cannot_be_forwarded_is_refused_at_the_start() {
     let (server, pods) = server().await;
     create(&pods, "a").await;

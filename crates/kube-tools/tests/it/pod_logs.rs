@@ -1,17 +1,24 @@
 //! `Api::log_lines` against pods of the embedded server.
 #![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full, StreamBody};
 use k8s_openapi::api::core::v1::Pod;
 use kube_client::api::{DeleteParams, LogParams, Patch, PatchParams, PostParams};
+use kube_client::client::Body;
 use kube_client::{Api, Client};
 use kube_testserver::{BuiltInController, Fault, FaultResponse, Match, TestServer};
 use kube_tools::ApiExt as _;
 use kube_tools::pods::{LogLine, LogLines, LogLinesError, LogLinesParams};
 use serde_json::json;
 use tokio::io::AsyncReadExt;
+use tokio::sync::Notify;
 
 use crate::cutter::Cutter;
 use crate::server::config_of;
@@ -264,5 +271,247 @@ async fn a_dropped_stream_leaves_no_task_behind() {
     let patch = Patch::Merge(json!({"metadata": {"labels": {"app": null}}}));
     pods.patch("a", &PatchParams::default(), &patch).await.unwrap();
     assert!(pods.get("a").await.is_ok());
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn what_limits_the_first_request_does_not_limit_the_later_ones() {
+    let (server, pods) = server().await;
+    for (pod, tail, before, first) in [
+        ("a", 0, "old", None),
+        ("b", 1, "old\nlast", Some("last")),
+        ("c", 2, "", None),
+        ("d", 9, "last", Some("last")),
+    ] {
+        create(&pods, pod).await;
+        log(&server, pod, "main", before);
+        let (client, cutter) = Cutter::between(&server).await;
+        let watched: Api<Pod> = Api::default_namespaced(client);
+        let name = format!("metadata.name={pod}");
+        let params = LogLinesParams::default().fields(&name).container("main").tail(tail).follow();
+        let mut lines = watched.log_lines(&params);
+        if let Some(first) = first {
+            assert_eq!(next(&mut lines).await, format!("[pod/{pod}/main] {first}"));
+        } else {
+            let early = tokio::time::timeout(Duration::from_millis(500), lines.next()).await;
+            assert!(early.is_err(), "{pod}: {early:?}");
+        }
+        // While the connection is down, more lines come than the tail has.
+        for round in 0..2 {
+            cutter.cut();
+            for number in 0..4 {
+                log(&server, pod, "main", &format!("{round}.{number}"));
+            }
+            for number in 0..4 {
+                assert_eq!(
+                    next(&mut lines).await,
+                    format!("[pod/{pod}/main] {round}.{number}"),
+                    "tail {tail}"
+                );
+            }
+        }
+        let more = tokio::time::timeout(Duration::from_millis(700), lines.next()).await;
+        assert!(more.is_err(), "{pod}: {more:?}");
+    }
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn the_lines_of_a_replaced_pod_come_once_while_the_watch_lags() {
+    let (server, pods) = server().await;
+    create(&pods, "a").await;
+    log(&server, "a", "main", "one");
+    let (client, cutter) = Cutter::between(&server).await;
+    let watched: Api<Pod> = Api::default_namespaced(client);
+    let rule = server.fault(Match::watch::<Pod>(), Fault::Stall);
+    let mut lines = watched.log_lines(&LogLinesParams::default().container("main").follow());
+    assert_eq!(next(&mut lines).await, "[pod/a/main] one");
+    pods.delete("a", &DeleteParams::default().grace_period(0)).await.unwrap();
+    create(&pods, "a").await;
+    log(&server, "a", "main", "two");
+    // The task of the first pod asks again for the log of this name.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    rule.remove();
+    cutter.cut();
+    assert_eq!(next(&mut lines).await, "[pod/a/main] two");
+    log(&server, "a", "main", "three");
+    assert_eq!(next(&mut lines).await, "[pod/a/main] three");
+    let more = tokio::time::timeout(Duration::from_secs(2), lines.next()).await;
+    assert!(more.is_err(), "{more:?}");
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn quiet_containers_do_not_hold_up_the_others() {
+    let (server, pods) = server().await;
+    for number in 0..12 {
+        create(&pods, &format!("quiet-{number}")).await;
+    }
+    create(&pods, "talks").await;
+    log(&server, "talks", "main", "hello");
+    // A node sends no head of a response before the first line.
+    let quiet = Match::path("/api/v1/namespaces/default/pods/quiet-").subresource("log");
+    let _rule = server.fault(quiet, Fault::Stall);
+    for params in
+        [LogLinesParams::default().container("main").follow(), LogLinesParams::default().container("main")]
+    {
+        let mut lines = pods.log_lines(&params);
+        assert_eq!(next(&mut lines).await, "[pod/talks/main] hello");
+    }
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn one_refusal_does_not_end_what_is_running() {
+    let (server, pods) = server().await;
+    create(&pods, "a").await;
+    log(&server, "a", "main", "one");
+    let (client, cutter) = Cutter::between(&server).await;
+    let watched: Api<Pod> = Api::default_namespaced(client);
+    let mut lines = watched.log_lines(&LogLinesParams::default().container("main").follow());
+    assert_eq!(next(&mut lines).await, "[pod/a/main] one");
+    for (code, reason) in [(401, "Unauthorized"), (403, "Forbidden")] {
+        let refused = || FaultResponse::status(code, reason);
+        let watch = server.fault(Match::watch::<Pod>().nth(1), refused());
+        let read = server
+            .fault(Match::path("/api/v1/namespaces/default/pods/a").subresource("log").nth(1), refused());
+        cutter.cut();
+        log(&server, "a", "main", reason);
+        assert_eq!(next(&mut lines).await, format!("[pod/a/main] {reason}"));
+        while watch.hits() == 0 || read.hits() == 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        // The pods are watched again.
+        let name = format!("new-{code}");
+        log(&server, &name, "main", "first");
+        create(&pods, &name).await;
+        assert_eq!(next(&mut lines).await, format!("[pod/{name}/main] first"));
+    }
+    server.shutdown().await;
+}
+
+/// When the log of a silent pod ends after 35 s, as a balancer ends it. The watch is answered at once.
+#[derive(Clone, Copy, Debug)]
+enum Quiet {
+    /// After the head of the response.
+    Body,
+    /// Before it: nodes send it with the first line.
+    Head,
+}
+
+type Response = http::Response<UnsyncBoxBody<Bytes, std::io::Error>>;
+
+/// The pod `a`, which prints nothing.
+fn quiet_pod() -> serde_json::Value {
+    json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "a", "namespace": "default", "uid": "u", "resourceVersion": "7"},
+        "spec": {"containers": [{"name": "main"}]},
+        "status": {"containerStatuses": [{"name": "main", "restartCount": 0, "state": {"running": {}}}]}})
+}
+
+fn complete(json: &serde_json::Value) -> Response {
+    http::Response::new(Full::from(json.to_string()).map_err(|never| match never {}).boxed_unsync())
+}
+
+fn quiet_list() -> Response {
+    let meta = json!({"resourceVersion": "7"});
+    complete(&json!({"apiVersion": "v1", "kind": "PodList", "metadata": meta, "items": [quiet_pod()]}))
+}
+
+/// A server with the pod `a`.
+async fn quiet_server(request: http::Request<Body>, quiet: Quiet) -> std::io::Result<Response> {
+    let cut = async || {
+        tokio::time::sleep(Duration::from_secs(35)).await;
+        std::io::Error::from(std::io::ErrorKind::ConnectionReset)
+    };
+    let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+    if path.ends_with("/log") && matches!(quiet, Quiet::Head) {
+        return Err(cut().await);
+    }
+    if path.ends_with("/log") || query.contains("watch") {
+        let end = futures::stream::once(async move { Err::<Frame<Bytes>, _>(cut().await) });
+        return Ok(http::Response::new(StreamBody::new(end).boxed_unsync()));
+    }
+    Ok(if path.ends_with("/a") { complete(&quiet_pod()) } else { quiet_list() })
+}
+
+struct OnDrop(Arc<Notify>);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        self.0.notify_one();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_unanswered_log_of_a_deleted_pod_is_given_up() {
+    let given_up = Arc::new(Notify::new());
+    let ended = given_up.clone();
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let ended = ended.clone();
+        async move {
+            if request.uri().path().ends_with("/log") {
+                let _ends = OnDrop(ended);
+                std::future::pending::<()>().await;
+            }
+            if !request.uri().query().unwrap_or_default().contains("watch") {
+                return std::io::Result::Ok(quiet_list());
+            }
+            let event = json!({"type": "DELETED", "object": quiet_pod()}).to_string() + "\n";
+            let first = futures::stream::once(async {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                Ok(Frame::data(Bytes::from(event)))
+            });
+            Ok(http::Response::new(StreamBody::new(first.chain(futures::stream::pending())).boxed_unsync()))
+        }
+    });
+    let pods: Api<Pod> = Api::default_namespaced(Client::new(service, "default"));
+    let _lines = pods.log_lines(&LogLinesParams::default().follow());
+    let limit = Duration::from_secs(60);
+    tokio::time::timeout(limit, given_up.notified()).await.expect("the request ends");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_log_whose_connection_is_cut_again_and_again_is_no_error() {
+    for quiet in [Quiet::Body, Quiet::Head] {
+        let service = tower::service_fn(move |request| quiet_server(request, quiet));
+        let pods: Api<Pod> = Api::default_namespaced(Client::new(service, "default"));
+        let mut lines = pods.log_lines(&LogLinesParams::default().follow());
+        let item = tokio::time::timeout(Duration::from_secs(1200), lines.next()).await;
+        assert!(item.is_err(), "{quiet:?}: {item:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_container_that_no_pod_has_is_an_error_that_names_those_there_are() {
+    let (server, pods) = server().await;
+    create(&pods, "a").await;
+    log(&server, "a", "main", "one");
+    for params in [LogLinesParams::default(), LogLinesParams::default().follow()] {
+        let follow = params.follow;
+        let mut lines = pods.log_lines(&params.container("typo"));
+        let first = tokio::time::timeout(Duration::from_secs(20), lines.next()).await.unwrap();
+        let err = first.unwrap().unwrap_err().to_string();
+        assert_eq!(err, "container typo is not valid for any pod out of: main, side, setup");
+        if !follow {
+            assert!(tokio::time::timeout(Duration::from_secs(20), lines.next()).await.unwrap().is_none());
+        }
+    }
+    server.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_pod_that_names_its_default_container_is_read_there() {
+    let (server, pods) = server().await;
+    create(&pods, "a").await;
+    let annotated = json!({"metadata": {"annotations": {"kubectl.kubernetes.io/default-container": "side"}}});
+    pods.patch("a", &PatchParams::default(), &Patch::Merge(annotated)).await.unwrap();
+    create(&pods, "b").await;
+    for pod in ["a", "b"] {
+        log(&server, pod, "main", "1");
+        log(&server, pod, "side", "2");
+    }
+    let lines = all(&pods, LogLinesParams::default()).await;
+    assert_eq!(lines, ["[pod/a/side] 2", "[pod/b/main] 1", "[pod/b/side] 2"]);
     server.shutdown().await;
 }

@@ -10,7 +10,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube_client::{Api, Client, Resource as _};
-use kube_testserver::{Fault, FaultResponse, Match};
+use kube_testserver::{BuiltInController, ContainerState, Fault, FaultResponse, Match};
 use kube_tools::apply_set::{ApplySet, ApplySetError};
 use kube_tools::wait::WaitError;
 use kube_tools::yaml::{Applier, ObjectError, ObjectOutcome, Objects};
@@ -310,6 +310,33 @@ async fn what_is_ready_when_it_is_written_is_not_watched_and_create_waits_too() 
         matches!(outcome, ObjectOutcome::Failed(ObjectError::Wait(WaitError::Deleted { .. }))),
         "{outcome}"
     );
+}
+
+#[tokio::test]
+async fn objects_of_one_generated_name_have_results_of_their_own() {
+    let server = kube_testserver::ApiServer::builder().with(BuiltInController::Kubelet).service().unwrap();
+    server.kubelet().on_start(|_, pod| match pod["metadata"]["labels"]["fails"].as_str() {
+        Some(_) => ContainerState::Waiting("ImagePullBackOff".into()),
+        None => ContainerState::Running,
+    });
+    let client = Client::new(server, "default");
+    let pod = |labels| {
+        format!(
+            "---\n{{apiVersion: v1, kind: Pod, metadata: {{generateName: a-, labels: {labels}}}, spec: {{containers: [{{name: a, image: a}}]}}}}\n"
+        )
+    };
+    let objects = Objects::parse(&[pod("{}"), pod("{fails: \"yes\"}"), pod("{}")].concat()).unwrap();
+    let applier = Applier::new(client).wait_ready(Duration::from_millis(500));
+    let report = applier.create(&objects, &PostParams::default()).await;
+    let results = report.results();
+    let names: std::collections::HashSet<&str> =
+        results.iter().map(|result| result.id.name.as_str()).collect();
+    assert_eq!(names.len(), 3, "{report}");
+    for (index, result) in results.iter().enumerate() {
+        assert_eq!(Some(&result.id.name), result.after.as_ref().unwrap().metadata.name.as_ref());
+        assert_eq!(result.is_ok(), index != 1, "{report}");
+    }
+    assert!(lines(&report)[0].starts_with("pod/a-"), "{report}");
 }
 
 /// It was applied without the label of the set, and never pruned.

@@ -15,14 +15,12 @@ use super::error::{CopyError, CopyErrorKind};
 use super::params::CopyParams;
 use super::path::Requested;
 use super::progress::{Copied, Counter};
+use super::resume::Received;
 use super::unpack::Unpacker;
-use crate::pods::exec::{ExecError, Output, Started, collect, exit_status, start};
+use crate::pods::exec::{ExecError, Output, collect, container_of, describe, exit_status, start};
 
 /// The most bytes that are kept of the errors of `tar`.
 pub(super) const ERRORS_KEPT: usize = 16 << 10;
-
-/// So many bytes are received again after an interruption, to see whether the archive is still the same.
-const OVERLAP: usize = 4096;
 
 pub(crate) async fn copy_from(
     pods: Api<Pod>,
@@ -54,14 +52,10 @@ async fn receive(
         Some(file) if local.is_dir() => local.join(file),
         _ => local.to_owned(),
     };
-    let mut download = Download {
-        pods,
-        name,
-        path: requested.argument.clone(),
-        container: params.container.clone(),
-        received: 0,
-        tail: BytesMut::new(),
-    };
+    let command = archive_command(&requested.argument);
+    let container = container_of(pods, name, params.container.as_deref(), &command).await?;
+    let path = requested.argument.clone();
+    let mut download = Download { pods, name, path, container, received: Received::default() };
     let (pieces, receiver) = channel();
     let unpacker = Unpacker { requested, target, preserve: params.preserve, counter: counter.clone() };
     let unpacking = tokio::task::spawn_blocking(move || unpacker.unpack(PieceReader::new(receiver)));
@@ -80,9 +74,8 @@ struct Download<'a> {
     name: &'a str,
     path: String,
     container: Option<String>,
-    /// Bytes of the archive that were passed on, and the last of them.
-    received: u64,
-    tail: BytesMut,
+    /// What was passed on.
+    received: Received,
 }
 
 impl Download<'_> {
@@ -99,21 +92,26 @@ impl Download<'_> {
                 ended => return ended,
             };
             attempt += 1;
-            tracing::warn!(error = %err, attempt, retries, received = self.received, "the copy is resumed");
+            let received = self.received.bytes();
+            tracing::warn!(error = %err, attempt, retries, received, "the copy is resumed");
             tokio::time::sleep(Duration::from_secs(u64::from(attempt.min(10)))).await;
         }
     }
 
     async fn attempt(&mut self, pieces: &mpsc::Sender<Bytes>) -> Result<(), CopyErrorKind> {
         let streams = AttachParams { container: self.container.clone(), ..AttachParams::default() };
-        let Started { mut process, ran } = start(self.pods, self.name, self.command(), &streams).await?;
+        let resumed = self.received.resume_point();
+        let whole = archive_command(&self.path);
+        let command = resumed.as_ref().map_or_else(|| whole.clone(), |point| point.command(&self.path));
+        let mut process = start(self.pods, self.name, command, &streams).await?.process;
+        // The script of a resumed copy says less than its purpose.
+        let ran = describe(&whole, self.name);
         let (stdout, stderr) = (process.stdout(), process.stderr());
         let status = process.take_status();
         let errors = tokio::spawn(collect(stderr, ERRORS_KEPT));
         let Some(mut stdout) = stdout else { return Ok(()) };
-        let mut overlap = self.tail.split().freeze();
-        let restart = self.received - u64::try_from(overlap.len()).unwrap_or(0);
-        self.tail.extend_from_slice(&overlap);
+        let (offset, mut expected) =
+            resumed.map_or((0, Bytes::new()), |point| (point.offset, point.repeated));
         loop {
             let mut piece = BytesMut::with_capacity(32 << 10);
             // A pipe in memory has no errors.
@@ -121,14 +119,14 @@ impl Download<'_> {
                 break;
             }
             let mut piece = piece.freeze();
-            let repeated = piece.split_to(piece.len().min(overlap.len()));
-            if repeated != overlap.split_to(repeated.len()) {
-                return Err(CopyErrorKind::Changed { offset: restart });
+            let repeated = piece.split_to(piece.len().min(expected.len()));
+            if repeated != expected.split_to(repeated.len()) {
+                return Err(CopyErrorKind::Changed { offset });
             }
             if piece.is_empty() {
                 continue;
             }
-            self.passed(&piece);
+            self.received.add(&piece).map_err(CopyErrorKind::Archive)?;
             if pieces.send(piece).await.is_err() {
                 return Ok(());
             }
@@ -137,26 +135,18 @@ impl Download<'_> {
         let status = exit_status(&ran, status).await?;
         let stderr = errors.await.map(|errors| errors.kept).unwrap_or_default();
         Output::without_stdout(ran, status, stderr).exit_ok()?;
-        if !overlap.is_empty() {
-            return Err(CopyErrorKind::Changed { offset: restart });
+        if !expected.is_empty() {
+            return Err(CopyErrorKind::Changed { offset });
+        }
+        if !self.received.is_whole() {
+            let what = "it has no end-of-archive marker, so entries may be missing".to_owned();
+            return Err(CopyErrorKind::Archive(what));
         }
         Ok(())
     }
+}
 
-    /// The command that prints the archive, from the last bytes that were received on.
-    fn command(&self) -> Vec<String> {
-        let skip = self.received - u64::try_from(self.tail.len()).unwrap_or(0);
-        if skip == 0 {
-            return ["tar", "cf", "-", &self.path].map(str::to_owned).into();
-        }
-        let script = r#"tar cf - "$1" | tail -c "+$2""#;
-        vec!["sh".into(), "-c".into(), script.into(), "sh".into(), self.path.clone(), (skip + 1).to_string()]
-    }
-
-    fn passed(&mut self, piece: &[u8]) {
-        self.received += u64::try_from(piece.len()).unwrap_or(0);
-        self.tail.extend_from_slice(&piece[piece.len().saturating_sub(OVERLAP)..]);
-        let excess = self.tail.len().saturating_sub(OVERLAP);
-        drop(self.tail.split_to(excess));
-    }
+/// Prints the whole archive of a path.
+fn archive_command(path: &str) -> Vec<String> {
+    ["tar", "cf", "-", path].map(str::to_owned).into()
 }

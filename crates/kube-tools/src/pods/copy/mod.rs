@@ -1,7 +1,8 @@
 //! Copies files and directories to and from containers, through `tar` in the container.
 //!
 //! `params` says how to copy. `to` packs local files (`pack`) into the container; `from` unpacks what comes (`unpack`), at a `path` that is
-//! allowed. `bridge` joins task and thread, `progress` tells how far it is, `error` why it failed.
+//! allowed, into a `local_file` that gets its name when it is complete. `scan` follows the entries of an archive, and `resume` decides how
+//! one that was interrupted goes on. `bridge` joins task and thread, `progress` tells how far it is, `error` why it failed.
 
 // What is copied, and what became of it.
 mod error;
@@ -9,9 +10,13 @@ mod params;
 mod progress;
 // Archives, on threads that may block.
 mod bridge;
+mod local_file;
 mod pack;
 mod path;
 mod unpack;
+// Whether an archive is whole, and how its copy goes on after an interruption.
+mod resume;
+mod scan;
 // The two directions.
 mod from;
 mod to;

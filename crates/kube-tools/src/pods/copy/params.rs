@@ -16,12 +16,12 @@ use super::progress::CopyProgress;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CopyParams {
-    /// The container. `None` for the only container of the pod; the response is 400 if it has more.
+    /// The container. `None` for the one that [`ApiExt::default_container`](crate::ApiExt::default_container) returns.
     pub container: Option<String>,
     /// Whether permissions (without set-user-ID, set-group-ID and sticky bits) and modification times are copied. On by default. Owners
     /// never are.
     pub preserve: bool,
-    /// How often a copy from a pod may be resumed after its connection failed, 0 by default. Needs `sh` and `tail` in the container.
+    /// How often a copy from a pod may be resumed after its connection failed, 0 by default. Needs `sh`, `dd` and `tail` in the container.
     pub retries: u32,
     /// Receives the number of copied files and bytes.
     pub progress: Option<watch::Sender<CopyProgress>>,

@@ -14,7 +14,9 @@ use super::pack::pack;
 use super::params::CopyParams;
 use super::path::{argument, split};
 use super::progress::{Copied, Counter};
-use crate::pods::exec::{ExecError, ExecParams, Output, Started, collect, exec_output, exit_status, start};
+use crate::pods::exec::{
+    ExecError, ExecParams, Output, Started, collect, container_of, exec_output, exit_status, start,
+};
 
 pub(crate) async fn copy_to(
     pods: Api<Pod>,
@@ -42,7 +44,9 @@ async fn send(
         return Err(CopyErrorKind::NoName { path: remote.to_owned() });
     }
     local.symlink_metadata().map_err(|source| CopyErrorKind::Local { path: local.to_owned(), source })?;
-    let remote = target(pods, name, local, remote, params).await?;
+    let test = ["test", "-d", &argument(remote)].map(str::to_owned).to_vec();
+    let container = container_of(pods, name, params.container.as_deref(), &test).await?;
+    let remote = target(pods, name, local, remote, test, container.clone()).await?;
     let (directory, file) = split(&remote).ok_or(CopyErrorKind::NoName { path: remote })?;
     // `p`: permissions, `o`: the owner is the user of the container. Both are known to GNU tar, BusyBox and Toybox.
     let mut command = match params.preserve {
@@ -51,7 +55,7 @@ async fn send(
     };
     command.extend(["-C", &directory]);
     let command = command.into_iter().map(str::to_owned).collect();
-    let streams = AttachParams { container: params.container.clone(), ..AttachParams::default() };
+    let streams = AttachParams { container, ..AttachParams::default() };
     let streams = streams.stdin(true).stdout(false).max_stdin_buf_size(64 << 10);
     let Started { mut process, ran } = start(pods, name, command, &streams).await?;
     let (stdin, stderr, status) = (process.stdin_pipe(), process.stderr(), process.take_status());
@@ -93,11 +97,11 @@ async fn target(
     name: &str,
     local: &Path,
     remote: &str,
-    params: &CopyParams,
+    test: Vec<String>,
+    container: Option<String>,
 ) -> Result<String, CopyErrorKind> {
-    let check = ExecParams { container: params.container.clone(), ..ExecParams::default() };
-    let command = ["test".to_owned(), "-d".to_owned(), argument(remote)];
-    match exec_output(pods.clone(), name, command.into(), &check).await {
+    let check = ExecParams { container, ..ExecParams::default() };
+    match exec_output(pods.clone(), name, test, &check).await {
         Ok(output) if output.status.success() => {}
         // Not a directory, or a container without `test`.
         Ok(_) | Err(ExecError::NotRun { .. }) => return Ok(remote.to_owned()),

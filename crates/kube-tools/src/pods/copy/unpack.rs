@@ -1,13 +1,16 @@
 //! From an archive to local files. Blocks.
 
+use std::collections::HashSet;
 use std::fs::{self, File, Metadata};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use tar::{Archive, Entry, EntryType};
+use tar::{Archive, Entry, EntryType, Unpacked};
 
 use super::error::CopyErrorKind;
+use super::local_file::{LocalFile, link};
 use super::path::{Rejected, Requested};
 use super::progress::Counter;
 
@@ -18,6 +21,20 @@ pub(super) struct Unpacker {
     pub(super) target: PathBuf,
     pub(super) preserve: bool,
     pub(super) counter: Counter,
+}
+
+/// What an archive has brought so far.
+#[derive(Default)]
+struct Brought {
+    directories: Vec<Directory>,
+    files: Files,
+}
+
+/// The files of an archive: only these may get a second name. Hashes with a secret key, because an archive may have millions.
+#[derive(Default)]
+struct Files {
+    key: RandomState,
+    hashes: HashSet<u64>,
 }
 
 /// Permissions and time of a directory: set at the end, because writing into it needs the one and changes the other.
@@ -35,18 +52,15 @@ struct Attributes {
 impl Unpacker {
     /// Reads the archive to the end of its bytes.
     pub(super) fn unpack(&self, mut reader: impl Read) -> Result<(), CopyErrorKind> {
-        let mut directories = Vec::new();
-        let mut archive = Archive::new(&mut reader);
-        for entry in archive.entries().map_err(corrupted)? {
-            self.entry(&mut entry.map_err(corrupted)?, &mut directories)?;
-        }
-        io::copy(&mut reader, &mut io::sink()).map_err(corrupted)?;
+        let mut brought = Brought::default();
+        let unpacked = self.entries(&mut reader, &mut brought);
         if self.preserve {
             // The deepest first, so that none is closed before what is in it.
-            for directory in directories.iter().rev() {
+            for directory in brought.directories.iter().rev() {
                 directory.attributes.set_on_directory(&directory.path);
             }
         }
+        unpacked?;
         let copied = self.counter.copied();
         if copied.is_empty() {
             let skipped = copied.skipped.first();
@@ -58,11 +72,15 @@ impl Unpacker {
         Ok(())
     }
 
-    fn entry(
-        &self,
-        entry: &mut Entry<'_, impl Read>,
-        directories: &mut Vec<Directory>,
-    ) -> Result<(), CopyErrorKind> {
+    fn entries(&self, reader: &mut impl Read, brought: &mut Brought) -> Result<(), CopyErrorKind> {
+        let mut archive = Archive::new(&mut *reader);
+        for entry in archive.entries().map_err(corrupted)? {
+            self.entry(&mut entry.map_err(corrupted)?, brought)?;
+        }
+        io::copy(reader, &mut io::sink()).map(drop).map_err(corrupted)
+    }
+
+    fn entry(&self, entry: &mut Entry<'_, impl Read>, brought: &mut Brought) -> Result<(), CopyErrorKind> {
         let kind = entry.header().entry_type();
         if kind == EntryType::XGlobalHeader {
             return Ok(());
@@ -74,13 +92,21 @@ impl Unpacker {
             EntryType::Directory => {
                 self.replace(&target)?;
                 fs::create_dir_all(&target).map_err(|source| local(&target, source))?;
+                if self.preserve {
+                    open_directory(&target).map_err(|source| local(&target, source))?;
+                }
                 self.counter.directory();
-                directories.push(Directory { path: target, attributes });
+                brought.directories.push(Directory { path: target, attributes });
             }
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                 self.file(entry, &target, attributes)?;
+                brought.files.insert(&target);
             }
-            EntryType::Link => self.hard_link(entry, &name, &target)?,
+            EntryType::Link => {
+                if self.hard_link(entry, &name, &target, &brought.files)? {
+                    brought.files.insert(&target);
+                }
+            }
             EntryType::Symlink => {
                 let to = entry.link_name().ok().flatten().unwrap_or_default();
                 self.counter.skip(&name, format!("a symbolic link to {}", to.display()));
@@ -131,18 +157,39 @@ impl Unpacker {
         target: &Path,
         attributes: Attributes,
     ) -> Result<(), CopyErrorKind> {
-        self.replace(target)?;
-        let mut file = File::create(target).map_err(|source| local(target, source))?;
-        if let Err(err) = self.write(entry, target, &mut file) {
-            // Nobody should take it for a whole one.
-            let _ = fs::remove_file(target);
-            return Err(err);
+        let failed = |source| local(target, source);
+        let created =
+            if target == self.target { LocalFile::chosen(target) } else { LocalFile::replacing(target) };
+        let mut local_file = created.map_err(failed)?;
+        match &mut local_file {
+            LocalFile::InPlace(device) => self.write(entry, target, device)?,
+            LocalFile::Beside { file, .. } => {
+                let sparse = match entry.header().entry_type() {
+                    EntryType::GNUSparse => Some(self.sparse(entry, file.path()).map_err(failed)?),
+                    _ => None,
+                };
+                if sparse.is_none() {
+                    self.write(entry, target, file.as_file_mut())?;
+                }
+                if self.preserve {
+                    let written = sparse.as_ref().unwrap_or(file.as_file());
+                    attributes.set_on_file(written).map_err(failed)?;
+                }
+            }
         }
-        if self.preserve {
-            attributes.set_on_file(&file).map_err(|source| local(target, source))?;
-        }
+        local_file.finish().map_err(failed)?;
         self.counter.file();
         Ok(())
+    }
+
+    /// Holes stay holes: zeros in their place would fill the disk, from an archive of one block.
+    fn sparse(&self, entry: &mut Entry<'_, impl Read>, path: &Path) -> io::Result<File> {
+        let stored = entry.header().entry_size()?;
+        let Unpacked::File(file) = entry.unpack(path)? else {
+            return Err(io::Error::other("a sparse entry is no file"));
+        };
+        self.counter.bytes(usize::try_from(stored).unwrap_or(usize::MAX));
+        Ok(file)
     }
 
     fn write(
@@ -168,27 +215,27 @@ impl Unpacker {
         }
     }
 
-    /// A second name of a file of this archive.
+    /// A second name of a file of this archive. Returns whether there is one.
     fn hard_link(
         &self,
         entry: &Entry<'_, impl Read>,
         name: &Path,
         target: &Path,
-    ) -> Result<(), CopyErrorKind> {
+        files: &Files,
+    ) -> Result<bool, CopyErrorKind> {
         let to = entry.link_name().map_err(corrupted)?.unwrap_or_default();
-        let Some(first) = self.place(&to)? else { return Ok(()) };
-        if !first.symlink_metadata().is_ok_and(|metadata: Metadata| metadata.is_file()) {
+        let Some(first) = self.place(&to)? else { return Ok(false) };
+        // What was there before is not of the container, and must not be changed through a second name.
+        let is_file = first.symlink_metadata().is_ok_and(|metadata: Metadata| metadata.is_file());
+        if !is_file || !files.contains(&first) {
             self.counter.skip(name, format!("a hard link to {}, which was not copied", to.display()));
-            return Ok(());
+            return Ok(false);
         }
         if first != target {
-            let _ = fs::remove_file(target);
-            fs::hard_link(&first, target)
-                .or_else(|_| fs::copy(&first, target).map(drop))
-                .map_err(|source| local(target, source))?;
+            link(&first, target).map_err(|source| local(target, source))?;
         }
         self.counter.file();
-        Ok(())
+        Ok(true)
     }
 
     /// Removes a local link in the place of an entry, except for the target itself, which the caller has chosen.
@@ -207,6 +254,16 @@ impl Unpacker {
             .and_then(|seconds| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)));
         // Set-user-ID and the like are for the users of the container.
         Attributes { mode: header.mode().ok().map(|mode| mode & 0o777), modified }
+    }
+}
+
+impl Files {
+    fn insert(&mut self, path: &Path) {
+        self.hashes.insert(self.key.hash_one(path));
+    }
+
+    fn contains(&self, path: &Path) -> bool {
+        self.hashes.contains(&self.key.hash_one(path))
     }
 }
 
@@ -230,6 +287,20 @@ impl Attributes {
             tracing::debug!(path = %path.display(), error = %err, "permissions and time of a directory not set");
         }
     }
+}
+
+/// A directory that an earlier copy has made read-only takes files again, until it gets its permissions at the end.
+fn open_directory(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        const OWNER: u32 = 0o700;
+        let mode = path.metadata()?.permissions().mode();
+        if mode & OWNER != OWNER {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode | OWNER))?;
+        }
+    }
+    Ok(())
 }
 
 fn local(path: &Path, source: io::Error) -> CopyErrorKind {

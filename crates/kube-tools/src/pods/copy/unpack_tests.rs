@@ -201,13 +201,122 @@ fn a_hard_link_is_the_file_it_names() {
 }
 
 #[test]
+fn a_hard_link_to_a_file_that_was_there_before_is_skipped() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine"), "mine").unwrap();
+    let archive = Raw::default()
+        .entry(EntryType::Link, "data/second", "data/mine", b"")
+        .file("data/second", b"evil")
+        .bytes();
+    let (result, copied) = unpack_to(folder.path(), "data", &archive);
+    result.unwrap();
+    assert_eq!(tree(folder.path()), texts(&[("mine", "mine"), ("second", "evil")]));
+    assert_eq!((copied.files, copied.skipped_count), (1, 1));
+    assert_eq!(copied.skipped[0].reason, "a hard link to data/mine, which was not copied");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_copy_replaces_read_only_files_and_leaves_their_other_names_alone() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    let folder = tempfile::tempdir().unwrap();
+    let (target, other) = (folder.path().join("copy"), folder.path().join("other"));
+    let archive = |text: &[u8]| {
+        let header = |kind, name: &str, mode, content: &[u8]| {
+            let mut header = Header::new_gnu();
+            header.set_entry_type(kind);
+            header.set_mode(mode);
+            header.set_size(content.len() as u64);
+            header.set_path(name).unwrap();
+            header.set_cksum();
+            header
+        };
+        let mut raw = Builder::new(Vec::new());
+        raw.append(&header(EntryType::Directory, "data/", 0o555, b""), &b""[..]).unwrap();
+        raw.append(&header(EntryType::Regular, "data/a", 0o444, text), text).unwrap();
+        raw.append(&header(EntryType::Regular, "data/b", 0o444, text), text).unwrap();
+        let mut link = header(EntryType::Link, "data/c", 0o444, b"");
+        link.set_link_name("data/a").unwrap();
+        link.set_cksum();
+        raw.append(&link, &b""[..]).unwrap();
+        raw.into_inner().unwrap()
+    };
+    unpack_to(&target, "/data", &archive(b"one")).0.unwrap();
+    fs::hard_link(target.join("a"), &other).unwrap();
+    let inode = target.join("a").metadata().unwrap().ino();
+    let (result, copied) = unpack_to(&target, "/data", &archive(b"two"));
+    result.unwrap();
+    assert_eq!((copied.files, copied.skipped_count), (3, 0));
+    assert_eq!(tree(&target), texts(&[("a", "two"), ("b", "two"), ("c", "two")]));
+    assert_eq!(fs::read_to_string(&other).unwrap(), "one", "the other name keeps its content");
+    assert_ne!(target.join("a").metadata().unwrap().ino(), inode);
+    assert_eq!(target.join("a").metadata().unwrap().ino(), target.join("c").metadata().unwrap().ino());
+    for (path, mode) in [("", 0o555), ("a", 0o444)] {
+        assert_eq!(target.join(path).metadata().unwrap().permissions().mode() & 0o777, mode, "{path}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_the_caller_has_chosen_is_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (link, real) = (folder.path().join("link"), folder.path().join("real"));
+    std::os::unix::fs::symlink("real", &link).unwrap();
+    for text in ["one", "two"] {
+        unpack_to(&link, "/x", &Raw::default().file("x", text.as_bytes()).bytes()).0.unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), text);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_holes_of_a_sparse_file_take_no_space() {
+    use std::os::unix::fs::MetadataExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let sparse = |end: u64| {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(EntryType::GNUSparse);
+        header.set_mode(0o640);
+        header.set_path("data/sparse").unwrap();
+        header.set_size(5);
+        let gnu = header.as_gnu_mut().unwrap();
+        let octal = |number: u64| -> [u8; 12] { format!("{number:011o}\0").as_bytes().try_into().unwrap() };
+        (gnu.sparse[0].offset, gnu.sparse[0].numbytes) = (octal(end - 5), octal(5));
+        gnu.set_real_size(end);
+        header.set_cksum();
+        let mut raw = Raw::default();
+        raw.0.append(&header, &b"hello"[..]).unwrap();
+        raw.file("data/after", b"1").bytes()
+    };
+    // No more than the octal form of an offset has room for.
+    let end = (8 << 30) - 1;
+    let (result, copied) = unpack_to(folder.path(), "data", &sparse(end));
+    result.unwrap();
+    assert_eq!((copied.files, copied.bytes), (2, 6));
+    let metadata = folder.path().join("sparse").metadata().unwrap();
+    assert_eq!((metadata.len(), metadata.mode() & 0o777), (end, 0o640));
+    assert!(metadata.blocks() * 512 < 1 << 20, "{} blocks", metadata.blocks());
+}
+
+#[test]
 fn a_file_that_was_cut_off_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let archive = Raw::default().file("data/a", b"one").file("data/b", &[b'x'; 5000]).bytes();
     let (result, copied) = unpack_to(folder.path(), "data", &archive[..3000]);
     assert!(matches!(result, Err(CopyErrorKind::Archive(_))), "{result:?}");
+    // Nor is there any other file.
     assert_eq!(tree(folder.path()), texts(&[("a", "one")]));
     assert_eq!(copied.files, 1);
+    fs::write(folder.path().join("b"), "old").unwrap();
+    assert!(unpack_to(folder.path(), "data", &archive[..3000]).0.is_err());
+    assert_eq!(
+        tree(folder.path()),
+        texts(&[("a", "one"), ("b", "old")]),
+        "the old file stays until the new one is whole"
+    );
     for garbage in [&b"no archive"[..], &[b'x'; 2000]] {
         assert!(matches!(unpack_to(folder.path(), "data", garbage).0, Err(CopyErrorKind::Archive(_))));
     }

@@ -8,20 +8,18 @@ use crate::pods::summary::PodSummary;
 
 /// The port of the pods behind this port of a Service, or why there is none.
 pub(super) fn target_port(service: &Service, port: &RemotePort) -> Result<RemotePort, String> {
-    let ports = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
-    let found = ports.iter().find(|candidate| match port {
-        RemotePort::Number(number) => candidate.port == i32::from(*number),
-        RemotePort::Name(name) => candidate.name.as_deref() == Some(name),
-    });
-    let Some(found) = found else {
+    let spec = service.spec.as_ref();
+    let ports = spec.and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
+    let candidates: Vec<_> =
+        ports.iter().map(|port| (port, port.name.as_deref(), port.port, port.protocol.as_deref())).collect();
+    let Some(found) = tcp_port(&candidates, port)? else {
         let known: Vec<String> = ports.iter().map(|port| port.port.to_string()).collect();
         return Err(format!("the Service has no such port; its ports: {}", known.join(", ")));
     };
-    match found.protocol.as_deref() {
-        None | Some("TCP") => {}
-        Some(other) => return Err(format!("the port is {other}, and only TCP can be forwarded")),
-    }
+    // Nothing translates the ports of a Service without an address: its pods are asked by the port of the Service.
+    let is_headless = spec.and_then(|spec| spec.cluster_ip.as_deref()) == Some("None");
     match &found.target_port {
+        _ if is_headless => port_number(found.port),
         Some(IntOrString::String(name)) => Ok(RemotePort::Name(name.clone())),
         Some(IntOrString::Int(number)) if *number != 0 => port_number(*number),
         _ => port_number(found.port),
@@ -32,20 +30,42 @@ fn port_number(number: i32) -> Result<RemotePort, String> {
     u16::try_from(number).map(RemotePort::Number).map_err(|_| format!("{number} is not a port"))
 }
 
-/// The number of a port of a pod, or why there is none.
+/// The number of a port of a pod, or why there is none. A pod need not declare its ports.
 pub(super) fn container_port(pod: &PodSummary, port: &RemotePort) -> Result<u16, String> {
-    let name = match port {
-        RemotePort::Number(number) => return Ok(*number),
-        RemotePort::Name(name) => name,
-    };
     let Some(spec) = &pod.spec else { return Err("the pod has no spec".into()) };
     // Sidecars are init containers.
     let containers = spec.containers.iter().chain(&spec.init_containers).flatten();
-    let mut ports = containers.flat_map(|container| container.ports.iter().flatten());
-    ports
-        .find(|port| port.name.as_deref() == Some(name))
-        .and_then(|port| u16::try_from(port.container_port).ok())
-        .ok_or_else(|| format!("no container of pod {} has a port named {name}", name_of(pod)))
+    let declared = containers.flat_map(|container| container.ports.iter().flatten());
+    let candidates: Vec<_> = declared
+        .map(|port| (port, port.name.as_deref(), port.container_port, port.protocol.as_deref()))
+        .collect();
+    let found = tcp_port(&candidates, port)?;
+    match port {
+        RemotePort::Number(number) => Ok(*number),
+        RemotePort::Name(name) => found
+            .and_then(|port| u16::try_from(port.container_port).ok())
+            .ok_or_else(|| format!("no container of pod {} has a port named {name}", name_of(pod))),
+    }
+}
+
+/// A declared port: itself, its name, number and protocol.
+type Declared<'a, P> = (&'a P, Option<&'a str>, i32, Option<&'a str>);
+
+/// The one that is meant and TCP. A number may stand for a port of each protocol, and the name of one of them then stands for both, as for
+/// kubectl. An error if there are only others.
+fn tcp_port<'a, P>(ports: &[Declared<'a, P>], port: &RemotePort) -> Result<Option<&'a P>, String> {
+    let is_tcp = |protocol: Option<&str>| matches!(protocol, None | Some("TCP"));
+    let mut named = ports.iter().filter(|(_, name, number, _)| match port {
+        RemotePort::Number(wanted) => *number == i32::from(*wanted),
+        RemotePort::Name(wanted) => *name == Some(wanted),
+    });
+    let Some(first) = named.clone().next() else { return Ok(None) };
+    let same_number =
+        || ports.iter().find(|(_, _, number, protocol)| *number == first.2 && is_tcp(*protocol));
+    match named.find(|(.., protocol)| is_tcp(*protocol)).or_else(same_number) {
+        Some((port, ..)) => Ok(Some(port)),
+        None => Err(format!("the port is {}, and only TCP can be forwarded", first.3.unwrap_or_default())),
+    }
 }
 
 /// The pod to connect to: a ready one, of which the newest, because a rollout replaces the oldest. Or why there is none.
@@ -110,6 +130,31 @@ mod tests {
         assert_eq!(port("plain"), Ok("81".into()));
         assert_eq!(port("9090"), Err("the Service has no such port; its ports: 80, 9000, 81, 53".into()));
         assert_eq!(port("dns"), Err("the port is UDP, and only TCP can be forwarded".into()));
+    }
+
+    #[test]
+    fn a_port_is_known_by_its_number_and_protocol() {
+        let mut service = service(json!([
+            {"name": "dns", "port": 53, "protocol": "UDP", "targetPort": 1053},
+            {"name": "dns-tcp", "port": 53, "protocol": "TCP", "targetPort": 2053},
+        ]));
+        let port = |service: &Service, text: &str| {
+            target_port(service, &RemotePort::from(text)).map(|port| port.to_string())
+        };
+        assert_eq!(port(&service, "53"), Ok("2053".into()));
+        assert_eq!(port(&service, "dns-tcp"), Ok("2053".into()));
+        assert_eq!(port(&service, "dns"), Ok("2053".into()), "kubectl takes the name for the number");
+        service.spec.as_mut().unwrap().cluster_ip = Some("None".into());
+        assert_eq!(port(&service, "53"), Ok("53".into()), "of a headless Service nothing is translated");
+        let pod = serde_json::from_value(json!({"metadata": {"name": "a"}, "spec": {"containers": [
+            {"name": "a", "ports": [{"name": "x", "containerPort": 53, "protocol": "UDP"}, {"name": "udp", "containerPort": 9, "protocol": "UDP"}]},
+            {"name": "b", "ports": [{"name": "x", "containerPort": 54}, {"name": "y", "containerPort": 53, "protocol": "TCP"}]}]}}));
+        let pod: PodSummary = pod.unwrap();
+        let of_pod = |text: &str| container_port(&pod, &RemotePort::from(text));
+        assert_eq!((of_pod("53"), of_pod("x"), of_pod("80")), (Ok(53), Ok(54), Ok(80)));
+        for port in ["9", "udp"] {
+            assert_eq!(of_pod(port), Err("the port is UDP, and only TCP can be forwarded".into()));
+        }
     }
 
     fn pod(name: &str, created: &str, ready: &str) -> PodSummary {

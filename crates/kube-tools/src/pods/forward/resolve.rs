@@ -52,7 +52,11 @@ impl Resolver {
                 (choose(pods.items).map_err(|reason| self.not_ready(reason))?, port)
             }
         };
-        let port = container_port(&pod, &port).map_err(|reason| self.unsuitable(reason))?;
+        let port = match (&self.target, port) {
+            // A Service says the protocol of its ports, whatever its pods declare.
+            (ForwardTarget::Service(_), RemotePort::Number(number)) => number,
+            (_, port) => container_port(&pod, &port).map_err(|reason| self.unsuitable(reason))?,
+        };
         Ok(Endpoint { pod: name_of(&pod).to_owned(), uid: pod.metadata.uid.unwrap_or_default(), port })
     }
 

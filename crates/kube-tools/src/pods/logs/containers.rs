@@ -1,6 +1,7 @@
 //! What the status of a pod says about its containers.
 
 use super::params::Containers;
+use crate::pods::container::annotated_container;
 use crate::pods::summary::{ContainerStatus, PodSummary};
 
 /// The state of a container, as far as its log depends on it.
@@ -26,6 +27,11 @@ pub(super) enum Phase {
 /// The selected containers of a pod that have a status.
 pub(super) fn containers_of(pod: &PodSummary, selected: &Containers) -> Vec<(String, ContainerState)> {
     let Some(status) = &pod.status else { return Vec::new() };
+    let annotated = match selected {
+        Containers::Main => annotated_container(pod).map(|name| Containers::Named(name.to_owned())),
+        Containers::All | Containers::Named(_) => None,
+    };
+    let selected = annotated.as_ref().unwrap_or(selected);
     let lists = [
         (&status.init_container_statuses, selected.takes_all()),
         (&status.container_statuses, true),
@@ -86,6 +92,22 @@ mod tests {
         assert_eq!(names(&Containers::Named("setup".into())), ["setup"]);
         assert!(names(&Containers::Named("none".into())).is_empty());
         assert!(containers_of(&PodSummary::default(), &Containers::All).is_empty());
+    }
+
+    #[test]
+    fn a_pod_may_name_its_default_container() {
+        let mut pod = pod();
+        let names = |pod: &PodSummary, selected: &Containers| -> Vec<String> {
+            containers_of(pod, selected).into_iter().map(|(name, _)| name).collect()
+        };
+        pod.spec = serde_json::from_value(json!({"containers": [{"name": "web"}, {"name": "new"}]})).unwrap();
+        for (annotated, main) in [("new", &["new"][..]), ("none", &["web", "crashes", "new"])] {
+            let annotation = ("kubectl.kubernetes.io/default-container".to_owned(), annotated.to_owned());
+            pod.metadata.annotations = Some([annotation].into());
+            assert_eq!(names(&pod, &Containers::Main), main);
+            assert_eq!(names(&pod, &Containers::All).len(), 4);
+            assert_eq!(names(&pod, &Containers::Named("web".into())), ["web"]);
+        }
     }
 
     #[test]

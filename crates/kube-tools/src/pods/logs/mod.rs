@@ -1,7 +1,8 @@
 //! The logs of all pods of a selector as one stream.
 //!
 //! `params` says what to read. `stream` watches the `pods` of the selector and their `containers`, and starts a `task` for each container:
-//! `reader` decides what to read next, `line` divides bytes, `position` knows which lines are new, `outage` how long to pause.
+//! `reader` decides what to read next, `line` divides bytes, `position` knows which lines are new, `outage` how long to pause,
+//! `place` how many requests are opened at once.
 
 // One container, without I/O: what to read next, and which lines are new.
 mod position;
@@ -14,6 +15,7 @@ mod pods;
 // The tasks, and the stream that programs read.
 mod outage;
 mod params;
+mod place;
 mod stream;
 mod task;
 

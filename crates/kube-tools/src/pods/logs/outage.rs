@@ -10,7 +10,7 @@ const REPORT: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// An attempt that lasted longer has not failed.
+/// An attempt that lasted longer has not failed: what has nothing to say is quiet for any time.
 const STABLE: Duration = Duration::from_secs(10);
 
 /// Failures in a row.
@@ -28,7 +28,7 @@ impl Outage {
 
     /// An attempt that began at this time has ended without a failure. It was of no use if it ended at once and received nothing.
     pub(super) fn ended(&mut self, began: Instant, now: Instant, received: bool) {
-        if received || now.duration_since(began) > STABLE {
+        if received || is_stable(began, now) {
             self.over();
         } else {
             self.failed(now);
@@ -50,6 +50,11 @@ impl Outage {
     pub(super) fn pause(&self) -> Duration {
         FIRST_PAUSE.saturating_mul(1 << self.failures.saturating_sub(1).min(10)).min(LONGEST_PAUSE)
     }
+}
+
+/// Whether an attempt lasted so long that its server was there, if it had answered.
+pub(super) fn is_stable(began: Instant, now: Instant) -> bool {
+    now.duration_since(began) > STABLE
 }
 
 #[cfg(test)]

@@ -21,7 +21,8 @@ pub struct LogLinesParams {
     pub field_selector: Option<String>,
     /// Whether to continue with new lines, restarted containers and new pods. Then the stream has no end.
     pub follow: bool,
-    /// Only the container of this name, of any kind. `None` for the main containers.
+    /// Only the container of this name, of any kind. `None` for the main containers; of a pod that names its default container
+    /// (annotation `kubectl.kubernetes.io/default-container`), only that one.
     pub container: Option<String>,
     /// Init containers (sidecars among them) and ephemeral containers too.
     pub all_containers: bool,

@@ -12,8 +12,9 @@ use tokio::sync::mpsc::Sender;
 use tokio::time::{Instant, sleep};
 
 use super::containers::{ContainerState, containers_of};
-use super::outage::Outage;
+use super::outage::{Outage, is_stable};
 use super::params::LogLinesParams;
+use crate::pods::container::container_names;
 use crate::pods::summary::{PodSummary, summaries};
 
 /// A pod, as far as its logs depend on it.
@@ -22,7 +23,10 @@ pub(super) struct PodView {
     pub(super) uid: Arc<str>,
     pub(super) namespace: Arc<str>,
     pub(super) name: Arc<str>,
+    /// The selected ones that have a status.
     pub(super) containers: Vec<(String, ContainerState)>,
+    /// All, by name, if one of them was asked for by its name.
+    pub(super) names: Vec<String>,
 }
 
 /// What happened to the pods.
@@ -38,17 +42,18 @@ pub(super) enum PodChange {
     Failed(Error),
 }
 
-/// The list of pods, and their changes until the receiver is dropped or the server refuses.
+/// The list of pods, and their changes until the receiver is dropped, or the server refuses the first list. What it refuses later may be an
+/// authorizer or a token that is late, and ends nothing that is running.
 pub(super) async fn watch(pods: Api<Pod>, params: LogLinesParams, changes: Sender<PodChange>) {
     let pods = summaries(&pods);
     let mut outage = Outage::default();
-    let mut version = None;
+    let (mut version, mut has_listed) = (None, false);
     while !changes.is_closed() {
         let began = Instant::now();
         let progress = match version.take() {
             None => match list(&pods, &params).await {
                 Ok((views, listed)) => {
-                    version = Some(listed);
+                    (version, has_listed) = (Some(listed), true);
                     outage.over();
                     let _ = changes.send(PodChange::Listed(views)).await;
                     if !params.follow {
@@ -60,9 +65,13 @@ pub(super) async fn watch(pods: Api<Pod>, params: LogLinesParams, changes: Sende
             },
             Some(mut from) => {
                 let before = from.clone();
-                let ended = follow(&pods, &params, &mut from, &changes).await;
+                let mut answered = false;
+                let ended = follow(&pods, &params, &mut from, &changes, &mut answered).await;
                 let progress = from != before;
                 version = Some(from);
+                if progress || answered && is_stable(began, Instant::now()) {
+                    outage.over();
+                }
                 ended.map(|()| progress)
             }
         };
@@ -73,7 +82,7 @@ pub(super) async fn watch(pods: Api<Pod>, params: LogLinesParams, changes: Sende
             Err(Error::Api(status)) if status.code == 410 => version = None,
             Err(err) => {
                 tracing::warn!(error = %err, "cannot watch the pods whose logs are read");
-                let refused = is_refusal(&err);
+                let refused = is_refusal(&err) && !has_listed;
                 if outage.failed(now) || refused {
                     let _ = changes.send(PodChange::Failed(err)).await;
                 }
@@ -117,12 +126,13 @@ async fn list(pods: &Api<PodSummary>, params: &LogLinesParams) -> Result<(Vec<Po
     }
 }
 
-/// One watch, from this version on, which it advances.
+/// One watch, from this version on, which it advances. Says whether the server has answered.
 async fn follow(
     pods: &Api<PodSummary>,
     params: &LogLinesParams,
     version: &mut String,
     changes: &Sender<PodChange>,
+    answered: &mut bool,
 ) -> Result<(), Error> {
     let selected = WatchParams {
         label_selector: params.label_selector.clone(),
@@ -130,6 +140,7 @@ async fn follow(
         ..WatchParams::default()
     };
     let mut events = std::pin::pin!(pods.watch(&selected, version).await?);
+    *answered = true;
     while let Some(event) = events.try_next().await? {
         let change = match event {
             WatchEvent::Added(pod) | WatchEvent::Modified(pod) => {
@@ -168,5 +179,9 @@ fn view(pod: &PodSummary, params: &LogLinesParams) -> Option<PodView> {
         namespace: pod.metadata.namespace.as_deref()?.into(),
         name: pod.metadata.name.as_deref()?.into(),
         containers: containers_of(pod, &params.containers()),
+        names: match &params.container {
+            Some(_) => container_names(pod).map(str::to_owned).collect(),
+            None => Vec::new(),
+        },
     })
 }

@@ -51,6 +51,8 @@ pub(super) struct Read {
     pub(super) tail: Option<i64>,
     /// The run had ended before the request: what comes is all there is.
     pub(super) last: bool,
+    /// The lines are for the program. Otherwise they say only where the log ends now.
+    pub(super) delivers: bool,
 }
 
 impl LogReader {
@@ -66,7 +68,14 @@ impl LogReader {
             let kept = run.number + 1 == state.run && state.phase != Phase::Restarting;
             if !run.complete && kept && !state.gone {
                 let since = run.position.start();
-                return Step::Read(Read { follow: false, previous: true, since, tail: None, last: true });
+                return Step::Read(Read {
+                    follow: false,
+                    previous: true,
+                    since,
+                    tail: None,
+                    last: true,
+                    delivers: true,
+                });
             }
             self.run = None;
             self.start.tail = None;
@@ -87,22 +96,36 @@ impl LogReader {
         let resumed = run.position.start();
         let since = resumed.or(self.start.since);
         let tail = if resumed.is_some() { None } else { self.start.tail };
-        Step::Read(Read {
-            follow: self.follow && !ended,
-            previous: false,
-            since,
-            tail,
-            last: ended || !self.follow,
+        if tail.is_some() {
+            run.position.start_with_tail();
+        }
+        let last = ended || !self.follow;
+        Step::Read(match tail {
+            // A request that is followed may break before its first line, and nobody knows which lines it would have had. So the tail has
+            // a request of its own, which has an end. That of no lines asks for one, to know the position.
+            Some(lines) if !last => Read {
+                follow: false,
+                previous: false,
+                since,
+                tail: Some(if lines == 0 { 1 } else { lines }),
+                last,
+                delivers: lines != 0,
+            },
+            tail => Read { follow: !last, previous: false, since, tail, last, delivers: true },
         })
     }
 
     /// Whether a line of the current request is new.
-    pub(super) fn accept(&mut self, time: Option<Timestamp>) -> bool {
-        self.run.as_mut().is_none_or(|run| run.position.accept(time))
+    pub(super) fn accept(&mut self, time: Option<Timestamp>, text: &str) -> bool {
+        self.run.as_mut().is_none_or(|run| run.position.accept(time, text))
     }
 
     /// The response of a request has been read to its end without an error.
     pub(super) fn ended(&mut self, read: Read) {
+        if read.tail.is_some() {
+            // Also if it had no lines: then the log was empty.
+            self.start.tail = None;
+        }
         if let Some(run) = &mut self.run
             && read.last
         {
@@ -139,14 +162,15 @@ mod tests {
         let mut reader = follower();
         assert_eq!(reader.step(state(0, Phase::Waiting)), Step::Wait);
         let first = read(&mut reader, state(0, Phase::Running));
-        let expected = Read { follow: true, previous: false, since: Some(at(5)), tail: Some(2), last: false };
+        let (since, tail) = (Some(at(5)), Some(2));
+        let expected = Read { follow: false, previous: false, since, tail, last: false, delivers: true };
         assert_eq!(first, expected);
-        assert!(reader.accept(Some(at(7))));
+        assert!(reader.accept(Some(at(7)), ""));
         reader.ended(first);
         // The connection ended: it continues.
         let again = read(&mut reader, state(0, Phase::Running));
         assert_eq!((again.since, again.tail, again.follow), (Some(at(7)), None, true));
-        assert!(!reader.accept(Some(at(7))));
+        assert!(!reader.accept(Some(at(7)), ""));
         reader.ended(again);
         // The status is later than the end of the log.
         let rest = read(&mut reader, state(0, Phase::Terminated));
@@ -161,7 +185,7 @@ mod tests {
     fn the_rest_of_the_previous_run_comes_before_the_next_run() {
         let mut reader = follower();
         read(&mut reader, state(0, Phase::Running));
-        assert!(reader.accept(Some(at(9))));
+        assert!(reader.accept(Some(at(9)), ""));
         let rest = read(&mut reader, state(1, Phase::Running));
         assert!(rest.previous && rest.last && !rest.follow && rest.since == Some(at(9)));
         reader.ended(rest);
@@ -178,6 +202,33 @@ mod tests {
         let last = read(&mut reader, state(4, Phase::Terminated));
         reader.ended(last);
         assert!(!read(&mut reader, state(5, Phase::Running)).previous);
+    }
+
+    #[test]
+    fn the_tail_limits_only_the_request_that_reads_it() {
+        for (lines, asked) in [(0, 1), (3, 3)] {
+            let follower = || LogReader::new(true, Start { since: Some(at(5)), tail: Some(lines) });
+            let mut reader = follower();
+            // It was not read to its end and had no line: it is read again.
+            for _ in 0..2 {
+                let tail = read(&mut reader, state(0, Phase::Running));
+                assert_eq!((tail.follow, tail.tail, tail.delivers), (false, Some(asked), lines > 0));
+            }
+            // An empty log is followed from its beginning.
+            let tail = read(&mut reader, state(0, Phase::Running));
+            reader.ended(tail);
+            let followed = read(&mut reader, state(0, Phase::Running));
+            assert_eq!((followed.follow, followed.tail, followed.since), (true, None, Some(at(5))));
+            assert!(followed.delivers);
+            // A tail that broke off goes on behind its lines, which are whole from its first one on.
+            let mut reader = follower();
+            read(&mut reader, state(0, Phase::Running));
+            assert!(reader.accept(Some(at(7)), "b"));
+            let followed = read(&mut reader, state(0, Phase::Running));
+            assert_eq!((followed.follow, followed.tail, followed.since), (true, None, Some(at(7))));
+            let new: Vec<bool> = ["a", "b", "c"].map(|text| reader.accept(Some(at(7)), text)).into();
+            assert_eq!(new, [false, false, true]);
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ impl Stream for LogLines {
 /// Lines that are read ahead, of all containers together.
 const LINES_AHEAD: usize = 64;
 
-/// Requests that are being opened at the same time, and logs that are read at the same time without `follow`.
+/// Requests that are being opened at the same time, and logs that are read at the same time without `follow`; as long as they are answered.
 const OPENINGS: usize = 10;
 
 pub(crate) fn log_lines(pods: Api<Pod>, params: &LogLinesParams) -> LogLines {
@@ -96,6 +96,11 @@ impl Coordinator {
                     self.pods.keys().filter(|uid| !listed.contains(uid)).cloned().collect()
                 };
                 gone.iter().for_each(|uid| self.end(uid));
+                if self.starting
+                    && let Some(err) = unknown_container(&self.params, &views)
+                {
+                    let _ = self.items.send(Err(err)).await;
+                }
                 views.into_iter().for_each(|view| self.update(view));
                 self.starting = false;
             }
@@ -107,7 +112,7 @@ impl Coordinator {
     }
 
     fn update(&mut self, view: PodView) {
-        let PodView { uid, namespace, name, containers } = view;
+        let PodView { uid, namespace, name, containers, .. } = view;
         let known = self.pods.entry(uid.clone()).or_default();
         for (container, state) in containers {
             if let Some(sender) = known.get(&container) {
@@ -141,4 +146,22 @@ impl Coordinator {
             sender.send_modify(|state| state.gone = true);
         }
     }
+}
+
+/// The container that was asked for by its name, if there are pods and none has it.
+fn unknown_container(params: &LogLinesParams, views: &[PodView]) -> Option<LogLinesError> {
+    // So many names help to find the right one.
+    const NAMED: usize = 20;
+    let container = params.container.as_ref()?;
+    let mut containers: Vec<String> = Vec::new();
+    for name in views.iter().flat_map(|view| &view.names) {
+        if name == container {
+            return None;
+        }
+        if containers.len() < NAMED && !containers.contains(name) {
+            containers.push(name.clone());
+        }
+    }
+    let container = container.clone();
+    (!containers.is_empty()).then_some(LogLinesError::NoContainer { container, containers })
 }
