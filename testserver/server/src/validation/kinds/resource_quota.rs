@@ -5,11 +5,8 @@ use serde_json::Value;
 use super::Write;
 use crate::{
     object::quantity::Quantity,
-    schema::FieldError,
-    validation::{
-        errors::Errors,
-        values::{items, text},
-    },
+    schema::ErrorList,
+    validation::values::{items, text},
 };
 
 const SCOPES: [&str; 6] = [
@@ -35,7 +32,7 @@ const OBJECTS: [&str; 9] = [
 ];
 const COMPUTE: [&str; 3] = ["cpu", "ephemeral-storage", "memory"];
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let spec = write.spec();
     let hard = || spec["hard"].as_object().into_iter().flatten();
     for (name, amount) in hard() {
@@ -43,7 +40,7 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
     }
     let scopes: Vec<&str> = items(spec, "scopes").filter_map(|(_, scope)| scope.as_str()).collect();
     let mut refuse = |why: &str| {
-        errors.push(FieldError::invalid("spec.scopes", serde_json::json!(scopes), why));
+        errors.invalid("spec.scopes", serde_json::json!(scopes), why);
     };
     for scope in &scopes {
         if !SCOPES.contains(scope) {
@@ -61,7 +58,7 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn resource(field: String, name: &str, amount: &Value, errors: &mut Vec<FieldError>) {
+fn resource(field: String, name: &str, amount: &Value, errors: &mut ErrorList) {
     if !name.contains('/') && !is_standard(name) {
         let unknown = !matches!(name, "storage");
         let standard = "must be a standard resource type or fully qualified";
@@ -73,9 +70,9 @@ fn resource(field: String, name: &str, amount: &Value, errors: &mut Vec<FieldErr
     let counts_objects = OBJECTS.contains(&name)
         || name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.");
     if amount.is_negative() {
-        errors.push(FieldError::invalid(field, printed, "must be greater than or equal to 0"));
+        errors.invalid(field, printed, "must be greater than or equal to 0");
     } else if counts_objects && !amount.is_whole() {
-        errors.push(FieldError::invalid(field, printed, "must be an integer"));
+        errors.invalid(field, printed, "must be an integer");
     }
 }
 
@@ -95,7 +92,7 @@ fn fits(scope: &str, name: &str) -> bool {
     }
 }
 
-fn selector(expression: &Value, errors: &mut Vec<FieldError>) {
+fn selector(expression: &Value, errors: &mut ErrorList) {
     const AT: &str = "spec.scopeSelector.matchExpressions";
     let (scope, operator) = (text(expression, "scopeName"), text(expression, "operator"));
     let values = expression["values"].as_array().map_or(0, Vec::len);
@@ -114,7 +111,7 @@ fn selector(expression: &Value, errors: &mut Vec<FieldError>) {
         }
         "Exists" | "DoesNotExist" if values > 0 => {
             let why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
-            errors.push(FieldError::invalid(format!("{AT}.values"), &expression["values"], why));
+            errors.invalid(format!("{AT}.values"), &expression["values"], why);
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
         _ => errors.text(format!("{AT}.operator"), operator, Some("not a valid selector operator".into())),
