@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::allocate::qos_class;
-use crate::schema::{ErrorList};
+use crate::schema::ErrorList;
 
 /// The part of an object that a write changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,7 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
-use crate::{
-    object::names,
-    schema::{ErrorList},
-};
+use crate::{object::names, schema::ErrorList};
 
 /// Validates the `clientConfig` at a path; messages are those of the genuine server.
 pub(crate) fn validate_client_config(at: &str, client: &Value, errors: &mut ErrorList) {

@@ -2,11 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{
-    object::names,
-    schema::{ErrorList},
-    webhook,
-};
+use crate::{object::names, schema::ErrorList, webhook};
 
 /// Validates `spec.conversion` of a CRD; messages are those of the genuine server.
 pub(super) fn validate(conversion: &Value, errors: &mut ErrorList) {

@@ -9,27 +9,12 @@ use crate::{
     validation::values::{items, text},
 };
 
-const SCOPES: [&str; 6] = [
-    "BestEffort",
-    "CrossNamespacePodAffinity",
-    "NotBestEffort",
-    "NotTerminating",
-    "PriorityClass",
-    "Terminating",
-];
+const SCOPES: &str =
+    "BestEffort CrossNamespacePodAffinity NotBestEffort NotTerminating PriorityClass Terminating";
 const CONFLICTS: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
 /// Quota resources that are whole numbers.
-const OBJECTS: [&str; 9] = [
-    "configmaps",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "services",
-    "services.loadbalancers",
-    "services.nodeports",
-];
+const OBJECTS: &str = "configmaps persistentvolumeclaims pods replicationcontrollers resourcequotas secrets services \
+    services.loadbalancers services.nodeports";
 const COMPUTE: [&str; 3] = ["cpu", "ephemeral-storage", "memory"];
 
 pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
@@ -43,7 +28,7 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
         errors.invalid("spec.scopes", serde_json::json!(scopes), why);
     };
     for scope in &scopes {
-        if !SCOPES.contains(scope) {
+        if !is_scope(scope) {
             refuse("unsupported scope");
         }
         for _ in hard().filter(|(name, _)| is_standard(name) && !fits(scope, name)) {
@@ -67,7 +52,7 @@ fn resource(field: String, name: &str, amount: &Value, errors: &mut ErrorList) {
     }
     let Some(amount) = Quantity::read(amount) else { return };
     let printed = format!("{:?}", amount.to_string());
-    let counts_objects = OBJECTS.contains(&name)
+    let counts_objects = is_object(name)
         || name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.");
     if amount.is_negative() {
         errors.invalid(field, printed, "must be greater than or equal to 0");
@@ -76,9 +61,17 @@ fn resource(field: String, name: &str, amount: &Value, errors: &mut ErrorList) {
     }
 }
 
+fn is_scope(name: &str) -> bool {
+    SCOPES.split(' ').any(|scope| scope == name)
+}
+
+fn is_object(name: &str) -> bool {
+    OBJECTS.split(' ').any(|object| object == name)
+}
+
 fn is_standard(name: &str) -> bool {
     let plain = name.strip_prefix("requests.").or_else(|| name.strip_prefix("limits.")).unwrap_or(name);
-    OBJECTS.contains(&name)
+    is_object(name)
         || name == "requests.storage"
         || COMPUTE.contains(&plain)
         || plain.starts_with("hugepages-") && !name.starts_with("limits.")
@@ -88,7 +81,7 @@ fn is_standard(name: &str) -> bool {
 fn fits(scope: &str, name: &str) -> bool {
     match scope {
         "BestEffort" => name == "pods",
-        _ => name == "pods" || !OBJECTS.contains(&name) && name != "requests.storage",
+        _ => name == "pods" || !is_object(name) && name != "requests.storage",
     }
 }
 
@@ -96,7 +89,7 @@ fn selector(expression: &Value, errors: &mut ErrorList) {
     const AT: &str = "spec.scopeSelector.matchExpressions";
     let (scope, operator) = (text(expression, "scopeName"), text(expression, "operator"));
     let values = expression["values"].as_array().map_or(0, Vec::len);
-    if !SCOPES.contains(&scope) {
+    if !is_scope(scope) {
         errors.text(format!("{AT}.scopeName"), scope, Some("unsupported scope".into()));
     } else if scope != "PriorityClass" && operator != "Exists" {
         let why = "must be 'Exist' only operator when scope is any of ResourceQuotaScopeTerminating, \

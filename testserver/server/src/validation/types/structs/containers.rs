@@ -81,23 +81,14 @@ fn common(value: &Value, at: &str, errors: &mut ErrorList) {
 }
 
 /// What the spec of a pod or the kubelet decides for an ephemeral container.
-const NOT_EPHEMERAL: [&str; 9] = [
-    "ports",
-    "resources",
-    "resizePolicy",
-    "restartPolicy",
-    "restartPolicyRules",
-    "livenessProbe",
-    "readinessProbe",
-    "startupProbe",
-    "lifecycle",
-];
+const NOT_EPHEMERAL: &str = "ports resources resizePolicy restartPolicy restartPolicyRules livenessProbe readinessProbe \
+    startupProbe lifecycle";
 
 pub(super) fn ephemeral_container(value: &Value, at: &str, errors: &mut ErrorList) {
     const WHY: &str = "cannot be set for an Ephemeral Container";
     common(value, at, errors);
     let empty = |value: &Value| value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
-    for member in NOT_EPHEMERAL.iter().filter(|member| match **member {
+    for member in NOT_EPHEMERAL.split(' ').filter(|member| match *member {
         // Held by value.
         "resources" => !empty(&value["resources"]),
         member => is_set(&value[member]),
