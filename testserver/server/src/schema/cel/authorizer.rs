@@ -18,6 +18,8 @@ struct Authorizer {
 struct Decision(Option<String>);
 
 type Step = Result<Value, ExecutionError>;
+/// Sets a part of a check.
+type Set = fn(&mut AccessCheck, String);
 
 /// The value of the variable, with what is known of the check.
 pub(crate) fn authorizer(authorize: Arc<Authorize>, check: AccessCheck) -> Value {
@@ -26,7 +28,7 @@ pub(crate) fn authorizer(authorize: Arc<Authorize>, check: AccessCheck) -> Value
 
 /// Adds the functions of authorizers and their decisions.
 pub(super) fn register(context: &mut Context<'_>) {
-    let parts: [(&str, fn(&mut AccessCheck, String)); 6] = [
+    let parts: [(&str, Set); 6] = [
         ("path", |check, text| check.path = text),
         ("group", |check, text| check.group = text),
         ("resource", |check, text| check.resource = text),

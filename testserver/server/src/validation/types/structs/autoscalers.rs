@@ -16,7 +16,7 @@ pub(super) fn autoscaler(value: &Value, at: &str, errors: &mut ErrorList) {
     if max < min {
         errors.invalid(
             format!("{at}.maxReplicas"),
-            &json!(max),
+            json!(max),
             "must be greater than or equal to `minReplicas`",
         );
     }
@@ -34,7 +34,7 @@ pub(super) fn autoscaler(value: &Value, at: &str, errors: &mut ErrorList) {
     // Only ReplicationControllers are of the core group.
     if !text(target, "apiVersion").contains('/') && text(target, "kind") != "ReplicationController" {
         let why = "apiVersion must specify API group";
-        errors.invalid(format!("{at}.scaleTargetRef.apiVersion"), &json!(text(target, "apiVersion")), why);
+        errors.invalid(format!("{at}.scaleTargetRef.apiVersion"), json!(text(target, "apiVersion")), why);
     }
     let utilization = &value["targetCPUUtilizationPercentage"];
     if utilization.as_i64().is_some_and(|percent| percent < 1) {
@@ -93,7 +93,7 @@ fn target(kind: &str, value: &Value, at: &str, errors: &mut ErrorList) {
                 errors.required(format!("{at}.type"), "must specify a metric target type");
             }
             let why = "must be either Utilization, Value, or AverageValue";
-            errors.invalid(format!("{at}.type"), &json!(other), why);
+            errors.invalid(format!("{at}.type"), json!(other), why);
         }
     }
     for member in ["value", "averageValue"] {

@@ -62,7 +62,7 @@ pub(super) fn api_service(value: &Value, _: &str, errors: &mut ErrorList) {
         let priority = spec[member].as_i64().unwrap_or(0);
         if !(1..=max).contains(&priority) {
             let why = format!("must be positive and less than {max}");
-            errors.invalid(format!("spec.{member}"), &json!(priority), &why);
+            errors.invalid(format!("spec.{member}"), json!(priority), &why);
         }
     }
     let (insecure, bundle) = (&spec["insecureSkipTLSVerify"], text(spec, "caBundle"));

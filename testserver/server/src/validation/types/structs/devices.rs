@@ -49,7 +49,7 @@ pub(super) fn request(value: &Value, at: &str, errors: &mut ErrorList) {
             for (i, part) in items(value, "firstAvailable") {
                 if let Some(why) = names::dns_label(text(part, "name")) {
                     let place = format!("{at}.firstAvailable[{i}].name");
-                    errors.invalid(place, &Value::from(text(part, "name")), &why);
+                    errors.invalid(place, Value::from(text(part, "name")), &why);
                 }
             }
         }

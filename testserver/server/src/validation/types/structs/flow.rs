@@ -157,7 +157,7 @@ pub(super) fn queues(value: &Value, at: &str, errors: &mut ErrorList) {
     let number = |member: &str| value[member].as_i64().unwrap_or(0);
     let (queues, hand) = (number("queues"), number("handSize"));
     let mut refuse = |member: &str, why: &str| {
-        errors.invalid(format!("{at}.{member}"), &json!(number(member)), why);
+        errors.invalid(format!("{at}.{member}"), json!(number(member)), why);
     };
     match queues {
         ..=0 => refuse("queues", "must be positive"),

@@ -32,7 +32,7 @@ pub(super) fn ingress_path(value: &Value, at: &str, errors: &mut ErrorList) {
     let exact = matches!(text(value, "pathType"), "Exact" | "Prefix");
     let place = format!("{at}.path");
     if !path.starts_with('/') && (exact || !path.is_empty()) {
-        errors.invalid(place, &json!(path), "must be an absolute path");
+        errors.invalid(place, json!(path), "must be an absolute path");
         return;
     }
     if !exact {

@@ -46,7 +46,7 @@ pub(super) fn pod(value: &Value, at: &str, errors: &mut ErrorList) {
     for (i, gate) in items(value, "schedulingGates") {
         let (place, name) = (format!("{at}.schedulingGates[{i}]"), text(gate, "name"));
         for why in names::qualified_name_problems(name) {
-            errors.invalid(place.clone(), &json!(name), &why);
+            errors.invalid(place.clone(), json!(name), &why);
         }
         if gates.contains(&name) {
             errors.duplicate(place, format!("{name:?}"));
@@ -56,7 +56,7 @@ pub(super) fn pod(value: &Value, at: &str, errors: &mut ErrorList) {
     for (i, gate) in items(value, "readinessGates") {
         let name = text(gate, "conditionType");
         for why in names::qualified_name_problems(name) {
-            errors.invalid(format!("{at}.readinessGates[{i}].conditionType"), &json!(name), &why);
+            errors.invalid(format!("{at}.readinessGates[{i}].conditionType"), json!(name), &why);
         }
     }
 }
@@ -84,7 +84,7 @@ fn never_restarts(pod: &Value, at: &str, errors: &mut ErrorList) {
             let policies = items(container, "resizePolicy").map(|(_, policy)| text(policy, "restartPolicy"));
             for policy in policies.filter(|policy| *policy != "NotRequired") {
                 let why = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
-                errors.invalid(format!("{at}.{list}[{i}].resizePolicy"), &json!(policy), why);
+                errors.invalid(format!("{at}.{list}[{i}].resizePolicy"), json!(policy), why);
             }
         }
     }

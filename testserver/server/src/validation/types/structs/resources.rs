@@ -35,12 +35,12 @@ pub(super) fn resources(value: &Value, at: &str, errors: &mut ErrorList) {
 /// A resource of containers, or one with a domain.
 pub(super) fn name(name: &str, at: String, errors: &mut ErrorList) {
     if let Some(why) = names::qualified_name(name) {
-        errors.invalid(at, &json!(name), &why);
+        errors.invalid(at, json!(name), &why);
     } else if !name.contains('/') && !names::is_container_resource(name) {
         if !names::is_native_resource(name) {
-            errors.invalid(at.clone(), &json!(name), "must be a standard resource type or fully qualified");
+            errors.invalid(at.clone(), json!(name), "must be a standard resource type or fully qualified");
         }
-        errors.invalid(at, &json!(name), "must be a standard resource for containers");
+        errors.invalid(at, json!(name), "must be a standard resource for containers");
     }
 }
 

@@ -15,11 +15,11 @@ pub(super) fn toleration(value: &Value, at: &str, errors: &mut ErrorList) {
     if key.is_empty() && operator != "Exists" {
         let why =
             "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-        errors.invalid(format!("{at}.operator"), &json!(operator), why);
+        errors.invalid(format!("{at}.operator"), json!(operator), why);
     }
     if is_set(&value["tolerationSeconds"]) && text(value, "effect") != "NoExecute" {
         let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        errors.invalid(format!("{at}.effect"), &json!(text(value, "effect")), why);
+        errors.invalid(format!("{at}.effect"), json!(text(value, "effect")), why);
     }
     match operator {
         "" | "Equal" => {
@@ -58,7 +58,7 @@ pub(super) fn requirement(value: &Value, at: &str, errors: &mut ErrorList) {
         _ => operator(value, at, errors),
     }
     for why in names::qualified_name_problems(text(value, "key")) {
-        errors.invalid(format!("{at}.key"), &json!(text(value, "key")), &why);
+        errors.invalid(format!("{at}.key"), json!(text(value, "key")), &why);
     }
     // Preferences are wishes.
     for (i, text) in items(value, "values").filter(|_| !at.contains(".preference.")) {
@@ -82,7 +82,7 @@ pub(super) fn node_requirement(value: &Value, at: &str, errors: &mut ErrorList) 
     }
     let key = text(value, "key");
     if key != "metadata.name" {
-        return errors.invalid(format!("{at}.key"), &json!(key), "not a valid field selector key");
+        return errors.invalid(format!("{at}.key"), json!(key), "not a valid field selector key");
     }
     for (i, name) in items(value, "values") {
         let why = names::subdomain(name.as_str().unwrap_or_default());
