@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn the_help_names_every_flag_at_the_beginning_of_a_line() {
         let Ok(Command::Print(help)) = parse(["--help".into()].into_iter()) else { panic!("no help") };
-        let known = IGNORED.iter().map(|(name, _)| *name).chain([DATA_DIR, LISTEN, NO_FSYNC]);
+        let known = IGNORED.split(' ').chain([DATA_DIR, LISTEN, NO_FSYNC]);
         for name in known {
             assert!(help.lines().any(|line| line.trim_start().starts_with(&format!("--{name}"))), "{name}");
         }
