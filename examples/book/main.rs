@@ -1,4 +1,4 @@
-//! The samples of the book. Each is a test; the pages in `book/src` include the parts between the `ANCHOR` comments.
+//! The samples of the book. Each is a test; `cargo xtask samples --update` writes the parts between the `ANCHOR` comments into its pages.
 
 // A panic fails the test. Types are public, as in a program, and samples have fields that no test reads.
 #![allow(clippy::unwrap_used, unreachable_pub, dead_code)]

@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, bail};
 
 use crate::context::Context;
+use crate::cpu_time;
 use crate::job::Job;
 use crate::jobs::JOBS;
 use crate::skip::Skipped;
@@ -47,7 +48,7 @@ pub(crate) fn run_all(cx: &Context, jobs: &[&Job], strict: bool) -> Result<()> {
     let mut skipped = Vec::new();
     let mut times = Vec::new();
     for job in jobs {
-        let started = Instant::now();
+        let (started, cpu) = (Instant::now(), cpu_time::of_children());
         println!("\n=== {}", job.name);
         match (job.run)(cx, &[]) {
             Ok(()) => println!("=== {} ok ({}s)", job.name, started.elapsed().as_secs()),
@@ -60,7 +61,7 @@ pub(crate) fn run_all(cx: &Context, jobs: &[&Job], strict: bool) -> Result<()> {
                 bail!("{} failed", job.name);
             }
         }
-        times.push((started.elapsed().as_secs(), job.name));
+        times.push((started.elapsed().as_secs(), cpu_time::of_children() - cpu, job.name));
     }
     let seconds = all.elapsed().as_secs();
     print!("{}", longest(times));
@@ -73,11 +74,11 @@ pub(crate) fn run_all(cx: &Context, jobs: &[&Job], strict: bool) -> Result<()> {
     Ok(())
 }
 
-/// The jobs that took a second or more, the longest first.
-fn longest(mut times: Vec<(u64, &str)>) -> String {
-    times.retain(|(seconds, _)| *seconds > 0);
-    times.sort_by_key(|(seconds, _)| std::cmp::Reverse(*seconds));
-    let line = |(seconds, name)| format!("{seconds:>6}s {name}\n");
+/// The jobs that took a second or more, the longest first, with their processor time.
+fn longest(mut times: Vec<(u64, f64, &str)>) -> String {
+    times.retain(|(seconds, ..)| *seconds > 0);
+    times.sort_by_key(|(seconds, ..)| std::cmp::Reverse(*seconds));
+    let line = |(seconds, cpu, name)| format!("{seconds:>6}s {cpu:>6.0}s of CPU time  {name}\n");
     format!("\n{}", times.into_iter().map(line).collect::<String>())
 }
 
@@ -119,8 +120,9 @@ mod tests {
 
     #[test]
     fn the_longest_job_comes_first() {
-        let times = vec![(0, "fmt"), (5, "clippy"), (120, "test")];
-        assert_eq!(longest(times), "\n   120s test\n     5s clippy\n");
+        let times = vec![(0, 0.1, "fmt"), (5, 9.6, "clippy"), (120, 230.0, "test")];
+        let expected = "\n   120s    230s of CPU time  test\n     5s     10s of CPU time  clippy\n";
+        assert_eq!(longest(times), expected);
     }
 
     #[test]

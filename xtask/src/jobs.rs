@@ -3,7 +3,7 @@
 use crate::job::{Job, When};
 use crate::{
     apply, budgets, commands, deploy, docs, facts, foreign, genuine, kubectl, lint, long, manifests, measure,
-    packaging, scaffold, setup, test,
+    packaging, samples, scaffold, setup, test,
 };
 
 /// All jobs.
@@ -12,6 +12,7 @@ pub(crate) const JOBS: &[Job] = &[
     Job { name: "setup", when: When::Always, summary: "installs what a bare Rust machine lacks: C compiler, kubectl, OpenSSL headers, valgrind, xz", usage: "", run: setup::setup },
     Job { name: "fmt", when: When::Always, summary: "formatting of the three workspaces", usage: "", run: lint::fmt },
     Job { name: "typos", when: When::Always, summary: "spelling; exceptions in _typos.toml", usage: "", run: lint::typos },
+    Job { name: "samples", when: When::Always, summary: "the Rust code in the pages of the book is the code that is tested", usage: "--update", run: samples::samples },
     Job { name: "facts", when: When::Always, summary: "what pages say about the repository is true, source files explain themselves, crates depend in the right direction", usage: "", run: facts::facts },
     Job { name: "budgets", when: When::Always, summary: "at most 400 lines of code in a file, 60 in a mod.rs; no circles of modules or files, except for listed recursions", usage: "", run: budgets::budgets },
     Job { name: "shared-features", when: When::Always, summary: "features of other crates that kube 5.0.0 turns on are on, as recorded", usage: "--update", run: packaging::shared_features },

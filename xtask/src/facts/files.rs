@@ -1,10 +1,13 @@
 //! Which files are checked, what each source file has to begin with, and how large the book may be.
 
+use std::borrow::Cow;
+
 use anyhow::{Context as _, Result};
 use walkdir::WalkDir;
 
 use crate::context::Context;
 use crate::paths;
+use crate::pattern::regex;
 
 /// A text file of the repository.
 pub(crate) struct File {
@@ -13,8 +16,8 @@ pub(crate) struct File {
     pub(crate) text: String,
 }
 
-/// The size of the pages of the book together. A newcomer reads them in an afternoon; what explains a mechanism belongs to rustdoc, what
-/// explains a decision to `docs/design/`. Raise it together with a new chapter.
+/// The size of the pages of the book together, without Rust code. A newcomer reads them in an afternoon; what explains a mechanism belongs
+/// to rustdoc, what explains a decision to `docs/design/`. Raise it together with a new chapter.
 const BOOK_LIMIT: usize = 160_000;
 /// The same for CONTRIBUTING.md, which is read before the first change.
 const CONTRIBUTING_LIMIT: usize = 6_000;
@@ -54,7 +57,7 @@ pub(super) fn check(pages: &[File], sources: &[File]) -> Vec<String> {
     let book = pages
         .iter()
         .filter(|page| page.path.starts_with(paths::BOOK_PAGES))
-        .map(|page| page.text.len())
+        .map(|page| without_rust(&page.text).len())
         .sum();
     let size = |path: &str| pages.iter().find(|page| page.path == path).map_or(0, |page| page.text.len());
     let contributing = size("CONTRIBUTING.md");
@@ -66,6 +69,11 @@ pub(super) fn check(pages: &[File], sources: &[File]) -> Vec<String> {
         }
     }
     wrong
+}
+
+/// The page without its blocks of Rust code.
+pub(super) fn without_rust(text: &str) -> Cow<'_, str> {
+    regex(r"(?ms)^ *```rust[^\n]*$.*?^ *```$\n?").replace_all(text, "")
 }
 
 /// Tests in a file of their own are explained by the file beside them, and programs for the compiler by the test that compiles them.
@@ -100,6 +108,12 @@ fn flatten(files: Vec<Vec<File>>) -> Vec<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn code_of_samples_is_no_prose() {
+        let page = "Text.\n\n```rust,no_run\nlet x;\n```\n\n```console\n$ ls\n```\n";
+        assert_eq!(without_rust(page), "Text.\n\n\n```console\n$ ls\n```\n");
+    }
 
     #[test]
     fn files_of_tests_are_explained_by_their_neighbours() {

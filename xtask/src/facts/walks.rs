@@ -1,6 +1,6 @@
 //! The pages that lead a reader through the code name files, which exist.
 
-use super::files::File;
+use super::files::{File, without_rust};
 use crate::paths;
 use crate::pattern::regex;
 
@@ -15,10 +15,11 @@ pub(super) fn check(pages: &[File], sources: &[File]) -> Vec<String> {
     paths::WALKS.iter().flat_map(walk).collect()
 }
 
-/// Diagrams name files as well; what the page includes is no part of the way.
+/// Diagrams name files as well; samples of code are no part of the way.
 fn check_page(page: &File, sources: &[File]) -> Vec<String> {
     let file = regex(r"[\w./-]+\.rs\b");
-    let lines = page.text.lines().filter(|line| !line.contains("{{#include"));
+    let prose = without_rust(&page.text);
+    let lines = prose.lines().filter(|line| !line.starts_with("<!--"));
     let named: Vec<_> = lines.flat_map(|line| file.find_iter(line).map(|name| name.as_str())).collect();
     let exists = |name: &str| {
         sources.iter().any(|source| {
@@ -44,8 +45,8 @@ mod tests {
         let page = |text: &str| check_page(&file("walk.md", text), &sources);
         let queue = "1. `crates/a/src/queue.rs`, then `src/queue.rs`\n";
         assert_eq!(page(&queue.repeat(3)), [""; 0]);
-        let include = "{{#include ../../../examples/x.rs:all}}\n";
-        let moved = queue.repeat(3) + "```text\nmachine.rs and a/queue.rs\n```\n" + include;
+        let sample = "<!-- sample: examples/x.rs:all -->\n```rust\n// y.rs\n```\n";
+        let moved = queue.repeat(3) + "```text\nmachine.rs and a/queue.rs\n```\n" + sample;
         assert_eq!(
             page(&moved),
             ["walk.md: machine.rs does not exist", "walk.md: a/queue.rs does not exist"]

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use walkdir::WalkDir;
 
 use crate::context::{Context, scratch};
-use crate::pattern;
+use crate::{cpu_time, pattern};
 
 const TEST: &str = include_str!("../../data/testserver-size.rs.txt");
 const MANIFEST: &str = include_str!("../../data/testserver-size.toml.txt");
@@ -58,9 +58,9 @@ fn measure(cx: &Context, source: &Path, work: &Path, set: &str) -> Result<()> {
         cargo.env("K8S_OPENAPI_ENABLED_VERSION", &version)
     };
     cargo("fetch --quiet").read()?;
-    let before = children_seconds();
+    let before = cpu_time::of_children();
     cargo("test --quiet --no-run --test list --offline").read()?;
-    let seconds = children_seconds() - before;
+    let seconds = cpu_time::of_children() - before;
     cargo("test --quiet --test list --offline").read()?;
     let tree = cargo("tree --offline -e normal,dev --prefix none").read()?;
     let crates: std::collections::BTreeSet<_> = tree.lines().map(|line| line.split(" (").next()).collect();
@@ -88,13 +88,6 @@ fn test_binary(target: &Path) -> Result<PathBuf> {
     let files = WalkDir::new(target.join("debug/deps")).into_iter().filter_map(Result::ok);
     let binary = files.into_iter().find(|file| name.is_match(&file.file_name().to_string_lossy()));
     Ok(binary.context("no test binary")?.into_path())
-}
-
-/// User and system time of all children of this process that have ended, from fields 16 and 17 of `/proc/self/stat`, in ticks of 10 ms.
-fn children_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
-    fields.skip(13).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
 #[cfg(test)]
