@@ -53,7 +53,7 @@ async fn main() -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// Processor time of single operations in a debug build, in ms, and how often they are done.
-const START: (f64, u32) = (1.2, 200);
+const START: (f64, u32) = (0.65, 200);
 const CREATE: (f64, u32) = (0.2, 5000);
 const WATCHED_CREATE: (f64, u32) = (1.1, 2000);
 /// The factor of the recorded values at which the check fails.

@@ -7,10 +7,9 @@ use serde_json::Value;
 use super::ClusterState;
 use crate::{
     object::meta,
-    scheme::Endpoint,
     storage::{Stored, WriteError},
     webhook::Interruption,
-    write::ObjectWrite,
+    write::{ObjectWrite, Writer},
 };
 
 /// What became of an object that a controller creates.
@@ -28,17 +27,13 @@ pub(super) enum Created {
 impl ClusterState {
     /// Creates an object as a create request would, but nothing of it that is about requests.
     pub(super) fn create(&mut self, group: &str, plural: &str, object: Value) -> Result<Created, WriteError> {
-        self.create_by(
-            |endpoint, namespace, object| ObjectWrite::by_controller(endpoint, namespace, object),
-            group,
-            plural,
-            object,
-        )
+        self.create_by(Writer::Controller, group, plural, object)
     }
 
-    fn create_by(
+    /// Creates an object on behalf of a controller, or one that every cluster has.
+    pub(super) fn create_by(
         &mut self,
-        write: for<'w> fn(&'w Endpoint, Option<&'w str>, Value) -> ObjectWrite<'w>,
+        writer: Writer<'_>,
         group: &str,
         plural: &str,
         mut object: Value,
@@ -51,7 +46,7 @@ impl ClusterState {
             meta::set(&mut object, "name", name);
         }
         let namespace = meta::text(&object, "namespace").map(str::to_owned);
-        let mut write = write(&endpoint, namespace.as_deref(), object);
+        let mut write = ObjectWrite::create(writer, &endpoint, namespace.as_deref(), object);
         let key = write.key();
         if self.storage.store.get(endpoint.resource.table, &key).is_some() {
             return Ok(Created::Exists);
@@ -76,12 +71,7 @@ impl ClusterState {
         object: Value,
     ) -> Result<(), WriteError> {
         let name = meta::name(&object).to_owned();
-        if let Created::Refused(why) = self.create_by(
-            |endpoint, namespace, object| ObjectWrite::by_server(endpoint, namespace, object),
-            group,
-            plural,
-            object,
-        )? {
+        if let Created::Refused(why) = self.create_by(Writer::Server, group, plural, object)? {
             tracing::warn!("{plural} {name:?} was not created: {why}");
         }
         Ok(())

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{ClusterState, create::Created, state::IN_MEMORY};
-use crate::storage::WriteError;
+use crate::{storage::WriteError, write::Writer};
 
 /// The addresses that services get.
 const SERVICE_RANGE: &str = "10.0.0.0/8";
@@ -40,7 +40,7 @@ impl ClusterState {
             "metadata": {"name": "kubernetes"},
             "spec": {"cidrs": [SERVICE_RANGE]},
         });
-        let created = self.create("networking.k8s.io", "servicecidrs", range)?;
+        let created = self.create_by(Writer::Server, "networking.k8s.io", "servicecidrs", range)?;
         let (Created::Stored(created), Some(ranges)) =
             (created, self.storage.resource("networking.k8s.io", "servicecidrs"))
         else {

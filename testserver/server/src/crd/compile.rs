@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::definition::{approval, schema_path, unusable_ca_bundle};
 use crate::{
     object::meta,
-    schema::{FieldError, Schema},
+    schema::{ErrorList, Schema},
     scheme::{Resource, ScalePaths, Scheme, Subresource, TableId, Version},
 };
 
@@ -42,10 +42,10 @@ pub(crate) fn complete(crd: &mut Value) {
 /// Compiles a valid CRD to a resource.
 ///
 /// Violations of the rules of structural schemas.
-pub(crate) fn compile(crd: &Value, table: TableId) -> Result<Resource, Vec<FieldError>> {
+pub(crate) fn compile(crd: &Value, table: TableId) -> Result<Resource, ErrorList> {
     let spec = &crd["spec"];
     let names = &spec["names"];
-    let mut errors = Vec::new();
+    let mut errors = ErrorList::default();
     let versions = compile_versions(crd, &mut errors);
     if !errors.is_empty() {
         return Err(errors);
@@ -161,7 +161,7 @@ fn name_conflict(crd: &Value, scheme: &Scheme) -> Option<(&'static str, String)>
     None
 }
 
-fn compile_versions(crd: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
+fn compile_versions(crd: &Value, errors: &mut ErrorList) -> Vec<Version> {
     let mut versions = Vec::new();
     for (i, version) in list(&crd["spec"]["versions"]).iter().enumerate() {
         match compile_version(crd, version, &schema_path(&crd["spec"], i)) {
@@ -172,7 +172,7 @@ fn compile_versions(crd: &Value, errors: &mut Vec<FieldError>) -> Vec<Version> {
     versions
 }
 
-fn compile_version(crd: &Value, version: &Value, place: &str) -> Result<Version, Vec<FieldError>> {
+fn compile_version(crd: &Value, version: &Value, place: &str) -> Result<Version, ErrorList> {
     let schema = Schema::from_openapi(place, &version["schema"]["openAPIV3Schema"])?;
     let (group, kind) = (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["kind"]));
     let name = text(&version["name"]);

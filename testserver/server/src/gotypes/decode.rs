@@ -108,24 +108,24 @@ impl Walk {
         self.value(ty, value)
     }
 
-    /// A schema, a list of schemas, or another value.
+    /// A schema, or what else the type allows: a bool, a list of schemas or of texts. Go leaves out everything else, and empty lists.
     fn schemas(&mut self, cases: &'static GoStruct, value: &mut Value) -> Result<(), String> {
-        let or_bool = cases.fields().iter().any(|field| matches!(field.ty, GoType::Scalar(Scalar::Bool, _)));
-        if or_bool && !matches!(value, Value::Object(_) | Value::Bool(_)) {
-            return Err(self.refuse(Mismatch::Text("boolean or JSON schema expected".to_owned())));
-        }
-        let schema = cases.fields().iter().find_map(|field| match field.ty {
-            GoType::Pointer(GoType::Struct(schema)) => Some(*schema),
-            _ => None,
+        let types = || cases.fields().iter().map(|field| &field.ty);
+        let fitting = types().find(|ty| match value {
+            Value::Object(_) => matches!(ty, GoType::Pointer(_)),
+            Value::Array(list) => matches!(ty, GoType::List(_)) && !list.is_empty(),
+            Value::Bool(_) => matches!(ty, GoType::Scalar(Scalar::Bool, _)),
+            _ => false,
         });
-        let Some(schema) = schema else { return Ok(()) };
-        match value {
-            Value::Object(_) => self.structure(schema, value),
-            Value::Array(list) => {
-                let mut schemas = list.iter_mut().filter(|value| value.is_object());
-                schemas.try_for_each(|value| self.structure(schema, value))
+        match fitting {
+            Some(ty) => self.value(ty, value),
+            None if types().any(|ty| matches!(ty, GoType::Scalar(Scalar::Bool, _))) => {
+                Err(self.refuse(Mismatch::Text("boolean or JSON schema expected".to_owned())))
             }
-            _ => Ok(()),
+            None => {
+                *value = Value::Null;
+                Ok(())
+            }
         }
     }
 
@@ -194,6 +194,8 @@ fn go_name(ty: &GoType) -> String {
             Scalar::Float => "float64",
             Scalar::Bytes => "[]uint8",
             Scalar::Quantity => "resource.Quantity",
+            // Lists that clients send have such elements in definitions only.
+            Scalar::Raw => "v1.JSON",
             _ => "string",
         }
         .to_owned(),

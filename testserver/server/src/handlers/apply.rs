@@ -15,7 +15,7 @@ use crate::{
     status_error::{Cause, Details, StatusError},
     strategy,
     webhook::Interruption,
-    write::{body, check_versioned, decode, strict},
+    write::{body, check_versioned, decode, strict, wrong_embedded},
 };
 
 /// Server-side apply: creates the object, or merges the manager's configuration into it.
@@ -43,6 +43,13 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
         versions: &ownership::ResourceVersions::of(cluster.storage(), call),
     });
     let Applied { mut object, managers } = applied.map_err(refused)?;
+    // Its schema takes each text for a time.
+    if let Some(error) =
+        wrong_embedded(call.endpoint.schema(), &object).filter(|_| call.endpoint.resource.custom)
+    {
+        let (group, kind) = (call.endpoint.group(), call.endpoint.kind());
+        return Err(StatusError::invalid(group, kind, call.object_name(), &[error]).into());
+    }
     if manager == "kubectl" {
         note_last_applied(&mut object, &config);
     }

@@ -8,7 +8,7 @@ use crate::{
     admission::{self, AdmissionContext},
     call::Call,
     route::Query,
-    schema::FieldError,
+    schema::{ErrorList, FieldError},
     status_error::StatusError,
     storage::Storage,
     webhook::Interruption,
@@ -97,7 +97,7 @@ impl Options {
         let both = both.then(|| {
             FieldError::forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified")
         });
-        let errors: Vec<FieldError> = [
+        let errors: ErrorList = [
             least("tailLines", self.tail, 0, "must be greater than or equal to 0"),
             least("limitBytes", self.limit, 1, "must be greater than 0"),
             both,

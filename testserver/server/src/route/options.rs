@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::Query;
 use crate::{
     object::selector::LabelSelector,
-    schema::{FieldError, golang},
+    schema::{ErrorList, FieldError, golang},
     status_error::StatusError,
 };
 
@@ -60,52 +60,51 @@ impl ListOptions {
             bookmarks: query.flag("allowWatchBookmarks"),
             initial_events: query.has("sendInitialEvents").then(|| query.flag("sendInitialEvents")),
         };
-        let errors = if options.watch { options.watch_errors() } else { options.list_errors(query) };
+        let mut errors = ErrorList::default();
+        if options.watch {
+            options.validate_watch(&mut errors);
+        } else {
+            options.validate_list(query, &mut errors);
+        }
         if errors.is_empty() { Ok(options) } else { Err(StatusError::invalid_option("ListOptions", &errors)) }
     }
 
-    fn list_errors(&self, query: &Query) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+    fn validate_list(&self, query: &Query, errors: &mut ErrorList) {
         if self.version_match.is_some() {
             if query.get("resourceVersion").is_none() {
                 let detail = "resourceVersionMatch is forbidden unless resourceVersion is provided";
-                errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+                errors.forbidden("resourceVersionMatch", detail);
             }
             if self.continue_token.is_some() {
                 let detail = "resourceVersionMatch is forbidden when continue is provided";
-                errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+                errors.forbidden("resourceVersionMatch", detail);
             }
             if self.version_match == Some(ResourceVersionMatch::Exact) && self.resource_version == Some(0) {
                 let detail = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
-                errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+                errors.forbidden("resourceVersionMatch", detail);
             }
         }
         if self.initial_events.is_some() {
-            errors
-                .push(FieldError::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+            errors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
         }
-        errors
     }
 
-    fn watch_errors(&self) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+    fn validate_watch(&self, errors: &mut ErrorList) {
         match (self.initial_events, self.version_match) {
             (Some(_), Some(ResourceVersionMatch::NotOlderThan)) | (None, None) => {}
             (Some(_), _) => {
                 let detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-                errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+                errors.forbidden("resourceVersionMatch", detail);
                 if self.version_match.is_some() {
-                    let supported = ["NotOlderThan"];
-                    errors.push(FieldError::not_supported("resourceVersionMatch", "\"Exact\"", &supported));
+                    errors.not_supported("resourceVersionMatch", "\"Exact\"", &["NotOlderThan"]);
                 }
             }
             (None, Some(_)) => {
                 let detail =
                     "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-                errors.push(FieldError::forbidden("resourceVersionMatch", detail));
+                errors.forbidden("resourceVersionMatch", detail);
             }
         }
-        errors
     }
 }
 
@@ -134,7 +133,7 @@ pub(crate) struct WriteOptions {
 impl WriteOptions {
     /// `name` is the options type in errors, such as `CreateOptions`.
     pub(crate) fn parse(query: &Query, name: &str) -> Result<Self, StatusError> {
-        let mut errors = Vec::new();
+        let mut errors = ErrorList::default();
         let dry_run = dry_run(query.all("dryRun").map(Value::from).collect(), &mut errors);
         let validation = match query.get("fieldValidation") {
             None | Some("Warn") => FieldValidation::Warn,
@@ -142,17 +141,13 @@ impl WriteOptions {
             Some("Strict") => FieldValidation::Strict,
             Some(other) => {
                 let supported = ["", "Ignore", "Strict", "Warn"];
-                errors.push(FieldError::not_supported("fieldValidation", format!("{other:?}"), &supported));
+                errors.not_supported("fieldValidation", format!("{other:?}"), &supported);
                 FieldValidation::Ignore
             }
         };
         let manager = query.get("fieldManager").map(str::to_string);
         if manager.as_ref().is_some_and(|manager| manager.chars().count() > 128) {
-            errors.push(FieldError::new(
-                "fieldManager",
-                "FieldValueTooLong",
-                "Too long: may not be more than 128 bytes",
-            ));
+            errors.too_long("fieldManager", 128);
         }
         errors.extend(manager.as_deref().and_then(unprintable));
         let force = query.has("force").then(|| query.flag("force"));
@@ -181,7 +176,7 @@ impl DeleteOptions {
         if let Some(why) = mistyped(body) {
             return Err(StatusError::bad_request(why));
         }
-        let mut errors = Vec::new();
+        let mut errors = ErrorList::default();
         let text = |value: &Value| value.as_str().map(str::to_string);
         let in_body = body["dryRun"].as_array().into_iter().flatten().cloned();
         let dry_run = dry_run(query.all("dryRun").map(Value::from).chain(in_body).collect(), &mut errors);
@@ -190,7 +185,7 @@ impl DeleteOptions {
         let orphan = body["orphanDependents"].as_bool().or(in_query);
         if let (Some(policy), Some(_)) = (policy, orphan) {
             let detail = "orphanDependents and deletionPropagation cannot be both set";
-            errors.push(FieldError::invalid("propagationPolicy", format!("{policy:?}"), detail));
+            errors.invalid("propagationPolicy", format!("{policy:?}"), detail);
         }
         let propagation = match (policy, orphan) {
             (Some("Background"), _) | (None, Some(false)) => Some(Propagation::Background),
@@ -199,7 +194,7 @@ impl DeleteOptions {
             (None, None) => None,
             (Some(other), _) => {
                 let supported = ["Foreground", "Background", "Orphan", "nil"];
-                errors.push(FieldError::not_supported("propagationPolicy", format!("{other:?}"), &supported));
+                errors.not_supported("propagationPolicy", format!("{other:?}"), &supported);
                 None
             }
         };
@@ -222,10 +217,10 @@ impl DeleteOptions {
 }
 
 /// A value of `dryRun` that is not known must not become a write.
-fn dry_run(provided: Vec<Value>, errors: &mut Vec<FieldError>) -> bool {
+fn dry_run(provided: Vec<Value>, errors: &mut ErrorList) -> bool {
     if provided.iter().any(|value| value != "All") {
         let value = Value::from(provided).to_string();
-        errors.push(FieldError::not_supported("dryRun", value, &["All"]));
+        errors.not_supported("dryRun", value, &["All"]);
         return false;
     }
     !provided.is_empty()

@@ -1,6 +1,9 @@
-//! The error of one field, as in the causes of a `Status`.
+//! The error of one field, as in the causes of a `Status`, and the list in which rules collect them.
 
-use std::fmt;
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+};
 
 /// The error of one field, as in the causes of a `Status`.
 ///
@@ -70,10 +73,91 @@ fn with_detail(text: &str, detail: &str) -> String {
     if detail.is_empty() { text.to_owned() } else { format!("{text}: {detail}") }
 }
 
+/// The errors that rules have found so far. A method adds the error of its name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct ErrorList(Vec<FieldError>);
+
+impl ErrorList {
+    pub(crate) fn required(&mut self, field: impl Into<String>, detail: &str) {
+        self.push(FieldError::required(field, detail));
+    }
+
+    pub(crate) fn forbidden(&mut self, field: impl Into<String>, detail: &str) {
+        self.push(FieldError::forbidden(field, detail));
+    }
+
+    pub(crate) fn invalid(&mut self, field: impl Into<String>, shown: impl fmt::Display, detail: &str) {
+        self.push(FieldError::invalid(field, shown, detail));
+    }
+
+    pub(crate) fn not_supported(
+        &mut self,
+        field: impl Into<String>,
+        shown: impl fmt::Display,
+        supported: &[impl AsRef<str>],
+    ) {
+        self.push(FieldError::not_supported(field, shown, supported));
+    }
+
+    pub(crate) fn duplicate(&mut self, field: impl Into<String>, shown: impl fmt::Display) {
+        self.push(FieldError::duplicate(field, shown));
+    }
+
+    pub(crate) fn too_long(&mut self, field: impl Into<String>, max: usize) {
+        let message = format!("Too long: may not be more than {max} bytes");
+        self.push(FieldError::new(field, "FieldValueTooLong", message));
+    }
+
+    /// Refuses lists of more than `max` items.
+    pub(crate) fn at_most(&mut self, max: usize, field: impl Into<String>, count: usize) {
+        if count > max {
+            let message = format!("Too many: {count}: must have at most {max} items");
+            self.push(FieldError::new(field, "FieldValueTooMany", message));
+        }
+    }
+
+    pub(crate) fn without_field(&mut self, why: &str) {
+        self.push(FieldError::without_field(why));
+    }
+
+    pub(crate) fn not_found(&mut self, field: impl Into<String>, shown: impl fmt::Display) {
+        self.push(FieldError::new(field, "FieldValueNotFound", format!("Not found: {shown}")));
+    }
+}
+
+impl Deref for ErrorList {
+    type Target = Vec<FieldError>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for ErrorList {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+impl IntoIterator for ErrorList {
+    type Item = FieldError;
+    type IntoIter = std::vec::IntoIter<FieldError>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl FromIterator<FieldError> for ErrorList {
+    fn from_iter<I: IntoIterator<Item = FieldError>>(errors: I) -> Self {
+        Self(errors.into_iter().collect())
+    }
+}
+
 /// Rule violations.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct RuleViolations {
-    pub(crate) errors: Vec<FieldError>,
+    pub(crate) errors: ErrorList,
     /// Violations in unchanged fields, accepted under earlier rules: the client gets warnings.
-    pub(crate) ratcheted: Vec<FieldError>,
+    pub(crate) ratcheted: ErrorList,
 }

@@ -32,7 +32,7 @@ pub(crate) mod yaml_duplicates;
 
 pub(crate) use cel::{CelValue, Expression, Scope, authorizer, cel_map, untyped};
 pub(crate) use duplicates::problems_in_order;
-pub(crate) use error::{FieldError, RuleViolations};
+pub(crate) use error::{ErrorList, FieldError, RuleViolations};
 pub(crate) use expression::{AccessCheck, Authorize, PolicyExpression, REQUEST_RESOURCE, Returns};
 pub(crate) use model::Schema;
 pub(crate) use validate::format::is_recognized as is_format;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    FieldError, descriptions,
+    ErrorList, descriptions,
     model::{Schema, Source},
     parse::{self, Extent},
     structural,
@@ -15,7 +15,7 @@ impl Schema {
     /// Parses the schema of a custom resource.
     ///
     /// Violations of the rules of structural schemas; field paths start with `place`, the path of the schema in its definition.
-    pub(crate) fn from_openapi(place: &str, doc: &Value) -> Result<Self, Vec<FieldError>> {
+    pub(crate) fn from_openapi(place: &str, doc: &Value) -> Result<Self, ErrorList> {
         let errors = structural::check(&format!("{place}.openAPIV3Schema"), doc);
         if !errors.is_empty() {
             return Err(errors);

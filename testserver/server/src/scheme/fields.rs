@@ -11,55 +11,33 @@ pub(crate) struct ScalePaths {
 }
 
 /// Selectable fields of built-in kinds, besides name and namespace.
-pub(super) fn selectable(group: &str, plural: &str) -> &'static [&'static str] {
-    match (group, plural) {
-        ("", "pods") => &[
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "spec.hostNetwork",
-            "status.phase",
-            "status.podIP",
-            "status.podIPs",
-            "status.nominatedNodeName",
-        ],
-        ("", "events") => &[
-            "involvedObject.kind",
-            "involvedObject.namespace",
-            "involvedObject.name",
-            "involvedObject.uid",
-            "involvedObject.apiVersion",
-            "involvedObject.resourceVersion",
-            "involvedObject.fieldPath",
-            "reason",
-            "reportingComponent",
-            "source",
-            "type",
-        ],
-        ("events.k8s.io", "events") => &[
-            "regarding.kind",
-            "regarding.namespace",
-            "regarding.name",
-            "regarding.uid",
-            "regarding.apiVersion",
-            "regarding.resourceVersion",
-            "regarding.fieldPath",
-            "reason",
-            "reportingController",
-            "type",
-        ],
-        ("", "secrets") => &["type"],
-        ("", "namespaces") => &["status.phase"],
-        ("", "nodes") => &["spec.unschedulable"],
-        ("", "services") => &["spec.clusterIP", "spec.type"],
-        ("", "replicationcontrollers") => &["status.replicas"],
-        ("batch", "jobs") => &["status.successful"],
-        ("certificates.k8s.io", "certificatesigningrequests") => &["spec.signerName"],
-        ("certificates.k8s.io", "clustertrustbundles") => &["spec.signerName"],
-        ("resource.k8s.io", "resourceslices") => &["spec.nodeName", "spec.driver"],
-        _ => &[],
-    }
+pub(super) fn selectable(group: &str, plural: &str) -> impl Iterator<Item = &'static str> {
+    let fields = match (group, plural) {
+        ("", "pods") => {
+            "spec.nodeName spec.restartPolicy spec.schedulerName spec.serviceAccountName spec.hostNetwork \
+             status.phase status.podIP status.podIPs status.nominatedNodeName"
+        }
+        ("", "events") => {
+            "involvedObject.kind involvedObject.namespace involvedObject.name involvedObject.uid \
+             involvedObject.apiVersion involvedObject.resourceVersion involvedObject.fieldPath reason \
+             reportingComponent source type"
+        }
+        ("events.k8s.io", "events") => {
+            "regarding.kind regarding.namespace regarding.name regarding.uid regarding.apiVersion \
+             regarding.resourceVersion regarding.fieldPath reason reportingController type"
+        }
+        ("", "secrets") => "type",
+        ("", "namespaces") => "status.phase",
+        ("", "nodes") => "spec.unschedulable",
+        ("", "services") => "spec.clusterIP spec.type",
+        ("", "replicationcontrollers") => "status.replicas",
+        ("batch", "jobs") => "status.successful",
+        ("certificates.k8s.io", "certificatesigningrequests") => "spec.signerName",
+        ("certificates.k8s.io", "clustertrustbundles") => "spec.signerName",
+        ("resource.k8s.io", "resourceslices") => "spec.nodeName spec.driver",
+        _ => "",
+    };
+    fields.split_whitespace()
 }
 
 /// Where the value of a selectable field of a built-in kind comes from, if it has another path or a value when it is absent.

@@ -1,6 +1,10 @@
 //! The served resources, found by path, kind or table.
 
-use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
+use std::{
+    cmp::Reverse,
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+};
 
 use kube_core::Version;
 use parking_lot::Mutex;
@@ -10,8 +14,8 @@ use super::{Endpoint, Resource, RuntimeConfig, TableId, builtin};
 /// All served resources, by path, kind and table.
 #[derive(Debug, Default)]
 pub(crate) struct Scheme {
-    /// By group, version and plural.
-    endpoints: BTreeMap<(String, String, String), Endpoint>,
+    /// Sorted by group, version and plural.
+    endpoints: Vec<Endpoint>,
     tables: BTreeMap<TableId, Arc<Resource>>,
     /// The hashes of OpenAPI documents by group and version, until a resource of the group changes.
     document_hashes: Mutex<BTreeMap<(String, String), String>>,
@@ -21,21 +25,29 @@ impl Scheme {
     /// A scheme of the built-in kinds in their stable versions.
     #[cfg(test)]
     pub(crate) fn with_built_in() -> Self {
-        let mut tables = (0..).map(TableId);
-        Self::serving(&RuntimeConfig::default(), || tables.next().unwrap_or_default())
+        Self::serving(&RuntimeConfig::default())
     }
 
     /// A scheme of the built-in kinds that are switched on. Each has its own table, except storage equivalents, which share the table of
-    /// the stored kind.
-    pub(crate) fn serving(runtime_config: &RuntimeConfig, mut add_table: impl FnMut() -> TableId) -> Self {
+    /// the stored kind. The tables are numbered from 0. All servers of a process with the default configuration share these resources.
+    pub(crate) fn serving(runtime_config: &RuntimeConfig) -> Self {
+        static STABLE: LazyLock<Scheme> = LazyLock::new(|| Scheme::built_in(&RuntimeConfig::default()));
+        if *runtime_config != RuntimeConfig::default() {
+            return Self::built_in(runtime_config);
+        }
+        let (endpoints, tables) = (STABLE.endpoints.clone(), STABLE.tables.clone());
+        Self { endpoints, tables, document_hashes: Mutex::default() }
+    }
+
+    fn built_in(runtime_config: &RuntimeConfig) -> Self {
         let mut scheme = Self::default();
         let (equivalents, originals): (Vec<_>, Vec<_>) = builtin::kinds()
             .iter()
             .filter(|kind| runtime_config.serves(kind))
             .map(Resource::built_in)
             .partition(|resource| resource.equivalent.is_some());
-        for resource in originals {
-            scheme.insert(Arc::new(Resource { table: add_table(), ..resource }));
+        for (at, resource) in originals.into_iter().enumerate() {
+            scheme.insert(Arc::new(Resource { table: TableId(at), ..resource }));
         }
         for resource in equivalents {
             let stored = resource.equivalent.map(|equivalent| equivalent.stored_kind);
@@ -78,23 +90,28 @@ impl Scheme {
     }
 
     fn insert_paths(&mut self, resource: &Arc<Resource>) {
-        for (version, name) in
-            resource.versions.iter().enumerate().filter(|(_, v)| v.served).map(|(i, v)| (i, &v.name))
-        {
-            let path = (resource.group.clone(), name.clone(), resource.plural.clone());
-            self.endpoints.insert(path, Endpoint { resource: resource.clone(), version });
+        for endpoint in resource.all_versions().filter(|endpoint| endpoint.version().served) {
+            match self.position(endpoint.path()) {
+                Ok(at) => self.endpoints[at] = endpoint,
+                Err(at) => self.endpoints.insert(at, endpoint),
+            }
         }
+    }
+
+    /// Where the endpoint of a path is, or where it belongs.
+    fn position(&self, path: (&str, &str, &str)) -> Result<usize, usize> {
+        self.endpoints.binary_search_by(|endpoint| endpoint.path().cmp(&path))
     }
 
     pub(crate) fn remove(&mut self, table: TableId) {
         if let Some(resource) = self.tables.remove(&table) {
             self.forget_hashes(&resource.group);
-            self.endpoints.retain(|_, endpoint| endpoint.resource.table != table);
+            self.endpoints.retain(|endpoint| endpoint.resource.table != table);
         }
     }
 
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Endpoint> {
-        self.endpoints.get(&(group.to_string(), version.to_string(), plural.to_string()))
+        self.position((group, version, plural)).ok().map(|at| &self.endpoints[at])
     }
 
     /// The resource of a kind in a served version, as owner references name it.
@@ -120,7 +137,7 @@ impl Scheme {
 
     /// The resource of a table in each served version, storage equivalents included.
     pub(crate) fn endpoints_of(&self, table: TableId) -> impl Iterator<Item = &Endpoint> {
-        self.endpoints.values().filter(move |endpoint| endpoint.resource.table == table)
+        self.endpoints.iter().filter(move |endpoint| endpoint.resource.table == table)
     }
 
     pub(crate) fn resources(&self) -> impl Iterator<Item = &Arc<Resource>> {
@@ -139,9 +156,10 @@ impl Scheme {
     /// All groups with their versions, preferred version first. The core group is named "" and comes first.
     pub(crate) fn groups(&self) -> Vec<(&str, Vec<&str>)> {
         let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (group, version, _) in self.endpoints.keys() {
-            let versions = groups.entry(group).or_default();
-            if !versions.contains(&version.as_str()) {
+        for endpoint in &self.endpoints {
+            let (versions, version) =
+                (groups.entry(endpoint.group()).or_default(), &*endpoint.version().name);
+            if !versions.contains(&version) {
                 versions.push(version);
             }
         }
@@ -152,8 +170,8 @@ impl Scheme {
     }
 
     pub(crate) fn group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Endpoint> {
-        let first = (group.to_string(), String::new(), String::new());
-        self.endpoints.range(first..).take_while(move |((g, ..), _)| g == group).map(|(_, endpoint)| endpoint)
+        let first = self.endpoints.partition_point(|endpoint| endpoint.group() < group);
+        self.endpoints[first..].iter().take_while(move |endpoint| endpoint.group() == group)
     }
 }
 
@@ -183,7 +201,7 @@ mod tests {
         for plural in ["resourceclaims", "horizontalpodautoscalers", "mutatingadmissionpolicies", "events"] {
             let of_plural = |endpoint: &&Endpoint| endpoint.plural() == plural;
             let tables: HashSet<_> =
-                scheme.endpoints.values().filter(of_plural).map(|e| e.resource.table).collect();
+                scheme.endpoints.iter().filter(of_plural).map(|e| e.resource.table).collect();
             assert_eq!(tables.len(), 1, "{plural}");
         }
         assert_eq!(scheme.by_plural("autoscaling", "horizontalpodautoscalers").unwrap().version().name, "v2");

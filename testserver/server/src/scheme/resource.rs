@@ -94,6 +94,11 @@ impl Endpoint {
         &self.resource.group
     }
 
+    /// Group, version and plural.
+    pub(super) fn path(&self) -> (&str, &str, &str) {
+        (self.group(), &self.version().name, self.plural())
+    }
+
     pub(crate) fn plural(&self) -> &str {
         &self.resource.plural
     }
@@ -133,7 +138,8 @@ impl Endpoint {
             "metadata.name" => true,
             "metadata.namespace" => self.resource.namespaced,
             _ if self.resource.custom => self.version().selectable.iter().any(|f| f == field),
-            _ => fields::selectable(&self.resource.group, &self.resource.plural).contains(&field),
+            _ => fields::selectable(&self.resource.group, &self.resource.plural)
+                .any(|selectable| selectable == field),
         }
     }
 
@@ -146,7 +152,7 @@ impl Endpoint {
     /// The error for a field selector with a field that is not selectable.
     pub(crate) fn refuses_field(&self, field: &str) -> String {
         let plain = !self.resource.custom
-            && fields::selectable(&self.resource.group, &self.resource.plural).is_empty();
+            && fields::selectable(&self.resource.group, &self.resource.plural).next().is_none();
         match (self.resource.kind.as_str(), plain) {
             ("Job", _) => format!("field label {field:?} not supported for Job"),
             (_, true) => format!(

@@ -41,7 +41,8 @@ pub(crate) struct StateEntry {
 impl Storage {
     pub(crate) fn new(history: usize, runtime_config: RuntimeConfig) -> Self {
         let mut store = Store::new(history);
-        let scheme = Scheme::serving(&runtime_config, || store.add_table());
+        let scheme = Scheme::serving(&runtime_config);
+        store.add_tables_of(&scheme);
         let (unserved, set_aside) = (Vec::new(), Vec::new());
         Self { store, scheme, runtime_config, unserved, set_aside, journal: None, incarnation: 0 }
     }
@@ -49,7 +50,8 @@ impl Storage {
     /// Drops all objects and custom resources; the next change gets the revision after this one.
     pub(crate) fn restart_at(&mut self, revision: u64) {
         self.store = self.store.restarted_at(revision);
-        self.scheme = Scheme::serving(&self.runtime_config, || self.store.add_table());
+        self.scheme = Scheme::serving(&self.runtime_config);
+        self.store.add_tables_of(&self.scheme);
         self.unserved.clear();
         self.set_aside.clear();
     }

@@ -9,7 +9,10 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::{EventType, Key, Stored};
-use crate::{object::meta, scheme::TableId};
+use crate::{
+    object::meta,
+    scheme::{Scheme, TableId},
+};
 
 /// The requested revision is no longer in the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +92,13 @@ impl Store {
 
     pub(crate) fn revision(&self) -> u64 {
         self.revision
+    }
+
+    /// Adds the tables of built-in kinds, which are the first.
+    pub(super) fn add_tables_of(&mut self, scheme: &Scheme) {
+        for _ in scheme.resources() {
+            self.add_table();
+        }
     }
 
     /// Adds the table of a resource.

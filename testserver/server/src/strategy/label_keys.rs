@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
 /// The lists of keys of a term, and the operator that the term gets for each.
 const LISTS: [(&str, &str); 2] = [("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")];
@@ -32,7 +32,7 @@ pub(super) fn merge(pod: &mut Value) {
 }
 
 /// Refuses keys that the selectors had before.
-pub(crate) fn validate(pod: &Value, errors: &mut Vec<FieldError>) {
+pub(crate) fn validate(pod: &Value, errors: &mut ErrorList) {
     let labels = &pod["metadata"]["labels"];
     for (pointer, at) in terms(pod) {
         let term = pod.pointer(&pointer).unwrap_or(&Value::Null);
@@ -43,8 +43,7 @@ pub(crate) fn validate(pod: &Value, errors: &mut Vec<FieldError>) {
             let count = expressions.filter(|expression| expression["key"] == *key).count()
                 + usize::from(!selector["matchLabels"][name].is_null());
             if !labels[name].is_null() && count > 1 {
-                let why = "exists in both matchLabelKeys and labelSelector";
-                errors.push(FieldError::invalid(format!("{at}[{i}]"), key, why));
+                errors.invalid(format!("{at}[{i}]"), key, "exists in both matchLabelKeys and labelSelector");
             }
         }
     }
@@ -99,7 +98,7 @@ mod tests {
         let affinity = &spec["affinity"]["podAffinity"];
         assert_eq!(affinity[REQUIRED][0]["labelSelector"]["matchExpressions"], json!([x, y]));
         let fields = |pod: &Value| {
-            let mut errors = Vec::new();
+            let mut errors = ErrorList::default();
             validate(pod, &mut errors);
             errors.into_iter().map(|error| error.field).collect::<Vec<_>>()
         };

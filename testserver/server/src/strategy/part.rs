@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::allocate::qos_class;
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
 /// The part of an object that a write changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,26 +44,28 @@ pub(super) fn copy_part(part: WritePart, provided: &Value, object: &mut Value) {
 }
 
 /// Validates the change of a part.
-pub(crate) fn validate(part: WritePart, old: &Value, new: &Value) -> Vec<FieldError> {
+pub(crate) fn validate(part: WritePart, old: &Value, new: &Value) -> ErrorList {
+    let mut errors = ErrorList::default();
     match part {
         WritePart::EphemeralContainers => {
-            validate_ephemeral_containers(&old["spec"]["ephemeralContainers"], new)
+            validate_ephemeral_containers(&old["spec"]["ephemeralContainers"], new, &mut errors);
         }
         WritePart::Resize => {
             let class = qos_class(&new["spec"]);
-            let same = class == qos_class(&old["spec"]);
-            let why = "Pod QOS Class may not change as a result of resizing";
-            if same { Vec::new() } else { vec![FieldError::invalid("spec", format!("{class:?}"), why)] }
+            if class != qos_class(&old["spec"]) {
+                let why = "Pod QOS Class may not change as a result of resizing";
+                errors.invalid("spec", format!("{class:?}"), why);
+            }
         }
-        _ => Vec::new(),
+        _ => {}
     }
+    errors
 }
 
 /// Ephemeral containers can only be added.
-fn validate_ephemeral_containers(old: &Value, new: &Value) -> Vec<FieldError> {
+fn validate_ephemeral_containers(old: &Value, new: &Value, errors: &mut ErrorList) {
     const AT: &str = "spec.ephemeralContainers";
     let provided = &new["spec"]["ephemeralContainers"];
-    let mut errors = Vec::new();
     for container in old.as_array().into_iter().flatten() {
         let name = container["name"].as_str().unwrap_or_default();
         let what = match named(provided, &container["name"]) {
@@ -71,10 +73,7 @@ fn validate_ephemeral_containers(old: &Value, new: &Value) -> Vec<FieldError> {
             Some(_) => "changed",
             None => "removed",
         };
-        errors.push(FieldError::forbidden(
-            AT,
-            &format!("existing ephemeral containers {name:?} may not be {what}"),
-        ));
+        errors.forbidden(AT, &format!("existing ephemeral containers {name:?} may not be {what}"));
     }
     let taken = |container: &&Value| {
         ["containers", "initContainers"]
@@ -84,9 +83,8 @@ fn validate_ephemeral_containers(old: &Value, new: &Value) -> Vec<FieldError> {
     for (index, container) in
         provided.as_array().into_iter().flatten().enumerate().filter(|(_, provided)| taken(provided))
     {
-        errors.push(FieldError::duplicate(format!("{AT}[{index}].name"), &container["name"]));
+        errors.duplicate(format!("{AT}[{index}].name"), &container["name"]);
     }
-    errors
 }
 
 fn named<'a>(containers: &'a Value, name: &Value) -> Option<&'a Value> {

@@ -5,9 +5,9 @@ use super::{
     kinds::{self, Write},
     types,
 };
-use crate::{schema::FieldError, strategy::WritePart};
+use crate::{schema::ErrorList, strategy::WritePart};
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let &Write { endpoint, part, object, old } = write;
     kinds::validate(write, errors);
     // The rules of definitions cover all their types.

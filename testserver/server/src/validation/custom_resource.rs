@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::metadata;
 use crate::{
-    schema::{FieldError, RuleViolations},
+    schema::{ErrorList, FieldError, RuleViolations},
     scheme::{Endpoint, ScalePaths},
 };
 
@@ -25,7 +25,7 @@ pub(super) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>)
 }
 
 /// Checks the counts that the `scale` subresource shows.
-fn counts(object: &Value, paths: &ScalePaths) -> Vec<FieldError> {
+fn counts(object: &Value, paths: &ScalePaths) -> ErrorList {
     let wrong = [&paths.spec, &paths.status].into_iter().filter_map(|path| {
         let count = object.pointer(&path.replace('.', "/"))?.as_i64()?;
         let why = match count {

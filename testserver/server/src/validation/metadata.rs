@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use super::errors::Errors;
 use crate::{
     object::{addresses, meta, names},
-    schema::FieldError,
+    schema::ErrorList,
     scheme::Endpoint,
 };
 
@@ -14,8 +13,8 @@ const AT: &str = "metadata";
 const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 
 /// Validates the metadata of an object; `old` is the object it replaces.
-pub(super) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+pub(super) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> ErrorList {
+    let mut errors = ErrorList::default();
     if old.is_none() {
         name(endpoint, object, &mut errors);
     }
@@ -28,7 +27,7 @@ pub(super) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>)
             if is_unqualified(finalizer) {
                 let why = "name is neither a standard finalizer name nor is it fully qualified";
                 let field = format!("{AT}.finalizers[{i}]");
-                errors.push(FieldError::invalid(field, format!("{finalizer:?}"), why));
+                errors.invalid(field, format!("{finalizer:?}"), why);
             }
         }
     }
@@ -37,7 +36,7 @@ pub(super) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>)
 }
 
 /// Validates the metadata of an object at `path` within another one, which may lack a name.
-pub(super) fn validate_embedded(object: &Value, path: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn validate_embedded(object: &Value, path: &str, errors: &mut ErrorList) {
     let (metadata, at) = (&object["metadata"], format!("{path}.{AT}"));
     labels(metadata, &at, errors);
     finalizers(object, &at, errors);
@@ -46,32 +45,30 @@ pub(super) fn validate_embedded(object: &Value, path: &str, errors: &mut Vec<Fie
     let problem = Some(namespace).filter(|name| !name.is_empty()).and_then(names::dns_label);
     errors.text(format!("{at}.namespace"), namespace, problem);
     if let Some(generation) = metadata["generation"].as_i64().filter(|generation| *generation < 0) {
-        let why = "must be greater than or equal to 0";
-        errors.push(FieldError::invalid(format!("{at}.generation"), generation, why));
+        errors.invalid(format!("{at}.generation"), generation, "must be greater than or equal to 0");
     }
 }
 
 /// Validates labels and annotations; `at` is the path of the metadata.
-pub(super) fn labels(metadata: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn labels(metadata: &Value, at: &str, errors: &mut ErrorList) {
     for (key, value) in metadata["labels"].as_object().into_iter().flatten() {
         if let Some(wrong) = names::qualified_name(key) {
-            errors.push(FieldError::invalid(format!("{at}.labels"), format!("{key:?}"), &wrong));
+            errors.invalid(format!("{at}.labels"), format!("{key:?}"), &wrong);
         }
         let value = value.as_str().unwrap_or_default();
         if let Some(wrong) = names::label_value(value) {
-            errors.push(FieldError::invalid(format!("{at}.labels"), format!("{value:?}"), &wrong));
+            errors.invalid(format!("{at}.labels"), format!("{value:?}"), &wrong);
         }
     }
     let mut size = 0;
     for (key, value) in metadata["annotations"].as_object().into_iter().flatten() {
         size += key.len() + value.as_str().unwrap_or_default().len();
         if let Some(wrong) = names::qualified_name(&key.to_lowercase()) {
-            errors.push(FieldError::invalid(format!("{at}.annotations"), format!("{key:?}"), &wrong));
+            errors.invalid(format!("{at}.annotations"), format!("{key:?}"), &wrong);
         }
     }
     if size > MAX_ANNOTATION_BYTES {
-        let message = format!("Too long: may not be more than {MAX_ANNOTATION_BYTES} bytes");
-        errors.push(FieldError::new(format!("{at}.annotations"), "FieldValueTooLong", message));
+        errors.too_long(format!("{at}.annotations"), MAX_ANNOTATION_BYTES);
     }
 }
 
@@ -113,10 +110,10 @@ fn qualifies_finalizers(endpoint: &Endpoint) -> bool {
     !endpoint.resource.custom && !lenient && !endpoint.is_core("events")
 }
 
-fn name(endpoint: &Endpoint, object: &Value, errors: &mut Vec<FieldError>) {
+fn name(endpoint: &Endpoint, object: &Value, errors: &mut ErrorList) {
     let name = meta::name(object);
     if name.is_empty() {
-        errors.push(FieldError::required("metadata.name", "name or generateName is required"));
+        errors.required("metadata.name", "name or generateName is required");
         return;
     }
     let wrong = match (endpoint.group(), endpoint.plural()) {
@@ -150,13 +147,13 @@ fn trust_bundle_name(bundle: &Value, name: &str) -> Option<String> {
     }
 }
 
-fn finalizers(object: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn finalizers(object: &Value, at: &str, errors: &mut ErrorList) {
     for finalizer in meta::strings(object, "finalizers") {
         errors.text(format!("{at}.finalizers"), finalizer, names::qualified_name(finalizer));
     }
 }
 
-fn new_finalizers(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldError>) {
+fn new_finalizers(object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
     let Some(old) = old.filter(|old| meta::is_deleting(old)) else { return };
     let before = meta::strings(old, "finalizers");
     let mut added = meta::strings(object, "finalizers");
@@ -166,27 +163,26 @@ fn new_finalizers(object: &Value, old: Option<&Value>, errors: &mut Vec<FieldErr
             "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
             added.iter().map(|f| format!("{f:?}")).collect::<Vec<_>>().join(", ")
         );
-        errors.push(FieldError::forbidden("metadata.finalizers", &detail));
+        errors.forbidden("metadata.finalizers", &detail);
     }
 }
 
-fn owners(list: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn owners(list: &Value, at: &str, errors: &mut ErrorList) {
     let references = list.as_array().map_or(&[][..], Vec::as_slice);
     for (i, owner) in references.iter().enumerate() {
         let at = format!("{at}.ownerReferences[{i}]");
         for key in ["apiVersion", "kind", "name", "uid"] {
             if owner[key].as_str().unwrap_or_default().is_empty() {
-                errors.push(FieldError::required(format!("{at}.{key}"), "must not be empty"));
+                errors.required(format!("{at}.{key}"), "must not be empty");
             }
         }
         let version = owner["apiVersion"].as_str().unwrap_or_default();
         if version.matches('/').count() > 1 {
             let detail = "must be <group>/<version> or <version>";
-            errors.push(FieldError::invalid(format!("{at}.apiVersion"), &owner["apiVersion"], detail));
+            errors.invalid(format!("{at}.apiVersion"), &owner["apiVersion"], detail);
         }
         if version == "v1" && owner["kind"] == "Event" {
-            let detail = "/v1, Kind=Event is disallowed from being an owner";
-            errors.push(FieldError::invalid(at, owner, detail));
+            errors.invalid(at, owner, "/v1, Kind=Event is disallowed from being an owner");
         }
     }
     let controllers: Vec<&Value> = references.iter().filter(|owner| owner["controller"] == true).collect();
@@ -198,7 +194,7 @@ fn owners(list: &Value, at: &str, errors: &mut Vec<FieldError>) {
             name(first),
             name(second)
         );
-        errors.push(FieldError::invalid(format!("{at}.ownerReferences"), list, &detail));
+        errors.invalid(format!("{at}.ownerReferences"), list, &detail);
     }
 }
 

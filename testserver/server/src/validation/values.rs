@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{object::quantity::Quantity, schema::FieldError};
+use crate::{object::quantity::Quantity, schema::ErrorList};
 
 pub(super) fn text<'v>(value: &'v Value, member: &str) -> &'v str {
     value[member].as_str().unwrap_or_default()
@@ -21,10 +21,6 @@ pub(super) fn amounts<'v>(value: &'v Value, list: &str) -> impl Iterator<Item = 
     amounts.filter_map(|(name, amount)| Some((name, Quantity::read(amount)?)))
 }
 
-pub(super) fn invalid(errors: &mut Vec<FieldError>, at: String, value: &Value, why: &str) {
-    errors.push(FieldError::invalid(at, value, why));
-}
-
 /// Why a path may lead out of its folder.
 pub(super) fn outside(path: &str) -> Option<&'static str> {
     match path {
@@ -35,21 +31,21 @@ pub(super) fn outside(path: &str) -> Option<&'static str> {
 }
 
 /// The path of a file in a folder.
-pub(super) fn file_path(value: &Value, member: &str, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn file_path(value: &Value, member: &str, at: &str, errors: &mut ErrorList) {
     let place = format!("{at}.{member}");
     match text(value, member) {
-        "" => errors.push(FieldError::required(place, "")),
+        "" => errors.required(place, ""),
         path => {
             if let Some(why) = outside(path) {
-                invalid(errors, place, &value[member], why);
+                errors.invalid(place, &value[member], why);
             }
         }
     }
 }
 
 /// The name of an object that a volume refers to.
-pub(super) fn named(reference: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn named(reference: &Value, at: &str, errors: &mut ErrorList) {
     if is_set(reference) && text(reference, "name").is_empty() {
-        errors.push(FieldError::required(format!("{at}.name"), ""));
+        errors.required(format!("{at}.name"), "");
     }
 }

@@ -9,7 +9,7 @@ use rustls::{
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
         verify_server_name,
     },
-    crypto::{CryptoProvider, ring},
+    crypto::ring,
     pki_types::{CertificateDer, ServerName, UnixTime, pem::PemObject},
     server::ParsedCertificate,
 };
@@ -26,10 +26,10 @@ pub(super) fn client_config(ca_bundle: &[u8]) -> Result<ClientConfig, String> {
     }
     let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone());
     let chain = chain.build().map_err(|error| error.to_string())?;
-    let config = ClientConfig::builder_with_provider(provider.clone())
+    let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?;
-    let verifier = Verifier { chain, trusted, provider };
+    let verifier = Verifier { chain, trusted };
     Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)).with_no_client_auth())
 }
 
@@ -37,7 +37,6 @@ pub(super) fn client_config(ca_bundle: &[u8]) -> Result<ClientConfig, String> {
 struct Verifier {
     chain: Arc<WebPkiServerVerifier>,
     trusted: Vec<CertificateDer<'static>>,
-    provider: Arc<CryptoProvider>,
 }
 
 impl ServerCertVerifier for Verifier {
@@ -62,12 +61,7 @@ impl ServerCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        rustls::crypto::verify_tls12_signature(
-            message,
-            cert,
-            dss,
-            &self.provider.signature_verification_algorithms,
-        )
+        self.chain.verify_tls12_signature(message, cert, dss)
     }
 
     fn verify_tls13_signature(
@@ -76,15 +70,10 @@ impl ServerCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        rustls::crypto::verify_tls13_signature(
-            message,
-            cert,
-            dss,
-            &self.provider.signature_verification_algorithms,
-        )
+        self.chain.verify_tls13_signature(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.chain.supported_verify_schemes()
     }
 }

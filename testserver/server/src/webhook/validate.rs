@@ -3,44 +3,39 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
 
-use crate::{object::names, schema::FieldError};
+use crate::{object::names, schema::ErrorList};
 
 /// Validates the `clientConfig` at a path; messages are those of the genuine server.
-pub(crate) fn validate_client_config(at: &str, client: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+pub(crate) fn validate_client_config(at: &str, client: &Value, errors: &mut ErrorList) {
     match (client["url"].as_str(), client["service"].is_object()) {
-        (Some(url), false) => errors.extend(check_url(&format!("{at}.url"), url)),
-        (None, true) => errors.extend(check_service(&format!("{at}.service"), &client["service"])),
-        _ => errors.push(FieldError::required(at, "exactly one of url or service is required")),
+        (Some(url), false) => check_url(&format!("{at}.url"), url, errors),
+        (None, true) => check_service(&format!("{at}.service"), &client["service"], errors),
+        _ => errors.required(at, "exactly one of url or service is required"),
     }
     if let Some(bundle) = client["caBundle"].as_str().filter(|bundle| BASE64_STANDARD.decode(bundle).is_err())
     {
-        errors.push(FieldError::invalid(format!("{at}.caBundle"), format!("{bundle:?}"), "must be base64"));
+        errors.invalid(format!("{at}.caBundle"), format!("{bundle:?}"), "must be base64");
     }
-    errors
 }
 
-fn check_service(at: &str, service: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn check_service(at: &str, service: &Value, errors: &mut ErrorList) {
     // Genuine servers name the other field.
     for (field, required) in [("namespace", "name"), ("name", "namespace")] {
         if service[field].as_str().unwrap_or_default().is_empty() {
-            errors.push(FieldError::required(format!("{at}.{required}"), ""));
+            errors.required(format!("{at}.{required}"), "");
         }
     }
     if let Some(path) = service["path"].as_str().filter(|path| !matches!(*path, "" | "/")) {
-        errors.extend(check_path(&format!("{at}.path"), path));
+        check_path(&format!("{at}.path"), path, errors);
     }
     if let Some(port) = service["port"].as_i64().filter(|port| !(1..=65535).contains(port)) {
         let why = "port is not valid: must be between 1 and 65535, inclusive";
-        errors.push(FieldError::invalid(format!("{at}.port"), port, why));
+        errors.invalid(format!("{at}.port"), port, why);
     }
-    errors
 }
 
-fn check_path(at: &str, path: &str) -> Vec<FieldError> {
-    let mut errors = Vec::new();
-    let mut wrong = |detail: &str| errors.push(FieldError::invalid(at, format!("{path:?}"), detail));
+fn check_path(at: &str, path: &str, errors: &mut ErrorList) {
+    let mut wrong = |detail: &str| errors.invalid(at, format!("{path:?}"), detail);
     if !path.starts_with('/') {
         wrong("must start with a '/'");
     }
@@ -55,16 +50,14 @@ fn check_path(at: &str, path: &str) -> Vec<FieldError> {
             wrong(&format!("segment[{i}]{problem}"));
         }
     }
-    errors
 }
 
-fn check_url(at: &str, url: &str) -> Vec<FieldError> {
+fn check_url(at: &str, url: &str, errors: &mut ErrorList) {
     let form = "desired format: https://host[/path]";
     let (scheme, rest) = url.split_once("://").unwrap_or_default();
     let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let mut errors = Vec::new();
-    let mut wrong = |value: &str, why: &str| errors.push(FieldError::invalid(at, format!("{value:?}"), why));
+    let mut wrong = |value: &str, why: &str| errors.invalid(at, format!("{value:?}"), why);
     if scheme != "https" {
         wrong(scheme, &format!("'https' is the only allowed URL scheme; {form}"));
     }
@@ -82,5 +75,4 @@ fn check_url(at: &str, url: &str) -> Vec<FieldError> {
     if !query.is_empty() {
         wrong(query, "query parameters are not permitted in the URL");
     }
-    errors
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use crate::{
-    schema::FieldError,
+    schema::{ErrorList, FieldError},
     scheme::Resource,
     storage::{Change, Key, Stored},
 };
@@ -54,8 +54,8 @@ impl ServiceAllocator {
     }
 
     /// Replaces generated values that are taken by free ones. Returns an error for each `requested` value that is taken or out of range.
-    pub(crate) fn allocate(&self, key: &Key, requested: &Value, service: &mut Value) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+    pub(crate) fn allocate(&self, key: &Key, requested: &Value, service: &mut Value) -> ErrorList {
+        let mut errors = ErrorList::default();
         if service["spec"]["type"] == "ExternalName" {
             return errors;
         }
@@ -64,7 +64,7 @@ impl ServiceAllocator {
             if requested["clusterIP"] == ip.as_str() {
                 let list = format!("[{ip:?}]");
                 let why = format!("failed to allocate IP {ip}: provided IP is already allocated");
-                errors.push(FieldError::invalid("spec.clusterIPs", list, &why));
+                errors.invalid("spec.clusterIPs", list, &why);
             } else if let Some(free) = following(&ip).find(|ip| !taken(self.ips.get(ip))) {
                 service["spec"]["clusterIPs"] = json!([free]);
                 service["spec"]["clusterIP"] = free.into();
@@ -105,8 +105,7 @@ impl ServiceAllocator {
             };
             if requested["healthCheckNodePort"] == number {
                 if !free(number) {
-                    let why = "provided port is already allocated";
-                    errors.push(FieldError::invalid("spec.healthCheckNodePort", number, why));
+                    errors.invalid("spec.healthCheckNodePort", number, "provided port is already allocated");
                 }
             } else if let Some(next) = (number..=*NODE_PORTS.end()).chain(NODE_PORTS).find(|port| free(*port))
             {
@@ -163,8 +162,8 @@ mod tests {
         let first = service("10.1.2.254", 32_767);
         addresses.record(&one, None, Some(&first));
         let mut second = first.clone();
-        assert_eq!(addresses.allocate(&one, &Value::Null, &mut second), [], "its own");
-        assert_eq!(addresses.allocate(&other, &json!({}), &mut second), []);
+        assert_eq!(*addresses.allocate(&one, &Value::Null, &mut second), [], "its own");
+        assert_eq!(*addresses.allocate(&other, &json!({}), &mut second), []);
         assert_eq!(second, service("10.1.3.1", 30_000));
         let refused = addresses.allocate(&other, &first["spec"], &mut first.clone());
         assert_eq!(
@@ -176,7 +175,7 @@ mod tests {
             "spec.ports[0].nodePort: Invalid value: 32767: provided port is already allocated"
         );
         addresses.record(&one, Some(&first), None);
-        assert_eq!(addresses.allocate(&other, &first["spec"], &mut first.clone()), []);
+        assert_eq!(*addresses.allocate(&other, &first["spec"], &mut first.clone()), []);
         let far = service("10.0.0.1", 80);
         assert!(
             addresses.allocate(&other, &far["spec"], &mut far.clone())[0]
@@ -196,7 +195,7 @@ mod tests {
             (refused[0].field.as_str(), refused[0].reason),
             ("spec.ports[1].nodePort", "FieldValueInvalid")
         );
-        assert_eq!(ServiceAllocator::default().allocate(&key, &json!({}), &mut twice), []);
+        assert_eq!(*ServiceAllocator::default().allocate(&key, &json!({}), &mut twice), []);
         assert_eq!(twice["spec"]["ports"][1]["nodePort"], 30_002);
     }
 }

@@ -49,8 +49,8 @@ impl Kind for Custom {
             let in_metadata = |path: &str| path.starts_with("metadata.");
             (!in_metadata(one), one).cmp(&(!in_metadata(other), other))
         });
-        let wrong =
-            undecodable_metadata(&object["metadata"]).or_else(|| wrong_embedded(endpoint.schema(), object));
+        let wrong = undecodable_metadata(&object["metadata"])
+            .or_else(|| Some(wrong_embedded(endpoint.schema(), object)?.to_string()));
         wrong.map_or(Ok(()), Err)
     }
 
@@ -80,17 +80,17 @@ impl Kind for Custom {
 }
 
 /// The first embedded object whose identity or metadata has a wrong type.
-fn wrong_embedded(schema: &Schema, object: &Value) -> Option<String> {
+pub(crate) fn wrong_embedded(schema: &Schema, object: &Value) -> Option<FieldError> {
     schema.embedded(object).into_iter().find_map(|(path, embedded)| {
         for name in ["apiVersion", "kind"] {
             let value = &embedded[name];
             if !value.is_null() && !value.is_string() {
-                return Some(format!("{path}.{name}: Invalid value: {value}: must be a string"));
+                return Some(FieldError::invalid(format!("{path}.{name}"), value, "must be a string"));
             }
         }
         let metadata = embedded.get("metadata")?;
         let why = undecodable_metadata(metadata)?;
-        Some(format!("{path}.metadata: Invalid value: {metadata}: {why}"))
+        Some(FieldError::invalid(format!("{path}.metadata"), metadata, &why))
     })
 }
 
@@ -109,8 +109,8 @@ mod tests {
             let case: Value = serde_json::from_str(line).unwrap();
             let message = case["message"].as_str().unwrap_or_default();
             if let Some((_, why)) = message.split_once("cannot be handled as a Thing: spec.emb.") {
-                let found = wrong_embedded(&schema, &case["object"]);
-                assert_eq!(found, Some(format!("spec.emb.{why}")));
+                let wrong = wrong_embedded(&schema, &case["object"]).unwrap();
+                assert_eq!(wrong.to_string(), format!("spec.emb.{why}"));
                 seen += 1;
             }
         }

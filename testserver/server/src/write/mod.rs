@@ -40,7 +40,8 @@ mod unchanged;
 mod validate;
 
 pub(crate) use allocator::ServiceAllocator;
+pub(crate) use custom::wrong_embedded;
 pub(crate) use kind::Kind;
 pub(crate) use kinds::kind_of;
-pub(crate) use object_write::{ObjectWrite, Replaced, WriteContext};
+pub(crate) use object_write::{ObjectWrite, Replaced, WriteContext, Writer};
 pub(crate) use preconditions::{check_versioned, wrong_uid};

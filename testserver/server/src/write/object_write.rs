@@ -42,7 +42,7 @@ pub(crate) struct ObjectWrite<'a> {
 }
 
 /// Who writes.
-pub(super) enum Writer<'a> {
+pub(crate) enum Writer<'a> {
     Client(ClientWrite<'a>),
     /// A controller of the server.
     Controller,
@@ -51,7 +51,7 @@ pub(super) enum Writer<'a> {
 }
 
 /// The request of a client.
-pub(super) struct ClientWrite<'a> {
+pub(crate) struct ClientWrite<'a> {
     pub(super) call: &'a Call,
     pub(super) options: &'a WriteOptions,
     pub(super) ownership: Ownership,
@@ -74,26 +74,26 @@ impl<'a> ObjectWrite<'a> {
         object: Value,
     ) -> Self {
         let writer = Writer::Client(ClientWrite { call, options, ownership });
-        Self { writer, replaced, ..Self::by_controller(&call.endpoint, call.namespace.as_deref(), object) }
+        Self { replaced, ..Self::create(writer, &call.endpoint, call.namespace.as_deref(), object) }
     }
 
-    /// The creation of an object of a controller.
-    pub(crate) fn by_controller(endpoint: &'a Endpoint, namespace: Option<&'a str>, object: Value) -> Self {
+    /// A creation.
+    pub(crate) fn create(
+        writer: Writer<'a>,
+        endpoint: &'a Endpoint,
+        namespace: Option<&'a str>,
+        object: Value,
+    ) -> Self {
         Self {
             endpoint,
             kind: kind_of(endpoint),
             namespace,
-            writer: Writer::Controller,
+            writer,
             replaced: None,
             has_version: has_version(&object),
             object,
             warnings: Vec::new(),
         }
-    }
-
-    /// The creation of an object that every cluster has.
-    pub(crate) fn by_server(endpoint: &'a Endpoint, namespace: Option<&'a str>, object: Value) -> Self {
-        Self { writer: Writer::Server, ..Self::by_controller(endpoint, namespace, object) }
     }
 
     /// Whether the object is valid as it is made.

@@ -7,7 +7,7 @@ use super::{ObjectWrite, WriteContext, object_write::Replaced};
 use crate::{
     call::Call,
     object::meta,
-    schema::FieldError,
+    schema::{ErrorList, FieldError},
     status_error::{Cause, StatusError},
     storage::{Key, Storage},
     strategy,
@@ -75,13 +75,13 @@ fn check_immutable(call: &Call, old: &Value, new: &Value) -> Result<(), StatusEr
     if call.subresource.is_some() {
         return Ok(());
     }
-    let mut errors = Vec::new();
+    let mut errors = ErrorList::default();
     for field in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
         let (provided, current) = (&new["metadata"][field], &old["metadata"][field]);
         let restored = field == "deletionTimestamp" && meta::is_deleting(old);
         if !provided.is_null() && *provided != "" && provided != current && !restored {
             let field = format!("metadata.{field}");
-            errors.push(FieldError::invalid(field, provided, "field is immutable"));
+            errors.invalid(field, provided, "field is immutable");
         }
     }
     if errors.is_empty() { Ok(()) } else { Err(invalid(call, &errors)) }

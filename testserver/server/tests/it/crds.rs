@@ -151,6 +151,37 @@ async fn invalid_crds_are_refused_with_all_causes() {
     client.get(WIDGETS).await;
 }
 
+/// The responses of 1.37 to parts of a schema that may have several types.
+#[tokio::test(start_paused = true)]
+async fn parts_of_schemas_are_decoded_as_by_go() {
+    let client = TestClient::new();
+    let post = async |part: Value| {
+        let mut crd = widgets();
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["part"] = part;
+        client.post(CRDS, crd).await
+    };
+    let path = "json: cannot unmarshal {} into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties";
+    for (part, what, end) in [
+        (json!({"items": [5]}), "number", "items of type v1.JSONSchemaProps"),
+        (json!({"items": ["x"]}), "string", "items of type v1.JSONSchemaProps"),
+        (json!({"items": [[]]}), "array", "items of type v1.JSONSchemaProps"),
+        (json!({"items": [{"type": 5}]}), "number", "items.type of type string"),
+        (json!({"dependencies": {"a": [5]}}), "number", "dependencies of type string"),
+        (json!({"enum": 5}), "number", "enum of type []v1.JSON"),
+    ] {
+        let message = post(part).await.refused(400, "BadRequest");
+        assert!(message.ends_with(&format!("{}.{end}", path.replace("{}", what))), "{message}");
+    }
+    for (items, end) in [
+        (json!(5), "items: Required value: must be specified"),
+        (json!([]), "items: Required value: must be specified"),
+        (json!([null]), "items: Forbidden: items must be a schema object and not an array"),
+    ] {
+        let message = post(json!({"type": "array", "items": items})).await.refused(422, "Invalid");
+        assert!(message.ends_with(&format!("openAPIV3Schema.properties[part].{end}")), "{message}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn immutable_fields_and_name_conflicts_are_refused() {
     let client = with_widgets().await;

@@ -170,3 +170,43 @@ async fn strategic_patches_ignore_the_type_of_the_object() {
         "{message}"
     );
 }
+
+/// The responses of 1.37, also to those patches.
+#[tokio::test(start_paused = true)]
+async fn patches_with_wrong_embedded_objects_are_refused() {
+    let client = TestClient::new();
+    let mut crd = widgets();
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["part"] = json!({"type": "object",
+        "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true});
+    client.post(CRDS, crd).await.ok();
+    client.post(WIDGETS, widget("a")).await.ok();
+    let path = format!("{WIDGETS}/a");
+    let part = |metadata: serde_json::Value| json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata});
+    let apply = async |metadata: serde_json::Value| {
+        let mut config = widget("a");
+        config["part"] = part(metadata);
+        client.patch(APPLY, &format!("{path}?fieldManager=m&force=true"), config).await
+    };
+    let time = r#"part.metadata: Invalid value: {"creationTimestamp":"x"}: parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006""#;
+    let number =
+        "part.metadata: Invalid value: 5: json: cannot unmarshal number into Go value of type v1.ObjectMeta";
+    for (metadata, why) in [(json!(5), number), (json!({"creationTimestamp": "x"}), time)] {
+        let message =
+            client.patch(MERGE, &path, json!({"part": part(metadata.clone())})).await.refused(422, "Invalid");
+        assert!(
+            message.starts_with(" \"\" is invalid: patch: Invalid value:") && message.ends_with(why),
+            "{message}"
+        );
+        let patch = json!([{"op": "add", "path": "/part", "value": part(metadata)}]);
+        let message = client.patch(JSON, &path, patch).await.refused(422, "Invalid");
+        assert!(
+            message.starts_with(" \"\" is invalid: patch: Invalid value:") && message.ends_with(why),
+            "{message}"
+        );
+    }
+    let reply = apply(json!(5)).await;
+    let message = reply.body["message"].as_str().unwrap();
+    assert!(reply.code == 500 && message.ends_with(".part.metadata: expected map, got &{5}"), "{message}");
+    let message = apply(json!({"creationTimestamp": "x"})).await.refused(422, "Invalid");
+    assert_eq!(message, format!("Widget.rig.test \"a\" is invalid: {time}"));
+}

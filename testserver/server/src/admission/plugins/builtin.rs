@@ -26,11 +26,7 @@ pub(crate) fn mutate(
             AdmissionPlugin::DefaultStorageClass => default_class::mutate_claim(objects, write, object),
             AdmissionPlugin::RuntimeClass => runtime_class::mutate(objects, write, object)?,
             AdmissionPlugin::DefaultIngressClass => default_class::mutate_ingress(objects, write, object),
-            AdmissionPlugin::MutatingAdmissionPolicy
-            | AdmissionPlugin::ValidatingAdmissionPolicy
-            | AdmissionPlugin::MutatingAdmissionWebhook
-            | AdmissionPlugin::ValidatingAdmissionWebhook
-            | AdmissionPlugin::ResourceQuota => {}
+            _ => {}
         }
     }
     Ok(())
@@ -48,15 +44,7 @@ pub(crate) fn validate(
             AdmissionPlugin::LimitRanger => limit_ranger::validate(objects, write, object)?,
             AdmissionPlugin::Priority => priority::validate(objects, write, object)?,
             AdmissionPlugin::RuntimeClass => runtime_class::validate(objects, write, object)?,
-            AdmissionPlugin::ServiceAccount
-            | AdmissionPlugin::DefaultTolerationSeconds
-            | AdmissionPlugin::DefaultStorageClass
-            | AdmissionPlugin::DefaultIngressClass
-            | AdmissionPlugin::MutatingAdmissionPolicy
-            | AdmissionPlugin::ValidatingAdmissionPolicy
-            | AdmissionPlugin::MutatingAdmissionWebhook
-            | AdmissionPlugin::ValidatingAdmissionWebhook
-            | AdmissionPlugin::ResourceQuota => {}
+            _ => {}
         }
     }
     Ok(())

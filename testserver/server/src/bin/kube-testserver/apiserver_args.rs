@@ -10,7 +10,7 @@ use kube_testserver::AdmissionPlugin;
 
 use crate::{
     etcd,
-    flags::{self, Ignored, Kind},
+    flags::{self, Kind},
 };
 
 const USAGE: &str = "\
@@ -41,124 +41,40 @@ const KEY: &str = "tls-private-key-file";
 
 /// They are about the storage, the cost, the logs, the addresses and the keys of a server, which clients do not see, and about what this
 /// server does not have.
-#[rustfmt::skip] // one flag a line
-const IGNORED: &[Ignored] = &[
-    ("advertise-address", Kind::Value),
-    ("allow-privileged", Kind::Switch),
-    ("api-audiences", Kind::Value),
-    ("audit-log-format", Kind::Value),
-    ("audit-log-maxage", Kind::Value),
-    ("audit-log-maxbackup", Kind::Value),
-    ("audit-log-maxsize", Kind::Value),
-    ("audit-log-mode", Kind::Value),
-    ("audit-log-path", Kind::Value),
-    ("audit-policy-file", Kind::Value),
-    ("contention-profiling", Kind::Switch),
-    ("delete-collection-workers", Kind::Value),
-    ("enable-aggregator-routing", Kind::Switch),
-    ("enable-garbage-collector", Kind::Switch),
-    ("enable-priority-and-fairness", Kind::Switch),
-    ("endpoint-reconciler-type", Kind::Value),
-    ("etcd-cafile", Kind::Value),
-    ("etcd-certfile", Kind::Value),
-    ("etcd-compaction-interval", Kind::Value),
-    ("etcd-count-metric-poll-period", Kind::Value),
-    ("etcd-healthcheck-timeout", Kind::Value),
-    ("etcd-keyfile", Kind::Value),
-    ("etcd-prefix", Kind::Value),
-    ("event-ttl", Kind::Value),
-    ("external-hostname", Kind::Value),
-    ("feature-gates", Kind::Value),
-    ("goaway-chance", Kind::Value),
-    ("kubelet-client-certificate", Kind::Value),
-    ("kubelet-client-key", Kind::Value),
-    ("kubelet-preferred-address-types", Kind::Value),
-    ("livez-grace-period", Kind::Value),
-    ("log-flush-frequency", Kind::Value),
-    ("logging-format", Kind::Value),
-    ("max-mutating-requests-inflight", Kind::Value),
-    ("max-requests-inflight", Kind::Value),
-    ("min-request-timeout", Kind::Value),
-    ("permit-port-sharing", Kind::Switch),
-    ("profiling", Kind::Switch),
-    ("proxy-client-cert-file", Kind::Value),
-    ("proxy-client-key-file", Kind::Value),
-    ("request-timeout", Kind::Value),
-    ("requestheader-allowed-names", Kind::Value),
-    ("requestheader-client-ca-file", Kind::Value),
-    ("requestheader-extra-headers-prefix", Kind::Value),
-    ("requestheader-group-headers", Kind::Value),
-    ("requestheader-username-headers", Kind::Value),
-    ("service-account-extend-token-expiration", Kind::Switch),
-    ("service-account-jwks-uri", Kind::Value),
-    ("service-account-key-file", Kind::Value),
-    ("service-account-lookup", Kind::Switch),
-    ("service-account-max-token-expiration", Kind::Value),
-    ("service-cluster-ip-range", Kind::Value),
-    ("service-node-port-range", Kind::Value),
-    ("shutdown-delay-duration", Kind::Value),
-    ("storage-backend", Kind::Value),
-    ("storage-media-type", Kind::Value),
-    ("tls-cipher-suites", Kind::Value),
-    ("tls-min-version", Kind::Value),
-    ("vmodule", Kind::Value),
-    ("watch-cache", Kind::Switch),
-    ("watch-cache-sizes", Kind::Value),
-];
+const IGNORED: &str = "advertise-address allow-privileged api-audiences audit-log-format audit-log-maxage audit-log-maxbackup \
+    audit-log-maxsize audit-log-mode audit-log-path audit-policy-file contention-profiling \
+    delete-collection-workers enable-aggregator-routing enable-garbage-collector \
+    enable-priority-and-fairness endpoint-reconciler-type etcd-cafile etcd-certfile etcd-compaction-interval \
+    etcd-count-metric-poll-period etcd-healthcheck-timeout etcd-keyfile etcd-prefix event-ttl \
+    external-hostname feature-gates goaway-chance kubelet-client-certificate kubelet-client-key \
+    kubelet-preferred-address-types livez-grace-period log-flush-frequency logging-format \
+    max-mutating-requests-inflight max-requests-inflight min-request-timeout permit-port-sharing profiling \
+    proxy-client-cert-file proxy-client-key-file request-timeout requestheader-allowed-names \
+    requestheader-client-ca-file requestheader-extra-headers-prefix requestheader-group-headers \
+    requestheader-username-headers service-account-extend-token-expiration service-account-jwks-uri \
+    service-account-key-file service-account-lookup service-account-max-token-expiration \
+    service-cluster-ip-range service-node-port-range shutdown-delay-duration storage-backend \
+    storage-media-type tls-cipher-suites tls-min-version vmodule watch-cache watch-cache-sizes";
+/// Those of them that need no value.
+const SWITCHES: &str = "allow-privileged contention-profiling enable-aggregator-routing enable-garbage-collector \
+    enable-priority-and-fairness permit-port-sharing profiling service-account-extend-token-expiration \
+    service-account-lookup watch-cache";
 
 /// Flags with an effect that have a value.
-const USED: [&str; 15] = [
-    "authorization-mode",
-    "bind-address",
-    "cert-dir",
-    "client-ca-file",
-    "disable-admission-plugins",
-    "enable-admission-plugins",
-    "etcd-servers",
-    "http2-max-streams-per-connection",
-    "runtime-config",
-    "secure-port",
-    "service-account-issuer",
-    "service-account-signing-key-file",
-    CERTIFICATE,
-    KEY,
-    "v",
-];
+const USED: &str = "authorization-mode bind-address cert-dir client-ca-file disable-admission-plugins \
+    enable-admission-plugins etcd-servers http2-max-streams-per-connection runtime-config secure-port \
+    service-account-issuer service-account-signing-key-file tls-cert-file tls-private-key-file v";
 
 /// Plugins of kube-apiserver 1.37 that are on by default and whose effect this server always has.
 const FIXED: [&str; 2] = ["NamespaceLifecycle", "StorageObjectInUseProtection"];
 /// Plugins of kube-apiserver 1.37 that are on by default and that this server lacks; no controller creates service accounts here.
-const LACKING: [&str; 12] = [
-    "CertificateApproval",
-    "CertificateSigning",
-    "CertificateSubjectRestriction",
-    "ClusterTrustBundleAttest",
-    "NodeDeclaredFeatureValidator",
-    "PersistentVolumeClaimResize",
-    "PodGroupProtection",
-    "PodResizeValidator",
-    "PodSecurity",
-    "PodTopologyLabels",
-    "ServiceAccount",
-    "TaintNodesByCondition",
-];
+const LACKING: &str = "CertificateApproval CertificateSigning CertificateSubjectRestriction ClusterTrustBundleAttest \
+    NodeDeclaredFeatureValidator PersistentVolumeClaimResize PodGroupProtection PodResizeValidator \
+    PodSecurity PodTopologyLabels ServiceAccount TaintNodesByCondition";
 /// Plugins of kube-apiserver 1.37 that are off by default. This server has none of them.
-const OFF: [&str; 14] = [
-    "AlwaysAdmit",
-    "AlwaysDeny",
-    "AlwaysPullImages",
-    "DenyServiceExternalIPs",
-    "EventRateLimit",
-    "ExtendedResourceToleration",
-    "ImagePolicyWebhook",
-    "LimitPodHardAntiAffinityTopology",
-    "NamespaceAutoProvision",
-    "NamespaceExists",
-    "NodeRestriction",
-    "OwnerReferencesPermissionEnforcement",
-    "PodNodeSelector",
-    "PodTolerationRestriction",
-];
+const OFF: &str = "AlwaysAdmit AlwaysDeny AlwaysPullImages DenyServiceExternalIPs EventRateLimit ExtendedResourceToleration \
+    ImagePolicyWebhook LimitPodHardAntiAffinityTopology NamespaceAutoProvision NamespaceExists \
+    NodeRestriction OwnerReferencesPermissionEnforcement PodNodeSelector PodTolerationRestriction";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
@@ -262,9 +178,14 @@ fn kind(name: &str) -> Option<Kind> {
         "h" | "help" | "version" => Some(Kind::Switch),
         // Not in the help, where envtest would find it and ask for such a port.
         "insecure-port" => Some(Kind::Value),
-        _ if USED.contains(&name) => Some(Kind::Value),
-        _ => IGNORED.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind),
+        _ if has(SWITCHES, name) => Some(Kind::Switch),
+        _ => (has(USED, name) || has(IGNORED, name)).then_some(Kind::Value),
     }
+}
+
+/// Whether a list of words has this one.
+fn has(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
 }
 
 fn number<T: std::str::FromStr>(name: &str, value: &str, expected: &str) -> Result<T, String> {
@@ -291,15 +212,15 @@ fn disabled(name: &str) -> Result<Option<AdmissionPlugin>, String> {
     if FIXED.contains(&name) {
         return Err(format!("--disable-admission-plugins: {name} cannot be switched off here"));
     }
-    let lacking = LACKING.contains(&name) || OFF.contains(&name);
+    let lacking = has(LACKING, name) || has(OFF, name);
     if lacking { Ok(None) } else { plugin("disable", name).map(Some) }
 }
 
 fn enabled(name: &str) -> Result<(), String> {
-    if OFF.contains(&name) {
+    if has(OFF, name) {
         return Err(format!("--enable-admission-plugins: this server does not have {name}"));
     }
-    let by_default = FIXED.contains(&name) || LACKING.contains(&name);
+    let by_default = FIXED.contains(&name) || has(LACKING, name);
     if by_default { Ok(()) } else { plugin("enable", name).map(drop) }
 }
 
@@ -383,7 +304,7 @@ mod tests {
     #[test]
     fn the_help_names_every_flag_at_the_beginning_of_a_line() {
         let Ok(Command::Print(help)) = parsed("--help") else { panic!("no help") };
-        for name in IGNORED.iter().map(|(name, _)| *name).chain(USED) {
+        for name in IGNORED.split(' ').chain(USED.split(' ')) {
             let named =
                 |line: &str| line.trim_start().trim_start_matches("-v, ").starts_with(&format!("--{name}"));
             assert!(help.lines().any(named), "{name}");

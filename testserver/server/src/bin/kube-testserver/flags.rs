@@ -2,9 +2,6 @@
 
 use std::ffi::OsString;
 
-/// The name of a flag without effect, and how it is written.
-pub(crate) type Ignored = (&'static str, Kind);
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `--name=value` or `--name value`.
@@ -49,8 +46,8 @@ pub(crate) fn switch(name: &str, value: &str) -> Result<bool, String> {
 }
 
 /// The lines of `--help` about flags without effect.
-pub(crate) fn help(ignored: &[Ignored]) -> String {
-    ignored.iter().map(|(name, _)| format!("\n  --{name}")).collect()
+pub(crate) fn help(ignored: &str) -> String {
+    ignored.split(' ').map(|name| format!("\n  --{name}")).collect()
 }
 
 #[cfg(test)]

@@ -2,29 +2,27 @@
 
 use serde_json::Value;
 
-use crate::{object::names, schema::FieldError, webhook};
+use crate::{object::names, schema::ErrorList, webhook};
 
 /// Validates `spec.conversion` of a CRD; messages are those of the genuine server.
-pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
+pub(super) fn validate(conversion: &Value, errors: &mut ErrorList) {
     let at = |field: &str| format!("spec.conversion.{field}");
     let (client, versions) =
         (&conversion["webhook"]["clientConfig"], &conversion["webhook"]["conversionReviewVersions"]);
     let versions: Vec<&str> = versions.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut errors = Vec::new();
     match conversion["strategy"].as_str().unwrap_or_default() {
         "Webhook" => {
             if client.is_null() {
-                let why = "required when strategy is set to Webhook";
-                errors.push(FieldError::required(at("webhookClientConfig"), why));
+                errors.required(at("webhookClientConfig"), "required when strategy is set to Webhook");
             } else {
-                errors.extend(webhook::validate_client_config(&at("webhookClientConfig"), client));
+                webhook::validate_client_config(&at("webhookClientConfig"), client, errors);
             }
             if versions.is_empty() {
-                errors.push(FieldError::required(at("conversionReviewVersions"), ""));
+                errors.required(at("conversionReviewVersions"), "");
             } else if !versions.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
                 let printed = serde_json::json!(versions);
                 let why = "must include at least one of v1, v1beta1";
-                errors.push(FieldError::invalid(at("conversionReviewVersions"), printed, why));
+                errors.invalid(at("conversionReviewVersions"), printed, why);
             }
             for (i, version) in versions.iter().enumerate() {
                 let wrong = match names::service_name(version) {
@@ -33,37 +31,30 @@ pub(super) fn validate(conversion: &Value) -> Vec<FieldError> {
                     Some(wrong) => wrong,
                 };
                 let at = at(&format!("conversionReviewVersions[{i}]"));
-                errors.push(FieldError::invalid(at, format!("{version:?}"), &wrong));
+                errors.invalid(at, format!("{version:?}"), &wrong);
             }
         }
         strategy @ ("None" | "") => {
             if strategy.is_empty() {
-                errors.push(FieldError::required(at("strategy"), ""));
+                errors.required(at("strategy"), "");
             }
             let why = "should not be set when strategy is not set to Webhook";
             if !client.is_null() {
-                errors.push(FieldError::forbidden(at("webhookClientConfig"), why));
+                errors.forbidden(at("webhookClientConfig"), why);
             }
             if !versions.is_empty() {
-                errors.push(FieldError::forbidden(at("conversionReviewVersions"), why));
+                errors.forbidden(at("conversionReviewVersions"), why);
             }
         }
-        other => {
-            let supported = ["None", "Webhook"];
-            errors.push(FieldError::not_supported(at("strategy"), format!("{other:?}"), &supported));
-        }
+        other => errors.not_supported(at("strategy"), format!("{other:?}"), &["None", "Webhook"]),
     }
-    errors
 }
 
 /// Validates changes of `spec.conversion`: a bundle that can be used stays so.
-pub(super) fn validate_update(old: &Value, new: &Value) -> Vec<FieldError> {
-    match unusable_ca_bundle(new) {
-        Some(why) if unusable_ca_bundle(old).is_none() => {
-            let printed = new["webhook"]["clientConfig"]["caBundle"].to_string();
-            vec![FieldError::invalid("spec.conversion.webhookClientConfig.caBundle", printed, why)]
-        }
-        _ => Vec::new(),
+pub(super) fn validate_update(old: &Value, new: &Value, errors: &mut ErrorList) {
+    if let Some(why) = unusable_ca_bundle(new).filter(|_| unusable_ca_bundle(old).is_none()) {
+        let bundle = &new["webhook"]["clientConfig"]["caBundle"];
+        errors.invalid("spec.conversion.webhookClientConfig.caBundle", bundle, why);
     }
 }
 
@@ -83,7 +74,8 @@ mod tests {
     fn each_strategy_has_its_required_fields() {
         let good = json!({"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://x/y"}});
         let with = |strategy: &str, webhook: Value| {
-            let errors = validate(&json!({"strategy": strategy, "webhook": webhook}));
+            let mut errors = ErrorList::default();
+            validate(&json!({"strategy": strategy, "webhook": webhook}), &mut errors);
             errors.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert!(with("Webhook", good.clone()).is_empty() && with("None", Value::Null).is_empty());

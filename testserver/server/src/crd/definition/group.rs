@@ -2,21 +2,23 @@
 
 use serde_json::Value;
 
-use crate::{object::names, schema::FieldError};
+use crate::{
+    object::names,
+    schema::{ErrorList, FieldError},
+};
 
 const APPROVAL: &str = "api-approved.kubernetes.io";
 const RULES: &str = "see https://github.com/kubernetes/enhancements/pull/1111";
 
-pub(super) fn validate(crd: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(crd: &Value, errors: &mut ErrorList) {
     let group = crd["spec"]["group"].as_str().unwrap_or_default();
     let field = "spec.group";
     if group.is_empty() {
-        errors.push(FieldError::required(field, ""));
+        errors.required(field, "");
     } else if let Some(wrong) = names::subdomain(group) {
-        errors.push(FieldError::invalid(field, format!("{group:?}"), &wrong));
+        errors.invalid(field, format!("{group:?}"), &wrong);
     } else if !group.contains('.') {
-        let detail = "should be a domain with at least one dot";
-        errors.push(FieldError::invalid(field, format!("{group:?}"), detail));
+        errors.invalid(field, format!("{group:?}"), "should be a domain with at least one dot");
     }
     if is_protected(group) {
         errors.extend(unapproved(crd["metadata"]["annotations"][APPROVAL].as_str().unwrap_or_default()));

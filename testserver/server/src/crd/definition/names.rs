@@ -3,18 +3,21 @@
 use serde_json::Value;
 
 use super::versions::list;
-use crate::{object::names, schema::FieldError};
+use crate::{
+    object::names,
+    schema::{ErrorList, FieldError},
+};
 
-pub(super) fn validate(provided: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(provided: &Value, errors: &mut ErrorList) {
     for (key, lower_case) in [("plural", true), ("singular", true), ("kind", false), ("listKind", false)] {
         let field = format!("spec.names.{key}");
         let name = provided[key].as_str().unwrap_or_default();
         if name.is_empty() {
-            errors.push(FieldError::required(field, ""));
+            errors.required(field, "");
         } else if lower_case {
             errors.extend(not_a_label(field, name));
         } else if let Some(wrong) = names::kind(name) {
-            errors.push(FieldError::invalid(field, format!("{name:?}"), &wrong));
+            errors.invalid(field, format!("{name:?}"), &wrong);
         }
     }
     for key in ["shortNames", "categories"] {
@@ -25,8 +28,7 @@ pub(super) fn validate(provided: &Value, errors: &mut Vec<FieldError>) {
     if provided["kind"].as_str().is_some_and(|kind| !kind.is_empty())
         && provided["kind"] == provided["listKind"]
     {
-        let detail = "kind and listKind may not be the same";
-        errors.push(FieldError::invalid("spec.names.listKind", &provided["listKind"], detail));
+        errors.invalid("spec.names.listKind", &provided["listKind"], "kind and listKind may not be the same");
     }
 }
 

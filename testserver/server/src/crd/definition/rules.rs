@@ -5,20 +5,20 @@ use serde_json::Value;
 use super::{columns, conversion, group, names, selectable, subresources, versions};
 use crate::{
     object::meta,
-    schema::{FieldError, Schema},
+    schema::{ErrorList, Schema},
 };
 
 /// Validates a completed CRD and its changes. `validation::immutable` has the fields that cannot change.
-pub(crate) fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub(crate) fn validate(crd: &Value, old: Option<&Value>) -> ErrorList {
     let spec = &crd["spec"];
-    let mut errors = Vec::new();
+    let mut errors = ErrorList::default();
     name(crd, &mut errors);
     group::validate(crd, &mut errors);
     scope(spec, &mut errors);
     names::validate(&spec["names"], &mut errors);
     if spec["preserveUnknownFields"] == true {
         let detail = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead";
-        errors.push(FieldError::invalid("spec.preserveUnknownFields", "true", detail));
+        errors.invalid("spec.preserveUnknownFields", "true", detail);
     }
     versions::validate(spec, &mut errors);
     for (place, version) in versions::places(spec, "additionalPrinterColumns") {
@@ -28,7 +28,7 @@ pub(crate) fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
         subresources::validate(&place, &version["subresources"], &mut errors);
     }
     selectable::validate(spec, &mut errors);
-    errors.extend(conversion::validate(&spec["conversion"]));
+    conversion::validate(&spec["conversion"], &mut errors);
     if let Some(old) = old {
         changes(old, crd, &mut errors);
     }
@@ -36,20 +36,20 @@ pub(crate) fn validate(crd: &Value, old: Option<&Value>) -> Vec<FieldError> {
     errors
 }
 
-fn changes(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
-    errors.extend(conversion::validate_update(&old["spec"]["conversion"], &new["spec"]["conversion"]));
+fn changes(old: &Value, new: &Value, errors: &mut ErrorList) {
+    conversion::validate_update(&old["spec"]["conversion"], &new["spec"]["conversion"], errors);
     for stored in versions::list(&old["status"]["storedVersions"]) {
         if !versions::list(&new["spec"]["versions"]).iter().any(|version| version["name"] == *stored) {
             let detail = "missing from spec.versions; it was previously a storage version, and must remain in \
                 spec.versions until a storage migration ensures no data remains persisted in it and removes it from \
                 status.storedVersions";
-            errors.push(FieldError::invalid("status.storedVersions[0]", stored, detail));
+            errors.invalid("status.storedVersions[0]", stored, detail);
         }
     }
 }
 
 /// The schema of every version is structural. One that all versions share is checked once, a missing one not at all.
-fn schemas(spec: &Value, errors: &mut Vec<FieldError>) {
+fn schemas(spec: &Value, errors: &mut ErrorList) {
     let mut seen = Vec::new();
     for (i, version) in versions::list(&spec["versions"]).iter().enumerate() {
         let (doc, place) = (&version["schema"]["openAPIV3Schema"], versions::schema_path(spec, i));
@@ -60,22 +60,18 @@ fn schemas(spec: &Value, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn name(crd: &Value, errors: &mut Vec<FieldError>) {
+fn name(crd: &Value, errors: &mut ErrorList) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (spec, name) = (&crd["spec"], meta::name(crd));
     if name != format!("{}.{}", text(&spec["names"]["plural"]), text(&spec["group"])) {
-        let detail = "must be spec.names.plural+\".\"+spec.group";
-        errors.push(FieldError::invalid("metadata.name", format!("{name:?}"), detail));
+        errors.invalid("metadata.name", format!("{name:?}"), "must be spec.names.plural+\".\"+spec.group");
     }
 }
 
-fn scope(spec: &Value, errors: &mut Vec<FieldError>) {
+fn scope(spec: &Value, errors: &mut ErrorList) {
     match spec["scope"].as_str().unwrap_or_default() {
         "Namespaced" | "Cluster" => {}
-        "" => errors.push(FieldError::required("spec.scope", "")),
-        other => {
-            let supported = ["Cluster", "Namespaced"];
-            errors.push(FieldError::not_supported("spec.scope", format!("{other:?}"), &supported));
-        }
+        "" => errors.required("spec.scope", ""),
+        other => errors.not_supported("spec.scope", format!("{other:?}"), &["Cluster", "Namespaced"]),
     }
 }

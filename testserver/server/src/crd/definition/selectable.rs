@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::versions::{common, list};
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
 /// The largest number of selectable fields of a version.
 const MAX: usize = 8;
 const NOT_SCALAR: &str = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
 
-pub(super) fn validate(spec: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(spec: &Value, errors: &mut ErrorList) {
     let versions = list(&spec["versions"]);
     let schema = |version: &Value| version["schema"]["openAPIV3Schema"].clone();
     match (common(spec, "selectableFields"), common(spec, "schema")) {
@@ -19,7 +19,7 @@ pub(super) fn validate(spec: &Value, errors: &mut Vec<FieldError>) {
         // The genuine server moves what all versions share to the top, and refuses fields that are apart from their schema.
         (Some(fields), None) if !list(fields).is_empty() => {
             let why = "may only be set when validations.schema is included";
-            errors.push(FieldError::invalid("spec.selectableFields", "\"\"", why));
+            errors.invalid("spec.selectableFields", "\"\"", why);
         }
         (Some(_), None) => {}
         (None, shared) => {
@@ -30,37 +30,31 @@ pub(super) fn validate(spec: &Value, errors: &mut Vec<FieldError>) {
                     paths(&at, fields, &schema(version), errors);
                 } else if !list(fields).is_empty() {
                     let why = "may only be set when `version.schema.openAPIV3Schema` is not included";
-                    errors.push(FieldError::invalid(at, "\"\"", why));
+                    errors.invalid(at, "\"\"", why);
                 }
             }
         }
     }
 }
 
-fn paths(at: &str, fields: &Value, schema: &Value, errors: &mut Vec<FieldError>) {
+fn paths(at: &str, fields: &Value, schema: &Value, errors: &mut ErrorList) {
     let fields = list(fields);
-    if fields.len() > MAX {
-        let count = fields.len();
-        let message = format!("Too many: {count}: must have at most {MAX} items");
-        errors.push(FieldError::new(at, "FieldValueTooMany", message));
-    }
+    errors.at_most(MAX, at, fields.len());
     for (i, field) in fields.iter().enumerate() {
         let path = field["jsonPath"].as_str().unwrap_or_default();
         let at = format!("{at}[{i}].jsonPath");
         if path.is_empty() {
-            errors.push(FieldError::required(at, ""));
+            errors.required(at, "");
             continue;
         }
         let printed = format!("{path:?}");
         match type_of(path, schema) {
-            Err(why) => {
-                errors.push(FieldError::invalid(&at, &printed, &format!("is an invalid path: {why}")))
-            }
+            Err(why) => errors.invalid(&at, &printed, &format!("is an invalid path: {why}")),
             Ok("string" | "boolean" | "integer") => {}
-            Ok(_) => errors.push(FieldError::invalid(&at, &printed, NOT_SCALAR)),
+            Ok(_) => errors.invalid(&at, &printed, NOT_SCALAR),
         }
         if fields[..i].iter().any(|other| other["jsonPath"] == field["jsonPath"]) {
-            errors.push(FieldError::duplicate(at, printed));
+            errors.duplicate(at, printed);
         }
     }
 }

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::columns::NOT_A_PATH;
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
-pub(super) fn validate(place: &str, subresources: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(place: &str, subresources: &Value, errors: &mut ErrorList) {
     let scale = &subresources["scale"];
     if !scale.is_object() {
         return;
@@ -24,12 +24,12 @@ pub(super) fn validate(place: &str, subresources: &Value, errors: &mut Vec<Field
         let (at, path) = (format!("{place}.scale.{name}"), scale[name].as_str().unwrap_or_default());
         if path.is_empty() {
             if required {
-                errors.push(FieldError::required(at, ""));
+                errors.required(at, "");
             }
         } else if !path.starts_with('.') {
-            errors.push(FieldError::invalid(at, format!("{path:?}"), NOT_A_PATH));
+            errors.invalid(at, format!("{path:?}"), NOT_A_PATH);
         } else if !parents.iter().any(|parent| path.starts_with(parent)) {
-            errors.push(FieldError::invalid(at, format!("{path:?}"), wrong));
+            errors.invalid(at, format!("{path:?}"), wrong);
         }
     }
 }

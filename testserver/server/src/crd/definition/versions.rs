@@ -2,30 +2,26 @@
 
 use serde_json::{Value, json};
 
-use crate::{object::names, schema::FieldError};
+use crate::{object::names, schema::ErrorList};
 
 /// The most characters of a `deprecationWarning`.
 const MAX_WARNING: usize = 256;
 
-pub(super) fn validate(spec: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(spec: &Value, errors: &mut ErrorList) {
     let versions = list(&spec["versions"]);
     for (i, version) in versions.iter().enumerate() {
         let name = version["name"].as_str().unwrap_or_default();
         if let Some(wrong) = names::service_name(name) {
-            errors.push(FieldError::invalid(format!("spec.versions[{i}].name"), format!("{name:?}"), &wrong));
+            errors.invalid(format!("spec.versions[{i}].name"), format!("{name:?}"), &wrong);
             if i == 0 && !name.is_empty() {
-                errors.push(FieldError::invalid("spec.version", format!("{name:?}"), &wrong));
+                errors.invalid("spec.version", format!("{name:?}"), &wrong);
             }
         }
         if versions[..i].iter().any(|other| other["name"] == version["name"]) {
-            errors.push(FieldError::invalid(
-                "spec.versions",
-                printed(spec),
-                "must contain unique version names",
-            ));
+            errors.invalid("spec.versions", printed(spec), "must contain unique version names");
         }
         if !version["schema"]["openAPIV3Schema"].is_object() {
-            errors.push(FieldError::required(format!("spec.versions[{i}].schema.openAPIV3Schema"), ""));
+            errors.required(format!("spec.versions[{i}].schema.openAPIV3Schema"), "");
         }
         warning(&format!("spec.versions[{i}].deprecationWarning"), version, errors);
     }
@@ -33,28 +29,28 @@ pub(super) fn validate(spec: &Value, errors: &mut Vec<FieldError>) {
 }
 
 /// Exactly one version is stored.
-fn storage(spec: &Value, errors: &mut Vec<FieldError>) {
+fn storage(spec: &Value, errors: &mut ErrorList) {
     let stored: Vec<&Value> =
         list(&spec["versions"]).iter().filter(|v| v["storage"] == true).map(|v| &v["name"]).collect();
     if stored.len() != 1 {
         let detail = "must have exactly one version marked as storage version";
-        errors.push(FieldError::invalid("spec.versions", printed(spec), detail));
+        errors.invalid("spec.versions", printed(spec), detail);
     }
     let at = "status.storedVersions";
     match stored.as_slice() {
-        [] => errors.push(FieldError::invalid(at, "null", "must have at least one stored version")),
+        [] => errors.invalid(at, "null", "must have at least one stored version"),
         [first, .., last] if first != last => {
             let detail = format!("must have the storage version {}", last.as_str().unwrap_or_default());
-            errors.push(FieldError::invalid(at, json!([first]), &detail));
+            errors.invalid(at, json!([first]), &detail);
         }
         _ => {}
     }
 }
 
-fn warning(at: &str, version: &Value, errors: &mut Vec<FieldError>) {
+fn warning(at: &str, version: &Value, errors: &mut ErrorList) {
     let Some(text) = version["deprecationWarning"].as_str() else { return };
     let printed = Value::from(text).to_string();
-    let mut wrong = |detail: &str| errors.push(FieldError::invalid(at, &printed, detail));
+    let mut wrong = |detail: &str| errors.invalid(at, &printed, detail);
     if version["deprecated"] != true {
         wrong("can only be set for deprecated versions");
     }

@@ -18,6 +18,8 @@ struct Authorizer {
 struct Decision(Option<String>);
 
 type Step = Result<Value, ExecutionError>;
+/// Sets a part of a check.
+type Set = fn(&mut AccessCheck, String);
 
 /// The value of the variable, with what is known of the check.
 pub(crate) fn authorizer(authorize: Arc<Authorize>, check: AccessCheck) -> Value {
@@ -26,24 +28,19 @@ pub(crate) fn authorizer(authorize: Arc<Authorize>, check: AccessCheck) -> Value
 
 /// Adds the functions of authorizers and their decisions.
 pub(super) fn register(context: &mut Context<'_>) {
-    context.add_function("path", |This(this): This<Value>, text: Arc<String>| {
-        step(&this, |check| check.path = text.to_string())
-    });
-    context.add_function("group", |This(this): This<Value>, text: Arc<String>| {
-        step(&this, |check| check.group = text.to_string())
-    });
-    context.add_function("resource", |This(this): This<Value>, text: Arc<String>| {
-        step(&this, |check| check.resource = text.to_string())
-    });
-    context.add_function("subresource", |This(this): This<Value>, text: Arc<String>| {
-        step(&this, |check| check.subresource = text.to_string())
-    });
-    context.add_function("namespace", |This(this): This<Value>, text: Arc<String>| {
-        step(&this, |check| check.namespace = text.to_string())
-    });
-    context.add_function("name", |This(this): This<Value>, text: Arc<String>| {
-        step(&this, |check| check.name = text.to_string())
-    });
+    let parts: [(&str, Set); 6] = [
+        ("path", |check, text| check.path = text),
+        ("group", |check, text| check.group = text),
+        ("resource", |check, text| check.resource = text),
+        ("subresource", |check, text| check.subresource = text),
+        ("namespace", |check, text| check.namespace = text),
+        ("name", |check, text| check.name = text),
+    ];
+    for (name, set) in parts {
+        context.add_function(name, move |This(this): This<Value>, text: Arc<String>| {
+            step(&this, |check| set(check, text.to_string()))
+        });
+    }
     context.add_function(
         "serviceAccount",
         |This(this): This<Value>, namespace: Arc<String>, name: Arc<String>| {

@@ -9,13 +9,13 @@ use super::{
     typing::{self, Refusal, Wanted},
 };
 use crate::schema::{
-    FieldError,
+    ErrorList, FieldError,
     model::Field,
     parse::{self, Extent},
 };
 
 /// Checks the rules of a structural schema whose path is `at`.
-pub(in crate::schema) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
+pub(in crate::schema) fn check(at: &str, doc: &Value) -> ErrorList {
     let mut walk = Walk::default();
     walk.below(at, doc, Extent::Resource, Around { loose: None, times: Occurrences::ONE });
     let mut errors = walk.errors;
@@ -25,7 +25,7 @@ pub(in crate::schema) fn check(at: &str, doc: &Value) -> Vec<FieldError> {
 
 #[derive(Default)]
 struct Walk {
-    errors: Vec<FieldError>,
+    errors: ErrorList,
     costs: Costs,
 }
 
@@ -81,46 +81,34 @@ impl Check<'_> {
         let (rule, message) = (text("rule").unwrap_or_default(), text("message"));
         let at = |name: &str| format!("{}.{name}", self.at);
         if rule.trim().is_empty() {
-            self.walk.errors.push(FieldError::required(at("rule"), "rule is not specified"));
+            self.walk.errors.required(at("rule"), "rule is not specified");
             return;
         }
         match message {
             Some(message) if !message.is_empty() && message.trim().is_empty() => {
                 let shown = format!("{message:?}");
-                self.walk.errors.push(FieldError::invalid(
-                    at("message"),
-                    shown,
-                    "must be non-empty if specified",
-                ));
+                self.walk.errors.invalid(at("message"), shown, "must be non-empty if specified");
             }
             Some(message) if message.contains(['\n', '\r']) => {
                 let shown = format!("{message:?}");
-                self.walk.errors.push(FieldError::invalid(
-                    at("message"),
-                    shown,
-                    "must not contain line breaks",
-                ));
+                self.walk.errors.invalid(at("message"), shown, "must not contain line breaks");
             }
             None | Some("") if rule.contains(['\n', '\r']) => {
                 let why = "message must be specified if rule contains line breaks";
-                self.walk.errors.push(FieldError::required(at("message"), why));
+                self.walk.errors.required(at("message"), why);
             }
             _ => {}
         }
         if let Some(reason) = text("reason").filter(|reason| !REASONS.contains(reason)) {
-            self.walk.errors.push(FieldError::not_supported(at("reason"), format!("{reason:?}"), &REASONS));
+            self.walk.errors.not_supported(at("reason"), format!("{reason:?}"), &REASONS);
         }
         if let Some(path) = text("fieldPath").filter(|path| !path.is_empty()) {
             let shown = format!("{path:?}");
             if !self.leads_somewhere(path) {
-                self.walk.errors.push(FieldError::invalid(at("fieldPath"), &shown, "must be a valid path"));
+                self.walk.errors.invalid(at("fieldPath"), &shown, "must be a valid path");
             }
             if path.contains(['\n', '\r']) {
-                self.walk.errors.push(FieldError::invalid(
-                    at("fieldPath"),
-                    shown,
-                    "must not contain line breaks",
-                ));
+                self.walk.errors.invalid(at("fieldPath"), shown, "must not contain line breaks");
             }
         }
         self.expressions(rule, loose);
@@ -145,17 +133,13 @@ impl Check<'_> {
                     let why = format!(
                         "oldSelf cannot be used on the uncorrelatable portion of the schema within {list}"
                     );
-                    self.walk.errors.push(FieldError::invalid(at, Value::from(rule), &why));
+                    self.walk.errors.invalid(at, Value::from(rule), &why);
                 }
             }
         }
         if optional_old.is_boolean() && !transition {
             let why = "may not be set if oldSelf is not used in rule";
-            self.walk.errors.push(FieldError::invalid(
-                format!("{}.optionalOldSelf", self.at),
-                optional_old,
-                why,
-            ));
+            self.walk.errors.invalid(format!("{}.optionalOldSelf", self.at), optional_old, why);
         }
         self.message_expression();
     }
@@ -165,8 +149,7 @@ impl Check<'_> {
         let at = format!("{}.messageExpression", self.at);
         if text.is_empty() {
         } else if text.trim().is_empty() {
-            let why = "messageExpression must be non-empty if specified";
-            self.walk.errors.push(FieldError::required(at, why));
+            self.walk.errors.required(at, "messageExpression must be non-empty if specified");
         } else if let Err(refusal) = self.compiled(text, &at, Wanted::String) {
             self.refuse(at, "messageExpression ", Wanted::String, refusal);
         }
@@ -178,7 +161,7 @@ impl Check<'_> {
             Refusal::Instantiation(why) => format!("{what}program instantiation failed: {why}"),
             Refusal::Result | Refusal::Schema => wanted.refusal().into(),
         };
-        self.walk.errors.push(FieldError::invalid(at, self.shown(), &why));
+        self.walk.errors.invalid(at, self.shown(), &why);
     }
 
     fn compiled(&mut self, text: &str, at: &str, wanted: Wanted) -> Result<Expression, Refusal> {

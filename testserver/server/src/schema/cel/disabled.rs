@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, marker::PhantomData, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    FieldError, Schema,
+    ErrorList, FieldError, Schema,
     error::RuleViolations,
     expression::{AccessCheck, Authorize, PolicyExpression, Returns},
     model::Field,
@@ -97,15 +97,15 @@ pub(super) fn rules_of(_: &Value) -> Vec<ValidationRule> {
     Vec::new()
 }
 
-pub(super) fn check_place(_: &Field, _: &Value, _: Option<&Value>) -> Vec<FieldError> {
+pub(super) fn check_place(_: &Field, _: &Value, _: Option<&Value>) -> ErrorList {
     Vec::new()
 }
 
 /// Refuses every rule of a schema.
-pub(super) fn check_definition(at: &str, doc: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+pub(super) fn check_definition(at: &str, doc: &Value) -> ErrorList {
+    let mut errors = ErrorList::default();
     if doc.get(RULES).and_then(Value::as_array).is_some_and(|rules| !rules.is_empty()) {
-        errors.push(FieldError::forbidden(format!("{at}.{RULES}"), MISSING));
+        errors.forbidden(format!("{at}.{RULES}"), MISSING);
     }
     for (name, property) in doc.get("properties").and_then(Value::as_object).into_iter().flatten() {
         errors.extend(check_definition(&format!("{at}.properties[{name}]"), property));

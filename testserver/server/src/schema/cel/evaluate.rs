@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Scope, ValidationRule, rule::shown_path, value};
 use crate::schema::{
-    FieldError, Schema,
+    ErrorList, FieldError, Schema,
     error::RuleViolations,
     model::{Field, Node},
     path::Path,
@@ -40,17 +40,16 @@ impl Schema {
         if errors.iter().any(|error| BLOCKING.contains(&error.reason)) {
             let why = "some validation rules were not checked because the object was invalid; correct the existing \
                        errors to complete validation";
-            return RuleViolations {
-                errors: vec![FieldError::invalid("<nil>", "null", why)],
-                ratcheted: Vec::new(),
-            };
+            let mut violations = RuleViolations::default();
+            violations.errors.invalid("<nil>", "null", why);
+            return violations;
         }
         walk(self.root(), object, old)
     }
 }
 
 /// Evaluates the rules of a field and of nested fields.
-pub(in crate::schema) fn field(field: &Field, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
+pub(in crate::schema) fn field(field: &Field, value: &Value, old: Option<&Value>) -> ErrorList {
     walk(field, value, old).errors
 }
 
@@ -124,7 +123,7 @@ impl RuleWalk {
             self.budget = self.budget.saturating_sub(scope.cost());
             if self.budget == 0 {
                 let why = "validation failed due to running out of cost budget, no further validation rules will be run";
-                self.found.errors.push(FieldError::forbidden(shown_path(&path.to_string()), why));
+                self.found.errors.forbidden(shown_path(&path.to_string()), why);
                 return;
             }
             match !rule.transition && old == Some(value) {

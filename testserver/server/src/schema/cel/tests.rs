@@ -12,7 +12,7 @@ fn objections(spec: Value, object: Value, old: Option<Value>) -> Vec<String> {
     let object = whole(object);
     let errors = schema.validate(&object);
     let rules = schema.check_rules(&object, old.map(whole).as_ref(), &errors).errors;
-    errors.iter().chain(&rules).map(ToString::to_string).collect()
+    errors.iter().chain(&*rules).map(ToString::to_string).collect()
 }
 
 fn ruled(ty: &str, rules: Value) -> Value {

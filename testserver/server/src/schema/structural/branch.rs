@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::unsupported::flag;
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
 /// Checks the branches of a schema.
-pub(super) fn check(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
+pub(super) fn check(errors: &mut ErrorList, at: &str, doc: &Value) {
     let free = if flag(doc, "x-kubernetes-int-or-string") { int_or_string(doc) } else { None };
     each(at, doc, &mut |path, inner| {
         if free.as_deref() != Some(path.strip_prefix(at).unwrap_or_default()) {
@@ -46,7 +46,7 @@ fn each(at: &str, doc: &Value, f: &mut dyn FnMut(&str, &Value)) {
     }
 }
 
-fn limits(errors: &mut Vec<FieldError>, at: &str, doc: &Value, typed_any_of: bool) {
+fn limits(errors: &mut ErrorList, at: &str, doc: &Value, typed_any_of: bool) {
     for (name, must) in [
         ("type", "empty"),
         ("title", "empty"),
@@ -65,10 +65,7 @@ fn limits(errors: &mut Vec<FieldError>, at: &str, doc: &Value, typed_any_of: boo
         let present =
             doc.get(name).is_some_and(|v| !matches!(v, Value::Null | Value::Bool(false)) && v != "");
         if present {
-            errors.push(FieldError::forbidden(
-                format!("{at}.{name}"),
-                &format!("must be {must} to be structural"),
-            ));
+            errors.forbidden(format!("{at}.{name}"), &format!("must be {must} to be structural"));
         }
     }
     for (name, inner) in doc.get("properties").and_then(Value::as_object).into_iter().flatten() {

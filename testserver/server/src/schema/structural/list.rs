@@ -3,17 +3,17 @@
 use serde_json::Value;
 
 use super::unsupported::{flag, text};
-use crate::schema::FieldError;
+use crate::schema::{ErrorList, FieldError};
 
 const LIST: &str = "x-kubernetes-list-type";
 const KEYS: &str = "x-kubernetes-list-map-keys";
 const MAP: &str = "x-kubernetes-map-type";
 
-pub(super) fn check(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
+pub(super) fn check(errors: &mut ErrorList, at: &str, doc: &Value) {
     let ty = text(doc, "type");
     let mut wrong_type = |must: &str, ext: &str| {
         let why = format!("must be {must} if {ext} is specified");
-        errors.push(FieldError::invalid(format!("{at}.type"), format!("{ty:?}"), &why));
+        errors.invalid(format!("{at}.type"), format!("{ty:?}"), &why);
     };
     if !text(doc, LIST).is_empty() && ty != "array" {
         wrong_type("array", LIST);
@@ -42,47 +42,42 @@ pub(super) fn check(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
     }
 }
 
-fn one_of(errors: &mut Vec<FieldError>, at: &str, doc: &Value, name: &str, known: &[&str]) {
+fn one_of(errors: &mut ErrorList, at: &str, doc: &Value, name: &str, known: &[&str]) {
     let value = text(doc, name);
     if !value.is_empty() && !known.contains(&value) {
-        errors.push(FieldError::not_supported(format!("{at}.{name}"), format!("{value:?}"), known));
+        errors.not_supported(format!("{at}.{name}"), format!("{value:?}"), known);
     }
 }
 
-fn set(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
+fn set(errors: &mut ErrorList, at: &str, doc: &Value) {
     let Some(items) = doc.get("items") else { return };
     if flag(items, "nullable") {
-        errors.push(FieldError::forbidden(
+        errors.forbidden(
             format!("{at}.items.nullable"),
             "cannot be nullable when x-kubernetes-list-type is set",
-        ));
+        );
     }
     let atomic = |ext: &str| items.get(ext).is_none_or(|v| v == "atomic");
     let must = "must be atomic as item of a list with x-kubernetes-list-type=set";
     match text(items, "type") {
         "object" if text(items, MAP) != "atomic" => {
             let shown = items.get(MAP).unwrap_or(&Value::Null);
-            errors.push(FieldError::invalid(format!("{at}.items.{MAP}"), shown, must));
+            errors.invalid(format!("{at}.items.{MAP}"), shown, must);
         }
-        "array" if !atomic(LIST) => {
-            errors.push(FieldError::invalid(format!("{at}.items.{LIST}"), &items[LIST], must));
-        }
+        "array" if !atomic(LIST) => errors.invalid(format!("{at}.items.{LIST}"), &items[LIST], must),
         _ => {}
     }
 }
 
-fn map(errors: &mut Vec<FieldError>, at: &str, doc: &Value, keys: &[Value]) {
+fn map(errors: &mut ErrorList, at: &str, doc: &Value, keys: &[Value]) {
     if keys.is_empty() {
-        errors.push(FieldError::required(
-            format!("{at}.{KEYS}"),
-            "must not be empty if x-kubernetes-list-type is map",
-        ));
+        errors.required(format!("{at}.{KEYS}"), "must not be empty if x-kubernetes-list-type is map");
     }
     let Some(items) = doc.get("items") else { return };
     let ty = text(items, "type");
     if ty != "object" {
         let why = "must be object if parent array's x-kubernetes-list-type is map";
-        errors.push(FieldError::invalid(format!("{at}.items.type"), format!("{ty:?}"), why));
+        errors.invalid(format!("{at}.items.type"), format!("{ty:?}"), why);
         return;
     }
     let shown = Value::from(keys.to_vec());
@@ -91,39 +86,32 @@ fn map(errors: &mut Vec<FieldError>, at: &str, doc: &Value, keys: &[Value]) {
     let all = names.len();
     names.dedup();
     if names.len() < all {
-        errors.push(FieldError::invalid(
-            format!("{at}.{KEYS}"),
-            &shown,
-            "must not contain duplicate entries",
-        ));
+        errors.invalid(format!("{at}.{KEYS}"), &shown, "must not contain duplicate entries");
     }
     for name in names {
         match items.get("properties").and_then(|p| p.get(name)) {
             None => {
                 let why = "entries must all be names of item properties";
-                errors.push(FieldError::invalid(format!("{at}.{KEYS}"), &shown, why));
+                errors.invalid(format!("{at}.{KEYS}"), &shown, why);
             }
             Some(member) => key(errors, &format!("{at}.items.properties[{name}]"), name, items, member),
         }
     }
 }
 
-fn key(errors: &mut Vec<FieldError>, at: &str, name: &str, items: &Value, member: &Value) {
+fn key(errors: &mut ErrorList, at: &str, name: &str, items: &Value, member: &Value) {
     let ty = text(member, "type");
     if matches!(ty, "object" | "array") {
         let why = "must be a scalar type if parent array's x-kubernetes-list-type is map";
-        errors.push(FieldError::invalid(format!("{at}.type"), format!("{ty:?}"), why));
+        errors.invalid(format!("{at}.type"), format!("{ty:?}"), why);
     }
     if flag(member, "nullable") {
-        errors.push(FieldError::forbidden(
-            format!("{at}.nullable"),
-            "cannot be nullable when x-kubernetes-list-type is map",
-        ));
+        errors.forbidden(format!("{at}.nullable"), "cannot be nullable when x-kubernetes-list-type is map");
     }
     let required =
         items.get("required").and_then(Value::as_array).is_some_and(|r| r.iter().any(|r| r == name));
     if !required && member.get("default").is_none() {
         let why = format!("this property is in {KEYS}, so it must have a default or be a required property");
-        errors.push(FieldError::required(format!("{at}.default"), &why));
+        errors.required(format!("{at}.default"), &why);
     }
 }

@@ -2,35 +2,32 @@
 
 use serde_json::Value;
 
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
 const UNSUPPORTED: [&str; 7] =
     ["$ref", "$schema", "additionalItems", "definitions", "dependencies", "id", "patternProperties"];
 
-pub(super) fn check(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
+pub(super) fn check(errors: &mut ErrorList, at: &str, doc: &Value) {
     for name in UNSUPPORTED {
         if doc.get(name).is_some_and(|v| !v.is_null() && v != "") {
-            errors.push(FieldError::forbidden(format!("{at}.{name}"), &format!("{name} is not supported")));
+            errors.forbidden(format!("{at}.{name}"), &format!("{name} is not supported"));
         }
     }
     if flag(doc, "uniqueItems") {
         let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
-        errors.push(FieldError::forbidden(format!("{at}.uniqueItems"), why));
+        errors.forbidden(format!("{at}.uniqueItems"), why);
     }
     let preserve = "x-kubernetes-preserve-unknown-fields";
     if doc.get(preserve) == Some(&Value::Bool(false)) {
-        errors.push(FieldError::invalid(format!("{at}.{preserve}"), "false", "must be true or undefined"));
+        errors.invalid(format!("{at}.{preserve}"), "false", "must be true or undefined");
     }
     if doc.get("items").is_some_and(Value::is_array) {
-        errors.push(FieldError::forbidden(
-            format!("{at}.items"),
-            "items must be a schema object and not an array",
-        ));
+        errors.forbidden(format!("{at}.items"), "items must be a schema object and not an array");
     }
     below(errors, at, doc);
 }
 
-fn below(errors: &mut Vec<FieldError>, at: &str, doc: &Value) {
+fn below(errors: &mut ErrorList, at: &str, doc: &Value) {
     for (name, inner) in doc.get("properties").and_then(Value::as_object).into_iter().flatten() {
         check(errors, &format!("{at}.properties[{name}]"), inner);
     }

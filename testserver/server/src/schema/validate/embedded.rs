@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::schema::{
-    FieldError,
+    ErrorList,
     model::{Field, Schema},
     path::Path,
 };
@@ -42,23 +42,21 @@ const KIND: &str = "may have mixed case, but should otherwise match: a DNS-1035 
                     character (e.g. 'my-name',  or 'abc-123', regex used for validation is \
                     '[a-z]([-a-z0-9]*[a-z0-9])?')";
 
-pub(super) fn check(errors: &mut Vec<FieldError>, map: &Map<String, Value>, path: &Path<'_>) {
+pub(super) fn check(errors: &mut ErrorList, map: &Map<String, Value>, path: &Path<'_>) {
     for name in ["apiVersion", "kind"] {
         let at = path.member(name).to_string();
         match map.get(name) {
-            None => errors.push(FieldError::required(at, "")),
-            Some(Value::String(text)) if text.is_empty() => {
-                errors.push(FieldError::invalid(at, "\"\"", "must not be empty"));
-            }
+            None => errors.required(at, ""),
+            Some(Value::String(text)) if text.is_empty() => errors.invalid(at, "\"\"", "must not be empty"),
             Some(Value::String(text)) if name == "apiVersion" && text.matches('/').count() > 1 => {
                 let why = format!("unexpected GroupVersion string: {text}");
-                errors.push(FieldError::invalid(at, format!("{text:?}"), &why));
+                errors.invalid(at, format!("{text:?}"), &why);
             }
             Some(Value::String(text)) if name == "kind" && !is_label(&text.to_ascii_lowercase()) => {
-                errors.push(FieldError::invalid(at, format!("{text:?}"), KIND));
+                errors.invalid(at, format!("{text:?}"), KIND);
             }
             Some(Value::String(_)) => {}
-            Some(other) => errors.push(FieldError::invalid(at, other, "must be a string")),
+            Some(other) => errors.invalid(at, other, "must be a string"),
         }
     }
 }

@@ -5,23 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use crate::schema::{
-    FieldError,
+    ErrorList,
     model::{ListType, Node},
     path::Path,
 };
 
-pub(super) fn check(errors: &mut Vec<FieldError>, node: &Node, list: &[Value], path: &Path<'_>) {
+pub(super) fn check(errors: &mut ErrorList, node: &Node, list: &[Value], path: &Path<'_>) {
     match &node.list {
         ListType::Atomic => {}
         ListType::Set => report_duplicates(errors, list.iter().map(Value::clone).enumerate(), path),
         ListType::Map(keys) => {
             for (i, value) in list.iter().enumerate().filter(|(_, value)| !value.is_object()) {
                 let at = path.element(i).to_string();
-                errors.push(FieldError::invalid(
-                    at,
-                    value,
-                    "must be an object for an array of list-type map",
-                ));
+                errors.invalid(at, value, "must be an object for an array of list-type map");
             }
             let key = |(i, value): (usize, &Value)| {
                 let member = |name: &str| Some((name.to_owned(), value.get(name)?.clone()));
@@ -52,16 +48,12 @@ pub(in crate::schema) fn same(list: &ListType, one: &Value, other: &Value) -> bo
 }
 
 /// Reports each duplicate value at its second position.
-fn report_duplicates(
-    errors: &mut Vec<FieldError>,
-    values: impl Iterator<Item = (usize, Value)>,
-    path: &Path<'_>,
-) {
+fn report_duplicates(errors: &mut ErrorList, values: impl Iterator<Item = (usize, Value)>, path: &Path<'_>) {
     let (mut seen, mut reported) = (BTreeMap::new(), BTreeSet::new());
     for (i, value) in values {
         let text = value.to_string();
         if seen.insert(text.clone(), i).is_some() && reported.insert(text) {
-            errors.push(FieldError::duplicate(path.element(i).to_string(), value));
+            errors.duplicate(path.element(i).to_string(), value);
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 use crate::schema::{
-    FieldError,
+    ErrorList,
     model::{Bound, Node, Type, ValueValidation},
     path::Path,
 };
@@ -15,7 +15,7 @@ const EPSILON: f64 = 1e-9;
 pub(super) const INT64: f64 = 9_223_372_036_854_775_808.0;
 
 pub(super) fn check(
-    errors: &mut Vec<FieldError>,
+    errors: &mut ErrorList,
     node: &Node,
     rules: &ValueValidation,
     n: &Number,
@@ -24,12 +24,12 @@ pub(super) fn check(
 ) {
     let whole = n.as_i64();
     let float = n.as_f64().unwrap_or_default();
-    let mut wrong = |shown: &str, why: &str| errors.push(FieldError::invalid(path.to_string(), shown, why));
+    let mut wrong = |shown: &str, why: &str| errors.invalid(path.to_string(), shown, why);
     if let Some(of) = rules.multiple_of {
         match whole {
             _ if node.ty == Some(Type::Integer) && of.fract() != 0.0 => {
                 let why = format!("MultipleOf value must be of type integer (default format) in {path}");
-                errors.push(FieldError::without_field(&why));
+                errors.without_field(&why);
                 return;
             }
             Some(_) if of < 1.0 => {

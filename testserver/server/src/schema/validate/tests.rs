@@ -79,7 +79,7 @@ fn a_null_that_is_permitted_needs_no_format() {
     let schema =
         Schema::from_openapi("spec.validation", &json!({"type": "object", "properties": {"a": time}}))
             .unwrap();
-    assert_eq!(schema.validate(&json!({ "a": null })), []);
+    assert!(schema.validate(&json!({ "a": null })).is_empty());
     assert_eq!(schema.validate(&json!({ "a": "then" })).len(), 1);
 }
 

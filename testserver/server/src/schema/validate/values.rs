@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 
 use super::{format, numbers};
 use crate::schema::{
-    FieldError, golang,
+    ErrorList, FieldError, golang,
     model::{Node, Range, Type, ValueValidation},
     path::Path,
 };
@@ -15,13 +15,13 @@ pub(super) fn has_string_format(node: &Node) -> bool {
     format.is_some_and(|f| format::known(f).is_some())
 }
 
-pub(super) fn check(errors: &mut Vec<FieldError>, node: &Node, value: &Value, path: &Path<'_>) {
+pub(super) fn check(errors: &mut ErrorList, node: &Node, value: &Value, path: &Path<'_>) {
     let Some(rules) = &node.rules else { return };
     // A null is not supported even if it is listed.
     let supported = |allowed: &Value| !value.is_null() && numbers::equal(allowed, value);
     if !rules.allowed.is_empty() && !rules.allowed.iter().any(supported) {
         let supported: Vec<String> = rules.allowed.iter().map(word).collect();
-        errors.push(FieldError::not_supported(path.to_string(), numbers::shown(value), &supported));
+        errors.not_supported(path.to_string(), numbers::shown(value), &supported);
     }
     match value {
         Value::Number(n) => {
@@ -47,7 +47,7 @@ pub(super) fn check(errors: &mut Vec<FieldError>, node: &Node, value: &Value, pa
 }
 
 /// Whether a number fits into its format.
-fn overflow(errors: &mut Vec<FieldError>, node: &Node, n: &Number, path: &Path<'_>) {
+fn overflow(errors: &mut ErrorList, node: &Node, n: &Number, path: &Path<'_>) {
     let format = node.rules.as_ref().and_then(|rules| rules.format.as_deref()).unwrap_or_default();
     let float = n.as_f64().unwrap_or_default();
     let (ty, fits) = match (node.ty, format) {
@@ -62,11 +62,11 @@ fn overflow(errors: &mut Vec<FieldError>, node: &Node, n: &Number, path: &Path<'
         return;
     }
     let why = format!("Checked value must be of type {ty} with format {format} in {path}");
-    errors.push(FieldError::without_field(&why));
+    errors.without_field(&why);
 }
 
 /// Reports the first of: too long, too short, pattern mismatch.
-fn string(errors: &mut Vec<FieldError>, rules: &ValueValidation, text: &str, path: &Path<'_>) {
+fn string(errors: &mut ErrorList, rules: &ValueValidation, text: &str, path: &Path<'_>) {
     let Range { min, max } = rules.length;
     let length = text.chars().count() as u64;
     let wrong = |what: String| {
@@ -82,19 +82,19 @@ fn string(errors: &mut Vec<FieldError>, rules: &ValueValidation, text: &str, pat
     }
 }
 
-fn formatted(errors: &mut Vec<FieldError>, node: &Node, text: &str, path: &Path<'_>) {
+fn formatted(errors: &mut ErrorList, node: &Node, text: &str, path: &Path<'_>) {
     let Some(name) = node.rules.as_ref().and_then(|rules| rules.format.as_deref()) else { return };
     if format::known(name).is_some_and(|check| !check(text)) {
         format_error(errors, name, text, path);
     }
 }
 
-fn format_error(errors: &mut Vec<FieldError>, format: &str, shown: &str, path: &Path<'_>) {
+fn format_error(errors: &mut ErrorList, format: &str, shown: &str, path: &Path<'_>) {
     let message = format!("Invalid value: {shown:?}: {path} in body must be of type {format}: {shown:?}");
     errors.push(FieldError::new(path.to_string(), "FieldValueTypeInvalid", message));
 }
 
-fn size(errors: &mut Vec<FieldError>, range: Range, count: u64, what: &str, path: &Path<'_>) {
+fn size(errors: &mut ErrorList, range: Range, count: u64, what: &str, path: &Path<'_>) {
     if let Some(max) = range.max.filter(|max| count > *max) {
         let items = if max == 1 { "item" } else { "items" };
         let message = format!("Too many: {count}: must have at most {max} {items}");
@@ -102,7 +102,7 @@ fn size(errors: &mut Vec<FieldError>, range: Range, count: u64, what: &str, path
     }
     if let Some(min) = range.min.filter(|min| count < *min) {
         let why = format!("{path} in body should have at least {min} {what}");
-        errors.push(FieldError::invalid(path.to_string(), count, &why));
+        errors.invalid(path.to_string(), count, &why);
     }
 }
 

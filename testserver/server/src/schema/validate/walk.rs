@@ -4,25 +4,25 @@ use serde_json::{Map, Value};
 
 use super::{embedded, lists, numbers, values};
 use crate::schema::{
-    FieldError,
+    ErrorList, FieldError,
     model::{Field, Node, Schema, Type, ValueValidation},
     path::Path,
 };
 
 impl Schema {
     /// All errors of a custom resource, whose `metadata` is validated only by its own schema.
-    pub(crate) fn validate(&self, object: &Value) -> Vec<FieldError> {
+    pub(crate) fn validate(&self, object: &Value) -> ErrorList {
         self.compared(object, None)
     }
 
     /// All errors of an object that replaces `old`, except those in unchanged fields, which an earlier schema accepted
     /// ([KEP-4008](https://github.com/kubernetes/enhancements/tree/master/keps/sig-api-machinery/4008-crd-ratcheting)).
-    pub(crate) fn validate_update(&self, object: &Value, old: &Value) -> Vec<FieldError> {
+    pub(crate) fn validate_update(&self, object: &Value, old: &Value) -> ErrorList {
         self.compared(object, Some(old))
     }
 
-    fn compared(&self, object: &Value, old: Option<&Value>) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+    fn compared(&self, object: &Value, old: Option<&Value>) -> ErrorList {
+        let mut errors = ErrorList::default();
         let mut walk = Walk { errors: &mut errors, duplicates: true };
         walk.compared(self.root(), object, old, &Path::Root);
         errors
@@ -30,8 +30,8 @@ impl Schema {
 }
 
 /// Validates a value of a field; used for defaults, which are not whole objects.
-pub(in crate::schema) fn value(field: &Field, value: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+pub(in crate::schema) fn value(field: &Field, value: &Value) -> ErrorList {
+    let mut errors = ErrorList::default();
     if let (true, Value::Object(map)) = (field.node().resource, value) {
         embedded::check(&mut errors, map, &Path::Root);
     }
@@ -41,14 +41,14 @@ pub(in crate::schema) fn value(field: &Field, value: &Value) -> Vec<FieldError> 
 }
 
 struct Walk<'e> {
-    errors: &'e mut Vec<FieldError>,
+    errors: &'e mut ErrorList,
     /// Whether lists are checked for duplicates: genuine servers do not look for these in defaults.
     duplicates: bool,
 }
 
 impl Walk<'_> {
     /// The same walk with another list of errors.
-    fn with_errors<'e>(&self, errors: &'e mut Vec<FieldError>) -> Walk<'e> {
+    fn with_errors<'e>(&self, errors: &'e mut ErrorList) -> Walk<'e> {
         Walk { errors, duplicates: self.duplicates }
     }
 
@@ -111,14 +111,14 @@ impl Walk<'_> {
         let in_range = |n: f64| n.fract() == 0.0 && n.abs() < numbers::INT64;
         if wanted == "integer" && got == "number" && !value.as_f64().is_some_and(in_range) {
             let why = format!("Checked value must be of type integer (default format) in {path}");
-            self.errors.push(FieldError::without_field(&why));
+            self.errors.without_field(&why);
         }
     }
 
     fn object(&mut self, node: &Node, map: &Map<String, Value>, old: Option<&Value>, path: &Path<'_>) {
         for name in node.rules.iter().flat_map(|rules| &rules.required) {
             if !map.contains_key(name.as_ref()) {
-                self.errors.push(FieldError::required(path.member(name).to_string(), ""));
+                self.errors.required(path.member(name).to_string(), "");
             }
         }
         if node.resource && !matches!(path, Path::Root) {
@@ -152,7 +152,7 @@ impl Walk<'_> {
         if !self.duplicates {
             return;
         }
-        let mut before = Vec::new();
+        let mut before = ErrorList::default();
         old.into_iter().for_each(|old| lists::check(&mut before, node, old, path));
         if before.is_empty() {
             lists::check(self.errors, node, list, path);
@@ -168,18 +168,17 @@ fn combined_schemas(walk: &mut Walk<'_>, rules: &ValueValidation, value: &Value,
     if let Some(field) = &rules.not
         && failures(walk, field, value, path).is_empty()
     {
-        walk.errors
-            .push(FieldError::without_field(&format!("\"{path}\" must not validate the schema (not)")));
+        walk.errors.without_field(&format!("\"{path}\" must not validate the schema (not)"));
     }
 }
 
 fn any_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>) {
     let tried: Vec<_> = fields.iter().map(|field| failures(walk, field, value, path)).collect();
-    if tried.is_empty() || tried.iter().any(Vec::is_empty) {
+    if tried.is_empty() || tried.iter().any(|errors| errors.is_empty()) {
         return;
     }
     let why = format!("\"{path}\" must validate at least one schema (anyOf)");
-    walk.errors.push(FieldError::without_field(&why));
+    walk.errors.without_field(&why);
     walk.errors.extend(nearest(tried));
 }
 
@@ -193,7 +192,7 @@ fn one_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
         n => format!("Found {n} valid alternatives"),
     };
     let why = format!("\"{path}\" must validate one and only one schema (oneOf). {found}");
-    walk.errors.push(FieldError::without_field(&why));
+    walk.errors.without_field(&why);
     if valid == 0 {
         walk.errors.extend(nearest(tried));
     }
@@ -206,19 +205,19 @@ fn all_of(walk: &mut Walk<'_>, fields: &[Field], value: &Value, path: &Path<'_>)
     if failed > 0 {
         let none = if failed == fields.len() { ". None validated" } else { "" };
         let why = format!("\"{path}\" must validate all the schemas (allOf){none}");
-        walk.errors.push(FieldError::without_field(&why));
+        walk.errors.without_field(&why);
     }
 }
 
-fn failures(walk: &Walk<'_>, field: &Field, value: &Value, path: &Path<'_>) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+fn failures(walk: &Walk<'_>, field: &Field, value: &Value, path: &Path<'_>) -> ErrorList {
+    let mut errors = ErrorList::default();
     walk.with_errors(&mut errors).value(field, value, path);
     errors
 }
 
 /// The errors of the alternative with the fewest.
-fn nearest(tried: Vec<Vec<FieldError>>) -> Vec<FieldError> {
-    tried.into_iter().min_by_key(Vec::len).unwrap_or_default()
+fn nearest(tried: Vec<ErrorList>) -> ErrorList {
+    tried.into_iter().min_by_key(|errors| errors.len()).unwrap_or_default()
 }
 
 fn name(ty: Type) -> &'static str {

@@ -18,99 +18,70 @@ pub(crate) const OF_SPEC: [&str; 2] = [METRICS, BEHAVIOR];
 /// Annotations for fields of `status`.
 pub(crate) const OF_STATUS: [&str; 2] = [CURRENT_METRICS, CONDITIONS];
 
-/// A field of a `v1` metric and its path in `v2`, below the field that the metric's type names. Fields that `v1` cannot omit default to
-/// "0".
+/// A field of a metric in `v1` and in `v2`, where it is below the field that the metric's type names.
 struct Member {
+    part: Part,
+    source: &'static str,
     v1: &'static str,
     v2: &'static str,
-    always: bool,
+    /// What `v1`, which cannot omit the field, has without it.
+    default: Option<&'static str>,
 }
 
-/// The fields of a metric by type: of `spec`, then of `status`.
-type Members = &'static [(&'static str, [&'static [Member]; 2])];
-
-const fn member(v1: &'static str, v2: &'static str) -> Member {
-    Member { v1, v2, always: false }
-}
-
-const fn always(v1: &'static str, v2: &'static str) -> Member {
-    Member { v1, v2, always: true }
-}
-
-static MEMBERS: Members = &[
-    (
-        "object",
-        [
-            &[
-                member("target", "/describedObject"),
-                member("metricName", "/metric/name"),
-                member("selector", "/metric/selector"),
-                always("targetValue", "/target/value"),
-                member("averageValue", "/target/averageValue"),
-            ],
-            &[
-                member("target", "/describedObject"),
-                member("metricName", "/metric/name"),
-                member("selector", "/metric/selector"),
-                always("currentValue", "/current/value"),
-                member("averageValue", "/current/averageValue"),
-            ],
-        ],
-    ),
-    (
-        "pods",
-        [
-            &[
-                member("metricName", "/metric/name"),
-                member("selector", "/metric/selector"),
-                always("targetAverageValue", "/target/averageValue"),
-            ],
-            &[
-                member("metricName", "/metric/name"),
-                member("selector", "/metric/selector"),
-                always("currentAverageValue", "/current/averageValue"),
-            ],
-        ],
-    ),
-    ("resource", [RESOURCE_WANTED, RESOURCE_FOUND]),
-    ("containerResource", [RESOURCE_WANTED, RESOURCE_FOUND]),
-    (
-        "external",
-        [
-            &[
-                member("metricName", "/metric/name"),
-                member("metricSelector", "/metric/selector"),
-                member("targetValue", "/target/value"),
-                member("targetAverageValue", "/target/averageValue"),
-            ],
-            &[
-                member("metricName", "/metric/name"),
-                member("metricSelector", "/metric/selector"),
-                always("currentValue", "/current/value"),
-                member("currentAverageValue", "/current/averageValue"),
-            ],
-        ],
-    ),
-];
-const RESOURCE_WANTED: &[Member] = &[
-    member("name", "/name"),
-    member("container", "/container"),
-    member("targetAverageUtilization", "/target/averageUtilization"),
-    member("targetAverageValue", "/target/averageValue"),
-];
-const RESOURCE_FOUND: &[Member] = &[
-    member("name", "/name"),
-    member("container", "/container"),
-    member("currentAverageUtilization", "/current/averageUtilization"),
-    always("currentAverageValue", "/current/averageValue"),
-];
-
-/// Selects the fields of [`Members`]: `spec` or `status`.
+/// The part of an autoscaler that has metrics.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
-    Wanted,
-    Found,
+    Spec,
+    Status,
 }
+
+const fn spec(source: &'static str, v1: &'static str, v2: &'static str) -> Member {
+    Member { part: Part::Spec, source, v1, v2, default: None }
+}
+
+const fn status(source: &'static str, v1: &'static str, v2: &'static str) -> Member {
+    Member { part: Part::Status, source, v1, v2, default: None }
+}
+
+const fn always(member: Member) -> Member {
+    Member { default: Some("0"), ..member }
+}
+
+/// Metrics of containers have the fields of resources.
+static MEMBERS: &[Member] = &[
+    spec("object", "target", "/describedObject"),
+    spec("object", "metricName", "/metric/name"),
+    spec("object", "selector", "/metric/selector"),
+    always(spec("object", "targetValue", "/target/value")),
+    spec("object", "averageValue", "/target/averageValue"),
+    status("object", "target", "/describedObject"),
+    status("object", "metricName", "/metric/name"),
+    status("object", "selector", "/metric/selector"),
+    always(status("object", "currentValue", "/current/value")),
+    status("object", "averageValue", "/current/averageValue"),
+    spec("pods", "metricName", "/metric/name"),
+    spec("pods", "selector", "/metric/selector"),
+    always(spec("pods", "targetAverageValue", "/target/averageValue")),
+    status("pods", "metricName", "/metric/name"),
+    status("pods", "selector", "/metric/selector"),
+    always(status("pods", "currentAverageValue", "/current/averageValue")),
+    spec("external", "metricName", "/metric/name"),
+    spec("external", "metricSelector", "/metric/selector"),
+    spec("external", "targetValue", "/target/value"),
+    spec("external", "targetAverageValue", "/target/averageValue"),
+    status("external", "metricName", "/metric/name"),
+    status("external", "metricSelector", "/metric/selector"),
+    always(status("external", "currentValue", "/current/value")),
+    status("external", "currentAverageValue", "/current/averageValue"),
+    spec("resource", "name", "/name"),
+    spec("resource", "container", "/container"),
+    spec("resource", "targetAverageUtilization", "/target/averageUtilization"),
+    spec("resource", "targetAverageValue", "/target/averageValue"),
+    status("resource", "name", "/name"),
+    status("resource", "container", "/container"),
+    status("resource", "currentAverageUtilization", "/current/averageUtilization"),
+    always(status("resource", "currentAverageValue", "/current/averageValue")),
+];
 
 /// Whether a `v1` object has metrics in an annotation.
 pub(crate) fn has_metrics(object: &Value) -> bool {
@@ -131,8 +102,8 @@ pub(super) fn convert_from_storage(object: &mut Value) {
         status.insert("currentCPUUtilizationPercentage".into(), value.into());
     }
     let in_v1 = |metrics: &[Value], part| metrics.iter().map(|m| metric_of_v1(m, part)).collect::<Vec<_>>();
-    annotate(object, METRICS, in_v1(&others, Part::Wanted));
-    annotate(object, CURRENT_METRICS, in_v1(&found, Part::Found));
+    annotate(object, METRICS, in_v1(&others, Part::Spec));
+    annotate(object, CURRENT_METRICS, in_v1(&found, Part::Status));
     annotate(object, CONDITIONS, conditions(take_list(&mut status, "conditions")));
     annotate(object, BEHAVIOR, spec.remove("behavior").map(|b| capitalized(&b)).into_iter().collect());
     put_back(object, spec, status);
@@ -147,13 +118,13 @@ pub(super) fn convert_to_storage(object: &mut Value) {
         _ => Vec::new(),
     };
     let in_v2 = |metrics: Vec<Value>, part| metrics.iter().map(|m| metric_of_v2(m, part)).collect::<Vec<_>>();
-    let mut metrics = in_v2(list(METRICS), Part::Wanted);
+    let mut metrics = in_v2(list(METRICS), Part::Spec);
     if let Some(percent) = spec.remove("targetCPUUtilizationPercentage").filter(|v| !v.is_null()) {
         let target = json!({"type": "Utilization", "averageUtilization": percent});
         metrics.push(json!({"type": "Resource", "resource": {"name": "cpu", "target": target}}));
     }
     insert_list(&mut spec, "metrics", metrics);
-    let mut found = in_v2(list(CURRENT_METRICS), Part::Found);
+    let mut found = in_v2(list(CURRENT_METRICS), Part::Status);
     let percent = status.remove("currentCPUUtilizationPercentage").filter(|v| !v.is_null());
     if let Some(percent) = percent.filter(|_| !found.iter().any(is_cpu)) {
         let current = json!({"averageUtilization": percent, "averageValue": "0"});
@@ -234,9 +205,9 @@ fn utilization(metric: &Value, of: &str) -> Option<i64> {
     metric["resource"][of]["averageUtilization"].as_i64()
 }
 
-fn members_of(source: &str, part: Part) -> &'static [Member] {
-    let found = MEMBERS.iter().find(|(name, _)| *name == source);
-    found.map_or(&[], |(_, parts)| parts[usize::from(part == Part::Found)])
+fn members_of(source: &str, part: Part) -> impl Iterator<Item = &'static Member> {
+    let source = if source == "containerResource" { "resource" } else { source };
+    MEMBERS.iter().filter(move |member| member.part == part && member.source == source)
 }
 
 /// Converts the field of a metric that its type names.
@@ -251,11 +222,11 @@ fn changed(metric: &Value, change: impl Fn(&str, &Value) -> Value) -> Value {
 
 fn metric_of_v1(metric: &Value, part: Part) -> Value {
     changed(metric, |source, value| {
-        let of = |member: &Member| match value.pointer(member.v2) {
-            Some(found) => Some((member.v1.to_owned(), found.clone())),
-            None => member.always.then(|| (member.v1.to_owned(), "0".into())),
+        let of = |member: &Member| {
+            let given = value.pointer(member.v2).cloned();
+            Some((member.v1.to_owned(), given.or_else(|| member.default.map(Value::from))?))
         };
-        members_of(source, part).iter().filter_map(of).collect()
+        members_of(source, part).filter_map(of).collect()
     })
 }
 
@@ -271,7 +242,7 @@ fn metric_of_v2(metric: &Value, part: Part) -> Value {
                 }
             }
         }
-        if part == Part::Wanted {
+        if part == Part::Spec {
             out["target"]["type"] = kind_of_target(source, &out["target"]).into();
         }
         out
@@ -339,45 +310,11 @@ fn with_names(value: &Value, rename: impl Fn(&str) -> String + Copy) -> Value {
 /// Serialises members in the order of genuine servers' annotations; free names in alphabetical order.
 struct InOrder<'v>(&'v Value);
 
-const ORDER: [&str; 37] = [
-    "type",
-    "object",
-    "pods",
-    "resource",
-    "containerResource",
-    "external",
-    "kind",
-    "target",
-    "metricName",
-    "name",
-    "apiVersion",
-    "metricSelector",
-    "targetValue",
-    "currentValue",
-    "targetAverageUtilization",
-    "currentAverageUtilization",
-    "targetAverageValue",
-    "currentAverageValue",
-    "selector",
-    "averageValue",
-    "container",
-    "matchLabels",
-    "matchExpressions",
-    "status",
-    "lastTransitionTime",
-    "reason",
-    "message",
-    "ScaleUp",
-    "ScaleDown",
-    "StabilizationWindowSeconds",
-    "SelectPolicy",
-    "Policies",
-    "Tolerance",
-    "Type",
-    "Value",
-    "PeriodSeconds",
-    "key",
-];
+const ORDER: &str = "type object pods resource containerResource external kind target metricName name apiVersion \
+    metricSelector targetValue currentValue targetAverageUtilization currentAverageUtilization \
+    targetAverageValue currentAverageValue selector averageValue container matchLabels matchExpressions \
+    status lastTransitionTime reason message ScaleUp ScaleDown StabilizationWindowSeconds SelectPolicy \
+    Policies Tolerance Type Value PeriodSeconds key";
 
 impl Serialize for InOrder<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -385,7 +322,8 @@ impl Serialize for InOrder<'_> {
             Value::Array(items) => serializer.collect_seq(items.iter().map(InOrder)),
             Value::Object(members) => {
                 let mut members: Vec<_> = members.iter().collect();
-                let rank = |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
+                let rank =
+                    |name: &str| ORDER.split(' ').position(|known| known == name).unwrap_or(usize::MAX);
                 members.sort_by_key(|(name, _)| rank(name));
                 let mut map = serializer.serialize_map(Some(members.len()))?;
                 for (name, value) in members {

@@ -6,11 +6,14 @@ use super::{
     table::{ROWS, Row, Rule},
     values::{IMMUTABLE, at, without},
 };
-use crate::{schema::FieldError, scheme::Endpoint};
+use crate::{
+    schema::{ErrorList, FieldError},
+    scheme::Endpoint,
+};
 
 /// Refuses changes of immutable fields, by the rows of the kind in the order of the table.
-pub(in crate::validation) fn validate(endpoint: &Endpoint, old: &Value, new: &Value) -> Vec<FieldError> {
-    let mut errors = Vec::new();
+pub(in crate::validation) fn validate(endpoint: &Endpoint, old: &Value, new: &Value) -> ErrorList {
+    let mut errors = ErrorList::default();
     for row in ROWS.iter().filter(|row| endpoint.resource.is(row.group, row.plural)) {
         if let Rule::Checked(check) = row.rule {
             check(old, new, &mut errors);

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::values::without;
-use crate::{object::quantity::Quantity, schema::FieldError};
+use crate::{object::quantity::Quantity, schema::ErrorList};
 
 const WHY: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 const SIZE: &str = "spec.resources.requests.storage";
 
-pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn check(old: &Value, new: &Value, errors: &mut ErrorList) {
     let bound = old["status"]["phase"] == "Bound";
     let mut free = Vec::new();
     // The binder sets the volume once.
@@ -19,7 +19,7 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
         free.extend(["resources.requests", "volumeAttributesClassName"]);
     }
     if without(&old["spec"], &free) != without(&new["spec"], &free) {
-        errors.push(FieldError::forbidden("spec", WHY));
+        errors.forbidden("spec", WHY);
     }
     let size = |spec: &Value| Quantity::read(&spec["resources"]["requests"]["storage"]);
     if let (Some(before), Some(now)) = (size(&old["spec"]), size(&new["spec"]))
@@ -27,7 +27,7 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     {
         let capacity = Quantity::read(&old["status"]["capacity"]["storage"]);
         if capacity.is_none_or(|capacity| now <= capacity) {
-            errors.push(FieldError::forbidden(SIZE, "field can not be less than status.capacity"));
+            errors.forbidden(SIZE, "field can not be less than status.capacity");
         }
     }
 }
@@ -44,7 +44,7 @@ mod tests {
     }
 
     fn fields(old: &Value, new: &Value) -> Vec<String> {
-        let mut errors = Vec::new();
+        let mut errors = ErrorList::default();
         check(old, new, &mut errors);
         errors.into_iter().map(|error| error.field).collect()
     }

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::values::{IMMUTABLE, without};
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
 /// What a suspended Job that has not started may change in the spec of its pods (KEP-2926), besides the resources of containers.
 const OF_SCHEDULING: &[&str] = &["nodeSelector", "tolerations", "schedulingGates", "affinity.nodeAffinity"];
 
 /// An indexed Job can change completions together with parallelism, to the same value (KEP-3715).
-pub(super) fn completions(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn completions(old: &Value, new: &Value, errors: &mut ErrorList) {
     let (before, now) = (&old["spec"]["completions"], &new["spec"]["completions"]);
     if before == now {
         return;
@@ -24,16 +24,16 @@ pub(super) fn completions(old: &Value, new: &Value, errors: &mut Vec<FieldError>
         return;
     }
     let why = if indexed { "can only be modified in tandem with spec.parallelism" } else { IMMUTABLE };
-    errors.push(FieldError::invalid("spec.completions", now, why));
+    errors.invalid("spec.completions", now, why);
 }
 
-pub(super) fn template(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn template(old: &Value, new: &Value, errors: &mut ErrorList) {
     let (before, now) = (&old["spec"]["template"], &new["spec"]["template"]);
     let waits = old["spec"]["suspend"] == true && old["status"]["startTime"].is_null();
     if waits && kept(&before["spec"]) != kept(&now["spec"]) {
-        errors.push(FieldError::invalid("spec.template.spec", &now["spec"], IMMUTABLE));
+        errors.invalid("spec.template.spec", &now["spec"], IMMUTABLE);
     } else if !waits && before != now {
-        errors.push(FieldError::invalid("spec.template", now, IMMUTABLE));
+        errors.invalid("spec.template", now, IMMUTABLE);
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
             (with("containers", json!([{"name": "c", "image": "j"}])), false),
         ] {
             for (suspend, field) in [(true, "spec.template.spec"), (false, "spec.template")] {
-                let mut errors = Vec::new();
+                let mut errors = ErrorList::default();
                 template(&job(suspend, before.clone()), &job(suspend, after.clone()), &mut errors);
                 let fields: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
                 let expected = if suspend && free { vec![] } else { vec![field] };

@@ -3,14 +3,13 @@
 use serde_json::Value;
 
 use super::values::{IMMUTABLE, without};
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
-pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn check(old: &Value, new: &Value, errors: &mut ErrorList) {
     let (before, now) = (&old["spec"], &new["spec"]);
     let addresses = ["podCIDRs", "podCIDR"];
     if addresses.iter().any(|member| !before[*member].is_null() && before[*member] != now[*member]) {
-        let why = "node updates may not change podCIDR except from \"\" to valid";
-        errors.push(FieldError::forbidden("spec.podCIDRs", why));
+        errors.forbidden("spec.podCIDRs", "node updates may not change podCIDR except from \"\" to valid");
     }
     let (former, provider) = (&before["providerID"], &now["providerID"]);
     if !former.is_null() && former != provider {
@@ -18,20 +17,20 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
             true => "field cannot be cleared once set",
             false => "field cannot be modified once set",
         };
-        errors.push(FieldError::invalid("spec.providerID", Value::Null, why));
+        errors.invalid("spec.providerID", Value::Null, why);
     }
     if before["externalID"] != now["externalID"] {
-        errors.push(FieldError::forbidden("spec.externalID", "may not be updated"));
+        errors.forbidden("spec.externalID", "may not be updated");
     }
 }
 
-pub(super) fn drivers(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn drivers(old: &Value, new: &Value, errors: &mut ErrorList) {
     let before = old["spec"]["drivers"].as_array();
     for driver in new["spec"]["drivers"].as_array().into_iter().flatten() {
         let former = before.into_iter().flatten().find(|former| former["name"] == driver["name"]);
         if former.is_some_and(|former| without(former, &["allocatable"]) != without(driver, &["allocatable"]))
         {
-            errors.push(FieldError::invalid("spec.drivers", in_go(driver), IMMUTABLE));
+            errors.invalid("spec.drivers", in_go(driver), IMMUTABLE);
         }
     }
 }

@@ -3,19 +3,18 @@
 use serde_json::Value;
 
 use super::values::without;
-use crate::schema::FieldError;
+use crate::schema::{ErrorList, FieldError};
 
 const WHY: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,\
     `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
     `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 
-pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn check(old: &Value, new: &Value, errors: &mut ErrorList) {
     let (before, now) = (&old["spec"], &new["spec"]);
     let count = |spec: &Value, list: &str| spec[list].as_array().map_or(0, Vec::len);
     for list in LISTS.into_iter().filter(|list| count(before, list) != count(now, list)) {
-        let why = "pod updates may not add or remove containers";
-        errors.push(FieldError::forbidden(format!("spec.{list}"), why));
+        errors.forbidden(format!("spec.{list}"), "pod updates may not add or remove containers");
     }
     if !errors.is_empty() {
         return;
@@ -27,12 +26,12 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
         nodes_of_gated(before, now, errors);
     }
     if kept(before, before, now) != kept(now, before, now) {
-        errors.push(FieldError::forbidden("spec", WHY));
+        errors.forbidden("spec", WHY);
     }
 }
 
 /// A deadline can be set and brought forward.
-fn deadline(before: &Value, now: &Value, errors: &mut Vec<FieldError>) {
+fn deadline(before: &Value, now: &Value, errors: &mut ErrorList) {
     const FIELD: &str = "spec.activeDeadlineSeconds";
     if before == now {
         return;
@@ -51,35 +50,35 @@ fn deadline(before: &Value, now: &Value, errors: &mut Vec<FieldError>) {
 }
 
 /// Tolerations can be added; of a known one only `tolerationSeconds` can change.
-fn tolerations(before: &Value, now: &Value, errors: &mut Vec<FieldError>) {
+fn tolerations(before: &Value, now: &Value, errors: &mut ErrorList) {
     let remains = |toleration: &Value| {
         let rest = without(toleration, &["tolerationSeconds"]);
         now.as_array().into_iter().flatten().any(|other| without(other, &["tolerationSeconds"]) == rest)
     };
     if !before.as_array().into_iter().flatten().all(remains) {
         let why = "existing toleration can not be modified except its tolerationSeconds";
-        errors.push(FieldError::forbidden("spec.tolerations", why));
+        errors.forbidden("spec.tolerations", why);
     }
 }
 
 /// Scheduling gates can be removed only.
-fn gates(before: &Value, now: &Value, errors: &mut Vec<FieldError>) {
+fn gates(before: &Value, now: &Value, errors: &mut ErrorList) {
     let existed = |gate: &Value| before.as_array().into_iter().flatten().any(|former| former == gate);
     for (i, gate) in now.as_array().into_iter().flatten().enumerate().filter(|(_, gate)| !existed(gate)) {
         let name = gate["name"].as_str().unwrap_or_default();
         let why = format!("only deletion is allowed, but found new scheduling gate '{name}'");
-        errors.push(FieldError::forbidden(format!("spec.schedulingGates[{i}].name"), &why));
+        errors.forbidden(format!("spec.schedulingGates[{i}].name"), &why);
     }
 }
 
 /// The scheduler has not seen a pod with gates yet, so that a controller may restrict its nodes further.
-fn nodes_of_gated(before: &Value, now: &Value, errors: &mut Vec<FieldError>) {
+fn nodes_of_gated(before: &Value, now: &Value, errors: &mut ErrorList) {
     const TERMS: &str =
         "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
     let mut selected = before["nodeSelector"].as_object().into_iter().flatten();
     if !selected.all(|(key, value)| now["nodeSelector"].get(key) == Some(value)) {
         let why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
-        errors.push(FieldError::invalid("spec.nodeSelector", &now["nodeSelector"], why));
+        errors.invalid("spec.nodeSelector", &now["nodeSelector"], why);
     }
     let terms = |spec: &Value| {
         let required = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"];
@@ -88,7 +87,7 @@ fn nodes_of_gated(before: &Value, now: &Value, errors: &mut Vec<FieldError>) {
     let (former, terms) = (terms(before), terms(now));
     if !former.is_empty() && former.len() != terms.len() {
         let why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        return errors.push(FieldError::invalid(TERMS, Value::from(terms), why));
+        return errors.invalid(TERMS, Value::from(terms), why);
     }
     for (i, (former, term)) in former.iter().zip(&terms).enumerate() {
         let extends = |list: &str| {
@@ -97,7 +96,7 @@ fn nodes_of_gated(before: &Value, now: &Value, errors: &mut Vec<FieldError>) {
         };
         if !extends("matchExpressions") || !extends("matchFields") {
             let why = "only additions are allowed (no mutations or deletions)";
-            errors.push(FieldError::invalid(format!("{TERMS}[{i}]"), term, why));
+            errors.invalid(format!("{TERMS}[{i}]"), term, why);
         }
     }
 }
@@ -153,14 +152,14 @@ mod tests {
             (spec(selector.clone(), vec![term(&["a"])]), "nodeSelectorTerms"),
             (spec(selector.clone(), vec![term(&["c"]), term(&["b"])]), "nodeSelectorTerms[0]"),
         ] {
-            let mut errors = Vec::new();
+            let mut errors = ErrorList::default();
             check(&before, &json!({"spec": after}), &mut errors);
             let fields: Vec<&str> = errors.iter().map(|error| error.field.as_str()).collect();
             assert_eq!(fields.len(), usize::from(!place.is_empty()), "{fields:?}");
             assert!(fields.iter().all(|field| field.ends_with(place)), "{fields:?}");
         }
         let (before, mut after) = (json!({"spec": {"schedulingGates": [{"name": "g"}]}}), before);
-        let mut errors = Vec::new();
+        let mut errors = ErrorList::default();
         check(&before, &after, &mut errors);
         assert!(errors.is_empty(), "the first terms are a restriction");
         after["spec"]["ephemeralContainers"] = json!([{"name": "e"}]);

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
-pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
+pub(super) fn check(old: &Value, new: &Value, errors: &mut ErrorList) {
     let (before, now) = (&old["spec"], &new["spec"]);
     let (port, other) = (&before["healthCheckNodePort"], &now["healthCheckNodePort"]);
     if port.is_number() && other.is_number() && port != other {
-        errors.push(FieldError::forbidden("spec.healthCheckNodePort", "field is immutable"));
+        errors.forbidden("spec.healthCheckNodePort", "field is immutable");
     }
     if before["type"] == "ExternalName" || now["type"] == "ExternalName" {
         return;
@@ -20,9 +20,9 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut Vec<FieldError>) {
     let listed =
         if former != first && *listed == before["clusterIPs"] { json!([first]) } else { listed.clone() };
     if !former.is_empty() && listed[0] != *former {
-        errors.push(FieldError::invalid("spec.clusterIPs[0]", &listed, "may not change once set"));
+        errors.invalid("spec.clusterIPs[0]", &listed, "may not change once set");
     }
     if listed[0] != *first {
-        errors.push(FieldError::invalid("spec.clusterIPs", &listed, "first value must match `clusterIP`"));
+        errors.invalid("spec.clusterIPs", &listed, "first value must match `clusterIP`");
     }
 }

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::{claims, jobs, nodes, pods, roles, services, values::IMMUTABLE};
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
 /// Finds changes that depend on more than one value.
-pub(super) type Check = fn(old: &Value, new: &Value, errors: &mut Vec<FieldError>);
+pub(super) type Check = fn(old: &Value, new: &Value, errors: &mut ErrorList);
 
 /// An immutable field of a kind.
 pub(super) struct Row {

@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::Write;
 use crate::{
     object::{meta, names},
-    schema::{FieldError, PolicyExpression, REQUEST_RESOURCE, Returns},
-    validation::{errors::Errors, values::items},
+    schema::{ErrorList, PolicyExpression, REQUEST_RESOURCE, Returns},
+    validation::values::items,
 };
 
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
@@ -17,32 +17,32 @@ const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 const VARIABLES: [&str; 6] =
     ["object", "oldObject", "request", "namespaceObject", "authorizer", REQUEST_RESOURCE];
 
-pub(super) fn validating(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validating(write: &Write<'_>, errors: &mut ErrorList) {
     Check::of(write, errors).policy(false);
 }
 
-pub(super) fn mutating(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn mutating(write: &Write<'_>, errors: &mut ErrorList) {
     Check::of(write, errors).policy(true);
 }
 
-pub(super) fn validating_binding(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validating_binding(write: &Write<'_>, errors: &mut ErrorList) {
     let mut check = Check::of(write, errors);
     check.binding();
     check.actions();
 }
 
-pub(super) fn mutating_binding(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn mutating_binding(write: &Write<'_>, errors: &mut ErrorList) {
     Check::of(write, errors).binding();
 }
 
 struct Check<'a> {
     name: &'a str,
     spec: &'a Value,
-    errors: &'a mut Vec<FieldError>,
+    errors: &'a mut ErrorList,
 }
 
 impl<'a> Check<'a> {
-    fn of(write: &Write<'a>, errors: &'a mut Vec<FieldError>) -> Self {
+    fn of(write: &Write<'a>, errors: &'a mut ErrorList) -> Self {
         Self { name: meta::name(write.object), spec: &write.object["spec"], errors }
     }
 
@@ -88,8 +88,7 @@ impl<'a> Check<'a> {
             let name = variable["name"].as_str().unwrap_or_default();
             let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
             if !starts || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-                let why = "name is not a valid CEL identifier";
-                self.errors.push(FieldError::invalid(name_at, format!("{name:?}"), why));
+                self.errors.invalid(name_at, format!("{name:?}"), "name is not a valid CEL identifier");
             }
         }
         let at = format!("{at}.expression");
@@ -109,8 +108,7 @@ impl<'a> Check<'a> {
         let spec = self.spec;
         if items(spec, "validations").next().is_none() && items(spec, "auditAnnotations").next().is_none() {
             for field in ["spec.validations", "spec.auditAnnotations"] {
-                let why = "validations or auditAnnotations must contain at least one item";
-                self.errors.required(field, why);
+                self.errors.required(field, "validations or auditAnnotations must contain at least one item");
             }
         }
         let variables = self.variables(true);
@@ -124,7 +122,7 @@ impl<'a> Check<'a> {
                 "" => {}
                 text if text.trim().is_empty() => {
                     let why = "must be non-empty if specified";
-                    self.errors.push(FieldError::invalid(at("messageExpression"), expression, why));
+                    self.errors.invalid(at("messageExpression"), expression, why);
                 }
                 _ => {
                     let kind = PolicyExpression::Plain;
@@ -138,7 +136,7 @@ impl<'a> Check<'a> {
                 _ => None,
             };
             if let Some(why) = problem {
-                self.errors.push(FieldError::invalid(at("message"), &validation["message"], why));
+                self.errors.invalid(at("message"), &validation["message"], why);
             }
             self.choice(&at("reason"), &validation["reason"], &REASONS);
         }
@@ -158,8 +156,7 @@ impl<'a> Check<'a> {
     fn mutations(&mut self) {
         let spec = self.spec;
         if items(spec, "mutations").next().is_none() {
-            let why = "mutations must contain at least one item";
-            self.errors.required("spec.mutations", why);
+            self.errors.required("spec.mutations", "mutations must contain at least one item");
         }
         let variables = self.variables(true);
         for (i, mutation) in items(spec, "mutations") {
@@ -200,11 +197,10 @@ impl<'a> Check<'a> {
             if named && selected {
                 for field in ["name", "selector"] {
                     let why = "name and selector are mutually exclusive";
-                    self.errors.push(FieldError::forbidden(format!("spec.paramRef.{field}"), why));
+                    self.errors.forbidden(format!("spec.paramRef.{field}"), why);
                 }
             } else if !named && !selected {
-                let why = "one of name or selector must be specified";
-                self.errors.required("spec.paramRef", why);
+                self.errors.required("spec.paramRef", "one of name or selector must be specified");
             }
             let at = "spec.paramRef.parameterNotFoundAction";
             if self.present(at, &reference["parameterNotFoundAction"], "") {
@@ -222,16 +218,16 @@ impl<'a> Check<'a> {
         for (i, action) in items(self.spec, "validationActions") {
             self.choice(&format!("{AT}[{i}]"), action, &ACTIONS);
             if !seen.insert(action.as_str().unwrap_or_default()) {
-                self.errors.push(FieldError::duplicate(format!("{AT}[{i}]"), action));
+                self.errors.duplicate(format!("{AT}[{i}]"), action);
             }
         }
         if seen.contains("Deny") && seen.contains("Warn") {
             let why = "must not contain both Deny and Warn (repeating the same validation failure information in the API \
                 response and headers serves no purpose)";
-            self.errors.push(FieldError::invalid(AT, &self.spec["validationActions"], why));
+            self.errors.invalid(AT, &self.spec["validationActions"], why);
         }
         if seen.is_empty() {
-            self.errors.push(FieldError::required(AT, "at least one validation action is required"));
+            self.errors.required(AT, "at least one validation action is required");
         }
     }
 
@@ -268,7 +264,7 @@ impl<'a> Check<'a> {
         returns: Returns,
     ) {
         if let Err(why) = kind.check(text.as_str().unwrap_or_default(), variables, returns) {
-            self.errors.push(FieldError::invalid(at, text, &why));
+            self.errors.invalid(at, text, &why);
         }
     }
 

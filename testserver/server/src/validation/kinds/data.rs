@@ -1,12 +1,9 @@
 //! Keys of ConfigMaps and Secrets, which are file names.
 
 use super::Write;
-use crate::{
-    schema::FieldError,
-    validation::{errors::Errors, types::config_key},
-};
+use crate::{schema::ErrorList, validation::types::config_key};
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let object = write.object;
     for list in ["data", "binaryData"] {
         for (key, _) in object[list].as_object().into_iter().flatten() {
@@ -35,6 +32,6 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// The keys that a type of secret requires.
-fn needs<'a>(errors: &mut Vec<FieldError>, missing: impl Iterator<Item = &'a str>, suffix: &str) {
+fn needs<'a>(errors: &mut ErrorList, missing: impl Iterator<Item = &'a str>, suffix: &str) {
     missing.for_each(|key| errors.required(format!("data{suffix}[{key}]"), ""));
 }

@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::Write;
 use crate::{
     object::{meta, names},
-    schema::FieldError,
-    validation::{errors::Errors, values::text},
+    schema::ErrorList,
+    validation::values::text,
 };
 
 /// Errors use the field names of `v1`.
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let equivalent = write.endpoint.resource.equivalent;
     let converted = equivalent.map(|equivalent| equivalent.convert_to_storage(write.object.clone()));
     let event = converted.as_ref().unwrap_or(write.object);
@@ -34,7 +34,7 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// An Event is in the namespace of its object; Events of cluster-scoped objects are in `default`, or `kube-system` with an `eventTime`.
-fn namespace(event: &Value, timed: bool, errors: &mut Vec<FieldError>) {
+fn namespace(event: &Value, timed: bool, errors: &mut ErrorList) {
     let (own, other) =
         (meta::text(event, "namespace").unwrap_or_default(), text(&event["involvedObject"], "namespace"));
     let fits = match other {
@@ -43,24 +43,24 @@ fn namespace(event: &Value, timed: bool, errors: &mut Vec<FieldError>) {
     };
     if !fits {
         let field = "involvedObject.namespace";
-        errors.push(FieldError::invalid(field, format!("{other:?}"), "does not match event.namespace"));
+        errors.invalid(field, format!("{other:?}"), "does not match event.namespace");
     }
 }
 
-fn reporter(field: &str, name: &str, errors: &mut Vec<FieldError>) {
+fn reporter(field: &str, name: &str, errors: &mut ErrorList) {
     if name.is_empty() {
         errors.required(field, "");
     }
     errors.text(field, name, names::qualified_name(name));
 }
 
-fn length(field: &str, value: &str, max: usize, errors: &mut Vec<FieldError>) {
+fn length(field: &str, value: &str, max: usize, errors: &mut ErrorList) {
     if value.len() > max {
         invalid(field, &format!("can have at most {max} characters"), errors);
     }
 }
 
-fn validate_new_event(event: &Value, timed: bool, errors: &mut Vec<FieldError>) {
+fn validate_new_event(event: &Value, timed: bool, errors: &mut ErrorList) {
     if event["series"].is_object() {
         if event["series"]["count"].as_i64().unwrap_or_default() < 2 {
             invalid("series.count", "should be at least 2", errors);
@@ -89,6 +89,6 @@ fn validate_new_event(event: &Value, timed: bool, errors: &mut Vec<FieldError>) 
 }
 
 /// Genuine servers do not print the value of these fields.
-fn invalid(field: &str, detail: &str, errors: &mut Vec<FieldError>) {
-    errors.push(FieldError::invalid(field, "\"\"", detail));
+fn invalid(field: &str, detail: &str, errors: &mut ErrorList) {
+    errors.invalid(field, "\"\"", detail);
 }

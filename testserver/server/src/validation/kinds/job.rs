@@ -5,20 +5,20 @@ use serde_json::{Value, json};
 use super::{Write, pod, workload};
 use crate::{
     object::names,
-    schema::FieldError,
-    validation::{errors::Errors, selectors, values::text},
+    schema::ErrorList,
+    validation::{selectors, values::text},
 };
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     judge(write.spec(), "spec", errors);
 }
 
-pub(super) fn validate_template(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate_template(write: &Write<'_>, errors: &mut ErrorList) {
     judge(&write.spec()["jobTemplate"]["spec"], "spec.jobTemplate.spec", errors);
 }
 
 /// `at` is the path of the spec of the Job.
-fn judge(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn judge(spec: &Value, at: &str, errors: &mut ErrorList) {
     for field in
         ["parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"]
     {
@@ -35,7 +35,7 @@ fn judge(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
 }
 
 /// The selector and the labels of the pods of a Job.
-pub(super) fn validate_selector(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate_selector(write: &Write<'_>, errors: &mut ErrorList) {
     if write.spec()["selector"].is_null() {
         errors.required("spec.selector", "");
     }
@@ -43,7 +43,7 @@ pub(super) fn validate_selector(write: &Write<'_>, errors: &mut Vec<FieldError>)
 }
 
 /// What the server sets in a new Job, unless the client does.
-pub(super) fn validate_new(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate_new(write: &Write<'_>, errors: &mut ErrorList) {
     if write.old.is_some() {
         return;
     }
@@ -61,12 +61,11 @@ pub(super) fn validate_new(write: &Write<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn own_labels(spec: &Value, metadata: &Value, errors: &mut Vec<FieldError>) {
+fn own_labels(spec: &Value, metadata: &Value, errors: &mut ErrorList) {
     let (uid, name) = (&metadata["uid"], &metadata["name"]);
     let own = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": uid}});
     if selectors::is_valid(&spec["selector"]) && spec["selector"] != own {
-        let why = "`selector` not auto-generated";
-        errors.push(FieldError::invalid("spec.selector", &spec["selector"], why));
+        errors.invalid("spec.selector", &spec["selector"], "`selector` not auto-generated");
     }
     let labels = &spec["template"]["metadata"]["labels"];
     for (key, value) in [
@@ -78,7 +77,7 @@ fn own_labels(spec: &Value, metadata: &Value, errors: &mut Vec<FieldError>) {
         if labels[key] != *value {
             let why = format!("must be '{}'", value.as_str().unwrap_or_default());
             let field = format!("spec.template.metadata.labels[{key}]");
-            errors.push(FieldError::invalid(field, labels, &why));
+            errors.invalid(field, labels, &why);
         }
     }
 }

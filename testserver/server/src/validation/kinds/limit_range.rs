@@ -7,11 +7,8 @@ use serde_json::Value;
 use super::Write;
 use crate::{
     object::quantity::Quantity,
-    schema::FieldError,
-    validation::{
-        errors::Errors,
-        values::{items, text},
-    },
+    schema::ErrorList,
+    validation::values::{items, text},
 };
 
 const TYPES: [&str; 3] = ["Container", "PersistentVolumeClaim", "Pod"];
@@ -23,7 +20,7 @@ const NAME: &str = "name part must consist of alphanumeric characters, '-', '_' 
     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let mut seen = BTreeSet::new();
     for (i, item) in items(write.spec(), "limits") {
         let (at, kind) = (format!("spec.limits[{i}]"), text(item, "type"));
@@ -47,13 +44,12 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn resource(field: String, name: &str, kind: &str, errors: &mut Vec<FieldError>) {
+fn resource(field: String, name: &str, kind: &str, errors: &mut ErrorList) {
     let standard = OF_CONTAINERS.contains(&name) || name.starts_with("hugepages-");
     let is_resource =
         standard || name.contains('/') || matches!(name, "storage" | "pods" | "services" | "secrets");
     if !is_resource {
-        let why = "must be a standard resource type or fully qualified";
-        errors.text(field.clone(), name, Some(why.into()));
+        errors.text(field.clone(), name, Some("must be a standard resource type or fully qualified".into()));
     }
     if matches!(kind, "Container" | "Pod") && !standard && !name.contains('/') {
         errors.text(field, name, Some("must be a standard resource for containers".into()));
@@ -63,7 +59,7 @@ fn resource(field: String, name: &str, kind: &str, errors: &mut Vec<FieldError>)
 struct Item<'a, 'e> {
     at: String,
     item: &'a Value,
-    errors: &'e mut Vec<FieldError>,
+    errors: &'e mut ErrorList,
 }
 
 impl Item<'_, '_> {
@@ -72,7 +68,7 @@ impl Item<'_, '_> {
         if kind == "Pod" {
             for list in OF_OTHERS.into_iter().filter(|list| set(list)) {
                 let why = "may not be specified when `type` is 'Pod'";
-                self.errors.push(FieldError::forbidden(format!("{}.{list}", self.at), why));
+                self.errors.forbidden(format!("{}.{list}", self.at), why);
             }
         }
         let storage = |list: &str| !self.item[list]["storage"].is_null();
@@ -124,6 +120,6 @@ impl Item<'_, '_> {
 
     fn refuse(&mut self, list: &str, name: &str, printed: Quantity, why: &str) {
         let field = format!("{}.{list}[{name}]", self.at);
-        self.errors.push(FieldError::invalid(field, format!("{:?}", printed.to_string()), why));
+        self.errors.invalid(field, format!("{:?}", printed.to_string()), why);
     }
 }

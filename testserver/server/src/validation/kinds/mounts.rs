@@ -6,15 +6,12 @@ use serde_json::Value;
 
 use super::{Write, pod_spec::NOT_FOUND};
 use crate::{
-    schema::FieldError,
-    validation::{
-        errors::Errors,
-        values::{items, text},
-    },
+    schema::{ErrorList, FieldError},
+    validation::values::{items, text},
 };
 
 /// Adds the mounts of volumes that the errors so far are about, and volumes with the name of one that no error is about.
-pub(in crate::validation) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(in crate::validation) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let at = match (write.endpoint.group(), write.endpoint.plural()) {
         ("", "pods") => "spec",
         ("", "podtemplates") => "template.spec",
@@ -36,7 +33,7 @@ pub(in crate::validation) fn validate(write: &Write<'_>, errors: &mut Vec<FieldE
                     let (field, name) = (format!("{at}.{list}[{i}].{member}[{j}].name"), text(item, "name"));
                     let reported = |error: &FieldError| error.field == field && error.reason == NOT_FOUND;
                     if refused.contains(name) && !errors.iter().any(reported) {
-                        errors.push(FieldError::new(field, NOT_FOUND, format!("Not found: {name:?}")));
+                        errors.not_found(field, format_args!("{name:?}"));
                     }
                 }
             }
@@ -45,8 +42,8 @@ pub(in crate::validation) fn validate(write: &Write<'_>, errors: &mut Vec<FieldE
 }
 
 /// The names that only volumes with errors have. Adds the volumes with the name of one without.
-fn refused_volumes<'v>(spec: &'v Value, at: &str, errors: &mut Vec<FieldError>) -> BTreeSet<&'v str> {
-    let (mut accepted, mut refused, mut repeated) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+fn refused_volumes<'v>(spec: &'v Value, at: &str, errors: &mut ErrorList) -> BTreeSet<&'v str> {
+    let (mut accepted, mut refused, mut repeated) = (BTreeSet::new(), BTreeSet::new(), ErrorList::default());
     for (i, volume) in items(spec, "volumes") {
         let (place, name) = (format!("{at}.volumes[{i}]"), text(volume, "name"));
         if accepted.contains(name) {

@@ -7,9 +7,8 @@ use serde_json::Value;
 use super::ports;
 use crate::{
     object::names,
-    schema::FieldError,
+    schema::ErrorList,
     validation::{
-        errors::Errors,
         types::variable_name,
         values::{items, text},
     },
@@ -31,7 +30,7 @@ impl<'s> Volumes<'s> {
 }
 
 /// `at` is the path of the spec.
-pub(super) fn validate(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(spec: &Value, at: &str, errors: &mut ErrorList) {
     let mut volumes = Volumes { spec, names: BTreeSet::new() };
     for (i, volume) in items(spec, "volumes") {
         if let Some(name) = checked_name(volume, &format!("{at}.volumes[{i}].name"), errors) {
@@ -56,14 +55,14 @@ pub(super) fn validate(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
             validate_container(container, &at, &volumes, &mut containers, errors);
             let target = text(container, "targetContainerName");
             if !target.is_empty() && !targets.contains(target) {
-                not_found(format!("{at}.targetContainerName"), target, errors);
+                errors.not_found(format!("{at}.targetContainerName"), format_args!("{target:?}"));
             }
         }
     }
 }
 
 /// The names of a pod in DNS. Those of a StatefulSet's template do not count.
-pub(super) fn hostnames(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn hostnames(spec: &Value, at: &str, errors: &mut ErrorList) {
     for member in ["hostname", "subdomain"] {
         let name = text(spec, member);
         if !name.is_empty() {
@@ -77,7 +76,7 @@ fn validate_container(
     at: &str,
     volumes: &Volumes<'_>,
     containers: &mut BTreeSet<String>,
-    errors: &mut Vec<FieldError>,
+    errors: &mut ErrorList,
 ) {
     let name = format!("{at}.name");
     checked_name(container, &name, errors);
@@ -98,7 +97,7 @@ fn validate_container(
         if file.is_object() {
             let (at, name) = (format!("{at}.valueFrom.fileKeyRef.volumeName"), text(file, "volumeName"));
             match volumes.find(name) {
-                None => not_found(at, name, errors),
+                None => errors.not_found(at, format_args!("{name:?}")),
                 Some(volume) if volume["emptyDir"].is_null() => {
                     errors.text(at, name, Some("referenced volume must be of type emptyDir".into()));
                 }
@@ -115,7 +114,7 @@ fn validate_container(
 }
 
 /// Where a container sees volumes, as folders and as devices.
-fn mounted(container: &Value, at: &str, volumes: &Volumes<'_>, errors: &mut Vec<FieldError>) {
+fn mounted(container: &Value, at: &str, volumes: &Volumes<'_>, errors: &mut ErrorList) {
     const FOLDERS: (&str, &str) = ("volumeMounts", "mountPath");
     const DEVICES: (&str, &str) = ("volumeDevices", "devicePath");
     for ((list, path_of), (other, other_path)) in [(FOLDERS, DEVICES), (DEVICES, FOLDERS)] {
@@ -156,7 +155,7 @@ fn mounted(container: &Value, at: &str, volumes: &Volumes<'_>, errors: &mut Vec<
                 errors.required(format!("{at}.name"), "");
             }
             if volume.is_none() {
-                not_found(format!("{at}.name"), name, errors);
+                errors.not_found(format!("{at}.name"), format_args!("{name:?}"));
             }
             if path.is_empty() {
                 errors.required(format!("{at}.{path_of}"), "");
@@ -165,12 +164,8 @@ fn mounted(container: &Value, at: &str, volumes: &Volumes<'_>, errors: &mut Vec<
     }
 }
 
-fn not_found(at: String, name: &str, errors: &mut Vec<FieldError>) {
-    errors.push(FieldError::new(at, NOT_FOUND, format!("Not found: {name:?}")));
-}
-
 /// The name of an item, if it is one.
-fn checked_name<'i>(item: &'i Value, at: &str, errors: &mut Vec<FieldError>) -> Option<&'i str> {
+fn checked_name<'i>(item: &'i Value, at: &str, errors: &mut ErrorList) -> Option<&'i str> {
     let name = text(item, "name");
     let problem = names::dns_label(name);
     let valid = problem.is_none().then_some(name);
@@ -189,13 +184,13 @@ mod tests {
 
     #[test]
     fn errors_are_reported_by_path() {
-        let mut errors = Vec::new();
+        let mut errors = ErrorList::default();
         let spec = json!({"volumes": [{"name": "v"}, {"name": "v"}], "containers": [
             {"name": "", "image": "i"}, {"name": "a", "image": ""},
             {"name": "a", "image": "i", "ports": [{"containerPort": 70000}], "env": [{"name": "="}], "envFrom": [{"prefix": "="}],
                 "volumeMounts": [{"name": "w", "mountPath": "/"}]}]});
         validate(&spec, "spec", &mut errors);
-        let fields: Vec<_> = errors.iter().map(|error: &FieldError| error.field.as_str()).collect();
+        let fields: Vec<_> = errors.iter().map(|error| error.field.as_str()).collect();
         assert_eq!(
             fields,
             [
@@ -216,7 +211,7 @@ mod tests {
         let container = |name: &str| json!({"name": name, "image": "i"});
         let spec = json!({"containers": [container("B!"), container("B!"), container(""), container("")],
             "initContainers": [container("B!")]});
-        let mut errors = Vec::new();
+        let mut errors = ErrorList::default();
         validate(&spec, "spec", &mut errors);
         let errors: Vec<_> = errors.iter().map(|error| (&error.field[5..], &error.reason[10..])).collect();
         assert_eq!(

@@ -5,14 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::{
-    schema::FieldError,
-    validation::{
-        errors::Errors,
-        values::{items, text},
-    },
+    schema::ErrorList,
+    validation::values::{items, text},
 };
 
-pub(super) fn validate(container: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(container: &Value, at: &str, errors: &mut ErrorList) {
     let mut names = BTreeSet::new();
     for (i, port) in items(container, "ports") {
         let name = text(port, "name");
@@ -28,7 +25,7 @@ pub(super) fn validate(container: &Value, at: &str, errors: &mut Vec<FieldError>
 }
 
 /// Containers that run at the same time have different ports of the host.
-pub(super) fn of_host(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn of_host(spec: &Value, at: &str, errors: &mut ErrorList) {
     let mut taken = BTreeSet::new();
     for (i, container) in items(spec, "containers") {
         of_container(container, &format!("{at}.containers[{i}]"), &mut taken, errors);
@@ -38,7 +35,7 @@ pub(super) fn of_host(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn of_container(container: &Value, at: &str, taken: &mut BTreeSet<String>, errors: &mut Vec<FieldError>) {
+fn of_container(container: &Value, at: &str, taken: &mut BTreeSet<String>, errors: &mut ErrorList) {
     for (i, port) in items(container, "ports") {
         let Some(number) = port["hostPort"].as_i64().filter(|number| *number != 0) else { continue };
         let key = format!("{}/{}/{number}", text(port, "protocol"), text(port, "hostIP"));

@@ -3,14 +3,13 @@
 use super::Write;
 use crate::{
     object::meta,
-    schema::FieldError,
+    schema::ErrorList,
     strategy::{HIGHEST_USER_PRIORITY, SYSTEM_CLASSES},
-    validation::errors::Errors,
 };
 
 const POLICIES: [&str; 2] = ["PreemptLowerPriority", "Never"];
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let class = write.object;
     let (name, value) = (meta::name(class), class["value"].as_i64().unwrap_or(0));
     if name.starts_with("system-") {
@@ -18,11 +17,11 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
             let why = format!(
                 "priority class names with 'system-' prefix are reserved for system use only. error: {why}"
             );
-            errors.push(FieldError::forbidden("metadata.name", &why));
+            errors.forbidden("metadata.name", &why);
         }
     } else if value > HIGHEST_USER_PRIORITY {
         let why = format!("maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}");
-        errors.push(FieldError::forbidden("value", &why));
+        errors.forbidden("value", &why);
     }
     match class["preemptionPolicy"].as_str() {
         None => {}

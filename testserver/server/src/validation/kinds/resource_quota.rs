@@ -5,37 +5,19 @@ use serde_json::Value;
 use super::Write;
 use crate::{
     object::quantity::Quantity,
-    schema::FieldError,
-    validation::{
-        errors::Errors,
-        values::{items, text},
-    },
+    schema::ErrorList,
+    validation::values::{items, text},
 };
 
-const SCOPES: [&str; 6] = [
-    "BestEffort",
-    "CrossNamespacePodAffinity",
-    "NotBestEffort",
-    "NotTerminating",
-    "PriorityClass",
-    "Terminating",
-];
+const SCOPES: &str =
+    "BestEffort CrossNamespacePodAffinity NotBestEffort NotTerminating PriorityClass Terminating";
 const CONFLICTS: [[&str; 2]; 2] = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
 /// Quota resources that are whole numbers.
-const OBJECTS: [&str; 9] = [
-    "configmaps",
-    "persistentvolumeclaims",
-    "pods",
-    "replicationcontrollers",
-    "resourcequotas",
-    "secrets",
-    "services",
-    "services.loadbalancers",
-    "services.nodeports",
-];
+const OBJECTS: &str = "configmaps persistentvolumeclaims pods replicationcontrollers resourcequotas secrets services \
+    services.loadbalancers services.nodeports";
 const COMPUTE: [&str; 3] = ["cpu", "ephemeral-storage", "memory"];
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let spec = write.spec();
     let hard = || spec["hard"].as_object().into_iter().flatten();
     for (name, amount) in hard() {
@@ -43,10 +25,10 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
     }
     let scopes: Vec<&str> = items(spec, "scopes").filter_map(|(_, scope)| scope.as_str()).collect();
     let mut refuse = |why: &str| {
-        errors.push(FieldError::invalid("spec.scopes", serde_json::json!(scopes), why));
+        errors.invalid("spec.scopes", serde_json::json!(scopes), why);
     };
     for scope in &scopes {
-        if !SCOPES.contains(scope) {
+        if !is_scope(scope) {
             refuse("unsupported scope");
         }
         for _ in hard().filter(|(name, _)| is_standard(name) && !fits(scope, name)) {
@@ -61,7 +43,7 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn resource(field: String, name: &str, amount: &Value, errors: &mut Vec<FieldError>) {
+fn resource(field: String, name: &str, amount: &Value, errors: &mut ErrorList) {
     if !name.contains('/') && !is_standard(name) {
         let unknown = !matches!(name, "storage");
         let standard = "must be a standard resource type or fully qualified";
@@ -70,18 +52,26 @@ fn resource(field: String, name: &str, amount: &Value, errors: &mut Vec<FieldErr
     }
     let Some(amount) = Quantity::read(amount) else { return };
     let printed = format!("{:?}", amount.to_string());
-    let counts_objects = OBJECTS.contains(&name)
+    let counts_objects = is_object(name)
         || name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.");
     if amount.is_negative() {
-        errors.push(FieldError::invalid(field, printed, "must be greater than or equal to 0"));
+        errors.invalid(field, printed, "must be greater than or equal to 0");
     } else if counts_objects && !amount.is_whole() {
-        errors.push(FieldError::invalid(field, printed, "must be an integer"));
+        errors.invalid(field, printed, "must be an integer");
     }
+}
+
+fn is_scope(name: &str) -> bool {
+    SCOPES.split(' ').any(|scope| scope == name)
+}
+
+fn is_object(name: &str) -> bool {
+    OBJECTS.split(' ').any(|object| object == name)
 }
 
 fn is_standard(name: &str) -> bool {
     let plain = name.strip_prefix("requests.").or_else(|| name.strip_prefix("limits.")).unwrap_or(name);
-    OBJECTS.contains(&name)
+    is_object(name)
         || name == "requests.storage"
         || COMPUTE.contains(&plain)
         || plain.starts_with("hugepages-") && !name.starts_with("limits.")
@@ -91,15 +81,15 @@ fn is_standard(name: &str) -> bool {
 fn fits(scope: &str, name: &str) -> bool {
     match scope {
         "BestEffort" => name == "pods",
-        _ => name == "pods" || !OBJECTS.contains(&name) && name != "requests.storage",
+        _ => name == "pods" || !is_object(name) && name != "requests.storage",
     }
 }
 
-fn selector(expression: &Value, errors: &mut Vec<FieldError>) {
+fn selector(expression: &Value, errors: &mut ErrorList) {
     const AT: &str = "spec.scopeSelector.matchExpressions";
     let (scope, operator) = (text(expression, "scopeName"), text(expression, "operator"));
     let values = expression["values"].as_array().map_or(0, Vec::len);
-    if !SCOPES.contains(&scope) {
+    if !is_scope(scope) {
         errors.text(format!("{AT}.scopeName"), scope, Some("unsupported scope".into()));
     } else if scope != "PriorityClass" && operator != "Exists" {
         let why = "must be 'Exist' only operator when scope is any of ResourceQuotaScopeTerminating, \
@@ -114,7 +104,7 @@ fn selector(expression: &Value, errors: &mut Vec<FieldError>) {
         }
         "Exists" | "DoesNotExist" if values > 0 => {
             let why = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
-            errors.push(FieldError::invalid(format!("{AT}.values"), &expression["values"], why));
+            errors.invalid(format!("{AT}.values"), &expression["values"], why);
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
         _ => errors.text(format!("{AT}.operator"), operator, Some("not a valid selector operator".into())),

@@ -5,18 +5,18 @@ use serde_json::Value;
 use super::Write;
 use crate::{
     object::{names, selector::LabelSelector},
-    schema::FieldError,
-    validation::{errors::Errors, values::items},
+    schema::ErrorList,
+    validation::values::items,
 };
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     for (i, rule) in items(write.object, "rules") {
         judge(rule, &format!("rules[{i}]"), write.endpoint.resource.namespaced, errors);
     }
     aggregation(&write.object["aggregationRule"], errors);
 }
 
-fn judge(rule: &Value, at: &str, namespaced: bool, errors: &mut Vec<FieldError>) {
+fn judge(rule: &Value, at: &str, namespaced: bool, errors: &mut ErrorList) {
     let empty = |name: &str| rule[name].as_array().is_none_or(Vec::is_empty);
     if empty("verbs") {
         errors.required(format!("{at}.verbs"), "verbs must contain at least one value");
@@ -24,8 +24,7 @@ fn judge(rule: &Value, at: &str, namespaced: bool, errors: &mut Vec<FieldError>)
     if !empty("nonResourceURLs") {
         let urls: Vec<String> = items(rule, "nonResourceURLs").map(|(_, url)| url.to_string()).collect();
         let printed = format!("[]string{{{}}}", urls.join(", "));
-        let mut refuse =
-            |why: &str| errors.push(FieldError::invalid(format!("{at}.nonResourceURLs"), &printed, why));
+        let mut refuse = |why: &str| errors.invalid(format!("{at}.nonResourceURLs"), &printed, why);
         if namespaced {
             refuse("namespaced rules cannot apply to non-resource URLs");
         }
@@ -42,13 +41,13 @@ fn judge(rule: &Value, at: &str, namespaced: bool, errors: &mut Vec<FieldError>)
     }
 }
 
-fn aggregation(rule: &Value, errors: &mut Vec<FieldError>) {
+fn aggregation(rule: &Value, errors: &mut ErrorList) {
     const AT: &str = "aggregationRule.clusterRoleSelectors";
     if !rule.is_null() && items(rule, "clusterRoleSelectors").next().is_none() {
         errors.required(AT, "at least one clusterRoleSelector required if aggregationRule is non-nil");
     }
     for (i, _) in items(rule, "clusterRoleSelectors").filter(|(_, selector)| !is_selector(selector)) {
-        errors.push(FieldError::invalid(format!("{AT}[{i}]"), "null", "invalid label selector."));
+        errors.invalid(format!("{AT}[{i}]"), "null", "invalid label selector.");
     }
 }
 

@@ -6,14 +6,11 @@ use super::Write;
 use crate::{
     object::names,
     rbac::RBAC,
-    schema::FieldError,
-    validation::{
-        errors::Errors,
-        values::{items, text},
-    },
+    schema::ErrorList,
+    validation::values::{items, text},
 };
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let namespaced = write.endpoint.resource.namespaced;
     let role = &write.object["roleRef"];
     errors.one_of("roleRef.apiGroup", text(role, "apiGroup"), &[RBAC]);
@@ -28,7 +25,7 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn subject(subject: &Value, at: &str, namespaced: bool, errors: &mut Vec<FieldError>) {
+fn subject(subject: &Value, at: &str, namespaced: bool, errors: &mut ErrorList) {
     let (kind, name) = (text(subject, "kind"), text(subject, "name"));
     if name.is_empty() {
         errors.required(format!("{at}.name"), "");

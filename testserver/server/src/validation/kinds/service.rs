@@ -7,14 +7,11 @@ use serde_json::json;
 use super::Write;
 use crate::{
     object::names,
-    schema::FieldError,
-    validation::{
-        errors::Errors,
-        values::{items, text},
-    },
+    schema::ErrorList,
+    validation::values::{items, text},
 };
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let spec = write.spec();
     let ports = items(spec, "ports").count();
     if spec["type"] != "ExternalName" && spec["clusterIP"] != "None" && ports == 0 {
@@ -34,7 +31,7 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
         }
         if !ports_before.insert((port["port"].as_i64(), text(port, "protocol"))) {
             let printed = json!({"port": port["port"], "protocol": port["protocol"]});
-            errors.push(FieldError::duplicate(at.clone(), printed));
+            errors.duplicate(at.clone(), printed);
         }
         errors.port(format!("{at}.port"), &port["port"]);
         errors.port(format!("{at}.targetPort"), &port["targetPort"]);

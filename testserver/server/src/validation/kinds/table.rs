@@ -4,12 +4,12 @@ use super::{
     Write, admission_policy, data, event, job, limit_range, pod, priority_class, resource_quota, role,
     role_binding, service, webhook_configuration, workload,
 };
-use crate::{crd, schema::FieldError, strategy::WritePart};
+use crate::{crd, schema::ErrorList, strategy::WritePart};
 
-type Rule = fn(&Write<'_>, &mut Vec<FieldError>);
+type Rule = fn(&Write<'_>, &mut ErrorList);
 
 /// Adds the errors of the rules of the kind, in their order.
-pub(in crate::validation) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(in crate::validation) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     rules(write).iter().for_each(|rule| rule(write, errors));
 }
 
@@ -58,7 +58,7 @@ mod tests {
         let scheme = Scheme::with_built_in();
         let messages = |group: &str, plural: &str, object: &Value| {
             let endpoint = scheme.by_plural(group, plural).unwrap();
-            let mut errors = Vec::new();
+            let mut errors = ErrorList::default();
             built_in::validate(&Write { endpoint, part: WritePart::Main, object, old: None }, &mut errors);
             errors.retain(|error| error.field == "spec.template.spec.restartPolicy");
             errors.into_iter().map(|error| error.message).collect::<Vec<_>>()

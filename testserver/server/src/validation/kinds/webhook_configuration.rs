@@ -7,11 +7,8 @@ use serde_json::Value;
 use super::Write;
 use crate::{
     object::names,
-    schema::{FieldError, PolicyExpression, REQUEST_RESOURCE, Returns},
-    validation::{
-        errors::Errors,
-        values::{items, text},
-    },
+    schema::{ErrorList, PolicyExpression, REQUEST_RESOURCE, Returns},
+    validation::values::{items, text},
     webhook,
 };
 
@@ -20,7 +17,7 @@ const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const VARIABLES: [&str; 5] = ["object", "oldObject", "request", "authorizer", REQUEST_RESOURCE];
 const VERSIONS: &str = "must specify one of v1, v1beta1";
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let mut seen = BTreeSet::new();
     for (i, hook) in items(write.object, "webhooks") {
         let (at, name) = (format!("webhooks[{i}]"), text(hook, "name"));
@@ -41,7 +38,7 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
 }
 
 struct Check<'a> {
-    errors: &'a mut Vec<FieldError>,
+    errors: &'a mut ErrorList,
     at: String,
     hook: &'a Value,
 }
@@ -55,10 +52,10 @@ impl Check<'_> {
         let seconds = self.hook["timeoutSeconds"].as_i64().unwrap_or(10);
         if !(1..=30).contains(&seconds) {
             let why = "the timeout value must be between 1 and 30 seconds";
-            self.errors.push(FieldError::invalid(format!("{}.timeoutSeconds", self.at), seconds, why));
+            self.errors.invalid(format!("{}.timeoutSeconds", self.at), seconds, why);
         }
         let client = format!("{}.clientConfig", self.at);
-        self.errors.extend(webhook::validate_client_config(&client, &self.hook["clientConfig"]));
+        webhook::validate_client_config(&client, &self.hook["clientConfig"], self.errors);
         for (i, rule) in items(self.hook, "rules") {
             self.rule(&format!("{}.rules[{i}]", self.at), rule);
         }
@@ -73,7 +70,7 @@ impl Check<'_> {
             self.errors.required(&*at, VERSIONS);
         } else if !versions.iter().any(|version| matches!(*version, "v1" | "v1beta1")) {
             let (printed, why) = (serde_json::json!(versions), "must include at least one of v1, v1beta1");
-            self.errors.push(FieldError::invalid(&*at, printed, why));
+            self.errors.invalid(&*at, printed, why);
         }
         for (i, version) in versions.iter().enumerate() {
             let repeated = || versions[..i].contains(version).then(|| "duplicate version".into());
@@ -107,7 +104,7 @@ impl Check<'_> {
         {
             if items(rule, list).count() > 1 && items(rule, list).any(|(_, item)| item == "*") {
                 let why = format!("if '*' is present, must not specify other {what}");
-                self.errors.push(FieldError::invalid(format!("{at}.{list}"), &rule[list], &why));
+                self.errors.invalid(format!("{at}.{list}"), &rule[list], &why);
             }
         }
         self.resources(&format!("{at}.resources"), &rule["resources"]);
@@ -125,16 +122,15 @@ impl Check<'_> {
             for wildcard in [format!("{resource}/*"), format!("*/{part}")] {
                 if *name != wildcard && names[..i].contains(&wildcard.as_str()) {
                     let why = format!("if '{wildcard}' is present, must not specify {name}");
-                    self.errors.push(FieldError::invalid(format!("{at}[{i}]"), format!("{name:?}"), &why));
+                    self.errors.invalid(format!("{at}[{i}]"), format!("{name:?}"), &why);
                 }
             }
         }
         if names.len() > 1 && names.contains(&"*/*") {
-            let why = "if '*/*' is present, must not specify other resources";
-            self.errors.push(FieldError::invalid(at, list, why));
+            self.errors.invalid(at, list, "if '*/*' is present, must not specify other resources");
         } else if names.contains(&"*") && names.iter().any(|name| *name != "*" && !name.contains('/')) {
             let why = "if '*' is present, must not specify other resources without subresources";
-            self.errors.push(FieldError::invalid(at, list, why));
+            self.errors.invalid(at, list, why);
         }
     }
 
@@ -176,7 +172,7 @@ mod tests {
         let scheme = Scheme::with_built_in();
         let endpoint =
             scheme.by_plural("admissionregistration.k8s.io", "validatingwebhookconfigurations").unwrap();
-        let mut errors = Vec::new();
+        let mut errors = ErrorList::default();
         built_in::validate(
             &Write { endpoint, part: WritePart::Main, object: &object, old: None },
             &mut errors,

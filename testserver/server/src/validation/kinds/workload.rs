@@ -4,9 +4,8 @@ use serde_json::{Value, json};
 
 use super::{Write, pod, pod_spec};
 use crate::{
-    schema::FieldError,
+    schema::ErrorList,
     validation::{
-        errors::Errors,
         selectors,
         values::{items, text},
     },
@@ -14,7 +13,7 @@ use crate::{
 
 const TEMPLATE: &str = "spec.template.spec";
 
-pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
+pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     let (plural, spec) = (write.endpoint.plural(), write.spec());
     errors.count("spec.replicas", &spec["replicas"]);
     errors.count("spec.minReadySeconds", &spec["minReadySeconds"]);
@@ -40,7 +39,7 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut Vec<FieldError>) {
 }
 
 /// The pods of a StatefulSet have the claims of its templates as volumes, before and instead of their own of the same names.
-fn template_of_set(set: &Value, errors: &mut Vec<FieldError>) {
+fn template_of_set(set: &Value, errors: &mut ErrorList) {
     let template = &set["template"]["spec"];
     let names: Vec<&str> =
         items(set, "volumeClaimTemplates").map(|(_, claim)| text(&claim["metadata"], "name")).collect();
@@ -62,7 +61,7 @@ fn template_of_set(set: &Value, errors: &mut Vec<FieldError>) {
     pod_spec::validate(&pod, TEMPLATE, errors);
 }
 
-fn runs_forever(plural: &str, spec: &Value, errors: &mut Vec<FieldError>) {
+fn runs_forever(plural: &str, spec: &Value, errors: &mut ErrorList) {
     let policy = text(&spec["template"]["spec"], "restartPolicy");
     if !policy.is_empty() {
         errors.one_of(format!("{TEMPLATE}.restartPolicy"), policy, &["Always"]);
@@ -75,15 +74,15 @@ fn runs_forever(plural: &str, spec: &Value, errors: &mut Vec<FieldError>) {
             _ => "ReplicaSet",
         };
         let why = format!("activeDeadlineSeconds in {kind} is not Supported");
-        errors.push(FieldError::forbidden(format!("{TEMPLATE}.activeDeadlineSeconds"), &why));
+        errors.forbidden(format!("{TEMPLATE}.activeDeadlineSeconds"), &why);
     }
 }
 
 /// The selector must match the labels of the template. Another rule tells what is wrong with an invalid one.
-pub(super) fn selected(spec: &Value, plain: bool, errors: &mut Vec<FieldError>) {
+pub(super) fn selected(spec: &Value, plain: bool, errors: &mut ErrorList) {
     let (selector, labels) = (&spec["selector"], &spec["template"]["metadata"]["labels"]);
     if (plain || selectors::is_valid(selector)) && !selectors::matches(selector, plain, labels) {
         let why = "`selector` does not match template `labels`";
-        errors.push(FieldError::invalid("spec.template.metadata.labels", labels, why));
+        errors.invalid("spec.template.metadata.labels", labels, why);
     }
 }

@@ -6,7 +6,7 @@ use super::{
     members,
     rule::{Rule, Subject},
 };
-use crate::{gotypes::GoType, schema::FieldError};
+use crate::{gotypes::GoType, schema::ErrorList};
 
 /// A rule for a field of a struct.
 pub(super) struct Check {
@@ -80,7 +80,7 @@ impl Check {
         old: Option<&Value>,
         ty: Option<&GoType>,
         at: &str,
-        errors: &mut Vec<FieldError>,
+        errors: &mut ErrorList,
     ) {
         let path = match (self.field, at) {
             (".", _) => at.to_owned(),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::formats::{self, Format};
-use crate::{object::quantity::Quantity, schema::FieldError};
+use crate::{object::quantity::Quantity, schema::ErrorList};
 
 pub(super) enum Content {
     Enum(Vec<&'static str>, Zero),
@@ -72,23 +72,23 @@ impl Content {
         }
     }
 
-    pub(super) fn judge(&self, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+    pub(super) fn judge(&self, value: &Value, at: &str, errors: &mut ErrorList) {
         match self {
             Self::Enum(values, _) => {
                 if value.as_str().is_some_and(|text| !values.contains(&text)) {
-                    errors.push(FieldError::not_supported(at, value, values));
+                    errors.not_supported(at, value, values);
                 }
             }
             Self::Min(min) => {
                 if number(value).is_some_and(|number| number < *min) {
                     let why = format!("must be greater than or equal to {min}");
-                    errors.push(FieldError::invalid(at, value, &why));
+                    errors.invalid(at, value, &why);
                 }
             }
             Self::Max(max) => {
                 if number(value).is_some_and(|number| number > *max) {
                     let why = format!("must be less than or equal to {max}");
-                    errors.push(FieldError::invalid(at, value, &why));
+                    errors.invalid(at, value, &why);
                 }
             }
             Self::Range(min, max, _, own) => {
@@ -97,30 +97,26 @@ impl Content {
                         true => format!("must be between {min} and {max}, inclusive"),
                         false => (*own).to_owned(),
                     };
-                    errors.push(FieldError::invalid(at, value, &why));
+                    errors.invalid(at, value, &why);
                 }
             }
             Self::Above(_, zero) => {
                 if value == "" || number(value).is_some_and(|number| number <= 0) {
                     let printed = if value == "" { Value::from(0) } else { value.clone() };
-                    errors.push(FieldError::invalid(at, printed, &format!("must be greater than {zero}")));
+                    errors.invalid(at, printed, &format!("must be greater than {zero}"));
                 }
             }
             Self::Format(format, _) => {
                 for why in value.as_str().into_iter().flat_map(|text| format.problems(text)) {
-                    errors.push(FieldError::invalid(at, value, &why));
+                    errors.invalid(at, value, &why);
                 }
             }
             Self::MaxItems(max) => {
-                if let Some(count) = items(value).filter(|count| count > max) {
-                    let why = format!("Too many: {count}: must have at most {max} items");
-                    errors.push(FieldError::new(at, "FieldValueTooMany", why));
-                }
+                errors.at_most(*max, at, items(value).unwrap_or_default());
             }
             Self::MaxLength(max) => {
                 if value.as_str().is_some_and(|text| text.len() > *max) {
-                    let why = format!("Too long: may not be more than {max} bytes");
-                    errors.push(FieldError::new(at, "FieldValueTooLong", why));
+                    errors.too_long(at, *max);
                 }
             }
             Self::Unique => unique(value, at, errors, |value| Some(value.clone()), None),
@@ -165,7 +161,7 @@ fn number(value: &Value) -> Option<i64> {
 fn unique(
     value: &Value,
     at: &str,
-    errors: &mut Vec<FieldError>,
+    errors: &mut ErrorList,
     key: impl Fn(&Value) -> Option<Value>,
     member: Option<&str>,
 ) {
@@ -177,7 +173,7 @@ fn unique(
                 Some(member) => (format!("{at}[{i}].{member}"), &value[member]),
                 None => (format!("{at}[{i}]"), value),
             };
-            errors.push(FieldError::duplicate(place, printed));
+            errors.duplicate(place, printed);
         } else {
             keys.push(key);
         }

@@ -2,31 +2,31 @@
 
 use serde_json::Value;
 
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
 /// Others than the first are forbidden, and none is a missing value.
-pub(super) fn handler(value: &Value, what: &str, members: &[&str], at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn handler(value: &Value, what: &str, members: &[&str], at: &str, errors: &mut ErrorList) {
     if value.is_null() {
         return;
     }
     if given(value, members).is_empty() {
-        errors.push(FieldError::required(at, &format!("must specify a {what} type")));
+        errors.required(at, &format!("must specify a {what} type"));
     }
     for member in others(value, members) {
         let place = format!("{at}.{}", plain(member).1);
-        errors.push(FieldError::forbidden(place, &format!("may not specify more than 1 {what} type")));
+        errors.forbidden(place, &format!("may not specify more than 1 {what} type"));
     }
 }
 
 /// Any number but one is an invalid value of the whole.
-pub(super) fn union(value: &Value, members: &[&str], at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn union(value: &Value, members: &[&str], at: &str, errors: &mut ErrorList) {
     let given = given(value, members);
     if value.is_null() || given.len() == 1 {
         return;
     }
     let (printed, members) = (given.join(", "), members.join("`, `"));
     let why = format!("must specify exactly one of: `{members}`");
-    errors.push(FieldError::invalid(at, if printed.is_empty() { "\"\"".to_owned() } else { printed }, &why));
+    errors.invalid(at, if printed.is_empty() { "\"\"".to_owned() } else { printed }, &why);
 }
 
 /// The members that are there besides the first.

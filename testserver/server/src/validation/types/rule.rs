@@ -6,7 +6,7 @@ use super::{
     content::{self, Content, Zero},
     members,
 };
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
 pub(super) enum Rule {
     /// The detail of the message, which may be empty.
@@ -74,28 +74,28 @@ impl Rule {
         })
     }
 
-    pub(super) fn judge(&self, subject: &Subject<'_>, errors: &mut Vec<FieldError>) {
+    pub(super) fn judge(&self, subject: &Subject<'_>, errors: &mut ErrorList) {
         let &Subject { value, old, set, element, at } = subject;
         let zero = content::is_zero(value);
         let absent = value.is_null() || zero && !set;
         match self {
             Self::Required(why) => {
                 if absent || zero && (value.is_string() || value.is_array() || element) {
-                    errors.push(FieldError::required(at, why));
+                    errors.required(at, why);
                 }
             }
-            Self::Given(_) if value.is_null() => errors.push(FieldError::required(at, "")),
-            Self::Filled(why) if value == "" => errors.push(FieldError::required(at, why)),
-            Self::Forbidden(why) if !absent => errors.push(FieldError::forbidden(at, why)),
+            Self::Given(_) if value.is_null() => errors.required(at, ""),
+            Self::Filled(why) if value == "" => errors.required(at, why),
+            Self::Forbidden(why) if !absent => errors.forbidden(at, why),
             Self::Immutable => {
                 if old.is_some_and(|old| old != value) {
                     // Genuine servers do not print the value.
-                    errors.push(FieldError::invalid(at, Value::Null, "field is immutable"));
+                    errors.invalid(at, Value::Null, "field is immutable");
                 }
             }
             Self::Kept => {
                 if !value.is_null() && old.is_some_and(|old| !old.is_null() && old != value) {
-                    errors.push(FieldError::invalid(at, Value::Null, "field cannot be modified once set"));
+                    errors.invalid(at, Value::Null, "field cannot be modified once set");
                 }
             }
             Self::Handler(what, names) => members::handler(value, what, names, at, errors),

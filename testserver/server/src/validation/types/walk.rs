@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{structs, table};
 use crate::{
     gotypes::{GoStruct, GoType},
-    schema::FieldError,
+    schema::{ErrorList, FieldError},
     strategy::WritePart,
 };
 
@@ -17,8 +17,8 @@ pub(in crate::validation) fn validate(
     part: WritePart,
     object: &Value,
     old: Option<&Value>,
-) -> Vec<FieldError> {
-    let mut walk = Walk { errors: Vec::new(), forbidden: Vec::new() };
+) -> ErrorList {
+    let mut walk = Walk { errors: ErrorList::default(), forbidden: Vec::new() };
     match part {
         WritePart::Status => {
             if let Some(field) = root.field("status") {
@@ -34,14 +34,14 @@ pub(in crate::validation) fn validate(
 const JUDGED: [&str; 3] = [".resources.claims", ".windowsOptions", ".ephemeralContainers"];
 
 struct Walk {
-    errors: Vec<FieldError>,
+    errors: ErrorList,
     /// The fields that are not judged further, and the errors of the rule that forbids them, which knows that.
     forbidden: Vec<(String, Range<usize>)>,
 }
 
 impl Walk {
     /// What is forbidden is not judged further, unless it is an element of a list.
-    fn without_hidden(self) -> Vec<FieldError> {
+    fn without_hidden(self) -> ErrorList {
         let Self { errors, forbidden } = self;
         let hidden = |(i, error): (usize, &FieldError)| {
             error.reason != "FieldValueForbidden"

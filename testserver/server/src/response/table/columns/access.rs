@@ -13,55 +13,49 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
         (RBAC, "roles" | "clusterroles") => const { &[NAME, CREATED_AT] },
-        (RBAC, "rolebindings" | "clusterrolebindings") => {
-            const {
-                &[
-                    NAME,
-                    text("Role", |o| {
-                        let part = |field: &str| o["roleRef"][field].as_str().unwrap_or_default();
-                        format!("{}/{}", part("kind"), part("name")).into()
-                    }),
-                    AGE,
-                    wide(text("Users", |o| subjects(o, "User"))),
-                    wide(text("Groups", |o| subjects(o, "Group"))),
-                    wide(text("ServiceAccounts", |o| subjects(o, "ServiceAccount"))),
-                ]
-            }
-        }
-        ("certificates.k8s.io", "certificatesigningrequests") => {
-            const {
-                &[
-                    NAME,
-                    AGE,
-                    text("SignerName", |o| o["spec"]["signerName"].clone()),
-                    text("Requestor", |o| o["spec"]["username"].clone()),
-                    text("RequestedDuration", |o| match o["spec"]["expirationSeconds"].as_i64() {
-                        Some(seconds) => age::human(seconds).into(),
-                        None => NONE.into(),
-                    }),
-                    text("Condition", stage),
-                ]
-            }
-        }
+        (RBAC, "rolebindings" | "clusterrolebindings") => ROLE_BINDINGS,
+        ("certificates.k8s.io", "certificatesigningrequests") => SIGNING_REQUESTS,
         ("certificates.k8s.io", "clustertrustbundles") => {
             const { &[NAME, text("SignerName", |o| or_none(&o["spec"]["signerName"]))] }
         }
-        ("certificates.k8s.io", "podcertificaterequests") => {
-            const {
-                &[
-                    NAME,
-                    text("PodName", |o| o["spec"]["podName"].clone()),
-                    text("ServiceAccountName", |o| o["spec"]["serviceAccountName"].clone()),
-                    text("NodeName", |o| o["spec"]["nodeName"].clone()),
-                    text("SignerName", |o| o["spec"]["signerName"].clone()),
-                    text("State", decision),
-                    text("UnverifiedUserAnnotations", |o| labels(&o["spec"]["unverifiedUserAnnotations"])),
-                ]
-            }
-        }
+        ("certificates.k8s.io", "podcertificaterequests") => POD_CERTIFICATE_REQUESTS,
         _ => return None,
     })
 }
+
+const ROLE_BINDINGS: &[TableColumn] = &[
+    NAME,
+    text("Role", |o| {
+        let part = |field: &str| o["roleRef"][field].as_str().unwrap_or_default();
+        format!("{}/{}", part("kind"), part("name")).into()
+    }),
+    AGE,
+    wide(text("Users", |o| subjects(o, "User"))),
+    wide(text("Groups", |o| subjects(o, "Group"))),
+    wide(text("ServiceAccounts", |o| subjects(o, "ServiceAccount"))),
+];
+
+const SIGNING_REQUESTS: &[TableColumn] = &[
+    NAME,
+    AGE,
+    text("SignerName", |o| o["spec"]["signerName"].clone()),
+    text("Requestor", |o| o["spec"]["username"].clone()),
+    text("RequestedDuration", |o| match o["spec"]["expirationSeconds"].as_i64() {
+        Some(seconds) => age::human(seconds).into(),
+        None => NONE.into(),
+    }),
+    text("Condition", stage),
+];
+
+const POD_CERTIFICATE_REQUESTS: &[TableColumn] = &[
+    NAME,
+    text("PodName", |o| o["spec"]["podName"].clone()),
+    text("ServiceAccountName", |o| o["spec"]["serviceAccountName"].clone()),
+    text("NodeName", |o| o["spec"]["nodeName"].clone()),
+    text("SignerName", |o| o["spec"]["signerName"].clone()),
+    text("State", decision),
+    text("UnverifiedUserAnnotations", |o| labels(&o["spec"]["unverifiedUserAnnotations"])),
+];
 
 /// The condition of a PodCertificateRequest.
 fn decision(request: &Value) -> Value {

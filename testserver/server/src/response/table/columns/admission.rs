@@ -15,39 +15,29 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
         "validatingwebhookconfigurations" | "mutatingwebhookconfigurations" => {
             const { &[NAME, integer("Webhooks", |o| count(&o["webhooks"]).into()), AGE] }
         }
-        "validatingadmissionpolicies" => {
-            const {
-                &[
-                    NAME,
-                    integer("Validations", |o| count(&o["spec"]["validations"]).into()),
-                    text("ParamKind", parameter_kind),
-                    AGE,
-                ]
-            }
-        }
-        "mutatingadmissionpolicies" => {
-            const {
-                &[
-                    NAME,
-                    integer("Mutations", |o| count(&o["spec"]["mutations"]).into()),
-                    text("ParamKind", parameter_kind),
-                    AGE,
-                ]
-            }
-        }
-        "validatingadmissionpolicybindings" | "mutatingadmissionpolicybindings" => {
-            const {
-                &[
-                    NAME,
-                    text("PolicyName", |o| o["spec"]["policyName"].clone()),
-                    text("ParamRef", parameters),
-                    AGE,
-                ]
-            }
-        }
+        "validatingadmissionpolicies" => VALIDATING_POLICIES,
+        "mutatingadmissionpolicies" => MUTATING_POLICIES,
+        "validatingadmissionpolicybindings" | "mutatingadmissionpolicybindings" => POLICY_BINDINGS,
         _ => return None,
     })
 }
+
+const VALIDATING_POLICIES: &[TableColumn] = &[
+    NAME,
+    integer("Validations", |o| count(&o["spec"]["validations"]).into()),
+    text("ParamKind", parameter_kind),
+    AGE,
+];
+
+const MUTATING_POLICIES: &[TableColumn] = &[
+    NAME,
+    integer("Mutations", |o| count(&o["spec"]["mutations"]).into()),
+    text("ParamKind", parameter_kind),
+    AGE,
+];
+
+const POLICY_BINDINGS: &[TableColumn] =
+    &[NAME, text("PolicyName", |o| o["spec"]["policyName"].clone()), text("ParamRef", parameters), AGE];
 
 fn parameter_kind(policy: &Value) -> Value {
     let kind = &policy["spec"]["paramKind"];

@@ -7,85 +7,76 @@ use super::{
     values::{NONE, condition, items, or_none, text_or},
 };
 
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
         ("coordination.k8s.io", "leases") => {
             const { &[NAME, text("Holder", |o| text_or(&o["spec"]["holderIdentity"], "")), AGE] }
         }
-        ("scheduling.k8s.io", "priorityclasses") => {
-            const {
-                &[
-                    NAME,
-                    integer("Value", |o| o["value"].clone()),
-                    boolean("Global-Default", |o| (o["globalDefault"] == true).into()),
-                    AGE,
-                    text("PreemptionPolicy", |o| text_or(&o["preemptionPolicy"], "")),
-                ]
-            }
-        }
+        ("scheduling.k8s.io", "priorityclasses") => PRIORITY_CLASSES,
         ("node.k8s.io", "runtimeclasses") => {
             const { &[NAME, text("Handler", |o| o["handler"].clone()), AGE] }
         }
-        ("apiextensions.k8s.io", "customresourcedefinitions") => {
-            const {
-                &[
-                    NAME,
-                    text("Scope", |o| o["spec"]["scope"].clone()),
-                    text("Versions", versions),
-                    CREATED_AT,
-                    wide(text("Group", |o| o["spec"]["group"].clone())),
-                    wide(text("Kind", |o| o["spec"]["names"]["kind"].clone())),
-                    wide(text("ShortNames", |o| {
-                        let names = items(&o["spec"]["names"]["shortNames"]).filter_map(Value::as_str);
-                        names.collect::<Vec<_>>().join(",").into()
-                    })),
-                    wide(boolean("Established", |o| (condition(o, "Established") == "True").into())),
-                ]
-            }
-        }
+        ("apiextensions.k8s.io", "customresourcedefinitions") => DEFINITIONS,
         ("apiregistration.k8s.io", "apiservices") => {
             const { &[NAME, text("Service", service), text("Available", available), AGE] }
         }
         ("storagemigration.k8s.io", "storageversionmigrations") => {
             const { &[NAME, text("Resource", migrated), text("Status", migration)] }
         }
-        ("flowcontrol.apiserver.k8s.io", "flowschemas") => {
-            const {
-                &[
-                    NAME,
-                    text("PriorityLevel", |o| o["spec"]["priorityLevelConfiguration"]["name"].clone()),
-                    text("MatchingPrecedence", |o| o["spec"]["matchingPrecedence"].clone()),
-                    text("DistinguisherMethod", |o| or_none(&o["spec"]["distinguisherMethod"]["type"])),
-                    AGE,
-                    text("MissingPL", |o| {
-                        let dangling = condition(o, "Dangling");
-                        if dangling.is_empty() { "?".into() } else { dangling.into() }
-                    }),
-                ]
-            }
-        }
-        ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations") => {
-            const {
-                &[
-                    NAME,
-                    text("Type", |o| o["spec"]["type"].clone()),
-                    text("NominalConcurrencyShares", |o| {
-                        let limited = &o["spec"]["limited"]["nominalConcurrencyShares"];
-                        let exempt = &o["spec"]["exempt"]["nominalConcurrencyShares"];
-                        let shares = if limited.is_null() { exempt } else { limited };
-                        if shares.is_null() { NONE.into() } else { shares.clone() }
-                    }),
-                    text("Queues", |o| queuing(o, "queues")),
-                    text("HandSize", |o| queuing(o, "handSize")),
-                    text("QueueLengthLimit", |o| queuing(o, "queueLengthLimit")),
-                    AGE,
-                ]
-            }
-        }
+        ("flowcontrol.apiserver.k8s.io", "flowschemas") => FLOW_SCHEMAS,
+        ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations") => PRIORITY_LEVELS,
         _ => return None,
     })
 }
+
+const PRIORITY_CLASSES: &[TableColumn] = &[
+    NAME,
+    integer("Value", |o| o["value"].clone()),
+    boolean("Global-Default", |o| (o["globalDefault"] == true).into()),
+    AGE,
+    text("PreemptionPolicy", |o| text_or(&o["preemptionPolicy"], "")),
+];
+
+const DEFINITIONS: &[TableColumn] = &[
+    NAME,
+    text("Scope", |o| o["spec"]["scope"].clone()),
+    text("Versions", versions),
+    CREATED_AT,
+    wide(text("Group", |o| o["spec"]["group"].clone())),
+    wide(text("Kind", |o| o["spec"]["names"]["kind"].clone())),
+    wide(text("ShortNames", |o| {
+        let names = items(&o["spec"]["names"]["shortNames"]).filter_map(Value::as_str);
+        names.collect::<Vec<_>>().join(",").into()
+    })),
+    wide(boolean("Established", |o| (condition(o, "Established") == "True").into())),
+];
+
+const FLOW_SCHEMAS: &[TableColumn] = &[
+    NAME,
+    text("PriorityLevel", |o| o["spec"]["priorityLevelConfiguration"]["name"].clone()),
+    text("MatchingPrecedence", |o| o["spec"]["matchingPrecedence"].clone()),
+    text("DistinguisherMethod", |o| or_none(&o["spec"]["distinguisherMethod"]["type"])),
+    AGE,
+    text("MissingPL", |o| {
+        let dangling = condition(o, "Dangling");
+        if dangling.is_empty() { "?".into() } else { dangling.into() }
+    }),
+];
+
+const PRIORITY_LEVELS: &[TableColumn] = &[
+    NAME,
+    text("Type", |o| o["spec"]["type"].clone()),
+    text("NominalConcurrencyShares", |o| {
+        let limited = &o["spec"]["limited"]["nominalConcurrencyShares"];
+        let exempt = &o["spec"]["exempt"]["nominalConcurrencyShares"];
+        let shares = if limited.is_null() { exempt } else { limited };
+        if shares.is_null() { NONE.into() } else { shares.clone() }
+    }),
+    text("Queues", |o| queuing(o, "queues")),
+    text("HandSize", |o| queuing(o, "handSize")),
+    text("QueueLengthLimit", |o| queuing(o, "queueLengthLimit")),
+    AGE,
+];
 
 fn queuing(level: &Value, field: &str) -> Value {
     let value = &level["spec"]["limited"]["limitResponse"]["queuing"][field];

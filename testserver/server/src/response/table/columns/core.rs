@@ -8,104 +8,85 @@ use super::{
     values::{condition, count, each, first_three, items, joined, labels, number, or_none, since, text_or},
 };
 
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
-        ("", "pods") => {
-            const {
-                &[
-                    NAME,
-                    text("Ready", pods::ready),
-                    text("Status", pods::status),
-                    timed("Restarts", pods::restarts),
-                    AGE,
-                    wide(text("IP", |pod| or_none(&pod["status"]["podIP"]))),
-                    wide(text("Node", |pod| or_none(&pod["spec"]["nodeName"]))),
-                    wide(text("Nominated Node", |pod| or_none(&pod["status"]["nominatedNodeName"]))),
-                    wide(text("Readiness Gates", pods::gates)),
-                ]
-            }
-        }
+        ("", "pods") => PODS,
         ("", "namespaces") => const { &[NAME, text("Status", |o| o["status"]["phase"].clone()), AGE] },
         ("", "configmaps") => {
             const { &[NAME, text("Data", |o| (count(&o["data"]) + count(&o["binaryData"])).into()), AGE] }
         }
-        ("", "secrets") => {
-            const {
-                &[
-                    NAME,
-                    text("Type", |o| text_or(&o["type"], "Opaque")),
-                    text("Data", |o| count(&o["data"]).into()),
-                    AGE,
-                ]
-            }
-        }
+        ("", "secrets") => SECRETS,
         ("", "serviceaccounts") => const { &[NAME, AGE] },
-        ("", "services") => {
-            const {
-                &[
-                    NAME,
-                    text("Type", |o| text_or(&o["spec"]["type"], "ClusterIP")),
-                    text("Cluster-IP", |o| or_none(&o["spec"]["clusterIP"])),
-                    text("External-IP", external),
-                    text("Port(s)", ports),
-                    AGE,
-                    wide(text("Selector", |o| labels(&o["spec"]["selector"]))),
-                ]
-            }
-        }
+        ("", "services") => SERVICES,
         ("", "endpoints") => const { &[NAME, text("Endpoints", endpoints), AGE] },
-        ("", "podtemplates") => {
-            const {
-                &[
-                    NAME,
-                    text("Containers", |o| joined(each(&o["template"]["spec"]["containers"], "name"), ",")),
-                    text("Images", |o| joined(each(&o["template"]["spec"]["containers"], "image"), ",")),
-                    text("Pod Labels", |o| labels(&o["template"]["metadata"]["labels"])),
-                ]
-            }
-        }
-        ("", "nodes") => {
-            const {
-                &[
-                    NAME,
-                    text("Status", node_status),
-                    text("Roles", roles),
-                    AGE,
-                    text("Version", |o| text_or(&o["status"]["nodeInfo"]["kubeletVersion"], "")),
-                    wide(text("Internal-IP", |o| address(o, "InternalIP"))),
-                    wide(text("External-IP", |o| address(o, "ExternalIP"))),
-                    wide(text("OS-Image", |o| system(o, "osImage"))),
-                    wide(text("Kernel-Version", |o| system(o, "kernelVersion"))),
-                    wide(text("Container-Runtime", |o| system(o, "containerRuntimeVersion"))),
-                ]
-            }
-        }
+        ("", "podtemplates") => POD_TEMPLATES,
+        ("", "nodes") => NODES,
         ("", "limitranges") => const { &[NAME, CREATED_AT] },
         ("", "resourcequotas") => {
             const { &[NAME, text("Request", |o| quota(o, false)), text("Limit", |o| quota(o, true)), AGE] }
         }
-        ("" | "events.k8s.io", "events") => {
-            const {
-                &[
-                    timed("Last Seen", |o, now| since(last(o), now, "<unknown>")),
-                    text("Type", |o| o["type"].clone()),
-                    text("Reason", |o| o["reason"].clone()),
-                    text("Object", |o| regarded(about(o))),
-                    wide(text("Subobject", |o| text_or(&about(o)["fieldPath"], ""))),
-                    wide(text("Source", source)),
-                    text("Message", |o| {
-                        either(o, "message", "note").as_str().unwrap_or_default().trim().into()
-                    }),
-                    wide(timed("First Seen", |o, now| since(first(o), now, "<unknown>"))),
-                    wide(text("Count", times)),
-                    wide(NAME),
-                ]
-            }
-        }
+        ("" | "events.k8s.io", "events") => EVENTS,
         _ => return None,
     })
 }
+
+const PODS: &[TableColumn] = &[
+    NAME,
+    text("Ready", pods::ready),
+    text("Status", pods::status),
+    timed("Restarts", pods::restarts),
+    AGE,
+    wide(text("IP", |pod| or_none(&pod["status"]["podIP"]))),
+    wide(text("Node", |pod| or_none(&pod["spec"]["nodeName"]))),
+    wide(text("Nominated Node", |pod| or_none(&pod["status"]["nominatedNodeName"]))),
+    wide(text("Readiness Gates", pods::gates)),
+];
+
+const SECRETS: &[TableColumn] =
+    &[NAME, text("Type", |o| text_or(&o["type"], "Opaque")), text("Data", |o| count(&o["data"]).into()), AGE];
+
+const SERVICES: &[TableColumn] = &[
+    NAME,
+    text("Type", |o| text_or(&o["spec"]["type"], "ClusterIP")),
+    text("Cluster-IP", |o| or_none(&o["spec"]["clusterIP"])),
+    text("External-IP", external),
+    text("Port(s)", ports),
+    AGE,
+    wide(text("Selector", |o| labels(&o["spec"]["selector"]))),
+];
+
+const POD_TEMPLATES: &[TableColumn] = &[
+    NAME,
+    text("Containers", |o| joined(each(&o["template"]["spec"]["containers"], "name"), ",")),
+    text("Images", |o| joined(each(&o["template"]["spec"]["containers"], "image"), ",")),
+    text("Pod Labels", |o| labels(&o["template"]["metadata"]["labels"])),
+];
+
+const NODES: &[TableColumn] = &[
+    NAME,
+    text("Status", node_status),
+    text("Roles", roles),
+    AGE,
+    text("Version", |o| text_or(&o["status"]["nodeInfo"]["kubeletVersion"], "")),
+    wide(text("Internal-IP", |o| address(o, "InternalIP"))),
+    wide(text("External-IP", |o| address(o, "ExternalIP"))),
+    wide(text("OS-Image", |o| system(o, "osImage"))),
+    wide(text("Kernel-Version", |o| system(o, "kernelVersion"))),
+    wide(text("Container-Runtime", |o| system(o, "containerRuntimeVersion"))),
+];
+
+const EVENTS: &[TableColumn] = &[
+    timed("Last Seen", |o, now| since(last(o), now, "<unknown>")),
+    text("Type", |o| o["type"].clone()),
+    text("Reason", |o| o["reason"].clone()),
+    text("Object", |o| regarded(about(o))),
+    wide(text("Subobject", |o| text_or(&about(o)["fieldPath"], ""))),
+    wide(text("Source", source)),
+    text("Message", |o| either(o, "message", "note").as_str().unwrap_or_default().trim().into()),
+    wide(timed("First Seen", |o, now| since(first(o), now, "<unknown>"))),
+    wide(text("Count", times)),
+    wide(NAME),
+];
 
 /// The external addresses of a service.
 fn external(service: &Value) -> Value {

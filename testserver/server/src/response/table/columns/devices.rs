@@ -13,32 +13,28 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
     }
     Some(match plural {
         "resourceclaims" => const { &[NAME, text("State", state), AGE] },
-        "resourceslices" => {
-            const {
-                &[
-                    NAME,
-                    text("Node", |o| text_or(&o["spec"]["nodeName"], "")),
-                    text("Driver", |o| o["spec"]["driver"].clone()),
-                    text("Pool", |o| o["spec"]["pool"]["name"].clone()),
-                    AGE,
-                ]
-            }
-        }
-        "devicetaintrules" => {
-            const {
-                &[
-                    NAME,
-                    text("Key", |o| o["spec"]["taint"]["key"].clone()),
-                    text("Value", |o| text_or(&o["spec"]["taint"]["value"], "")),
-                    text("Effect", |o| o["spec"]["taint"]["effect"].clone()),
-                    timed("TimeAdded", |o, now| since(&o["spec"]["taint"]["timeAdded"], now, "")),
-                    AGE,
-                ]
-            }
-        }
+        "resourceslices" => RESOURCE_SLICES,
+        "devicetaintrules" => TAINT_RULES,
         _ => return None,
     })
 }
+
+const RESOURCE_SLICES: &[TableColumn] = &[
+    NAME,
+    text("Node", |o| text_or(&o["spec"]["nodeName"], "")),
+    text("Driver", |o| o["spec"]["driver"].clone()),
+    text("Pool", |o| o["spec"]["pool"]["name"].clone()),
+    AGE,
+];
+
+const TAINT_RULES: &[TableColumn] = &[
+    NAME,
+    text("Key", |o| o["spec"]["taint"]["key"].clone()),
+    text("Value", |o| text_or(&o["spec"]["taint"]["value"], "")),
+    text("Effect", |o| o["spec"]["taint"]["effect"].clone()),
+    timed("TimeAdded", |o, now| since(&o["spec"]["taint"]["timeAdded"], now, "")),
+    AGE,
+];
 
 fn state(claim: &Value) -> Value {
     let status = &claim["status"];

@@ -9,58 +9,46 @@ use super::{
 
 pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
-        ("networking.k8s.io", "ingresses") => {
-            const {
-                &[
-                    NAME,
-                    text("Class", |o| or_none(&o["spec"]["ingressClassName"])),
-                    text("Hosts", hosts),
-                    text("Address", address),
-                    text("Ports", |o| if count(&o["spec"]["tls"]) > 0 { "80, 443" } else { "80" }.into()),
-                    AGE,
-                ]
-            }
-        }
-        ("networking.k8s.io", "ingressclasses") => {
-            const {
-                &[
-                    NAME,
-                    text("Controller", |o| o["spec"]["controller"].clone()),
-                    text("Parameters", parameters),
-                    AGE,
-                ]
-            }
-        }
+        ("networking.k8s.io", "ingresses") => INGRESSES,
+        ("networking.k8s.io", "ingressclasses") => INGRESS_CLASSES,
         ("networking.k8s.io", "networkpolicies") => {
             const { &[NAME, text("Pod-Selector", |o| selector(&o["spec"]["podSelector"])), AGE] }
         }
-        ("networking.k8s.io", "servicecidrs") => {
-            const {
-                &[
-                    NAME,
-                    text("CIDRs", |o| {
-                        let ranges = items(&o["spec"]["cidrs"]).filter_map(Value::as_str);
-                        ranges.collect::<Vec<_>>().join(",").into()
-                    }),
-                    AGE,
-                ]
-            }
-        }
+        ("networking.k8s.io", "servicecidrs") => SERVICE_RANGES,
         ("networking.k8s.io", "ipaddresses") => const { &[NAME, text("ParentRef", parent)] },
-        ("discovery.k8s.io", "endpointslices") => {
-            const {
-                &[
-                    NAME,
-                    text("AddressType", |o| o["addressType"].clone()),
-                    text("Ports", slice_ports),
-                    text("Endpoints", slice_endpoints),
-                    AGE,
-                ]
-            }
-        }
+        ("discovery.k8s.io", "endpointslices") => ENDPOINT_SLICES,
         _ => return None,
     })
 }
+
+const INGRESSES: &[TableColumn] = &[
+    NAME,
+    text("Class", |o| or_none(&o["spec"]["ingressClassName"])),
+    text("Hosts", hosts),
+    text("Address", address),
+    text("Ports", |o| if count(&o["spec"]["tls"]) > 0 { "80, 443" } else { "80" }.into()),
+    AGE,
+];
+
+const INGRESS_CLASSES: &[TableColumn] =
+    &[NAME, text("Controller", |o| o["spec"]["controller"].clone()), text("Parameters", parameters), AGE];
+
+const SERVICE_RANGES: &[TableColumn] = &[
+    NAME,
+    text("CIDRs", |o| {
+        let ranges = items(&o["spec"]["cidrs"]).filter_map(Value::as_str);
+        ranges.collect::<Vec<_>>().join(",").into()
+    }),
+    AGE,
+];
+
+const ENDPOINT_SLICES: &[TableColumn] = &[
+    NAME,
+    text("AddressType", |o| o["addressType"].clone()),
+    text("Ports", slice_ports),
+    text("Endpoints", slice_endpoints),
+    AGE,
+];
 
 /// What an address belongs to.
 fn parent(address: &Value) -> Value {

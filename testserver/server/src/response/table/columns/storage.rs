@@ -7,96 +7,84 @@ use super::{
     values::{UNSET, count, items, text_or},
 };
 
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
-        ("", "persistentvolumes") => {
-            const {
-                &[
-                    NAME,
-                    text("Capacity", |o| text_or(&o["spec"]["capacity"]["storage"], "")),
-                    text("Access Modes", |o| modes(&o["spec"]["accessModes"])),
-                    text("Reclaim Policy", |o| text_or(&o["spec"]["persistentVolumeReclaimPolicy"], "")),
-                    text("Status", phase),
-                    text("Claim", claim),
-                    text("StorageClass", |o| text_or(&o["spec"]["storageClassName"], "")),
-                    ATTRIBUTES,
-                    text("Reason", |o| text_or(&o["status"]["reason"], "")),
-                    AGE,
-                    MODE,
-                ]
-            }
-        }
-        ("", "persistentvolumeclaims") => {
-            const {
-                &[
-                    NAME,
-                    text("Status", phase),
-                    text("Volume", |o| text_or(&o["spec"]["volumeName"], "")),
-                    text("Capacity", |o| bound(o, |o| text_or(&o["status"]["capacity"]["storage"], ""))),
-                    text("Access Modes", |o| bound(o, |o| modes(&o["status"]["accessModes"]))),
-                    text("StorageClass", |o| text_or(&o["spec"]["storageClassName"], "")),
-                    ATTRIBUTES,
-                    AGE,
-                    MODE,
-                ]
-            }
-        }
-        ("storage.k8s.io", "storageclasses") => {
-            const {
-                &[
-                    TableColumn { format: "name", ..text("Name", class_name) },
-                    text("Provisioner", |o| o["provisioner"].clone()),
-                    text("ReclaimPolicy", |o| text_or(&o["reclaimPolicy"], "Delete")),
-                    text("VolumeBindingMode", |o| text_or(&o["volumeBindingMode"], "Immediate")),
-                    text("AllowVolumeExpansion", |o| is(&o["allowVolumeExpansion"])),
-                    AGE,
-                ]
-            }
-        }
+        ("", "persistentvolumes") => VOLUMES,
+        ("", "persistentvolumeclaims") => CLAIMS,
+        ("storage.k8s.io", "storageclasses") => STORAGE_CLASSES,
         ("storage.k8s.io", "volumeattributesclasses") => {
             const { &[NAME, text("DriverName", |o| o["driverName"].clone()), AGE] }
         }
         ("storage.k8s.io", "csistoragecapacities") => const { &[NAME, CREATED_AT] },
-        ("storage.k8s.io", "csidrivers") => {
-            const {
-                &[
-                    NAME,
-                    boolean("AttachRequired", |o| (o["spec"]["attachRequired"] != false).into()),
-                    boolean("PodInfoOnMount", |o| is(&o["spec"]["podInfoOnMount"])),
-                    boolean("StorageCapacity", |o| is(&o["spec"]["storageCapacity"])),
-                    text("TokenRequests", |o| {
-                        let audiences =
-                            items(&o["spec"]["tokenRequests"]).filter_map(|r| r["audience"].as_str());
-                        text_or(&audiences.collect::<Vec<_>>().join(",").into(), UNSET)
-                    }),
-                    boolean("RequiresRepublish", |o| is(&o["spec"]["requiresRepublish"])),
-                    text("Modes", |o| {
-                        let modes = items(&o["spec"]["volumeLifecycleModes"]).filter_map(Value::as_str);
-                        text_or(&modes.collect::<Vec<_>>().join(",").into(), "<none>")
-                    }),
-                    AGE,
-                ]
-            }
-        }
+        ("storage.k8s.io", "csidrivers") => DRIVERS,
         ("storage.k8s.io", "csinodes") => {
             const { &[NAME, integer("Drivers", |o| count(&o["spec"]["drivers"]).into()), AGE] }
         }
-        ("storage.k8s.io", "volumeattachments") => {
-            const {
-                &[
-                    NAME,
-                    text("Attacher", |o| o["spec"]["attacher"].clone()),
-                    text("PV", |o| text_or(&o["spec"]["source"]["persistentVolumeName"], "")),
-                    text("Node", |o| o["spec"]["nodeName"].clone()),
-                    boolean("Attached", |o| is(&o["status"]["attached"])),
-                    AGE,
-                ]
-            }
-        }
+        ("storage.k8s.io", "volumeattachments") => ATTACHMENTS,
         _ => return None,
     })
 }
+
+const VOLUMES: &[TableColumn] = &[
+    NAME,
+    text("Capacity", |o| text_or(&o["spec"]["capacity"]["storage"], "")),
+    text("Access Modes", |o| modes(&o["spec"]["accessModes"])),
+    text("Reclaim Policy", |o| text_or(&o["spec"]["persistentVolumeReclaimPolicy"], "")),
+    text("Status", phase),
+    text("Claim", claim),
+    text("StorageClass", |o| text_or(&o["spec"]["storageClassName"], "")),
+    ATTRIBUTES,
+    text("Reason", |o| text_or(&o["status"]["reason"], "")),
+    AGE,
+    MODE,
+];
+
+const CLAIMS: &[TableColumn] = &[
+    NAME,
+    text("Status", phase),
+    text("Volume", |o| text_or(&o["spec"]["volumeName"], "")),
+    text("Capacity", |o| bound(o, |o| text_or(&o["status"]["capacity"]["storage"], ""))),
+    text("Access Modes", |o| bound(o, |o| modes(&o["status"]["accessModes"]))),
+    text("StorageClass", |o| text_or(&o["spec"]["storageClassName"], "")),
+    ATTRIBUTES,
+    AGE,
+    MODE,
+];
+
+const STORAGE_CLASSES: &[TableColumn] = &[
+    TableColumn { format: "name", ..text("Name", class_name) },
+    text("Provisioner", |o| o["provisioner"].clone()),
+    text("ReclaimPolicy", |o| text_or(&o["reclaimPolicy"], "Delete")),
+    text("VolumeBindingMode", |o| text_or(&o["volumeBindingMode"], "Immediate")),
+    text("AllowVolumeExpansion", |o| is(&o["allowVolumeExpansion"])),
+    AGE,
+];
+
+const DRIVERS: &[TableColumn] = &[
+    NAME,
+    boolean("AttachRequired", |o| (o["spec"]["attachRequired"] != false).into()),
+    boolean("PodInfoOnMount", |o| is(&o["spec"]["podInfoOnMount"])),
+    boolean("StorageCapacity", |o| is(&o["spec"]["storageCapacity"])),
+    text("TokenRequests", |o| {
+        let audiences = items(&o["spec"]["tokenRequests"]).filter_map(|r| r["audience"].as_str());
+        text_or(&audiences.collect::<Vec<_>>().join(",").into(), UNSET)
+    }),
+    boolean("RequiresRepublish", |o| is(&o["spec"]["requiresRepublish"])),
+    text("Modes", |o| {
+        let modes = items(&o["spec"]["volumeLifecycleModes"]).filter_map(Value::as_str);
+        text_or(&modes.collect::<Vec<_>>().join(",").into(), "<none>")
+    }),
+    AGE,
+];
+
+const ATTACHMENTS: &[TableColumn] = &[
+    NAME,
+    text("Attacher", |o| o["spec"]["attacher"].clone()),
+    text("PV", |o| text_or(&o["spec"]["source"]["persistentVolumeName"], "")),
+    text("Node", |o| o["spec"]["nodeName"].clone()),
+    boolean("Attached", |o| is(&o["status"]["attached"])),
+    AGE,
+];
 
 const ATTRIBUTES: TableColumn =
     text("VolumeAttributesClass", |o| text_or(&o["spec"]["volumeAttributesClassName"], UNSET));

@@ -11,23 +11,9 @@ use super::{
 };
 use crate::response::table::age;
 
-#[expect(clippy::too_many_lines, reason = "a table")]
 pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn]> {
     Some(match (group, plural) {
-        ("apps", "deployments") => {
-            const {
-                &[
-                    NAME,
-                    text("Ready", |o| ratio(&o["status"]["readyReplicas"], &o["spec"]["replicas"])),
-                    text("Up-to-date", |o| number(&o["status"]["updatedReplicas"]).into()),
-                    text("Available", |o| number(&o["status"]["availableReplicas"]).into()),
-                    AGE,
-                    CONTAINERS,
-                    IMAGES,
-                    SELECTOR,
-                ]
-            }
-        }
+        ("apps", "deployments") => DEPLOYMENTS,
         ("apps", "replicasets") => {
             const { &[NAME, DESIRED, CURRENT, READY, AGE, CONTAINERS, IMAGES, SELECTOR] }
         }
@@ -43,94 +29,88 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<&'static [TableColumn
                 &[NAME, ready, AGE, CONTAINERS, IMAGES]
             }
         }
-        ("apps", "daemonsets") => {
-            const {
-                &[
-                    NAME,
-                    integer("Desired", |o| number(&o["status"]["desiredNumberScheduled"]).into()),
-                    integer("Current", |o| number(&o["status"]["currentNumberScheduled"]).into()),
-                    integer("Ready", |o| number(&o["status"]["numberReady"]).into()),
-                    integer("Up-to-date", |o| number(&o["status"]["updatedNumberScheduled"]).into()),
-                    integer("Available", |o| number(&o["status"]["numberAvailable"]).into()),
-                    text("Node Selector", |o| labels(&o["spec"]["template"]["spec"]["nodeSelector"])),
-                    AGE,
-                    CONTAINERS,
-                    IMAGES,
-                    SELECTOR,
-                ]
-            }
-        }
-        ("apps", "controllerrevisions") => {
-            const {
-                &[
-                    NAME,
-                    text("Controller", controller),
-                    text("Revision", |o| number(&o["revision"]).into()),
-                    AGE,
-                ]
-            }
-        }
-        ("batch", "jobs") => {
-            const {
-                &[
-                    NAME,
-                    text("Status", job_status),
-                    text("Completions", completions),
-                    timed("Duration", duration),
-                    AGE,
-                    CONTAINERS,
-                    IMAGES,
-                    SELECTOR,
-                ]
-            }
-        }
-        ("batch", "cronjobs") => {
-            const {
-                &[
-                    NAME,
-                    text("Schedule", |o| o["spec"]["schedule"].clone()),
-                    text("Timezone", |o| or_none(&o["spec"]["timeZone"])),
-                    boolean("Suspend", |o| switch(&o["spec"]["suspend"])),
-                    integer("Active", |o| count(&o["status"]["active"]).into()),
-                    timed("Last Schedule", |o, now| since(&o["status"]["lastScheduleTime"], now, NONE)),
-                    AGE,
-                    wide(text("Containers", |o| containers(&o["spec"]["jobTemplate"], "name"))),
-                    wide(text("Images", |o| containers(&o["spec"]["jobTemplate"], "image"))),
-                    wide(text("Selector", |o| selector(&o["spec"]["jobTemplate"]["spec"]["selector"]))),
-                ]
-            }
-        }
-        ("autoscaling", "horizontalpodautoscalers") => {
-            const {
-                &[
-                    NAME,
-                    text("Reference", |o| {
-                        let part =
-                            |field: &str| o["spec"]["scaleTargetRef"][field].as_str().unwrap_or_default();
-                        format!("{}/{}", part("kind"), part("name")).into()
-                    }),
-                    text("Targets", targets),
-                    text("MinPods", |o| provided(&o["spec"]["minReplicas"], UNSET)),
-                    text("MaxPods", |o| number(&o["spec"]["maxReplicas"]).into()),
-                    text("Replicas", |o| number(&o["status"]["currentReplicas"]).into()),
-                    AGE,
-                ]
-            }
-        }
-        ("policy", "poddisruptionbudgets") => {
-            const {
-                &[
-                    NAME,
-                    text("Min Available", |o| provided(&o["spec"]["minAvailable"], "N/A")),
-                    text("Max Unavailable", |o| provided(&o["spec"]["maxUnavailable"], "N/A")),
-                    integer("Allowed Disruptions", |o| number(&o["status"]["disruptionsAllowed"]).into()),
-                    AGE,
-                ]
-            }
-        }
+        ("apps", "daemonsets") => DAEMON_SETS,
+        ("apps", "controllerrevisions") => REVISIONS,
+        ("batch", "jobs") => JOBS,
+        ("batch", "cronjobs") => CRON_JOBS,
+        ("autoscaling", "horizontalpodautoscalers") => AUTOSCALERS,
+        ("policy", "poddisruptionbudgets") => BUDGETS,
         _ => return None,
     })
 }
+
+const DEPLOYMENTS: &[TableColumn] = &[
+    NAME,
+    text("Ready", |o| ratio(&o["status"]["readyReplicas"], &o["spec"]["replicas"])),
+    text("Up-to-date", |o| number(&o["status"]["updatedReplicas"]).into()),
+    text("Available", |o| number(&o["status"]["availableReplicas"]).into()),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+];
+
+const DAEMON_SETS: &[TableColumn] = &[
+    NAME,
+    integer("Desired", |o| number(&o["status"]["desiredNumberScheduled"]).into()),
+    integer("Current", |o| number(&o["status"]["currentNumberScheduled"]).into()),
+    integer("Ready", |o| number(&o["status"]["numberReady"]).into()),
+    integer("Up-to-date", |o| number(&o["status"]["updatedNumberScheduled"]).into()),
+    integer("Available", |o| number(&o["status"]["numberAvailable"]).into()),
+    text("Node Selector", |o| labels(&o["spec"]["template"]["spec"]["nodeSelector"])),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+];
+
+const REVISIONS: &[TableColumn] =
+    &[NAME, text("Controller", controller), text("Revision", |o| number(&o["revision"]).into()), AGE];
+
+const JOBS: &[TableColumn] = &[
+    NAME,
+    text("Status", job_status),
+    text("Completions", completions),
+    timed("Duration", duration),
+    AGE,
+    CONTAINERS,
+    IMAGES,
+    SELECTOR,
+];
+
+const CRON_JOBS: &[TableColumn] = &[
+    NAME,
+    text("Schedule", |o| o["spec"]["schedule"].clone()),
+    text("Timezone", |o| or_none(&o["spec"]["timeZone"])),
+    boolean("Suspend", |o| switch(&o["spec"]["suspend"])),
+    integer("Active", |o| count(&o["status"]["active"]).into()),
+    timed("Last Schedule", |o, now| since(&o["status"]["lastScheduleTime"], now, NONE)),
+    AGE,
+    wide(text("Containers", |o| containers(&o["spec"]["jobTemplate"], "name"))),
+    wide(text("Images", |o| containers(&o["spec"]["jobTemplate"], "image"))),
+    wide(text("Selector", |o| selector(&o["spec"]["jobTemplate"]["spec"]["selector"]))),
+];
+
+const AUTOSCALERS: &[TableColumn] = &[
+    NAME,
+    text("Reference", |o| {
+        let part = |field: &str| o["spec"]["scaleTargetRef"][field].as_str().unwrap_or_default();
+        format!("{}/{}", part("kind"), part("name")).into()
+    }),
+    text("Targets", targets),
+    text("MinPods", |o| provided(&o["spec"]["minReplicas"], UNSET)),
+    text("MaxPods", |o| number(&o["spec"]["maxReplicas"]).into()),
+    text("Replicas", |o| number(&o["status"]["currentReplicas"]).into()),
+    AGE,
+];
+
+const BUDGETS: &[TableColumn] = &[
+    NAME,
+    text("Min Available", |o| provided(&o["spec"]["minAvailable"], "N/A")),
+    text("Max Unavailable", |o| provided(&o["spec"]["maxUnavailable"], "N/A")),
+    integer("Allowed Disruptions", |o| number(&o["status"]["disruptionsAllowed"]).into()),
+    AGE,
+];
 
 const DESIRED: TableColumn = integer("Desired", |o| number(&o["spec"]["replicas"]).into());
 const CURRENT: TableColumn = integer("Current", |o| number(&o["status"]["replicas"]).into());

@@ -7,7 +7,7 @@ use super::{
     estimate::estimate,
     size::{MAX_REQUEST, Place, smallest_json},
 };
-use crate::schema::{FieldError, cel::typing::Types};
+use crate::schema::{ErrorList, cel::typing::Types};
 
 /// Limit of one rule, over all its occurrences in an object.
 const RULE_BUDGET: u64 = 10_000_000;
@@ -57,14 +57,14 @@ impl Costs {
     }
 
     /// Refuses rules of the schema at the path `at` that cost too much.
-    pub(in crate::schema::cel) fn errors(self, at: &str) -> Vec<FieldError> {
-        let mut errors = Vec::new();
+    pub(in crate::schema::cel) fn errors(self, at: &str) -> ErrorList {
+        let mut errors = ErrorList::default();
         let mut rules = self.rules;
         for (at, cost) in rules.iter().filter(|(_, cost)| *cost > RULE_BUDGET) {
             let factor = factor(*cost, RULE_BUDGET);
             let what = at.rsplit('.').next().unwrap_or_default();
             let why = format!("estimated {what} cost exceeds budget by factor of {factor} {HINT}");
-            errors.push(FieldError::forbidden(at.as_str(), &why));
+            errors.forbidden(at.as_str(), &why);
         }
         let total = rules.iter().fold(0u64, |total, (_, cost)| total.saturating_add(*cost));
         if total > SCHEMA_BUDGET {
@@ -72,13 +72,13 @@ impl Costs {
             let large = rules.iter().filter(|(_, cost)| *cost >= SCHEMA_BUDGET / 100);
             for (at, _) in large.take(MAX_CONTRIBUTORS) {
                 let why = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
-                errors.push(FieldError::forbidden(at.as_str(), why));
+                errors.forbidden(at.as_str(), why);
             }
             let why = format!(
                 "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by factor of {} {HINT}",
                 factor(total, SCHEMA_BUDGET)
             );
-            errors.push(FieldError::forbidden(at, &why));
+            errors.forbidden(at, &why);
         }
         errors
     }

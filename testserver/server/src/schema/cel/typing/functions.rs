@@ -1,91 +1,37 @@
 //! The table of operators and functions that expressions may use, with their types.
 
 /// The operators and functions that rules may use: those of the language, its extensions for strings, lists and optionals, and those of
-/// Kubernetes 1.37. `:` starts a function that is not called on its first argument; `A` and `B` are parameters.
+/// Kubernetes 1.37. `:` starts a function that is not called on its first argument; `A` and `B` are parameters. ` for` lists the
+/// words that stand in the place of `$`: a signature with each.
 pub(super) const TABLE: &str = r"
     :_==_(A, A) bool
     :_!=_(A, A) bool
-    :_<_(bool, bool) bool
-    :_<_(int, int) bool
-    :_<_(uint, uint) bool
-    :_<_(double, double) bool
-    :_<_(string, string) bool
-    :_<_(bytes, bytes) bool
-    :_<_(timestamp, timestamp) bool
-    :_<_(duration, duration) bool
-    :_<_(int, uint) bool
-    :_<_(int, double) bool
-    :_<_(uint, int) bool
-    :_<_(uint, double) bool
-    :_<_(double, int) bool
-    :_<_(double, uint) bool
-    :_<=_(bool, bool) bool
-    :_<=_(int, int) bool
-    :_<=_(uint, uint) bool
-    :_<=_(double, double) bool
-    :_<=_(string, string) bool
-    :_<=_(bytes, bytes) bool
-    :_<=_(timestamp, timestamp) bool
-    :_<=_(duration, duration) bool
-    :_<=_(int, uint) bool
-    :_<=_(int, double) bool
-    :_<=_(uint, int) bool
-    :_<=_(uint, double) bool
-    :_<=_(double, int) bool
-    :_<=_(double, uint) bool
-    :_>_(bool, bool) bool
-    :_>_(int, int) bool
-    :_>_(uint, uint) bool
-    :_>_(double, double) bool
-    :_>_(string, string) bool
-    :_>_(bytes, bytes) bool
-    :_>_(timestamp, timestamp) bool
-    :_>_(duration, duration) bool
-    :_>_(int, uint) bool
-    :_>_(int, double) bool
-    :_>_(uint, int) bool
-    :_>_(uint, double) bool
-    :_>_(double, int) bool
-    :_>_(double, uint) bool
-    :_>=_(bool, bool) bool
-    :_>=_(int, int) bool
-    :_>=_(uint, uint) bool
-    :_>=_(double, double) bool
-    :_>=_(string, string) bool
-    :_>=_(bytes, bytes) bool
-    :_>=_(timestamp, timestamp) bool
-    :_>=_(duration, duration) bool
-    :_>=_(int, uint) bool
-    :_>=_(int, double) bool
-    :_>=_(uint, int) bool
-    :_>=_(uint, double) bool
-    :_>=_(double, int) bool
-    :_>=_(double, uint) bool
-    :_+_(int, int) int
-    :_+_(uint, uint) uint
-    :_+_(double, double) double
-    :_+_(string, string) string
-    :_+_(bytes, bytes) bytes
-    :_+_(duration, duration) duration
-    :_+_(list(A), list(A)) list(A)
+    :_<_($, $) bool for bool int uint double string bytes timestamp duration
+    :_<_(int, $) bool for uint double
+    :_<_(uint, $) bool for int double
+    :_<_(double, $) bool for int uint
+    :_<=_($, $) bool for bool int uint double string bytes timestamp duration
+    :_<=_(int, $) bool for uint double
+    :_<=_(uint, $) bool for int double
+    :_<=_(double, $) bool for int uint
+    :_>_($, $) bool for bool int uint double string bytes timestamp duration
+    :_>_(int, $) bool for uint double
+    :_>_(uint, $) bool for int double
+    :_>_(double, $) bool for int uint
+    :_>=_($, $) bool for bool int uint double string bytes timestamp duration
+    :_>=_(int, $) bool for uint double
+    :_>=_(uint, $) bool for int double
+    :_>=_(double, $) bool for int uint
+    :_+_($, $) $ for int uint double string bytes duration list(A)
     :_+_(timestamp, duration) timestamp
     :_+_(duration, timestamp) timestamp
-    :_-_(int, int) int
-    :_-_(uint, uint) uint
-    :_-_(double, double) double
-    :_-_(duration, duration) duration
+    :_-_($, $) $ for int uint double duration
     :_-_(timestamp, timestamp) duration
     :_-_(timestamp, duration) timestamp
-    :_*_(int, int) int
-    :_*_(uint, uint) uint
-    :_*_(double, double) double
-    :_/_(int, int) int
-    :_/_(uint, uint) uint
-    :_/_(double, double) double
-    :_%_(int, int) int
-    :_%_(uint, uint) uint
-    :-_(int) int
-    :-_(double) double
+    :_*_($, $) $ for int uint double
+    :_/_($, $) $ for int uint double
+    :_%_($, $) $ for int uint
+    :-_($) $ for int double
     :!_(bool) bool
     :@not_strictly_false(bool) bool
     :_?_:_(bool, A, A) A
@@ -107,141 +53,49 @@ pub(super) const TABLE: &str = r"
     list(A).size() int
     :size(map(A, B)) int
     map(A, B).size() int
-    string.startsWith(string) bool
-    string.endsWith(string) bool
-    string.contains(string) bool
+    string.$(string) bool for startsWith endsWith contains
     :matches(string, string) bool
     string.matches(string) bool
-    :int(int) int
-    :int(uint) int
-    :int(double) int
-    :int(string) int
-    :int(timestamp) int
-    :int(duration) int
-    :uint(uint) uint
-    :uint(int) uint
-    :uint(double) uint
-    :uint(string) uint
-    :double(double) double
-    :double(int) double
-    :double(uint) double
-    :double(string) double
-    :string(string) string
-    :string(bool) string
-    :string(int) string
-    :string(uint) string
-    :string(double) string
-    :string(bytes) string
-    :string(timestamp) string
-    :string(duration) string
-    :bytes(bytes) bytes
-    :bytes(string) bytes
-    :bool(bool) bool
-    :bool(string) bool
-    :timestamp(timestamp) timestamp
-    :timestamp(string) timestamp
-    :timestamp(int) timestamp
-    :duration(duration) duration
-    :duration(string) duration
-    :duration(int) duration
+    :int($) int for int uint double string timestamp duration
+    :uint($) uint for uint int double string
+    :double($) double for double int uint string
+    :string($) string for string bool int uint double bytes timestamp duration IP CIDR
+    :bytes($) bytes for bytes string
+    :bool($) bool for bool string
+    :timestamp($) timestamp for timestamp string int
+    :duration($) duration for duration string int
     :dyn(A) dyn
     :type(A) type(A)
-    timestamp.getFullYear() int
-    timestamp.getFullYear(string) int
-    timestamp.getMonth() int
-    timestamp.getMonth(string) int
-    timestamp.getDayOfYear() int
-    timestamp.getDayOfYear(string) int
-    timestamp.getDayOfMonth() int
-    timestamp.getDayOfMonth(string) int
-    timestamp.getDate() int
-    timestamp.getDate(string) int
-    timestamp.getDayOfWeek() int
-    timestamp.getDayOfWeek(string) int
-    timestamp.getHours() int
-    timestamp.getHours(string) int
-    timestamp.getMinutes() int
-    timestamp.getMinutes(string) int
-    timestamp.getSeconds() int
-    timestamp.getSeconds(string) int
-    timestamp.getMilliseconds() int
-    timestamp.getMilliseconds(string) int
-    duration.getHours() int
-    duration.getMinutes() int
-    duration.getSeconds() int
-    duration.getMilliseconds() int
+    timestamp.$() int for getFullYear getMonth getDayOfYear getDayOfMonth getDate getDayOfWeek getHours getMinutes getSeconds getMilliseconds
+    timestamp.$(string) int for getFullYear getMonth getDayOfYear getDayOfMonth getDate getDayOfWeek getHours getMinutes getSeconds getMilliseconds
+    duration.$() int for getHours getMinutes getSeconds getMilliseconds
     string.charAt(int) string
-    string.indexOf(string) int
-    string.indexOf(string, int) int
-    string.lastIndexOf(string) int
-    string.lastIndexOf(string, int) int
-    string.lowerAscii() string
-    string.upperAscii() string
+    string.$(string) int for indexOf lastIndexOf
+    string.$(string, int) int for indexOf lastIndexOf
+    string.$() string for lowerAscii upperAscii trim
     string.replace(string, string) string
     string.replace(string, string, int) string
     string.split(string) list(string)
     string.split(string, int) list(string)
     string.substring(int) string
     string.substring(int, int) string
-    string.trim() string
     list(string).join() string
     list(string).join(string) string
     string.format(list(dyn)) string
     :strings.quote(string) string
-    list(int).isSorted() bool
-    list(int).min() int
-    list(int).max() int
-    list(uint).isSorted() bool
-    list(uint).min() uint
-    list(uint).max() uint
-    list(double).isSorted() bool
-    list(double).min() double
-    list(double).max() double
-    list(bool).isSorted() bool
-    list(bool).min() bool
-    list(bool).max() bool
-    list(duration).isSorted() bool
-    list(duration).min() duration
-    list(duration).max() duration
-    list(timestamp).isSorted() bool
-    list(timestamp).min() timestamp
-    list(timestamp).max() timestamp
-    list(string).isSorted() bool
-    list(string).min() string
-    list(string).max() string
-    list(bytes).isSorted() bool
-    list(bytes).min() bytes
-    list(bytes).max() bytes
-    list(int).sum() int
-    list(uint).sum() uint
-    list(double).sum() double
-    list(duration).sum() duration
-    list(A).indexOf(A) int
-    list(A).lastIndexOf(A) int
+    list($).isSorted() bool for int uint double bool duration timestamp string bytes
+    list($).min() $ for int uint double bool duration timestamp string bytes
+    list($).max() $ for int uint double bool duration timestamp string bytes
+    list($).sum() $ for int uint double duration
+    list(A).$(A) int for indexOf lastIndexOf
     list(A).slice(int, int) list(A)
     list(list(A)).flatten() list(A)
     list(dyn).flatten(int) list(dyn)
-    list(A).distinct() list(A)
-    list(A).reverse() list(A)
+    list(A).$() list(A) for distinct reverse
     :lists.range(int) list(int)
-    list(A).first() optional(A)
-    list(A).last() optional(A)
-    list(int).sort() list(int)
-    list(uint).sort() list(uint)
-    list(double).sort() list(double)
-    list(bool).sort() list(bool)
-    list(duration).sort() list(duration)
-    list(timestamp).sort() list(timestamp)
-    list(string).sort() list(string)
-    list(bytes).sort() list(bytes)
-    list(A).@sortByAssociatedKeys(list(int)) list(A)
-    list(A).@sortByAssociatedKeys(list(uint)) list(A)
-    list(A).@sortByAssociatedKeys(list(double)) list(A)
-    list(A).@sortByAssociatedKeys(list(bool)) list(A)
-    list(A).@sortByAssociatedKeys(list(duration)) list(A)
-    list(A).@sortByAssociatedKeys(list(timestamp)) list(A)
-    list(A).@sortByAssociatedKeys(list(string)) list(A)
-    list(A).@sortByAssociatedKeys(list(bytes)) list(A)
+    list(A).$() optional(A) for first last
+    list($).sort() list($) for int uint double bool duration timestamp string bytes
+    list(A).@sortByAssociatedKeys(list($)) list(A) for int uint double bool duration timestamp string bytes
     :cel.@mapInsert(map(A, B), A, B) map(A, B)
     :cel.@mapInsert(map(A, B), map(A, B)) map(A, B)
     string.find(string) string
@@ -249,11 +103,7 @@ pub(super) const TABLE: &str = r"
     string.findAll(string, int) list(string)
     :url(string) URL
     :isURL(string) bool
-    URL.getScheme() string
-    URL.getHost() string
-    URL.getHostname() string
-    URL.getPort() string
-    URL.getEscapedPath() string
+    URL.$() string for getScheme getHost getHostname getPort getEscapedPath
     URL.getQuery() map(string, list(string))
     :quantity(string) Quantity
     :isQuantity(string) bool
@@ -261,61 +111,33 @@ pub(super) const TABLE: &str = r"
     Quantity.asInteger() int
     Quantity.asApproximateFloat() double
     :sign(Quantity) int
-    Quantity.isGreaterThan(Quantity) bool
-    Quantity.isLessThan(Quantity) bool
+    Quantity.$(Quantity) bool for isGreaterThan isLessThan
     Quantity.compareTo(Quantity) int
-    Quantity.add(Quantity) Quantity
-    Quantity.add(int) Quantity
-    Quantity.sub(Quantity) Quantity
-    Quantity.sub(int) Quantity
+    Quantity.add($) Quantity for Quantity int
+    Quantity.sub($) Quantity for Quantity int
     :ip(string) IP
     :isIP(string) bool
     :ip.isCanonical(string) bool
     IP.family() int
-    :string(IP) string
-    IP.isUnspecified() bool
-    IP.isLoopback() bool
-    IP.isLinkLocalMulticast() bool
-    IP.isLinkLocalUnicast() bool
-    IP.isGlobalUnicast() bool
+    IP.$() bool for isUnspecified isLoopback isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast
     :cidr(string) CIDR
     :isCIDR(string) bool
-    CIDR.containsIP(string) bool
-    CIDR.containsIP(IP) bool
-    CIDR.containsCIDR(string) bool
-    CIDR.containsCIDR(CIDR) bool
+    CIDR.containsIP($) bool for string IP
+    CIDR.containsCIDR($) bool for string CIDR
     CIDR.ip() IP
     CIDR.masked() CIDR
     CIDR.prefixLength() int
-    :string(CIDR) string
     :format.named(string) optional(Format)
     Format.validate(string) optional(list(string))
-    :format.dns1123Label() Format
-    :format.dns1123Subdomain() Format
-    :format.dns1035Label() Format
-    :format.qualifiedName() Format
-    :format.dns1123LabelPrefix() Format
-    :format.dns1123SubdomainPrefix() Format
-    :format.dns1035LabelPrefix() Format
-    :format.labelValue() Format
-    :format.uri() Format
-    :format.uuid() Format
-    :format.byte() Format
-    :format.date() Format
-    :format.datetime() Format
+    :format.$() Format for dns1123Label dns1123Subdomain dns1035Label qualifiedName dns1123LabelPrefix dns1123SubdomainPrefix dns1035LabelPrefix labelValue uri uuid byte date datetime
     :semver(string) Semver
     :semver(string, bool) Semver
     :isSemver(string) bool
     :isSemver(string, bool) bool
-    Semver.major() int
-    Semver.minor() int
-    Semver.patch() int
-    Semver.isGreaterThan(Semver) bool
-    Semver.isLessThan(Semver) bool
+    Semver.$() int for major minor patch
+    Semver.$(Semver) bool for isGreaterThan isLessThan
     Semver.compareTo(Semver) int
-    :sets.contains(list(A), list(A)) bool
-    :sets.equivalent(list(A), list(A)) bool
-    :sets.intersects(list(A), list(A)) bool
+    :sets.$(list(A), list(A)) bool for contains equivalent intersects
     :optional.of(A) optional(A)
     :optional.ofNonZeroValue(A) optional(A)
     :optional.none() optional(A)
@@ -328,13 +150,8 @@ pub(super) const TABLE: &str = r"
     Authorizer.group(string) GroupCheck
     Authorizer.serviceAccount(string, string) Authorizer
     GroupCheck.resource(string) ResourceCheck
-    ResourceCheck.subresource(string) ResourceCheck
-    ResourceCheck.namespace(string) ResourceCheck
-    ResourceCheck.name(string) ResourceCheck
-    PathCheck.check(string) Decision
-    ResourceCheck.check(string) Decision
-    Decision.allowed() bool
-    Decision.errored() bool
-    Decision.error() string
-    Decision.reason() string
+    ResourceCheck.$(string) ResourceCheck for subresource namespace name
+    $.check(string) Decision for PathCheck ResourceCheck
+    Decision.$() bool for allowed errored
+    Decision.$() string for error reason
 ";

@@ -27,7 +27,7 @@ enum Term {
 
 static SIGNATURES: LazyLock<HashMap<&'static str, Vec<Signature>>> = LazyLock::new(|| {
     let mut all: HashMap<_, Vec<_>> = HashMap::new();
-    for line in TABLE.lines().map(str::trim).filter(|line| !line.is_empty()) {
+    for line in TABLE.lines().map(str::trim).filter(|line| !line.is_empty()).flat_map(each) {
         let (name, signature) = read(line);
         all.entry(name).or_default().push(signature);
     }
@@ -91,6 +91,13 @@ impl Term {
             Self::Map(key, value) => Kind::Map(inner(key), inner(value)),
         }
     }
+}
+
+/// The signatures of a line.
+fn each(line: &'static str) -> Vec<&'static str> {
+    let Some((pattern, words)) = line.split_once(" for ") else { return vec![line] };
+    // The table is read once per process.
+    words.split(' ').map(|word| &*pattern.replace('$', word).leak()).collect()
 }
 
 /// Reads `string.startsWith(string) bool`; the name of a function may contain dots: `:math.abs(int) int`.

@@ -4,43 +4,41 @@ use serde_json::{Value, json};
 
 use super::{
     resources,
-    values::{invalid, is_set, items, text},
+    values::{is_set, items, text},
 };
-use crate::{object::quantity::Quantity, schema::FieldError};
+use crate::{object::quantity::Quantity, schema::ErrorList};
 
-pub(super) fn autoscaler(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn autoscaler(value: &Value, at: &str, errors: &mut ErrorList) {
     let (min, max) = (value["minReplicas"].as_i64().unwrap_or(1), value["maxReplicas"].as_i64().unwrap_or(0));
     if max == 0 {
-        errors.push(FieldError::required(format!("{at}.maxReplicas"), ""));
+        errors.required(format!("{at}.maxReplicas"), "");
     }
     if max < min {
-        invalid(
-            errors,
+        errors.invalid(
             format!("{at}.maxReplicas"),
-            &json!(max),
+            json!(max),
             "must be greater than or equal to `minReplicas`",
         );
     }
     let target = &value["scaleTargetRef"];
     for member in ["kind", "name"] {
         if text(target, member).is_empty() {
-            errors.push(FieldError::required(format!("{at}.scaleTargetRef.{member}"), ""));
+            errors.required(format!("{at}.scaleTargetRef.{member}"), "");
         }
     }
     if text(target, "apiVersion").matches('/').count() > 1 {
         let version = &target["apiVersion"];
         let why = format!("unexpected GroupVersion string: {}", text(target, "apiVersion"));
-        invalid(errors, format!("{at}.scaleTargetRef.apiVersion"), version, &why);
+        errors.invalid(format!("{at}.scaleTargetRef.apiVersion"), version, &why);
     }
     // Only ReplicationControllers are of the core group.
     if !text(target, "apiVersion").contains('/') && text(target, "kind") != "ReplicationController" {
         let why = "apiVersion must specify API group";
-        invalid(errors, format!("{at}.scaleTargetRef.apiVersion"), &json!(text(target, "apiVersion")), why);
+        errors.invalid(format!("{at}.scaleTargetRef.apiVersion"), json!(text(target, "apiVersion")), why);
     }
     let utilization = &value["targetCPUUtilizationPercentage"];
     if utilization.as_i64().is_some_and(|percent| percent < 1) {
-        invalid(
-            errors,
+        errors.invalid(
             format!("{at}.metrics[0].resource.target.averageUtilization"),
             utilization,
             "must be greater than 0",
@@ -50,12 +48,12 @@ pub(super) fn autoscaler(value: &Value, at: &str, errors: &mut Vec<FieldError>) 
         && !items(value, "metrics").any(|(_, metric)| matches!(text(metric, "type"), "Object" | "External"))
     {
         let why = "must specify at least one Object or External metric to support scaling to zero replicas";
-        errors.push(FieldError::forbidden(format!("{at}.metrics"), why));
+        errors.forbidden(format!("{at}.metrics"), why);
     }
 }
 
 /// A metric has the source of its type, and no other.
-pub(super) fn metric(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn metric(value: &Value, at: &str, errors: &mut ErrorList) {
     const SOURCES: [(&str, &str); 5] = [
         ("Object", "object"),
         ("External", "external"),
@@ -69,10 +67,9 @@ pub(super) fn metric(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     for (of, member) in SOURCES {
         let place = format!("{at}.{member}");
         if of == kind && value[member].is_null() {
-            let why = "must populate information for the given metric source";
-            errors.push(FieldError::required(place, why));
+            errors.required(place, "must populate information for the given metric source");
         } else if of != kind && is_set(&value[member]) && several {
-            errors.push(FieldError::forbidden(place, "must populate the given metric source only"));
+            errors.forbidden(place, "must populate the given metric source only");
         }
     }
     // Only the first source is looked at.
@@ -85,7 +82,7 @@ pub(super) fn metric(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn target(kind: &str, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn target(kind: &str, value: &Value, at: &str, errors: &mut ErrorList) {
     let positive = |amount: &Value| {
         Quantity::read(amount).is_none_or(|amount| !amount.is_negative() && !amount.is_zero())
     };
@@ -93,33 +90,32 @@ fn target(kind: &str, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
         "Utilization" | "Value" | "AverageValue" => {}
         other => {
             if other.is_empty() {
-                errors.push(FieldError::required(format!("{at}.type"), "must specify a metric target type"));
+                errors.required(format!("{at}.type"), "must specify a metric target type");
             }
             let why = "must be either Utilization, Value, or AverageValue";
-            invalid(errors, format!("{at}.type"), &json!(other), why);
+            errors.invalid(format!("{at}.type"), json!(other), why);
         }
     }
     for member in ["value", "averageValue"] {
         if is_set(&value[member]) && !positive(&value[member]) {
-            invalid(errors, format!("{at}.{member}"), &value[member], "must be positive");
+            errors.invalid(format!("{at}.{member}"), &value[member], "must be positive");
         }
     }
     let (utilization, average) = (&value["averageUtilization"], &value["averageValue"]);
     if utilization.as_i64().is_some_and(|percent| percent < 1) {
-        invalid(errors, format!("{at}.averageUtilization"), utilization, "must be greater than 0");
+        errors.invalid(format!("{at}.averageUtilization"), utilization, "must be greater than 0");
     }
     let both = |other: &Value| (is_set(other), is_set(average));
-    let mut required =
-        |member: &str, why: &str| errors.push(FieldError::required(format!("{at}.{member}"), why));
+    let mut required = |member: &str, why: &str| errors.required(format!("{at}.{member}"), why);
     match kind {
         "Resource" | "ContainerResource" => match both(utilization) {
             (false, false) => {
                 required("averageUtilization", "must set either a target raw value or a target utilization");
             }
-            (true, true) => errors.push(FieldError::forbidden(
+            (true, true) => errors.forbidden(
                 format!("{at}.averageValue"),
                 "may not set both a target raw value and a target utilization",
-            )),
+            ),
             _ => {}
         },
         "Pods" if average.is_null() => {
@@ -132,10 +128,10 @@ fn target(kind: &str, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
             (false, false) => {
                 required("averageValue", "must set either a target value for metric or a per-pod target");
             }
-            (true, true) => errors.push(FieldError::forbidden(
+            (true, true) => errors.forbidden(
                 format!("{at}.value"),
                 "may not set both a target value for metric and a per-pod target",
-            )),
+            ),
             _ => {}
         },
         _ => {}

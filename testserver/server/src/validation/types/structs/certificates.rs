@@ -5,16 +5,15 @@ use std::collections::HashMap;
 use serde_json::Value;
 use x509_parser::pem::Pem;
 
-use super::values::{invalid, text};
-use crate::{object::names, schema::FieldError, validation::errors::Errors};
+use super::values::text;
+use crate::{object::names, schema::ErrorList};
 
-pub(super) fn signing_request(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn signing_request(value: &Value, at: &str, errors: &mut ErrorList) {
     const HEADER: &str = "-----BEGIN CERTIFICATE REQUEST-----";
     let decoded =
         base64::Engine::decode(&base64::prelude::BASE64_STANDARD, text(value, "request")).unwrap_or_default();
     if !String::from_utf8_lossy(&decoded).contains(HEADER) {
-        invalid(
-            errors,
+        errors.invalid(
             format!("{at}.request"),
             &value["request"],
             "PEM block type must be CERTIFICATE REQUEST",
@@ -23,12 +22,12 @@ pub(super) fn signing_request(value: &Value, at: &str, errors: &mut Vec<FieldErr
     signer(value, at, errors);
     if value["expirationSeconds"].as_i64().is_some_and(|seconds| seconds < 600) {
         let why = "may not specify a duration less than 600 seconds (10 minutes)";
-        invalid(errors, format!("{at}.expirationSeconds"), &value["expirationSeconds"], why);
+        errors.invalid(format!("{at}.expirationSeconds"), &value["expirationSeconds"], why);
     }
 }
 
 /// The certificates of a trust bundle: CAs, each of them once.
-pub(super) fn bundle(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn bundle(value: &Value, at: &str, errors: &mut ErrorList) {
     if !text(value, "signerName").is_empty() {
         signer(value, at, errors);
     }
@@ -57,7 +56,7 @@ fn bad_anchors(bundle: &str) -> Option<String> {
 }
 
 /// The name of a signer: a domain, a slash and a path without more of them.
-pub(super) fn signer(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn signer(value: &Value, at: &str, errors: &mut ErrorList) {
     let (field, name) = (format!("{at}.signerName"), text(value, "signerName"));
     if name.is_empty() {
         // The table of rules has it as required.
@@ -67,19 +66,19 @@ pub(super) fn signer(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
         Some((domain, path)) if !path.contains('/') => (domain, path),
         _ => {
             let why = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-            return invalid(errors, field, &value["signerName"], why);
+            return errors.invalid(field, &value["signerName"], why);
         }
     };
     let labels = domain.split('.').map(|label| (label, names::dns_label(label), domain));
     let segments = path.split('.').map(|segment| (segment, names::subdomain(segment), path));
     for (label, why, of) in labels.chain(segments) {
         if let Some(why) = why {
-            invalid(errors, field.clone(), &of.into(), &format!("validating label {label:?}: {why}"));
+            errors.invalid(field.clone(), format!("{of:?}"), &format!("validating label {label:?}: {why}"));
         }
     }
     if !domain.contains('.') {
         let why = "should be a domain with at least two segments separated by dots";
-        invalid(errors, field, &domain.into(), why);
+        errors.invalid(field, format!("{domain:?}"), why);
     }
 }
 
@@ -117,7 +116,7 @@ mod tests {
     #[test]
     fn signers_are_a_domain_and_a_path() {
         let problems = |name: &str| {
-            let mut errors = Vec::new();
+            let mut errors = ErrorList::default();
             signer(&serde_json::json!({"signerName": name}), "spec", &mut errors);
             errors.iter().map(|error| error.message.clone()).collect::<Vec<_>>()
         };

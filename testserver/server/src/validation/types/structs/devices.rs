@@ -4,15 +4,15 @@ use serde_json::Value;
 
 use super::{
     super::formats,
-    values::{invalid, is_set, items, text},
+    values::{is_set, items, text},
 };
 use crate::{
     object::names,
-    schema::{FieldError, PolicyExpression, Returns},
+    schema::{ErrorList, PolicyExpression, Returns},
 };
 
 /// Constraints and configuration are for requests of the claim.
-pub(super) fn claim(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn claim(value: &Value, at: &str, errors: &mut ErrorList) {
     let mut requests = Vec::new();
     for (_, request) in items(value, "requests") {
         let name = text(request, "name");
@@ -26,30 +26,30 @@ pub(super) fn claim(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
                 let (place, name) =
                     (format!("{at}.{list}[{i}].requests[{j}]"), request.as_str().unwrap_or_default());
                 for why in name.splitn(2, '/').filter_map(names::dns_label) {
-                    invalid(errors, place.clone(), request, &why);
+                    errors.invalid(place.clone(), request, &why);
                 }
                 if !requests.iter().any(|request| request == name) {
                     let why = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
-                    invalid(errors, place, request, why);
+                    errors.invalid(place, request, why);
                 }
             }
         }
     }
 }
 
-pub(super) fn request(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn request(value: &Value, at: &str, errors: &mut ErrorList) {
     let why = "exactly one of `exactly` or `firstAvailable` is required";
     match (is_set(&value["exactly"]), items(value, "firstAvailable").next().is_some()) {
         (true, true) => {
             let why = format!("{why}, but multiple fields are set");
-            errors.push(FieldError::invalid(at, "null", &why));
+            errors.invalid(at, "null", &why);
         }
-        (false, false) => errors.push(FieldError::required(at, why)),
+        (false, false) => errors.required(at, why),
         (false, true) => {
             for (i, part) in items(value, "firstAvailable") {
                 if let Some(why) = names::dns_label(text(part, "name")) {
                     let place = format!("{at}.firstAvailable[{i}].name");
-                    invalid(errors, place, &Value::from(text(part, "name")), &why);
+                    errors.invalid(place, Value::from(text(part, "name")), &why);
                 }
             }
         }
@@ -58,19 +58,19 @@ pub(super) fn request(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
 }
 
 /// All devices have no count.
-pub(super) fn amount(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn amount(value: &Value, at: &str, errors: &mut ErrorList) {
     if text(value, "allocationMode") == "All" && value["count"].as_i64().unwrap_or(0) != 0 {
         let why = "must not be specified when allocationMode is 'All'";
-        invalid(errors, format!("{at}.count"), &value["count"], why);
+        errors.invalid(format!("{at}.count"), &value["count"], why);
     }
 }
 
-pub(super) fn constraint(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn constraint(value: &Value, at: &str, errors: &mut ErrorList) {
     const LIST: [&str; 2] = ["matchAttribute", "distinctAttribute"];
     if !LIST.iter().any(|member| is_set(&value[*member])) {
         // As the genuine server words it.
         let why = "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple fields are set";
-        errors.push(FieldError::required(at, why));
+        errors.required(at, why);
     }
     for member in LIST {
         too_long(text(value, member), &format!("{at}.{member}"), errors);
@@ -78,26 +78,24 @@ pub(super) fn constraint(value: &Value, at: &str, errors: &mut Vec<FieldError>) 
 }
 
 /// Refuses names of attributes and capacities with parts that are too long.
-fn too_long(name: &str, at: &str, errors: &mut Vec<FieldError>) -> bool {
+fn too_long(name: &str, at: &str, errors: &mut ErrorList) -> bool {
     let (domain, own) = name.split_once('/').unwrap_or(("", name));
     let before = errors.len();
     for (part, max) in [(domain, 63), (own, 32)] {
         if part.len() > max {
-            let why = format!("Too long: may not be more than {max} bytes");
-            errors.push(FieldError::new(at, "FieldValueTooLong", why));
+            errors.too_long(at, max);
         }
     }
     errors.len() > before
 }
 
 /// Refuses keys that are neither an identifier nor one with a domain.
-pub(super) fn keys(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn keys(value: &Value, at: &str, errors: &mut ErrorList) {
     for (key, _) in value.as_object().into_iter().flatten() {
         if too_long(key, at, errors) {
             continue;
         }
-        let mut refuse =
-            |part: &str, why: &str| errors.push(FieldError::invalid(at, format!("{part:?}"), why));
+        let mut refuse = |part: &str, why: &str| errors.invalid(at, format!("{part:?}"), why);
         let own = match key.split_once('/') {
             Some(("", own)) => {
                 refuse("", "the domain must not be empty");
@@ -122,25 +120,24 @@ pub(super) fn keys(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-pub(super) fn toleration(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn toleration(value: &Value, at: &str, errors: &mut ErrorList) {
     if text(value, "operator") == "Exists" && !text(value, "value").is_empty() {
-        let why = "must be empty for operator `Exists`";
-        invalid(errors, format!("{at}.value"), &value["value"], why);
+        errors.invalid(format!("{at}.value"), &value["value"], "must be empty for operator `Exists`");
     }
 }
 
-pub(super) fn opaque(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn opaque(value: &Value, at: &str, errors: &mut ErrorList) {
     let place = format!("{at}.parameters");
     match &value["parameters"] {
-        Value::Null => errors.push(FieldError::required(place, "")),
+        Value::Null => errors.required(place, ""),
         Value::Object(_) => {}
-        _ => errors.push(FieldError::invalid(place, "\"<value omitted>\"", "must be a valid JSON object")),
+        _ => errors.invalid(place, "\"<value omitted>\"", "must be a valid JSON object"),
     }
 }
 
-pub(super) fn expression(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn expression(value: &Value, at: &str, errors: &mut ErrorList) {
     if let Err(why) = PolicyExpression::Plain.check(text(value, "expression"), &["device"], Returns::Bool) {
         let printed = format!("{:?}", text(value, "expression"));
-        errors.push(FieldError::invalid(format!("{at}.expression"), printed, &why));
+        errors.invalid(format!("{at}.expression"), printed, &why);
     }
 }

@@ -5,8 +5,7 @@ use serde_json::Value;
 use super::values::text;
 use crate::{
     object::{names, quantity::Quantity},
-    schema::FieldError,
-    validation::errors::Errors,
+    schema::ErrorList,
 };
 
 /// The fields that variables can have.
@@ -26,15 +25,15 @@ pub(super) const OF_FILES: &[&str] =
     &["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
 
 /// A reference to a field, which is one of `known` or a label or an annotation by its key.
-pub(super) fn field(value: &Value, known: &[&str], at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn field(value: &Value, known: &[&str], at: &str, errors: &mut ErrorList) {
     let (path, place) = (text(value, "fieldPath"), format!("{at}.fieldPath"));
     let mut refuse = |why: String| {
         let why = format!("error converting fieldPath: {why}");
-        errors.push(FieldError::invalid(place.clone(), format!("{path:?}"), &why));
+        errors.invalid(place.clone(), format!("{path:?}"), &why);
     };
     let version = text(value, "apiVersion");
     if path.is_empty() {
-        return errors.push(FieldError::required(place, ""));
+        return errors.required(place, "");
     }
     if !matches!(version, "" | "v1") {
         return refuse(format!("unsupported pod version: {version}"));
@@ -44,14 +43,12 @@ pub(super) fn field(value: &Value, known: &[&str], at: &str, errors: &mut Vec<Fi
         Some(("metadata.annotations", key)) => keyed(&key.to_lowercase(), at, errors),
         Some(_) => refuse(format!("field label does not support subscript: {path}")),
         None if known.contains(&path) => {}
-        None if is_field(path) => {
-            errors.push(FieldError::not_supported(place, format!("{path:?}"), known));
-        }
+        None if is_field(path) => errors.not_supported(place, format!("{path:?}"), known),
         None => refuse(format!("field label not supported: {path}")),
     }
 }
 
-fn keyed(key: &str, at: &str, errors: &mut Vec<FieldError>) {
+fn keyed(key: &str, at: &str, errors: &mut ErrorList) {
     errors.problem(at, format!("{key:?}"), names::qualified_name(key));
 }
 
@@ -77,13 +74,13 @@ fn is_field(path: &str) -> bool {
 }
 
 /// The resource of a container, in units of the divisor. Files name their container.
-pub(super) fn resource(value: &Value, names_container: bool, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn resource(value: &Value, names_container: bool, at: &str, errors: &mut ErrorList) {
     let resource = text(value, "resource");
     if names_container && text(value, "containerName").is_empty() {
-        return errors.push(FieldError::required(format!("{at}.containerName"), ""));
+        return errors.required(format!("{at}.containerName"), "");
     }
     if resource.is_empty() {
-        return errors.push(FieldError::required(format!("{at}.resource"), ""));
+        return errors.required(format!("{at}.resource"), "");
     }
     let name = resource.strip_prefix("limits.").or_else(|| resource.strip_prefix("requests."));
     let (units, what) = match name {
@@ -91,10 +88,7 @@ pub(super) fn resource(value: &Value, names_container: bool, at: &str, errors: &
         Some("memory") => (BYTES, "memory"),
         Some("ephemeral-storage") => (BYTES, "local ephemeral storage"),
         Some(name) if name.starts_with("hugepages-") => (BYTES, "hugepages"),
-        _ => {
-            let place = format!("{at}.resource");
-            return errors.push(FieldError::not_supported(place, format!("{resource:?}"), &OF_CONTAINERS));
-        }
+        _ => return errors.not_supported(format!("{at}.resource"), format!("{resource:?}"), &OF_CONTAINERS),
     };
     // The text counts, not the amount.
     let divisor = Quantity::read(&value["divisor"]).filter(|divisor| !divisor.is_zero());
@@ -104,7 +98,7 @@ pub(super) fn resource(value: &Value, names_container: bool, at: &str, errors: &
         let (listed, last) = (units.join(", "), units.join(" and "));
         let listed = if units.len() == 2 { last } else { listed };
         let why = format!("only divisor's values {listed} are supported with the {what} resource");
-        errors.push(FieldError::invalid(format!("{at}.divisor"), format!("{resource:?}"), &why));
+        errors.invalid(format!("{at}.divisor"), format!("{resource:?}"), &why);
     }
 }
 
@@ -124,8 +118,8 @@ mod tests {
 
     use super::*;
 
-    fn found(check: impl Fn(&mut Vec<FieldError>)) -> Vec<String> {
-        let mut errors = Vec::new();
+    fn found(check: impl Fn(&mut ErrorList)) -> Vec<String> {
+        let mut errors = ErrorList::default();
         check(&mut errors);
         errors.iter().map(ToString::to_string).collect()
     }

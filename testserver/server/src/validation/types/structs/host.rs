@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::values::{invalid, items, text};
-use crate::schema::FieldError;
+use super::values::{items, text};
+use crate::schema::ErrorList;
 
-pub(super) fn namespaces(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn namespaces(pod: &Value, at: &str, errors: &mut ErrorList) {
     users(pod, at, errors);
     if pod["hostNetwork"] == true {
         for list in ["containers", "initContainers"] {
@@ -34,40 +34,40 @@ pub(super) fn namespaces(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
             }
             _ => continue,
         };
-        invalid(errors, place, &parameter["name"], why);
+        errors.invalid(place, &parameter["name"], why);
     }
 }
 
 /// A pod with users of its own has none of the node's namespaces, and no block devices.
-fn users(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn users(pod: &Value, at: &str, errors: &mut ErrorList) {
     const WHY: &str = "when `hostUsers` is false";
     let (own, lists) = (pod["hostUsers"] == false, ["containers", "initContainers"]);
     // As genuine servers spell them.
     let flags = [("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")];
     for (_, printed) in flags.into_iter().filter(|(flag, _)| own && pod[*flag] == true) {
-        errors.push(FieldError::forbidden(format!("{at}.{printed}"), WHY));
+        errors.forbidden(format!("{at}.{printed}"), WHY);
     }
     for (list, i, container) in
         lists.iter().flat_map(|list| items(pod, list).map(move |(i, container)| (list, i, container)))
     {
         if own && items(container, "volumeDevices").next().is_some() {
-            errors.push(FieldError::forbidden(format!("{at}.{list}[{i}].volumeDevices"), WHY));
+            errors.forbidden(format!("{at}.{list}[{i}].volumeDevices"), WHY);
         }
         let mount = &container["securityContext"]["procMount"];
         if !own && mount == "Unmasked" {
             let why = "`hostUsers` must be false to use `Unmasked`";
-            invalid(errors, format!("{at}.{list}[{i}].securityContext.procMount"), mount, why);
+            errors.invalid(format!("{at}.{list}[{i}].securityContext.procMount"), mount, why);
         }
     }
 }
 
 /// On the network of the node a port is the same inside and outside.
-fn ports(container: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn ports(container: &Value, at: &str, errors: &mut ErrorList) {
     for (i, port) in items(container, "ports") {
         let outside = &port["hostPort"];
         if outside.as_i64().unwrap_or(0) != 0 && *outside != port["containerPort"] {
             let why = "must match `containerPort` when `hostNetwork` is true";
-            invalid(errors, format!("{at}.ports[{i}].hostPort"), outside, why);
+            errors.invalid(format!("{at}.ports[{i}].hostPort"), outside, why);
         }
     }
 }

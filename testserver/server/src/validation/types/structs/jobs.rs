@@ -2,30 +2,26 @@
 
 use serde_json::Value;
 
-use super::{
-    containers::too_many,
-    values::{invalid, is_set, items, text},
-};
-use crate::schema::FieldError;
+use super::values::{is_set, items, text};
+use crate::schema::ErrorList;
 
 /// Above so many completions a limit of failures must be given.
 const MANY: i64 = 100_000;
 /// The pods and failures of so many completions.
 const MOST_OF_MANY: i64 = 10_000;
 
-pub(super) fn job(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn job(spec: &Value, at: &str, errors: &mut ErrorList) {
     let indexed = spec["completionMode"] == "Indexed";
     let plain = matches!(text(spec, "completionMode"), "NonIndexed") || spec["completionMode"].is_null();
     if indexed {
         parallelism_of_indexed(spec, at, errors);
     }
     if is_set(&spec["maxFailedIndexes"]) && spec["backoffLimitPerIndex"].is_null() {
-        let why = "when maxFailedIndexes is specified";
-        errors.push(FieldError::required(format!("{at}.backoffLimitPerIndex"), why));
+        errors.required(format!("{at}.backoffLimitPerIndex"), "when maxFailedIndexes is specified");
     }
     for member in ["backoffLimitPerIndex", "maxFailedIndexes"] {
         if plain && is_set(&spec[member]) {
-            invalid(errors, format!("{at}.{member}"), &spec[member], "requires indexed completion mode");
+            errors.invalid(format!("{at}.{member}"), &spec[member], "requires indexed completion mode");
         }
     }
     if indexed {
@@ -41,25 +37,25 @@ pub(super) fn job(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
     let supported: &[&str] =
         if spec["podFailurePolicy"].is_null() { &["Failed", "TerminatingOrFailed"] } else { &["Failed"] };
     if replacement.as_str().is_some_and(|policy| !supported.contains(&policy)) {
-        errors.push(FieldError::not_supported(format!("{at}.podReplacementPolicy"), replacement, supported));
+        errors.not_supported(format!("{at}.podReplacementPolicy"), replacement, supported);
     }
 }
 
-fn parallelism_of_indexed(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn parallelism_of_indexed(spec: &Value, at: &str, errors: &mut ErrorList) {
     if spec["completions"].is_null() {
-        errors.push(FieldError::required(format!("{at}.completions"), "when completion mode is Indexed"));
+        errors.required(format!("{at}.completions"), "when completion mode is Indexed");
     }
     if spec["parallelism"].as_i64().is_some_and(|pods| pods > MANY) {
         let why = format!("must be less than or equal to {MANY} when completion mode is Indexed");
-        invalid(errors, format!("{at}.parallelism"), &spec["parallelism"], &why);
+        errors.invalid(format!("{at}.parallelism"), &spec["parallelism"], &why);
     }
 }
 
-fn failures_of_indexed(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn failures_of_indexed(spec: &Value, at: &str, errors: &mut ErrorList) {
     let Some(completions) = spec["completions"].as_i64() else { return };
     let failed = spec["maxFailedIndexes"].as_i64();
     let mut refuse =
-        |member: &str, why: String| invalid(errors, format!("{at}.{member}"), &spec[member], &why);
+        |member: &str, why: String| errors.invalid(format!("{at}.{member}"), &spec[member], &why);
     if failed.is_some_and(|failed| failed > completions) {
         refuse("maxFailedIndexes", "must be less than or equal to completions".into());
     }
@@ -79,31 +75,31 @@ fn failures_of_indexed(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
     if failed.is_none() {
         let why = format!("must be specified when completions is above {MANY}");
-        errors.push(FieldError::required(format!("{at}.maxFailedIndexes"), &why));
+        errors.required(format!("{at}.maxFailedIndexes"), &why);
     }
 }
 
-fn failure_policy(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn failure_policy(spec: &Value, at: &str, errors: &mut ErrorList) {
     let pod = &spec["template"]["spec"];
     if matches!(text(pod, "restartPolicy"), "OnFailure") {
         let place = format!("{at}.template.spec.restartPolicy");
         let why = "only \"Never\" is supported when podFailurePolicy is specified";
-        invalid(errors, place, &pod["restartPolicy"], why);
+        errors.invalid(place, &pod["restartPolicy"], why);
     }
     let names: Vec<&Value> = ["containers", "initContainers"]
         .iter()
         .flat_map(|list| items(pod, list).map(|(_, container)| &container["name"]))
         .collect();
     let place = format!("{at}.podFailurePolicy.rules");
-    too_many(&place, items(&spec["podFailurePolicy"], "rules").count(), 20, errors);
+    errors.at_most(20, &place, items(&spec["podFailurePolicy"], "rules").count());
     for (i, rule) in items(&spec["podFailurePolicy"], "rules") {
         let place = format!("{place}[{i}]");
         if rule["action"] == "FailIndex" && spec["backoffLimitPerIndex"].is_null() {
             let why = "requires the backoffLimitPerIndex to be set";
-            invalid(errors, format!("{place}.action"), &rule["action"], why);
+            errors.invalid(format!("{place}.action"), &rule["action"], why);
         }
         let conditions = items(rule, "onPodConditions").count();
-        too_many(&format!("{place}.onPodConditions"), conditions, 20, errors);
+        errors.at_most(20, format!("{place}.onPodConditions"), conditions);
         let codes = &rule["onExitCodes"];
         if is_set(codes) {
             exit_codes(codes, &names, &format!("{place}.onExitCodes"), errors);
@@ -113,66 +109,63 @@ fn failure_policy(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
             (false, false) => "specifying one of OnExitCodes and OnPodConditions is required",
             _ => continue,
         };
-        errors.push(FieldError::invalid(place, why, ""));
+        errors.invalid(place, why, "");
     }
 }
 
-fn exit_codes(codes: &Value, names: &[&Value], at: &str, errors: &mut Vec<FieldError>) {
+fn exit_codes(codes: &Value, names: &[&Value], at: &str, errors: &mut ErrorList) {
     let container = &codes["containerName"];
     if is_set(container) && !names.contains(&container) {
         let why = "must be one of the container or initContainer names in the pod template";
-        invalid(errors, format!("{at}.containerName"), container, why);
+        errors.invalid(format!("{at}.containerName"), container, why);
     }
     let place = format!("{at}.values");
     let numbers: Vec<i64> =
         items(codes, "values").map(|(_, code)| code.as_i64().unwrap_or_default()).collect();
     if numbers.is_empty() {
-        invalid(errors, place.clone(), &codes["values"], "at least one value is required");
+        errors.invalid(place.clone(), &codes["values"], "at least one value is required");
     }
-    too_many(&place, numbers.len(), 255, errors);
+    errors.at_most(255, &place, numbers.len());
     for (i, _) in numbers.iter().enumerate().filter(|(_, code)| **code == 0 && codes["operator"] == "In") {
-        let why = "must not be 0 for the In operator";
-        errors.push(FieldError::invalid(format!("{place}[{i}]"), 0, why));
+        errors.invalid(format!("{place}[{i}]"), 0, "must not be 0 for the In operator");
     }
     if numbers.len() <= 255 && !numbers.is_sorted() {
-        invalid(errors, place, &codes["values"], "must be ordered");
+        errors.invalid(place, &codes["values"], "must be ordered");
     }
 }
 
-fn success_policy(spec: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn success_policy(spec: &Value, at: &str, errors: &mut ErrorList) {
     let policy = &spec["successPolicy"];
     if spec["completionMode"] != "Indexed" {
-        return errors.push(FieldError::invalid(at, in_go(policy), "requires indexed completion mode"));
+        return errors.invalid(at, in_go(policy), "requires indexed completion mode");
     }
     let (place, count) = (format!("{at}.rules"), items(policy, "rules").count());
     if count == 0 {
         let why = "at least one rules must be specified when the successPolicy is specified";
-        errors.push(FieldError::required(place.clone(), why));
+        errors.required(place.clone(), why);
     }
-    too_many(&place, count, 20, errors);
+    errors.at_most(20, &place, count);
     let completions = spec["completions"].as_i64();
     for (i, rule) in items(policy, "rules") {
         success_rule(rule, completions, &format!("{place}[{i}]"), errors);
     }
 }
 
-fn success_rule(rule: &Value, completions: Option<i64>, at: &str, errors: &mut Vec<FieldError>) {
+fn success_rule(rule: &Value, completions: Option<i64>, at: &str, errors: &mut ErrorList) {
     let (indexes, count) = (rule["succeededIndexes"].as_str(), &rule["succeededCount"]);
     if indexes.is_none() && count.is_null() {
-        let why = "at least one of succeededCount or succeededIndexes must be specified";
-        errors.push(FieldError::required(at, why));
+        errors.required(at, "at least one of succeededCount or succeededIndexes must be specified");
     }
     let place = format!("{at}.succeededIndexes");
     let listed = indexes.map(|text| match index_count(text, completions.unwrap_or_default()) {
         _ if text.len() > 65_536 => {
-            let why = "Too long: may not be more than 65536 bytes";
-            errors.push(FieldError::new(place, "FieldValueTooLong", why));
+            errors.too_long(place, 65_536);
             0
         }
         Ok(number) => number,
         Err(why) => {
             let why = format!("error parsing succeededIndexes: {why}");
-            errors.push(FieldError::invalid(place, format!("{text:?}"), &why));
+            errors.invalid(place, format!("{text:?}"), &why);
             0
         }
     });
@@ -185,7 +178,7 @@ fn success_rule(rule: &Value, completions: Option<i64>, at: &str, errors: &mut V
             && given > limit
         {
             let why = format!("must be less than or equal to {limit} ({what})");
-            invalid(errors, format!("{at}.succeededCount"), count, &why);
+            errors.invalid(format!("{at}.succeededCount"), count, &why);
         }
     }
 }
@@ -231,15 +224,13 @@ fn index_count(text: &str, completions: i64) -> Result<i64, String> {
 }
 
 /// A template's Jobs get their selectors when they are created.
-pub(super) fn template(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn template(value: &Value, at: &str, errors: &mut ErrorList) {
     let spec = &value["spec"];
     if is_set(&spec["selector"]) {
-        let why = "`selector` will be auto-generated";
-        invalid(errors, format!("{at}.spec.selector"), &spec["selector"], why);
+        errors.invalid(format!("{at}.spec.selector"), &spec["selector"], "`selector` will be auto-generated");
     }
     if spec["manualSelector"] == true {
-        let place = format!("{at}.spec.manualSelector");
-        errors.push(FieldError::not_supported(place, true, &["nil", "false"]));
+        errors.not_supported(format!("{at}.spec.manualSelector"), true, &["nil", "false"]);
     }
 }
 

@@ -6,54 +6,52 @@ use serde_json::{Value, json};
 
 use super::{
     super::formats,
-    values::{invalid, is_set, items, text},
+    values::{is_set, items, text},
 };
 use crate::{
     object::{addresses, names},
-    schema::FieldError,
-    validation::errors::Errors,
+    schema::ErrorList,
 };
 
-pub(super) fn ingress(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn ingress(value: &Value, at: &str, errors: &mut ErrorList) {
     if value["defaultBackend"].is_null() && value["rules"].as_array().is_none_or(Vec::is_empty) {
-        let why = "either `defaultBackend` or `rules` must be specified";
-        errors.push(FieldError::invalid(at, &value["rules"], why));
+        errors.invalid(at, &value["rules"], "either `defaultBackend` or `rules` must be specified");
     }
 }
 
-pub(super) fn ingress_rule(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn ingress_rule(value: &Value, at: &str, errors: &mut ErrorList) {
     let host = text(value, "host");
     if host.parse::<IpAddr>().is_ok() {
-        invalid(errors, format!("{at}.host"), &value["host"], "must be a DNS name, not an IP address");
+        errors.invalid(format!("{at}.host"), &value["host"], "must be a DNS name, not an IP address");
     }
 }
 
 /// Paths that servers compare are absolute and in their shortest form.
-pub(super) fn ingress_path(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn ingress_path(value: &Value, at: &str, errors: &mut ErrorList) {
     let path = text(value, "path");
     let exact = matches!(text(value, "pathType"), "Exact" | "Prefix");
     let place = format!("{at}.path");
     if !path.starts_with('/') && (exact || !path.is_empty()) {
-        invalid(errors, place, &json!(path), "must be an absolute path");
+        errors.invalid(place, json!(path), "must be an absolute path");
         return;
     }
     if !exact {
         return;
     }
     for part in ["//", "/./", "/../", "%2f", "%2F"].into_iter().filter(|part| path.contains(part)) {
-        invalid(errors, place.clone(), &value["path"], &format!("must not contain '{part}'"));
+        errors.invalid(place.clone(), &value["path"], &format!("must not contain '{part}'"));
     }
     for end in ["/..", "/."].into_iter().filter(|end| path.ends_with(end)) {
-        invalid(errors, place.clone(), &value["path"], &format!("cannot end with '{end}'"));
+        errors.invalid(place.clone(), &value["path"], &format!("cannot end with '{end}'"));
     }
 }
 
 /// The exceptions of a range of addresses are parts of it.
-pub(super) fn ip_block(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn ip_block(value: &Value, at: &str, errors: &mut ErrorList) {
     let Some(whole) = Range::read(text(value, "cidr")) else { return };
     for (i, part) in items(value, "except") {
         if Range::read(part.as_str().unwrap_or_default()).is_some_and(|part| !whole.is_wider_than(&part)) {
-            invalid(errors, format!("{at}.except[{i}]"), part, "must be a strict subset of `cidr`");
+            errors.invalid(format!("{at}.except[{i}]"), part, "must be a strict subset of `cidr`");
         }
     }
 }
@@ -81,21 +79,21 @@ impl Range {
     }
 }
 
-pub(super) fn endpoints(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn endpoints(value: &Value, at: &str, errors: &mut ErrorList) {
     let none = |list: &str| value[list].as_array().is_none_or(Vec::is_empty);
     if none("addresses") && none("notReadyAddresses") {
-        errors.push(FieldError::required(at, "must specify `addresses` or `notReadyAddresses`"));
+        errors.required(at, "must specify `addresses` or `notReadyAddresses`");
     }
     if value["ports"].as_array().is_some_and(|ports| ports.len() > 1) {
         for (i, _) in items(value, "ports").filter(|(_, port)| text(port, "name").is_empty()) {
-            errors.push(FieldError::required(format!("{at}.ports[{i}].name"), ""));
+            errors.required(format!("{at}.ports[{i}].name"), "");
         }
     }
 }
 
 /// Traffic goes to addresses of other machines. Only here it may stay on this one, which a genuine server refuses: the services of a
 /// test lead to its webhooks.
-pub(super) fn endpoint(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn endpoint(value: &Value, at: &str, errors: &mut ErrorList) {
     let Ok(ip) = text(value, "ip").parse::<IpAddr>() else { return };
     errors.problem(format!("{at}.ip"), &value["ip"], not_routed(ip));
 }
@@ -119,7 +117,7 @@ pub(super) fn not_routed(ip: IpAddr) -> Option<String> {
 }
 
 /// The addresses of a slice are of its type. As with [`endpoint`], those of this machine are accepted here.
-pub(super) fn slice(value: &Value, _: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn slice(value: &Value, _: &str, errors: &mut ErrorList) {
     let kind = text(value, "addressType");
     let problem: fn(&str) -> Option<String> = match kind {
         "IPv4" | "IPv6" => addresses::address,
@@ -132,9 +130,9 @@ pub(super) fn slice(value: &Value, _: &str, errors: &mut Vec<FieldError>) {
             let given = address.as_str().unwrap_or_default();
             let ip = given.parse::<IpAddr>().ok().filter(|_| kind != "FQDN");
             if let Some(why) = problem(given).or_else(|| ip.and_then(not_routed)) {
-                invalid(errors, format!("{place}[{j}]"), address, &why);
+                errors.invalid(format!("{place}[{j}]"), address, &why);
             } else if ip.is_some_and(|ip| ip.is_ipv6() != (kind == "IPv6")) {
-                invalid(errors, place.clone(), address, &format!("must be an {kind} address"));
+                errors.invalid(place.clone(), address, &format!("must be an {kind} address"));
             }
         }
     }
@@ -154,39 +152,35 @@ pub(super) fn repeats_family<'v>(texts: impl IntoIterator<Item = &'v Value>) -> 
     false
 }
 
-pub(super) fn service_range(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn service_range(value: &Value, at: &str, errors: &mut ErrorList) {
     let (place, ranges) = (format!("{at}.cidrs"), &value["cidrs"]);
     if ranges.as_array().is_some_and(|ranges| ranges.len() > 2) {
         let printed = format!("{{\"CIDRs\":{ranges}}}");
-        errors.push(FieldError::invalid(place, printed, "may only hold up to 2 values"));
+        errors.invalid(place, printed, "may only hold up to 2 values");
         return;
     }
     if repeats_family(ranges.as_array().into_iter().flatten()) {
         let why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
-        invalid(errors, place.clone(), ranges, why);
+        errors.invalid(place.clone(), ranges, why);
     }
 }
 
 /// A backend is a service or a resource, and the port of a service has a name or a number.
-pub(super) fn backend(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn backend(value: &Value, at: &str, errors: &mut ErrorList) {
     let (service, resource) = (&value["service"], &value["resource"]);
     match (is_set(service), is_set(resource)) {
-        (true, true) => {
-            errors.push(FieldError::invalid(at, "\"\"", "cannot set both resource and service backends"));
-        }
-        (false, false) => {
-            errors.push(FieldError::invalid(at, "\"\"", "resource or service backend is required"));
-        }
+        (true, true) => errors.invalid(at, "\"\"", "cannot set both resource and service backends"),
+        (false, false) => errors.invalid(at, "\"\"", "resource or service backend is required"),
         (true, false) => service_backend(service, at, errors),
         (false, true) => resource_backend(resource, &format!("{at}.resource"), errors),
     }
 }
 
-fn service_backend(service: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn service_backend(service: &Value, at: &str, errors: &mut ErrorList) {
     let port = &service["port"];
     let (name, number) = (text(port, "name"), port["number"].as_i64().unwrap_or(0));
     if !name.is_empty() && number != 0 {
-        errors.push(FieldError::invalid(at, "\"\"", "cannot set both port name & port number"));
+        errors.invalid(at, "\"\"", "cannot set both port name & port number");
         return;
     }
     let mut judge = |problem: fn(&str) -> Option<String>, value: &Value, place: String| {
@@ -199,66 +193,60 @@ fn service_backend(service: &Value, at: &str, errors: &mut Vec<FieldError>) {
         judge(formats::port_name, &port["name"], format!("{at}.service.port.name"));
     }
     if text(service, "name").is_empty() {
-        errors.push(FieldError::required(format!("{at}.service.name"), ""));
+        errors.required(format!("{at}.service.name"), "");
     }
     if name.is_empty() && number == 0 {
-        errors.push(FieldError::required(at, "port name or number is required"));
+        errors.required(at, "port name or number is required");
     } else if number != 0 && !(1..=65_535).contains(&number) {
         let why = "must be between 1 and 65535, inclusive";
-        invalid(errors, format!("{at}.service.port.number"), &port["number"], why);
+        errors.invalid(format!("{at}.service.port.number"), &port["number"], why);
     }
 }
 
-fn resource_backend(resource: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn resource_backend(resource: &Value, at: &str, errors: &mut ErrorList) {
     if let Some(group) = resource["apiGroup"].as_str()
         && let Some(why) = names::subdomain(group)
     {
-        invalid(errors, format!("{at}.apiGroup"), &resource["apiGroup"], &why);
+        errors.invalid(format!("{at}.apiGroup"), &resource["apiGroup"], &why);
     }
     for member in ["kind", "name"] {
         match text(resource, member) {
-            "" => errors.push(FieldError::required(format!("{at}.{member}"), "")),
-            given => {
-                errors.problem(format!("{at}.{member}"), &resource[member], names::path_segment(given));
-            }
+            "" => errors.required(format!("{at}.{member}"), ""),
+            given => errors.problem(format!("{at}.{member}"), &resource[member], names::path_segment(given)),
         }
     }
 }
 
 /// Parameters of a class are in a namespace if their scope says so.
-pub(super) fn class_parameters(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn class_parameters(value: &Value, at: &str, errors: &mut ErrorList) {
     let place = format!("{at}.namespace");
     match (text(value, "scope"), is_set(&value["namespace"])) {
-        ("Namespace", false) => {
-            errors.push(FieldError::required(place, "`parameters.scope` is set to 'Namespace'"));
-        }
-        ("Cluster", true) => {
-            errors.push(FieldError::forbidden(place, "`parameters.scope` is set to 'Cluster'"));
-        }
+        ("Namespace", false) => errors.required(place, "`parameters.scope` is set to 'Namespace'"),
+        ("Cluster", true) => errors.forbidden(place, "`parameters.scope` is set to 'Cluster'"),
         _ => {}
     }
 }
 
-pub(super) fn peer(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn peer(value: &Value, at: &str, errors: &mut ErrorList) {
     let selects = is_set(&value["podSelector"]) || is_set(&value["namespaceSelector"]);
     if is_set(&value["ipBlock"]) && selects {
-        errors.push(FieldError::forbidden(at, "may not specify both ipBlock and another peer"));
+        errors.forbidden(at, "may not specify both ipBlock and another peer");
     } else if value["ipBlock"].is_null() && !selects {
-        errors.push(FieldError::required(at, "must specify a peer"));
+        errors.required(at, "must specify a peer");
     }
 }
 
-pub(super) fn policy_port(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn policy_port(value: &Value, at: &str, errors: &mut ErrorList) {
     let Some(end) = value["endPort"].as_i64() else { return };
     let place = format!("{at}.endPort");
     match value["port"].as_i64() {
         Some(port) if end < port => {
-            invalid(errors, place, &value["endPort"], "must be greater than or equal to `port`")
+            errors.invalid(place, &value["endPort"], "must be greater than or equal to `port`")
         }
         Some(_) => {}
         None if value["port"].is_null() => {
-            invalid(errors, place, &value["endPort"], "may not be specified when `port` is not specified")
+            errors.invalid(place, &value["endPort"], "may not be specified when `port` is not specified")
         }
-        None => invalid(errors, place, &value["endPort"], "may not be specified when `port` is non-numeric"),
+        None => errors.invalid(place, &value["endPort"], "may not be specified when `port` is non-numeric"),
     }
 }

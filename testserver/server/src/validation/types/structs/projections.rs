@@ -5,27 +5,26 @@ use serde_json::{Value, json};
 use super::{
     super::formats,
     certificates, fields,
-    values::{file_path, invalid, is_set, items, outside, text},
+    values::{file_path, is_set, items, outside, text},
 };
-use crate::{object::names, schema::FieldError, validation::errors::Errors};
+use crate::{object::names, schema::ErrorList};
 
 /// Each source is one of several kinds; their files have different paths.
-pub(super) fn projected(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn projected(value: &Value, at: &str, errors: &mut ErrorList) {
     let mut taken = Vec::new();
     for (i, source) in items(value, "sources") {
         let given =
             source.as_object().map_or(0, |source| source.values().filter(|value| is_set(value)).count());
         if given > 1 {
-            errors.push(FieldError::forbidden(
+            errors.forbidden(
                 format!("{at}.sources[{i}]"),
                 "may not specify more than 1 volume type per source",
-            ));
+            );
         }
         token(&source["serviceAccountToken"], i, at, errors);
         for (path, printed) in paths(source) {
             if taken.contains(&path) {
-                let why = "conflicting duplicate paths";
-                errors.push(FieldError::invalid(at, format!("{printed:?}"), why));
+                errors.invalid(at, format!("{printed:?}"), "conflicting duplicate paths");
             }
             taken.push(path);
         }
@@ -45,7 +44,7 @@ fn paths(source: &Value) -> Vec<(&str, &str)> {
     keys.chain(others).filter(|(path, _)| !path.is_empty()).collect()
 }
 
-fn token(token: &Value, i: usize, at: &str, errors: &mut Vec<FieldError>) {
+fn token(token: &Value, i: usize, at: &str, errors: &mut ErrorList) {
     if !token.is_object() {
         return;
     }
@@ -56,37 +55,33 @@ fn token(token: &Value, i: usize, at: &str, errors: &mut Vec<FieldError>) {
         Some(seconds) if seconds > 1 << 32 => "may not specify a duration larger than 2^32 seconds",
         _ => return,
     };
-    invalid(errors, format!("{at}.sources[{i}].serviceAccountToken.expirationSeconds"), seconds, why);
+    errors.invalid(format!("{at}.sources[{i}].serviceAccountToken.expirationSeconds"), seconds, why);
 }
 
 /// The files of a pod's own fields.
-pub(super) fn downward(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn downward(value: &Value, at: &str, errors: &mut ErrorList) {
     for (_, file) in items(value, "items") {
         file_path(file, "path", at, errors);
         let (field, resource) = (&file["fieldRef"], &file["resourceFieldRef"]);
         match (is_set(field), is_set(resource)) {
             (true, true) => {
                 let why = "fieldRef and resourceFieldRef can not be specified simultaneously";
-                errors.push(FieldError::invalid(at, "\"resource\"", why));
+                errors.invalid(at, "\"resource\"", why);
                 fields::field(field, fields::OF_FILES, &format!("{at}.fieldRef"), errors);
             }
             (true, false) => fields::field(field, fields::OF_FILES, &format!("{at}.fieldRef"), errors),
             (false, true) => fields::resource(resource, true, &format!("{at}.resourceFieldRef"), errors),
-            (false, false) => {
-                errors.push(FieldError::required(at, "one of fieldRef and resourceFieldRef is required"));
-            }
+            (false, false) => errors.required(at, "one of fieldRef and resourceFieldRef is required"),
         }
         if file["mode"].as_i64().is_some_and(|mode| !(0..=0o777).contains(&mode)) {
-            invalid(errors, format!("{at}.mode"), &file["mode"], formats::FILE_MODE);
+            errors.invalid(format!("{at}.mode"), &file["mode"], formats::FILE_MODE);
         }
     }
 }
 
-pub(super) fn trust_bundle(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn trust_bundle(value: &Value, at: &str, errors: &mut ErrorList) {
     match (value["name"].as_str(), value["signerName"].as_str()) {
-        (None, None) => {
-            errors.push(FieldError::required(at, "either name or signerName must be specified"));
-        }
+        (None, None) => errors.required(at, "either name or signerName must be specified"),
         (Some(_), Some(_)) => {
             // As Go prints the struct.
             let part = |member: &str| value[member].to_string();
@@ -98,11 +93,11 @@ pub(super) fn trust_bundle(value: &Value, at: &str, errors: &mut Vec<FieldError>
                 part("optional"),
                 json!(text(value, "path"))
             );
-            errors.push(FieldError::invalid(at, printed, "only one of name and signerName may be used"));
+            errors.invalid(at, printed, "only one of name and signerName may be used");
         }
         (None, Some(signer)) => {
             if signer.is_empty() {
-                errors.push(FieldError::required(format!("{at}.signerName"), "must be a valid signer name"));
+                errors.required(format!("{at}.signerName"), "must be a valid signer name");
             }
             certificates::signer(value, at, errors);
         }
@@ -111,10 +106,10 @@ pub(super) fn trust_bundle(value: &Value, at: &str, errors: &mut Vec<FieldError>
     file_path(value, "path", at, errors);
 }
 
-fn bundle_name(name: &str, value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn bundle_name(name: &str, value: &Value, at: &str, errors: &mut ErrorList) {
     let place = format!("{at}.name");
     if name.is_empty() {
-        errors.push(FieldError::required(place.clone(), "must be a valid object name"));
+        errors.required(place.clone(), "must be a valid object name");
     }
     let last = name.rsplit(':').next().unwrap_or_default();
     let why = match name.starts_with(':') {
@@ -123,17 +118,17 @@ fn bundle_name(name: &str, value: &Value, at: &str, errors: &mut Vec<FieldError>
     };
     if let Some(why) = why {
         let why = format!("not a valid clustertrustbundlename: {why}");
-        errors.push(FieldError::invalid(place, format!("{name:?}"), &why));
+        errors.invalid(place, format!("{name:?}"), &why);
     }
     if is_set(&value["labelSelector"]) {
         let why = "labelSelector must be unset if name is specified";
-        invalid(errors, format!("{at}.labelSelector"), &value["labelSelector"], why);
+        errors.invalid(format!("{at}.labelSelector"), &value["labelSelector"], why);
     }
 }
 
 const OF_CERTIFICATES: [&str; 3] = ["credentialBundlePath", "keyPath", "certificateChainPath"];
 
-pub(super) fn certificate(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn certificate(value: &Value, at: &str, errors: &mut ErrorList) {
     certificates::signer(value, at, errors);
     let seconds = &value["maxExpirationSeconds"];
     // Kubernetes' own signers give certificates for a day, others for 91 days.
@@ -145,12 +140,12 @@ pub(super) fn certificate(value: &Value, at: &str, errors: &mut Vec<FieldError>)
     };
     if let Some(why) = why {
         let why = format!("if provided, maxExpirationSeconds {why}");
-        invalid(errors, format!("{at}.maxExpirationSeconds"), seconds, &why);
+        errors.invalid(format!("{at}.maxExpirationSeconds"), seconds, &why);
     }
     let paths = OF_CERTIFICATES.map(|member| (member, text(value, member)));
     if paths.iter().all(|(_, path)| path.is_empty()) {
         let why = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath";
-        errors.push(FieldError::required(at, why));
+        errors.required(at, why);
     }
     for (member, path) in paths {
         errors.problem(format!("{at}.{member}"), &value[member], outside(path));
@@ -158,11 +153,11 @@ pub(super) fn certificate(value: &Value, at: &str, errors: &mut Vec<FieldError>)
     annotations(&value["userAnnotations"], &format!("{at}.userAnnotations"), errors);
 }
 
-fn annotations(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn annotations(value: &Value, at: &str, errors: &mut ErrorList) {
     for key in value.as_object().into_iter().flatten().map(|(key, _)| key) {
         let why = match key.as_str() {
             "" => {
-                errors.push(FieldError::required(at, ""));
+                errors.required(at, "");
                 None
             }
             key if names::qualified_name(key).is_some() => names::qualified_name(key),

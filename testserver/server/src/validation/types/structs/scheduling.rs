@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use super::values::{invalid, is_set, items, text};
-use crate::{object::names, schema::FieldError, validation::errors::Errors};
+use super::values::{is_set, items, text};
+use crate::{object::names, schema::ErrorList};
 
-pub(super) fn toleration(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn toleration(value: &Value, at: &str, errors: &mut ErrorList) {
     let (key, operator) = (text(value, "key"), text(value, "operator"));
     if !key.is_empty()
         && let Some(why) = names::qualified_name(key)
     {
-        invalid(errors, format!("{at}.key"), &value["key"], &why);
+        errors.invalid(format!("{at}.key"), &value["key"], &why);
     }
     if key.is_empty() && operator != "Exists" {
         let why =
             "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-        invalid(errors, format!("{at}.operator"), &json!(operator), why);
+        errors.invalid(format!("{at}.operator"), json!(operator), why);
     }
     if is_set(&value["tolerationSeconds"]) && text(value, "effect") != "NoExecute" {
         let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        invalid(errors, format!("{at}.effect"), &json!(text(value, "effect")), why);
+        errors.invalid(format!("{at}.effect"), json!(text(value, "effect")), why);
     }
     match operator {
         "" | "Equal" => {
@@ -28,47 +28,37 @@ pub(super) fn toleration(value: &Value, at: &str, errors: &mut Vec<FieldError>) 
         }
         "Exists" if !text(value, "value").is_empty() => {
             let why = "value must be empty when `operator` is 'Exists'";
-            invalid(errors, format!("{at}.operator"), &value["value"], why);
+            errors.invalid(format!("{at}.operator"), &value["value"], why);
         }
         "Exists" => {}
         _ => {
             let supported = ["Equal", "Exists", "Lt", "Gt"];
             // The gate of the last two is off.
             let supported = if matches!(operator, "Lt" | "Gt") { &supported[..] } else { &supported[..2] };
-            errors.push(FieldError::not_supported(
-                format!("{at}.operator"),
-                format!("{operator:?}"),
-                supported,
-            ));
+            errors.not_supported(format!("{at}.operator"), format!("{operator:?}"), supported);
         }
     }
 }
 
 /// A requirement of a selector: the values that its operator needs.
-pub(super) fn requirement(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn requirement(value: &Value, at: &str, errors: &mut ErrorList) {
     let count = value["values"].as_array().map_or(0, Vec::len);
     let place = format!("{at}.values");
     match text(value, "operator") {
         "In" | "NotIn" if count == 0 => {
-            errors.push(FieldError::required(place, "must be specified when `operator` is 'In' or 'NotIn'"));
+            errors.required(place, "must be specified when `operator` is 'In' or 'NotIn'");
         }
         "Exists" | "DoesNotExist" if count > 0 => {
-            errors.push(FieldError::forbidden(
-                place,
-                "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-            ));
+            errors.forbidden(place, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
         }
         "Gt" | "Lt" if count != 1 => {
-            errors.push(FieldError::required(
-                place,
-                "must be specified single value when `operator` is 'Lt' or 'Gt'",
-            ));
+            errors.required(place, "must be specified single value when `operator` is 'Lt' or 'Gt'");
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
         _ => operator(value, at, errors),
     }
     for why in names::qualified_name_problems(text(value, "key")) {
-        invalid(errors, format!("{at}.key"), &json!(text(value, "key")), &why);
+        errors.invalid(format!("{at}.key"), json!(text(value, "key")), &why);
     }
     // Preferences are wishes.
     for (i, text) in items(value, "values").filter(|_| !at.contains(".preference.")) {
@@ -78,21 +68,21 @@ pub(super) fn requirement(value: &Value, at: &str, errors: &mut Vec<FieldError>)
 }
 
 /// A requirement of labels or of fields of nodes, of which only the name is known.
-pub(super) fn node_requirement(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn node_requirement(value: &Value, at: &str, errors: &mut ErrorList) {
     if !at.contains(".matchFields[") {
         return requirement(value, at, errors);
     }
     match text(value, "operator") {
         "In" | "NotIn" if value["values"].as_array().map_or(0, Vec::len) != 1 => {
             let why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-            errors.push(FieldError::required(format!("{at}.values"), why));
+            errors.required(format!("{at}.values"), why);
         }
         "In" | "NotIn" => {}
         _ => operator(value, at, errors),
     }
     let key = text(value, "key");
     if key != "metadata.name" {
-        return invalid(errors, format!("{at}.key"), &json!(key), "not a valid field selector key");
+        return errors.invalid(format!("{at}.key"), json!(key), "not a valid field selector key");
     }
     for (i, name) in items(value, "values") {
         let why = names::subdomain(name.as_str().unwrap_or_default());
@@ -100,12 +90,12 @@ pub(super) fn node_requirement(value: &Value, at: &str, errors: &mut Vec<FieldEr
     }
 }
 
-fn operator(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn operator(value: &Value, at: &str, errors: &mut ErrorList) {
     let printed = json!(text(value, "operator"));
-    invalid(errors, format!("{at}.operator"), &printed, "not a valid selector operator");
+    errors.invalid(format!("{at}.operator"), &printed, "not a valid selector operator");
 }
 
-pub(super) fn affinity(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn affinity(value: &Value, at: &str, errors: &mut ErrorList) {
     for (_, namespace) in items(value, "namespaces") {
         let why = names::dns_label(namespace.as_str().unwrap_or_default());
         errors.problem(format!("{at}.namespace"), namespace, why);
@@ -118,35 +108,34 @@ pub(super) fn affinity(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
         items(value, "matchLabelKeys").filter(|(_, key)| others.is_some_and(|keys| keys.contains(key)))
     {
         let why = "exists in both matchLabelKeys and mismatchLabelKeys";
-        invalid(errors, format!("{at}.matchLabelKeys[{i}]"), key, why);
+        errors.invalid(format!("{at}.matchLabelKeys[{i}]"), key, why);
     }
 }
 
-fn needs_selector(value: &Value, member: &str, at: &str, errors: &mut Vec<FieldError>) {
+fn needs_selector(value: &Value, member: &str, at: &str, errors: &mut ErrorList) {
     if value["labelSelector"].is_null() && items(value, member).next().is_some() {
-        let why = "must not be specified when labelSelector is not set";
-        errors.push(FieldError::forbidden(format!("{at}.{member}"), why));
+        errors.forbidden(format!("{at}.{member}"), "must not be specified when labelSelector is not set");
     }
 }
 
-pub(super) fn spread(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn spread(value: &Value, at: &str, errors: &mut ErrorList) {
     let (domains, otherwise) = (&value["minDomains"], text(value, "whenUnsatisfiable"));
     if is_set(domains) && otherwise != "DoNotSchedule" {
         let why = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {otherwise}");
-        invalid(errors, format!("{at}.minDomains"), domains, &why);
+        errors.invalid(format!("{at}.minDomains"), domains, &why);
     }
     needs_selector(value, "matchLabelKeys", at, errors);
 }
 
 /// Each constraint of a pod is for another topology.
-pub(super) fn spreads(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn spreads(pod: &Value, at: &str, errors: &mut ErrorList) {
     let pair =
         |value: &Value| format!("{{{}, {}}}", text(value, "topologyKey"), text(value, "whenUnsatisfiable"));
     let pairs: Vec<String> = items(pod, "topologySpreadConstraints").map(|(_, value)| pair(value)).collect();
     for (i, pair) in pairs.iter().enumerate() {
         if pairs[i + 1..].contains(pair) {
             let place = format!("{at}.topologySpreadConstraints[{i}].{{topologyKey, whenUnsatisfiable}}");
-            errors.push(FieldError::duplicate(place, format!("{pair:?}")));
+            errors.duplicate(place, format!("{pair:?}"));
         }
     }
 }

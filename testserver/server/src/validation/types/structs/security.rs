@@ -2,53 +2,44 @@
 
 use serde_json::Value;
 
-use super::values::{invalid, is_set, items, outside, text};
-use crate::{object::names, schema::FieldError, validation::errors::Errors};
+use super::values::{is_set, items, outside, text};
+use crate::{object::names, schema::ErrorList};
 
-pub(super) fn seccomp(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn seccomp(value: &Value, at: &str, errors: &mut ErrorList) {
     let (kind, profile, place) =
         (text(value, "type"), &value["localhostProfile"], format!("{at}.localhostProfile"));
     match (kind, profile.as_str()) {
-        ("Localhost", None) => {
-            errors.push(FieldError::required(place, "must be set when seccomp type is Localhost"));
-        }
-        ("Localhost", Some(path)) => {
-            errors.problem(place, profile, outside(path));
-        }
+        ("Localhost", None) => errors.required(place, "must be set when seccomp type is Localhost"),
+        ("Localhost", Some(path)) => errors.problem(place, profile, outside(path)),
         (_, Some(_)) => {
             // As Go prints the struct.
             let printed = format!("{{\"Type\":{},\"LocalhostProfile\":{profile}}}", value["type"]);
-            errors.push(FieldError::invalid(
-                place,
-                printed,
-                "can only be set when seccomp type is Localhost",
-            ));
+            errors.invalid(place, printed, "can only be set when seccomp type is Localhost");
         }
         (_, None) => {}
     }
 }
 
-pub(super) fn app_armor(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn app_armor(value: &Value, at: &str, errors: &mut ErrorList) {
     let (kind, profile, place) =
         (text(value, "type"), &value["localhostProfile"], format!("{at}.localhostProfile"));
     match (kind, profile.as_str()) {
         ("Localhost", None | Some("")) => {
-            errors.push(FieldError::required(place, "must be set when AppArmor type is Localhost"));
+            errors.required(place, "must be set when AppArmor type is Localhost");
         }
         ("Localhost", Some(name)) if name.trim() != name => {
-            invalid(errors, place, profile, "must not be padded with whitespace");
+            errors.invalid(place, profile, "must not be padded with whitespace");
         }
         ("Localhost", Some(name)) if name.len() > 4095 => {
-            let why = "Too long: may not be more than 4095 bytes";
-            errors.push(FieldError::new(place, "FieldValueTooLong", why));
+            errors.too_long(place, 4095);
         }
         // A missing type is an error of its own.
         ("Localhost", Some(_)) | ("", _) | (_, None) => {}
-        (_, Some(_)) => invalid(errors, place, profile, "can only be set when AppArmor type is Localhost"),
+        (_, Some(_)) => errors.invalid(place, profile, "can only be set when AppArmor type is Localhost"),
     }
 }
 
-pub(super) fn windows(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn windows(value: &Value, at: &str, errors: &mut ErrorList) {
     let name = &value["gmsaCredentialSpecName"];
     errors.problem(format!("{at}.gmsaCredentialSpecName"), name, name.as_str().and_then(names::subdomain));
     let why = match value["gmsaCredentialSpec"].as_str().map(str::len) {
@@ -58,8 +49,7 @@ pub(super) fn windows(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     };
     errors.problem(format!("{at}.gmsaCredentialSpec"), &value["gmsaCredentialSpec"], why);
     for why in value["runAsUserName"].as_str().into_iter().flat_map(user_problems) {
-        invalid(
-            errors,
+        errors.invalid(
             format!("{at}.runAsUserName"),
             &value["runAsUserName"],
             &format!("runAsUserName{why}"),
@@ -114,7 +104,7 @@ fn is_domain(domain: &str) -> bool {
     short || domain.split('.').all(label)
 }
 
-pub(super) fn context(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn context(value: &Value, at: &str, errors: &mut ErrorList) {
     let adds = value["capabilities"]["add"].as_array().into_iter().flatten();
     let other = match value["privileged"] == true {
         true => "`privileged` to true",
@@ -123,37 +113,22 @@ pub(super) fn context(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     };
     if value["allowPrivilegeEscalation"] == false {
         let why = format!("cannot set `allowPrivilegeEscalation` to false and {other}");
-        errors.push(FieldError::invalid(at, value, &why));
+        errors.invalid(at, value, &why);
     }
 }
 
 /// What only Linux has, of pods and containers.
-const OF_LINUX: [&str; 16] = [
-    "appArmorProfile",
-    "seLinuxOptions",
-    "seccompProfile",
-    "fsGroup",
-    "fsGroupChangePolicy",
-    "sysctls",
-    "capabilities",
-    "readOnlyRootFilesystem",
-    "privileged",
-    "allowPrivilegeEscalation",
-    "procMount",
-    "runAsUser",
-    "runAsGroup",
-    "supplementalGroups",
-    "supplementalGroupsPolicy",
-    "seLinuxChangePolicy",
-];
+const OF_LINUX: &str = "appArmorProfile seLinuxOptions seccompProfile fsGroup fsGroupChangePolicy sysctls capabilities \
+    readOnlyRootFilesystem privileged allowPrivilegeEscalation procMount runAsUser runAsGroup \
+    supplementalGroups supplementalGroupsPolicy seLinuxChangePolicy";
 
 /// What a pod has that its operating system has not.
-pub(super) fn system(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn system(pod: &Value, at: &str, errors: &mut ErrorList) {
     match text(&pod["os"], "name") {
         "linux" => {
             for (place, _) in contexts(pod, at).filter(|(_, context)| is_set(&context["windowsOptions"])) {
                 let why = "windows options cannot be set for a linux pod";
-                errors.push(FieldError::forbidden(format!("{place}.windowsOptions"), why));
+                errors.forbidden(format!("{place}.windowsOptions"), why);
             }
         }
         "windows" => of_windows(pod, at, errors),
@@ -166,12 +141,12 @@ pub(super) fn system(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
         on_host |= own;
         if let Some(of_pod) = of_pod.filter(|of_pod| *of_pod != own) {
             let why = format!("pod hostProcess value must be identical if both are specified, was {of_pod}");
-            errors.push(FieldError::invalid(format!("{place}.windowsOptions.hostProcess"), own, &why));
+            errors.invalid(format!("{place}.windowsOptions.hostProcess"), own, &why);
         }
     }
     if on_host && pod["hostNetwork"] != true {
         let why = "hostNetwork must be true if pod contains any hostProcess containers";
-        errors.push(FieldError::invalid(format!("{at}.hostNetwork"), false, why));
+        errors.invalid(format!("{at}.hostNetwork"), false, why);
     }
 }
 
@@ -185,18 +160,18 @@ fn contexts<'p>(pod: &'p Value, at: &'p str) -> impl Iterator<Item = (String, &'
     [own].into_iter().chain(containers.filter(|(_, _, context)| is_set(context)).map(placed))
 }
 
-fn of_windows(pod: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn of_windows(pod: &Value, at: &str, errors: &mut ErrorList) {
     const WHY: &str = "cannot be set for a windows pod";
     if is_set(&pod["resources"]) {
-        errors.push(FieldError::forbidden(format!("{at}.resources"), "may not be set for a windows pod"));
+        errors.forbidden(format!("{at}.resources"), "may not be set for a windows pod");
     }
     let of_pod = ["hostUsers", "hostPID", "hostIPC", "shareProcessNamespace"].into_iter();
     for member in of_pod.filter(|member| is_set(&pod[*member])) {
-        errors.push(FieldError::forbidden(format!("{at}.{member}"), WHY));
+        errors.forbidden(format!("{at}.{member}"), WHY);
     }
     for (place, context) in contexts(pod, at) {
-        for member in OF_LINUX.iter().filter(|member| is_set(&context[**member])) {
-            errors.push(FieldError::forbidden(format!("{place}.{member}"), WHY));
+        for member in OF_LINUX.split(' ').filter(|member| is_set(&context[*member])) {
+            errors.forbidden(format!("{place}.{member}"), WHY);
         }
     }
 }

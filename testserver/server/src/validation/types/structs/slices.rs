@@ -4,33 +4,32 @@ use serde_json::Value;
 
 use super::{
     devices,
-    values::{invalid, is_set, items, text},
+    values::{is_set, items, text},
 };
-use crate::schema::FieldError;
+use crate::schema::ErrorList;
 
 const OF_SLICE: [&str; 4] = ["nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"];
 const OF_DEVICE: [&str; 3] = ["nodeName", "nodeSelector", "allNodes"];
 
-pub(super) fn slice(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn slice(value: &Value, at: &str, errors: &mut ErrorList) {
     if value["nodeName"] == "" {
         let why = "must be either unset or set to a non-empty string";
-        invalid(errors, format!("{at}.nodeName"), &value["nodeName"], why);
+        errors.invalid(format!("{at}.nodeName"), &value["nodeName"], why);
     }
     for member in ["allNodes", "perDeviceNodeSelection"] {
         if value[member] == false {
-            invalid(errors, format!("{at}.{member}"), &value[member], "must be either unset or set to true");
+            errors.invalid(format!("{at}.{member}"), &value[member], "must be either unset or set to true");
         }
     }
     if is_set(&value["nodeSelector"]) && items(&value["nodeSelector"], "nodeSelectorTerms").count() != 1 {
         let (place, terms) =
             (format!("{at}.nodeSelector.nodeSelectorTerms"), &value["nodeSelector"]["nodeSelectorTerms"]);
-        invalid(errors, place, terms, "must have exactly one node selector term");
+        errors.invalid(place, terms, "must have exactly one node selector term");
     }
     let why = format!("exactly one of {} is required", listed(&OF_SLICE));
     one_of(value, &OF_SLICE, &why, at, errors);
     if items(value, "sharedCounters").next().is_some() && items(value, "devices").next().is_some() {
-        let why = "only one of `sharedCounters` or `devices` is allowed";
-        errors.push(FieldError::invalid(at, "\"\"", why));
+        errors.invalid(at, "\"\"", "only one of `sharedCounters` or `devices` is allowed");
     }
     for (i, device) in items(value, "devices") {
         let at = format!("{at}.devices[{i}]");
@@ -39,19 +38,18 @@ pub(super) fn slice(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
         } else if OF_DEVICE.iter().any(|member| is_set(&device[*member])) {
             let why = "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the \
                 ResourceSlice spec";
-            errors.push(FieldError::invalid(at, "null", why));
+            errors.invalid(at, "null", why);
         }
     }
 }
 
 /// A device that has a place of its own.
-fn placed(device: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn placed(device: &Value, at: &str, errors: &mut ErrorList) {
     if device["nodeName"] == "" {
-        invalid(errors, format!("{at}.nodeName"), &device["nodeName"], "must not be empty");
+        errors.invalid(format!("{at}.nodeName"), &device["nodeName"], "must not be empty");
     }
     if device["allNodes"] == false {
-        let why = "must be either unset or set to true";
-        invalid(errors, format!("{at}.allNodes"), &device["allNodes"], why);
+        errors.invalid(format!("{at}.allNodes"), &device["allNodes"], "must be either unset or set to true");
     }
     let why = "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in \
         the ResourceSlice spec";
@@ -59,15 +57,15 @@ fn placed(device: &Value, at: &str, errors: &mut Vec<FieldError>) {
 }
 
 /// `false` counts as set here, in which case another error tells that it must not be.
-fn one_of(value: &Value, members: &[&str], why: &str, at: &str, errors: &mut Vec<FieldError>) {
+fn one_of(value: &Value, members: &[&str], why: &str, at: &str, errors: &mut ErrorList) {
     let counts = |member: &&str| is_set(&value[*member]) && value[*member] != "" && value[*member] != false;
     let given: Vec<&str> = members.iter().copied().filter(counts).collect();
     match given.as_slice() {
-        [] => errors.push(FieldError::required(at, why)),
+        [] => errors.required(at, why),
         [_] => {}
         _ => {
             let printed = format!("\"{{{}}}\"", listed(&given));
-            errors.push(FieldError::invalid(at, printed, &format!("{why}, but multiple fields are set")));
+            errors.invalid(at, printed, &format!("{why}, but multiple fields are set"));
         }
     }
 }
@@ -76,7 +74,7 @@ fn listed(members: &[&str]) -> String {
     members.iter().map(|member| format!("`{member}`")).collect::<Vec<_>>().join(", ")
 }
 
-pub(super) fn device(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn device(value: &Value, at: &str, errors: &mut ErrorList) {
     for member in ["attributes", "capacity"] {
         devices::keys(&value[member], &format!("{at}.{member}"), errors);
     }
@@ -85,13 +83,13 @@ pub(super) fn device(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     for (list, other) in [(BOTH[0], BOTH[1]), (BOTH[1], BOTH[0])] {
         if set(list) && !set(other) {
             let why = format!("{other} are required to use {list}");
-            errors.push(FieldError::invalid(format!("{at}.{other}"), "null", &why));
+            errors.invalid(format!("{at}.{other}"), "null", &why);
         }
     }
     for (i, condition) in items(value, BOTH[1]) {
         if items(value, BOTH[0]).any(|(_, other)| other == condition) {
             let why = "bindingFailureConditions must not overlap with bindingConditions";
-            invalid(errors, format!("{at}.{}[{i}]", BOTH[1]), condition, why);
+            errors.invalid(format!("{at}.{}[{i}]", BOTH[1]), condition, why);
         }
     }
     if value["allowMultipleAllocations"] != true {
@@ -102,23 +100,22 @@ pub(super) fn device(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
             .filter(|(_, capacity)| is_set(&capacity["requestPolicy"]))
         {
             let place = format!("{at}.capacity[{key}].requestPolicy");
-            errors.push(FieldError::forbidden(place, "allowMultipleAllocations must be true"));
+            errors.forbidden(place, "allowMultipleAllocations must be true");
         }
     }
 }
 
 /// An attribute of a device.
-pub(super) fn attribute(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn attribute(value: &Value, at: &str, errors: &mut ErrorList) {
     for member in ["string", "version"] {
         if text(value, member).len() > 64 {
-            let why = "Too long: may not be more than 64 bytes";
-            errors.push(FieldError::new(format!("{at}.{member}"), "FieldValueTooLong", why));
+            errors.too_long(format!("{at}.{member}"), 64);
         }
     }
     let version = value["version"].as_str().filter(|version| version.len() <= 64);
     if version.is_some_and(|version| !is_semantic(version)) {
         let why = "must be a string compatible with semver.org spec 2.0.0";
-        invalid(errors, format!("{at}.version"), &value["version"], why);
+        errors.invalid(format!("{at}.version"), &value["version"], why);
     }
 }
 

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::{
     resources,
-    values::{invalid, is_set, items, text},
+    values::{is_set, items, text},
 };
-use crate::{object::names, schema::FieldError, validation::errors::Errors};
+use crate::{object::names, schema::ErrorList};
 
-pub(super) fn secret_reference(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn secret_reference(value: &Value, at: &str, errors: &mut ErrorList) {
     // Volumes for all pods say where their secrets are, with exceptions.
     let needed: &[&str] = match at.strip_prefix("spec.").unwrap_or_default() {
         "iscsi.secretRef" => &["name"],
@@ -17,33 +17,31 @@ pub(super) fn secret_reference(value: &Value, at: &str, errors: &mut Vec<FieldEr
         _ => &[],
     };
     for member in needed.iter().filter(|member| text(value, member).is_empty()) {
-        errors.push(FieldError::required(format!("{at}.{member}"), ""));
+        errors.required(format!("{at}.{member}"), "");
     }
 }
 
-pub(super) fn persistent(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn persistent(value: &Value, at: &str, errors: &mut ErrorList) {
     let inline = at.ends_with("inlineVolumeSpec");
     if !inline {
         resources::capacity(value, at, errors);
     }
     classes(value, at, errors);
     if is_set(&value["volumeAttributesClassName"]) && value["csi"].is_null() {
-        let why = "has to be specified when using volumeAttributesClassName";
-        errors.push(FieldError::required(format!("{at}.csi"), why));
+        errors.required(format!("{at}.csi"), "has to be specified when using volumeAttributesClassName");
     }
     // Of several sources only the first is looked at.
     let second = errors.iter().any(|error| error.field == format!("{at}.local"));
     if is_set(&value["local"]) && !second && value["nodeAffinity"].is_null() {
-        errors
-            .push(FieldError::required(format!("{at}.nodeAffinity"), "Local volume requires node affinity"));
+        errors.required(format!("{at}.nodeAffinity"), "Local volume requires node affinity");
     }
     if value["hostPath"]["path"] == "/" && value["persistentVolumeReclaimPolicy"] == "Recycle" {
         let why = "may not be 'recycle' for a hostPath mount of '/'";
-        errors.push(FieldError::forbidden(format!("{at}.persistentVolumeReclaimPolicy"), why));
+        errors.forbidden(format!("{at}.persistentVolumeReclaimPolicy"), why);
     }
 }
 
-pub(super) fn claim(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn claim(value: &Value, at: &str, errors: &mut ErrorList) {
     classes(value, at, errors);
     let (source, reference) = (&value["dataSource"], &value["dataSourceRef"]);
     for (member, source) in [("dataSource", source), ("dataSourceRef", reference)] {
@@ -53,46 +51,42 @@ pub(super) fn claim(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
     }
     let differs = |member: &&str| source[*member] != reference[*member];
     if is_set(source) && is_set(reference) && ["apiGroup", "kind", "name"].iter().any(differs) {
-        errors.push(FieldError::invalid(at, "{}", "must match dataSourceRef"));
+        errors.invalid(at, "{}", "must match dataSourceRef");
     }
 }
 
-fn data_source(source: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn data_source(source: &Value, at: &str, errors: &mut ErrorList) {
     for member in ["name", "kind"] {
         if text(source, member).is_empty() {
-            errors.push(FieldError::required(format!("{at}.{member}"), ""));
+            errors.required(format!("{at}.{member}"), "");
         }
     }
     match text(source, "apiGroup") {
         "" if text(source, "kind") != "PersistentVolumeClaim" => {
             let why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-            errors.push(FieldError::invalid(at, json!(text(source, "kind")), why));
+            errors.invalid(at, json!(text(source, "kind")), why);
         }
         "" => {}
-        group => {
-            errors.problem(format!("{at}.apiGroup"), &source["apiGroup"], names::subdomain(group));
-        }
+        group => errors.problem(format!("{at}.apiGroup"), &source["apiGroup"], names::subdomain(group)),
     }
 }
 
 /// The names of the classes of a volume or claim, and access by one pod only.
-fn classes(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+fn classes(value: &Value, at: &str, errors: &mut ErrorList) {
     for field in ["storageClassName", "volumeAttributesClassName"] {
         let why = Some(text(value, field)).filter(|name| !name.is_empty()).and_then(names::subdomain);
         errors.problem(format!("{at}.{field}"), &value[field], why);
     }
     let modes = || items(value, "accessModes").map(|(_, mode)| mode);
     if modes().any(|mode| mode == "ReadWriteOncePod") && modes().count() > 1 {
-        let why = "may not use ReadWriteOncePod with other access modes";
-        errors.push(FieldError::forbidden(format!("{at}.accessModes"), why));
+        errors.forbidden(format!("{at}.accessModes"), "may not use ReadWriteOncePod with other access modes");
     }
 }
 
-pub(super) fn class(value: &Value, _: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn class(value: &Value, _: &str, errors: &mut ErrorList) {
     parameters(value, "", errors);
     if !matches!(text(value, "reclaimPolicy"), "" | "Delete" | "Retain") {
-        let supported = ["Delete", "Retain"];
-        errors.push(FieldError::not_supported("reclaimPolicy", &value["reclaimPolicy"], &supported));
+        errors.not_supported("reclaimPolicy", &value["reclaimPolicy"], &["Delete", "Retain"]);
     }
     // A term without expressions is taken for a repeated one.
     let mut terms = vec![Vec::new()];
@@ -101,8 +95,7 @@ pub(super) fn class(value: &Value, _: &str, errors: &mut Vec<FieldError>) {
             items(term, "matchLabelExpressions").map(|(_, rule)| topology(rule)).collect();
         keys.sort_unstable();
         if terms.contains(&keys) {
-            let place = format!("allowedTopologies[{i}].matchLabelExpressions");
-            errors.push(FieldError::duplicate(place, "\"\""));
+            errors.duplicate(format!("allowedTopologies[{i}].matchLabelExpressions"), "\"\"");
         }
         terms.push(keys);
     }
@@ -115,50 +108,46 @@ fn topology(expression: &Value) -> String {
     format!("{}={values:?}", text(expression, "key"))
 }
 
-pub(super) fn parameters(value: &Value, _: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn parameters(value: &Value, _: &str, errors: &mut ErrorList) {
     if value["parameters"].get("").is_some() {
-        errors.push(FieldError::invalid("parameters", "\"\"", "field can not be empty."));
+        errors.invalid("parameters", "\"\"", "field can not be empty.");
     }
 }
 
-pub(super) fn attributes_class(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn attributes_class(value: &Value, at: &str, errors: &mut ErrorList) {
     parameters(value, at, errors);
     if value["parameters"].as_object().is_none_or(serde_json::Map::is_empty) {
-        errors.push(FieldError::required("parameters", "must contain at least one key/value pair"));
+        errors.required("parameters", "must contain at least one key/value pair");
     }
 }
 
-pub(super) fn attachment(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn attachment(value: &Value, at: &str, errors: &mut ErrorList) {
     let (name, inline) = (&value["persistentVolumeName"], &value["inlineVolumeSpec"]);
     match (is_set(name), is_set(inline)) {
-        (true, true) => {
-            let why = "must specify one of inlineVolumeSpec and persistentVolumeName";
-            errors.push(FieldError::forbidden(at, why));
-        }
+        (true, true) => errors.forbidden(at, "must specify one of inlineVolumeSpec and persistentVolumeName"),
         (false, false) => {
-            let why = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
-            errors.push(FieldError::required(at, why));
+            errors.required(at, "must specify exactly one of inlineVolumeSpec and persistentVolumeName");
         }
         (true, false) if *name == "" => {
             let why = "must specify non empty persistentVolumeName";
-            errors.push(FieldError::required(format!("{at}.persistentVolumeName"), why));
+            errors.required(format!("{at}.persistentVolumeName"), why);
         }
         (true, false) => {}
         (false, true) => {
             let place = format!("{at}.inlineVolumeSpec");
             if is_set(&inline["capacity"]) {
                 let why = "may not be specified in the context of inline volumes";
-                errors.push(FieldError::forbidden(format!("{place}.capacity"), why));
+                errors.forbidden(format!("{place}.capacity"), why);
             }
             if inline["csi"].is_null() {
                 let why = "has to be specified in the context of inline volumes";
-                errors.push(FieldError::required(format!("{place}.csi"), why));
+                errors.required(format!("{place}.csi"), why);
             }
         }
     }
 }
 
-pub(super) fn driver(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn driver(value: &Value, at: &str, errors: &mut ErrorList) {
     for (i, request) in items(value, "tokenRequests") {
         let seconds = &request["expirationSeconds"];
         let why = match seconds.as_i64() {
@@ -166,27 +155,27 @@ pub(super) fn driver(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
             Some(seconds) if seconds > 1 << 32 => "may not specify a duration larger than 2^32 seconds",
             _ => continue,
         };
-        invalid(errors, format!("{at}.tokenRequests[{i}].expirationSeconds"), seconds, why);
+        errors.invalid(format!("{at}.tokenRequests[{i}].expirationSeconds"), seconds, why);
     }
     let period = &value["nodeAllocatableUpdatePeriodSeconds"];
     if period.as_i64().is_some_and(|seconds| seconds < 10) {
         let why = "must be greater than or equal to 10 seconds";
-        invalid(errors, format!("{at}.nodeAllocatableUpdatePeriodSeconds"), period, why);
+        errors.invalid(format!("{at}.nodeAllocatableUpdatePeriodSeconds"), period, why);
     }
 }
 
 /// A driver on a node. Errors of its topology keys name the driver.
-pub(super) fn node_driver(value: &Value, at: &str, errors: &mut Vec<FieldError>) {
+pub(super) fn node_driver(value: &Value, at: &str, errors: &mut ErrorList) {
     if text(value, "nodeID").len() > 256 {
-        invalid(errors, format!("{at}.nodeID"), &value["nodeID"], "must be 256 characters or less");
+        errors.invalid(format!("{at}.nodeID"), &value["nodeID"], "must be 256 characters or less");
     }
     let mut keys = Vec::new();
     for (_, key) in items(value, "topologyKeys") {
         if key == "" {
-            errors.push(FieldError::required(at, ""));
+            errors.required(at, "");
         }
         if keys.contains(&key) {
-            errors.push(FieldError::duplicate(at, key));
+            errors.duplicate(at, key);
         }
         errors.problem(at, key, names::qualified_name(key.as_str().unwrap_or_default()));
         keys.push(key);

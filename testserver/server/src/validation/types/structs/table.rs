@@ -6,10 +6,10 @@ use super::{
     autoscalers, certificates, claims, cluster, containers, devices, disks, flow, jobs, network, pods,
     projections, resources, scheduling, security, services, slices, storage, workloads,
 };
-use crate::{schema::FieldError, validation::selectors};
+use crate::{schema::ErrorList, validation::selectors};
 
 /// A rule of a struct at a path.
-type Rule = fn(&Value, &str, &mut Vec<FieldError>);
+type Rule = fn(&Value, &str, &mut ErrorList);
 
 /// The rule of a type, if it has one.
 #[expect(clippy::too_many_lines, reason = "a table: one row for each type")]
