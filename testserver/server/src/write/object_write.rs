@@ -152,7 +152,7 @@ impl<'a> ObjectWrite<'a> {
         self.call().map_or(WritePart::Main, Call::part)
     }
 
-    pub(super) fn call(&self) -> Option<&'a Call> {
+    pub(crate) fn call(&self) -> Option<&'a Call> {
         match &self.writer {
             Writer::Client(client) => Some(client.call),
             Writer::Controller | Writer::Server => None,

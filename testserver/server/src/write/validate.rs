@@ -7,6 +7,7 @@ use crate::{
     crd,
     rbac::RoleWrite,
     status_error::StatusError,
+    strategy::WritePart,
     validation,
     webhook::Interruption,
 };
@@ -18,16 +19,22 @@ impl ObjectWrite<'_> {
             crd::complete(&mut self.object);
         }
         self.record_owners(context)?;
+        if defines && self.part() == WritePart::Main {
+            crd::record_stored_versions(&mut self.object);
+        }
         if !self.is_trusted() {
             let warnings = validation::validate(self.endpoint, self.part(), &self.object, self.old())?;
             self.warnings.extend(warnings);
         }
         self.check_roles(context)?;
+        if self.is_reviewed() {
+            self.review(context)?;
+        }
         if defines {
-            // The CRD is served as soon as it is stored.
+            // The CRD is served as soon as it is stored. On clusters, a controller accepts its names later.
             crd::accept(&mut self.object, &context.admission.storage.scheme, &context.now);
         }
-        if self.is_reviewed() { self.review(context) } else { Ok(()) }
+        Ok(())
     }
 
     fn record_owners(&mut self, context: &WriteContext<'_>) -> Result<(), Interruption> {

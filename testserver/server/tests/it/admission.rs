@@ -7,3 +7,4 @@ mod mutations;
 #[cfg(feature = "cel")]
 mod policies;
 mod quotas;
+mod reruns;
