@@ -91,6 +91,11 @@ impl<'a> ObjectWrite<'a> {
         }
     }
 
+    /// The update of an object of a controller.
+    pub(crate) fn replacing(self, replaced: Replaced<'a>) -> Self {
+        Self { replaced: Some(replaced), ..self }
+    }
+
     /// The creation of an object that every cluster has.
     pub(crate) fn by_server(endpoint: &'a Endpoint, namespace: Option<&'a str>, object: Value) -> Self {
         Self { writer: Writer::Server, ..Self::by_controller(endpoint, namespace, object) }

@@ -240,3 +240,49 @@ async fn pods_with_one_uid_are_two_pods() {
     client.api.restore(saved).unwrap();
     assert_eq!(listed(&client, "web").await, [("one".into(), true, false), ("two".into(), true, false)]);
 }
+
+/// What was refused is tried again, also when nothing else happens to the service.
+#[tokio::test(start_paused = true)]
+async fn refused_endpoints_are_written_when_they_may_be() {
+    for counted in ["endpoints", "endpointslices.discovery.k8s.io"] {
+        let client = client();
+        let mut hard = json!({});
+        hard[format!("count/{counted}")] = "0".into();
+        let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": hard}});
+        client.post(&format!("{CORE}/resourcequotas"), quota).await.ok();
+        let spec = json!({"selector": {"app": "a"}, "ports": [{"port": 80}]});
+        client.post(&format!("{CORE}/services"), service("web", spec)).await.ok();
+        start_pod(&client, "one", "a", 80).await;
+        let written = async || {
+            let endpoints = client.get(&format!("{CORE}/endpoints/web")).await.code == 200;
+            (endpoints, slices(&client, "web").await.len())
+        };
+        assert_ne!(written().await, (true, 1), "{counted}");
+        client.delete(&format!("{CORE}/resourcequotas/q")).await.ok();
+        client.api.advance(std::time::Duration::from_secs(10));
+        assert_eq!(written().await, (true, 1), "{counted}");
+        assert_eq!(listed(&client, "web").await, [("one".into(), true, false)]);
+    }
+}
+
+/// An update of a controller passes what a creation passes.
+#[tokio::test(start_paused = true)]
+async fn invalid_addresses_are_refused_in_updates_too() {
+    let client = client();
+    let spec = json!({"selector": {"app": "a"}, "ports": [{"port": 80}]});
+    client.post(&format!("{CORE}/services"), service("web", spec)).await.ok();
+    start_pod(&client, "one", "a", 80).await;
+    let address = async || {
+        client.get(&format!("{CORE}/endpoints/web")).await.ok()["subsets"][0]["addresses"][0]["ip"].take()
+    };
+    let before = address().await;
+    assert!(before.is_string());
+    let status = |ip: &Value| json!({"status": {"podIP": ip, "podIPs": [{"ip": ip}]}});
+    let path = format!("{CORE}/pods/one/status");
+    let moved = client.patch(MERGE, &path, status(&json!("169.254.1.1"))).await.ok();
+    assert_eq!(moved["status"]["podIP"], "169.254.1.1");
+    assert_eq!(address().await, before, "a link-local address is refused");
+    assert_eq!(slices(&client, "web").await[0]["endpoints"][0]["addresses"], json!([before]));
+    client.patch(MERGE, &path, status(&json!("10.1.2.3"))).await.ok();
+    assert_eq!(address().await, "10.1.2.3");
+}
