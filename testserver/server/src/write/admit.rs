@@ -15,7 +15,8 @@ impl ObjectWrite<'_> {
             None => admission.ids.generated_name(base),
         };
         admission.mutate_by_plugins(&self.plugin_write(), &new_volume, &mut self.object)?;
-        let attributes = self.attributes();
+        let by_controller = self.as_request(context);
+        let attributes = self.attributes(by_controller.as_ref());
         let Some(attributes) = attributes.filter(|_| admission.control.reviews_every_request()) else {
             return Ok(());
         };

@@ -175,9 +175,13 @@ impl<'a> ObjectWrite<'a> {
         }
     }
 
-    /// The write as webhooks and policies see it, which are for requests.
-    pub(super) fn attributes(&self) -> Option<Attributes<'a>> {
-        let (operation, call, dry_run) = (self.operation(), self.call()?, self.is_dry_run());
+    /// The write as webhooks and policies see it, which are for requests; `by_controller` is [the one of a controller](Self::as_request).
+    pub(super) fn attributes<'c>(&self, by_controller: Option<&'c Call>) -> Option<Attributes<'c>>
+    where
+        'a: 'c,
+    {
+        let call = self.call().or(by_controller)?;
+        let (operation, dry_run) = (self.operation(), self.is_dry_run());
         Some(Attributes { operation, call, object: None, old: self.old(), dry_run })
     }
 

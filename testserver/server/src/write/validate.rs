@@ -59,7 +59,8 @@ impl ObjectWrite<'_> {
 
     fn review(&mut self, context: &WriteContext<'_>) -> Result<(), Interruption> {
         let admission = context.admission;
-        if let Some(attributes) = self.attributes() {
+        let by_controller = self.as_request(context);
+        if let Some(attributes) = self.attributes(by_controller.as_ref()) {
             let reviewed = Attributes { object: Some(&self.object), ..attributes };
             return admission::validate(admission, &reviewed, &mut self.warnings);
         }
