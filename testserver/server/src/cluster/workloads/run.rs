@@ -33,7 +33,7 @@ impl ClusterState {
         let backoff = &mut self.work.caches.backoff;
         let retry = refused.then(|| backoff.refused(task, now));
         if !refused {
-            backoff.succeeded(task);
+            backoff.forget(task);
         }
         let planned = after.map(|seconds| now.saturating_add(Duration::from_secs(seconds)));
         if let Some(at) = retry.into_iter().chain(planned).min() {
