@@ -14,6 +14,7 @@ use crate::{
 
 impl ObjectWrite<'_> {
     pub(super) fn validate(&mut self, context: &WriteContext<'_>) -> Result<(), Interruption> {
+        self.check_roles(context)?;
         let defines = self.endpoint.resource.is_definition();
         if defines {
             crd::complete(&mut self.object);
@@ -26,7 +27,6 @@ impl ObjectWrite<'_> {
             let warnings = validation::validate(self.endpoint, self.part(), &self.object, self.old())?;
             self.warnings.extend(warnings);
         }
-        self.check_roles(context)?;
         if self.is_reviewed() {
             self.review(context)?;
         }
