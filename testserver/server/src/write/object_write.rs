@@ -108,12 +108,13 @@ impl<'a> ObjectWrite<'a> {
 
     /// Takes the object through all stages before it is stored.
     pub(crate) fn pass(&mut self, context: &WriteContext<'_>) -> Result<(), Interruption> {
-        self.check_place(context)?;
+        self.check_served()?;
         // About the object as it was sent, but nothing is said about one that cannot be decoded.
         let preconditions = self.check_preconditions();
         self.decode()?;
         preconditions?;
         self.default();
+        self.check_place(context)?;
         self.admit(context)?;
         self.prepare(context)?;
         self.validate(context)
