@@ -11,6 +11,7 @@ mod custom_stack;
 mod debugging;
 mod defaults;
 mod errors;
+mod events;
 mod foreign;
 mod manager;
 mod reconciler;

@@ -7,12 +7,13 @@ use crate::job::no_arguments;
 use crate::{paths, tools};
 
 /// Feature sets of `kube` that no other job builds. The second is the default, as most programs build it.
-const FEATURES: [&str; 8] = [
+const FEATURES: [&str; 9] = [
     "",
     "default",
     "config",
     "runtime",
     "tools",
+    "tools,ws",
     "kube-operator",
     "openssl-tls,http-proxy,oidc,derive",
     "rustls-tls,aws-lc-rs,webpki-roots,socks5,ws,oauth",

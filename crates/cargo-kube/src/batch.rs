@@ -1,12 +1,12 @@
-//! [`Batch`]: files that are replaced all or none.
+//! [`Batch`]: files that are all complete before the first of them is replaced.
 
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use kube_client::new_file::NewFile;
 
-/// Changes of files. Until [`apply`](Batch::apply) nothing has changed: the new files are complete under temporary names, which go with the
-/// batch.
+/// Changes of files. Until [`apply`](Batch::apply) no file has changed: the new files are complete under temporary names, which go with the
+/// batch; folders that were missing stay. A full disk or a missing permission is so noticed before the first change.
 #[derive(Debug, Default)]
 pub struct Batch {
     complete: Vec<NewFile>,
@@ -26,6 +26,9 @@ pub struct Refused {
 impl Batch {
     /// Writes the text beside `target`, with the permissions of the file that it will replace. Missing folders are made.
     pub fn add(&mut self, target: &Path, text: &[u8]) -> Result<(), Refused> {
+        if target.is_dir() {
+            return Err(refused(target, ErrorKind::IsADirectory.into()));
+        }
         let parent =
             target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(parent).map_err(|source| refused(parent, source))?;
@@ -70,6 +73,8 @@ mod tests {
         let mut batch = Batch::default();
         batch.add(&first, b"new").unwrap();
         batch.remove(first.clone());
+        let error = batch.add(home.path(), b"new").unwrap_err();
+        assert!(error.to_string().contains("directory"), "{error}");
         let error = batch.add(&second, b"new").unwrap_err();
         assert!(error.to_string().starts_with(&format!("{}: ", first.display())), "{error}");
         drop(batch);

@@ -1,7 +1,7 @@
 //! What `cargo kube` does, as a library: [`types`] makes Rust types from definitions of custom resources, [`diff`] compares definitions,
 //! `check` finds objects that a new definition refuses, and `migrate` writes stored objects again in the storage version.
 //!
-//! The program is described in the [README](https://docs.rs/crate/cargo-kube). A build script uses this crate with
+//! The program is described in the README.md of this package. A build script uses this crate with
 //! `default-features = false`, which has no `check` and no `migrate`.
 
 // For the program of this package only.

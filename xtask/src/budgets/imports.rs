@@ -12,7 +12,7 @@ pub(super) fn imports(modules: &[Module<'_>]) -> Vec<BTreeSet<usize>> {
         modules,
     };
     let targets = |(from, module): (usize, &Module<'_>)| {
-        let paths = module.scan.paths.iter().filter_map(|named| index.absolute(named));
+        let paths = module.scan.paths.iter().filter_map(|named| index.absolute(named, module));
         let targets = paths.filter_map(|path| index.definition(&path, &mut BTreeSet::new()));
         let hands_on = |to: usize| {
             module.is_folder() && module.scan.names.is_empty() && modules[to].path.starts_with(&module.path)
@@ -28,8 +28,23 @@ struct Index<'a> {
 }
 
 impl Index<'_> {
-    /// A path from the root of the crate; `None` for those that lead to other crates and to names inside of the file.
-    fn absolute(&self, named: &Named) -> Option<Vec<String>> {
+    /// A path from the root of the crate; `None` for those that lead to other crates and to names inside of the file `of`.
+    fn absolute(&self, named: &Named, of: &Module<'_>) -> Option<Vec<String>> {
+        self.from_root(named).or_else(|| self.by_import(named, of))
+    }
+
+    /// The path of `a::name` where `use crate::a` stands.
+    fn by_import(&self, named: &Named, of: &Module<'_>) -> Option<Vec<String>> {
+        let (first, rest) = named.path.split_first().filter(|(_, rest)| !rest.is_empty())?;
+        let imported =
+            of.scan.paths.iter().filter(|import| import.is_import && import.module == named.module);
+        let mut imported =
+            imported.filter(|import| import.alias.as_ref().or(import.path.last()) == Some(first));
+        let path = self.from_root(imported.next()?)?;
+        self.by_path.contains_key(&*path).then(|| [&path, rest].concat())
+    }
+
+    fn from_root(&self, named: &Named) -> Option<Vec<String>> {
         let (first, rest) = named.path.split_first()?;
         match first.as_str() {
             "crate" => Some(rest.to_vec()),
@@ -59,12 +74,12 @@ impl Index<'_> {
             (0..=path.len()).rev().find_map(|end| Some((*self.by_path.get(&path[..end])?, &path[end..])));
         let (at, inside) = longest?;
         let Some((name, rest)) = inside.split_first() else { return Some(at) };
-        let scan = &self.modules[at].scan;
+        let (module, scan) = (&self.modules[at], &self.modules[at].scan);
         if scan.names.contains(name) || !seen.insert((at, name.clone())) {
             return Some(at);
         }
         for named in &scan.paths {
-            let Some(mut target) = self.absolute(named) else { continue };
+            let Some(mut target) = self.absolute(named, module) else { continue };
             let is_glob = target.last().is_some_and(|last| last == "*");
             if is_glob {
                 target.pop();

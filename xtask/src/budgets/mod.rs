@@ -91,9 +91,37 @@ mod tests {
                 "e2e/src/two.rs",
                 "// crate::one::One\npub struct Two;\n#[cfg(test)]\nmod tests { use crate::one::One; }",
             ),
+            ("e2e/src/lib.rs", "#[cfg(test)]\nmod two_tests;"),
             ("e2e/src/two_tests.rs", "use crate::one::One;"),
         ];
         assert_eq!(findings(&files), [""; 0]);
+    }
+
+    #[test]
+    fn a_circle_through_an_imported_module_is_found() {
+        let files = [
+            ("xtask/src/a/mod.rs", "mod one;\nmod two;\npub(crate) use {one::one, two::two};"),
+            ("xtask/src/a/one.rs", "use crate::a;\npub(crate) fn one() { a::two() }"),
+            ("xtask/src/a/two.rs", "use crate::a as b;\npub(crate) fn two() { b::one() }"),
+        ];
+        assert_eq!(findings(&files), ["files in a circle: xtask/src/a/one.rs xtask/src/a/two.rs"]);
+    }
+
+    #[test]
+    fn a_circle_of_a_binary_is_found() {
+        let files = [
+            ("crates/a/src/bin/p/main.rs", "mod one;\nmod two;"),
+            ("crates/a/src/bin/p/one.rs", "pub(crate) fn one() { crate::two::two() }"),
+            ("crates/a/src/bin/p/two.rs", "pub(crate) fn two() { crate::one::one() }"),
+            ("crates/a/src/one.rs", "pub(crate) fn one() {}"),
+        ];
+        assert_eq!(
+            findings(&files),
+            [
+                "crates/a/src/bin/p: modules in a circle: one, two",
+                "files in a circle: crates/a/src/bin/p/one.rs crates/a/src/bin/p/two.rs"
+            ]
+        );
     }
 
     #[test]
@@ -104,8 +132,14 @@ mod tests {
             ("testserver/server/src/a/mod.rs", &*lines(61)),
             ("testserver/server/src/attests/long.rs", &*lines(401)),
             ("testserver/server/src/full.rs", &*(lines(400) + "// why\n\n#[cfg(test)]\nmod tests {\n}\n")),
+            ("testserver/server/src/early.rs", &*("#[cfg(test)]\nmod tests {}\n".to_owned() + &lines(401))),
+            (
+                "testserver/server/src/lib.rs",
+                "#[cfg(test)]\n#[path = \"x_tests.rs\"]\nmod a;\n#[cfg(test)]\nmod tests;\n",
+            ),
+            ("testserver/server/src/x_tests.rs", &*lines(401)),
+            ("testserver/server/src/load_tests.rs", &*lines(401)),
             ("testserver/server/src/tests/long.rs", &*lines(401)),
-            ("testserver/server/src/long_tests.rs", &*lines(401)),
             ("testserver/server/tests/it/long.rs", &*lines(401)),
         ];
         assert_eq!(
@@ -114,6 +148,8 @@ mod tests {
                 "testserver/server/src/long.rs: 401 lines of code, more than 400",
                 "testserver/server/src/a/mod.rs: 61 lines of code, more than 60",
                 "testserver/server/src/attests/long.rs: 401 lines of code, more than 400",
+                "testserver/server/src/early.rs: 401 lines of code, more than 400",
+                "testserver/server/src/load_tests.rs: 401 lines of code, more than 400",
             ]
         );
     }

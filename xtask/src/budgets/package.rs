@@ -1,14 +1,23 @@
 //! The crates of the checkout, and the modules that their files are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use anyhow::Result;
+use regex::Regex;
 
 use super::scan::{Scan, scan};
 use crate::facts::File;
+use crate::pattern::regex;
 
 /// Folders of the workspace.
 const MEASURED: [&str; 6] = ["crates/", "testserver/", "xtask/", "examples/", "e2e/", "guard/"];
+
+/// A module in a file of its own, with its attributes.
+static DECLARED: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"(?m)((?:^\s*#\[[^\n]*\]\s*)+)(?:pub(?:\([^)]*\))? )?mod (\w+);"));
+static CFG_TEST: LazyLock<Regex> = LazyLock::new(|| regex(r"#\[cfg\((?:all\()?test\b"));
+static PATH: LazyLock<Regex> = LazyLock::new(|| regex(r#"path = "([^"]+)""#));
 
 /// The folder `src` of a crate.
 pub(super) struct Package<'a> {
@@ -34,13 +43,14 @@ impl Module<'_> {
     }
 }
 
-/// All crates that have a folder `src`.
+/// All crates that have a folder `src`. A binary with a folder of its own is one as well.
 pub(super) fn packages(sources: &[File]) -> Result<Vec<Package<'_>>> {
+    let measured = sources.iter().filter(|file| MEASURED.iter().any(|folder| file.path.starts_with(folder)));
+    let placed: Vec<_> = measured.filter_map(|file| Some((file, place(&file.path)?))).collect();
+    let tests: BTreeSet<_> = placed.iter().flat_map(|(file, _)| modules_of_tests(file)).collect();
     let mut packages = BTreeMap::<&str, Vec<Module<'_>>>::new();
-    for file in sources.iter().filter(|file| MEASURED.iter().any(|folder| file.path.starts_with(folder))) {
-        let Some(start) = file.path.find("/src/") else { continue };
-        let (folder, inside) = (&file.path[..start + 4], &file.path[start + 5..]);
-        if !is_test(inside) {
+    for (file, (folder, inside)) in placed {
+        if !is_test(folder, inside, &tests) {
             let path = module(inside);
             let scan = scan(&path, &file.text)?;
             packages.entry(folder).or_default().push(Module { file, path, scan });
@@ -49,9 +59,40 @@ pub(super) fn packages(sources: &[File]) -> Result<Vec<Package<'_>>> {
     Ok(packages.into_iter().map(|(folder, modules)| Package { folder, modules }).collect())
 }
 
-/// Whether a file has only tests, by its path below `src`.
-fn is_test(inside: &str) -> bool {
-    inside.trim_end_matches(".rs").split('/').any(|part| part == "tests" || part.ends_with("_tests"))
+/// The folder of the crate, and the path of the file in it.
+fn place(path: &str) -> Option<(&str, &str)> {
+    let (folder, inside) = path.split_at(path.find("/src/")? + "/src".len());
+    let inside = &inside[1..];
+    match inside.strip_prefix("bin/").and_then(|binary| binary.find('/')) {
+        Some(length) => {
+            let length = folder.len() + "/bin/".len() + length;
+            Some((&path[..length], &path[length + 1..]))
+        }
+        None => Some((folder, inside)),
+    }
+}
+
+/// The paths, without `.rs`, of modules that a file declares for tests.
+fn modules_of_tests(file: &File) -> Vec<String> {
+    let path = file.path.trim_end_matches(".rs");
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let below = if ["mod", "lib", "main"].contains(&name) { folder } else { path };
+    let declared = DECLARED.captures_iter(&file.text).filter(|found| CFG_TEST.is_match(&found[1]));
+    declared
+        .map(|found| match PATH.captures(&found[1]) {
+            Some(path) => format!("{folder}/{}", path[1].trim_end_matches(".rs")),
+            None => format!("{below}/{}", &found[2]),
+        })
+        .collect()
+}
+
+/// Whether a file has only tests: its name or that of a folder says so, and it is declared so.
+fn is_test(folder: &str, inside: &str, tests: &BTreeSet<String>) -> bool {
+    let mut path = folder.to_owned();
+    inside.trim_end_matches(".rs").split('/').any(|part| {
+        path = format!("{path}/{part}");
+        (part == "tests" || part.ends_with("_tests")) && tests.contains(&path)
+    })
 }
 
 fn module(inside: &str) -> Vec<String> {

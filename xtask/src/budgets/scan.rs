@@ -21,6 +21,8 @@ pub(super) struct Named {
     pub(super) path: Vec<String>,
     /// The name that `use` gives it here.
     pub(super) alias: Option<String>,
+    /// Whether `use` names it.
+    pub(super) is_import: bool,
 }
 
 /// Reads the file of a module.
@@ -109,7 +111,7 @@ impl Scanner {
             path.pop();
         }
         if !tokens.is_empty() {
-            self.named(path, alias);
+            self.named(path, alias, true);
         }
     }
 
@@ -123,13 +125,13 @@ impl Scanner {
             rest = after;
         }
         if path.len() > 1 {
-            self.named(path, None);
+            self.named(path, None, false);
         }
         rest
     }
 
-    fn named(&mut self, path: Vec<String>, alias: Option<String>) {
-        self.scan.paths.push(Named { module: self.module.clone(), path, alias });
+    fn named(&mut self, path: Vec<String>, alias: Option<String>, is_import: bool) {
+        self.scan.paths.push(Named { module: self.module.clone(), path, alias, is_import });
     }
 }
 

@@ -14,6 +14,13 @@ use super::{
 };
 use crate::parse::kube_core_of;
 
+/// Where control flow stands, for those who write it as a value.
+const LOOP: &str = "`for` is no value: it stands among items, `[for value in values { value }]`, fields or entries, \
+                    `{ for (key, value) in pairs { (key): value } }`";
+const CONDITION: &str = "as a value, the braces of `if` and `match` have Rust code; fields and entries go into braces around it, \
+                         `{ if condition { name: value } }`";
+const ITEM: &str = "the braces have the fields of one item, `{ name: value }`, a value, or several items, `{ ..[value, value] }`";
+
 impl Parse for Literal {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let attributes = input.call(Attribute::parse_outer)?;
@@ -180,7 +187,7 @@ impl Element for Item {
         if let Ok(several @ Part::Several(_)) = several.parse2(braces.stream()) {
             return Ok(vec![several]);
         }
-        let value = in_braces(&braces, Braces::of_items(&braces))?;
+        let value = in_braces(&braces, Braces::of_items(&braces)).map_err(|error| explained(&error, ITEM))?;
         Ok(vec![Part::Element(Self(value))])
     }
 
@@ -209,6 +216,11 @@ fn is_key(input: ParseStream<'_>) -> bool {
 fn value(input: ParseStream<'_>) -> Result<Value> {
     if input.is_empty() || input.peek(Token![,]) {
         return Ok(Value::Wrong(input.error("expected a value")));
+    }
+    if input.peek(Token![for]) {
+        let error = input.error(LOOP);
+        skip(input)?;
+        return Ok(Value::Wrong(error));
     }
     // `{..}` and `[..]` alone are literals; `[a, b].concat()` is an expression.
     let fork = input.fork();
@@ -255,11 +267,18 @@ fn expression(input: ParseStream<'_>) -> Result<Value> {
             Value::Expr(Box::new(expr))
         }
         Err(error) => {
+            let is_control = input.peek(Token![if]) || input.peek(Token![match]);
             skip(input)?;
             // The end of braces has no position.
-            Value::Wrong(Error::new(if fork.is_empty() { start } else { error.span() }, error))
+            let error = Error::new(if fork.is_empty() { start } else { error.span() }, error);
+            Value::Wrong(if is_control { explained(&error, CONDITION) } else { error })
         }
     })
+}
+
+/// What is meant here, and what the parser of Rust says.
+fn explained(error: &Error, meant: &str) -> Error {
+    Error::new(error.span(), format!("{meant}: {error}"))
 }
 
 fn is_end(input: ParseStream<'_>) -> bool {

@@ -16,6 +16,14 @@ fn main() {
         + : 3,
         if name { } else 5,
     });
+    // Control flow in a wrong place, or with braces of another meaning.
+    let _ = apply!(#[kube(crates(kube_core = ::kube_core))] PodSpec {
+        containers: for name in names { name },
+        init_containers: [for name in names { { name }, { name } }],
+        node_selector: if true { "a": "b" },
+        tolerations: [if true { "a", "b" }],
+        affinity: match name { "web" => { node_affinity: x } },
+    });
     let _ = apply!(#[kube(crates(kube_core = ::kube_core))] Pod);
     let _ = apply!();
     let _ = apply!(#[kube(crates(kube_cor = ::kube_core))] Container {});

@@ -105,7 +105,8 @@ pub enum Change {
 pub struct Applied<K> {
     /// What happened.
     pub change: Change,
-    /// The object as the server has it; if it was found unchanged in a store, as in the store.
+    /// The whole object with the fields of all managers, as the server has it after the apply: with its uid, its status, and the
+    /// resourceVersion of this write. If it was found unchanged in a store ([`Apply::apply_cached`]), as in the store.
     pub object: Arc<K>,
 }
 

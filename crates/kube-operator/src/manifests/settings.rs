@@ -26,6 +26,7 @@ pub struct Manifests {
     pub(super) image: String,
     pub(super) args: Vec<String>,
     pub(super) env: BTreeMap<String, String>,
+    pub(super) empty_dirs: Vec<String>,
     pub(super) replicas: Option<i32>,
     pub(super) resources: ResourceRequirements,
     pub(super) crds: Vec<CustomResourceDefinition>,
@@ -74,6 +75,7 @@ impl Manifests {
             version,
             args: Vec::new(),
             env: BTreeMap::new(),
+            empty_dirs: Vec::new(),
             replicas: None,
             resources: ResourceRequirements {
                 requests: Some(quantities(&[("cpu", "50m"), ("memory", "64Mi")])),
@@ -114,6 +116,16 @@ impl Manifests {
     /// some namespaces only.
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds a folder that the program may write to, such as `/tmp`: a volume `emptyDir`, which begins empty and is lost with the pod. All
+    /// other folders are read-only (`readOnlyRootFilesystem`, as the restricted Pod Security Standard wants it).
+    ///
+    /// A path that is not absolute, that is added twice or that lies in the folder of the webhooks' certificate is an error of
+    /// [`objects`](Self::objects) and all that is made of them.
+    pub fn empty_dir(mut self, path: impl Into<String>) -> Self {
+        self.empty_dirs.push(path.into());
         self
     }
 

@@ -352,6 +352,35 @@ async fn a_manager_of_its_own_namespace_and_others_is_told_all() {
 }
 
 #[tokio::test]
+async fn a_program_may_write_to_folders_that_begin_empty() {
+    let with = |paths: &[&str]| {
+        let manager = manager(offline_client("tools")).webhooks(
+            ([0, 0, 0, 0], 9443),
+            CertificateFiles::new("/certs"),
+            webhooks(),
+        );
+        let manifests = Manifests::new("checker", &manager).crd(crd());
+        paths.iter().fold(manifests, |manifests, path| manifests.empty_dir(*path)).objects()
+    };
+    let objects = with(&["/tmp", "/var/cache/checker"]).unwrap();
+    let pod = &find(&objects, "Deployment")["spec"]["template"]["spec"];
+    assert_eq!(pod["volumes"][1], json!({ "name": "empty-dir-0", "emptyDir": {} }));
+    let mount = json!({ "name": "empty-dir-1", "mountPath": "/var/cache/checker" });
+    assert_eq!(pod["containers"][0]["volumeMounts"][2], mount);
+    assert_eq!(pod["containers"][0]["securityContext"]["readOnlyRootFilesystem"], true);
+    for (paths, expected) in [
+        (&["tmp"][..], "absolute path"),
+        (&["/"], "absolute path"),
+        (&["/a:b"], "absolute path"),
+        (&["/tmp", "/tmp/"], "not mounted yet"),
+        (&["/certs/new"], "not mounted yet"),
+    ] {
+        let error = with(paths).unwrap_err().to_string();
+        assert!(error.contains("empty_dir(") && error.contains(expected), "{paths:?}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn a_certificate_in_files_is_one_of_cert_manager() {
     let with = |certificate: CertificateFiles| {
         let manager =

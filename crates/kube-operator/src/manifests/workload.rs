@@ -193,12 +193,34 @@ fn container(
     }
 }
 
-/// The certificate that is served from files.
+/// The certificate that is served from files, and folders to write to.
 fn volumes(manifests: &Manifests) -> Result<Vec<(Volume, VolumeMount)>, ManifestsError> {
+    let mut all: Vec<_> = certificate_volume(manifests)?.into_iter().collect();
+    for (number, path) in manifests.empty_dirs.iter().enumerate() {
+        let invalid = |expected| ManifestsError::inconsistent(format!("empty_dir({path:?})"), expected);
+        if !path.starts_with('/') || path.trim_end_matches('/').is_empty() || path.contains(':') {
+            return Err(invalid("expected an absolute path of a folder, without a colon, such as /tmp"));
+        }
+        if all.iter().any(|(_, mount)| is_within(path, &mount.mount_path)) {
+            return Err(invalid("expected a folder that is not mounted yet"));
+        }
+        let name = format!("empty-dir-{number}");
+        let volume = Volume { name: name.clone(), empty_dir: Some(Default::default()), ..Volume::default() };
+        all.push((volume, VolumeMount { name, mount_path: path.clone(), ..VolumeMount::default() }));
+    }
+    Ok(all)
+}
+
+fn is_within(path: &str, folder: &str) -> bool {
+    let (path, folder) = (path.trim_end_matches('/'), folder.trim_end_matches('/'));
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn certificate_volume(manifests: &Manifests) -> Result<Option<(Volume, VolumeMount)>, ManifestsError> {
     let Some(WebhookFacts { certificates: CertificateNeeds::Files { certificate, key }, .. }) =
         &manifests.facts.webhooks
     else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     let volume = Volume {
         name: CERTIFICATE.into(),
@@ -214,7 +236,7 @@ fn volumes(manifests: &Manifests) -> Result<Vec<(Volume, VolumeMount)>, Manifest
         read_only: Some(true),
         ..VolumeMount::default()
     };
-    Ok(vec![(volume, mount)])
+    Ok(Some((volume, mount)))
 }
 
 fn environment(manifests: &Manifests, placement: &Placement) -> Vec<EnvVar> {

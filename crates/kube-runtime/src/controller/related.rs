@@ -108,7 +108,7 @@ where
     /// store before it triggers a reconcile; a [`filter`](Self::filter) drops triggers, not states of the store. The store may lag behind a
     /// write of the reconciler: [`Store::wait_for`](crate::reflector::Store::wait_for) waits for it. The first reconciles wait for the
     /// first list up to five seconds, so check [`Store::is_ready`](crate::reflector::Store::is_ready) where an empty store would do
-    /// harm.
+    /// harm. A second call replaces the writer of the first, whose store then stays empty.
     ///
     /// The store has all that the configuration selects, by any owner. So select by a label that the children have. Make `writer` by
     /// [`reflector::store`](crate::reflector::store()), or [`Writer::new`] for a kind known only at run time; it gets an

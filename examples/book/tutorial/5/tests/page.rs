@@ -1,5 +1,6 @@
 //! The reconciler of `Page` on an API server inside the test.
 
+// ANCHOR: imports
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api, Client, ResourceExt,
@@ -14,6 +15,7 @@ use pages::page::{
     self, Page,
     reconcile::{Context, FINALIZER, add_to, reconcile},
 };
+// ANCHOR_END: imports
 
 /// A server that knows the kind, and a client for it. Each test has its own.
 fn start() -> (ApiServer, Client) {

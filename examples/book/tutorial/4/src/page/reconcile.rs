@@ -1,5 +1,6 @@
 //! Reconciling a `Page`: the ConfigMap that it owns, and its status.
 
+// ANCHOR: imports
 use super::Page;
 use crate::NAME;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -19,6 +20,7 @@ use kube::{
     },
 };
 use std::sync::Arc;
+// ANCHOR_END: imports
 
 // ANCHOR: head
 /// Keeps a deleted page until its line has left the index.

@@ -1,37 +1,19 @@
 //! Smaller caches, and indexes that find objects in them.
 
+mod index;
+mod small;
+
 use futures::StreamExt;
-use kube::ResourceExt;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::PostParams;
 use kube::runtime::{controller::Action, reflector::ObjectRef};
+use kube::{Api, Client, ResourceExt};
 use kube_testserver::TestServer;
 use serde_json::json;
 use std::{convert::Infallible, sync::Arc};
 
-// ANCHOR: index
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
-use kube::runtime::reflector::Index;
-use kube::runtime::{Controller, watcher};
-use kube::{Api, Client};
-
-/// Finds pods by their node, in time that depends on the number of pods found only.
-fn by_node(client: Client) -> (Controller<Pod>, Index<Pod, String>) {
-    let index = Index::new(|pod: &Pod| pod.spec.as_ref().and_then(|spec| spec.node_name.clone()));
-    let controller = Controller::new(Api::all(client), watcher::Config::default()).with_index(&index);
-    (controller, index) // store.by_index(&index, "node-1")
-}
-// ANCHOR_END: index
-
-// ANCHOR: small
-/// A fifth of the memory or less: objects are kept compressed, without `managedFields`, and only those of this operator.
-fn small(client: Client) -> Controller<ConfigMap> {
-    let config = watcher::Config::default()
-        .labels("app.kubernetes.io/managed-by=my-operator")
-        .without_managed_fields()
-        .compact_cache(); // needs the feature `compact-cache`
-    Controller::new(Api::all(client), config)
-}
-// ANCHOR_END: small
+use index::by_node;
+use small::small;
 
 async fn create<K>(client: &Client, object: serde_json::Value)
 where

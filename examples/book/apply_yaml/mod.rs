@@ -1,47 +1,17 @@
 //! Applies a directory of YAML, as `kubectl apply --server-side` does, and deletes it.
 
+mod apply;
+mod delete;
+mod deploy;
+
 use k8s_openapi::api::core::v1::ConfigMap;
+use kube::yaml::Objects;
+use kube::{Api, Client};
 use kube_testserver::TestServer;
 
-// ANCHOR: all
-use futures::StreamExt;
-use kube::api::{DeleteParams, PatchParams};
-use kube::yaml::{Applier, Objects};
-use kube::{Api, Client};
-
-async fn apply(client: Client, path: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let objects = Objects::read(path)?;
-    let report = Applier::new(client).apply(&objects, &PatchParams::apply("my-script")).await;
-    print!("{report}");
-    report.into_result()?;
-    Ok(())
-}
-// ANCHOR_END: all
-
-// ANCHOR: progress
-async fn delete(client: Client, objects: &Objects) {
-    let mut run = Applier::new(client).delete(objects, &DeleteParams::background());
-    while let Some(progress) = run.next().await {
-        println!("{progress}"); // 1/2 configmap/settings deleted
-    }
-}
-// ANCHOR_END: progress
-
-// ANCHOR: deploy
-use kube::apply_set::ApplySet;
-use kube::yaml::Report;
-use std::time::Duration;
-
-/// Applies a directory, waits until everything in it is ready, and deletes what was in it before and is no longer.
-async fn deploy(client: Client, path: &str) -> Result<(), Box<dyn std::error::Error>> {
-    let set = ApplySet::secret("default", "shop");
-    let applier = Applier::new(client).wait_ready(Duration::from_secs(300)).prune(set);
-    let run = applier.apply(&Objects::read(path)?, &PatchParams::apply("deploy"));
-    let report: Report = run.inspect(|step| println!("{step}")).collect().await;
-    report.into_result()?;
-    Ok(())
-}
-// ANCHOR_END: deploy
+use apply::apply;
+use delete::delete;
+use deploy::deploy;
 
 const OBJECTS: &str = "
 apiVersion: v1

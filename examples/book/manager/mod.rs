@@ -1,13 +1,15 @@
 //! A manager: a controller with leader election, metrics, health and a webhook.
 
+mod check;
+
+use check::check;
 use kube_testserver::TestServer;
 use std::time::Duration;
 
 // ANCHOR: all
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::core::admission::AdmissionRequest;
 use kube::operator::manager::Manager;
-use kube::operator::webhook::{Denial, Webhooks, certificates::SelfSigned};
+use kube::operator::webhook::{Webhooks, certificates::SelfSigned};
 use kube::runtime::{Controller, controller::Action, watcher::Config};
 use kube::{Api, Client};
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
@@ -16,15 +18,6 @@ async fn reconcile(map: Arc<ConfigMap>, _client: Arc<Client>) -> Result<Action, 
     println!("{:?}", map.metadata.name);
     Ok(Action::await_change())
 }
-
-// ANCHOR: check
-async fn check(request: AdmissionRequest<ConfigMap>) -> Result<(), Denial> {
-    match request.object {
-        Some(map) if map.data.is_none() => Err(Denial::invalid("data", "must not be empty")),
-        _ => Ok(()),
-    }
-}
-// ANCHOR_END: check
 
 fn manager(client: Client, metrics: SocketAddr, webhooks: SocketAddr) -> Manager {
     let (maps, secrets) = (Api::<ConfigMap>::all(client.clone()), Api::<Secret>::all(client.clone()));
