@@ -39,15 +39,15 @@ pub(crate) fn complete(crd: &mut Value) {
     }
 }
 
-/// Sets the status that admission sees, before any name is accepted: the versions that objects are stored in.
+/// Adds the version in which objects are stored to the status, which admission sees before any name is accepted.
 pub(crate) fn record_stored_versions(crd: &mut Value) {
     let storage = list(&crd["spec"]["versions"]).iter().find(|version| version["storage"] == true);
     let storage = storage.map(|version| version["name"].clone());
-    if crd["status"]["acceptedNames"].is_null() {
-        crd["status"] =
-            json!({"conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": []});
+    let stored = &mut crd["status"]["storedVersions"];
+    if !stored.is_array() {
+        *stored = json!([]);
     }
-    if let (Some(name), Some(stored)) = (storage, crd["status"]["storedVersions"].as_array_mut())
+    if let (Some(name), Some(stored)) = (storage, stored.as_array_mut())
         && !stored.contains(&name)
     {
         stored.push(name);
