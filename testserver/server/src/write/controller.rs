@@ -49,6 +49,7 @@ fn user(endpoint: &Endpoint, object: &Value, old: Option<&Value>) -> User {
         (_, Some("DaemonSet")) => "daemon-set-controller".into(),
         (_, Some("Service")) => "endpointslice-controller".into(),
         (_, Some("Endpoints")) => "endpointslicemirroring-controller".into(),
+        ("configmaps", None) => "root-ca-cert-publisher".into(),
         ("endpoints", None) => "endpoint-controller".into(),
         ("persistentvolumeclaims", None) => "statefulset-controller".into(),
         // That of a Deployment writes the Deployment too.
@@ -97,6 +98,7 @@ mod tests {
             ("apps", "controllerrevisions", "StatefulSet", "statefulset-controller"),
             ("discovery.k8s.io", "endpointslices", "Service", "endpointslice-controller"),
             ("discovery.k8s.io", "endpointslices", "Endpoints", "endpointslicemirroring-controller"),
+            ("", "configmaps", "", "root-ca-cert-publisher"),
             ("", "endpoints", "", "endpoint-controller"),
             ("", "persistentvolumeclaims", "", "statefulset-controller"),
             ("apps", "deployments", "", "deployment-controller"),
