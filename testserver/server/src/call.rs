@@ -41,11 +41,15 @@ pub(crate) struct Call {
     pub(crate) stale: Option<u64>,
 }
 
-/// Generated uid and name of a new object: they stay the same when the handler runs again.
+/// What is generated for a written object. It stays the same when the handler runs again: webhooks have seen it.
 #[derive(Debug, Default)]
 pub(crate) struct GeneratedIdentity {
     uid: OnceLock<String>,
     name: OnceLock<String>,
+    /// The name of the volume that a plugin adds to a pod.
+    volume: OnceLock<String>,
+    /// The time of the write.
+    time: OnceLock<String>,
 }
 
 /// The response before it is encoded.
@@ -105,6 +109,16 @@ impl Call {
 
     pub(crate) fn new_uid(&self, ids: &Ids) -> &str {
         self.identity.uid.get_or_init(|| ids.uid())
+    }
+
+    /// The name of a volume that is added to a new pod.
+    pub(crate) fn new_volume(&self, ids: &Ids, base: &str) -> String {
+        self.identity.volume.get_or_init(|| ids.generated_name(base)).clone()
+    }
+
+    /// The time of the write: that of the first run.
+    pub(crate) fn write_time(&self, now: String) -> String {
+        self.identity.time.get_or_init(|| now).clone()
     }
 
     /// Converts a stored object to the version of the call.

@@ -11,14 +11,19 @@ pub(crate) struct AdmissionContext<'a> {
     pub(crate) storage: &'a Storage,
     pub(crate) access: &'a Access,
     pub(crate) control: &'a AdmissionControl,
-    /// Names what plugins add.
+    /// Names new objects and what plugins add to them.
     pub(crate) ids: &'a Ids,
 }
 
 impl<'a> AdmissionContext<'a> {
-    /// Lets the built-in plugins change an object before it is validated.
-    pub(crate) fn mutate_by_plugins(&self, write: &Write<'_>, object: &mut Value) -> Result<(), StatusError> {
-        plugins::mutate(&self.control.plugins, self.objects(), self.ids, write, object)
+    /// Lets the built-in plugins change an object before it is validated. `new_volume` generates the name of a volume that they add.
+    pub(crate) fn mutate_by_plugins(
+        &self,
+        write: &Write<'_>,
+        new_volume: &dyn Fn(&str) -> String,
+        object: &mut Value,
+    ) -> Result<(), StatusError> {
+        plugins::mutate(&self.control.plugins, self.objects(), new_volume, write, object)
     }
 
     /// Lets the built-in plugins check an object before it is stored.

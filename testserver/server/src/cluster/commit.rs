@@ -25,7 +25,11 @@ impl ClusterState {
         &mut self,
         mut write: ObjectWrite<'_>,
     ) -> Result<(Arc<Stored>, Vec<String>), Interruption> {
-        let passed = write.pass(&self.write_context());
+        let mut context = self.write_context();
+        if let Some(call) = write.call() {
+            context.now = call.write_time(context.now);
+        }
+        let passed = write.pass(&context);
         match passed.and_then(|()| self.commit(&mut write)) {
             Ok(stored) => Ok((stored, write.warnings)),
             // What reviews requests has added them to its own refusals already.

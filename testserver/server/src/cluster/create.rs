@@ -1,4 +1,4 @@
-//! Creates objects on behalf of controllers.
+//! Creates and updates objects on behalf of controllers.
 
 use std::sync::Arc;
 
@@ -7,10 +7,13 @@ use serde_json::Value;
 use super::ClusterState;
 use crate::{
     object::meta,
-    storage::{Stored, WriteError},
+    scheme::Resource,
+    storage::{Key, Stored, WriteError},
     webhook::Interruption,
-    write::{ObjectWrite, Writer},
+    write::{ObjectWrite, Replaced, Writer},
 };
+
+const NO_WEBHOOK: &str = "invariant: webhooks review and convert the objects of requests only";
 
 /// What became of an object that a controller creates.
 #[derive(Clone, Debug)]
@@ -57,9 +60,31 @@ impl ClusterState {
         match write.pass(&self.write_context()) {
             Ok(()) => self.put(&endpoint.resource, key, write.object).map(Created::Stored),
             Err(Interruption::Refused(refusal)) => Ok(Created::Refused(refusal.message)),
-            Err(Interruption::NeedsWebhook(_)) => {
-                unreachable!("invariant: webhooks review and convert the objects of requests only")
-            }
+            Err(Interruption::NeedsWebhook(_)) => unreachable!("{NO_WEBHOOK}"),
+        }
+    }
+
+    /// Replaces an object as an update request would, but nothing of it that is about requests. `Err` is the message of a refusal; an object
+    /// that is gone is not written.
+    pub(super) fn update(
+        &mut self,
+        resource: &Resource,
+        key: &Key,
+        object: Value,
+    ) -> Result<Result<(), String>, WriteError> {
+        let Some(endpoint) = self.storage.scheme.by_plural(&resource.group, &resource.plural).cloned() else {
+            return Ok(Ok(()));
+        };
+        let Some(stored) = self.storage.store.get(resource.table, key).cloned() else { return Ok(Ok(())) };
+        let old = stored.value();
+        let replaced = Replaced { stored: &stored, object: &old };
+        let mut write =
+            ObjectWrite::create(Writer::Controller, &endpoint, key.namespace(), object).replacing(replaced);
+        match write.pass(&self.write_context()) {
+            Ok(()) if write.unchanged().is_some() => Ok(Ok(())),
+            Ok(()) => self.put(resource, key.clone(), write.object).map(|_| Ok(())),
+            Err(Interruption::Refused(refusal)) => Ok(Err(refusal.message)),
+            Err(Interruption::NeedsWebhook(_)) => unreachable!("{NO_WEBHOOK}"),
         }
     }
 

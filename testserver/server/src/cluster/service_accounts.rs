@@ -82,7 +82,9 @@ impl ClusterState {
         let (mut map, data) = (stored.value(), json!({"ca.crt": self.access.ca}));
         if map["data"] != data {
             map["data"] = data;
-            self.put(maps, stored.key.clone(), map)?;
+            if let Err(why) = self.update(maps, &stored.key, map)? {
+                tracing::warn!("ConfigMap {} was not written: {why}", stored.key);
+            }
         }
         Ok(())
     }

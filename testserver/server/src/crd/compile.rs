@@ -39,6 +39,21 @@ pub(crate) fn complete(crd: &mut Value) {
     }
 }
 
+/// Adds the version in which objects are stored to the status, which admission sees before any name is accepted.
+pub(crate) fn record_stored_versions(crd: &mut Value) {
+    let storage = list(&crd["spec"]["versions"]).iter().find(|version| version["storage"] == true);
+    let storage = storage.map(|version| version["name"].clone());
+    let stored = &mut crd["status"]["storedVersions"];
+    if !stored.is_array() {
+        *stored = json!([]);
+    }
+    if let (Some(name), Some(stored)) = (storage, stored.as_array_mut())
+        && !stored.contains(&name)
+    {
+        stored.push(name);
+    }
+}
+
 /// Compiles a valid CRD to a resource.
 ///
 /// Violations of the rules of structural schemas.
@@ -94,10 +109,8 @@ pub(crate) fn accept(crd: &mut Value, scheme: &Scheme, now: &str) {
     };
     let accepted =
         if conflict.is_none() { crd["spec"]["names"].clone() } else { json!({"plural": "", "kind": ""}) };
-    let storage =
-        list(&crd["spec"]["versions"]).iter().find(|v| v["storage"] == true).map(|v| v["name"].clone());
-    let mut stored: Vec<Value> = crd["status"]["storedVersions"].as_array().cloned().unwrap_or_default();
-    stored.extend(storage.filter(|name| !stored.contains(name)));
+    record_stored_versions(crd);
+    let stored = crd["status"]["storedVersions"].take();
     let previous = crd["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let approval =
         approval(crd).map(|(approved, reason, message)| condition(APPROVAL, approved, reason, &message));

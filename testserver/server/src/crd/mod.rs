@@ -9,7 +9,7 @@ pub(crate) mod conversion;
 mod definition;
 mod serve;
 
-pub(crate) use compile::{CLEANUP, accept, complete, terminate};
+pub(crate) use compile::{CLEANUP, accept, complete, record_stored_versions, terminate};
 pub(crate) use definition::{format_warnings as definition_warnings, validate as validate_definition};
 pub(crate) use serve::{observe, serve};
 

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{LoadError, Manifests};
 use crate::{
     cluster::ClusterState,
+    ids::Ids,
     object::meta,
     storage::{Key, StateEntry},
 };
@@ -30,7 +31,7 @@ pub(crate) fn take(cluster: &ClusterState) -> String {
     out
 }
 
-/// Replaces the whole state by a snapshot, uids and resourceVersions included. On error nothing changes.
+/// Replaces the whole state by a snapshot, uids and resourceVersions included; objects without get new ones. On error nothing changes.
 pub(crate) fn restore(cluster: &mut ClusterState, manifests: Manifests) -> Result<(), LoadError> {
     let (documents, counter) = manifests.read_snapshot()?;
     let definitions: Vec<Value> = documents
@@ -41,19 +42,32 @@ pub(crate) fn restore(cluster: &mut ClusterState, manifests: Manifests) -> Resul
         .collect();
     let revision = documents.iter().filter_map(|document| meta::revision(&document.value)).max();
     let revision = revision.max(counter).unwrap_or(1);
+    cluster.ids.continue_after(revision);
     let contents: Result<Vec<StateEntry>, LoadError> = documents
         .into_iter()
         .map(|document| {
             let why = "expected an object as a snapshot has it: apiVersion and kind that are built in or defined in \
                        the snapshot, a name, and a namespace where the kind is namespaced";
             let origin = document.origin;
-            entry(cluster, &definitions, document.value).ok_or_else(|| LoadError::object(origin, why))
+            let identified = identified(document.value, &cluster.ids, revision);
+            entry(cluster, &definitions, identified).ok_or_else(|| LoadError::object(origin, why))
         })
         .collect();
     for object in cluster.replace_state(contents?, revision) {
         tracing::warn!(object = %object.key, resource = object.plural, "skipped an object whose CRD is not established");
     }
     Ok(())
+}
+
+/// An object with a uid and a resourceVersion, which one that was written by hand may lack.
+fn identified(mut object: Value, ids: &Ids, revision: u64) -> Value {
+    if meta::text(&object, "uid").is_none() {
+        meta::set(&mut object, "uid", ids.uid());
+    }
+    if meta::revision(&object).is_none() {
+        meta::set(&mut object, "resourceVersion", revision.to_string());
+    }
+    object
 }
 
 /// The resource and key of an object. Custom kinds are looked up in the snapshot's own CRDs.

@@ -1,5 +1,6 @@
 //! Refuses writes that grant more than their author has: roles, and bindings to roles.
 
+use http::StatusCode;
 use serde_json::Value;
 
 use super::{
@@ -32,6 +33,12 @@ impl RoleWrite<'_> {
         let changed = |field: &str| old.is_none_or(|old| old[field] != object[field]);
         if !(changed("rules") || changed("roleRef") || changed("subjects")) {
             return Ok(());
+        }
+        if let Some(kind) = role.map(|role| role["kind"].as_str().unwrap_or_default())
+            && !matches!(kind, "Role" | "ClusterRole")
+        {
+            let why = format!("unsupported role reference kind: {kind:?}");
+            return Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why));
         }
         let bindings = access.authorizer(storage);
         let namespace = namespace.unwrap_or_default();

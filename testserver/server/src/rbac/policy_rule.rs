@@ -1,11 +1,12 @@
 //! A rule of a role, and what it permits.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// One rule of a Role or ClusterRole.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct PolicyRule {
+    #[serde(deserialize_with = "null_is_empty")]
     pub(crate) verbs: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) api_groups: Vec<String>,
@@ -15,6 +16,11 @@ pub(crate) struct PolicyRule {
     pub(crate) resource_names: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty", rename = "nonResourceURLs")]
     pub(crate) non_resource_urls: Vec<String>,
+}
+
+/// Go prints a list of no verbs as null.
+fn null_is_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// The attributes of a request that authorization decides about.

@@ -146,7 +146,8 @@ impl ApiServer {
     }
 
     /// Replaces the whole state by a snapshot without validating it. Every watch ends, and the history is empty. Controllers go on where
-    /// they were: terminating namespaces are emptied, dependents of missing owners are deleted.
+    /// they were: terminating namespaces are emptied, dependents of missing owners are deleted. Objects without a uid or a resourceVersion,
+    /// as in a file that was written by hand, get them.
     ///
     /// [`LoadError`] when it is not a snapshot; the state is then unchanged.
     pub fn restore(&self, snapshot: impl Into<Manifests>) -> Result<(), LoadError> {

@@ -9,8 +9,15 @@ impl ObjectWrite<'_> {
             return Ok(());
         }
         let admission = context.admission;
-        admission.mutate_by_plugins(&self.plugin_write(), &mut self.object)?;
-        let Some(attributes) = self.attributes().filter(|_| admission.control.reviews_every_request()) else {
+        let call = self.call();
+        let new_volume = |base: &str| match call {
+            Some(call) => call.new_volume(admission.ids, base),
+            None => admission.ids.generated_name(base),
+        };
+        admission.mutate_by_plugins(&self.plugin_write(), &new_volume, &mut self.object)?;
+        let by_controller = self.as_request(context);
+        let attributes = self.attributes(by_controller.as_ref());
+        let Some(attributes) = attributes.filter(|_| admission.control.reviews_every_request()) else {
             return Ok(());
         };
         // Webhooks see what is printed of the object.

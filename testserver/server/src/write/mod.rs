@@ -1,7 +1,7 @@
 //! The path of a write: one value, an [`ObjectWrite`], goes through six stages.
 //!
 //! ```text
-//!   a request of a client                             an object that a controller makes
+//!   a request of a client                             an object of a controller
 //!      │ handlers: the object that is meant,             │ cluster/create.rs: its name, and
 //!      │ by create, update, patch, apply or scale        │ whether there is room for it
 //!      └──────────────────► ObjectWrite ◄────────────────┘
@@ -19,14 +19,16 @@
 //! `preconditions`), `default`, `admit`, `prepare` (with the `allocator` of addresses) and `validate`; `unchanged` says whether there is
 //! anything to store.
 //!
-//! Stages know no kinds: what differs between built-in kinds and custom resources is behind the trait of `kind`, which `built_in` and
-//! `custom` implement and `kinds` chooses. A controller has no request: no webhooks review its objects, nobody owns their fields, and it
-//! needs no role.
+//! What differs between built-in kinds and custom resources in a write is behind the trait of `kind`, which `built_in` and `custom`
+//! implement and `kinds` chooses; services and definitions have steps of their own in `prepare` and `validate`. A controller has no
+//! request: no webhooks review its objects, nobody owns their fields, and it needs no role. Policies see the request that `controller`
+//! makes up.
 
 mod admit;
 mod allocator;
 pub(crate) mod body;
 mod built_in;
+mod controller;
 mod custom;
 pub(crate) mod decode;
 mod default;

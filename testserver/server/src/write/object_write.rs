@@ -96,6 +96,11 @@ impl<'a> ObjectWrite<'a> {
         }
     }
 
+    /// The update of an object of a controller.
+    pub(crate) fn replacing(self, replaced: Replaced<'a>) -> Self {
+        Self { replaced: Some(replaced), ..self }
+    }
+
     /// Whether the object is valid as it is made.
     pub(super) fn is_trusted(&self) -> bool {
         matches!(self.writer, Writer::Server)
@@ -103,12 +108,13 @@ impl<'a> ObjectWrite<'a> {
 
     /// Takes the object through all stages before it is stored.
     pub(crate) fn pass(&mut self, context: &WriteContext<'_>) -> Result<(), Interruption> {
-        self.check_place(context)?;
+        self.check_served()?;
         // About the object as it was sent, but nothing is said about one that cannot be decoded.
         let preconditions = self.check_preconditions();
         self.decode()?;
         preconditions?;
         self.default();
+        self.check_place(context)?;
         self.admit(context)?;
         self.prepare(context)?;
         self.validate(context)
@@ -152,7 +158,7 @@ impl<'a> ObjectWrite<'a> {
         self.call().map_or(WritePart::Main, Call::part)
     }
 
-    pub(super) fn call(&self) -> Option<&'a Call> {
+    pub(crate) fn call(&self) -> Option<&'a Call> {
         match &self.writer {
             Writer::Client(client) => Some(client.call),
             Writer::Controller | Writer::Server => None,
@@ -170,9 +176,13 @@ impl<'a> ObjectWrite<'a> {
         }
     }
 
-    /// The write as webhooks and policies see it, which are for requests.
-    pub(super) fn attributes(&self) -> Option<Attributes<'a>> {
-        let (operation, call, dry_run) = (self.operation(), self.call()?, self.is_dry_run());
+    /// The write as webhooks and policies see it, which are for requests; `by_controller` is [the one of a controller](Self::as_request).
+    pub(super) fn attributes<'c>(&self, by_controller: Option<&'c Call>) -> Option<Attributes<'c>>
+    where
+        'a: 'c,
+    {
+        let call = self.call().or(by_controller)?;
+        let (operation, dry_run) = (self.operation(), self.is_dry_run());
         Some(Attributes { operation, call, object: None, old: self.old(), dry_run })
     }
 

@@ -14,14 +14,19 @@ use crate::{
 };
 
 impl ObjectWrite<'_> {
-    /// Refuses to create where everything is being deleted.
+    /// Refuses to create custom resources while all of them are being deleted.
+    pub(super) fn check_served(&self) -> Result<(), StatusError> {
+        if self.call().is_none() || !self.creates() || !self.endpoint.resource.terminating {
+            return Ok(());
+        }
+        let why = "create not allowed while custom resource definition is terminating";
+        let (group, plural) = (self.endpoint.group(), self.endpoint.plural());
+        Err(StatusError::forbidden(group, plural, meta::name(&self.object), why))
+    }
+
+    /// Refuses to create in a namespace that does not exist or is being deleted.
     pub(super) fn check_place(&self, context: &WriteContext<'_>) -> Result<(), StatusError> {
         let Some(call) = self.call().filter(|_| self.creates()) else { return Ok(()) };
-        if self.endpoint.resource.terminating {
-            let why = "create not allowed while custom resource definition is terminating";
-            let (group, plural) = (self.endpoint.group(), self.endpoint.plural());
-            return Err(StatusError::forbidden(group, plural, meta::name(&self.object), why));
-        }
         check_namespace(context.admission.storage, call, &self.object)
     }
 

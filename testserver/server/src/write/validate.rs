@@ -7,27 +7,34 @@ use crate::{
     crd,
     rbac::RoleWrite,
     status_error::StatusError,
+    strategy::WritePart,
     validation,
     webhook::Interruption,
 };
 
 impl ObjectWrite<'_> {
     pub(super) fn validate(&mut self, context: &WriteContext<'_>) -> Result<(), Interruption> {
+        self.check_roles(context)?;
         let defines = self.endpoint.resource.is_definition();
         if defines {
             crd::complete(&mut self.object);
         }
         self.record_owners(context)?;
+        if defines && self.part() == WritePart::Main {
+            crd::record_stored_versions(&mut self.object);
+        }
         if !self.is_trusted() {
             let warnings = validation::validate(self.endpoint, self.part(), &self.object, self.old())?;
             self.warnings.extend(warnings);
         }
-        self.check_roles(context)?;
+        if self.is_reviewed() {
+            self.review(context)?;
+        }
         if defines {
-            // The CRD is served as soon as it is stored.
+            // The CRD is served as soon as it is stored. On clusters, a controller accepts its names later.
             crd::accept(&mut self.object, &context.admission.storage.scheme, &context.now);
         }
-        if self.is_reviewed() { self.review(context) } else { Ok(()) }
+        Ok(())
     }
 
     fn record_owners(&mut self, context: &WriteContext<'_>) -> Result<(), Interruption> {
@@ -52,7 +59,8 @@ impl ObjectWrite<'_> {
 
     fn review(&mut self, context: &WriteContext<'_>) -> Result<(), Interruption> {
         let admission = context.admission;
-        if let Some(attributes) = self.attributes() {
+        let by_controller = self.as_request(context);
+        if let Some(attributes) = self.attributes(by_controller.as_ref()) {
             let reviewed = Attributes { object: Some(&self.object), ..attributes };
             return admission::validate(admission, &reviewed, &mut self.warnings);
         }

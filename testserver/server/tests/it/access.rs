@@ -223,6 +223,19 @@ async fn escalation_is_refused() {
     };
     let role = |name: &str, verbs: &[&str]| json!({"metadata": {"name": name}, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": verbs}]});
     as_ann("roles", role("same", &["get"])).await.ok();
+    // Before anything else about the rules. Answers of Kubernetes 1.37.
+    let mut invalid = role("more", &["delete"]);
+    let without_verbs = json!({"apiGroups": [""], "resources": ["pods"], "verbs": []});
+    invalid["rules"].as_array_mut().unwrap().push(without_verbs);
+    as_ann("roles", invalid).await.refused(403, "Forbidden");
+    as_ann("roles", role("a/b", &["delete"])).await.refused(403, "Forbidden");
+    as_ann("roles", role("none", &[])).await.refused(422, "Invalid");
+    let reference = json!({"apiGroup": group, "kind": "Other", "name": "x"});
+    let why = as_ann("rolebindings", json!({"metadata": {"name": "b"}, "roleRef": reference})).await;
+    assert_eq!(
+        (why.code.as_u16(), &why.body["message"]),
+        (500, &json!("unsupported role reference kind: \"Other\""))
+    );
     let message = as_ann("roles", role("more", &["get", "delete"])).await.refused(403, "Forbidden");
     assert_eq!(
         message,

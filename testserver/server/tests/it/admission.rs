@@ -6,4 +6,7 @@ mod limits;
 mod mutations;
 #[cfg(feature = "cel")]
 mod policies;
+#[cfg(all(feature = "cel", feature = "workloads"))]
+mod policies_of_controllers;
 mod quotas;
+mod reruns;

@@ -194,3 +194,95 @@ async fn endpoints_follow_a_restored_state() {
     assert_eq!(listed(&client, "web").await, [("one".into(), true, false), ("three".into(), true, false)]);
     client.get(&format!("{CORE}/endpoints/later")).await.refused(404, "NotFound");
 }
+
+/// A snapshot that was written by hand: nothing in it has a uid or a resourceVersion.
+#[tokio::test(start_paused = true)]
+async fn objects_of_a_restored_file_have_an_identity() {
+    let client = client();
+    let pod = |name: &str, ip: &str| {
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default", "labels": {"app": "a"}},
+            "spec": {"nodeName": "testserver", "containers": [{"name": "c", "image": "i"}]},
+            "status": {"podIP": ip, "podIPs": [{"ip": ip}], "phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}})
+    };
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
+    let spec = json!({"selector": {"app": "a"}, "ports": [{"port": 80}], "publishNotReadyAddresses": true});
+    let mut service = service("web", spec);
+    (service["apiVersion"], service["kind"]) = ("v1".into(), "Service".into());
+    service["metadata"]["namespace"] = "default".into();
+    let objects = [namespace, pod("p1", "10.9.0.1"), pod("p2", "10.9.0.2"), service];
+    client.api.restore(objects.map(|object| object.to_string()).join("\n---\n")).unwrap();
+    let [one, two] = ["p1", "p2"].map(|name| (name.to_owned(), true, false));
+    assert_eq!(listed(&client, "web").await, [one, two]);
+    let mut uids = Vec::new();
+    for name in ["p1", "p2"] {
+        let metadata = client.get(&format!("{CORE}/pods/{name}")).await.ok()["metadata"].take();
+        uids.push(metadata["uid"].as_str().expect("a uid").to_owned());
+        assert!(metadata["resourceVersion"].is_string(), "{metadata}");
+    }
+    assert_ne!(uids[0], uids[1]);
+}
+
+/// Two objects of a file may have the same uid. Neither is taken for the other.
+#[tokio::test(start_paused = true)]
+async fn pods_with_one_uid_are_two_pods() {
+    let client = client();
+    let spec = json!({"selector": {"app": "a"}, "ports": [{"port": 80}]});
+    client.post(&format!("{CORE}/services"), service("web", spec)).await.ok();
+    start_pod(&client, "one", "a", 80).await;
+    start_pod(&client, "two", "a", 80).await;
+    let uid = |pod: Value| pod["metadata"]["uid"].as_str().unwrap().to_owned();
+    let one = client.get(&format!("{CORE}/pods/one")).await.ok();
+    let two = client.get(&format!("{CORE}/pods/two")).await.ok();
+    let version = |pod: &Value| {
+        format!("resourceVersion: \"{}\"", pod["metadata"]["resourceVersion"].as_str().unwrap())
+    };
+    let saved = client.api.snapshot().replace(&version(&two), &version(&one)).replace(&uid(two), &uid(one));
+    client.api.restore(saved).unwrap();
+    assert_eq!(listed(&client, "web").await, [("one".into(), true, false), ("two".into(), true, false)]);
+}
+
+/// What was refused is tried again, also when nothing else happens to the service.
+#[tokio::test(start_paused = true)]
+async fn refused_endpoints_are_written_when_they_may_be() {
+    for counted in ["endpoints", "endpointslices.discovery.k8s.io"] {
+        let client = client();
+        let mut hard = json!({});
+        hard[format!("count/{counted}")] = "0".into();
+        let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": hard}});
+        client.post(&format!("{CORE}/resourcequotas"), quota).await.ok();
+        let spec = json!({"selector": {"app": "a"}, "ports": [{"port": 80}]});
+        client.post(&format!("{CORE}/services"), service("web", spec)).await.ok();
+        start_pod(&client, "one", "a", 80).await;
+        let written = async || {
+            let endpoints = client.get(&format!("{CORE}/endpoints/web")).await.code == 200;
+            (endpoints, slices(&client, "web").await.len())
+        };
+        assert_ne!(written().await, (true, 1), "{counted}");
+        client.delete(&format!("{CORE}/resourcequotas/q")).await.ok();
+        client.api.advance(std::time::Duration::from_secs(10));
+        assert_eq!(written().await, (true, 1), "{counted}");
+        assert_eq!(listed(&client, "web").await, [("one".into(), true, false)]);
+    }
+}
+
+/// An update of a controller passes what a creation passes.
+#[tokio::test(start_paused = true)]
+async fn invalid_addresses_are_refused_in_updates_too() {
+    let client = client();
+    let spec = json!({"selector": {"app": "a"}, "ports": [{"port": 80}]});
+    client.post(&format!("{CORE}/services"), service("web", spec)).await.ok();
+    start_pod(&client, "one", "a", 80).await;
+    let address = async || {
+        client.get(&format!("{CORE}/endpoints/web")).await.ok()["subsets"][0]["addresses"][0]["ip"].take()
+    };
+    let before = address().await;
+    assert!(before.is_string());
+    let status = |ip: &Value| json!({"status": {"podIP": ip, "podIPs": [{"ip": ip}]}});
+    let path = format!("{CORE}/pods/one/status");
+    let moved = client.patch(MERGE, &path, status(&json!("169.254.1.1"))).await.ok();
+    assert_eq!(moved["status"]["podIP"], "169.254.1.1");
+    assert_eq!(address().await, before, "a link-local address is refused");
+    assert_eq!(slices(&client, "web").await[0]["endpoints"][0]["addresses"], json!([before]));
+    client.patch(MERGE, &path, status(&json!("10.1.2.3"))).await.ok();
+    assert_eq!(address().await, "10.1.2.3");
+}

@@ -20,6 +20,11 @@ async fn creates_in_a_missing_namespace_are_refused() {
     let message =
         client.post("/api/v1/namespaces/gone/configmaps", config_map("a")).await.refused(404, "NotFound");
     assert_eq!(message, "namespaces \"gone\" not found");
+    // Nothing is said about the place of what cannot be decoded. Answers of Kubernetes 1.37.
+    let mut wrong = config_map("a");
+    wrong["data"] = 5.into();
+    client.post("/api/v1/namespaces/gone/configmaps", wrong).await.refused(400, "BadRequest");
+    client.post("/api/v1/namespaces/gone/configmaps", config_map("A_B")).await.refused(404, "NotFound");
     client.post("/apis/rig.test/v1/namespaces/gone/widgets", widget("a")).await.refused(404, "NotFound");
     assert_eq!(client.get("/api/v1/namespaces/gone/configmaps").await.ok()["items"], json!([]));
 }

@@ -5,22 +5,21 @@ use serde_json::Value;
 use super::{default_class, limit_ranger, priority, quota, runtime_class, service_account, tolerations};
 use crate::{
     admission::{AdmissionPlugin, Objects, Write},
-    ids::Ids,
     status_error::StatusError,
 };
 
-/// Changes an object before it is validated.
+/// Changes an object before it is validated. `new_volume` generates the name of a volume.
 pub(crate) fn mutate(
     enabled: &[AdmissionPlugin],
     objects: Objects<'_>,
-    ids: &Ids,
+    new_volume: &dyn Fn(&str) -> String,
     write: &Write<'_>,
     object: &mut Value,
 ) -> Result<(), StatusError> {
     for plugin in enabled {
         match plugin {
             AdmissionPlugin::LimitRanger => limit_ranger::mutate(objects, write, object),
-            AdmissionPlugin::ServiceAccount => service_account::mutate(objects, ids, write, object)?,
+            AdmissionPlugin::ServiceAccount => service_account::mutate(objects, new_volume, write, object)?,
             AdmissionPlugin::Priority => priority::mutate(objects, write, object)?,
             AdmissionPlugin::DefaultTolerationSeconds => tolerations::mutate(write, object),
             AdmissionPlugin::DefaultStorageClass => default_class::mutate_claim(objects, write, object),

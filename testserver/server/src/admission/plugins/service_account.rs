@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::{
     admission::{Objects, Operation, Write},
-    ids::Ids,
     object::meta,
     status_error::StatusError,
 };
@@ -16,7 +15,7 @@ const VOLUME: &str = "kube-api-access-";
 /// Sets the account of a new pod, the image pull secrets of the account, and the volume with the token.
 pub(super) fn mutate(
     objects: Objects<'_>,
-    ids: &Ids,
+    new_volume: &dyn Fn(&str) -> String,
     write: &Write<'_>,
     pod: &mut Value,
 ) -> Result<(), StatusError> {
@@ -40,7 +39,7 @@ pub(super) fn mutate(
     }
     let mounts = [&spec["automountServiceAccountToken"], &found["automountServiceAccountToken"]];
     if mounts.into_iter().find_map(Value::as_bool).unwrap_or(true) {
-        mount_token(ids, spec);
+        mount_token(new_volume, spec);
     }
     let pull = &found["imagePullSecrets"];
     if is_empty(&spec["imagePullSecrets"]) && !is_empty(pull) {
@@ -56,11 +55,11 @@ fn named(spec: &Value) -> Option<&str> {
 }
 
 /// Mounts the token where clients look for it, in all containers that mount nothing else there.
-fn mount_token(ids: &Ids, spec: &mut Value) {
+fn mount_token(new_volume: &dyn Fn(&str) -> String, spec: &mut Value) {
     let volumes = spec["volumes"].as_array().into_iter().flatten();
     let present = volumes.filter_map(|volume| volume["name"].as_str()).find(|name| name.starts_with(VOLUME));
     let present = present.map(str::to_owned);
-    let name = present.clone().unwrap_or_else(|| ids.generated_name(VOLUME));
+    let name = present.clone().unwrap_or_else(|| new_volume(VOLUME));
     let mount = json!({"name": name, "readOnly": true, "mountPath": MOUNT_PATH});
     let mut mounted = false;
     for list in ["initContainers", "containers"] {
@@ -99,7 +98,7 @@ mod tests {
     use super::*;
 
     fn mounted(mut spec: Value) -> Value {
-        mount_token(&Ids::new(Some(1)), &mut spec);
+        mount_token(&|base| format!("{base}x"), &mut spec);
         spec
     }
 

@@ -86,8 +86,10 @@ impl ClusterState {
             let selected = |(selector, _): &&(LabelSelector, Arc<Value>)| selects(selector, stored);
             let mut owners = owners.iter().filter(selected).peekable();
             let object = owners.peek().map_or(Value::Null, |_| stored.value());
-            if let Some(adopted) = owners.find_map(|(_, owner)| adopt(owner, &object)) {
-                self.put(&resource, stored.key.clone(), adopted)?;
+            if let Some(adopted) = owners.find_map(|(_, owner)| adopt(owner, &object))
+                && let Err(why) = self.update(&resource, &stored.key, adopted)?
+            {
+                tracing::debug!(object = %stored.key, why, "an adoption was refused");
             }
         }
         Ok(())
@@ -106,7 +108,8 @@ impl ClusterState {
         for stored in self.owned(owner, &resource) {
             let selected = selector.as_ref().is_some_and(|selector| selects(selector, &stored));
             match if selected { None } else { release(owner, &stored.value()) } {
-                Some(released) => drop(self.put(&resource, stored.key.clone(), released)?),
+                // One that may not be released is not counted all the same.
+                Some(released) => drop(self.update(&resource, &stored.key, released)?),
                 None => claimed.push(stored),
             }
         }

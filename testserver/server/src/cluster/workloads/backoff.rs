@@ -32,7 +32,8 @@ impl Backoff {
         refusals.next
     }
 
-    pub(super) fn succeeded(&mut self, task: &WorkloadTask) {
+    /// Forgets the refusals of a task: it succeeded, or what it is about is gone.
+    pub(super) fn forget(&mut self, task: &WorkloadTask) {
         self.0.remove(task);
     }
 }
@@ -57,7 +58,7 @@ mod tests {
         assert_eq!(waits[..12], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000, 1000]);
         assert_eq!(waits[39], 1000);
         assert_eq!(backoff.refused(&other, second(9)), second(10));
-        backoff.succeeded(&task);
+        backoff.forget(&task);
         assert_eq!(wait(&mut backoff), 1);
     }
 }

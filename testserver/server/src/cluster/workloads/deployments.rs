@@ -31,11 +31,13 @@ impl ClusterState {
         let (changed, notes) = changed_sets(&sets, &plan);
         if let Some((_, revision)) = &plan.revision {
             deployment["metadata"]["annotations"][REVISION] = revision.as_str().into();
-            self.put(&resource, id.1.clone(), deployment.clone())?;
+            refused |= self.update(&resource, &id.1, deployment)?.is_err();
+            let Some((_, written)) = self.storage.read(id.0, &id.1) else { return Ok(Requeue::default()) };
+            deployment = written;
         }
         if let Some(replica_sets) = self.storage.resource("apps", "replicasets") {
             for (at, set) in changed.into_iter().enumerate().filter(|(at, set)| *set != sets[*at]) {
-                self.put(&replica_sets, stored[at].key.clone(), set)?;
+                refused |= self.update(&replica_sets, &stored[at].key, set)?.is_err();
             }
         }
         for at in &plan.delete {
@@ -60,19 +62,12 @@ fn changed_sets(sets: &[Value], plan: &Rollout) -> (Vec<Value>, Vec<Note>) {
         for (annotation, size) in &plan.sizes {
             set["metadata"]["annotations"][*annotation] = size.as_str().into();
         }
-        count_generation(set);
     }
     if let Some((at, seconds)) = &plan.min_ready {
         changed[*at]["spec"]["minReadySeconds"] = seconds.clone();
-        count_generation(&mut changed[*at]);
     }
     if let Some((at, revision)) = &plan.revision {
         changed[*at]["metadata"]["annotations"][REVISION] = revision.as_str().into();
     }
     (changed, notes)
-}
-
-fn count_generation(set: &mut Value) {
-    let generation = set["metadata"]["generation"].as_i64().unwrap_or(0);
-    meta::set(set, "generation", generation + 1);
 }

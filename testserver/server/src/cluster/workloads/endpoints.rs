@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{WorkloadTask, caches::ServiceEndpoints};
+use super::{WorkloadTask, caches::ServiceEndpoints, task::Requeue};
 use crate::{
-    cluster::{BuiltInController, ClusterState, work::Work},
+    cluster::{BuiltInController, ClusterState, create::Created, work::Work},
     object::selector::LabelSelector,
     scheme::Resource,
     storage::{EventType, Key, Storage, Stored, WriteError},
@@ -100,26 +100,26 @@ impl ClusterState {
     }
 
     /// Writes the endpoints of a service from its pods or, if it has no selector, the slices of the Endpoints that a user wrote.
-    pub(super) fn reconcile_endpoints(&mut self, key: &Key) -> Result<(), WriteError> {
-        let Some(service) = self.living("services", key) else { return Ok(()) };
-        let result = match self.work.caches.services.selects(key) {
+    pub(super) fn reconcile_endpoints(&mut self, key: &Key) -> Result<Requeue, WriteError> {
+        let Some(service) = self.living("services", key) else { return Ok(Requeue::default()) };
+        let written = match self.work.caches.services.selects(key) {
             true => self.list_pods(key, &service),
             false => self.mirror_endpoints(key, &service),
         };
         // What it has written itself needs no other look.
         self.work.cancel(&WorkloadTask::Endpoints(key.clone()).into());
-        result
+        Ok(Requeue { after: None, refused: !written? })
     }
 
-    fn list_pods(&mut self, key: &Key, service: &Value) -> Result<(), WriteError> {
+    /// Whether all was written.
+    fn list_pods(&mut self, key: &Key, service: &Value) -> Result<bool, WriteError> {
         let former = self.work.caches.endpoints.remove(key);
         let (mut listed, was_written) = self.observed_backends(key, service, former);
-        if !was_written {
-            self.write_endpoints(key, service, listed.backends.values().cloned().collect())?;
-            listed.written = true;
-        }
+        let backends = || listed.backends.values().cloned().collect();
+        listed.written = was_written || self.write_endpoints(key, service, backends())?;
+        let written = listed.written;
         self.work.caches.endpoints.insert(key.clone(), listed);
-        Ok(())
+        Ok(written)
     }
 
     /// The endpoints of a service after the changes of its pods, and whether they are stored like this.
@@ -147,33 +147,37 @@ impl ClusterState {
         (endpoints, written)
     }
 
+    /// Writes Endpoints and slices. Whether none was refused.
     fn write_endpoints(
         &mut self,
         key: &Key,
         service: &Value,
         mut backends: Vec<Backend>,
-    ) -> Result<(), WriteError> {
+    ) -> Result<bool, WriteError> {
         let endpoints = self.living("endpoints", key);
         let mirrored = endpoints.as_ref().map_or_else(Vec::new, |endpoints| self.slices_of(endpoints));
-        if let Some(planned) = plan_endpoints(service, &backends, endpoints.as_ref()) {
-            match self.storage.resource("", "endpoints").filter(|_| endpoints.is_some()) {
-                Some(resource) => drop(self.put(&resource, key.clone(), planned)?),
-                None => drop(self.create("", "endpoints", planned)?),
-            }
-        }
+        let written = match plan_endpoints(service, &backends, endpoints.as_ref()) {
+            None => true,
+            Some(planned) => match self.storage.resource("", "endpoints").filter(|_| endpoints.is_some()) {
+                Some(resource) => self.update(&resource, key, planned)?.is_ok(),
+                None => !matches!(self.create("", "endpoints", planned)?, Created::Refused(_)),
+            },
+        };
         // Pods of unknown nodes have no endpoint in a slice.
         let publish = service["spec"]["publishNotReadyAddresses"] == true;
         backends.retain(|backend| publish || backend.node_known);
         let stored = self.slices_of(service);
         let plan = plan_slices(service, &backends, &self.work.caches.objects.all(&stored));
-        self.write_slices(plan, &stored)?;
+        let sliced = self.write_slices(plan, &stored)?;
         // A service that has become one with a selector has no mirrored slices.
         let surplus = SlicePlan { delete: (0..mirrored.len()).collect(), ..SlicePlan::default() };
-        self.write_slices(surplus, &mirrored)
+        self.write_slices(surplus, &mirrored)?;
+        Ok(written && sliced)
     }
 
-    fn mirror_endpoints(&mut self, key: &Key, service: &Value) -> Result<(), WriteError> {
-        let Some(endpoints) = self.living("endpoints", key) else { return Ok(()) };
+    /// Whether all was written.
+    fn mirror_endpoints(&mut self, key: &Key, service: &Value) -> Result<bool, WriteError> {
+        let Some(endpoints) = self.living("endpoints", key) else { return Ok(true) };
         let stored = self.slices_of(&endpoints);
         let plan = match service["spec"]["type"] == "ExternalName" {
             true => SlicePlan::default(),
@@ -200,17 +204,19 @@ impl ClusterState {
         slices.map_or_else(Vec::new, |slices| self.owned(owner, &slices))
     }
 
-    fn write_slices(&mut self, plan: SlicePlan, stored: &[Arc<Stored>]) -> Result<(), WriteError> {
-        let Some(slices) = self.storage.resource(DISCOVERY, "endpointslices") else { return Ok(()) };
+    /// Carries out a plan. Whether no write was refused.
+    fn write_slices(&mut self, plan: SlicePlan, stored: &[Arc<Stored>]) -> Result<bool, WriteError> {
+        let Some(slices) = self.storage.resource(DISCOVERY, "endpointslices") else { return Ok(true) };
+        let mut written = true;
         for (at, slice) in plan.update {
-            self.put(&slices, stored[at].key.clone(), slice)?;
+            written &= self.update(&slices, &stored[at].key, slice)?.is_ok();
         }
         for at in plan.delete {
             self.delete(&slices, &stored[at].key, None)?;
         }
         for slice in plan.create {
-            self.create(DISCOVERY, "endpointslices", slice)?;
+            written &= !matches!(self.create(DISCOVERY, "endpointslices", slice)?, Created::Refused(_));
         }
-        Ok(())
+        Ok(written)
     }
 }

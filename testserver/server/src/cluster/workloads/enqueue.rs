@@ -19,6 +19,10 @@ impl Work {
     ) {
         if let (Some(last), None) = (before, after) {
             self.caches.forget(last);
+            if let Some(task) = WorkloadTask::of(resource, &last.key) {
+                // A later object of the name begins anew.
+                self.caches.backoff.forget(&task);
+            }
         }
         self.observe_endpoints(storage, resource, before, after);
         if !self.is_enabled(BuiltInController::Workloads) {

@@ -46,7 +46,9 @@ impl ClusterState {
             HistoryStep::Keep(at) => at,
             HistoryStep::Renumber(at, number) => {
                 revisions[at]["revision"] = number.into();
-                self.put(&resource, stored[at].key.clone(), revisions[at].clone())?;
+                if self.update(&resource, &stored[at].key, revisions[at].clone())?.is_err() {
+                    return Ok(Err(REFUSED));
+                }
                 at
             }
             // A selector by a label of revisions would release each, and create the next one for ever.

@@ -20,7 +20,7 @@ impl ClusterState {
             }
             WorkloadTask::FreeJobPod(id) => return self.free_job_pod(id),
             WorkloadTask::RemoveEndpoints(service) => return self.remove_endpoints(service),
-            WorkloadTask::Endpoints(service) => return self.reconcile_endpoints(service),
+            WorkloadTask::Endpoints(service) => self.reconcile_endpoints(service)?,
             WorkloadTask::CronJob(id) => self.reconcile_cron_job(id)?,
             WorkloadTask::Job(id) => self.reconcile_job(id)?,
             WorkloadTask::ReplicaSet(id) => self.reconcile_replica_set(id)?,
@@ -33,7 +33,7 @@ impl ClusterState {
         let backoff = &mut self.work.caches.backoff;
         let retry = refused.then(|| backoff.refused(task, now));
         if !refused {
-            backoff.succeeded(task);
+            backoff.forget(task);
         }
         let planned = after.map(|seconds| now.saturating_add(Duration::from_secs(seconds)));
         if let Some(at) = retry.into_iter().chain(planned).min() {

@@ -31,13 +31,13 @@ impl ClusterState {
         let names = RevisionNames { current, update };
         let plan = plan_stateful_set(&set, &pods, names, &self.now());
         self.write_status(&resource, &id.1, &set, plan.status.clone())?;
-        self.own_claims(&set, &pods, &plan)?;
+        let owned = self.own_claims(&set, &pods, &plan)?;
         for at in &plan.delete {
             self.delete_owned("", "pods", &stored[*at].key)?;
             let message = success("Delete", pods[*at].name(), meta::name(&set));
             self.record(&set, [Note::normal("SuccessfulDelete", message)])?;
         }
-        let refused = !self.create_stateful_pods(&set, &plan, &history)?;
+        let refused = !self.create_stateful_pods(&set, &plan, &history)? || !owned;
         self.truncate_history(&set, &history, |revision| {
             let name = meta::name(revision);
             let used = |pod: &Arc<Pod>| pod.revision() == Some(name);
@@ -90,9 +90,15 @@ impl ClusterState {
         Ok(true)
     }
 
-    /// Gives the claims of pods the owner that the retention policy wants.
-    fn own_claims(&mut self, set: &Value, pods: &[Arc<Pod>], plan: &StatefulPlan) -> Result<(), WriteError> {
-        let Some(claims) = self.storage.resource("", "persistentvolumeclaims") else { return Ok(()) };
+    /// Gives the claims of pods the owner that the retention policy wants. Whether no write was refused.
+    fn own_claims(
+        &mut self,
+        set: &Value,
+        pods: &[Arc<Pod>],
+        plan: &StatefulPlan,
+    ) -> Result<bool, WriteError> {
+        let mut written = true;
+        let Some(claims) = self.storage.resource("", "persistentvolumeclaims") else { return Ok(written) };
         let condemned: BTreeSet<usize> = plan.condemned.iter().copied().collect();
         for (at, pod) in pods.iter().enumerate() {
             let Some(ordinal) = ordinal_of(set, pod.name()) else { continue };
@@ -101,11 +107,11 @@ impl ClusterState {
                 let key = Key::new(meta::text(set, "namespace"), &name);
                 let Some(stored) = self.storage.store.get(claims.table, &key) else { continue };
                 if let Some(owned) = owned_claim(set, &self.work.caches.objects.get(stored), condemned) {
-                    self.put(&claims, key, owned)?;
+                    written &= self.update(&claims, &key, owned)?.is_ok();
                 }
             }
         }
-        Ok(())
+        Ok(written)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The tasks of the workload controllers.
 
-use crate::{cluster::owners::ObjectId, storage::Key};
+use crate::{cluster::owners::ObjectId, scheme::Resource, storage::Key};
 
 /// A unit of work of a workload controller. Tasks run in the order of the variants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +39,22 @@ pub(super) struct Requeue {
 }
 
 impl WorkloadTask {
+    /// The task that reconciles an object.
+    pub(super) fn of(resource: &Resource, key: &Key) -> Option<Self> {
+        let of_table = |task: fn(ObjectId) -> Self| task((resource.table, key.clone()));
+        Some(match (resource.group.as_str(), resource.plural.as_str()) {
+            ("batch", "cronjobs") => of_table(Self::CronJob),
+            ("batch", "jobs") => of_table(Self::Job),
+            ("apps", "replicasets") | ("", "replicationcontrollers") => of_table(Self::ReplicaSet),
+            ("apps", "statefulsets") => of_table(Self::StatefulSet),
+            ("apps", "daemonsets") => of_table(Self::DaemonSet),
+            ("apps", "deployments") => of_table(Self::Deployment),
+            ("", "services") => Self::Endpoints(key.clone()),
+            ("policy", "poddisruptionbudgets") => Self::Budget(key.clone()),
+            _ => return None,
+        })
+    }
+
     /// Whether the task belongs to the controller of endpoints.
     pub(in crate::cluster) fn concerns_endpoints(&self) -> bool {
         matches!(self, Self::RemoveEndpoints(_) | Self::Endpoints(_))

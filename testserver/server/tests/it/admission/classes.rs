@@ -123,6 +123,28 @@ async fn a_replica_set_reports_that_its_pods_are_refused_and_tries_again() {
     assert_eq!((&status["replicas"], &status["conditions"]), (&json!(2), &Value::Null));
 }
 
+/// The waits between attempts belong to an object, not to its name.
+#[cfg(feature = "workloads")]
+#[tokio::test(start_paused = true)]
+async fn a_new_replica_set_does_not_wait_for_a_former_one() {
+    let api = ApiServer::builder().with(kube_testserver::BuiltInController::Workloads).service().unwrap();
+    let client = TestClient { api };
+    let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": pod("", &json!({"priorityClassName": "late"}))["spec"]});
+    let spec = json!({"selector": {"matchLabels": {"a": "b"}}, "template": template});
+    let sets = "/apis/apps/v1/namespaces/default/replicasets";
+    let set = json!({"metadata": {"name": "web"}, "spec": spec});
+    client.post(sets, set.clone()).await.ok();
+    for power in 0..8 {
+        client.api.advance(std::time::Duration::from_secs(1 << power));
+        client.get(sets).await.ok();
+    }
+    client.delete(&format!("{sets}/web")).await.ok();
+    client.post(sets, set).await.ok();
+    client.post(CLASSES, json!({"metadata": {"name": "late"}, "value": 1})).await.ok();
+    client.api.advance(std::time::Duration::from_secs(1));
+    assert_eq!(client.get(&format!("{sets}/web")).await.ok()["status"]["replicas"], 1);
+}
+
 async fn class_of(client: &TestClient, name: &str, spec: Value) -> Value {
     let mut claim = json!({"metadata": {"name": name}, "spec": {"accessModes": ["ReadWriteOnce"],
         "resources": {"requests": {"storage": "1Gi"}}}});
