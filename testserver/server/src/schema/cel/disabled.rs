@@ -98,7 +98,7 @@ pub(super) fn rules_of(_: &Value) -> Vec<ValidationRule> {
 }
 
 pub(super) fn check_place(_: &Field, _: &Value, _: Option<&Value>) -> ErrorList {
-    Vec::new()
+    ErrorList::default()
 }
 
 /// Refuses every rule of a schema.
