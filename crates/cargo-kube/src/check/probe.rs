@@ -15,8 +15,8 @@ pub(super) struct Probe {
     pub(super) data: Value,
 }
 
-/// The object `data` with one valid value changed, for each object and list around `field`, the innermost first. `field` is that of an error
-/// about `data`, such as `spec.rules[0].port`.
+/// The object `data` with one valid value changed, for each object and list around `field`, the innermost first. `field` is that of an
+/// error about `data`, such as `spec.rules[0].port`.
 pub(super) fn probes(data: &Value, field: &str) -> Vec<Probe> {
     let (steps, is_there) = resolve(data, field);
     // A wrong object has values that are right; a wrong text or list is wrong itself.

@@ -177,8 +177,8 @@ impl Manifests {
 
     /// The ports of API servers, for the [NetworkPolicy](Self::network_policy): that of the Service `kubernetes`, and those behind it,
     /// because network plugins see either. `kubectl get endpointslices -n default -l kubernetes.io/service-name=kubernetes` shows the
-    /// latter. By default 443, 6443 (kubeadm, kind, k3s, OpenShift), 8443 (minikube) and 16443 (MicroK8s). The Helm chart has them as the value
-    /// `networkPolicy.apiServerPorts`.
+    /// latter. By default 443, 6443 (kubeadm, kind, k3s, OpenShift), 8443 (minikube) and 16443 (MicroK8s). The Helm chart has them as the
+    /// value `networkPolicy.apiServerPorts`.
     pub fn api_server_ports(mut self, ports: impl IntoIterator<Item = u16>) -> Self {
         self.api_server_ports = ports.into_iter().collect();
         self

@@ -4,6 +4,7 @@
 //! - [`install`]: applies definitions, and returns when the server serves their kinds.
 
 // `install` applies what `plan` decides; `older` is its case of a newer definition that is stored. `served` waits, `outcome` tells.
+// `yaml` writes definitions.
 
 mod install;
 mod older;

@@ -12,19 +12,16 @@
 //! | [`ApiExt::log_lines`](crate::ApiExt::log_lines) | the lines of all pods of a selector, and of those that come later | |
 //! | [`Api::log_reader`](kube_client::Api::log_reader) | the log of one container as bytes | |
 
-// Commands.
-#[cfg(feature = "ws")]
-mod exec;
-// Files, through `tar` in the container.
+// `exec` runs commands; `copy` has files, through `tar` in the container; `forward` has ports, `logs` lines. All look at pods by `summary`, and
+// `container` chooses which one is meant.
+mod container;
 #[cfg(feature = "cp")]
 mod copy;
-// Ports.
+#[cfg(feature = "ws")]
+mod exec;
 #[cfg(feature = "ws")]
 mod forward;
-// Logs.
 mod logs;
-// Pods, as far as all of these look at them, and which of their containers is meant.
-mod container;
 mod summary;
 
 #[cfg(feature = "cp")]

@@ -64,8 +64,8 @@ impl ClusterState {
         }
     }
 
-    /// Replaces an object as an update request would, but nothing of it that is about requests. `Err` is the message of a refusal; an object
-    /// that is gone is not written.
+    /// Replaces an object as an update request would, but nothing of it that is about requests. `Err` is the message of a refusal; an
+    /// object that is gone is not written.
     pub(super) fn update(
         &mut self,
         resource: &Resource,

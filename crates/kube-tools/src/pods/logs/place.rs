@@ -15,7 +15,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Waits for a free place, and holds it for at most `limit` after the last sign of life.
+    /// Waits for a free place, and holds it for at most `limit` after the last data.
     pub(super) async fn take(places: &Arc<Semaphore>, limit: Duration) -> Self {
         // The semaphore is never closed.
         let permit = places.clone().acquire_owned().await.ok();

@@ -33,7 +33,8 @@ impl Applier {
     ///
     /// # Errors
     /// Nothing is pruned after an object that failed or is not ready; a later run finds what is left. If the set is refused, or discovery
-    /// cannot tell the kind of an object, no object is written. A member that another object owns is kept: its line is a warning, no error. [`Report::prune_error`] has the reason. A run without any object is refused, because it would delete all members.
+    /// cannot tell the kind of an object, no object is written. A member that another object owns is kept: its line is a warning, no error.
+    /// [`Report::prune_error`] has the reason. A run without any object is refused, because it would delete all members.
     ///
     /// # Dry run
     /// Prunes nothing, and reports what would be pruned.
