@@ -31,8 +31,12 @@ pub(crate) fn new(cx: &Context, args: &[String]) -> Result<()> {
     } else {
         println!("--- upgrade: left out, this is not a git checkout");
     }
-    let shortest = names::names(&scaffold)?;
-    forms::forms(&scaffold, &shortest)?;
+    // The tutorial has a project of the same name.
+    let apart = work.path().join("shortest");
+    std::fs::create_dir(&apart)?;
+    let apart = Scaffold { cx, program: scaffold.program.clone(), folder: &apart };
+    let shortest = names::names(&apart)?;
+    forms::forms(&apart, &shortest)?;
     let extended = whole_life::whole_life(&scaffold)?;
     whole_life::cluster_scoped(&scaffold)?;
     let tutorial = tutorial::tutorial(&scaffold)?;
