@@ -12,8 +12,8 @@
 //! | [`ApiExt::log_lines`](crate::ApiExt::log_lines) | the lines of all pods of a selector, and of those that come later | |
 //! | [`Api::log_reader`](kube_client::Api::log_reader) | the log of one container as bytes | |
 
-// `exec` runs commands; `copy` has files, through `tar` in the container; `forward` has ports, `logs` lines. All look at pods by `summary`, and
-// `container` chooses which one is meant.
+// `exec` runs commands; `copy` has files, through `tar` in the container; `forward` has ports, `logs` lines. All look at pods by
+// `summary`, and `container` chooses which one is meant.
 mod container;
 #[cfg(feature = "cp")]
 mod copy;
