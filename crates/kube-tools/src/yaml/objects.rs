@@ -20,9 +20,9 @@ use super::text::documents;
 /// Objects of any kinds, from YAML, JSON or the program, each at most once.
 ///
 /// A text may have several documents, and lists (`kind: List`, `ConfigMapList`, and whatever has `items`), which stand for their items.
-/// YAML is read as kubectl reads it: of version 1.1, where `yes` is a boolean and `0644` is octal, but with an error for a key that is twice
-/// in one mapping; the book lists what else differs. Every object needs `apiVersion`, `kind` and `metadata.name` (or a `generateName`,
-/// to be [created](super::Applier::create)). What else a kind requires is for the server to say.
+/// YAML is read as kubectl reads it: of version 1.1, where `yes` is a boolean and `0644` is octal, but with an error for a key that is
+/// twice in one mapping; the book lists what else differs. Every object needs `apiVersion`, `kind` and `metadata.name` (or a
+/// `generateName`, to be [created](super::Applier::create)). What else a kind requires is for the server to say.
 ///
 /// ```
 /// use kube_client::ResourceExt;
