@@ -8,7 +8,7 @@ use futures::future::join_all;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::api::ListParams;
 use kube_client::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
-use kube_client::{Api, Client, Error};
+use kube_client::{Api, Client, Config, Error};
 use kube_testserver::{TestServer, User};
 
 use crate::server::config_of;
@@ -16,6 +16,20 @@ use crate::server::config_of;
 /// Appends to the file `runs`, and prints the token in the file `token`.
 const PLUGIN: &str = r#"echo ran >>"$0/runs"; sleep 0.2
 printf '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"%s"}}' "$(cat "$0/token")""#;
+
+/// Credentials by a shell script, whose `$0` is the folder.
+fn config_with_plugin(server: &TestServer, script: &str, folder: &Path) -> Config {
+    let exec = ExecConfig {
+        api_version: Some("client.authentication.k8s.io/v1".into()),
+        command: Some("sh".into()),
+        args: Some(vec!["-c".into(), script.into(), folder.to_str().unwrap().into()]),
+        interactive_mode: Some(ExecInteractiveMode::Never),
+        ..ExecConfig::default()
+    };
+    let mut config = config_of(server);
+    config.auth_info = AuthInfo { exec: Some(exec), ..AuthInfo::default() };
+    config
+}
 
 fn runs(folder: &Path) -> usize {
     std::fs::read_to_string(folder.join("runs")).unwrap_or_default().lines().count()
@@ -27,15 +41,7 @@ async fn a_plugin_runs_once_for_concurrent_requests_and_again_after_a_refusal() 
     std::fs::write(folder.path().join("token"), "not-known-yet").unwrap();
     let admin = User::new("robot").group("system:masters").token("known");
     let server = TestServer::builder().tls().with_rbac().with_user(admin).start().await.unwrap();
-    let exec = ExecConfig {
-        api_version: Some("client.authentication.k8s.io/v1".into()),
-        command: Some("sh".into()),
-        args: Some(vec!["-c".into(), PLUGIN.into(), folder.path().to_str().unwrap().into()]),
-        interactive_mode: Some(ExecInteractiveMode::Never),
-        ..ExecConfig::default()
-    };
-    let mut config = config_of(&server);
-    config.auth_info = AuthInfo { exec: Some(exec), ..AuthInfo::default() };
+    let config = config_with_plugin(&server, PLUGIN, folder.path());
     // Two clients of one configuration send requests concurrently.
     let clients = [Client::try_from(config.clone()).unwrap(), Client::try_from(config).unwrap()];
     let maps: Vec<Api<ConfigMap>> = clients.into_iter().map(Api::default_namespaced).collect();
@@ -69,15 +75,7 @@ async fn a_failed_run_that_began_before_a_request_does_not_fail_it() {
     std::fs::write(path("token"), "").unwrap();
     assert!(std::process::Command::new("mkfifo").arg(path("gate")).status().unwrap().success());
     let server = TestServer::start().await.unwrap();
-    let exec = ExecConfig {
-        api_version: Some("client.authentication.k8s.io/v1".into()),
-        command: Some("sh".into()),
-        args: Some(vec!["-c".into(), GATED_PLUGIN.into(), folder.path().to_str().unwrap().into()]),
-        interactive_mode: Some(ExecInteractiveMode::Never),
-        ..ExecConfig::default()
-    };
-    let mut config = config_of(&server);
-    config.auth_info = AuthInfo { exec: Some(exec), ..AuthInfo::default() };
+    let config = config_with_plugin(&server, GATED_PLUGIN, folder.path());
     let client = Client::try_from(config).unwrap();
     let request = |client: &Client| {
         let client = client.clone();
