@@ -36,7 +36,7 @@ mod http_connect {
     use crate::connect::ConnectError;
     use crate::connect::endpoint::{is_https, with_port};
     use crate::tls::{Alpn, Backend, Peer, with_tls};
-    use crate::transport::{BoxConnector, boxed, tcp_connector};
+    use crate::transport::{BoxConnector, boxed, secured_connector, tcp_connector};
 
     pub(super) fn connector(
         proxy: &Uri,
@@ -46,7 +46,8 @@ mod http_connect {
     ) -> Result<BoxConnector, ConnectError> {
         let (to_proxy, port) = if is_https(proxy) {
             let backend = backend.ok_or(ConnectError::TlsRequired)?;
-            (with_tls(backend, config, boxed(tcp_connector()), &Peer::Proxy, Alpn::Http1)?, 443)
+            let tls = |connector| with_tls(backend, config, connector, &Peer::Proxy, Alpn::Http1);
+            (secured_connector(tls)?, 443)
         } else {
             (boxed(tcp_connector()), 80)
         };

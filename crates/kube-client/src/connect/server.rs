@@ -5,7 +5,7 @@ use super::endpoint::is_https;
 use super::proxy::proxy_connector;
 use crate::config::{Config, Schemes, check_url};
 use crate::tls::{Alpn, Backend, Peer, with_tls};
-use crate::transport::{BoxConnector, boxed, tcp_connector};
+use crate::transport::{BoxConnector, boxed, secured_connector, tcp_connector};
 
 /// Connects to the server of `config`: through its proxy if it has one, with TLS if its URL is https.
 pub(crate) fn server_connector(
@@ -15,18 +15,16 @@ pub(crate) fn server_connector(
     alpn: Alpn,
 ) -> Result<BoxConnector, ConnectError> {
     check_url(&config.cluster_url, Schemes::Http).map_err(ConnectError::ServerUrl)?;
-    let server_tls = match is_https(&config.cluster_url) {
-        true => Some(backend.ok_or(ConnectError::TlsRequired)?),
-        false => None,
-    };
-    let connector = match &config.proxy_url {
-        None => boxed(tcp_connector()),
-        Some(proxy) => proxy_connector(proxy, backend, config)?,
-    };
-    match server_tls {
-        None => Ok(connector),
-        Some(tls) => Ok(with_tls(tls, config, connector, peer, alpn)?),
+    let proxied = |proxy| proxy_connector(proxy, backend, config);
+    if !is_https(&config.cluster_url) {
+        return config.proxy_url.as_ref().map_or_else(|| Ok(boxed(tcp_connector())), proxied);
     }
+    let backend = backend.ok_or(ConnectError::TlsRequired)?;
+    let tls = |connector| with_tls(backend, config, connector, peer, alpn);
+    Ok(match &config.proxy_url {
+        None => secured_connector(tls)?,
+        Some(proxy) => tls(proxied(proxy)?)?,
+    })
 }
 
 #[cfg(test)]

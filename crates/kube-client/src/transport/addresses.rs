@@ -27,11 +27,17 @@ const ALL_DIALLED: Duration = Duration::from_secs(4);
 #[derive(Clone, Debug)]
 pub(crate) struct AnyAddress<R> {
     resolver: R,
+    except: Vec<IpAddr>,
 }
 
 impl<R> AnyAddress<R> {
     pub(super) fn new(resolver: R) -> Self {
-        Self { resolver }
+        Self { resolver, except: Vec::new() }
+    }
+
+    /// Only addresses other than these. Without any, connecting fails.
+    pub(super) fn except(self, except: Vec<IpAddr>) -> Self {
+        Self { except, ..self }
     }
 }
 
@@ -52,9 +58,13 @@ where
     }
 
     fn call(&mut self, target: Uri) -> Self::Future {
-        let resolver = self.resolver.clone();
+        let Self { resolver, except } = self.clone();
         Box::pin(async move {
-            let addresses = addresses_of(target.host().unwrap_or_default(), resolver).await?;
+            let mut addresses = addresses_of(target.host().unwrap_or_default(), resolver).await?;
+            addresses.retain(|address| !except.contains(&address.ip()));
+            if addresses.is_empty() {
+                return Err("the host has no other address".into());
+            }
             race(alternating(addresses), |address| dial(target.clone(), address)).await
         })
     }

@@ -1,7 +1,7 @@
 //! From a connector to responses: connections with timeouts, pooled, over HTTP/1.1 or HTTP/2.
 //!
-//! `tcp` dials one address, `addresses` those of a name, `redial` begins anew while nothing answers, and `deadline` limits the time. `gate`
-//! paces attempts after one has failed, `boxed` makes one type of all connections. `pool` keeps connections of `http1` and `http2`, whose
+//! `tcp` dials one address, `addresses` those of a name, `redial` begins anew while nothing answers, `secured` goes on to another address when
+//! TLS with one fails, and `deadline` limits the time. `gate` paces attempts after one has failed, `boxed` makes one type of all connections. `pool` keeps connections of `http1` and `http2`, whose
 //! tasks `executor` runs; `service` sends requests over them, which have `extensions`. `error` says why there is no response.
 
 mod addresses;
@@ -15,6 +15,7 @@ mod http1;
 mod http2;
 mod pool;
 mod redial;
+mod secured;
 mod service;
 mod tcp;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub(crate) use executor::SharedExecutor;
 pub(crate) use extensions::{FreshConnection, NegotiatedVersion};
 pub(crate) use http2::NotProcessed;
 pub(crate) use redial::tcp_connector;
+pub(crate) use secured::secured_connector;
 pub(crate) use service::Transport;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls"))]
 pub(crate) use tcp::plain_tcp_connector;

@@ -16,7 +16,7 @@ use crate::metrics::Resolver;
 
 /// How long to wait for an answer before dialling anew. An unanswered SYN is repeated after 1, 3, 7, 15 and 31 s: a host that is back at
 /// 8 s would not be asked before 15 s. With a new attempt, no gap is longer than 4 s. `docs/design/outages.md` says more.
-const ATTEMPT: Duration = Duration::from_secs(8);
+pub(super) const ATTEMPT: Duration = Duration::from_secs(8);
 /// As long as Linux tries: about two minutes. Usually, [`Config::connect_timeout`](crate::Config::connect_timeout) ends before.
 const ATTEMPTS: usize = 16;
 
