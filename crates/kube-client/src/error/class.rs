@@ -18,6 +18,7 @@ use super::call::Error;
 /// assert!(ErrorClass::of_status(&forbidden).is_permanent());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ErrorClass {
     /// The server no longer serves this `resourceVersion` or continue token.
     Expired,
@@ -32,13 +33,19 @@ pub enum ErrorClass {
     InvalidRequest,
     /// Authentication or authorization failed.
     Forbidden,
-    /// The server does not know the kind.
+    /// An object does not exist: that of the request, or its namespace. It may be created at any time.
+    NotFound,
+    /// The server does not serve the path: it does not know the kind, this version of it or the subresource.
     UnknownKind,
+    /// The object exists already, has changed since it was read, or another manager owns a field. The same request would fail again: read
+    /// the object first.
+    Conflict,
     /// The response could not be decoded.
     Undecodable,
     /// The server failed internally.
     Internal,
-    /// The connection failed, maybe after the server has received the request.
+    /// The connection failed, maybe after the server has received the request; or what stands before the server did not receive the whole
+    /// request in time (408).
     ConnectionFailed,
     /// There was no connection: nothing answers.
     Unreachable,
@@ -71,7 +78,10 @@ impl ErrorClass {
             429 | 503 => Self::Throttled { retry_after: status.retry_after() },
             _ if is_initializing(status) => Self::Throttled { retry_after: status.retry_after() },
             401 | 403 => Self::Forbidden,
+            404 if names_object(status) => Self::NotFound,
             404 => Self::UnknownKind,
+            408 => Self::ConnectionFailed,
+            409 => Self::Conflict,
             400 | 405 | 406 | 415 | 422 => Self::InvalidRequest,
             _ => Self::Internal,
         }
@@ -79,10 +89,11 @@ impl ErrorClass {
 
     /// Whether a watch or list cannot continue from the version that it requested.
     pub fn invalidates_version(&self) -> bool {
-        matches!(self, Self::Expired | Self::ResourceVersionTooLarge | Self::UnknownKind)
+        matches!(self, Self::Expired | Self::ResourceVersionTooLarge | Self::UnknownKind | Self::NotFound)
     }
 
-    /// Whether retrying is useless without a change of configuration, permissions or installed kinds.
+    /// Whether retrying is useless without a change of configuration, permissions or installed kinds. What anyone may create or change at
+    /// any time ([`NotFound`](Self::NotFound), [`Conflict`](Self::Conflict)) is not permanent.
     pub fn is_permanent(&self) -> bool {
         matches!(self, Self::InvalidRequest | Self::Forbidden | Self::UnknownKind)
     }
@@ -91,6 +102,12 @@ impl ErrorClass {
 /// Whether the storage of the server's watch cache is not ready.
 fn is_initializing(status: &Status) -> bool {
     status.message.contains("storage is (re)initializing")
+}
+
+/// Whether the status of code 404 is that of an object. That of a path that is not served has details without a name, or is plain text.
+fn names_object(status: &Status) -> bool {
+    let is_named = status.details.as_ref().is_some_and(|details| !details.name.is_empty());
+    is_named || status.message.ends_with("\" not found")
 }
 
 fn is_version_too_large(status: &Status) -> bool {
@@ -155,7 +172,7 @@ mod tests {
     #[test]
     fn what_a_retry_cannot_mend_is_permanent() {
         for (code, permanent) in
-            [(400, true), (403, true), (404, true), (410, false), (429, false), (500, false)]
+            [(400, true), (403, true), (404, true), (409, false), (410, false), (429, false), (500, false)]
         {
             assert_eq!(ErrorClass::of_status(&status(code, "")).is_permanent(), permanent, "{code}");
         }
@@ -168,10 +185,36 @@ mod tests {
             (401, ErrorClass::Forbidden),
             (403, ErrorClass::Forbidden),
             (404, ErrorClass::UnknownKind),
+            (408, ErrorClass::ConnectionFailed),
+            (409, ErrorClass::Conflict),
             (422, ErrorClass::InvalidRequest),
             (500, ErrorClass::Internal),
         ] {
             assert_eq!(ErrorClass::of_status(&status(code, "")), class, "{code}");
         }
+    }
+
+    /// Responses of Kubernetes 1.37.
+    #[test]
+    fn an_object_that_does_not_exist_is_distinguished_from_a_kind_that_is_not_served() {
+        let object = r#""details":{"name":"none","group":"apps","kind":"deployments"}"#;
+        let namespace = r#""details":{"name":"absent","kind":"namespaces"}"#;
+        let class = |message: &str, details: &str| {
+            let json = format!(
+                r#"{{"metadata":{{}},"status":"Failure","message":{message:?},"reason":"NotFound",{details},"code":404}}"#
+            );
+            ErrorClass::of_status(&serde_json::from_str(&json).unwrap())
+        };
+        assert_eq!(class(r#"deployments.apps "none" not found"#, object), ErrorClass::NotFound);
+        assert_eq!(class(r#"namespaces "absent" not found"#, namespace), ErrorClass::NotFound);
+        let without_details = Status::failure(r#"configmaps "none" not found"#, "NotFound").with_code(404);
+        assert_eq!(ErrorClass::of_status(&without_details), ErrorClass::NotFound);
+        assert!(!ErrorClass::NotFound.is_permanent() && ErrorClass::NotFound.invalidates_version());
+
+        // An unknown kind, version or subresource of a known group; a path of an unknown group, and every unknown custom resource.
+        let unknown = class("the server could not find the requested resource", r#""details":{}"#);
+        assert_eq!(unknown, ErrorClass::UnknownKind);
+        let text = Status::failure("404 page not found", "NotFound").with_code(404);
+        assert_eq!(ErrorClass::of_status(&text), ErrorClass::UnknownKind);
     }
 }

@@ -3,7 +3,7 @@
 use super::patch::{Decision, Edit, decide};
 use crate::controller::Action;
 use futures::{TryFuture, TryFutureExt};
-use kube_client::Api;
+use kube_client::{Api, error::ErrorClass};
 use kube_core::{
     Resource,
     params::{Patch, PatchParams},
@@ -154,13 +154,17 @@ where
             Err(error) => error,
         };
         match status_code(&error) {
-            Some(404) if edit == Edit::Remove => return Ok(None), // deleted already
+            // Deleted already. A path that is not served says nothing about the object: another version may have it.
+            Some(404) if edit == Edit::Remove && ErrorClass::of(&error) == ErrorClass::NotFound => {
+                return Ok(None);
+            }
             Some(409 | 422) if attempts > 0 => {}
             _ => return Err(error),
         }
-        latest = match api.get_opt(name).await {
-            Ok(Some(current)) if current.meta().uid == object.meta().uid => current,
+        latest = match api.get(name).await {
+            Ok(current) if current.meta().uid == object.meta().uid => current,
             Ok(_) => return Ok(None), // deleted; a recreated object has its own reconciles
+            Err(error) if ErrorClass::of(&error) == ErrorClass::NotFound => return Ok(None),
             Err(_) => return Err(error),
         };
         patch = edit.patch(&latest, finalizer);

@@ -1,5 +1,6 @@
 //! What to check after a request of the watcher failed.
 
+use kube_client::error::ErrorClass;
 use kube_core::Status;
 
 /// What to check after this error, where its text does not say it.
@@ -22,7 +23,9 @@ pub(super) fn advice_on(status: &Status) -> Option<&'static str> {
     match status.code {
         401 => Some("are the credentials of this program valid?"),
         403 => Some("does a role of this program permit it?"),
-        404 => Some("is the CRD installed, and does it serve this version?"),
+        404 if ErrorClass::of_status(status) == ErrorClass::UnknownKind => {
+            Some("is the CRD installed, and does it serve this version?")
+        }
         _ => None,
     }
 }

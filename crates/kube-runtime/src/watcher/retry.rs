@@ -53,10 +53,10 @@ impl RetryClass {
     pub(super) fn of(class: &ErrorClass) -> Self {
         use ErrorClass as E;
         match class {
-            E::Forbidden | E::InvalidRequest | E::UnknownKind => Self::Persistent,
-            E::Expired | E::ResourceVersionTooLarge | E::Throttled { .. } => Self::Transient,
-            E::Undecodable | E::Internal | E::ConnectionFailed | E::IdleTimeout => Self::Transient,
+            // NotFound of a collection is that of its namespace, from a server that looks.
+            E::Forbidden | E::InvalidRequest | E::UnknownKind | E::NotFound => Self::Persistent,
             E::Unreachable => Self::Unreachable,
+            _ => Self::Transient,
         }
     }
 

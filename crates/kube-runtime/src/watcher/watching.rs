@@ -50,9 +50,11 @@ impl Machine {
             // watch from a version that its storage has not reached.
             class @ (ErrorClass::Throttled { .. }
             | ErrorClass::Internal
+            | ErrorClass::Conflict
             | ErrorClass::ConnectionFailed
             | ErrorClass::Unreachable
             | ErrorClass::IdleTimeout
+            | ErrorClass::NotFound
             | ErrorClass::UnknownKind) => {
                 emit.push(Err(erased(Error::WatchStartFailed, error)));
                 self.after_error(&class, listed, |_, listed| State::VerifyingVersion(listed))
@@ -276,7 +278,9 @@ impl Machine {
         retry: fn(&Self, InitListed) -> State,
     ) -> Transition {
         self.freshness = match class {
-            ErrorClass::Internal | ErrorClass::Undecodable if self.attempts_exhausted() => {
+            ErrorClass::Internal | ErrorClass::Conflict | ErrorClass::Undecodable
+                if self.attempts_exhausted() =>
+            {
                 Freshness::NotOlderThan(listed.version)
             }
             _ if class.invalidates_version() => Freshness::MostRecent,

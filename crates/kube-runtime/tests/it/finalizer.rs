@@ -6,13 +6,17 @@ use crate::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_client::Api;
-use kube_core::{ResourceExt, params::PostParams};
+use kube_core::{
+    ResourceExt,
+    params::{DeleteParams, PostParams},
+};
 use kube_runtime::{
     Controller,
     controller::Action,
     finalizer::{Error, Event, finalizer},
     watcher,
 };
+use kube_testserver::{Fault, Match};
 use std::{
     sync::{Arc, Mutex, atomic::Ordering},
     time::Duration,
@@ -78,6 +82,33 @@ async fn the_finalizer_is_added_applied_cleaned_up_and_removed() {
     done.finalizers_mut().clear();
     let (called, result) = once(&api, done, false).await;
     assert_eq!((called, result.unwrap()), (None, Action::await_change()));
+}
+
+/// As after the definition stopped serving the version of the program: the object is stored, and another version shows it.
+#[tokio::test(start_paused = true)]
+async fn a_path_that_is_not_served_does_not_mean_that_the_object_is_deleted() {
+    let (server, client) = server();
+    let api = config_maps(&client);
+    let created = api.add(named("a")).await;
+    once(&api, created, false).await.1.unwrap();
+    api.delete("a", &DeleteParams::default()).await.unwrap();
+    let deleted = api.get("a").await.unwrap();
+
+    let not_served = || Fault::status(404, "NotFound");
+    server.fault(Match::patch::<ConfigMap>().name("a").times(1), not_served());
+    let (called, result) = once(&api, deleted.clone(), false).await;
+    assert_eq!(called, Some("cleanup"));
+    assert!(matches!(result, Err(Error::RemoveFinalizer(_))), "{result:?}");
+
+    server.fault(Match::patch::<ConfigMap>().name("a").times(1), Fault::status(409, "Conflict"));
+    server.fault(Match::get::<ConfigMap>().name("a").times(1), not_served());
+    let (_, result) = once(&api, deleted.clone(), false).await;
+    assert!(matches!(result, Err(Error::RemoveFinalizer(_))), "{result:?}");
+
+    // When it is gone, that is what was wanted.
+    once(&api, deleted.clone(), false).await.1.unwrap();
+    assert!(api.get("a").await.is_err());
+    once(&api, deleted, false).await.1.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
