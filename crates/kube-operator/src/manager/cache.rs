@@ -13,7 +13,7 @@ use kube_client::{Api, Client, client::Prune};
 use kube_core::Resource;
 use kube_runtime::{
     controller::ProgressLimits,
-    reflector::{Store, store_shared},
+    reflector::{Store, configured_store},
     watcher::{self, WatchMonitor},
 };
 use serde::de::DeserializeOwned;
@@ -152,7 +152,7 @@ impl Caches {
         }
         let (collection, path) = (collection(&api, &config), api.resource_url().to_owned());
         let name = free_name(&caches, &collection);
-        let (client, prune, compact) = (api.clone().into_client(), prune(&api, &config), is_compact(&config));
+        let (client, prune, compact) = (api.clone().into_client(), prune(&api, &config), config.is_compact());
         let monitor = WatchMonitor::new(&name, &K::kind(&K::DynamicType::default()));
         let (store, fill) = make(monitor.clone(), api, config, self.refusals.clone());
         let sync = CacheSync::new(store.clone(), monitor.clone());
@@ -204,34 +204,13 @@ fn make<K: Cached>(
     config: watcher::Config,
     refusals: Refusals,
 ) -> (Store<K>, Component) {
-    #[cfg(feature = "compact-cache")]
-    if config.compact_cache {
-        let (store, writer) = kube_runtime::reflector::compact_store::<K>();
-        let mut writer = Some(writer.keep_subscriptions());
-        let component = Component::new(move |stop| {
-            let events = writer.take();
-            let events = events.map(|writer| writer.watch_monitored(api.clone(), config.clone(), &monitor));
-            fill(monitor.clone(), events, refusals.clone(), stop)
-        });
-        return (store, component);
-    }
-    let (store, writer) = store_shared::<K>(QUEUE);
-    let mut writer = Some(writer.keep_subscriptions());
+    let (store, start) = configured_store(api, config, monitor.clone(), QUEUE);
+    let mut start = Some(start);
     let component = Component::new(move |stop| {
-        let events = writer.take();
-        let events = events.map(|writer| writer.watch_monitored(api.clone(), config.clone(), &monitor));
+        let events = start.take().map(|start| start());
         fill(monitor.clone(), events, refusals.clone(), stop)
     });
     (store, component)
-}
-
-/// Whether objects are kept compressed.
-fn is_compact(config: &watcher::Config) -> bool {
-    #[cfg(feature = "compact-cache")]
-    let compact = config.compact_cache;
-    #[cfg(not(feature = "compact-cache"))]
-    let (compact, _) = (false, config);
-    compact
 }
 
 /// Runs the watch of a cache. A component that is started again has no events.
@@ -267,7 +246,7 @@ fn find<'a, K: Cached>(
     let mut found = caches.iter().filter(|cache| {
         cache.collection == collection
             && cache.prune == prune
-            && cache.compact == is_compact(config)
+            && cache.compact == config.is_compact()
             && cache.client.is_clone_of(&client)
     });
     found.find_map(|cache| Some((&cache.name, cache.store.downcast_ref()?)))

@@ -91,10 +91,7 @@ async fn liveness_shows_a_cache_whose_watch_does_nothing() {
 async fn controllers_go_on_with_the_last_state_of_a_cache_that_was_removed() {
     let (_server, client) = server_with(&["a"]).await;
     let api = || Api::<ConfigMap>::default_namespaced(client.clone());
-    #[cfg(feature = "compact-cache")]
     let configs = [watcher::Config::default(), watcher::Config::default().compact_cache()];
-    #[cfg(not(feature = "compact-cache"))]
-    let configs = [watcher::Config::default()];
     for config in configs {
         let (log, mut manager) = (Log::default(), Manager::new(client.clone()));
         let store = manager.cache(api(), config.clone());

@@ -389,7 +389,7 @@ async fn caches_of_two_clusters_and_of_two_types_are_separate() {
     running.await.unwrap().unwrap();
 }
 
-#[cfg(feature = "compact-cache")]
+/// Whichever features this crate has: that of the watcher's configuration counts.
 #[tokio::test(start_paused = true)]
 async fn compact_and_other_caches_of_one_collection_are_separate() {
     let (_server, client) = server_with(&["a", "b"]).await;

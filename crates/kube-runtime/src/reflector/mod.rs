@@ -7,11 +7,12 @@
 //! - `namespaces`, `namespace_set`: the same from one watch for each namespace. `watch_writer`: from one of such watches.
 //! - `store`: the writer, its readers, and waits for a write.
 //! - `indexed_table`, `object_table`, `index`: the objects, by key and by index.
-//! - `compact`: stores whose objects are compressed.
+//! - `compact`: stores whose objects are compressed. `configured`: a store of either kind, as a configuration asks for.
 //! - `published`, `subscribers`, `inbox`: the lock around the objects, and the queues of the subscribers.
 //! - `object_ref`, `object_key`: references to objects.
 
 mod compact;
+mod configured;
 mod inbox;
 mod index;
 mod indexed_table;
@@ -28,6 +29,8 @@ mod watch_writer;
 
 #[cfg(feature = "compact-cache")]
 pub use compact::*;
+#[doc(hidden)]
+pub use configured::configured_store;
 pub use index::Index;
 pub use namespaces::reflect_namespaces;
 pub use object_ref::{Lookup, ObjectRef, ObjectRefExtra};

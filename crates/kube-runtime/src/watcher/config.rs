@@ -229,6 +229,21 @@ impl Config {
         self
     }
 
+    /// Whether objects are to be kept compressed. Without the feature nothing can ask for it.
+    #[cfg(feature = "compact-cache")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_compact(&self) -> bool {
+        self.compact_cache
+    }
+
+    #[cfg(not(feature = "compact-cache"))]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_compact(&self) -> bool {
+        false
+    }
+
     /// The fields that the decoder skips.
     pub(crate) fn pruned(&self) -> Prune {
         let prune = self.prune.clone();

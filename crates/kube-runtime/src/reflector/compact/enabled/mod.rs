@@ -15,3 +15,4 @@ pub use writer::{CompactWriter, compact_store};
 
 pub(crate) use cache::CompactCache;
 pub(crate) use object::CompactObject;
+pub(in crate::reflector) use writer::compact_watch;

@@ -4,7 +4,7 @@ use super::{cache::CompactCache, dictionary::Compressor, object::CompactObject};
 use crate::{
     reflector::{
         Index, Lookup, ObjectRef,
-        store::{Store, Writer, subscription::ReflectHandle, without_object},
+        store::{StartWatch, Store, Writer, subscription::ReflectHandle, without_object},
     },
     watcher::{
         self, CollectionEvent, Event, RawContent, RawObject, RetryBackoff, UndecodableObject, WatchMonitor,
@@ -77,6 +77,21 @@ where
 {
     let writer = CompactWriter::new(K::DynamicType::default());
     (writer.as_reader(), writer)
+}
+
+/// A new compact store, and what starts the watch that fills it. Its subscribers do not end with the watch.
+pub(in crate::reflector) fn compact_watch<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    monitor: WatchMonitor,
+) -> (Store<K>, StartWatch<K>)
+where
+    K: Resource + Clone + DeserializeOwned + fmt::Debug + Send + Sync + 'static,
+    K::DynamicType: Eq + Hash + Clone + Default + Send + Sync,
+{
+    let (store, writer) = compact_store::<K>();
+    let writer = writer.keep_subscriptions();
+    (store, Box::new(move || writer.watch_monitored(api, config, &monitor).boxed()))
 }
 
 /// Fills a store that keeps its objects compressed. See [`compact_store`].
