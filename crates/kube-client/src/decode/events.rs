@@ -264,6 +264,10 @@ mod tests {
         for (prune, hinted) in [(Prune::default(), false), (Prune::default().managed_fields(), true)] {
             let event = decode::<IsHinted>(line, &prune.within_event());
             assert!(matches!(event, Ok(WatchEvent::Added(IsHinted(seen))) if seen == hinted));
+            let event = decode_guarded::<IsHinted>(line, &[], &prune.within_event()); // as watchers do
+            assert!(
+                matches!(event, Ok(WatchEvent::Added(DeserializeGuard(Ok(IsHinted(seen))))) if seen == hinted)
+            );
         }
     }
 

@@ -16,7 +16,8 @@ use super::process_channels::CLOSE;
 use super::socket::{ChannelReceiver, ChannelSender, split};
 use super::{ChannelError, Connection};
 
-/// Connections to ports of a pod over one websocket.
+/// Connections to ports of a pod over one websocket, which carries the data of all in one order: a stream that is not read holds up the
+/// others as soon as its buffer of 64 KiB is full.
 ///
 /// The streams stay open when this is dropped. The connection closes when all streams are dropped, when the server closes it, or by
 /// [`Portforwarder::abort`]. If the pod refuses a port, its stream ends and [`Portforwarder::take_error`] returns the reason.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures::{AsyncBufReadExt, SinkExt};
 use k8s_openapi::api::core::v1::Pod;
-use kube_client::api::{AttachParams, ChannelError, LogParams, TerminalSize};
+use kube_client::api::{AttachParams, ChannelError, LogParams, PostParams, TerminalSize};
 use kube_client::{Api, Client};
 use kube_testserver::{Process, TestServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -119,6 +119,39 @@ async fn logs_are_read_whole_and_followed() {
     assert_eq!(line, "two\nthree\n");
     let missing = pods.logs("absent", &LogParams::default()).await.unwrap_err();
     assert!(missing.is_not_found());
+    server.shutdown().await;
+}
+
+/// As Kubernetes 1.37 does, kubectl's annotation notwithstanding.
+#[tokio::test]
+async fn of_several_containers_one_has_to_be_named_and_the_refusal_names_them() {
+    let (pods, server) = with_pod().await;
+    let pod = serde_json::json!({
+        "metadata": { "name": "two", "annotations": { "kubectl.kubernetes.io/default-container": "b" } },
+        "spec": { "containers": [{ "name": "a", "image": "x" }, { "name": "b", "image": "x" }] },
+    });
+    pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+    let refusals = async |container: Option<&str>| {
+        let attach = AttachParams { container: container.map(Into::into), ..AttachParams::default() };
+        let logs = LogParams { container: container.map(Into::into), ..LogParams::default() };
+        [
+            pods.exec("two", ["ls"], &attach).await.err().unwrap(),
+            pods.attach("two", &attach).await.err().unwrap(),
+            pods.logs("two", &logs).await.err().unwrap(),
+        ]
+    };
+    for refusal in within(refusals(None)).await {
+        assert!(
+            refusal.is_bad_request() && refusal.to_string().contains("choose one of: [a b]"),
+            "{refusal}"
+        );
+    }
+    for refusal in within(refusals(Some("none"))).await {
+        assert!(
+            refusal.is_bad_request()
+                && refusal.to_string().contains("container none is not valid for pod two")
+        );
+    }
     server.shutdown().await;
 }
 

@@ -271,6 +271,45 @@ async fn ports_forward_data_in_both_directions_and_report_errors() {
     assert!(path.starts_with("/api/v1/namespaces/ns/pods/web/portforward?&ports=80"), "{path}");
 }
 
+/// One websocket has one order, so the ports share its back-pressure: dropping data would be worse.
+#[tokio::test]
+async fn a_port_that_is_not_read_delays_the_others_until_it_is_read_or_dropped_and_loses_nothing() {
+    const SENT: usize = 256 << 10;
+    for is_read in [true, false] {
+        let (pods, server) = serve(V4, |mut socket| async move {
+            for (channel, port) in [(0, 80_u16), (2, 81)] {
+                socket.send(data(channel, &port.to_le_bytes())).await.unwrap();
+            }
+            for _ in 0..SENT >> 10 {
+                socket.send(data(0, &[b'x'; 1 << 10])).await.unwrap();
+            }
+            socket.send(data(2, b"other")).await.unwrap();
+            while next_data(&mut socket).await.is_some() {}
+        })
+        .await;
+        let mut forwarder = within(pods.portforward("web", &[80, 81])).await.unwrap();
+        let mut unread = forwarder.take_stream(80).unwrap();
+        let mut other = forwarder.take_stream(81).unwrap();
+        let mut received = [0; 5];
+        let waiting = async { other.read_exact(&mut received).await.unwrap() };
+        let reading = async {
+            // Its buffer is full by now, or will be.
+            tokio::task::yield_now().await;
+            if is_read {
+                let mut all = vec![0; SENT];
+                unread.read_exact(&mut all).await.unwrap();
+                assert!(all.iter().all(|byte| *byte == b'x'));
+            }
+            drop(unread);
+        };
+        within(async { tokio::join!(waiting, reading) }).await;
+        assert_eq!(&received, b"other");
+        drop(other);
+        within(forwarder.join()).await.unwrap();
+        within(server).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn a_stream_stays_open_when_the_portforwarder_is_dropped() {
     let (pods, server) = serve(V4, |mut socket| async move {

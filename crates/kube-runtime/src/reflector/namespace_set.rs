@@ -3,7 +3,7 @@
 use super::{
     object_key::ObjectKey,
     object_ref::Lookup,
-    store::{IndexPanic, ListVersion, NamespaceList, Writer},
+    store::{IndexPanic, ListVersion, NamespaceList, Writer, is_same_write},
 };
 use crate::{
     capacity::release,
@@ -42,7 +42,7 @@ struct WatchedNamespace<K> {
     /// The names of its objects in the store.
     names: HashSet<Box<str>>,
     running_list: Option<NamespaceList<K>>,
-    /// Whether the storage went back since its last complete list, as an error of its stream has said.
+    /// Whether the storage went back since its last complete list, as an error of its stream or an object of the running one has shown.
     history_lost: bool,
     initial_sync: InitialSync,
     /// The version of its list, until the store is ready.
@@ -201,11 +201,14 @@ where
         }
     }
 
-    /// A public stream decodes what it lists, also if the store has it in this version.
-    fn visible_if_unchanged(&self, namespace: &str, listed: Arc<K>) -> Arc<K> {
-        let history_lost = self.namespaces.get(namespace).is_none_or(|watched| watched.history_lost);
-        let visible = if history_lost { None } else { self.writer.shared().unchanged(&*listed) };
-        visible.unwrap_or(listed)
+    /// A public stream decodes what it lists, also if the store has it in this version. See [`Writer::pass_through`].
+    fn visible_if_unchanged(&mut self, namespace: &str, listed: Arc<K>) -> Arc<K> {
+        let Some(watched) = self.namespaces.get_mut(namespace).filter(|watched| !watched.history_lost) else {
+            return listed;
+        };
+        let Some(visible) = self.writer.shared().same_version(&*listed) else { return listed };
+        watched.history_lost = !is_same_write(&*visible, &*listed);
+        if watched.history_lost { listed } else { visible }
     }
 
     fn progress(&mut self, namespace: &str, version: &str) {

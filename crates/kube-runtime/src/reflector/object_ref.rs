@@ -2,7 +2,10 @@
 //!
 //! [`Lookup`] and [`ObjectRef`] are in one file because each needs the other.
 
-use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::OwnerReference};
+use k8s_openapi::{
+    api::core::v1::ObjectReference,
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+};
 use kube_core::{ApiResource, DynamicObject, Resource};
 use std::{
     borrow::Cow,
@@ -47,6 +50,12 @@ pub trait Lookup {
     /// The `metadata.uid`, which distinguishes the object from later ones with its name.
     fn uid(&self) -> Option<Cow<'_, str>>;
 
+    /// The metadata, with what servers note of each write, if the object has them.
+    #[doc(hidden)]
+    fn noted_metadata(&self) -> Option<&ObjectMeta> {
+        None
+    }
+
     /// A reference to this object.
     fn to_object_ref(&self, dyntype: Self::DynamicType) -> ObjectRef<Self> {
         ObjectRef::of(self, dyntype)
@@ -90,6 +99,10 @@ impl<K: Resource> Lookup for K {
 
     fn uid(&self) -> Option<Cow<'_, str>> {
         self.meta().uid.as_deref().map(Cow::Borrowed)
+    }
+
+    fn noted_metadata(&self) -> Option<&ObjectMeta> {
+        Some(self.meta())
     }
 }
 

@@ -119,11 +119,7 @@ enum Sign {
 
 /// The storage goes back, and `a` is written again and gets the version that it had.
 async fn shows_what_was_written_again(fill: impl Fn(Client) -> Filled<ConfigMap>) {
-    shows_after([Sign::LowerVersion, Sign::Expired, Sign::ExpiredAndPassed], fill).await;
-}
-
-async fn shows_after(signs: impl IntoIterator<Item = Sign>, fill: impl Fn(Client) -> Filled<ConfigMap>) {
-    for sign in signs {
+    for sign in [Sign::LowerVersion, Sign::Expired, Sign::ExpiredAndPassed] {
         let (server, client) = server();
         let maps = config_maps(&client);
         maps.add(named("a")).await;
@@ -162,17 +158,15 @@ fn configs() -> [Config; 3] {
 
 #[tokio::test(start_paused = true)]
 async fn a_store_shows_what_is_written_again_with_the_same_version() {
-    // A stream of the program has no bytes where its store is filled.
-    const SIGNS: [Sign; 2] = [Sign::LowerVersion, Sign::Expired];
     for config in configs() {
-        shows_after(SIGNS, |client| {
+        shows_what_was_written_again(|client| {
             let (store, writer) = reflector::store();
             let events = watcher(config_maps(&client), config.clone()).reflect(writer);
             (store, events.for_each(|_| async {}).boxed())
         })
         .await;
     }
-    shows_after(SIGNS, |client| {
+    shows_what_was_written_again(|client| {
         let (store, writer) = reflector::store();
         let watch =
             move |namespace: &str| watcher(Api::namespaced(client.clone(), namespace), Config::default());

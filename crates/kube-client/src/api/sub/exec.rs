@@ -21,6 +21,9 @@ where
 {
     /// Runs a command (the program and its arguments, no shell) in a container of the pod `name`.
     ///
+    /// Without a container in the parameters the server takes the only one, and refuses with the names of those there are if there are
+    /// several. It does not know kubectl's annotation for a default container.
+    ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
     /// use kube_client::api::AttachParams;
@@ -61,7 +64,7 @@ impl<K> Api<K>
 where
     K: Clone + DeserializeOwned + Attach,
 {
-    /// Attaches to the main process of a container of the pod `name`.
+    /// Attaches to the main process of a container of the pod `name`, chosen as by [`Api::exec`].
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
@@ -101,6 +104,9 @@ where
     K: Clone + DeserializeOwned + Portforward,
 {
     /// Forwards ports of the pod `name`, at most 128 at once. Each carries one connection.
+    ///
+    /// The ports of one call share a websocket, and nothing that arrives is dropped: while 64 KiB of a port wait for their reader, the other
+    /// ports receive nothing. Read or drop each stream, or forward ports that are read independently by calls of their own, as kubectl does.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;

@@ -20,6 +20,9 @@ where
     /// The log up to now, as one string. Bytes that are not UTF-8 become U+FFFD, also those of a character that `limit_bytes` cuts;
     /// [`Api::log_stream`] returns the bytes themselves.
     ///
+    /// Without a container in the parameters the server takes the only one, and refuses with the names of those there are if there are
+    /// several. It does not know kubectl's annotation for a default container.
+    ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;
     /// use kube_client::api::LogParams;
@@ -35,7 +38,7 @@ where
     /// ```
     ///
     /// # Errors
-    /// [`Error::Api`](crate::Error::Api) with code 400 if the container has not started, 404 if the pod does not exist.
+    /// [`Error::Api`](crate::Error::Api) with code 400 if the container has not started or does not exist, 404 if the pod does not exist.
     pub async fn logs(&self, name: &str, lp: &LogParams) -> Result<String> {
         self.client.request_text_lossy(with_verb("logs", self.request.logs(name, lp))?).await
     }

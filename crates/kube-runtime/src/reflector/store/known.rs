@@ -2,7 +2,8 @@
 //!
 //! An object is known by its uid and resourceVersion, which tell its state within one history of the storage only. The watch that asks
 //! compares the received bytes as well. So for whoever gets the objects, unchanged means the same `Arc`. A stream of the program does not
-//! ask: there the writer compares versions alone, unless an error of the stream says that the history was lost.
+//! ask, and has no bytes: there the writer compares the metadata, in which servers note when, by whom and in which fields an object was
+//! written last.
 
 use super::writer::Writer;
 use crate::{
@@ -34,18 +35,21 @@ where
     K::DynamicType: Eq + Hash + Clone,
 {
     /// Applies an event of a stream whose errors [`apply_error`](Self::apply_error) gets, and returns it. An object that a list repeats in
-    /// the visible version is not stored once more.
+    /// the visible version, with the same metadata, is not stored once more. After the first one with other metadata all of this list are.
     ///
     /// The cache keeps the received object and the caller gets the clone. The clone is dropped soon, so the allocator can reuse its
     /// memory for the next one, whereas another thread may have allocated the received object.
     pub(crate) fn pass_through(&mut self, event: Event<K>) -> Event<K> {
         if let Event::InitApply(object) = &event
             && !self.history_lost
-            && let Some(visible) = self.shared.unchanged(object)
+            && let Some(visible) = self.shared.same_version(object)
         {
-            self.list(visible);
-            drop(self.indexes.take_panics()); // they were logged
-            return event;
+            if is_same_write(&*visible, object) {
+                self.list(visible);
+                drop(self.indexes.take_panics()); // they were logged
+                return event;
+            }
+            self.history_lost = true;
         }
         let object = match &event {
             Event::InitApply(object) | Event::Apply(object) | Event::Delete(object) => Some(object),
@@ -65,6 +69,11 @@ where
         self.history_lost |= error.is_storage_went_back();
         error.undecodable().filter_map(|object| self.undecodable(object)).collect()
     }
+}
+
+/// Whether two states of an object that have the same version come from one write, as far as their metadata tell.
+pub(in crate::reflector) fn is_same_write<K: Lookup>(one: &K, other: &K) -> bool {
+    one.noted_metadata() == other.noted_metadata()
 }
 
 #[cfg(test)]
@@ -115,5 +124,36 @@ mod tests {
         assert!(find("1").is_none(), "a restored storage may have another state with this version");
         writer.apply_watcher_event(&Event::Apply(object("1")));
         assert!(find("1").is_some());
+    }
+
+    #[test]
+    fn what_a_list_shows_in_a_known_version_with_other_metadata_is_of_another_history() {
+        let object = |name: &str, writer: &str, data: &str| -> ConfigMap {
+            let field = json!({ "manager": writer, "operation": "Update", "time": "2026-11-28T10:00:00Z" });
+            let metadata =
+                json!({ "name": name, "uid": name, "resourceVersion": "1", "managedFields": [field] });
+            serde_json::from_value(json!({ "metadata": metadata, "data": { "a": data } })).unwrap()
+        };
+        let list = |writer: &mut Writer<ConfigMap>, objects: [ConfigMap; 3]| {
+            writer.pass_through(Event::Init);
+            objects.into_iter().for_each(|object| drop(writer.pass_through(Event::InitApply(object))));
+            writer.pass_through(Event::InitDone);
+        };
+        let (store, mut writer) = store();
+        list(&mut writer, ["a", "b", "c"].map(|name| object(name, "one", "old")));
+        let before = store.get(&ObjectRef::new("a")).unwrap();
+        // Nothing in the metadata of `c` tells, but `b` has told already.
+        list(&mut writer, [object("a", "one", "old"), object("b", "two", "new"), object("c", "one", "new")]);
+        assert!(Arc::ptr_eq(&before, &store.get(&ObjectRef::new("a")).unwrap()), "unchanged");
+        for name in ["b", "c"] {
+            let stored = store.get(&ObjectRef::new(name)).unwrap();
+            assert_eq!(stored.data.as_ref().unwrap()["a"], "new", "{name}");
+        }
+        let shown = store.get(&ObjectRef::new("c")).unwrap();
+        list(&mut writer, [object("a", "one", "old"), object("b", "two", "new"), object("c", "one", "new")]);
+        assert!(
+            Arc::ptr_eq(&shown, &store.get(&ObjectRef::new("c")).unwrap()),
+            "the next list is of one history"
+        );
     }
 }

@@ -39,7 +39,8 @@ pub use writer::{Writer, store, store_shared};
 
 pub(crate) use super::index::IndexPanic;
 pub(crate) use awaited::Awaited;
+pub(super) use known::is_same_write;
 pub(super) use shared::Shared;
 pub(crate) use wait::StoreWait;
-pub(super) use watch::without_object;
+pub(super) use watch::{StartWatch, without_object};
 pub(super) use {namespace::NamespaceList, watermarks::ListVersion};

@@ -111,8 +111,8 @@ impl<K: Lookup + 'static> Shared<K> {
         (is_in_version(&*visible, version) && !self.is_outdated(namespace, name)).then_some(visible)
     }
 
-    /// The visible object, if it has the same state as this one.
-    pub(in crate::reflector) fn unchanged(&self, object: &impl Lookup) -> Option<Arc<K>> {
+    /// The visible object, if it has the version of this one.
+    pub(in crate::reflector) fn same_version(&self, object: &impl Lookup) -> Option<Arc<K>> {
         let (name, version) = (object.name()?, object.resource_version()?);
         let (namespace, uid) = (object.namespace(), object.uid());
         let (namespace, uid) = (namespace.as_deref(), uid.as_deref());

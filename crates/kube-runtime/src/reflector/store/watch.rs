@@ -8,11 +8,14 @@ use crate::{
         cached_collection_events,
     },
 };
-use futures::{Stream, StreamExt};
+use futures::{Stream, StreamExt, stream::BoxStream};
 use kube_client::Api;
 use kube_core::Resource;
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::ready, hash::Hash, sync::Arc};
+
+/// Starts the watch that fills a store. The items are those of [`Writer::watch`].
+pub type StartWatch<K> = Box<dyn FnOnce() -> BoxStream<'static, watcher::Result<Event<ObjectRef<K>>>> + Send>;
 
 impl<K> Writer<K>
 where

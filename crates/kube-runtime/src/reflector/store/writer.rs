@@ -81,7 +81,8 @@ where
     ready: watch::Sender<bool>,
     pub(super) indexes: WriterIndexes<K>,
     running_list: Option<RunningList>,
-    /// Whether the storage went back since the last complete list, as an error of the stream of events has said.
+    /// Whether the storage went back since the last complete list, as an error of the stream of events or an object of the running list
+    /// has shown.
     pub(super) history_lost: bool,
 }
 
