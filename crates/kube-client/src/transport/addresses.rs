@@ -48,7 +48,8 @@ where
         + Send
         + 'static,
 {
-    type Response = TokioIo<TcpStream>;
+    /// With the address: the peer's name is unknown when it has closed the connection already.
+    type Response = (IpAddr, TokioIo<TcpStream>);
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
@@ -65,7 +66,11 @@ where
             if addresses.is_empty() {
                 return Err("the host has no other address".into());
             }
-            race(alternating(addresses), |address| dial(target.clone(), address)).await
+            let dial = |address: SocketAddr| {
+                let dialling = dial(target.clone(), address);
+                async move { Ok((address.ip(), dialling.await?)) }
+            };
+            race(alternating(addresses), dial).await
         })
     }
 }
@@ -251,7 +256,9 @@ mod socket_tests {
         let alone = timeout(Duration::from_millis(500), dial(target.clone(), dead)).await;
         assert!(alone.is_err(), "the first address is dead: {alone:?}");
         let connecting = super::super::redial::Redial::new(AnyAddress::new(resolver)).oneshot(target);
-        let stream = timeout(Duration::from_secs(7), connecting).await.expect("it connects").unwrap();
+        let (address, stream) =
+            timeout(Duration::from_secs(7), connecting).await.expect("it connects").unwrap();
         assert_eq!(stream.inner().peer_addr().unwrap(), addresses[1]);
+        assert_eq!(address, addresses[1].ip());
     }
 }

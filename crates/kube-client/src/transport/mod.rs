@@ -1,8 +1,9 @@
 //! From a connector to responses: connections with timeouts, pooled, over HTTP/1.1 or HTTP/2.
 //!
-//! `tcp` dials one address, `addresses` those of a name, `redial` begins anew while nothing answers, `secured` goes on to another address when
-//! TLS with one fails, and `deadline` limits the time. `gate` paces attempts after one has failed, `boxed` makes one type of all connections. `pool` keeps connections of `http1` and `http2`, whose
-//! tasks `executor` runs; `service` sends requests over them, which have `extensions`. `error` says why there is no response.
+//! `tcp` dials one address, `addresses` those of a name, `redial` begins anew while nothing answers, `secured` goes on to another address
+//! when TLS with one fails, and `deadline` limits the time. `gate` paces attempts after one has failed, `boxed` makes one type of all
+//! connections. `pool` keeps connections of `http1` and `http2`, whose tasks `executor` runs; `service` sends requests over them, which
+//! have `extensions`. `error` says why there is no response.
 
 mod addresses;
 mod boxed;

@@ -84,11 +84,10 @@ where
 {
     let is_first = tried.is_empty();
     let others = AnyAddress::new(resolver).except(tried);
-    let stream = match is_first {
-        true => Redial::new(others).oneshot(target).await?,
-        false => timeout(ATTEMPT, others.oneshot(target)).await??,
-    };
-    Ok((stream.inner().peer_addr()?.ip(), stream))
+    match is_first {
+        true => Redial::new(others).oneshot(target).await,
+        false => timeout(ATTEMPT, others.oneshot(target)).await?,
+    }
 }
 
 /// A connection, and its address.

@@ -112,7 +112,9 @@ impl ObjectWatch {
     /// A request or an open watch has failed.
     pub(super) fn failed(&mut self, error: &Error, now: Instant) -> Reaction {
         match ErrorClass::of(error) {
-            ErrorClass::Expired | ErrorClass::ResourceVersionTooLarge => self.version = None,
+            ErrorClass::Expired | ErrorClass::ResourceVersionTooLarge | ErrorClass::NotFound => {
+                self.version = None;
+            }
             class if class.is_permanent() => return Reaction::GiveUp,
             _ => {}
         }
@@ -193,8 +195,11 @@ mod tests {
         for code in [400, 401, 403, 404, 405, 422] {
             assert_eq!(listed().failed(&api_error(code), now), Reaction::GiveUp, "{code}");
         }
+        // Not the kind, but the namespace, which may be created.
+        let absent = Status::failure("namespaces \"a\" not found", "NotFound").with_code(404).boxed();
+        assert_eq!(listed().failed(&Error::Api(absent), now), Reaction::Retry { after: None });
         let mut machine = listed();
-        for code in [429, 500, 503, 410] {
+        for code in [408, 409, 429, 500, 503, 410] {
             assert_eq!(machine.failed(&api_error(code), now), Reaction::Retry { after: None }, "{code}");
         }
         machine.listed(None);
