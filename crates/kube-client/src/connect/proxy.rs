@@ -36,7 +36,7 @@ mod http_connect {
     use crate::connect::ConnectError;
     use crate::connect::endpoint::{is_https, with_port};
     use crate::tls::{Alpn, Backend, Peer, with_tls};
-    use crate::transport::{BoxConnector, boxed, secured_connector, tcp_connector};
+    use crate::transport::{BoxConnector, secured_connector, tcp_connector};
 
     pub(super) fn connector(
         proxy: &Uri,
@@ -49,7 +49,7 @@ mod http_connect {
             let tls = |connector| with_tls(backend, config, connector, &Peer::Proxy, Alpn::Http1);
             (secured_connector(tls)?, 443)
         } else {
-            (boxed(tcp_connector()), 80)
+            (tcp_connector(), 80)
         };
         let mut tunnel = Tunnel::new(with_port(proxy_url.clone(), port), to_proxy);
         if let Some((user, password)) = credentials_of(proxy) {

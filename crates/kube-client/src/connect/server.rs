@@ -5,7 +5,7 @@ use super::endpoint::is_https;
 use super::proxy::proxy_connector;
 use crate::config::{Config, Schemes, check_url};
 use crate::tls::{Alpn, Backend, Peer, with_tls};
-use crate::transport::{BoxConnector, boxed, secured_connector, tcp_connector};
+use crate::transport::{BoxConnector, secured_connector, tcp_connector};
 
 /// Connects to the server of `config`: through its proxy if it has one, with TLS if its URL is https.
 pub(crate) fn server_connector(
@@ -17,7 +17,7 @@ pub(crate) fn server_connector(
     check_url(&config.cluster_url, Schemes::Http).map_err(ConnectError::ServerUrl)?;
     let proxied = |proxy| proxy_connector(proxy, backend, config);
     if !is_https(&config.cluster_url) {
-        return config.proxy_url.as_ref().map_or_else(|| Ok(boxed(tcp_connector())), proxied);
+        return config.proxy_url.as_ref().map_or_else(|| Ok(tcp_connector()), proxied);
     }
     let backend = backend.ok_or(ConnectError::TlsRequired)?;
     let tls = |connector| with_tls(backend, config, connector, peer, alpn);

@@ -12,7 +12,7 @@ use tower::{BoxError, ServiceExt};
 use tower_service::Service;
 
 use super::addresses::AnyAddress;
-use super::boxed::Connector;
+use super::boxed::{BoxConnector, boxed};
 use crate::metrics::Resolver;
 
 /// How long to wait for an answer before dialling anew. An unanswered SYN is repeated after 1, 3, 7, 15 and 31 s: a host that is back at
@@ -22,8 +22,8 @@ pub(super) const ATTEMPT: Duration = Duration::from_secs(8);
 const ATTEMPTS: usize = 16;
 
 /// A TCP connector for http and https URLs that measures DNS lookups. Each attempt looks the name up anew, and dials all its addresses.
-pub(crate) fn tcp_connector() -> impl Connector {
-    Redial::new(AnyAddress::new(Resolver::new())).map_response(|(_, stream)| stream)
+pub(crate) fn tcp_connector() -> BoxConnector {
+    boxed(Redial::new(AnyAddress::new(Resolver::new())).map_response(|(_, stream)| stream))
 }
 
 /// Begins anew while there is neither a connection nor an error.
