@@ -46,7 +46,8 @@ impl Client {
     /// of `config`, from now on: a rotated certificate, token or CA, another exec plugin, another address. All other settings stay.
     ///
     /// New requests use new connections. Requests in flight end on the old ones, which are closed then; watches go on. A request that
-    /// fails with the old credentials meanwhile (401, or no connection) is sent again with the new ones, once.
+    /// fails with the old credentials meanwhile (401, or no connection) is sent again with the new ones, once, unless they lead to another
+    /// cluster. Whether the server accepts the new credentials is not tried first.
     ///
     /// Another address, or other CA certificates, may lead to another cluster. Both are asked for the `uid` of the namespace
     /// `kube-system`, for at most 5 s. If it is another one, watchers of `kube-runtime` list everything anew; else they resume. If it cannot

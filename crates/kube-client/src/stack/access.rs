@@ -96,8 +96,9 @@ impl<S: Stack> CurrentAccess<S> {
         self.current.read().epoch
     }
 
-    /// Whether the access has been exchanged since `epoch`, after the source has been read again where there is one.
-    async fn is_exchanged_since(&self, epoch: u64) -> bool {
+    /// Whether the access has been exchanged since `epoch` and leads to the same cluster, after the source has been read again where there
+    /// is one. What was meant for one cluster is not sent to another.
+    async fn is_exchanged_since(&self, epoch: u64, cluster: u64) -> bool {
         if self.epoch() == epoch
             && let Some((checks, _)) = &self.checks
         {
@@ -107,7 +108,7 @@ impl<S: Stack> CurrentAccess<S> {
                 let _ = timeout(CHECK_TIMEOUT, checked).await;
             }
         }
-        self.epoch() != epoch
+        self.epoch() != epoch && *self.cluster.borrow() == cluster
     }
 }
 
@@ -115,12 +116,12 @@ async fn send<S: Stack>(
     access: Arc<CurrentAccess<S>>,
     request: Request<Body>,
 ) -> Result<Response<S::Body>, BoxError> {
-    let (service, epoch) = {
+    let (service, epoch, cluster) = {
         let current = access.current.read();
         if current.epoch > 0 {
             record_server(&current.config);
         }
-        (current.service.clone(), current.epoch)
+        (current.service.clone(), current.epoch, *access.cluster.borrow())
     };
     let outcome = service.oneshot(request).await;
     let may_be_outdated = match &outcome {
@@ -130,7 +131,7 @@ async fn send<S: Stack>(
             iter::successors(Some(first), |&err| err.source()).any(is_connect)
         }
     };
-    match may_be_outdated && access.is_exchanged_since(epoch).await {
+    match may_be_outdated && access.is_exchanged_since(epoch, cluster).await {
         true => Outdated::mark(outcome),
         false => outcome,
     }

@@ -278,12 +278,12 @@ async fn credentials_that_are_set_are_used_by_all_clones() {
     assert!(seen(&clone).await.is_err(), "nobody has set it");
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_request_that_is_refused_while_the_credentials_are_exchanged_is_sent_again() {
+/// The outcome of a request that is refused while the client is led from the host `a` to another one.
+async fn refused_during_an_exchange(host: &'static str) -> kube_client::Result<String> {
     let client: Arc<Mutex<Option<Client>>> = Arc::default();
     let of_server = Arc::clone(&client);
-    let with_token = |token: &str| {
-        let mut config = Config::new("https://a".parse().unwrap());
+    let config = |host: &str, token: &str| {
+        let mut config = Config::new(format!("https://{host}").parse().unwrap());
         config.auth_info.token = Some(token.to_owned().into());
         config
     };
@@ -291,22 +291,33 @@ async fn a_request_that_is_refused_while_the_credentials_are_exchanged_is_sent_a
         let client = of_server.lock().unwrap().clone();
         let is_new = request.headers()["authorization"] == "Bearer new";
         async move {
-            if is_new {
+            if is_new || request.uri().path().ends_with("kube-system") {
                 return Ok::<_, Infallible>(Response::new(Body::from(b"ok".to_vec())));
             }
-            client.unwrap().set_credentials(with_token("new")).await.unwrap();
+            client.unwrap().set_credentials(config(host, "new")).await.unwrap();
             Ok(Response::builder().status(401).body(Body::empty()).unwrap())
         }
     });
-    let used = Client::with_transport(&with_token("old"), transport).unwrap();
+    let used = Client::with_transport(&config("a", "old"), transport).unwrap();
     *client.lock().unwrap() = Some(used.clone());
-    let write = Request::post("/").body(b"{}".to_vec()).unwrap();
+    let outcome = used.request_text(Request::post("/").body(b"{}".to_vec()).unwrap()).await;
+    client.lock().unwrap().take();
+    outcome
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_refused_while_the_credentials_are_exchanged_is_sent_again() {
     assert_eq!(
-        used.request_text(write).await.unwrap(),
+        refused_during_an_exchange("a").await.unwrap(),
         "ok",
         "the server has done nothing with the first one"
     );
-    client.lock().unwrap().take();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_meant_for_one_cluster_is_not_sent_to_another() {
+    let err = refused_during_an_exchange("b").await.unwrap_err();
+    assert!(matches!(&err, kube_client::Error::Api(status) if status.code == 401), "{err}");
 }
 
 #[tokio::test]
