@@ -59,11 +59,20 @@ pub(crate) type Checks = mpsc::UnboundedReceiver<oneshot::Sender<()>>;
 
 /// The access that is in use. Requests in flight, such as watches, keep the one by which they were sent, with its connections.
 pub(super) struct CurrentAccess<S> {
-    make: Box<dyn Fn(&Config) -> Result<S, Error> + Send + Sync>,
+    make: Box<Make<S>>,
     current: RwLock<Current<S>>,
     cluster: watch::Sender<u64>,
     /// If the configuration follows its source.
-    checks: Option<(mpsc::UnboundedSender<oneshot::Sender<()>>, Mutex<Option<Checks>>)>,
+    checks: Option<AskForCheck>,
+}
+
+type Make<S> = dyn Fn(&Config) -> Result<S, Error> + Send + Sync;
+
+/// Asks whoever follows the source to read it again.
+struct AskForCheck {
+    ask: mpsc::UnboundedSender<oneshot::Sender<()>>,
+    /// Until somebody follows it.
+    asked: Mutex<Option<Checks>>,
 }
 
 struct Current<S> {
@@ -80,8 +89,8 @@ impl<S: Stack> CurrentAccess<S> {
     ) -> Result<Arc<Self>, Error> {
         let current = RwLock::new(Current { epoch: 0, config: config.clone(), service: make(config)? });
         let checks = config.followed().map(|_| {
-            let (sender, receiver) = mpsc::unbounded_channel();
-            (sender, Mutex::new(Some(receiver)))
+            let (ask, asked) = mpsc::unbounded_channel();
+            AskForCheck { ask, asked: Mutex::new(Some(asked)) }
         });
         Ok(Arc::new(Self { make: Box::new(make), current, cluster: watch::Sender::new(0), checks }))
     }
@@ -100,11 +109,11 @@ impl<S: Stack> CurrentAccess<S> {
     /// is one. What was meant for one cluster is not sent to another.
     async fn is_exchanged_since(&self, epoch: u64, cluster: u64) -> bool {
         if self.epoch() == epoch
-            && let Some((checks, _)) = &self.checks
+            && let Some(checks) = &self.checks
         {
             let (done, checked) = oneshot::channel();
             // Fails if nobody follows the source (any more).
-            if checks.send(done).is_ok() {
+            if checks.ask.send(done).is_ok() {
                 let _ = timeout(CHECK_TIMEOUT, checked).await;
             }
         }
@@ -164,7 +173,7 @@ impl<S: Stack> Access for CurrentAccess<S> {
     }
 
     fn take_checks(&self) -> Option<Checks> {
-        self.checks.as_ref()?.1.lock().take()
+        self.checks.as_ref()?.asked.lock().take()
     }
 }
 
