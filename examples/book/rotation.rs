@@ -43,5 +43,4 @@ async fn another_token_is_another_user_of_all_clones() {
     use_token(&client, config, "nobody".into()).await.unwrap();
     let refused = clone.list_api_groups().await.unwrap_err();
     assert!(matches!(&refused, kube::Error::Api(status) if status.code == 401), "{refused}");
-    drop((following, member));
 }
