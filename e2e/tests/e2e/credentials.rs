@@ -1,17 +1,12 @@
 //! Authentication: client certificates, tokens, and credentials that the server rejects.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
-
 use anyhow::Context as _;
-use futures::{FutureExt as _, StreamExt as _};
+use futures::FutureExt as _;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::{ConfigMap, ServiceAccount};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{DeleteParams, ListParams, ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::runtime::{WatchStreamExt as _, watcher};
 use kube::{Api, Client, Config};
 use kube_testserver::{TestServer, User};
 use serde_json::json;
@@ -146,128 +141,6 @@ fn a_requested_token_authenticates_from_a_file() -> anyhow::Result<()> {
         }
         .boxed()
     })
-}
-
-/// By `set_credentials` and in a file that is followed: certificate, token, another user, another address of the same server.
-#[test]
-fn rotations_disturb_neither_watches_nor_requests() -> anyhow::Result<()> {
-    run(Requires::CoreKinds, |env| {
-        async move {
-            let Some(users) = UserServer::start(env).await? else { return Ok(()) };
-            let folder = tempfile::tempdir()?;
-            let path = folder.path().join("config");
-            let write = |context: &str| -> anyhow::Result<()> {
-                let mut kubeconfig = users.kubeconfig.clone();
-                kubeconfig.current_context = Some(context.to_owned());
-                std::fs::write(path.with_extension("next"), serde_json::to_string(&kubeconfig)?)?;
-                Ok(std::fs::rename(path.with_extension("next"), &path)?)
-            };
-            write("token-admin")?;
-            let followed =
-                Config::from_kubeconfig_file(&path, &KubeConfigOptions::default()).await?.follow()?;
-            let client = Client::try_from(followed)?;
-            let maps: Api<ConfigMap> = Api::namespaced(client.clone(), &users.namespace);
-            let name = unique("rotated");
-            let object = ConfigMap {
-                metadata: ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() },
-                ..ConfigMap::default()
-            };
-            maps.create(&PostParams::default(), &object).await?;
-            let watches: Vec<_> = (0..20).map(|_| Watch::start(maps.clone())).collect();
-            for watch in &watches {
-                watch.wait_for(&name).await?;
-            }
-            let load = tokio::spawn(thousand_requests_a_second(maps.clone(), name.clone()));
-
-            for context in ["admin", "token-admin", "admin"] {
-                tokio::time::sleep(Duration::from_millis(300)).await;
-                client.set_credentials(users.config(context).await?).await?;
-            }
-            let mut elsewhere = users.config("admin").await?;
-            elsewhere.cluster_url =
-                elsewhere.cluster_url.to_string().replace("127.0.0.1", "localhost").parse()?;
-            client.set_credentials(elsewhere).await?;
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            // Who may not delete gets 403, so this tells when the file was read.
-            for (context, code) in [("viewer", 403), ("token-admin", 404)] {
-                write(context)?;
-                let used = async {
-                    while delete(&client).await?.code != code {
-                        tokio::time::sleep(Duration::from_millis(200)).await;
-                    }
-                    anyhow::Ok(())
-                };
-                tokio::time::timeout(Duration::from_secs(20), used).await.with_context(|| context)??;
-            }
-
-            load.abort();
-            match load.await {
-                Err(err) if err.is_cancelled() => {}
-                outcome => anyhow::bail!("a request has failed: {outcome:?}"),
-            }
-            let last = unique("last");
-            let object = ConfigMap {
-                metadata: ObjectMeta { name: Some(last.clone()), ..ObjectMeta::default() },
-                ..ConfigMap::default()
-            };
-            maps.create(&PostParams::default(), &object).await?;
-            for watch in &watches {
-                watch.wait_for(&last).await?;
-                assert_eq!(watch.lists.load(Ordering::Relaxed), 1, "no relist");
-            }
-            for name in [name, last] {
-                maps.delete(&name, &DeleteParams::default()).await?;
-            }
-            Ok(())
-        }
-        .boxed()
-    })
-}
-
-/// Ends with the first error.
-async fn thousand_requests_a_second(maps: Api<ConfigMap>, name: String) -> kube::Result<()> {
-    loop {
-        futures::future::try_join_all((0..10).map(|_| maps.get(&name))).await?;
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
-
-/// A watch that fills a store, and how often it has listed.
-struct Watch {
-    store: kube::runtime::reflector::Store<ConfigMap>,
-    lists: Arc<AtomicU32>,
-    task: tokio::task::JoinHandle<()>,
-}
-
-impl Watch {
-    fn start(maps: Api<ConfigMap>) -> Self {
-        let (store, writer) = kube::runtime::reflector::store();
-        let lists = Arc::<AtomicU32>::default();
-        let counter = Arc::clone(&lists);
-        let events = watcher(maps, watcher::Config::default()).default_backoff().reflect(writer);
-        let task = tokio::spawn(events.for_each(move |event| {
-            if matches!(event, Ok(watcher::Event::Init)) {
-                counter.fetch_add(1, Ordering::Relaxed);
-            }
-            std::future::ready(())
-        }));
-        Self { store, lists, task }
-    }
-
-    async fn wait_for(&self, name: &str) -> anyhow::Result<()> {
-        let shown = async {
-            while self.store.find(|map| map.metadata.name.as_deref() == Some(name)).is_none() {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(20), shown).await.context("the store shows the object")
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
 }
 
 #[cfg(feature = "openssl")]
