@@ -17,6 +17,7 @@ mod manager;
 mod reconciler;
 mod replicas;
 mod roles;
+mod rotation;
 mod scripting;
 mod testing;
 mod typed_apply;

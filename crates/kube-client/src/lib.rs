@@ -111,11 +111,18 @@ pub mod fuzz {
 #[cfg(feature = "client")]
 mod metrics;
 
+#[cfg(feature = "client")]
+pub mod time;
+
 // Tasks that end with the future that waits for them.
 #[cfg(feature = "client")]
 mod task;
 
-// Files that are replaced as a whole.
+// Files: whether one has changed, reads that may block, and files that are replaced as a whole.
+#[cfg(feature = "client")]
+mod blocking_read;
+#[cfg(feature = "client")]
+mod file_version;
 #[doc(hidden)]
 pub mod new_file;
 

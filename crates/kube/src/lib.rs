@@ -69,7 +69,7 @@ pub use kube_core::{CustomResourceExt, OwnerExt, Resource, ResourceExt, Sparse};
 pub use kube_client::{Config, Error, Result, config, error};
 
 #[cfg(feature = "client")]
-pub use kube_client::{Api, Client, Discovery, api, client, discovery};
+pub use kube_client::{Api, Client, Discovery, api, client, discovery, time};
 
 #[cfg(feature = "tools")]
 pub use kube_tools::{ApiExt, apply, crds, pods, ready, table, wait};

@@ -17,6 +17,7 @@ use crate::config::{
     ClientIdentityPem, ExecAuthCluster, ExecConfig, ExecInteractiveMode, KEY_IS_ENCRYPTED, WithPath,
     is_encrypted, sorted, without_quoted_value,
 };
+use crate::time::now;
 
 /// An exec plugin of a kubeconfig.
 #[derive(Debug)]
@@ -140,7 +141,7 @@ impl ExecPlugin {
             }
         }
         let status = printed.status.ok_or(AuthError::ExecPluginFailed)?;
-        evaluate(&status, Timestamp::now(), Instant::now())
+        evaluate(&status, now(), Instant::now())
     }
 
     /// Whether the plugin may use the terminal, if this process has one.

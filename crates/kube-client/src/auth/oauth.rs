@@ -5,10 +5,10 @@ mod error;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::Request;
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use tame_oauth::Error;
 use tame_oauth::gcp::{Token, TokenOrRequest, TokenProvider, TokenProviderWrapperInner};
@@ -19,6 +19,7 @@ use super::cache::{FetchedCredential, refresh_time};
 use super::header::bearer;
 use super::token_request::{TokenRequestError, send_token_request};
 use crate::config::{Config, proxy_from_env};
+use crate::time::now;
 
 pub use error::OAuthError;
 
@@ -90,9 +91,8 @@ async fn send(request: Request<Bytes>) -> Result<http::Response<Bytes>, AuthErro
 
 fn credential(token: &Token) -> Result<FetchedCredential, AuthError> {
     let refresh_at = token.expires_in_timestamp.map(|expiry| {
-        let left = expiry.duration_since(SystemTime::now()).unwrap_or_default();
-        let now = jiff::Timestamp::now();
-        refresh_time(now.checked_add(left).unwrap_or(jiff::Timestamp::MAX), now, Instant::now())
+        let expiry = Timestamp::try_from(expiry).unwrap_or(Timestamp::MAX);
+        refresh_time(expiry, now(), Instant::now())
     });
     Ok(FetchedCredential {
         refresh_at,

@@ -5,20 +5,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use http::HeaderValue;
-use tokio::sync::Mutex;
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use super::AuthError;
 use super::cache::FetchedCredential;
 use super::header::bearer;
+use crate::blocking_read::BlockingRead;
 
 /// How long a token is used before the file is read again. The kubelet replaces a token long before it expires, so a delay of seconds is
 /// harmless.
 const READ_INTERVAL: Duration = Duration::from_secs(10);
-
-/// A read of a volume whose server is down may block for ever.
-const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The token in a file.
 #[derive(Debug)]
@@ -26,13 +22,12 @@ pub(super) struct TokenFile {
     path: PathBuf,
     /// The user's `token`, used until the file has been read once.
     fallback: parking_lot::Mutex<Option<HeaderValue>>,
-    /// A blocked read that has timed out. It cannot be cancelled, so no other read starts until it ends.
-    overdue: Mutex<Option<JoinHandle<io::Result<String>>>>,
+    reads: BlockingRead<io::Result<String>>,
 }
 
 impl TokenFile {
     pub(super) fn new(path: PathBuf, fallback: Option<HeaderValue>) -> Self {
-        Self { path, fallback: fallback.into(), overdue: Mutex::default() }
+        Self { path, fallback: fallback.into(), reads: BlockingRead::default() }
     }
 
     /// The token in the file, or else the user's other one as long as the file has never been readable.
@@ -48,23 +43,10 @@ impl TokenFile {
         Ok(FetchedCredential { refresh_at, ..FetchedCredential::until_refused(Some(fallback)) })
     }
 
-    /// Reads the token on a blocking thread: the file may be on a slow volume.
-    ///
-    /// After [`READ_TIMEOUT`] the read is an error, and later calls are an error immediately until it has ended.
     async fn read(&self) -> Result<FetchedCredential, AuthError> {
-        let mut overdue = self.overdue.lock().await;
-        let limit = if overdue.is_some() { Duration::ZERO } else { READ_TIMEOUT };
-        let reading = overdue.get_or_insert_with(|| {
-            let path = self.path.clone();
-            tokio::task::spawn_blocking(move || std::fs::read_to_string(path))
-        });
-        let Ok(read) = timeout(limit, reading).await else {
-            let text =
-                format!("the file could not be read within {READ_TIMEOUT:?}: is its volume available?");
-            return Err(self.failed(io::Error::new(io::ErrorKind::TimedOut, text)));
-        };
-        *overdue = None;
-        let text = read.unwrap_or_else(|stopped| Err(stopped.into())).map_err(|err| self.failed(err))?;
+        let path = self.path.clone();
+        let read = self.reads.read(move || std::fs::read_to_string(path)).await;
+        let text = read.and_then(|text| text).map_err(|err| self.failed(err))?;
         let header = self.parse(&text)?;
         let refresh_at = Some(Instant::now() + READ_INTERVAL);
         Ok(FetchedCredential {

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -13,6 +14,7 @@ use tower::util::BoxService;
 use tower::{BoxError, Layer, Service, ServiceExt};
 
 use super::Client;
+use super::access::ClientAccess;
 use crate::body::Body;
 use crate::config::{Config, DEFAULT_COLLECT_LIMIT};
 use crate::error::Error;
@@ -37,6 +39,7 @@ pub struct ClientBuilder<Svc> {
     default_namespace: String,
     valid_until: Option<Timestamp>,
     collect_limit: usize,
+    access: Option<Arc<ClientAccess>>,
 }
 
 impl<Svc> ClientBuilder<Svc> {
@@ -50,6 +53,7 @@ impl<Svc> ClientBuilder<Svc> {
             default_namespace: default_namespace.into(),
             valid_until: None,
             collect_limit: DEFAULT_COLLECT_LIMIT,
+            access: None,
         }
     }
 
@@ -60,6 +64,7 @@ impl<Svc> ClientBuilder<Svc> {
             default_namespace: self.default_namespace,
             valid_until: self.valid_until,
             collect_limit: self.collect_limit,
+            access: self.access,
         }
     }
 
@@ -80,6 +85,7 @@ impl<Svc> ClientBuilder<Svc> {
         Client::new(self.service, self.default_namespace)
             .with_valid_until(self.valid_until)
             .with_collect_limit(self.collect_limit)
+            .with_access(self.access)
     }
 }
 
@@ -100,9 +106,11 @@ where
 
     /// The default stack for `config`, with the tasks of its connections on `executor`.
     fn try_from((config, executor): (Config, E)) -> crate::Result<Self> {
-        let stack = compose(&config, executor)?.map_response(|response| response.map(boxed));
+        let (stack, access) = compose(&config, executor)?;
+        let stack = stack.map_response(|response| response.map(boxed));
         let builder = Self::new(BoxService::new(stack), config.default_namespace);
-        Ok(Self { collect_limit: config.collect_limit, ..builder })
+        let access = Some(ClientAccess::new(access));
+        Ok(Self { collect_limit: config.collect_limit, access, ..builder })
     }
 }
 

@@ -8,18 +8,21 @@ use hyper_util::rt::TokioExecutor;
 use jiff::Timestamp;
 use tower::{BoxError, Service, ServiceExt};
 
+use super::access::ClientAccess;
+use super::follower::follow;
 use super::sender::Sender;
 use crate::Result;
 use crate::body::{Body, from_transport};
 use crate::config::{Config, DEFAULT_COLLECT_LIMIT, DEFAULT_NAMESPACE, Kubeconfig};
 use crate::error::Error;
-use crate::stack::{Stack, compose, compose_over};
+use crate::stack::{Stack, WithAccess, compose, compose_over};
 
 /// Sends requests to one API server, as one user.
 ///
 /// # Cost
 /// Cloning is cheap, and all clones share connections and credentials. There is no task and no queue: the caller's task passes the
-/// request to the stack.
+/// request to the stack. (If the configuration has to [follow](Config::follow) its source, one task does so, from the first request until
+/// the last clone is dropped.)
 ///
 /// # Cancellation
 /// Dropping the future of a call cancels the request.
@@ -30,6 +33,8 @@ pub struct Client {
     valid_until: Option<Timestamp>,
     /// Most bytes of a response that are collected.
     collect_limit: usize,
+    /// `None` over a service of the program.
+    pub(super) access: Option<Arc<ClientAccess>>,
 }
 
 impl std::fmt::Debug for Client {
@@ -109,23 +114,32 @@ impl Client {
         B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
     {
         let stack = compose_over(config, transport.map_err(Into::into))?;
-        let client = Self::from_stack(stack, config.default_namespace.clone());
+        let client = Self::of_stack(stack, config.default_namespace.clone());
         Ok(client.with_collect_limit(config.collect_limit))
     }
 
     /// A client over a stack whose clones share connections and credentials.
-    pub(crate) fn from_stack(stack: impl Stack, default_namespace: impl Into<String>) -> Self {
+    pub(crate) fn of_stack(
+        (stack, access): WithAccess<impl Stack>,
+        default_namespace: impl Into<String>,
+    ) -> Self {
         let service = stack.map_response(|response| response.map(Body::wrap));
-        Self::with_sender(Sender::cloned(service), default_namespace)
+        let client = Self::with_sender(Sender::cloned(service), default_namespace);
+        client.with_access(Some(ClientAccess::new(access)))
     }
 
-    fn with_sender(sender: Sender, default_namespace: impl Into<String>) -> Self {
+    pub(super) fn with_access(self, access: Option<Arc<ClientAccess>>) -> Self {
+        Self { access, ..self }
+    }
+
+    pub(super) fn with_sender(sender: Sender, default_namespace: impl Into<String>) -> Self {
         let namespace = default_namespace.into();
         Self {
             sender,
             default_namespace: if namespace.is_empty() { DEFAULT_NAMESPACE.into() } else { namespace.into() },
             valid_until: None,
             collect_limit: DEFAULT_COLLECT_LIMIT,
+            access: None,
         }
     }
 
@@ -184,6 +198,9 @@ impl Client {
     /// # Errors
     /// If there is no response: [`Error::Service`], [`Error::HyperError`] or [`Error::Auth`].
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>> {
+        if let Some(access) = &self.access {
+            follow(access);
+        }
         let response = self.sender.send(request).await.map_err(from_transport)?;
         Ok(response.map(|body| body.with_collect_limit(self.collect_limit)))
     }
@@ -195,7 +212,7 @@ impl TryFrom<Config> for Client {
     /// A client with the default stack for `config`. No connection is opened yet. Has to be called within a tokio runtime.
     fn try_from(config: Config) -> Result<Self> {
         let stack = compose(&config, TokioExecutor::new())?;
-        Ok(Self::from_stack(stack, config.default_namespace).with_collect_limit(config.collect_limit))
+        Ok(Self::of_stack(stack, config.default_namespace).with_collect_limit(config.collect_limit))
     }
 }
 

@@ -1,11 +1,16 @@
 //! [`Client`]: sends requests to an API server.
 
-// `builder` puts layers around a stack and makes a client, `handle`, which passes requests on by `sender`. Above it are the `requests`
-// whose response is decoded: `list_response` and `watch_response` as they arrive, `websocket`, `server` for its version and kinds,
-// `objects` of any kind, and those of a `kubelet`. `connect_error` tells whether nothing answered.
+// `builder` puts layers around a stack (`middleware` has those of the default one) and makes a client, `handle`, which passes requests on by
+// `sender`. `access` exchanges its address and credentials, `follower` when their source changes, which may be a `kubeconfig_secret`. Above
+// are the `requests` whose response is decoded: `list_response` and `watch_response` as they arrive, `websocket`, `server` for its version
+// and kinds, `objects` of any kind, and those of a `kubelet`. `connect_error` tells whether nothing answered.
 
+mod access;
 mod builder;
+mod follower;
 mod handle;
+mod kubeconfig_secret;
+pub mod middleware;
 mod sender;
 
 mod connect_error;
@@ -21,8 +26,11 @@ mod kubelet;
 #[cfg(feature = "unstable-client")]
 mod objects;
 
+#[doc(hidden)]
+pub use access::ClusterChange;
 pub use builder::ClientBuilder;
 pub use handle::*;
+pub use kubeconfig_secret::{KubeconfigSecret, KubeconfigSecretError};
 #[expect(deprecated, reason = "the former name stays available")]
 pub use list_response::ListAnswer;
 pub use list_response::ListResponse;
@@ -52,17 +60,6 @@ pub use crate::tls::RustlsTlsError;
 #[cfg(feature = "ws")]
 pub use crate::websocket::{Connection, UpgradeConnectionError};
 pub use crate::{body::Body, decode::Prune, received_bytes::ReceivedBytes, stack::ConfigExt, stack::DynBody};
-
-/// The layers of the default stack, for use in other stacks.
-pub mod middleware {
-    pub use crate::layer::{
-        Auth, AuthLayer, BaseUri, BaseUriLayer, Deadline, DeadlineBody, DeadlineFuture, DeadlineLayer,
-        ExtraHeaders, ExtraHeadersLayer, Reauth, ReauthLayer, Trace, TraceFuture, TraceLayer, WarningFuture,
-        WarningLayer, Warnings,
-    };
-    #[cfg(feature = "metrics")]
-    pub use crate::metrics::{Metrics, MetricsBody, MetricsFuture, MetricsLayer};
-}
 
 /// Retries of refused requests.
 pub mod retry {

@@ -66,6 +66,15 @@ pub enum KubeconfigError {
     ParseCertificates(#[source] pem::PemError),
 }
 
+/// There is nothing that clients of a configuration could follow.
+#[cfg(feature = "client")]
+#[derive(Debug, Error)]
+#[error(
+    "the configuration was made by the program, so there is nothing to follow: expected one that was read from kubeconfig files \
+     (`Config::infer`, `from_kubeconfig`, `from_kubeconfig_file`), from a Secret (`KubeconfigSecret`) or in a pod"
+)]
+pub struct FollowError;
+
 /// A certificate or key, inline or in a file, could not be loaded.
 #[derive(Debug, Error)]
 pub enum LoadDataError {

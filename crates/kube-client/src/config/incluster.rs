@@ -70,6 +70,10 @@ impl ServiceAccountFiles {
             config.default_namespace = namespace.trim().to_owned();
         }
         config.auth_info.token_file = Some(self.token.to_string_lossy().into_owned());
+        #[cfg(feature = "client")]
+        {
+            config.origin = super::settings::Origin::Pod;
+        }
         Ok(config)
     }
 }

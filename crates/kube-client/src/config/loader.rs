@@ -6,21 +6,12 @@ use http::Uri;
 
 use super::contradictions::{check_cluster, check_user, sendable};
 use super::error_context::{with_location, with_paths};
-use super::kubeconfig::{Selection, certificates_from_pem, merge_files, read_files};
+use super::kubeconfig::{Selection, certificates_from_pem, merge_files};
 use super::proxy::proxy_from_env;
 use super::url::{Schemes, parse_url};
 use super::{Cluster, Config, KubeConfigOptions, Kubeconfig, KubeconfigError, UserOrigin};
 
 impl Config {
-    /// Reads the files listed in `KUBECONFIG`, or `~/.kube/config`, and selects from them by `options`.
-    ///
-    /// # Errors
-    /// If a file, context or field is missing or wrong. The error says which one, and what was expected.
-    pub async fn from_kubeconfig(options: &KubeConfigOptions) -> Result<Self, KubeconfigError> {
-        // Blocking file reads, but short ones.
-        load_files(read_files()?, options)
-    }
-
     /// Selects from `kubeconfig` by `options`.
     ///
     /// Certificates and keys are loaded once here, so that a mistake is an error now and not at the first request.
@@ -83,7 +74,7 @@ impl TryFrom<Kubeconfig> for Config {
 }
 
 /// As `configure`, with the file, the cluster or user, and the value in errors.
-fn load_files(
+pub(super) fn load_files(
     files: Vec<(PathBuf, Kubeconfig)>,
     options: &KubeConfigOptions,
 ) -> Result<Config, KubeconfigError> {

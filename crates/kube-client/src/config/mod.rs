@@ -3,12 +3,18 @@
 //! [`Config::infer`] does what most programs want. A [`Config`] is plain data: change its fields, then make a
 //! [`Client`](crate::Client) of it.
 
-// `infer` finds the source: `kubeconfig`, from which `loader` takes one context, or `incluster`. `contradictions` are refused, `url` is the
-// parser of every URL, `proxy` that of the environment, with `ip_range` for exceptions. `settings` is the result, with its `warnings`
-// handler. `decode` and `error_context` say where a value is wrong, `redact` prints without secrets, `error` has what the caller gets.
+// `infer` finds the source: `files`, which `kubeconfig` decodes and from which `loader` takes one context, or `incluster`.
+// `contradictions` are refused, `url` is the parser of every URL, `proxy` that of the environment, with `ip_range` for exceptions. `settings`
+// is the result, with its `warnings` handler; `access` is the part of it that changes when a client has to `follow` the source. `decode` and
+// `error_context` say where a value is wrong, `redact` prints without secrets, `error` has what the caller gets.
 
+#[cfg(feature = "client")]
+mod access;
 mod contradictions;
 mod decode;
+mod files;
+#[cfg(feature = "client")]
+mod follow;
 mod incluster;
 mod infer;
 mod ip_range;
@@ -26,6 +32,8 @@ mod redact;
 
 #[cfg(feature = "client")]
 pub(crate) use decode::WithPath;
+#[cfg(feature = "client")]
+pub use error::FollowError;
 pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError, NoProxyError};
 pub(crate) use kubeconfig::UserOrigin;
 #[cfg(any(feature = "rustls-tls", feature = "openssl-tls", feature = "oidc"))]
@@ -33,7 +41,8 @@ pub(crate) use kubeconfig::certificates_from_pem;
 pub use kubeconfig::decode_text;
 pub use kubeconfig::{
     AuthInfo, AuthProviderConfig, Cluster, Context, ExecAuthCluster, ExecConfig, ExecInteractiveMode,
-    KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, NamedExtension, Preferences,
+    KubeConfigOptions, Kubeconfig, KubeconfigAllowList, NamedAuthInfo, NamedCluster, NamedContext,
+    NamedExtension, Preferences, RefusedSetting, UntrustedKubeconfigError,
 };
 #[cfg(feature = "client")]
 pub(crate) use kubeconfig::{ClientIdentityPem, KEY_IS_ENCRYPTED, is_encrypted, sorted};

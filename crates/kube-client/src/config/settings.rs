@@ -1,10 +1,18 @@
 //! [`Config`]: the configuration of a client, as plain data.
 
 use std::fmt;
+#[cfg(feature = "client")]
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
+#[cfg(feature = "client")]
+use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "client")]
+use futures::future::BoxFuture;
 use http::{HeaderName, HeaderValue, Uri};
+#[cfg(feature = "client")]
+use tower::BoxError;
 
 use super::AuthInfo;
 use super::UserOrigin;
@@ -75,6 +83,12 @@ pub struct Config {
     pub warning_handler: WarningHandler,
     /// The file of `auth_info`, where new tokens of an auth provider are saved.
     pub(crate) user_origin: Option<UserOrigin>,
+    /// Where it was read.
+    #[cfg(feature = "client")]
+    pub(crate) origin: Origin,
+    /// Whether its clients follow that.
+    #[cfg(feature = "client")]
+    pub(crate) follows: bool,
 }
 
 impl Config {
@@ -111,6 +125,10 @@ impl Config {
             default_retry: true,
             warning_handler: WarningHandler::default(),
             user_origin: None,
+            #[cfg(feature = "client")]
+            origin: Origin::default(),
+            #[cfg(feature = "client")]
+            follows: false,
         }
     }
 
@@ -149,6 +167,45 @@ impl Config {
             }
         }
     }
+}
+
+/// Where a configuration comes from.
+#[cfg(feature = "client")]
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Origin {
+    /// The program made it.
+    #[default]
+    Program,
+    /// A pod's service account, whose files are read again by what uses them.
+    Pod,
+    /// It is only read, so a panic leaves nothing behind in it.
+    Source(Arc<AssertUnwindSafe<ReadFrom>>),
+}
+
+/// What was read, and where.
+#[cfg(feature = "client")]
+#[derive(Debug)]
+pub(crate) struct ReadFrom {
+    pub(crate) source: Box<dyn ConfigSource>,
+    /// Before the program changed it.
+    pub(crate) as_read: Config,
+}
+
+/// Where a configuration can be read again. `{}` is its name.
+#[cfg(feature = "client")]
+pub(crate) trait ConfigSource: fmt::Debug + fmt::Display + Send + Sync {
+    /// Observes changes since the configuration was read.
+    fn observe(&self) -> Box<dyn ObservedSource>;
+}
+
+/// A source, and what was read of it last.
+#[cfg(feature = "client")]
+pub(crate) trait ObservedSource: Send {
+    /// Waits until the source may have changed. Dropping the future loses nothing.
+    fn may_have_changed(&mut self) -> BoxFuture<'_, ()>;
+
+    /// Reads it; `None` if it is known not to have changed since it was read successfully.
+    fn read(&mut self) -> BoxFuture<'_, Option<Result<Config, BoxError>>>;
 }
 
 /// Longer time limits are cut to ten years: users write `Duration::MAX` for "never", and adding that to an instant overflows.

@@ -12,6 +12,7 @@ use tower::retry::backoff::{
 };
 use tower::util::rng::HasherRng;
 
+use super::outdated::Outdated;
 use crate::body::{Body, try_clone_request};
 use crate::metrics;
 use crate::transport::{NotProcessed, closed_before_response};
@@ -21,7 +22,8 @@ use crate::transport::{NotProcessed, closed_before_response};
 /// Only requests that are safe to repeat are retried: all of them where the server refused before it did anything (429, and 500 or 503
 /// with `Retry-After`), otherwise reads. Requests that the server did not process, as a closing HTTP/2 connection reports, are sent again
 /// as well, and once at once a GET or HEAD whose connection was closed before the response: mostly an idle connection that the server
-/// ended. Other connection errors are not retried: the request may have been processed.
+/// ended. Other connection errors are not retried: the request may have been processed. A request that failed with credentials that have been
+/// exchanged since ([`Client::set_credentials`](crate::Client::set_credentials)) is sent once more with the new ones.
 ///
 /// # Time
 /// The delay is the server's `Retry-After`, or without one, an exponential backoff. No retry starts later than 45 s after the
@@ -42,6 +44,8 @@ pub struct RetryPolicy {
     only_with_retry_after: bool,
     /// The connection was closed before the response, and the request was sent again.
     resent: bool,
+    /// It was sent again with other credentials.
+    renewed: bool,
     started: Option<Instant>,
 }
 
@@ -64,6 +68,7 @@ impl RetryPolicy {
             retries: 0,
             only_with_retry_after: server_retry,
             resent: false,
+            renewed: false,
             started: None,
         })
     }
@@ -91,7 +96,12 @@ impl<Res> Policy<Request<Body>, Response<Res>, BoxError> for RetryPolicy {
         request: &mut Request<Body>,
         result: &mut Result<Response<Res>, BoxError>,
     ) -> Option<Self::Future> {
+        let is_outdated = !self.renewed && Outdated::is(result);
         let delay = match result {
+            _ if is_outdated => {
+                self.renewed = true;
+                tokio::time::sleep(Duration::ZERO)
+            }
             Ok(response) => match classify(request.method(), response.status(), response.headers()) {
                 Retry::Allowed { has_retry_after: false, .. } if self.only_with_retry_after => return None,
                 Retry::Allowed { after: Some(delay), .. } => tokio::time::sleep(delay),

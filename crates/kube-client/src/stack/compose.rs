@@ -2,10 +2,13 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::TryFutureExt;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request, Response};
+use http_body_util::BodyExt;
 use hyper::rt::Executor;
 use tokio::time::Instant;
 use tower::retry::RetryLayer;
@@ -13,45 +16,23 @@ use tower::{BoxError, ServiceBuilder, ServiceExt};
 use tower_service::Service;
 
 use super::ConfigExt;
+use super::access::{Access, CurrentAccess};
 use super::optional::{decompression_layer, metrics_layer};
+use super::service::Stack;
 use crate::auth::Credential;
 use crate::body::Body;
 use crate::config::{Config, without_credentials};
 use crate::connect::server_connector;
 use crate::error::Error;
 use crate::layer::{AuthLayer, ProbeLayer, ReauthLayer, RedirectLayer, RetryPolicy};
-use crate::tls::{Alpn, Backend, IdentityEpoch, Peer};
+use crate::tls::{Alpn, Backend, CaEpoch, IdentityEpoch, Peer};
 use crate::transport::{BoxConnector, DeadlineConnector, SharedExecutor, Transport};
 
-/// The type-erased body of a response.
-pub type DynBody = dyn http_body::Body<Data = Bytes, Error = BoxError> + Send + Unpin;
-
-/// A complete stack. Clones share its connections, so each request may use its own clone.
-pub(crate) trait Stack:
-    Service<Request<Body>, Response = Response<Self::Body>, Error = BoxError, Future: Send + 'static>
-    + Clone
-    + Send
-    + Sync
-    + 'static
-{
-    /// The body of a response.
-    type Body: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static;
-}
-
-impl<S, B> Stack for S
-where
-    S: Service<Request<Body>, Response = Response<B>, Error = BoxError, Future: Send + 'static>
-        + Clone
-        + Send
-        + Sync
-        + 'static,
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
-{
-    type Body = B;
-}
+/// A stack, and by what its client exchanges the lower part of it.
+pub(crate) type WithAccess<S> = (S, Arc<dyn Access>);
 
 /// Builds the stack for `config`. Requests pass the layers from top to bottom, responses from bottom to top.
-pub(crate) fn compose<E>(config: &Config, executor: E) -> Result<impl Stack, Error>
+pub(crate) fn compose<E>(config: &Config, executor: E) -> Result<WithAccess<impl Stack + use<E>>, Error>
 where
     E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
 {
@@ -63,60 +44,97 @@ pub(super) fn compose_with<E>(
     backend: Option<Backend>,
     config: &Config,
     executor: E,
-) -> Result<impl Stack, Error>
+) -> Result<WithAccess<impl Stack + use<E>>, Error>
 where
     E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
 {
-    let credential = Credential::from_config(config).map_err(Error::Auth)?;
-    let peer =
-        Peer::Server { identity_provider: credential.as_ref().and_then(Credential::identity_provider) };
-    let [any_version, http1] =
-        [Alpn::Http2OrHttp1, Alpn::Http1].map(|alpn| server_connector(backend, config, &peer, alpn));
-    layers(config, credential, executor, [any_version?, http1?])
-}
-
-fn layers<E>(
-    config: &Config,
-    credential: Option<Credential>,
-    executor: E,
-    connectors: [BoxConnector; 2],
-) -> Result<impl Stack, Error>
-where
-    E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
-{
-    let identity_provider = credential.as_ref().and_then(Credential::identity_provider);
-    let epoch = IdentityEpoch::of(&config.auth_info, identity_provider)?;
-    let transport = Transport::new(
-        without_credentials(&config.cluster_url),
-        connectors.map(|connector| DeadlineConnector::new(config, connector)),
-        SharedExecutor::new(executor),
-        move || epoch.current(Instant::now()),
-    );
-    above(config, credential, transport)
+    exchangeable(config, move |config| {
+        let credential = Credential::from_config(config).map_err(Error::Auth)?;
+        let peer =
+            Peer::Server { identity_provider: credential.as_ref().and_then(Credential::identity_provider) };
+        let [any_version, http1] =
+            [Alpn::Http2OrHttp1, Alpn::Http1].map(|alpn| server_connector(backend, config, &peer, alpn));
+        let transport = transport(config, credential.as_ref(), executor.clone(), [any_version?, http1?])?;
+        access(config, credential, transport)
+    })
 }
 
 /// Builds the stack for `config` over a transport of the caller, such as a server in the same process. Settings of connections have no
 /// effect.
-pub(crate) fn compose_over(config: &Config, transport: impl Stack) -> Result<impl Stack, Error> {
+pub(crate) fn compose_over<T, B>(
+    config: &Config,
+    transport: T,
+) -> Result<WithAccess<impl Stack + use<T, B>>, Error>
+where
+    T: Service<Request<Body>, Response = Response<B>, Error = BoxError, Future: Send + 'static>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+{
     // Ready at once: the wait for the transport is part of the request, so that the time limits above include it.
-    let ready = tower::service_fn(move |request| transport.clone().oneshot(request));
-    above(config, Credential::from_config(config).map_err(Error::Auth)?, ready)
+    let ready = tower::service_fn(move |request| {
+        let response = transport.clone().oneshot(request);
+        response.map_ok(|response: Response<B>| response.map(|body| body.map_err(Into::<BoxError>::into)))
+    });
+    exchangeable(config, move |config| {
+        access(config, Credential::from_config(config).map_err(Error::Auth)?, ready.clone())
+    })
 }
 
-/// The layers above a transport.
-fn above(
+/// The stack whose lower part `make` makes of a configuration.
+fn exchangeable<S: Stack, F>(config: &Config, make: F) -> Result<WithAccess<impl Stack + use<S, F>>, Error>
+where
+    F: Fn(&Config) -> Result<S, Error> + Send + Sync + 'static,
+{
+    let current = CurrentAccess::new(config, make)?;
+    Ok((above(config, current.stack()), current))
+}
+
+fn transport<E>(
     config: &Config,
-    credential: Option<Credential>,
-    transport: impl Stack,
-) -> Result<impl Stack, Error> {
+    credential: Option<&Credential>,
+    executor: E,
+    connectors: [BoxConnector; 2],
+) -> Result<Transport<Body>, Error>
+where
+    E: Executor<Pin<Box<dyn Future<Output = ()> + Send>>> + Clone + Send + Sync + 'static,
+{
+    let identity_provider = credential.and_then(Credential::identity_provider);
+    let epoch = IdentityEpoch::of(&config.auth_info, identity_provider)?;
+    let cas = CaEpoch::of(config.root_cert_file.as_deref());
+    Ok(Transport::new(
+        without_credentials(&config.cluster_url),
+        connectors.map(|connector| DeadlineConnector::new(config, connector)),
+        SharedExecutor::new(executor),
+        move || {
+            let now = Instant::now();
+            epoch.current(now) + cas.current(now)
+        },
+    ))
+}
+
+/// The layers above the access: they stay when it is exchanged.
+fn above<S: Stack>(config: &Config, access: S) -> impl Stack + use<S> {
     let retry = config.default_retry.then(RetryPolicy::server_retry).map(RetryLayer::new);
-    // Only a credential that can be refreshed may succeed after a 401.
-    let reauth = matches!(credential, Some(Credential::Refreshing(_))).then_some(ReauthLayer);
-    let service = ServiceBuilder::new()
+    ServiceBuilder::new()
         .layer(config.trace_layer())
         .layer(config.warning_layer())
         .layer(decompression_layer(config))
         .option_layer(retry)
+        .service(access)
+}
+
+/// The layers between `above` and a transport.
+fn access<T: Stack>(
+    config: &Config,
+    credential: Option<Credential>,
+    transport: T,
+) -> Result<impl Stack + use<T>, Error> {
+    // Only a credential that can be refreshed may succeed after a 401.
+    let reauth = matches!(credential, Some(Credential::Refreshing(_))).then_some(ReauthLayer);
+    let service = ServiceBuilder::new()
         .layer(config.extra_headers_layer()?)
         .map_request(with_user_agent)
         .layer(ProbeLayer::new(config.response_timeout))
@@ -139,15 +157,18 @@ fn with_user_agent(mut request: Request<Body>) -> Request<Body> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use http_body_util::BodyExt;
     use hyper_util::rt::TokioExecutor;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
     use super::*;
     use crate::transport::{MemoryIo, boxed};
+
+    fn layers(config: &Config, connectors: [BoxConnector; 2]) -> impl Stack + use<> {
+        let transport = transport(config, None, TokioExecutor::new(), connectors).unwrap();
+        above(config, access(config, None, transport).unwrap())
+    }
 
     #[tokio::test(start_paused = true)]
     async fn an_unresponsive_server_is_detected_within_a_minute() {
@@ -160,7 +181,7 @@ mod tests {
         });
         let config = Config::new(http::Uri::from_static("http://h"));
         let connectors = [boxed(connector.clone()), boxed(connector)];
-        let service = layers(&config, None, TokioExecutor::new(), connectors).unwrap();
+        let service = layers(&config, connectors);
         let started = Instant::now();
         let request = Request::get("/version").body(Body::empty()).unwrap();
         assert!(service.oneshot(request).await.is_err());
@@ -210,7 +231,7 @@ mod tests {
     async fn second_request(http2: bool, second: http::request::Builder) -> bool {
         let connector = closing_first_connection(http2);
         let config = Config::new(http::Uri::from_static("http://h"));
-        let stack = layers(&config, None, TokioExecutor::new(), [connector.clone(), connector]).unwrap();
+        let stack = layers(&config, [connector.clone(), connector]);
         let first =
             stack.clone().oneshot(Request::get("/version").body(Body::empty()).unwrap()).await.unwrap();
         first.into_body().collect().await.map_err(Into::into).unwrap();
@@ -240,7 +261,7 @@ mod tests {
                 async move { Ok::<_, BoxError>(if http2 { MemoryIo::http2(near) } else { MemoryIo::http1(near) }) }
             }));
             let config = Config::new(http::Uri::from_static("http://h"));
-            let stack = layers(&config, None, TokioExecutor::new(), [connector.clone(), connector]).unwrap();
+            let stack = layers(&config, [connector.clone(), connector]);
             assert!(stack.oneshot(Request::get("/version").body(Body::empty()).unwrap()).await.is_err());
             assert_eq!(connections.load(Ordering::SeqCst), 2);
         }

@@ -1,12 +1,19 @@
 //! From a [`Config`](crate::Config) to the service that sends requests: layers, transport, connectors.
 
+// `compose` lists the layers; `access` exchanges the lower ones. `config_ext` has them for custom stacks, `optional` those of features.
+// `service` is what each stack is.
+
+mod access;
 mod compose;
 mod config_ext;
 mod optional;
+mod service;
 
-pub use compose::DynBody;
-pub(crate) use compose::{Stack, compose, compose_over};
+pub(crate) use access::{Access, AccessService, Checks};
+pub(crate) use compose::{WithAccess, compose, compose_over};
 pub use config_ext::ConfigExt;
+pub use service::DynBody;
+pub(crate) use service::Stack;
 
 #[cfg(test)]
 mod tests;

@@ -4,11 +4,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
+use tokio::time::Instant;
 use tower::BoxError;
 
-use super::file_version::FileVersion;
+use super::identity::CHECK_INTERVAL;
 use crate::config::certificates_from_pem;
+use crate::file_version::FileVersion;
 
 /// CA certificates in a file, converted by a TLS library to `T` and reloaded when the file changes.
 ///
@@ -76,8 +78,82 @@ fn load<T>(
     Ok((version, Arc::new(convert(&certificates).map_err(|err| with_path(&err))?)))
 }
 
+/// Counts the changes of the content of a CA file. New requests must not use a connection whose server was verified by other CA certificates.
+#[derive(Debug)]
+pub(crate) struct CaEpoch(Option<(PathBuf, Mutex<CaEpochState>)>);
+
+#[derive(Debug)]
+struct CaEpochState {
+    epoch: u64,
+    version: Option<FileVersion>,
+    content: Option<Vec<u8>>,
+    checked_at: Option<Instant>,
+}
+
+impl CaEpoch {
+    /// Of no file, a constant.
+    pub(crate) fn of(path: Option<&Path>) -> Self {
+        Self(path.map(|path| {
+            let (version, content) = (FileVersion::of(path), std::fs::read(path).ok());
+            (path.to_owned(), Mutex::new(CaEpochState { epoch: 0, version, content, checked_at: None }))
+        }))
+    }
+
+    /// The epoch at `now`. A file that is missing changes nothing, and neither does one that is replaced by its own content, as the kubelet
+    /// does with each new token.
+    pub(crate) fn current(&self, now: Instant) -> u64 {
+        let Some((path, state)) = &self.0 else { return 0 };
+        let mut state = state.lock();
+        if state.checked_at.is_none_or(|at| now.saturating_duration_since(at) >= CHECK_INTERVAL) {
+            state.checked_at = Some(now);
+            let version = FileVersion::of(path);
+            if version.is_some() && version != state.version {
+                state.version = version;
+                let content = std::fs::read(path).ok();
+                if content.is_some() && content != state.content {
+                    state.content = content;
+                    state.epoch += 1;
+                }
+            }
+        }
+        state.epoch
+    }
+}
+
 impl<T> fmt::Debug for CaFile<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CaFile").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_epoch_changes_with_the_content_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ca.crt");
+        std::fs::write(&path, "one").unwrap();
+        let epoch = CaEpoch::of(Some(&path));
+        let mut now = Instant::now();
+        let mut later = || {
+            now += Duration::from_secs(10);
+            epoch.current(now)
+        };
+        assert_eq!(later(), 0);
+        let replace = |text: &str| {
+            std::fs::write(folder.path().join("next"), text).unwrap();
+            std::fs::rename(folder.path().join("next"), &path).unwrap();
+        };
+        replace("one");
+        assert_eq!(later(), 0);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(later(), 0);
+        replace("two");
+        assert_eq!(later(), 1);
+        assert_eq!(later(), 1);
+        assert_eq!(CaEpoch::of(None).current(now), 0);
     }
 }

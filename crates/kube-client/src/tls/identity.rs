@@ -11,8 +11,8 @@ use secrecy::ExposeSecret;
 use tokio::time::Instant;
 use tower::BoxError;
 
-use super::file_version::FileVersion;
 use crate::config::{AuthInfo, ClientIdentityPem, KubeconfigError};
+use crate::file_version::FileVersion;
 
 /// A source of client certificates at run time: an exec plugin that returns them.
 pub(crate) trait IdentityProvider: fmt::Debug + Send + Sync {
@@ -163,7 +163,7 @@ struct EpochState {
 }
 
 /// The least time between two checks of the files.
-const CHECK_INTERVAL: Duration = Duration::from_secs(10);
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 impl IdentityEpoch {
     /// Takes the same arguments as [`IdentitySource::of`].

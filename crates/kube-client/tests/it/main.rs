@@ -6,6 +6,7 @@ mod closed_connection;
 mod connect_errors;
 #[cfg(feature = "rustls-tls")]
 mod corpus;
+mod credentials;
 #[cfg(all(
     feature = "oauth",
     feature = "oidc",

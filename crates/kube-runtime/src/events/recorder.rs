@@ -84,7 +84,7 @@ impl Recorder {
         let namespace = namespace.unwrap_or(CLUSTER_NAMESPACE);
         let events: Api<ApiEvent> = Api::namespaced(self.client.clone(), namespace);
         let key = SeriesKey::of(ev, Reference::from(reference));
-        let now = Timestamp::now();
+        let now = kube_client::time::now();
 
         let repeated = self.series.lock().record_repeat(&key, Instant::now());
         if let Some((name, count)) = repeated {

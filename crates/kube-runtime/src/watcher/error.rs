@@ -75,8 +75,17 @@ const STORAGE_WENT_BACK: &str = "StorageWentBack";
 impl Error {
     /// The storage was at version `last` and is at `new`.
     pub(crate) fn storage_went_back(last: &str, new: &str) -> Self {
-        let what =
-            format!("resourceVersion went back from {last} to {new}: was the storage restored? Relisting");
+        Self::history_lost(&format!(
+            "resourceVersion went back from {last} to {new}: was the storage restored? Relisting"
+        ))
+    }
+
+    /// The client leads to another cluster than before.
+    pub(crate) fn another_cluster() -> Self {
+        Self::history_lost("the client leads to another cluster now: listing everything anew")
+    }
+
+    fn history_lost(what: &str) -> Self {
         let cause = StatusCause {
             reason: STORAGE_WENT_BACK.to_owned(),
             message: String::new(),
@@ -90,11 +99,11 @@ impl Error {
             causes: vec![cause],
             retry_after_seconds: 0,
         };
-        let status = Status::failure(&what, reason::EXPIRED).with_code(410).with_details(details);
+        let status = Status::failure(what, reason::EXPIRED).with_code(410).with_details(details);
         Self::WatchError(status.boxed())
     }
 
-    /// Whether the storage went back, as after a restore. It may use versions again: from here on, an object that is known in a version
+    /// Whether the storage went back, as after a restore, or is another one. It may use versions again: from here on, an object that is known in a version
     /// may have another state in it.
     pub(crate) fn is_storage_went_back(&self) -> bool {
         let Self::WatchError(status) = self else { return false };

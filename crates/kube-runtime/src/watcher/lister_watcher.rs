@@ -3,7 +3,7 @@
 use super::error::RequestError;
 use kube_client::{
     Api, Client, Error,
-    client::{ListResponse, Prune, ReceivedBytes, WatchResponse},
+    client::{ClusterChange, ListResponse, Prune, ReceivedBytes, WatchResponse},
 };
 use kube_core::{
     Request, Resource,
@@ -52,6 +52,11 @@ impl ListerWatcher {
     /// The same, also skipping the fields in `prune` when objects are decoded.
     pub(super) fn pruned(self, prune: &Prune) -> Self {
         Self { prune: self.prune.clone().and(prune), ..self }
+    }
+
+    /// To learn that the client leads to another cluster.
+    pub(super) fn cluster_change(&self) -> ClusterChange {
+        self.client.cluster_change()
     }
 
     /// The API path of the collection, which contains the kind and the namespace.

@@ -4,7 +4,7 @@
 //! passes the outcome to [`Machine::step`], which returns what to emit and how long to wait.
 
 use super::{
-    CollectionEvent, Config, InitialListStrategy,
+    CollectionEvent, Config, Error, InitialListStrategy,
     config::Freshness,
     error::{ErasedResult, RequestError},
     health::WatchHealth,
@@ -43,6 +43,8 @@ pub(super) enum Input<K> {
     VersionChecked(Result<String, RequestError>),
     WatchStarted(Result<(), RequestError>),
     Read(Read<K>),
+    /// Instead of an outcome: the client leads to another cluster now.
+    AnotherCluster,
 }
 
 impl<K> Input<K> {
@@ -88,6 +90,14 @@ pub(super) enum ListMethod {
 }
 
 impl ListMethod {
+    /// Before anything is known of the server.
+    fn first(config: &Config) -> Self {
+        match config.initial_list_strategy {
+            InitialListStrategy::ListWatch => Self::Paged,
+            InitialListStrategy::StreamingList => Self::Streamed,
+        }
+    }
+
     /// The state in which a list starts.
     fn start(self) -> State {
         match self {
@@ -202,10 +212,7 @@ pub(super) type Transition = (State, Duration);
 
 impl Machine {
     pub(super) fn new(config: Config, retry: RetryBackoff) -> Self {
-        let list_method = match config.initial_list_strategy {
-            InitialListStrategy::ListWatch => ListMethod::Paged,
-            InitialListStrategy::StreamingList => ListMethod::Streamed,
-        };
+        let list_method = ListMethod::first(&config);
         Self {
             state: list_method.start(),
             config,
@@ -257,6 +264,16 @@ impl Machine {
         (self.list_method.start(), wait)
     }
 
+    /// Lists as at the start: nothing that is known of the old cluster holds.
+    fn another_cluster<K>(&mut self, emit: &mut Emit<K>) -> Transition {
+        emit.push(Err(Error::another_cluster().into()));
+        self.versions = CollectionVersions::of_another_cluster();
+        self.freshness = Freshness::Any;
+        self.list_method = ListMethod::first(&self.config);
+        self.reset_failures();
+        self.relist_after(Duration::ZERO)
+    }
+
     /// Resets the backoff and the counters, after a healthy watch.
     pub(super) fn reset_failures(&mut self) {
         self.retry.reset();
@@ -302,6 +319,7 @@ impl Machine {
                 self.version_checked(listed, result, &mut emit)
             }
             (State::Watching(watch), Input::Read(read)) => self.watch_read(watch, read, now, &mut emit),
+            (_, Input::AnotherCluster) => self.another_cluster(&mut emit),
             (state, _) => (state, self.retry.next(RetryClass::Transient)),
         };
         self.state = state;

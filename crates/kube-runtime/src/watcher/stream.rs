@@ -19,7 +19,7 @@ use super::{
 use futures::{Stream, StreamExt, stream, stream::BoxStream};
 use kube_client::{
     Api,
-    client::{DecodeBy, KnownObjects, Prune},
+    client::{ClusterChange, DecodeBy, KnownObjects, Prune},
 };
 use kube_core::{DeserializeGuard, PartialObjectMeta, Resource, WatchEvent};
 use serde::de::DeserializeOwned;
@@ -226,10 +226,11 @@ fn run<K: Watchable>(
         outbox: Vec::new().into_iter(),
         health: WatchHealth::default(),
     };
-    stream::unfold(shell, |mut shell| async move {
-        let event = shell.next().await;
+    let cluster = shell.requests.lister_watcher.cluster_change();
+    stream::unfold((shell, cluster), |(mut shell, mut cluster)| async move {
+        let event = shell.next(&mut cluster).await;
         let event = event.map_err(|error| in_collection(error, shell.requests.lister_watcher.path()));
-        Some((event, shell))
+        Some((event, (shell, cluster)))
     })
 }
 
@@ -252,7 +253,7 @@ struct WatcherShell<K: Watchable> {
 }
 
 impl<K: Watchable> WatcherShell<K> {
-    async fn next(&mut self) -> ErasedResult<CollectionEvent<K>> {
+    async fn next(&mut self, cluster: &mut ClusterChange) -> ErasedResult<CollectionEvent<K>> {
         loop {
             if let Some(event) = self.outbox.next() {
                 self.health.report();
@@ -262,7 +263,7 @@ impl<K: Watchable> WatcherShell<K> {
                 }
                 return event;
             }
-            let input = self.perform().await;
+            let input = self.perform_in(cluster).await;
             let now = Instant::now();
             let received = Received::of(&input);
             let step = self.machine.step(input, now);
@@ -273,6 +274,21 @@ impl<K: Watchable> WatcherShell<K> {
             self.health = step.health;
             self.outbox = step.emit.into_iter();
         }
+    }
+
+    /// Performs what is next, unless the client leads to another cluster meanwhile: then all that runs is of the old one.
+    async fn perform_in(&mut self, cluster: &mut ClusterChange) -> Input<K> {
+        let input = tokio::select! {
+            biased;
+            input = self.perform() => input,
+            () = cluster.next() => Input::AnotherCluster,
+        };
+        if !matches!(input, Input::AnotherCluster) && !cluster.take() {
+            return input;
+        }
+        self.messages = None;
+        self.pager.cancel();
+        Input::AnotherCluster
     }
 
     async fn perform(&mut self) -> Input<K> {

@@ -36,6 +36,11 @@ pub(super) enum VersionOrder {
 }
 
 impl CollectionVersions {
+    /// Those of a cluster of which nothing is known, while objects of another one are.
+    pub(super) fn of_another_cluster() -> Self {
+        Self { history_lost: true, ..Self::default() }
+    }
+
     /// A watch that has reached `last` sends `new`.
     pub(super) fn observe(&mut self, last: &str, new: &str) -> VersionOrder {
         let (Some(last), Some(new)) = (parse(last), parse(new)) else { return VersionOrder::InOrder };

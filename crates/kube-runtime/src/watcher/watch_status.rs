@@ -195,7 +195,9 @@ impl Received {
             Input::Listed(Err(_)) | Input::VersionChecked(Err(_)) | Input::WatchStarted(Err(_)) => {
                 Self::Failure
             }
-            Input::Read(Read::Failed(_) | Read::Closed | Read::IdleTimeout) => Self::Failure,
+            Input::Read(Read::Failed(_) | Read::Closed | Read::IdleTimeout) | Input::AnotherCluster => {
+                Self::Failure
+            }
         }
     }
 }

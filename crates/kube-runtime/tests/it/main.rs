@@ -14,6 +14,7 @@ mod controller_related;
 mod during_relists;
 mod error_messages;
 mod events;
+mod exchanged_credentials;
 mod filters;
 mod finalizer;
 mod initial_sync;

@@ -13,6 +13,7 @@ use crate::auth::AuthError;
 use crate::auth::cache::{FetchedCredential, refresh_time};
 use crate::auth::header::bearer;
 use crate::auth::subprocess::{Subprocess, redacted};
+use crate::time::now;
 
 /// The command, and the paths of token and expiry in its output.
 pub(super) struct GcpCommand {
@@ -55,7 +56,7 @@ impl GcpCommand {
         let printed = program.run(command).await?;
         let read = serde_json::from_str(&String::from_utf8_lossy(&printed.stdout))
             .map_err(AuthError::ParseTokenKey)
-            .and_then(|value| self.read(&value, Timestamp::now(), Instant::now()));
+            .and_then(|value| self.read(&value, now(), Instant::now()));
         read.map_err(|err| printed.explain(err))
     }
 

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::time::Instant;
 
 use super::cached_token::CachedToken;
@@ -12,6 +11,7 @@ use crate::auth::AuthError;
 use crate::auth::cache::FetchedCredential;
 #[cfg(feature = "oauth")]
 use crate::auth::oauth::OAuth;
+use crate::time::now;
 
 /// The settings of the auth provider.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Gcp {
     }
 
     pub(in crate::auth) async fn fetch(&self) -> Result<FetchedCredential, AuthError> {
-        if let Some(cached_token) = self.cached_token.take(Timestamp::now(), Instant::now()) {
+        if let Some(cached_token) = self.cached_token.take(now(), Instant::now()) {
             return Ok(cached_token);
         }
         match &self.next {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
 use parking_lot::Mutex;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
@@ -14,6 +13,7 @@ use crate::auth::AuthError;
 use crate::auth::cache::{FetchedCredential, refresh_time};
 use crate::auth::header::bearer;
 use crate::config::UserOrigin;
+use crate::time::now;
 
 /// The settings of the auth provider, and its current tokens.
 ///
@@ -69,7 +69,7 @@ impl Oidc {
 /// The credential of a token; `None` if it has expired.
 fn credential(token: &str) -> Result<Option<FetchedCredential>, AuthError> {
     let expiry = expiry(token).map_err(|err| AuthError::Oidc(err.into()))?;
-    let now = Timestamp::now();
+    let now = now();
     if expiry <= now {
         return Ok(None);
     }

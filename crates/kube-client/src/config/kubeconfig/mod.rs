@@ -4,6 +4,7 @@
 //! - `values`, `last_key`: how its single values and equal keys are read and written
 //! - `named`: its lists
 //! - `read`: parses text, files and `KUBECONFIG`
+//! - `untrusted`: refuses what an untrusted text must not have
 //! - `merge`: merges several documents
 //! - `select`: selects the context to use
 //! - `save`: writes new tokens of a user back to the file
@@ -21,6 +22,7 @@ mod read;
 mod save;
 mod select;
 mod types;
+mod untrusted;
 mod values;
 
 pub use auth_info::{AuthInfo, AuthProviderConfig};
@@ -32,9 +34,10 @@ pub use extension::NamedExtension;
 pub(crate) use merge::UserOrigin;
 pub(super) use merge::{MergedFile, merge_files};
 pub use read::decode_text;
-pub(super) use read::read_files;
+pub(super) use read::{kubeconfig_paths, read_paths};
 pub use select::KubeConfigOptions;
 pub(super) use select::Selection;
 pub use types::{Cluster, Context, Kubeconfig, NamedAuthInfo, NamedCluster, NamedContext, Preferences};
+pub use untrusted::{KubeconfigAllowList, RefusedSetting, UntrustedKubeconfigError};
 #[cfg(feature = "client")]
 pub(crate) use values::sorted;

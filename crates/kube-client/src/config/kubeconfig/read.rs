@@ -69,7 +69,7 @@ impl Kubeconfig {
     /// # Errors
     /// As [`Kubeconfig::read_from`]; also if none of the listed files exists.
     pub fn from_env() -> Result<Option<Self>, KubeconfigError> {
-        let files = listed_files()?;
+        let files = read_paths(&listed_paths())?;
         if files.is_empty() { Ok(None) } else { merge_files(files).map(|(merged, _)| Some(merged)) }
     }
 
@@ -78,7 +78,7 @@ impl Kubeconfig {
     /// # Errors
     /// As [`Kubeconfig::read_from`], and [`KubeconfigError::FindPath`] without a home directory.
     pub fn read() -> Result<Kubeconfig, KubeconfigError> {
-        merge_files(read_files()?).map(|(merged, _)| merged)
+        merge_files(read_paths(&kubeconfig_paths()?)?).map(|(merged, _)| merged)
     }
 }
 
@@ -107,32 +107,32 @@ fn read_document(
     Ok(document)
 }
 
-/// The files that [`Kubeconfig::read`] merges, at least one.
-pub(in crate::config) fn read_files() -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError> {
-    let listed = listed_files()?;
-    if !listed.is_empty() {
-        return Ok(listed);
+/// The files that [`Kubeconfig::read`] merges, at least one: those listed in `KUBECONFIG`, else `~/.kube/config`.
+pub(in crate::config) fn kubeconfig_paths() -> Result<Vec<PathBuf>, KubeconfigError> {
+    match listed_paths() {
+        listed if listed.is_empty() => Ok(vec![default_path()?]),
+        listed => Ok(listed),
     }
-    let path = default_path()?;
-    let config = read_file(&path)?;
-    Ok(vec![(path, config)])
 }
 
 /// The files listed in `KUBECONFIG`, if it is set.
-fn listed_files() -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError> {
-    match std::env::var_os("KUBECONFIG") {
-        Some(list) => files_in(&list),
-        None => Ok(Vec::new()),
-    }
+fn listed_paths() -> Vec<PathBuf> {
+    std::env::var_os("KUBECONFIG").map(|list| paths_in(&list)).unwrap_or_default()
 }
 
-/// The files of a list that exist. It is an error if none of them exists, but not if the list is empty.
-fn files_in(list: &OsStr) -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError> {
-    let mut found = Vec::new();
+fn paths_in(list: &OsStr) -> Vec<PathBuf> {
+    std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()).collect()
+}
+
+/// The files that exist. It is an error if none of them exists, but not if there are none.
+pub(in crate::config) fn read_paths(
+    paths: &[PathBuf],
+) -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError> {
+    let mut existing = Vec::new();
     let mut first_missing = None;
-    for path in std::env::split_paths(list).filter(|path| !path.as_os_str().is_empty()) {
-        match read_file(&path) {
-            Ok(config) => found.push((path, config)),
+    for path in paths {
+        match read_file(path) {
+            Ok(config) => existing.push((path.clone(), config)),
             Err(KubeconfigError::ReadConfig(err, path)) if err.kind() == std::io::ErrorKind::NotFound => {
                 first_missing.get_or_insert(KubeconfigError::ReadConfig(err, path));
             }
@@ -140,8 +140,8 @@ fn files_in(list: &OsStr) -> Result<Vec<(PathBuf, Kubeconfig)>, KubeconfigError>
         }
     }
     match first_missing {
-        Some(err) if found.is_empty() => Err(err),
-        _ => Ok(found),
+        Some(err) if existing.is_empty() => Err(err),
+        _ => Ok(existing),
     }
 }
 

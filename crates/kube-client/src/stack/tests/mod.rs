@@ -1,5 +1,6 @@
 //! The stack over real sockets: TLS by each library of the build, and each kind of proxy.
 
+mod exchange;
 #[cfg(all(feature = "rustls-tls", feature = "openssl-tls"))]
 mod odd_certificates;
 mod proxy;
@@ -32,8 +33,7 @@ fn backends() -> Vec<(&'static str, Backend)> {
 }
 
 fn client(config: &Config, backend: Backend) -> Result<Client, Error> {
-    let service = compose_with(Some(backend), config, TokioExecutor::new())?;
-    Ok(Client::from_stack(service, "default"))
+    Ok(Client::of_stack(compose_with(Some(backend), config, TokioExecutor::new())?, "default"))
 }
 
 /// The client certificate that the server received, as it reports it.

@@ -12,7 +12,7 @@ use tower_service::Service;
 
 use super::https::https_connector;
 use crate::config::Config;
-use crate::tls::file_version::FileVersion;
+use crate::file_version::FileVersion;
 use crate::tls::{Alpn, IdentityEpoch, Peer, TlsError};
 use crate::transport::{BoxConnector, BoxIo, boxed};
 

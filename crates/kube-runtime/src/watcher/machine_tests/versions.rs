@@ -1,10 +1,11 @@
-//! Versions that are counted per object.
+//! Versions that are counted per object, and those of another cluster.
 
 use super::harness::*;
 use crate::watcher::{
     Config,
-    machine::{Read, Watching},
+    machine::{Input, Read, Watching},
 };
+use std::time::Duration;
 
 /// A machine that has relisted, at version 10, because of a lower version.
 fn after_a_regressed_version() -> Harness {
@@ -63,4 +64,32 @@ fn a_list_older_than_its_objects_makes_versions_opaque() {
     for version in ["26", "8", "27", "9"] {
         assert_eq!(harness.message(added("a", version)), ["Apply(ns/a)"]);
     }
+}
+
+/// A lower version is not a storage that went back, and known objects of equal versions are others.
+#[test]
+fn another_cluster_is_listed_as_at_the_start_from_every_state() {
+    let disconnected = {
+        let mut harness = watching();
+        harness.advance(60);
+        harness.read(Read::Failed(connection_reset().into()));
+        harness
+    };
+    for mut harness in [Harness::new(Config::default()), listed(Config::default()), watching(), disconnected]
+    {
+        assert_eq!(harness.step(Input::AnotherCluster), ["WatchError"]);
+        assert_eq!(harness.wait, Duration::ZERO, "nothing has failed");
+        assert!(harness.machine.history_lost(), "each object is decoded");
+        harness.expect_list();
+        assert_eq!(
+            harness.page(list("3", "", vec![object("a", "2")])),
+            ["Init", "InitApply(ns/a)", "Synced"]
+        );
+        assert!(!harness.machine.history_lost());
+        assert_eq!(harness.expect_watch(), "3");
+    }
+    let mut harness = streaming();
+    harness.message(bookmark("10", true));
+    harness.step(Input::AnotherCluster);
+    harness.expect_streaming_list();
 }

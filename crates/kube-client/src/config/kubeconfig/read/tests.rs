@@ -217,16 +217,16 @@ fn listed_files_are_merged_and_missing_ones_skipped() {
     fs::write(path("b"), "clusters: [{name: c, cluster: {server: https://b}}]\ncurrent-context: x\n")
         .unwrap();
     let list = std::env::join_paths([path("missing"), path("a"), path("b")]).unwrap();
-    let files = files_in(&list).unwrap();
+    let files = read_paths(&paths_in(&list)).unwrap();
     assert_eq!(files.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>(), [path("a"), path("b")]);
     let (config, _) = merge_files(files).unwrap();
     assert_eq!(config.clusters[0].cluster.as_ref().unwrap().server.as_deref(), Some("https://a"));
     assert_eq!(config.current_context.as_deref(), Some("x"));
 
-    assert!(files_in(&OsString::new()).unwrap().is_empty());
-    let none = files_in(path("missing").as_os_str());
+    assert!(read_paths(&paths_in(&OsString::new())).unwrap().is_empty());
+    let none = read_paths(&[path("missing")]);
     assert!(matches!(none, Err(KubeconfigError::ReadConfig(_, _))));
     fs::write(path("broken"), "clusters: 5").unwrap();
     let list = std::env::join_paths([path("a"), path("broken")]).unwrap();
-    assert!(matches!(files_in(&list), Err(KubeconfigError::Parse(_))));
+    assert!(matches!(read_paths(&paths_in(&list)), Err(KubeconfigError::Parse(_))));
 }

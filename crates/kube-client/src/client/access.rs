@@ -1,0 +1,193 @@
+//! [`Client::set_credentials`]: exchanges where and as whom a client and its clones send requests.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures::future::join;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube_core::Request;
+use kube_core::params::GetParams;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::Client;
+use super::sender::Sender;
+use crate::Result;
+use crate::config::Config;
+use crate::error::Error;
+use crate::stack::{Access, AccessService};
+use crate::task::in_task_of_runtime;
+
+/// How long a server may take to say which cluster it is.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The access of a client and its clones.
+pub(super) struct ClientAccess {
+    pub(super) access: Arc<dyn Access>,
+    /// The cluster that it leads to, once that is known.
+    cluster: Mutex<Option<String>>,
+    /// Held during an exchange, by a task.
+    turn: tokio::sync::Mutex<()>,
+    /// Set once the source of the configuration is followed, if it has to be.
+    pub(super) followed: OnceLock<()>,
+}
+
+impl fmt::Debug for ClientAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientAccess")
+    }
+}
+
+impl Client {
+    /// Lets this client and all its clones send requests to the address, with the CA certificates, through the proxy and with the credentials
+    /// of `config`, from now on: a rotated certificate, token or CA, another exec plugin, another address. All other settings stay.
+    ///
+    /// New requests use new connections. Requests in flight end on the old ones, which are closed then; watches go on. A request that
+    /// fails with the old credentials meanwhile (401, or no connection) is sent again with the new ones, once, unless they lead to another
+    /// cluster. Whether the server accepts the new credentials is not tried first.
+    ///
+    /// Another address, or other CA certificates, may lead to another cluster. Both are asked for the `uid` of the namespace
+    /// `kube-system`, for at most 5 s. If it is another one, watchers of `kube-runtime` list everything anew; else they resume. If it cannot
+    /// be asked for, as without the permission to `get` that namespace, another address counts as another cluster, and other CA certificates
+    /// do not.
+    ///
+    /// To follow a file or a Secret, see [`Config::follow`].
+    ///
+    /// # Errors
+    /// If `config` cannot be used, or the client was made by [`Client::new`], over a service of the program. Then nothing changes.
+    ///
+    /// # Cancellation
+    /// Dropping the future before its end exchanges nothing. Several calls are done one after the other.
+    ///
+    /// ```
+    /// use http::{Request, Response};
+    /// use kube_client::client::Body;
+    /// use kube_client::{Client, Config};
+    ///
+    /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+    /// // Returns the token that it receives.
+    /// let server = tower::service_fn(async |request: Request<Body>| {
+    ///     let token = request.headers()["authorization"].as_bytes().to_vec();
+    ///     Ok::<_, std::convert::Infallible>(Response::new(Body::from(token)))
+    /// });
+    /// let mut config = Config::new("http://server".parse().unwrap());
+    /// config.auth_info.token = Some("old".to_owned().into());
+    /// let client = Client::with_transport(&config, server).unwrap();
+    /// let clone = client.clone();
+    ///
+    /// config.auth_info.token = Some("new".to_owned().into());
+    /// client.set_credentials(config).await.unwrap();
+    /// let seen = clone.request_text(Request::get("/").body(vec![]).unwrap()).await.unwrap();
+    /// assert_eq!(seen, "Bearer new");
+    /// # });
+    /// ```
+    pub async fn set_credentials(&self, config: Config) -> Result<()> {
+        let Some(access) = self.access.clone() else {
+            let text = "a client over a service of the program has no credentials to set: expected one made of a `Config`";
+            return Err(Error::Service(text.into()));
+        };
+        let exchange = in_task_of_runtime(async move { access.exchange(config).await });
+        let ended_early = || Err(Error::Service("the task that sets the credentials ended early".into()));
+        exchange.await.unwrap_or_else(ended_early)
+    }
+
+    /// To learn that the client leads to another cluster.
+    #[doc(hidden)]
+    pub fn cluster_change(&self) -> ClusterChange {
+        ClusterChange(self.access.as_ref().map(|access| access.access.cluster()))
+    }
+}
+
+/// Tells whoever knows objects of a cluster that its client leads to another one now.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct ClusterChange(Option<watch::Receiver<u64>>);
+
+impl ClusterChange {
+    /// Whether the client leads to another cluster than when this was last asked.
+    pub fn take(&mut self) -> bool {
+        let Some(cluster) = &mut self.0 else { return false };
+        // An error means that the client is gone, and stays where it was.
+        let changed = cluster.has_changed().unwrap_or(false);
+        if changed {
+            cluster.mark_unchanged();
+        }
+        changed
+    }
+
+    /// Waits until the client leads to another cluster. Dropping the future loses nothing.
+    pub async fn next(&mut self) {
+        if let Some(cluster) = &mut self.0
+            && cluster.changed().await.is_ok()
+        {
+            return;
+        }
+        std::future::pending().await
+    }
+}
+
+impl ClientAccess {
+    pub(super) fn new(access: Arc<dyn Access>) -> Arc<Self> {
+        let (cluster, turn, followed) = (Mutex::default(), tokio::sync::Mutex::default(), OnceLock::new());
+        Arc::new(Self { access, cluster, turn, followed })
+    }
+
+    /// Uses the access of `config` from now on.
+    pub(super) async fn exchange(&self, config: Config) -> Result<()> {
+        let _turn = self.turn.lock().await;
+        let old = self.access.config();
+        let prepared = Arc::clone(&self.access).prepare(config)?;
+        let new = prepared.config();
+        let same_address = old.address() == new.address();
+        let mut another_cluster = false;
+        if !old.has_server_of(new) {
+            let new_cluster = cluster_uid(prepared.service());
+            let (old_cluster, new_cluster) = join(self.known_cluster(), new_cluster).await;
+            another_cluster = match (&old_cluster, &new_cluster) {
+                (Some(old), Some(new)) => old != new,
+                _ => !same_address,
+            };
+            *self.cluster.lock() = new_cluster;
+        }
+        tracing::debug!(address = %new.address(), another_cluster, "other credentials or another address from now on");
+        prepared.commit(another_cluster);
+        Ok(())
+    }
+
+    /// The cluster that the client leads to, if it can be found out.
+    pub(super) async fn known_cluster(&self) -> Option<String> {
+        let known = self.cluster.lock().clone();
+        if known.is_some() {
+            return known;
+        }
+        let cluster = cluster_uid(self.access.service()).await;
+        self.cluster.lock().clone_from(&cluster);
+        cluster
+    }
+}
+
+/// The identity of the cluster to which the service leads: the uid of a namespace that every cluster has, and that cannot be deleted.
+async fn cluster_uid(service: AccessService) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Object {
+        metadata: ObjectMeta,
+    }
+
+    let client = Client::with_sender(Sender::cloned(service), "default");
+    let request =
+        Request::new("/api/v1/namespaces").get_metadata("kube-system", &GetParams::default()).ok()?;
+    match timeout(LOOKUP_TIMEOUT, client.request::<Object>(request)).await {
+        Ok(Ok(object)) => object.metadata.uid.filter(|uid| !uid.is_empty()),
+        Ok(Err(err)) => {
+            tracing::debug!(error = %err, "the cluster's identity is not known: cannot get the namespace kube-system");
+            None
+        }
+        Err(_) => {
+            tracing::debug!("the cluster's identity is not known: the server did not respond in time");
+            None
+        }
+    }
+}

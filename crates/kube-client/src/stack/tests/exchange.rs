@@ -1,0 +1,121 @@
+//! Credentials, certificates and addresses that are exchanged while a client is in use.
+
+use std::time::Duration;
+
+use http::Request;
+
+use super::servers::{CertificateAuthority, Https, acceptor};
+use super::{backends, client, client_certificate, error_text};
+use crate::config::Config;
+
+const LOCAL: &[&str] = &["127.0.0.1"];
+
+fn config(server: &Https, trusted: &CertificateAuthority) -> Config {
+    let mut config = Config::new(server.url().parse().unwrap());
+    config.root_cert = Some(vec![trusted.der()]);
+    config
+}
+
+#[tokio::test]
+async fn no_new_request_uses_a_connection_with_the_old_certificate_and_all_clones_follow() {
+    let ours = CertificateAuthority::new("ours");
+    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    for (name, backend) in backends() {
+        let client = client(&config(&server, &ours), backend).unwrap();
+        let clone = client.clone();
+        assert_eq!(client_certificate(&clone).await.unwrap(), "anonymous", "{name}");
+        for _ in 0..2 {
+            let mine = ours.sign(&[]);
+            let mut new = config(&server, &ours);
+            new.auth_info.client_certificate_data = Some(base64(&mine.certificate));
+            new.auth_info.client_key_data = Some(base64(&mine.key).into());
+            client.set_credentials(new).await.unwrap();
+            for client in [&client, &clone] {
+                assert_eq!(client_certificate(client).await.unwrap(), mine.as_reported(), "{name}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_new_request_uses_a_connection_of_the_old_ca() {
+    let (ours, other) = (CertificateAuthority::new("ours"), CertificateAuthority::new("other"));
+    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    for (name, backend) in backends() {
+        let client = client(&config(&server, &ours), backend).unwrap();
+        client_certificate(&client).await.unwrap();
+        // The server still has the certificate of the old CA, so only a request over the old connection could succeed.
+        client.set_credentials(config(&server, &other)).await.unwrap();
+        let text = error_text(&client_certificate(&client).await.unwrap_err());
+        assert!(text.contains("certificate"), "{name}: {text}");
+        client.set_credentials(config(&server, &ours)).await.unwrap();
+        client_certificate(&client).await.unwrap();
+    }
+}
+
+/// As for a CA in the configuration itself.
+#[tokio::test]
+async fn no_new_request_uses_a_connection_of_a_ca_file_that_was_replaced() {
+    let (ours, other) = (CertificateAuthority::new("ours"), CertificateAuthority::new("other"));
+    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ca.crt");
+    for (name, backend) in backends() {
+        std::fs::write(&path, ours.pem()).unwrap();
+        let mut config = config(&server, &ours);
+        config.root_cert_file = Some(path.clone());
+        let client = client(&config, backend).unwrap();
+        client_certificate(&client).await.unwrap();
+        std::fs::write(&path, other.pem()).unwrap();
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(11)).await;
+        tokio::time::resume();
+        let text = error_text(&client_certificate(&client).await.unwrap_err());
+        assert!(text.contains("certificate"), "{name}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_changes_nothing() {
+    let ours = CertificateAuthority::new("ours");
+    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    for (name, backend) in backends() {
+        let client = client(&config(&server, &ours), backend).unwrap();
+        client_certificate(&client).await.unwrap();
+        let broken: [fn(&mut Config); 4] = [
+            |config| config.auth_info.client_certificate_data = Some("%".into()),
+            |config| config.auth_info.token = Some("line\nbreak".to_owned().into()),
+            |config| config.cluster_url = "https://h:99999".parse().unwrap(),
+            |config| config.auth_info.impersonate = Some("line\nbreak".into()),
+        ];
+        for (number, breaks) in broken.into_iter().enumerate() {
+            let mut new = config(&server, &ours);
+            breaks(&mut new);
+            assert!(client.set_credentials(new).await.is_err(), "{name}: {number}");
+            assert_eq!(client_certificate(&client).await.unwrap(), "anonymous", "{name}: {number}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn other_settings_stay() {
+    let ours = CertificateAuthority::new("ours");
+    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    for (_, backend) in backends() {
+        let mut config = config(&server, &ours);
+        config.collect_limit = 3;
+        let client = client(&config, backend).unwrap().with_collect_limit(3);
+        config.collect_limit = 100;
+        client.set_credentials(config).await.unwrap();
+        let request = Request::get("/").body(Vec::new()).unwrap();
+        assert!(
+            client.request_text(request).await.is_err(),
+            "the limit of the client, not of the new configuration"
+        );
+    }
+}
+
+fn base64(text: &str) -> String {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    STANDARD.encode(text)
+}
