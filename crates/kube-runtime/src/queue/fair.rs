@@ -1,7 +1,7 @@
 //! Keys that are due in fair lanes, such as one for each tenant: lanes are served in turn, by deficit round robin over worker time.
 //!
 //! In a round, each lane that can start a key does so, one after the other, until its keys have used a [`QUANTUM`] of worker time. That is
-//! known afterwards only: a lane that has used more waits for as many rounds. Rounds in which nothing can start are skipped. So lanes whose
+//! known afterwards only: at its next turn, a lane that has used more waits for as many rounds. Rounds in which nothing can start are skipped. So lanes whose
 //! keys run long do not get more workers than lanes whose keys run briefly.
 //!
 //! A lane exists while any key refers to it. One that has nothing to start is not looked at, whatever the number of its keys.
@@ -46,7 +46,7 @@ pub(super) struct FairLanes<K, L> {
 /// The place of a lane among the turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
-    /// Not later than that of the lane, which grows while its keys run.
+    /// It stays, whatever the lane uses while it waits: a key that hangs does not keep the others of its lane from their turn.
     round: u64,
     /// Within a round, in the order in which lanes came to it.
     number: u64,
@@ -148,11 +148,6 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
         let started = loop {
             let Some((turn, id)) = self.turns.pop_first() else { break None };
             let lane = self.lane(id);
-            let round = lane.round(now);
-            if round > turn.round {
-                self.turns.insert(Turn { round, ..turn }, id); // it owes rounds
-                continue;
-            }
             let before = lane.keys.len();
             let Some(key) = lane.keys.pop_where(&allowed, &is_current) else {
                 passed.push((turn, id));
@@ -163,7 +158,7 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
             lane.has_turn = false;
             self.changes -= before.0 - after.0;
             self.background -= before.1 - after.1;
-            self.round = self.round.max(round);
+            self.round = self.round.max(turn.round);
             self.queue_up(id, now);
             break Some(key);
         };

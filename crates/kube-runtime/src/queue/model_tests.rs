@@ -41,8 +41,8 @@ struct Model {
     running: Vec<(u8, u8)>,
     arrivals: usize,
     lanes: HashMap<u8, Lane>,
-    /// The lanes that can start a key, in the order in which they came.
-    turns: Vec<u8>,
+    /// The lanes that can start a key, with their rounds, in the order in which they came.
+    turns: Vec<(u64, u8)>,
     round: u64,
 }
 
@@ -85,11 +85,11 @@ impl Model {
 
     /// Brings the turns up to date after a change of these lanes.
     fn queue_up(&mut self, lane: u8) {
-        if self.can_start(lane) && !self.turns.contains(&lane) {
-            self.turns.push(lane);
+        if self.can_start(lane) && !self.turns.iter().any(|(_, other)| *other == lane) {
             let present = QUANTUM * self.round as u32;
             let used = &mut self.lanes.get_mut(&lane).unwrap().used;
             *used = (*used).clamp(present, present + MOST_OWED);
+            self.turns.push(((used.as_millis() / QUANTUM.as_millis()) as u64, lane));
         }
     }
 
@@ -141,11 +141,10 @@ impl Model {
         if self.running.len() >= limit {
             return None;
         }
-        let round = |lane: &u8| (self.lanes[lane].used.as_millis() / QUANTUM.as_millis()) as u64;
         // Of several lanes in one round, the one that came first.
-        let lane = *self.turns.iter().min_by_key(|lane| round(lane))?;
-        self.round = if self.is_fair { self.round.max(round(&lane)) } else { 0 };
-        self.turns.retain(|other| *other != lane);
+        let (round, lane) = *self.turns.iter().min_by_key(|(round, _)| *round)?;
+        self.round = self.round.max(round);
+        self.turns.retain(|(_, other)| *other != lane);
         let chosen = self.choose(lane);
         self.waiting.retain(|entry| entry.key != chosen.key);
         self.running.push((chosen.key, lane));
