@@ -1,8 +1,8 @@
 //! Keys that are due in fair lanes, such as one for each tenant: lanes are served in turn, by deficit round robin over worker time.
 //!
 //! In a round, each lane that can start a key does so, one after the other, until its keys have used a [`QUANTUM`] of worker time. That is
-//! known afterwards only: at its next turn, a lane that has used more waits for as many rounds. Rounds in which nothing can start are skipped. So lanes whose
-//! keys run long do not get more workers than lanes whose keys run briefly.
+//! known afterwards only: at its next turn, a lane that has used more waits for as many rounds. Rounds in which nothing can start are
+//! skipped. So lanes whose keys run long do not get more workers than lanes whose keys run briefly.
 //!
 //! A lane exists while any key refers to it. One that has nothing to start is not looked at, whatever the number of its keys.
 

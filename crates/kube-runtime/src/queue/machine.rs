@@ -8,8 +8,8 @@
 //!   priorities.
 //! - Changes start before background keys, except that every eighth start is a background key if one is due.
 //! - Within a priority, keys start in the order in which they became due or were raised to that priority.
-//! - With fair lanes, the last two hold within each lane; lanes are served in turn, and one that is at its limit delays no other. A key stays
-//!   in the lane of the push that made it pending until it has run.
+//! - With fair lanes, the last two hold within each lane; lanes are served in turn, and one that is at its limit delays no other. A key
+//!   stays in the lane of the push that made it pending until it has run.
 //! - Every operation costs O(log n) or less. A key that neither waits nor runs uses no memory.
 
 use super::{

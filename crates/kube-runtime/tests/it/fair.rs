@@ -75,7 +75,7 @@ async fn a_namespace_with_many_objects_does_not_delay_the_others() {
     };
     assert_eq!(
         ends_of_others(config.clone().fair_by_namespace()).await,
-        [2, 2],
+        [2, 3],
         "after those that ran before they came"
     );
     assert_eq!(ends_of_others(config).await, [51, 51], "the control: in one line");
