@@ -1,8 +1,8 @@
 //! The measured program. It is compiled twice, once against each library, so that both run the same code.
 //!
 //! `control` changes what the server does. `get`, `list` and `watch` are single requests, `genuine` those to a genuine server; `reflector`,
-//! `cache` and `compact` fill stores; `dispatch`, `applier`, `tenants`, `growth` and `relist` are controllers, which `running` starts with the
-//! `reconciler`.
+//! `cache` and `compact` fill stores; `dispatch`, `applier`, `tenants`, `growth` and `relist` are controllers, which `running` starts with
+//! the `reconciler`.
 
 mod applier;
 mod cache;

@@ -214,12 +214,12 @@ impl Manager {
         self
     }
 
-    /// Runs a controller while the cluster serves its kind, in the version of the type: it starts when the definition is installed, stops when
-    /// that is deleted, with its running reconciles, and starts again when it returns, any number of times. The rest works meanwhile.
+    /// Runs a controller while the cluster serves its kind, in the version of the type: it starts when the definition is installed, stops
+    /// when that is deleted, with its running reconciles, and starts again when it returns, any number of times. The rest works meanwhile.
     ///
     /// `controller` is called at once, so that permissions are known, and again for each further start. While the kind is not served, the
-    /// readiness check `served-kinds` succeeds and says since when and why, as does the debug page; the gauge `kube_runtime_kind_served` is 0. A
-    /// definition of another scope or without this version is an error in the log, and the controller alone waits. For the watches of
+    /// readiness check `served-kinds` succeeds and says since when and why, as does the debug page; the gauge `kube_runtime_kind_served` is
+    /// 0. A definition of another scope or without this version is an error in the log, and the controller alone waits. For the watches of
     /// other kinds, see [`Related::if_served`](kube_runtime::controller::Related::if_served) with [`served_kinds`](Self::served_kinds); for
     /// requests and permissions [`ServedKinds`].
     ///
@@ -249,8 +249,8 @@ impl Manager {
         self.while_any_served(name, ServedVersions::of::<K>(controller))
     }
 
-    /// Like [`while_served`](Self::while_served), for a kind of which the program knows several versions: the newest one that is served is used.
-    /// When it changes, the controller is started again.
+    /// Like [`while_served`](Self::while_served), for a kind of which the program knows several versions: the newest one that is served is
+    /// used. When it changes, the controller is started again.
     ///
     /// ```no_run
     /// # use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -269,8 +269,8 @@ impl Manager {
         self
     }
 
-    /// Which kinds the cluster serves: for [`Related::if_served`](kube_runtime::controller::Related::if_served). The same each time, so that
-    /// there is one watch of definitions. From the first call on, the manager needs and asks for the permissions of that.
+    /// Which kinds the cluster serves: for [`Related::if_served`](kube_runtime::controller::Related::if_served). The same each time, so
+    /// that there is one watch of definitions. From the first call on, the manager needs and asks for the permissions of that.
     pub fn served_kinds(&mut self) -> ServedKinds {
         if let Some(kinds) = &self.kinds {
             return kinds.clone();

@@ -57,9 +57,9 @@
 //! leadership cancels its reconciles before another one can lead, and campaigns again; it does not end.
 
 // `build` collects what is to run, with `addresses` and what the program `writes`; `facts` tells a deployment about it. `run` starts it in
-// order: `serve` the servers, `components`, `controllers` with a shared `cache`, some while their kind is `served`, `replicas` for leader and shards; it checks `permissions`.
-// `handle` changes it while it runs, `status` shows it, `log` says what failed. `signals` end it, within the `grace_period`; `error` says
-// why it ended.
+// order: `serve` the servers, `components`, `controllers` with a shared `cache`, some while their kind is `served`, `replicas` for leader
+// and shards; it checks `permissions`. `handle` changes it while it runs, `status` shows it, `log` says what failed. `signals` end it,
+// within the `grace_period`; `error` says why it ended.
 
 mod addresses;
 mod build;

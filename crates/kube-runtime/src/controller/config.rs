@@ -83,17 +83,17 @@ impl Config {
         self
     }
 
-    /// Serves the objects that are due lane by lane, so that a tenant with many changes, or with slow reconciles, does not delay the others.
-    /// Default: one line for all.
+    /// Serves the objects that are due lane by lane, so that a tenant with many changes, or with slow reconciles, does not delay the
+    /// others. Default: one line for all.
     ///
-    /// `lane` returns the name of an object's lane from its metadata: that of its tenant, say. Objects for which it returns `None`, or panics,
-    /// are in one lane together, and so are those that the store does not have any more. It requires a limit of
+    /// `lane` returns the name of an object's lane from its metadata: that of its tenant, say. Objects for which it returns `None`, or
+    /// panics, are in one lane together, and so are those that the store does not have any more. It requires a limit of
     /// [`concurrency`](Self::concurrency): without one nothing waits, and the output ends with
     /// [`RunnerError::InvalidConfig`](super::RunnerError).
     ///
-    /// Lanes are served in turn (deficit round robin over worker time): in a round, each lane may start objects until its reconciles have taken
-    /// 10 ms, and one that took longer waits for as many rounds, at most 500. Within a lane, changes go before the background, as without
-    /// lanes. Workers are never idle while any lane may start something.
+    /// Lanes are served in turn (deficit round robin over worker time): in a round, each lane may start objects until its reconciles have
+    /// taken 10 ms, and one that took longer waits for as many rounds, at most 500. Within a lane, changes go before the background, as
+    /// without lanes. Workers are never idle while any lane may start something.
     ///
     /// `lane` is called when an object is queued that does not wait already, so it has to be fast. An object that waits stays in its lane
     /// until it was reconciled, also if `lane` would return another one meanwhile or the object is deleted. Of a name with more than 253
@@ -109,7 +109,8 @@ impl Config {
     ///
     /// # Cost
     ///
-    /// O(log n) for each start and each queued object, where n is the number of lanes. A lane needs memory while any of its objects waits or runs.
+    /// O(log n) for each start and each queued object, where n is the number of lanes. A lane needs memory while any of its objects waits
+    /// or runs.
     #[must_use]
     pub fn fair_by<L: Into<Option<String>>>(
         mut self,

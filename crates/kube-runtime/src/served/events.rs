@@ -16,8 +16,8 @@ struct Gated<Open, S, T> {
     first: VecDeque<CollectionEvent<T>>,
 }
 
-/// The events of `open`, which is called each time that the kind becomes served. While it is not, its collection is empty: nothing waits for
-/// a list that does not come, and what was in it is gone.
+/// The events of `open`, which is called each time that the kind becomes served. While it is not, its collection is empty: nothing waits
+/// for a list that does not come, and what was in it is gone.
 pub(crate) fn while_served<T, S>(
     kind: ServedGate,
     open: impl Fn() -> S + Send + 'static,
