@@ -7,7 +7,7 @@ use ::baseline as kube;
 use ::baseline::api::ListParams;
 use ::baseline::client::{Body, ConfigExt};
 use ::baseline::runtime::reflector::{self, ObjectRef, Store};
-use ::baseline::runtime::{Controller, PredicateConfig, WatchStreamExt, predicates, watcher};
+use ::baseline::runtime::{Controller, PredicateConfig, WatchStreamExt, controller, predicates, watcher};
 use ::baseline::{Api, Client, Config, Resource};
 use futures::{FutureExt, StreamExt};
 use k8s_openapi::NamespaceResourceScope;
@@ -76,6 +76,11 @@ where
         std::future::ready(())
     });
     Cache { store, filling: filling.boxed(), lists }
+}
+
+/// The baseline has one line for all.
+fn tenants_config() -> controller::Config {
+    controller::Config::default().concurrency(10)
 }
 
 /// Reads the cache, which contains decoded objects.

@@ -115,7 +115,8 @@ impl Table {
             Self::Dispatch => {
                 let alone = WORK_MS.map(|work_ms| Case::Applier { count, work_ms });
                 let controllers = WORK_MS.map(|work_ms| Case::Dispatch { count, work_ms });
-                let cases = [alone, controllers].concat();
+                let mut cases = [alone, controllers].concat();
+                cases.push(Case::Tenants { count: TENANTS });
                 vec![Group { objects: Objects { kind: Kind::ConfigMaps, count }, cases }]
             }
             Self::Growth => growth(count),
@@ -184,6 +185,9 @@ fn growth(count: usize) -> Vec<Group> {
 
 /// The work of a reconcile in dispatches.
 const WORK_MS: [u64; 3] = [0, 10, 1000];
+
+/// Tenants that share workers with a noisy one.
+const TENANTS: usize = 10_000;
 
 /// The requests of `get`.
 const REQUESTS: usize = 20_000;
@@ -278,6 +282,10 @@ pub(crate) enum Case {
     Dispatch {
         count: usize,
         work_ms: u64,
+    },
+    /// Tenants that share workers with one that asks for too much.
+    Tenants {
+        count: usize,
     },
     /// A controller of ConfigMaps: fill, dispatch, relist, changes.
     Growth {
@@ -420,6 +428,9 @@ impl Case {
             Self::Applier { count, work_ms } => format!("{count} keys, {work_ms} ms of work"),
             Self::Dispatch { count, work_ms } => {
                 format!("controller of {count} ConfigMaps, {work_ms} ms of work")
+            }
+            Self::Tenants { count } => {
+                format!("{count} tenants and a noisy one; this workspace with lanes")
             }
             Self::Growth { count } => format!("controller of {count} ConfigMaps"),
             Self::Build => "controller with a derived type".to_owned(),

@@ -10,7 +10,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::client::Prune;
 use kube::runtime::reflector::{self, ObjectRef, Store};
-use kube::runtime::{Controller, predicates, watcher};
+use kube::runtime::{Controller, controller, predicates, watcher};
 use kube::{Api, Client, Config, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -59,6 +59,11 @@ where
         std::future::ready(())
     });
     Cache { store, filling: filling.boxed(), lists }
+}
+
+/// A lane for each namespace.
+fn tenants_config() -> controller::Config {
+    controller::Config::default().concurrency(10).fair_by_namespace()
 }
 
 /// Reads a compact cache.

@@ -1,8 +1,8 @@
 //! The measured program. It is compiled twice, once against each library, so that both run the same code.
 //!
 //! `control` changes what the server does. `get`, `list` and `watch` are single requests, `genuine` those to a genuine server; `reflector`,
-//! `cache` and `compact` fill stores; `dispatch`, `applier`, `growth` and `relist` are controllers, which `running` starts with the
-//! `reconciler`.
+//! `cache` and `compact` fill stores; `dispatch`, `applier`, `tenants`, `growth` and `relist` are controllers, which `running` starts with
+//! the `reconciler`.
 
 mod applier;
 mod cache;
@@ -17,6 +17,7 @@ mod reconciler;
 mod reflector;
 mod relist;
 mod running;
+mod tenants;
 mod watch;
 
 pub(crate) use cache::Cache;
@@ -52,6 +53,7 @@ pub(crate) fn measure(case: Case, kubeconfig: &Path) -> anyhow::Result<Metrics> 
             Case::Floor { .. } | Case::Build => anyhow::bail!("not a case of a library"),
             Case::Genuine(request) => genuine::measure(client, request).await,
             Case::Applier { count, work_ms } => applier::measure(count, work_ms).await,
+            Case::Tenants { count } => tenants::measure(count).await,
             Case::Dispatch { count, work_ms } => dispatch::measure(client, count, work_ms).await,
         }
     })

@@ -24,7 +24,7 @@
 //! | `/livez` | 200 `ok` if all checks succeed, else 500 with one line per check, the reasons withheld |
 //! | `/livez?verbose` | one line per check, also if all succeed |
 //! | `/livez?exclude=NAME`, repeatable | without these checks |
-//! | `/livez/NAME` | one check; 500 with its reason |
+//! | `/livez/NAME` | one check; 500 with its reason, or 200 `ok` with its [note](Check::note), if it has one |
 //!
 //! `/readyz` is the same for readiness. `/healthz` is the older name of `/livez` and runs its checks. The check `ping` always exists and
 //! succeeds. Reasons are logged as warnings, at most a few times a minute for each check, and the end of a failure at info. Source:
@@ -35,7 +35,7 @@
 
 use std::{
     fmt,
-    panic::AssertUnwindSafe,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -69,6 +69,8 @@ const HEADERS: [(HeaderName, &str); 3] = [
 /// Why a check failed: any error, or a text.
 pub type Reason = Box<dyn std::error::Error + Send + Sync>;
 
+type Note = dyn Fn() -> Option<String> + Send + Sync;
+
 type Run = dyn Fn() -> BoxFuture<'static, Result<(), Reason>> + Send + Sync;
 
 /// A named check. It runs once for each request, at the same time as the other checks.
@@ -79,6 +81,7 @@ pub struct Check {
     name: String,
     timeout: Duration,
     run: Arc<Run>,
+    note: Option<Arc<Note>>,
     log: Arc<CheckLog>,
 }
 
@@ -115,7 +118,13 @@ impl Check {
             let check = check.clone();
             async move { check().await.map_err(Into::into) }.boxed()
         };
-        Self { name: name.into(), timeout: DEFAULT_TIMEOUT, run: Arc::new(run), log: Arc::default() }
+        Self {
+            name: name.into(),
+            timeout: DEFAULT_TIMEOUT,
+            run: Arc::new(run),
+            note: None,
+            log: Arc::default(),
+        }
     }
 
     /// How long the check may take before it has failed; 1 s by default. The `timeoutSeconds` of the kubelet's probe, also 1 s by
@@ -124,6 +133,26 @@ impl Check {
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
+    }
+
+    /// What a person wants to know while the check succeeds: shown at `/readyz/NAME` and in [`Health::report`]. `None` for nothing.
+    ///
+    /// ```
+    /// use kube_operator::health::Check;
+    ///
+    /// let _check = Check::new("cache", || Ok::<_, String>(())).note(|| Some("filled from a snapshot".to_owned()));
+    /// ```
+    #[must_use]
+    pub fn note(mut self, note: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        self.note = Some(Arc::new(note));
+        self
+    }
+
+    /// The note, unless it panics.
+    fn noted(&self) -> Option<String> {
+        let note = self.note.as_ref()?;
+        catch_unwind(AssertUnwindSafe(|| note()))
+            .unwrap_or_else(|_| Some("the note of the check panicked".into()))
     }
 
     /// Logs a failure, at most a few times a minute, and its end.
@@ -177,7 +206,7 @@ pub struct CheckReport {
     pub check: String,
     /// `ok` or `failed`.
     pub state: &'static str,
-    /// Why it failed.
+    /// Why it failed, or the [note](Check::note) of a check that succeeds.
     pub message: Option<String>,
 }
 
@@ -233,8 +262,10 @@ impl Health {
         let checks = |endpoint, probe| self.of(probe).into_iter().map(move |check| (endpoint, check));
         let checks = checks("livez", Probe::Live).chain(checks("readyz", Probe::Ready));
         let reports = checks.map(|(endpoint, check)| async move {
-            let message = check.result().await.err().map(|reason| reason.to_string());
-            let state = if message.is_some() { "failed" } else { "ok" };
+            let (state, message) = match check.result().await {
+                Ok(()) => ("ok", check.noted()),
+                Err(reason) => ("failed", Some(reason.to_string())),
+            };
             CheckReport { endpoint, check: check.name, state, message }
         });
         join_all(reports).await
@@ -307,7 +338,10 @@ impl Health {
             return text(StatusCode::NOT_FOUND, format!("there is no check {name:?}\n"));
         }
         match results(&checks).await.into_iter().find_map(Result::err) {
-            None => text(StatusCode::OK, "ok".into()),
+            None => {
+                let notes = checks.iter().filter_map(Check::noted);
+                text(StatusCode::OK, notes.fold("ok".to_owned(), |body, note| body + "\n" + &note))
+            }
             Some(reason) => {
                 text(StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {reason}\n"))
             }

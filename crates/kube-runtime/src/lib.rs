@@ -43,6 +43,7 @@ mod metrics;
 pub mod metrics;
 pub mod reflector;
 pub mod scheduler;
+pub mod served;
 pub mod wait;
 pub mod watcher;
 

@@ -36,6 +36,7 @@ mod read_your_writes;
 mod reconcile_failures;
 mod relations;
 mod schema_table;
+mod served_kinds;
 mod server_restart;
 #[cfg(unix)]
 mod signals;

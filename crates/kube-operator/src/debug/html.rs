@@ -175,7 +175,7 @@ fn cell(key: &str, value: &Value) -> String {
 /// The colour of a state.
 fn tone(key: &str, text: &str) -> Option<&'static str> {
     match (key, text) {
-        ("state", "ok" | "running" | "watching" | "leading") => Some("good"),
+        ("state", "ok" | "running" | "watching" | "leading" | "served") => Some("good"),
         ("state", "stopped" | "failed" | "failing" | "lost") | ("outcome", _) => Some("bad"),
         ("state", _) => Some("warn"),
         _ => None,

@@ -10,11 +10,12 @@ use super::{
     permissions::{NeededRequests, Refusals},
     replicas::{Hook, Replicas},
     serve::{PageAt, Webhook},
+    served::{KINDS_CHECK, ServedController, ServedVersions, WhileServed},
     status::Status,
     writes::Writes,
 };
 use crate::{
-    health::Health,
+    health::{Check, Health, Probe},
     leader_election, sharding,
     webhook::{Webhooks, certificates::CertificateSource},
 };
@@ -26,6 +27,7 @@ use kube_runtime::{
     Controller,
     controller::{Action, ProgressLimits, Reconcile},
     reflector::Store,
+    served::ServedKinds,
     watcher,
 };
 use std::{any::TypeId, fmt, net::SocketAddr, sync::Arc, time::Duration};
@@ -48,6 +50,9 @@ pub struct Manager {
     pub(super) components: Vec<(Arc<str>, Component, Restart)>,
     pub(super) leader_components: Vec<(Arc<str>, Component, Restart)>,
     pub(super) controllers: Vec<ManagedController>,
+    pub(super) while_served: Vec<WhileServed>,
+    /// `None` if no kind comes and goes.
+    pub(super) kinds: Option<ServedKinds>,
     pub(super) grace_period: Duration,
     pub(super) status: Status,
     pub(super) addresses: watch::Sender<Addresses>,
@@ -78,6 +83,8 @@ impl Manager {
             components: Vec::new(),
             leader_components: Vec::new(),
             controllers: Vec::new(),
+            while_served: Vec::new(),
+            kinds: None,
             grace_period: Duration::from_secs(25),
             status,
             addresses: watch::Sender::default(),
@@ -207,6 +214,76 @@ impl Manager {
         self
     }
 
+    /// Runs a controller while the cluster serves its kind, in the version of the type: it starts when the definition is installed, stops
+    /// when that is deleted, with its running reconciles, and starts again when it returns, any number of times. The rest works meanwhile.
+    ///
+    /// `controller` is called at once, so that permissions are known, and again for each further start. While the kind is not served, the
+    /// readiness check `served-kinds` succeeds and says since when and why, as does the debug page; the gauge `kube_runtime_kind_served` is
+    /// 0. A definition of another scope or without this version is an error in the log, and the controller alone waits. For the watches of
+    /// other kinds, see [`Related::if_served`](kube_runtime::controller::Related::if_served) with [`served_kinds`](Self::served_kinds); for
+    /// requests and permissions [`ServedKinds`].
+    ///
+    /// ```no_run
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # use kube_client::{Api, Client};
+    /// use kube_operator::manager::{Manager, ServedController};
+    /// use kube_runtime::{Controller, controller::Action, watcher::Config};
+    /// use std::{convert::Infallible, sync::Arc};
+    ///
+    /// async fn reconcile(_map: Arc<ConfigMap>, _context: Arc<()>) -> Result<Action, Infallible> {
+    ///     Ok(Action::await_change())
+    /// }
+    ///
+    /// # fn manager(client: Client) -> Manager {
+    /// Manager::new(client.clone()).while_served::<ConfigMap>("maps", move || {
+    ///     let controller = Controller::new(Api::all(client.clone()), Config::default());
+    ///     ServedController::new(controller, reconcile, Arc::new(()))
+    /// })
+    /// # }
+    /// ```
+    pub fn while_served<K: Managed + Resource<DynamicType: Default>>(
+        self,
+        name: &str,
+        controller: impl FnMut() -> ServedController + Send + 'static,
+    ) -> Self {
+        self.while_any_served(name, ServedVersions::of::<K>(controller))
+    }
+
+    /// Like [`while_served`](Self::while_served), for a kind of which the program knows several versions: the newest one that is served is
+    /// used. When it changes, the controller is started again.
+    ///
+    /// ```no_run
+    /// # use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// # use kube_client::Client;
+    /// use kube_operator::manager::{Manager, ServedController, ServedVersions};
+    ///
+    /// # fn manager(client: Client, stable: fn() -> ServedController, beta: fn() -> ServedController) -> Manager {
+    /// # type Page = ConfigMap;
+    /// # type PageV1Beta1 = Secret;
+    /// Manager::new(client).while_any_served("pages", ServedVersions::of::<Page>(stable).or::<PageV1Beta1>(beta))
+    /// # }
+    /// ```
+    pub fn while_any_served(mut self, name: &str, versions: ServedVersions) -> Self {
+        let kinds = self.served_kinds();
+        self.while_served.push(WhileServed::new(name, versions, &kinds));
+        self
+    }
+
+    /// Which kinds the cluster serves: for [`Related::if_served`](kube_runtime::controller::Related::if_served). The same each time, so
+    /// that there is one watch of definitions. From the first call on, the manager needs and asks for the permissions of that.
+    pub fn served_kinds(&mut self) -> ServedKinds {
+        if let Some(kinds) = &self.kinds {
+            return kinds.clone();
+        }
+        let kinds = ServedKinds::new(self.client.clone());
+        let missing = kinds.clone();
+        // It succeeds: otherwise one missing kind would take the webhooks of all others away.
+        let check = Check::new(KINDS_CHECK, || Ok::<_, String>(())).note(move || missing_kinds(&missing));
+        self.health.add(Probe::Ready, check);
+        self.kinds = Some(kinds.clone());
+        kinds
+    }
+
     /// Runs something else in every replica. It has to end soon after the token is cancelled.
     pub fn component<F, E>(
         mut self,
@@ -303,6 +380,17 @@ impl Manager {
             caches: self.caches.clone(),
         }
     }
+}
+
+/// Such as `Page.example.com is missing for 35 s: the server does not serve it`; a line for each kind.
+fn missing_kinds(kinds: &ServedKinds) -> Option<String> {
+    let kinds = kinds.snapshot().into_iter();
+    let missing = kinds.filter_map(|kind| {
+        let reason = kind.message?;
+        Some(format!("{} is missing for {} s: {reason}", kind.name, kind.since.as_secs()))
+    });
+    let missing: Vec<_> = missing.collect();
+    (!missing.is_empty()).then(|| missing.join("\n"))
 }
 
 impl fmt::Debug for Manager {

@@ -141,8 +141,11 @@ where
             Error::ReconcilerFailed(error, _) => refusals.name_missing(&controller, error),
             _ => {}
         }
-        if let Error::RunnerError(error @ (RunnerError::Readiness(_) | RunnerError::SyncTimedOut { .. })) =
-            error
+        if let Error::RunnerError(
+            error @ (RunnerError::Readiness(_)
+            | RunnerError::InvalidConfig { .. }
+            | RunnerError::SyncTimedOut { .. }),
+        ) = error
             && !stop.is_cancelled()
         {
             // It ends the output, but running reconciles still end before.

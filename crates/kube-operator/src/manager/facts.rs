@@ -1,6 +1,11 @@
 //! What of a manager its deployment has to know.
 
-use super::{build::Manager, permissions::NeededRequests, replicas::Replicas};
+use super::{
+    build::Manager,
+    permissions::NeededRequests,
+    replicas::Replicas,
+    served::{DEFINITION_PATHS, WhileServed},
+};
 use crate::{
     rbac::Permissions,
     webhook::{Registry, certificates::CertificateNeeds},
@@ -41,7 +46,8 @@ impl Manager {
     pub(crate) fn facts(&self) -> Facts {
         let own = self.client.default_namespace();
         let watched = self.controllers.iter().flat_map(|controller| controller.paths.clone());
-        let watched: Vec<_> = watched.chain(self.caches.paths()).collect();
+        let while_served = self.while_served.iter().flat_map(WhileServed::paths);
+        let watched: Vec<_> = watched.chain(while_served).chain(self.caches.paths()).collect();
         let mut namespaces: BTreeSet<_> =
             watched.iter().filter_map(|path| namespace_of(path)).map(str::to_owned).collect();
         let watches_own_namespace = namespaces.remove(own);
@@ -78,6 +84,16 @@ impl Manager {
         for controller in &self.controllers {
             add(format!("the controller {}", controller.name), &|needed| {
                 controller.paths.iter().for_each(|path| needed.add_watch(path));
+            });
+        }
+        for served in &self.while_served {
+            add(format!("the controller {}", served.name), &|needed| {
+                served.paths().for_each(|path| needed.add_watch(&path));
+            });
+        }
+        if self.kinds.is_some() {
+            add("which kinds are served".to_owned(), &|needed| {
+                DEFINITION_PATHS.iter().for_each(|path| needed.add_watch(path));
             });
         }
         for path in self.caches.paths() {

@@ -57,9 +57,9 @@
 //! leadership cancels its reconciles before another one can lead, and campaigns again; it does not end.
 
 // `build` collects what is to run, with `addresses` and what the program `writes`; `facts` tells a deployment about it. `run` starts it in
-// order: `serve` the servers, `components`, `controllers` with a shared `cache`, `replicas` for leader and shards; it checks `permissions`.
-// `handle` changes it while it runs, `status` shows it, `log` says what failed. `signals` end it, within the `grace_period`; `error` says
-// why it ended.
+// order: `serve` the servers, `components`, `controllers` with a shared `cache`, some while their kind is `served`, `replicas` for leader
+// and shards; it checks `permissions`. `handle` changes it while it runs, `status` shows it, `log` says what failed. `signals` end it,
+// within the `grace_period`; `error` says why it ended.
 
 mod addresses;
 mod build;
@@ -75,6 +75,7 @@ mod permissions;
 mod replicas;
 mod run;
 mod serve;
+mod served;
 mod signals;
 mod status;
 mod writes;
@@ -83,6 +84,7 @@ pub use build::Manager;
 pub use components::Restart;
 pub use error::ManagerError;
 pub use handle::ManagerHandle;
+pub use served::{ServedController, ServedVersions};
 pub use writes::Writes;
 
 pub(crate) use facts::{Facts, WebhookFacts};

@@ -12,10 +12,11 @@ use super::{
     permissions::{NeededRequests, PermissionReview, Refusals},
     replicas::{Hook, Replica, Replicas, join, while_assigned},
     serve::{MetricsServer, Page, PageAt, PageServer, Webhook, serve_webhooks},
+    served::{DEFINITION_PATHS, KINDS_CHECK, WhileServed},
     signals::Signals,
     status::Status,
 };
-use crate::health::Health;
+use crate::health::{Health, Probe};
 use axum::Router;
 use futures::{FutureExt, future::BoxFuture};
 use kube_client::Client;
@@ -114,7 +115,11 @@ struct Work {
     components: Vec<(Arc<str>, Component, Restart)>,
     leader_components: Vec<(Arc<str>, Component, Restart)>,
     controllers: Vec<ManagedController>,
+    while_served: Vec<WhileServed>,
+    commands: mpsc::UnboundedSender<Command>,
     needed: NeededRequests,
+    /// What is watched besides the watches of `controllers`.
+    paths: Vec<String>,
 }
 
 /// Why the manager stops: shutdown, or a failure.
@@ -130,9 +135,15 @@ async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Res
         health: manager.health.clone(),
         status: manager.status.clone(),
         caches: manager.caches.clone(),
+        kinds: manager.kinds.clone(),
     };
     let servers = Servers { metrics, routes, page, page_at: manager.debug_page, webhooks, addresses };
+    let served_paths = manager.while_served.iter().flat_map(WhileServed::paths);
+    let definitions = manager.kinds.iter().flat_map(|_| DEFINITION_PATHS.map(str::to_owned));
     let work = Work {
+        paths: served_paths.chain(definitions).collect(),
+        while_served: manager.while_served,
+        commands: manager.commands.0,
         client: manager.client,
         replicas: manager.replicas,
         hooks: manager.before_leading,
@@ -180,9 +191,13 @@ impl Running<'_> {
         let mut needed = work.needed;
         needed.add_leases(&work.replicas);
         let paths = work.controllers.iter().flat_map(|controller| controller.paths.clone());
-        self.review_watches(needed, paths);
+        self.review_watches(needed, paths.chain(work.paths));
         for (name, component, restart) in work.components {
             self.start_component(name, component, restart);
+        }
+        for served in work.while_served {
+            let commands = work.commands.clone();
+            self.components.start(served.component_name(), |stop| served.run(commands, stop));
         }
         let joining = join(work.client, work.replicas, work.hooks, self.failures.0.clone());
         let (replica, assignments) = self.unless_ended(joining).await?;
@@ -367,6 +382,7 @@ impl Running<'_> {
 /// nothing.
 impl Drop for Running<'_> {
     fn drop(&mut self) {
+        self.health.remove(Probe::Ready, KINDS_CHECK); // it would keep the watches of definitions
         if let Some(replica) = self.status.replica.get() {
             replica.let_expire();
         }
@@ -384,7 +400,8 @@ async fn guarded(shutdown: impl Future<Output = ()> + Send) -> End {
 fn check_names(manager: &Manager) -> Result<(), ManagerError> {
     let components = manager.components.iter().chain(&manager.leader_components).map(|(name, ..)| name);
     let controllers = manager.controllers.iter().map(|controller| &controller.name);
-    let mut names: Vec<&Arc<str>> = components.chain(controllers).collect();
+    let while_served = manager.while_served.iter().map(|served| &served.name);
+    let mut names: Vec<&Arc<str>> = components.chain(controllers).chain(while_served).collect();
     names.sort();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(ManagerError::DuplicateName(Arc::clone(pair[0]))),

@@ -17,6 +17,7 @@ use crate::{
 use axum::Router;
 use futures::{FutureExt, future::BoxFuture};
 use kube_core::panic::panic_message;
+use kube_runtime::served::ServedKinds;
 use kube_serve::listener::Listener;
 use serde_json::json;
 use std::{
@@ -72,11 +73,12 @@ pub(super) struct Page {
     pub(super) health: Health,
     pub(super) status: Status,
     pub(super) caches: Caches,
+    pub(super) kinds: Option<ServedKinds>,
 }
 
 impl Page {
     pub(super) fn router(self) -> Router {
-        let Self { version, since, health, status, caches } = self;
+        let Self { version, since, health, status, caches, kinds } = self;
         let replicas = status.clone();
         let process = move || json!({ "version": version, "uptime_seconds": since.elapsed().as_secs_f64() });
         let checked = move || {
@@ -89,7 +91,10 @@ impl Page {
             .section("replicas", move || replicas.replicas())
             .section("controllers", move || status.snapshots())
             .section("caches", move || caches.snapshots());
-        page.router()
+        match kinds {
+            Some(kinds) => page.section("kinds", move || kinds.snapshot()).router(),
+            None => page.router(),
+        }
     }
 }
 

@@ -25,6 +25,8 @@ mod metrics;
 mod outage;
 #[cfg(feature = "manager")]
 mod rbac;
+#[cfg(feature = "manager")]
+mod served;
 mod sharding;
 mod status;
 #[cfg(feature = "manager")]

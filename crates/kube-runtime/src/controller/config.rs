@@ -1,7 +1,9 @@
 //! The configuration of a controller.
 
+use super::lanes::FairBy;
 use crate::queue::BackoffRange;
-use std::time::Duration;
+use kube_core::ObjectMeta;
+use std::{sync::Arc, time::Duration};
 
 /// The default of [`Config::write_wait`].
 const DEFAULT_WRITE_WAIT: Duration = Duration::from_secs(10);
@@ -27,6 +29,8 @@ const DEFAULT_SYNC_TIMEOUT: Duration = Duration::from_secs(30);
 pub struct Config {
     pub(super) debounce: Duration,
     pub(super) concurrency: u16,
+    pub(super) fair_by: Option<FairBy>,
+    pub(super) lane_concurrency: u16,
     pub(super) retry_backoff: BackoffRange,
     pub(super) timeout: Option<Duration>,
     write_wait: Option<Duration>,
@@ -64,6 +68,83 @@ impl Config {
     pub fn concurrency(mut self, concurrency: u16) -> Self {
         self.concurrency = concurrency;
         self
+    }
+
+    /// Gives the objects of each namespace a lane of their own in the queue, and serves the lanes in turn: see [`fair_by`](Self::fair_by).
+    ///
+    /// ```
+    /// use kube_runtime::Config;
+    ///
+    /// let _config = Config::default().concurrency(10).fair_by_namespace().lane_concurrency(5);
+    /// ```
+    #[must_use]
+    pub fn fair_by_namespace(mut self) -> Self {
+        self.fair_by = Some(FairBy::Namespace);
+        self
+    }
+
+    /// Serves the objects that are due lane by lane, so that a tenant with many changes, or with slow reconciles, does not delay the
+    /// others. Default: one line for all.
+    ///
+    /// `lane` returns the name of an object's lane from its metadata: that of its tenant, say. Objects for which it returns `None`, or
+    /// panics, are in one lane together, and so are those that the store does not have any more. It requires a limit of
+    /// [`concurrency`](Self::concurrency): without one nothing waits, and the output ends with
+    /// [`RunnerError::InvalidConfig`](super::RunnerError).
+    ///
+    /// Lanes are served in turn (deficit round robin over worker time): in a round, each lane may start objects until its reconciles have
+    /// taken 10 ms, and one that took longer waits for as many rounds, at most 500. Within a lane, changes go before the background, as
+    /// without lanes. Workers are never idle while any lane may start something.
+    ///
+    /// `lane` is called when an object is queued that does not wait already, so it has to be fast. An object that waits stays in its lane
+    /// until it was reconciled, also if `lane` would return another one meanwhile or the object is deleted. Of a name with more than 253
+    /// bytes, a hash replaces the end. An object in a [compact cache](crate::reflector::compact_store) is decoded for the call.
+    ///
+    /// ```
+    /// use kube_runtime::Config;
+    ///
+    /// let _config = Config::default()
+    ///     .concurrency(10)
+    ///     .fair_by(|object| object.labels.as_ref()?.get("example.com/tenant").cloned());
+    /// ```
+    ///
+    /// # Cost
+    ///
+    /// O(log n) for each start and each queued object, where n is the number of lanes. A lane needs memory while any of its objects waits
+    /// or runs.
+    #[must_use]
+    pub fn fair_by<L: Into<Option<String>>>(
+        mut self,
+        lane: impl Fn(&ObjectMeta) -> L + Send + Sync + 'static,
+    ) -> Self {
+        self.fair_by = Some(FairBy::Function(Arc::new(move |object| lane(object).into())));
+        self
+    }
+
+    /// The maximum of concurrent reconciles of one [lane](Self::fair_by). Default: 0, which means no limit but that of
+    /// [`concurrency`](Self::concurrency).
+    ///
+    /// With less than that, a worker is always left for other lanes. A lane at its limit does not delay the others.
+    ///
+    /// Without lanes, the output ends with [`RunnerError::InvalidConfig`](super::RunnerError).
+    #[must_use]
+    pub fn lane_concurrency(mut self, concurrency: u16) -> Self {
+        self.lane_concurrency = concurrency;
+        self
+    }
+
+    /// What contradicts itself, and what was expected.
+    pub(super) fn problem(&self) -> Option<&'static str> {
+        if self.fair_by.is_some() && self.concurrency == 0 {
+            return Some(
+                "Config::fair_by requires a limit of running reconciles: expected a call of Config::concurrency with 1 or more",
+            );
+        }
+        if self.fair_by.is_none() && self.lane_concurrency > 0 {
+            return Some(
+                "Config::lane_concurrency requires lanes: expected a call of Config::fair_by or Config::fair_by_namespace",
+            );
+        }
+        None
     }
 
     /// The delay before a [retry](super::Action::retry): `first` after one failure, doubling with each further one of the

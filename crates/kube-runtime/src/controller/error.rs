@@ -51,7 +51,9 @@ impl<E, Q> Error<E, Q> {
                 | R::Undecodable { object, .. }
                 | R::CallbackPanicked { object, .. },
             ) => Some(object),
-            Self::RunnerError(R::Readiness(_) | R::SyncTimedOut { .. } | R::SourcePanicked { .. })
+            Self::RunnerError(
+                R::Readiness(_) | R::InvalidConfig { .. } | R::SyncTimedOut { .. } | R::SourcePanicked { .. },
+            )
             | Self::QueueError(_) => None,
         }
     }

@@ -13,7 +13,8 @@
 //! - A *trigger* is what a source emits: the key of an own object, and the [reason](ReconcileReason). In the public API it is a
 //!   [`ReconcileRequest`].
 //! - The *queue* has each key at most once. It delays keys ([debounce](Config::debounce), requeues, retries), and takes changes before
-//!   what runs in the background. An object whose last reconcile wrote it is held back until the store shows that *pending write*.
+//!   what runs in the background; where it is [fair](Config::fair_by), in turn from the *lanes* of tenants. An object whose last reconcile
+//!   wrote it is held back until the store shows that *pending write*.
 //! - An [`Assignment`] says which objects this replica reconciles, where several replicas share the work.
 //! - The *runner* takes keys that are due, finds their objects in the store, and runs the *reconciler*, a function or a [`Reconcile`].
 //! - A reconcile is *guarded*: a panic or a timeout is an error of its object. Its *outcome* leads to an [`Action`], which says when to
@@ -30,8 +31,8 @@
 //! ```
 
 // In the order in which data passes:
-// - `builder`, `config`: the `Controller`. `source_methods`: its methods of kube 5.0 that name sources; `own`, `related`, `filter`: what
-//   else can be said of a source.
+// - `builder`, `config`: the `Controller`; `lanes`: what it is fair by. `source_methods`: its methods of kube 5.0 that name sources; `own`,
+//   `related`, `filter`: what else can be said of a source.
 // - `source`: from watches to triggers. `run`: queue and runner. `reconcile`: one reconcile.
 // - `assignment`: what this replica reconciles. `assigned_work`: what runs because of that.
 // - `observe`: what the controller shows of itself. `error`, `runner_error`: the errors of the output. `shutdown`: when it ends.
@@ -42,6 +43,7 @@ mod builder;
 mod config;
 mod error;
 mod filter;
+mod lanes;
 mod observe;
 mod own;
 mod reconcile;
@@ -57,7 +59,7 @@ pub use builder::*;
 pub use config::*;
 pub use error::Error;
 pub use observe::{
-    ControllerState, FailingObject, InvalidTraceParent, Monitor, ProgressLimits, QueueSnapshot,
+    ControllerState, FailingObject, InvalidTraceParent, LaneSnapshot, Monitor, ProgressLimits, QueueSnapshot,
     RunningObject, Snapshot, Stalled, Totals, TraceParent,
 };
 pub use own::Own;

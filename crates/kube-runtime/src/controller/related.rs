@@ -8,10 +8,11 @@ use crate::{
     Predicate,
     predicate::BoxPredicate,
     reflector::{ObjectRef, store::Writer},
+    served::{ServedKinds, scope_of},
     watcher,
 };
 use kube_client::Api;
-use kube_core::{NamespaceScope, PartialObjectMeta, Resource};
+use kube_core::{ApiResource, NamespaceScope, PartialObjectMeta, Resource, discovery::Scope};
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, hash::Hash, sync::Arc};
 
@@ -275,6 +276,39 @@ impl<A: Resource, O: Resource> Related<A, O> {
         A::Scope: NamespaceScope,
     {
         self.watched.apis = self.watched.apis.in_namespaces(namespaces);
+        self
+    }
+
+    /// Watches them while the cluster serves their kind: for a kind of an API that may be installed later, removed, and installed again,
+    /// any number of times. The other sources work meanwhile.
+    ///
+    /// While the kind is not served, it has no objects: a [`store`](Related::store) is empty, and when the kind is removed, the owners of
+    /// its objects are reconciled. If it is served again in another scope, or not in the version of the type, an error in the log says so,
+    /// and this watch alone waits or begins anew. See [`ServedKinds`] for the requests and permissions that this needs; use one for the
+    /// whole program, with `kube_operator` that of `Manager::served_kinds`.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, controller::Related, served::ServedKinds, watcher};
+    ///
+    /// fn with_secrets(client: Client) -> Controller<ConfigMap> {
+    ///     let kinds = ServedKinds::new(client.clone());
+    ///     let secrets = Related::metadata(Api::<Secret>::all(client.clone()), watcher::Config::default());
+    ///     Controller::new(Api::all(client), watcher::Config::default()).owns_related(secrets.if_served(&kinds))
+    /// }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(with_secrets); }
+    /// ```
+    pub fn if_served(mut self, kinds: &ServedKinds) -> Self
+    where
+        O: 'static,
+    {
+        let Watched { apis, dyntype, .. } = &self.watched;
+        let in_namespace = || apis.is_namespaced().then_some(Scope::Namespaced);
+        let scope = scope_of::<O>().or_else(in_namespace);
+        let kind = kinds.kind_in(ApiResource::erase::<O>(dyntype), [], scope);
+        self.watched.apis = self.watched.apis.while_served(kind);
         self
     }
 

@@ -16,6 +16,12 @@ pub enum Error<R: std::error::Error + 'static> {
     /// The store can never become ready, so nothing can be reconciled. The output ends.
     #[error("the store of the controller never became ready: {0}")]
     Readiness(#[source] R),
+    /// Settings of the [`Config`](super::Config) contradict each other, so nothing was reconciled. The output ends.
+    #[error("the configuration of the controller is invalid: {problem}")]
+    InvalidConfig {
+        /// The setting, and what was expected.
+        problem: &'static str,
+    },
     /// The reconciler of this object, or the error policy, panicked. The object is retried as after
     /// [`Action::retry`](super::Action::retry).
     #[error("the reconciler of {object} panicked: {message}")]

@@ -1,6 +1,6 @@
 //! The metrics of one controller and its queue.
 
-use super::{Finished, names, recorded::Recorded};
+use super::{Finished, LaneMeasurement, names, recorded::Recorded};
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
 use std::time::Duration;
 
@@ -28,6 +28,9 @@ struct Handles {
     unfinished: Gauge,
     longest: Gauge,
     objects: Gauge,
+    lanes: Gauge,
+    deepest_lane: Gauge,
+    longest_lane_wait: Gauge,
 }
 
 impl ControllerMetrics {
@@ -49,9 +52,14 @@ impl ControllerMetrics {
         self.0.record(|handles| handles.finished(finished));
     }
 
-    /// How long the running reconciles have been running, and the number of objects in the store.
-    pub(crate) fn refresh(&self, running: impl Iterator<Item = Duration>, objects: usize) {
-        self.0.record(|handles| handles.refresh(running, objects));
+    /// How long the running reconciles have been running, the number of objects in the store, and the lanes of the queue.
+    pub(crate) fn refresh(
+        &self,
+        running: impl Iterator<Item = Duration>,
+        objects: usize,
+        lanes: LaneMeasurement,
+    ) {
+        self.0.record(|handles| handles.refresh(running, objects, lanes));
     }
 }
 
@@ -92,6 +100,9 @@ impl Handles {
             unfinished: gauge!(names::UNFINISHED, &of_queue),
             longest: gauge!(names::LONGEST, &of_queue),
             objects: gauge!(names::STORE_OBJECTS, "controller" => name.clone(), "kind" => kind),
+            lanes: gauge!(names::LANES, "controller" => name.clone()),
+            deepest_lane: gauge!(names::DEEPEST_LANE, "controller" => name.clone()),
+            longest_lane_wait: gauge!(names::LONGEST_LANE_WAIT, "controller" => name.clone()),
         };
         let counters = [&metrics.errors, &metrics.terminal_errors, &metrics.panics, &metrics.timeouts];
         for counter in metrics.results.iter().chain(counters).chain([&metrics.adds, &metrics.retries]) {
@@ -133,7 +144,7 @@ impl Handles {
         self.work_duration.record(finished.elapsed);
     }
 
-    fn refresh(&self, running: impl Iterator<Item = Duration>, objects: usize) {
+    fn refresh(&self, running: impl Iterator<Item = Duration>, objects: usize, lanes: LaneMeasurement) {
         let (sum, longest) = running.fold((0.0, 0.0_f64), |(sum, longest), elapsed| {
             let seconds = elapsed.as_secs_f64();
             (sum + seconds, longest.max(seconds))
@@ -141,11 +152,16 @@ impl Handles {
         self.unfinished.set(sum);
         self.longest.set(longest);
         self.objects.set(objects as f64);
+        self.lanes.set(lanes.lanes as f64);
+        self.deepest_lane.set(lanes.deepest as f64);
+        self.longest_lane_wait.set(lanes.longest_wait.as_secs_f64());
     }
 
     fn clear(&self) {
         let queue = [&self.changes, &self.background, &self.unfinished, &self.longest];
-        for gauge in queue.into_iter().chain([&self.active, &self.max_concurrent, &self.objects]) {
+        let lanes = [&self.lanes, &self.deepest_lane, &self.longest_lane_wait];
+        for gauge in queue.into_iter().chain(lanes).chain([&self.active, &self.max_concurrent, &self.objects])
+        {
             gauge.set(0.0);
         }
     }

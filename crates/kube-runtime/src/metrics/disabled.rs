@@ -1,6 +1,6 @@
 //! Without the feature `metrics`: nothing is measured.
 
-use super::{Finished, Refresh, WatchMeasurement};
+use super::{Finished, LaneMeasurement, Refresh, WatchMeasurement};
 use futures::Stream;
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,13 @@ impl ControllerMetrics {
 
     pub(crate) fn finished(&self, _finished: Finished) {}
 
-    pub(crate) fn refresh(&self, _running: impl Iterator<Item = Duration>, _objects: usize) {}
+    pub(crate) fn refresh(
+        &self,
+        _running: impl Iterator<Item = Duration>,
+        _objects: usize,
+        _lanes: LaneMeasurement,
+    ) {
+    }
 }
 
 #[derive(Debug)]
@@ -37,6 +43,8 @@ impl WatchMetrics {
 }
 
 pub(crate) fn describe() {}
+
+pub(crate) fn kind_served(_kind: &str, _is_served: bool) {}
 
 pub(crate) fn register<R: Refresh + 'static>(_refreshed: &Arc<R>) {}
 

@@ -19,6 +19,16 @@ pub(crate) struct Finished {
     pub(crate) elapsed: Duration,
 }
 
+/// The fair lanes of a queue; zero without any.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LaneMeasurement {
+    pub(crate) lanes: usize,
+    /// The number of objects that are due in the deepest one.
+    pub(crate) deepest: usize,
+    /// How long the first object of any lane has been due.
+    pub(crate) longest_wait: Duration,
+}
+
 /// A step of a watch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct WatchMeasurement {

@@ -20,6 +20,9 @@
 //! | `workqueue_retries_total` | counter | `name`, `controller` | objects that were queued with backoff, or after a failure |
 //! | `workqueue_unfinished_work_seconds` | gauge | `name`, `controller` | sum of the times that the running reconciles have been running |
 //! | `workqueue_longest_running_processor_seconds` | gauge | `name`, `controller` | the longest of these times |
+//! | `kube_runtime_queue_lanes` | gauge | `controller` | lanes of a fair queue with objects that wait or run; 0 without lanes |
+//! | `kube_runtime_queue_deepest_lane_objects` | gauge | `controller` | objects that are due in the lane with most of them |
+//! | `kube_runtime_queue_longest_lane_wait_seconds` | gauge | `controller` | how long the first object of the lane has been due that waits longest |
 //! | `kube_runtime_watch_events_total` | counter | `controller`, `kind`, `type` | received events; `type` is `added`, `modified`, `deleted` or `bookmark` |
 //! | `kube_runtime_watch_errors_total` | counter | `controller`, `kind` | failed lists and watches, and states of objects that cannot be decoded |
 //! | `kube_runtime_watch_restarts_total` | counter | `controller`, `kind` | watch requests after the first one of each watch |
@@ -29,6 +32,7 @@
 //! | `kube_runtime_watch_objects` | gauge | `controller`, `kind` | objects that the server has, as received by the watch |
 //! | `kube_runtime_watch_undecodable_objects` | gauge | `controller`, `kind` | objects whose last state cannot be decoded: `failing` of a monitor names them |
 //! | `kube_runtime_store_objects` | gauge | `controller`, `kind` | objects in the store of the controller |
+//! | `kube_runtime_kind_served` | gauge | `kind` | 1 while the server serves a kind that [`ServedKinds`](crate::served::ServedKinds) waits for, such as `Page.example.com`; else 0 |
 //!
 //! `kube_client::client::middleware::MetricsLayer` lists the `rest_client_*` metrics, `kube_operator::leader_election` those of electors.
 //!
@@ -70,7 +74,7 @@
 //! # }
 //! ```
 
-// - `controller`, `watch`: the metrics of one controller and watch, looked up once; `event`: what is recorded.
+// - `controller`, `watch`: the metrics of one controller and watch, looked up once; `event`: what is recorded. `kinds`: those of kinds.
 // - `recorded`: the guard around the recorder. `names`: their names and descriptions. `refresh`: gauges that change with time alone.
 //   `export`: what an exporter needs.
 // - `disabled`: without the feature `metrics`, all of these are empty.
@@ -80,6 +84,8 @@ mod controller;
 mod event;
 #[cfg(feature = "metrics")]
 mod export;
+#[cfg(feature = "metrics")]
+mod kinds;
 #[cfg(feature = "metrics")]
 mod names;
 #[cfg(feature = "metrics")]
@@ -92,10 +98,11 @@ mod watch;
 #[cfg(feature = "metrics")]
 pub use export::{BUCKETS, refresh};
 
-pub(crate) use event::{Finished, Refresh, WatchMeasurement};
+pub(crate) use event::{Finished, LaneMeasurement, Refresh, WatchMeasurement};
 #[cfg(feature = "metrics")]
 pub(crate) use {
     controller::ControllerMetrics,
+    kinds::kind_served,
     names::describe,
     refresh::{ENABLED, register, ticking, unregister},
     watch::WatchMetrics,

@@ -17,6 +17,9 @@ pub(crate) const WORK_DURATION: &str = "workqueue_work_duration_seconds";
 pub(crate) const QUEUE_RETRIES: &str = "workqueue_retries_total";
 pub(crate) const UNFINISHED: &str = "workqueue_unfinished_work_seconds";
 pub(crate) const LONGEST: &str = "workqueue_longest_running_processor_seconds";
+pub(crate) const LANES: &str = "kube_runtime_queue_lanes";
+pub(crate) const DEEPEST_LANE: &str = "kube_runtime_queue_deepest_lane_objects";
+pub(crate) const LONGEST_LANE_WAIT: &str = "kube_runtime_queue_longest_lane_wait_seconds";
 pub(crate) const WATCH_EVENTS: &str = "kube_runtime_watch_events_total";
 pub(crate) const WATCH_ERRORS: &str = "kube_runtime_watch_errors_total";
 pub(crate) const WATCH_RESTARTS: &str = "kube_runtime_watch_restarts_total";
@@ -26,6 +29,7 @@ pub(crate) const WATCH_AGE: &str = "kube_runtime_watch_last_event_age_seconds";
 pub(crate) const WATCH_OBJECTS: &str = "kube_runtime_watch_objects";
 pub(crate) const WATCH_UNDECODABLE: &str = "kube_runtime_watch_undecodable_objects";
 pub(crate) const STORE_OBJECTS: &str = "kube_runtime_store_objects";
+pub(crate) const KIND_SERVED: &str = "kube_runtime_kind_served";
 
 /// Registers descriptions and units with the recorder.
 pub(crate) fn describe() {
@@ -45,6 +49,9 @@ pub(crate) fn describe() {
     describe_counter!(QUEUE_RETRIES, "Objects that were queued with backoff, or after a failure");
     describe_gauge!(UNFINISHED, Seconds, "Sum of the times that the running reconciles have been running");
     describe_gauge!(LONGEST, Seconds, "Time that the longest running reconcile has been running");
+    describe_gauge!(LANES, "Lanes of a fair queue with objects that wait or run");
+    describe_gauge!(DEEPEST_LANE, "Objects that are due in the lane with most of them");
+    describe_gauge!(LONGEST_LANE_WAIT, Seconds, "Time that the first object of any lane has been due");
     describe_counter!(WATCH_EVENTS, "Received watch events, by type");
     describe_counter!(WATCH_ERRORS, "Failed lists and watches, and states of objects that cannot be decoded");
     describe_counter!(WATCH_RESTARTS, "Watch requests after the first one");
@@ -53,5 +60,6 @@ pub(crate) fn describe() {
     describe_gauge!(WATCH_AGE, Seconds, "Time since the server sent anything but an error");
     describe_gauge!(WATCH_OBJECTS, "Objects that the server has, as received by the watch");
     describe_gauge!(WATCH_UNDECODABLE, "Objects whose last state cannot be decoded");
+    describe_gauge!(KIND_SERVED, "1 while the server serves the kind");
     describe_gauge!(STORE_OBJECTS, "Objects in the store of the controller");
 }

@@ -1,4 +1,4 @@
-//! Keys that are due: two lanes, first in, first out in each; neither lane starves.
+//! Keys that are due, by priority: two lanes, first in, first out in each; neither lane starves.
 
 use super::waiting::{Lane, Place};
 
@@ -58,6 +58,13 @@ impl<K> PriorityLanes<K> {
             self.consecutive_changes + 1
         };
         self.lane(priority).remove(at, is_current)
+    }
+
+    /// Gives all memory back once no key is left, for those that have many of these. The share of the background goes on.
+    pub(super) fn release_if_empty(&mut self) {
+        if self.len() == (0, 0) {
+            (self.changes, self.background) = (Lane::new(), Lane::new());
+        }
     }
 
     /// The number of changes and of background keys.

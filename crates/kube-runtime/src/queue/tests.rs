@@ -217,15 +217,22 @@ fn the_numbers_of_a_queue_are_those_of_its_pending_keys() {
     queue.push("a", 1, at(t, 10), Change, t);
     queue.push("b", 2, t, Background, t);
     queue.push("b", 3, at(t, 5), Background, t);
-    let numbers = QueueNumbers { changes: 0, background: 1, delayed: 2, oldest_due: Some(t), adds: 3 };
+    let numbers =
+        QueueNumbers { changes: 0, background: 1, delayed: 2, oldest_due: Some(t), adds: 3, lanes: 0 };
     assert_eq!(queue.numbers(), numbers, "a push of a pending key adds none");
     assert_eq!(queue.start(at(t, 7)), Some(("b", 2)));
     assert_eq!(queue.last_wait(), Duration::from_millis(7));
     queue.push("b", 4, at(t, 8), Change, at(t, 8));
     assert_eq!(queue.numbers().adds, 4, "it is to run again");
     assert_eq!(queue.start(at(t, 20)), None, "at the limit");
-    let numbers =
-        QueueNumbers { changes: 1, background: 0, delayed: 1, oldest_due: Some(at(t, 10)), adds: 4 };
+    let numbers = QueueNumbers {
+        changes: 1,
+        background: 0,
+        delayed: 1,
+        oldest_due: Some(at(t, 10)),
+        adds: 4,
+        lanes: 0,
+    };
     assert_eq!(queue.numbers(), numbers);
 }
 

@@ -80,6 +80,7 @@ async fn every_public_error_message_tells_its_cause() {
     });
     for error in [
         never_ready().await,
+        RunnerError::InvalidConfig { problem: "Config::x requires y: expected z" },
         RunnerError::Panicked { object: object(), message: "oh".into() },
         RunnerError::TimedOut { object: object(), limit: Duration::from_secs(10) },
         RunnerError::Revoked { object: object() },
@@ -93,6 +94,7 @@ async fn every_public_error_message_tells_its_cause() {
     ] {
         let name = match &error {
             RunnerError::Readiness(_) => "RunnerError::Readiness",
+            RunnerError::InvalidConfig { .. } => "RunnerError::InvalidConfig",
             RunnerError::Panicked { .. } => "RunnerError::Panicked",
             RunnerError::TimedOut { .. } => "RunnerError::TimedOut",
             RunnerError::Revoked { .. } => "RunnerError::Revoked",

@@ -136,6 +136,7 @@ async fn the_table_of_metrics_is_what_a_run_records() {
     assert_eq!(expect_next(&mut outputs.items).await, "done: works");
     api.touch("works", "1").await;
     assert_eq!(expect_next(&mut outputs.items).await, "done: works");
+    kube_runtime::served::ServedKinds::new(client.clone()).kind::<ConfigMap>().next().await;
     refresh();
     let run = recorded(&snapshotter);
     assert_eq!(run.kinds, documented());
@@ -161,6 +162,7 @@ async fn the_table_of_metrics_is_what_a_run_records() {
         ("kube_runtime_watch_objects{controller=table,kind=ConfigMap}", 6.0),
         ("kube_runtime_watch_objects{controller=table,kind=Secret}", 1.0),
         ("kube_runtime_store_objects{controller=table,kind=ConfigMap}", 6.0),
+        ("kube_runtime_kind_served{kind=ConfigMap}", 1.0),
     ] {
         assert_eq!(value(metric), expected, "{metric}: {:#?}", run.values);
     }

@@ -2,6 +2,7 @@
 
 use super::{
     failures::{Failure, UNDECODABLE},
+    lanes::LaneSample,
     name::UniqueName,
     outcome::{ReconcileOutcome, message_of},
     state::{ControllerState, Observation, Running},
@@ -14,7 +15,7 @@ use crate::{
         source::SourcePanic,
     },
     delay::after,
-    metrics::{ControllerMetrics, Finished, Refresh, register, unregister},
+    metrics::{ControllerMetrics, Finished, LaneMeasurement, Refresh, register, unregister},
     queue::QueueNumbers,
     reflector::ObjectKey,
     watcher::WatchRegistry,
@@ -66,14 +67,20 @@ impl Observer {
     }
 
     /// The runner waits for an event: every key that may start has started.
-    pub(crate) fn waiting(&self, state: ControllerState, numbers: impl FnOnce() -> QueueNumbers) {
+    pub(crate) fn waiting(
+        &self,
+        state: ControllerState,
+        numbers: impl FnOnce() -> (QueueNumbers, Option<LaneSample>),
+    ) {
         let Some(Active { observed, .. }) = &self.0 else { return };
-        let numbers = numbers();
+        let (numbers, lanes) = numbers();
         let mut facts = observed.observation.facts.lock();
         facts.state = state;
         let added = numbers.adds - facts.queue.adds;
         facts.queue = numbers;
+        let former = lanes.map(|lanes| std::mem::replace(&mut facts.lanes, lanes));
         drop(facts);
+        drop(former); // not under the lock: it has names
         observed.metrics.queue(numbers.changes, numbers.background, added);
     }
 
@@ -170,8 +177,13 @@ impl Refresh for Observed {
         let cache = facts.cache.clone();
         let running = facts.running.values().map(|running| now.saturating_duration_since(running.started));
         let running: Vec<_> = running.collect();
+        let lanes = LaneMeasurement {
+            lanes: facts.queue.lanes,
+            deepest: facts.lanes.deepest,
+            longest_wait: facts.lanes.oldest.map_or(Duration::ZERO, |due| now.saturating_duration_since(due)),
+        };
         drop(facts);
-        metrics.refresh(running.into_iter(), cache.map_or(0, |cache| cache.objects()));
+        metrics.refresh(running.into_iter(), cache.map_or(0, |cache| cache.objects()), lanes);
         observation.watches.refresh(now);
     }
 }
@@ -188,6 +200,7 @@ impl Drop for Active {
         let mut facts = self.observed.observation.facts.lock();
         facts.state = ControllerState::Stopped;
         facts.queue = Default::default();
+        facts.lanes = Default::default();
         let running = std::mem::take(&mut facts.running);
         let cache = facts.cache.take();
         drop(facts);

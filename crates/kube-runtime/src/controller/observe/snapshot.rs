@@ -2,6 +2,7 @@
 
 use super::{
     failures::{CAPACITY, Failure, UNDECODABLE},
+    lanes::LaneSnapshot,
     state::{ControllerState, Observation, Running, Totals},
 };
 use crate::{
@@ -34,6 +35,9 @@ pub struct Snapshot {
     pub objects: usize,
     /// The objects that wait.
     pub queue: QueueSnapshot,
+    /// The lanes of a [fair](crate::Config::fair_by) queue in which most objects are due, the deepest first; at most 20.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lanes: Vec<LaneSnapshot>,
     /// The maximum of concurrent reconciles, if it is limited.
     pub max_concurrent: Option<u16>,
     /// The number of running reconciles.
@@ -59,7 +63,10 @@ pub struct QueueSnapshot {
     pub background: usize,
     /// How many are to be reconciled later: requeued, retried or debounced.
     pub delayed: usize,
-    /// How long the first object has been due.
+    /// The number of lanes of a [fair](crate::Config::fair_by) queue with objects that wait or run.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lanes: usize,
+    /// How long the first object has been due that waits for a worker.
     #[serde(rename = "oldest_due_seconds", serialize_with = "optional_seconds")]
     pub oldest_due: Option<Duration>,
 }
@@ -119,6 +126,7 @@ impl Snapshot {
             failure.retry_at = failure.retry_at.filter(|_| !facts.running.contains_key(key));
         }
         let (name, state, totals, queue) = (facts.name.to_string(), facts.state, facts.totals, facts.queue);
+        let lanes = facts.lanes.shown.iter().map(|lane| LaneSnapshot::of(lane, now)).collect();
         let max_concurrent = Some(facts.max_concurrent).filter(|limit| *limit > 0);
         drop(facts);
         if let Some(cache) = &cache {
@@ -143,6 +151,7 @@ impl Snapshot {
             synced,
             objects: cache.map_or(0, |cache| cache.objects()),
             queue: QueueSnapshot::of(queue, now),
+            lanes,
             max_concurrent,
             active: running.len(),
             running: longest(running, now),
@@ -155,10 +164,14 @@ impl Snapshot {
 
 impl QueueSnapshot {
     fn of(numbers: QueueNumbers, now: Instant) -> Self {
-        let QueueNumbers { changes, background, delayed, oldest_due, .. } = numbers;
+        let QueueNumbers { changes, background, delayed, oldest_due, lanes, .. } = numbers;
         let oldest_due = oldest_due.filter(|due| *due <= now).map(|due| now - due);
-        Self { changes, background, delayed, oldest_due }
+        Self { changes, background, delayed, lanes, oldest_due }
     }
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// The reconciles that have been running longest.

@@ -1,6 +1,6 @@
 //! The state of a controller that the runner keeps up to date and monitors read.
 
-use super::{failures::Failures, outcome::ReconcileOutcome};
+use super::{failures::Failures, lanes::LaneSample, outcome::ReconcileOutcome};
 use crate::{
     controller::reconcile::{Action, ReconcileReason},
     queue::QueueNumbers,
@@ -30,6 +30,8 @@ pub(super) struct Facts {
     /// The limit of concurrent reconciles; 0 if there is none.
     pub(super) max_concurrent: u16,
     pub(super) queue: QueueNumbers,
+    /// Of a fair queue.
+    pub(super) lanes: LaneSample,
     pub(super) running: HashMap<Arc<ObjectKey>, Arc<Running>>,
     pub(super) failures: Failures,
     /// The name and the message of the first source that panicked.
@@ -84,6 +86,7 @@ impl Observation {
             cache: Some(Arc::new(store)),
             max_concurrent: 0,
             queue: QueueNumbers::default(),
+            lanes: LaneSample::default(),
             running: HashMap::new(),
             failures: Failures::default(),
             panicked_source: None,

@@ -1,26 +1,41 @@
-//! The queue of a controller: which objects to reconcile, and when. It debounces, delays retries, and holds objects back until the store
-//! shows the last write to them.
+//! The queue of a controller: which objects to reconcile, and when. It debounces, delays retries, holds objects back until the store
+//! shows the last write to them, and knows the lanes of objects.
 
 use crate::{
     controller::{
         config::Config,
+        lanes::{LaneName, Lanes},
+        observe::LaneSample,
         reconcile::{ParkedRequest, PendingWrites, ReconcileReason, Requeue},
     },
     delay::after,
     queue::{KeyBackoff, Priority, Queue, QueueNumbers},
-    reflector::{ObjectKey, store::StoreWait},
+    reflector::{
+        ObjectKey,
+        store::{Store, StoreWait},
+    },
 };
 use fastrand::Rng;
+use kube_core::Resource;
 use std::{
+    hash::Hash,
     sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
 use tokio::time::Instant;
 
+/// How often all lanes are looked at for monitors and metrics, at most.
+const LANE_SAMPLES: Duration = Duration::from_millis(200);
+
 /// See [`Queue`], [`KeyBackoff`] and [`PendingWrites`].
-pub(super) struct WorkQueue {
-    queue: Queue<Arc<ObjectKey>, ReconcileReason>,
+pub(super) struct WorkQueue<K: Resource<DynamicType: Eq + Hash> + 'static> {
+    queue: Queue<Arc<ObjectKey>, ReconcileReason, LaneName>,
+    lanes: Lanes<K>,
+    /// When the lanes were looked at last, while anything is due.
+    sampled: Option<Instant>,
+    /// When to look at them again, because something has changed since.
+    resample: Option<Instant>,
     backoff: KeyBackoff<Arc<ObjectKey>>,
     pending_writes: PendingWrites,
     debounce: Duration,
@@ -28,10 +43,17 @@ pub(super) struct WorkQueue {
     closed: bool,
 }
 
-impl WorkQueue {
-    pub(super) fn new(config: &Config) -> Self {
+impl<K: Resource<DynamicType: Eq + Hash + Clone> + Clone + 'static> WorkQueue<K> {
+    /// `store` has the objects.
+    pub(super) fn new(config: &Config, store: Store<K>) -> Self {
         Self {
-            queue: Queue::new(config.concurrency),
+            queue: match &config.fair_by {
+                None => Queue::new(config.concurrency),
+                Some(_) => Queue::fair(config.concurrency, config.lane_concurrency),
+            },
+            lanes: Lanes::new(config.fair_by.clone(), store),
+            sampled: None,
+            resample: None,
             backoff: KeyBackoff::new(config.retry_backoff, Rng::new()),
             pending_writes: PendingWrites::new(config.max_write_wait()),
             debounce: config.debounce,
@@ -42,7 +64,7 @@ impl WorkQueue {
     /// Requests a reconcile after the debounce.
     pub(super) fn push(&mut self, key: ObjectKey, reason: ReconcileReason, priority: Priority) {
         let now = Instant::now();
-        self.queue.push(Arc::new(key), reason, after(now, self.debounce), priority, now);
+        self.push_at(Arc::new(key), reason, after(now, self.debounce), priority, now);
     }
 
     /// Takes the next object that is due. It is not taken again before [`finish`](Self::finish) or another method that ends its turn.
@@ -72,7 +94,7 @@ impl WorkQueue {
     ) {
         self.queue.finish(key, now);
         let priority = reason.priority();
-        self.queue.push(Arc::new(instead), reason, now, priority, now);
+        self.push_at(Arc::new(instead), reason, now, priority, now);
     }
 
     /// The turn of an object ends with its reconcile. It is queued again after `delay`, if there is one.
@@ -81,7 +103,7 @@ impl WorkQueue {
         if let Some(delay) = delay {
             let due = after(now, delay);
             let priority = reason.priority();
-            self.queue.push(Arc::clone(key), reason, due, priority, now);
+            self.push_at(Arc::clone(key), reason, due, priority, now);
         }
         self.queue.finish(key, now);
     }
@@ -124,7 +146,7 @@ impl WorkQueue {
         let (key, parked) = ready!(self.pending_writes.poll_visible(cx));
         if let Some(ParkedRequest { reason, priority }) = parked {
             let now = Instant::now();
-            self.queue.push(key, reason, now, priority, now);
+            self.push_at(key, reason, now, priority, now);
         }
         Poll::Ready(())
     }
@@ -142,16 +164,44 @@ impl WorkQueue {
         self.queue.is_empty() && !self.pending_writes.has_parked()
     }
 
+    /// When to call [`start`](Self::start), or [`numbers`](Self::numbers), again.
     pub(super) fn next_due(&self) -> Option<Instant> {
-        self.queue.next_due()
+        self.queue.next_due().into_iter().chain(self.resample).min()
     }
 
-    pub(super) fn numbers(&self) -> QueueNumbers {
-        self.queue.numbers()
+    /// The numbers of the queue, and of its lanes if they were not looked at for a while.
+    pub(super) fn numbers(&mut self) -> (QueueNumbers, Option<LaneSample>) {
+        let numbers = self.queue.numbers();
+        let lanes = self.queue.lanes().and_then(|lanes| {
+            let (now, none_due) = (Instant::now(), numbers.changes + numbers.background == 0);
+            self.resample = None;
+            if none_due {
+                return self.sampled.take().map(|_| LaneSample::default());
+            }
+            if let Some(again) = self.sampled.map(|at| after(at, LANE_SAMPLES)).filter(|again| *again > now) {
+                self.resample = Some(again);
+                return None;
+            }
+            self.sampled = Some(now);
+            Some(LaneSample::of(lanes, |key| self.queue.due_since(key)))
+        });
+        (numbers, lanes)
     }
 
     /// How long the object that was started last had been due.
     pub(super) fn last_wait(&self) -> Duration {
         self.queue.last_wait()
+    }
+
+    fn push_at(
+        &mut self,
+        key: Arc<ObjectKey>,
+        reason: ReconcileReason,
+        due: Instant,
+        priority: Priority,
+        now: Instant,
+    ) {
+        let lanes = &self.lanes;
+        self.queue.push_in(|key| lanes.of(key), key, reason, due, priority, now);
     }
 }

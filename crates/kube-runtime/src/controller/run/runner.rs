@@ -2,7 +2,7 @@
 
 use super::{
     queue::WorkQueue,
-    stage::{RunnerEvent, Stage, poll_running, poll_trigger},
+    stage::{RELATED_SYNC_TIMEOUT, RunnerEvent, Stage, poll_running, poll_trigger},
 };
 use crate::{
     controller::{
@@ -37,7 +37,6 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::Poll,
-    time::Duration,
 };
 use tokio::time::Instant;
 
@@ -52,12 +51,6 @@ pub(super) trait Reconcilable:
 
 impl<K: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static> Reconcilable for K {}
 
-/// How long the first reconciles wait for the lists of related objects after the controller's own list is complete.
-///
-/// Without the wait most controllers would reconcile all objects twice at their start. Without its end, a related kind that
-/// cannot be listed would block the controller.
-const RELATED_SYNC_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// Calls `start` for each object that is due, and `resolve` with the output of each reconcile.
 pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     pub(super) store: Store<K>,
@@ -67,8 +60,10 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     pub(super) resolve: Resolve,
     /// Once this completes, no reconcile is started.
     pub(super) shutdown: BoxFuture<'static, ()>,
-    queue: WorkQueue,
+    queue: WorkQueue<K>,
     running: RunningReconciles<K, F>,
+    /// What of the configuration contradicts itself.
+    invalid: Option<&'static str>,
     stage: Stage,
     /// Until the first poll, from which on this is a running controller.
     assignments: Option<Assignments>,
@@ -103,12 +98,13 @@ where
         config: &Config,
     ) -> Self {
         Self {
+            queue: WorkQueue::new(config, store.clone()),
+            invalid: config.problem(),
             store,
             triggers: Some(Box::pin(triggers)),
             start,
             resolve,
             shutdown,
-            queue: WorkQueue::new(config),
             running: RunningReconciles::new(),
             stage: Stage::SyncingPrimary,
             assignments: None,
@@ -153,6 +149,9 @@ where
         if let Some(assignments) = self.assignments.take() {
             self.assigned = AssignedKeys::of(&assignments);
         }
+        if let Some(problem) = self.invalid.take() {
+            return Some(Err(self.fail(Error::InvalidConfig { problem })));
+        }
         loop {
             self.apply_assignment();
             // Checked before a start, because `next_event` may return another event that is ready at the same time.
@@ -172,7 +171,7 @@ where
                 RunnerEvent::StoreReady(Ok(())) => {
                     self.stage = Stage::SyncingRelated { until: after(Instant::now(), RELATED_SYNC_TIMEOUT) };
                 }
-                RunnerEvent::StoreReady(Err(error)) => return Some(Err(self.fail(error))),
+                RunnerEvent::StoreReady(Err(error)) => return Some(Err(self.fail(Error::Readiness(error)))),
                 RunnerEvent::Trigger(Some(Ok(_))) if self.stage == Stage::Draining => {
                     tokio::task::consume_budget().await; // an endless source must not starve running reconciles
                 }
@@ -184,8 +183,7 @@ where
                     return Some(Err(panic.into()));
                 }
                 RunnerEvent::Trigger(Some(Ok(Trigger::SyncTimedOut { waited, waiting }))) => {
-                    self.stage = Stage::Draining;
-                    return Some(Err(ControllerError::RunnerError(Error::SyncTimedOut { waited, waiting })));
+                    return Some(Err(self.fail(Error::SyncTimedOut { waited, waiting })));
                 }
                 RunnerEvent::Trigger(Some(Ok(trigger))) => self.handle(trigger),
                 RunnerEvent::Trigger(Some(Err(error))) => {
@@ -293,9 +291,10 @@ where
         self.queue.close();
     }
 
-    fn fail(&mut self, error: WriterDropped) -> ControllerError<E, QErr> {
+    /// Nothing starts any more, so that the output ends.
+    fn fail(&mut self, error: Error<WriterDropped>) -> ControllerError<E, QErr> {
         self.stage = Stage::Draining;
-        ControllerError::RunnerError(Error::Readiness(error))
+        ControllerError::RunnerError(error)
     }
 
     /// Starts reconciles that are due, as long as there is room. Returns early if an object yields a result without a reconcile.

@@ -12,8 +12,15 @@ use std::{
     future::Future,
     pin::Pin,
     task::{Context, Poll},
+    time::Duration,
 };
 use tokio::time::Instant;
+
+/// How long the first reconciles wait for the lists of related objects after the controller's own list is complete.
+///
+/// Without the wait most controllers would reconcile all objects twice at their start. Without its end, a related kind that
+/// cannot be listed would block the controller.
+pub(super) const RELATED_SYNC_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the runner does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! The collections that a source watches: one, or one per namespace, so that a namespace that cannot be listed does not delay the others.
 
+use crate::served::ServedGate;
 use kube_client::{Api, client::Prune};
 use kube_core::{NamespaceScope, Resource};
 use std::collections::BTreeMap;
@@ -9,6 +10,8 @@ pub(crate) struct Apis<A> {
     /// The collection, of the whole cluster or of one namespace, unless there is one per namespace.
     pub(super) api: Api<A>,
     pub(super) by_namespace: Option<BTreeMap<String, Api<A>>>,
+    /// Of a kind that comes and goes.
+    pub(super) served: Option<ServedGate>,
 }
 
 impl<A: Resource> Apis<A> {
@@ -21,6 +24,16 @@ impl<A: Resource> Apis<A> {
         let apis = namespaces.into_iter().map(Into::into).map(with_api);
         let by_namespace = apis.map(|(api, namespace)| (namespace, api)).collect();
         Self { by_namespace: Some(by_namespace), ..self }
+    }
+
+    /// They are watched while their kind is served.
+    pub(crate) fn while_served(self, kind: ServedGate) -> Self {
+        Self { served: Some(kind), ..self }
+    }
+
+    /// Whether they are collections of namespaces.
+    pub(crate) fn is_namespaced(&self) -> bool {
+        self.by_namespace.is_some() || self.api.resource_url().contains("/namespaces/")
     }
 
     /// Their API paths.
@@ -48,6 +61,6 @@ impl<A: Resource> Apis<A> {
 
 impl<A> From<Api<A>> for Apis<A> {
     fn from(api: Api<A>) -> Self {
-        Self { api, by_namespace: None }
+        Self { api, by_namespace: None, served: None }
     }
 }

@@ -120,13 +120,18 @@ where
         T: Send,
         S: Stream<Item = watcher::ErasedResult<CollectionEvent<E>>> + Send + 'static,
     {
+        let served = apis.served.clone();
         let writers = match &apis.by_namespace {
             None => vec![WatchWriter::Alone(writer)],
             Some(apis) => WatchWriter::by_namespace(writer, apis.keys().cloned()),
         };
         let open = |(api, writer): (Api<A>, WatchWriter<K>)| -> (ApiPath, OpenWatch<T>) {
             let (path, watch, apply) = (api.resource_url().to_owned(), watch.clone(), apply.clone());
-            (path, Box::new(move |settings, kind| writer.follow(settings.watch(api, kind, watch), apply)))
+            let served = served.clone();
+            let open = move |settings: &SourceSettings, kind: &str| {
+                writer.follow(settings.watch_served(served, api, kind, watch), apply)
+            };
+            (path, Box::new(open))
         };
         Self::of(Origin::Watches(apis.into_vec().into_iter().zip(writers).map(open).collect()), dyntype)
     }
@@ -139,9 +144,10 @@ where
     where
         T: Send,
     {
+        let served = apis.served.clone();
         let open = |api: Api<A>| -> (ApiPath, OpenWatch<T>) {
-            let (path, watch) = (api.resource_url().to_owned(), watch.clone());
-            (path, Box::new(move |settings, kind| settings.watch(api, kind, watch)))
+            let (path, watch, served) = (api.resource_url().to_owned(), watch.clone(), served.clone());
+            (path, Box::new(move |settings, kind| settings.watch_served(served, api, kind, watch)))
         };
         Self::of(Origin::Watches(apis.into_vec().into_iter().map(open).collect()), dyntype)
     }

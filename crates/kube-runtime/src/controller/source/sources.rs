@@ -9,6 +9,7 @@ use super::{
 use crate::{
     backoff::Backoff,
     controller::config::Config,
+    served::{ServedGate, while_served},
     watcher::{self, CollectionEvent, WatchRegistry, WatchSettings},
 };
 use futures::{
@@ -128,11 +129,33 @@ impl SourceSettings {
         S: Stream<Item = watcher::ErasedResult<CollectionEvent<T>>> + Send + 'static,
     {
         let path = api.resource_url().to_owned();
+        self.sync.track(&path, watch(api, self.of_watch(kind)))
+    }
+
+    /// Like [`watch`](Self::watch), while the kind is served if `served` says when.
+    pub(super) fn watch_served<A, T, S>(
+        &self,
+        served: Option<ServedGate>,
+        api: Api<A>,
+        kind: &str,
+        watch: impl Fn(Api<A>, WatchSettings) -> S + Send + 'static,
+    ) -> EventStream<T>
+    where
+        A: Resource + 'static,
+        T: Send + 'static,
+        S: Stream<Item = watcher::ErasedResult<CollectionEvent<T>>> + Send + 'static,
+    {
+        let Some(served) = served else { return self.watch(api, kind, watch) };
+        let (path, settings, kind) = (api.resource_url().to_owned(), self.clone(), kind.to_owned());
+        let open = move || watch(api.clone(), settings.of_watch(&kind));
+        self.sync.track(&path, while_served(served, open))
+    }
+
+    fn of_watch(&self, kind: &str) -> WatchSettings {
         let retry = self.backoff.for_watch();
-        let settings = match &self.watches {
+        match &self.watches {
             Some(registry) => WatchSettings::registered(retry, Arc::clone(registry), kind.to_owned()),
             None => retry.into(),
-        };
-        self.sync.track(&path, watch(api, settings))
+        }
     }
 }

@@ -1,0 +1,190 @@
+//! Controllers that run while their kind is served: see [`Manager::while_served`](super::Manager::while_served).
+
+use super::{
+    controllers::{Managed, ManagedController},
+    error::BoxError,
+    handle::Command,
+};
+use futures::TryFuture;
+use kube_core::{ApiResource, Resource, discovery::Scope};
+use kube_runtime::{
+    Controller,
+    controller::{Action, Reconcile},
+    served::{Availability, ServedKind, ServedKinds, scope_of},
+};
+use std::{fmt, sync::Arc};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+/// The API paths that [`ServedKinds`] watches.
+pub(super) const DEFINITION_PATHS: [&str; 2] = [
+    "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+    "/apis/apiregistration.k8s.io/v1/apiservices",
+];
+
+/// The readiness check that names missing kinds.
+pub(super) const KINDS_CHECK: &str = "served-kinds";
+
+/// A controller with its reconciler, made each time that its kind becomes served.
+pub struct ServedController(Box<dyn FnOnce(&str) -> ManagedController + Send>);
+
+/// The versions of a kind that a program knows, each with its type and the controller for it: for
+/// [`Manager::while_any_served`](super::Manager::while_any_served).
+pub struct ServedVersions {
+    scope: Option<Scope>,
+    first: ServedVersion,
+    others: Vec<ServedVersion>,
+}
+
+struct ServedVersion {
+    resource: ApiResource,
+    make: Box<dyn FnMut() -> ServedController + Send>,
+}
+
+/// A controller of a manager that runs while its kind is served.
+pub(super) struct WhileServed {
+    /// Of the controller.
+    pub(super) name: Arc<str>,
+    kind: ServedKind,
+    versions: Vec<NamedVersion>,
+}
+
+struct NamedVersion {
+    version: ServedVersion,
+    /// The controller of the first time.
+    first: Option<ManagedController>,
+}
+
+impl ServedController {
+    /// As for [`Manager::controller`](super::Manager::controller).
+    pub fn new<K: Managed, Ctx, F>(
+        controller: Controller<K>,
+        reconciler: impl FnMut(Arc<K>, Arc<Ctx>) -> F + Send + 'static,
+        context: Arc<Ctx>,
+    ) -> Self
+    where
+        Ctx: Send + Sync + 'static,
+        F: TryFuture<Ok = Action> + Send + 'static,
+        F::Error: std::error::Error + Send + Sync + 'static,
+        Controller<K>: Send,
+    {
+        Self(Box::new(move |name| ManagedController::new(name, controller, reconciler, context)))
+    }
+
+    /// As for [`Manager::reconciler`](super::Manager::reconciler).
+    pub fn with_reconciler<K: Managed>(controller: Controller<K>, reconciler: impl Reconcile<K>) -> Self
+    where
+        Controller<K>: Send,
+    {
+        Self(Box::new(move |name| ManagedController::with_reconciler(name, controller, reconciler)))
+    }
+}
+
+impl ServedVersions {
+    /// The version of the type `K`, and what makes the controller for it.
+    pub fn of<K: Managed + Resource<DynamicType: Default>>(
+        make: impl FnMut() -> ServedController + Send + 'static,
+    ) -> Self {
+        Self { scope: scope_of::<K>(), first: ServedVersion::of::<K>(make), others: Vec::new() }
+    }
+
+    /// Also that of the type `K`. The newest served version is used. The scope is that of the first type.
+    #[must_use]
+    pub fn or<K: Managed + Resource<DynamicType: Default>>(
+        mut self,
+        make: impl FnMut() -> ServedController + Send + 'static,
+    ) -> Self {
+        self.others.push(ServedVersion::of::<K>(make));
+        self
+    }
+}
+
+impl ServedVersion {
+    fn of<K: Resource<DynamicType: Default>>(
+        make: impl FnMut() -> ServedController + Send + 'static,
+    ) -> Self {
+        Self { resource: ApiResource::erase::<K>(&K::DynamicType::default()), make: Box::new(make) }
+    }
+}
+
+impl WhileServed {
+    pub(super) fn new(name: &str, versions: ServedVersions, kinds: &ServedKinds) -> Self {
+        let ServedVersions { scope, first, others } = versions;
+        let known = others.iter().map(|version| version.resource.clone());
+        let kind = kinds.kind_in(first.resource.clone(), known, scope);
+        let named = |mut version: ServedVersion| {
+            let ServedController(first) = (version.make)();
+            NamedVersion { first: Some(first(name)), version }
+        };
+        Self { name: name.into(), kind, versions: [first].into_iter().chain(others).map(named).collect() }
+    }
+
+    /// The API paths that it watches, in any version.
+    pub(super) fn paths(&self) -> impl Iterator<Item = String> {
+        let first = self.versions.iter().filter_map(|version| version.first.as_ref());
+        first.flat_map(|controller| controller.paths.clone())
+    }
+
+    /// The name of what starts and stops it.
+    pub(super) fn component_name(&self) -> Arc<str> {
+        format!("{} (while its kind is served)", self.name).into()
+    }
+
+    /// Has the manager add and remove the controller, until it stops.
+    pub(super) async fn run(
+        mut self,
+        commands: mpsc::UnboundedSender<Command>,
+        stop: CancellationToken,
+    ) -> Result<(), BoxError> {
+        let follow = async {
+            let mut is_running = false;
+            loop {
+                let availability = self.kind.next().await;
+                if std::mem::take(&mut is_running) {
+                    remove(&commands, &self.name).await;
+                }
+                if let Availability::Served(resource) = availability
+                    && let Some(controller) = self.controller(&resource)
+                {
+                    is_running = true;
+                    drop(commands.send(Command::Add(controller))); // an error: the manager has ended
+                }
+            }
+        };
+        tokio::select! {
+            () = follow => {}
+            () = stop.cancelled() => {}
+        }
+        Ok(())
+    }
+
+    fn controller(&mut self, resource: &ApiResource) -> Option<ManagedController> {
+        let NamedVersion { version, first } =
+            self.versions.iter_mut().find(|it| it.version.resource == *resource)?;
+        let made = first.take();
+        Some(made.unwrap_or_else(|| {
+            let ServedController(made) = (version.make)();
+            made(&self.name)
+        }))
+    }
+}
+
+/// Returns when the controller has ended, with its running reconciles.
+async fn remove(commands: &mpsc::UnboundedSender<Command>, name: &Arc<str>) {
+    let (removed, ended) = oneshot::channel();
+    drop(commands.send(Command::Remove(Arc::clone(name), removed)));
+    let _dropped = ended.await;
+}
+
+impl fmt::Debug for ServedController {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServedController").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ServedVersions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let versions = [&self.first].into_iter().chain(&self.others);
+        f.debug_list().entries(versions.map(|version| &version.resource)).finish()
+    }
+}

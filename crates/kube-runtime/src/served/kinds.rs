@@ -1,0 +1,223 @@
+//! [`ServedKinds`]: what programs see of it.
+
+use super::{
+    availability::{Availability, Finding, KnownKind, ServedAs},
+    task,
+    wanted::{Shared, State, Wanted},
+};
+use crate::{task::CancelableJoinHandle, watcher::seconds};
+use kube_client::{Client, discovery::RestMapper};
+use kube_core::{ApiResource, ClusterResourceScope, NamespaceResourceScope, Resource, discovery::Scope};
+use parking_lot::Mutex;
+use serde::Serialize;
+use std::{any::TypeId, fmt, future::pending, sync::Arc, time::Duration};
+use tokio::{
+    runtime::Handle,
+    sync::{Notify, watch},
+    time::Instant,
+};
+
+/// Which of the kinds that a program asks for the cluster serves, as definitions come and go. Clones share all.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kube_client::Client;
+/// use kube_runtime::served::{Availability, ServedKinds};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// # let client = Client::new(kube_testserver::ApiServer::new(), "default");
+/// let mut maps = ServedKinds::new(client).kind::<ConfigMap>();
+/// assert!(matches!(maps.next().await, Availability::Served(resource) if resource.version == "v1"));
+/// // The next call returns when that has changed.
+/// # });
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Cost
+///
+/// One watch of the metadata of all CustomResourceDefinitions and one of that of all APIServices, and four runs of discovery within the
+/// 10 s after each change of a definition of a group that is asked for. Nothing is polled. They begin when the first [`ServedKind`] is
+/// asked, in a task of the runtime there, and end with the last clone of this and the last [`ServedKind`].
+///
+/// # Permissions
+///
+/// `list` and `watch` of `customresourcedefinitions` in `apiextensions.k8s.io` and of `apiservices` in `apiregistration.k8s.io`. Without
+/// them, one line of the log says which, and discovery runs every minute; then a kind that is removed and returns within a minute is not
+/// noticed.
+#[derive(Clone)]
+pub struct ServedKinds(Arc<Running>);
+
+struct Running {
+    shared: Arc<Shared>,
+    task: Mutex<Option<CancelableJoinHandle<()>>>,
+}
+
+/// A kind at one time: an entry of [`ServedKinds::snapshot`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct KindSnapshot {
+    /// Such as `Page.example.com`.
+    pub name: String,
+    /// `served`, `missing`, or `unknown` before the first answer of the server.
+    pub state: &'static str,
+    /// The version that the program uses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// For how long.
+    #[serde(rename = "since_seconds", serialize_with = "seconds")]
+    pub since: Duration,
+    /// Why it is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// Whether one kind is served: from [`ServedKinds::kind`]. A clone begins anew.
+pub struct ServedKind {
+    kinds: ServedKinds,
+    state: watch::Receiver<Option<State>>,
+    /// What `next` returned last.
+    last: Option<Finding>,
+}
+
+impl ServedKinds {
+    /// Of the cluster of this client. Sends no request yet.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        let mapper = RestMapper::new(client.clone());
+        let shared = Shared { client, mapper, asked: Notify::new(), wanted: Mutex::default() };
+        Self(Arc::new(Running { shared: Arc::new(shared), task: Mutex::default() }))
+    }
+
+    /// The kind of this type, in its version, with its scope.
+    #[must_use]
+    pub fn kind<K: Resource<DynamicType: Default> + 'static>(&self) -> ServedKind {
+        let known = ApiResource::erase::<K>(&K::DynamicType::default());
+        self.kind_in(known, [], scope_of::<K>())
+    }
+
+    /// A kind of which the program knows several versions, in any order. The newest one that is served is used, by the order of versions of
+    /// Kubernetes; of several groups, the one that is named first. `scope` is what the program expects; `None` if it handles both.
+    #[must_use]
+    pub fn kind_in(
+        &self,
+        known: ApiResource,
+        others: impl IntoIterator<Item = ApiResource>,
+        scope: Option<Scope>,
+    ) -> ServedKind {
+        let known = KnownKind::new(known, others, scope);
+        let mut wanted = self.0.shared.wanted.lock();
+        let same = wanted.iter().find(|it| it.known == known);
+        let state = match same {
+            Some(same) => same.state.subscribe(),
+            None => {
+                let (state, receiver) = watch::channel(None);
+                wanted.push(Wanted { known, state });
+                self.0.shared.asked.notify_one();
+                receiver
+            }
+        };
+        drop(wanted);
+        ServedKind { kinds: self.clone(), state, last: None }
+    }
+
+    /// All kinds that somebody waits for, in the order in which they were asked for.
+    #[must_use]
+    pub fn snapshot(&self) -> Vec<KindSnapshot> {
+        let now = Instant::now();
+        let wanted = self.0.shared.wanted.lock();
+        let used = wanted.iter().filter(|wanted| wanted.state.receiver_count() > 0);
+        used.map(|wanted| {
+            let state = wanted.state.borrow().clone();
+            let (name, since) = (wanted.known.name(), state.as_ref().map_or(now, |state| state.since));
+            let (state, version, message) = match state.map(|state| state.finding) {
+                None => ("unknown", None, None),
+                Some(Finding::Served(served)) => ("served", Some(served.resource.version), None),
+                Some(Finding::Missing(reason) | Finding::Unknown(reason)) => ("missing", None, Some(reason)),
+            };
+            KindSnapshot { name, state, version, since: now.saturating_duration_since(since), message }
+        })
+        .collect()
+    }
+
+    fn ensure_running(&self) {
+        self.0.task.lock().get_or_insert_with(|| {
+            CancelableJoinHandle::spawn(task::run(Arc::clone(&self.0.shared)), &Handle::current())
+        });
+    }
+}
+
+/// The scope that a type has; `None` for a type that may have either, such as `DynamicObject`. For [`ServedKinds::kind_in`].
+#[must_use]
+pub fn scope_of<K: Resource + 'static>() -> Option<Scope> {
+    let scope = TypeId::of::<K::Scope>();
+    if scope == TypeId::of::<NamespaceResourceScope>() {
+        Some(Scope::Namespaced)
+    } else if scope == TypeId::of::<ClusterResourceScope>() {
+        Some(Scope::Cluster)
+    } else {
+        None
+    }
+}
+
+impl ServedKind {
+    /// The first call returns when the server has told whether it serves the kind, each further one when that has changed, or the version
+    /// or scope in which it is served. A kind that is removed and served again before it is noticed counts as served all the time.
+    ///
+    /// An API whose server is away is neither: what was served before counts as served, because its objects exist.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    ///
+    /// # Cancellation
+    ///
+    /// Safe: no change is lost.
+    pub async fn next(&mut self) -> Availability {
+        self.kinds.ensure_running();
+        loop {
+            let finding = self.state.borrow_and_update().as_ref().map(|state| state.finding.clone());
+            if let Some(finding) = finding.filter(|finding| self.is_news(finding)) {
+                self.last = Some(finding.clone());
+                return match finding {
+                    Finding::Served(ServedAs { resource, .. }) => Availability::Served(resource),
+                    Finding::Missing(reason) | Finding::Unknown(reason) => Availability::Missing(reason),
+                };
+            }
+            if self.state.changed().await.is_err() {
+                pending::<()>().await; // the sender lives as long as this does
+            }
+        }
+    }
+
+    /// Another reason for which a kind is missing is none.
+    fn is_news(&self, finding: &Finding) -> bool {
+        match (&self.last, finding) {
+            (None, _) => true,
+            (Some(Finding::Served(last)), Finding::Served(now)) => last != now,
+            (Some(Finding::Served(_)), _) | (_, Finding::Served(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Clone for ServedKind {
+    fn clone(&self) -> Self {
+        Self { kinds: self.kinds.clone(), state: self.state.clone(), last: None }
+    }
+}
+
+impl fmt::Debug for ServedKinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServedKinds").field(&self.snapshot()).finish()
+    }
+}
+
+impl fmt::Debug for ServedKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServedKind").field("state", &*self.state.borrow()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+#[path = "kinds_tests.rs"]
+mod tests;

@@ -1,0 +1,69 @@
+//! The task that watches definitions and runs discovery.
+
+use super::{
+    availability::Discovered,
+    definitions::{Change, changes},
+    schedule::Schedule,
+    wanted::Shared,
+};
+use crate::delay::until;
+use futures::StreamExt;
+use kube_client::Discovery;
+use kube_core::{ApiResource, GroupVersionKind, discovery::ApiCapabilities};
+use std::{pin::pin, sync::Arc};
+use tokio::time::Instant;
+
+/// Does not end.
+pub(super) async fn run(shared: Arc<Shared>) {
+    let mut schedule = Schedule::new(Instant::now());
+    let mut changes = pin!(changes(&shared.client));
+    let mut refused = [false; 2];
+    loop {
+        tokio::select! {
+            biased;
+            () = shared.asked.notified() => schedule.asked(Instant::now()),
+            Some((watch, change)) = changes.next() => {
+                let now = Instant::now();
+                refused[watch] = change == Change::Refused;
+                match change {
+                    Change::OfGroup(group) if shared.wants(&group) => schedule.changed(now),
+                    Change::Listed => schedule.changed(now),
+                    Change::OfGroup(_) | Change::Refused => {}
+                }
+                schedule.set_blind(refused.contains(&true), now);
+            }
+            () = until(schedule.next()) => {
+                let succeeded = discover(&shared).await;
+                schedule.discovered(succeeded, Instant::now());
+            }
+        }
+    }
+}
+
+async fn discover(shared: &Shared) -> bool {
+    shared.mapper.invalidate();
+    match shared.mapper.discovery().await {
+        Ok(discovery) => {
+            shared.answered(&*discovery);
+            true
+        }
+        Err(error) => {
+            tracing::warn!(%error, "discovery failed, and is retried: which kinds are served is as before");
+            false
+        }
+    }
+}
+
+impl Discovered for Discovery {
+    fn resource(&self, gvk: &GroupVersionKind) -> Option<(ApiResource, ApiCapabilities)> {
+        self.resolve_gvk(gvk)
+    }
+
+    fn versions(&self, group: &str) -> Vec<String> {
+        self.get(group).into_iter().flat_map(|group| group.versions().map(str::to_owned)).collect()
+    }
+
+    fn has_failed(&self, group: &str) -> bool {
+        self.failed_groups().any(|failed| failed == group)
+    }
+}

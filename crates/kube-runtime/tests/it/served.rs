@@ -1,0 +1,317 @@
+//! Watches of kinds that come and go.
+
+use crate::common::{ApiExt, config_maps, eventually, named, owned, server, set_subscriber, wait_for_change};
+use futures::{StreamExt, stream::BoxStream};
+use http::Request;
+use k8s_openapi::{
+    api::core::v1::ConfigMap, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube_client::{Api, Client, client::Body};
+use kube_core::{
+    ApiResource, DynamicObject, GroupVersionKind, Resource,
+    params::{DeleteParams, PostParams},
+};
+use kube_runtime::{
+    Controller,
+    controller::{Action, Related},
+    reflector::store::Writer,
+    served::{Availability, ServedKinds},
+    watcher,
+};
+use kube_testserver::{ApiServer, Fault, Match};
+use serde_json::json;
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    io,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::time::{Instant, sleep, timeout};
+use tower::{ServiceExt, service_fn};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn leaf(version: &str) -> ApiResource {
+    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk("example.com", version, "Leaf"), "leaves")
+}
+
+async fn define(client: &Client, scope: &str, versions: &[&str]) {
+    let version = |(index, version): (usize, &&str)| {
+        json!({
+            "name": version, "served": true, "storage": index == 0,
+            "schema": { "openAPIV3Schema": { "type": "object", "x-kubernetes-preserve-unknown-fields": true } },
+        })
+    };
+    let versions: Vec<_> = versions.iter().enumerate().map(version).collect();
+    let definition: CustomResourceDefinition = serde_json::from_value(json!({
+        "metadata": { "name": "leaves.example.com" },
+        "spec": {
+            "group": "example.com", "scope": scope, "versions": versions,
+            "names": { "plural": "leaves", "singular": "leaf", "kind": "Leaf" },
+        },
+    }))
+    .unwrap();
+    Api::all(client.clone()).create(&PostParams::default(), &definition).await.unwrap();
+}
+
+async fn undefine(client: &Client) {
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    definitions.delete("leaves.example.com", &DeleteParams::default()).await.unwrap();
+    let gone = || async { definitions.get_opt("leaves.example.com").await.unwrap().is_none() };
+    eventually(gone).await;
+}
+
+/// A leaf that `owner` owns.
+async fn add_leaf(client: &Client, name: &str, owner: &ConfigMap) {
+    let leaves: Api<DynamicObject> = Api::namespaced_with(client.clone(), "default", &leaf("v1"));
+    let mut object = DynamicObject::new(name, &leaf("v1"));
+    *object.meta_mut() = owned::<ConfigMap, _>(name, owner).metadata;
+    leaves.create(&PostParams::default(), &object).await.unwrap();
+}
+
+/// A client of this server that counts requests by path.
+fn counting(server: ApiServer) -> (Client, Arc<Mutex<BTreeMap<String, usize>>>) {
+    let counts = Arc::new(Mutex::new(BTreeMap::new()));
+    let counted = Arc::clone(&counts);
+    let service = service_fn(move |request: Request<Body>| {
+        *counted.lock().unwrap().entry(request.uri().path().to_owned()).or_default() += 1;
+        server.clone().oneshot(request)
+    });
+    (Client::new(service, "default"), counts)
+}
+
+/// The reconciles of a controller of ConfigMaps that owns leaves.
+fn reconciles(client: &Client, leaves: Related<DynamicObject>) -> BoxStream<'static, String> {
+    Controller::new(config_maps(client), watcher::Config::default())
+        .owns_related(leaves)
+        .run(async |_, _| Ok::<_, Infallible>(Action::await_change()), wait_for_change, Arc::new(()))
+        .filter_map(async |item| item.ok().map(|(object, _)| object.name))
+        .boxed()
+}
+
+/// The reconciles within a time.
+async fn within(time: Duration, reconciles: &mut BoxStream<'static, String>) -> usize {
+    let mut count = 0;
+    let end = Instant::now() + time;
+    while tokio::time::timeout_at(end, reconciles.next()).await.is_ok() {
+        count += 1;
+    }
+    count
+}
+
+#[tokio::test(start_paused = true)]
+async fn related_objects_are_watched_while_their_kind_is_served_any_number_of_times() {
+    let (server, _) = server();
+    let (client, requests) = counting(server);
+    let owner = config_maps(&client).add(named("a")).await;
+    let (writer, leaves) =
+        (Writer::new(leaf("v1")), Api::namespaced_with(client.clone(), "default", &leaf("v1")));
+    let store = writer.as_reader();
+    let kinds = ServedKinds::new(client.clone());
+    let related =
+        Related::api_with(leaves, leaf("v1"), watcher::Config::default()).store(writer).if_served(&kinds);
+    let mut reconciles = reconciles(&client, related);
+    assert!(timeout(SECOND, reconciles.next()).await.is_ok(), "nothing waits for a kind that may never come");
+    assert_eq!((store.is_ready(), store.len()), (true, 0));
+    within(15 * SECOND, &mut reconciles).await;
+    let leaves_path = "/apis/example.com/v1/namespaces/default/leaves";
+    assert_eq!(requests.lock().unwrap().get(leaves_path), None);
+    for round in 0..3 {
+        let missing = kinds.snapshot();
+        assert_eq!((missing[0].name.as_str(), missing[0].state), ("Leaf.example.com", "missing"));
+        assert!(missing[0].since >= 5 * SECOND, "{missing:?}");
+        define(&client, "Namespaced", &["v1"]).await;
+        within(15 * SECOND, &mut reconciles).await;
+        assert_eq!(kinds.snapshot()[0].state, "served");
+        add_leaf(&client, "leaf", &owner).await;
+        assert_eq!(within(SECOND, &mut reconciles).await, 1, "round {round}: the owner of the new leaf");
+        assert_eq!(store.len(), 1);
+        undefine(&client).await;
+        assert!(
+            within(15 * SECOND, &mut reconciles).await >= 1,
+            "round {round}: the owner of the leaf that is gone"
+        );
+        assert_eq!((store.is_ready(), store.len()), (true, 0));
+        let before = requests.lock().unwrap()[leaves_path];
+        within(600 * SECOND, &mut reconciles).await;
+        assert_eq!(requests.lock().unwrap()[leaves_path], before, "a kind that is gone is not asked for");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_polled_and_several_sources_share_the_watches() {
+    let (server, _) = server();
+    let (client, requests) = counting(server);
+    let kinds = ServedKinds::new(client.clone());
+    let mut waiting: Vec<_> = (0..5).map(|_| kinds.kind_in(leaf("v1"), [], None)).collect();
+    for kind in &mut waiting {
+        assert!(matches!(kind.next().await, Availability::Missing(_)));
+    }
+    sleep(30 * SECOND).await;
+    let discoveries = |requests: &BTreeMap<String, usize>| requests["/apis"];
+    let before = discoveries(&requests.lock().unwrap());
+    sleep(3600 * SECOND).await;
+    let requests = requests.lock().unwrap();
+    assert_eq!(discoveries(&requests), before, "{requests:?}");
+    for path in ["apiextensions.k8s.io/v1/customresourcedefinitions", "apiregistration.k8s.io/v1/apiservices"]
+    {
+        let count = requests[&format!("/apis/{path}")];
+        assert!(
+            (12..20).contains(&count),
+            "{path}: {count} requests in an hour, each a watch that had ended"
+        );
+    }
+    assert_eq!(kinds.snapshot().len(), 1);
+    drop(waiting);
+    assert_eq!(kinds.snapshot(), [], "nobody waits");
+}
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    fn capture() -> (Self, tracing::dispatcher::DefaultGuard) {
+        let log = Self::default();
+        let written = log.clone();
+        let subscriber =
+            tracing_subscriber::fmt().with_ansi(false).with_writer(move || written.clone()).finish();
+        (log, set_subscriber(subscriber))
+    }
+
+    fn lines(&self, text: &str) -> Vec<String> {
+        let log = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        log.lines().filter(|line| line.contains(text)).map(str::to_owned).collect()
+    }
+}
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_permission_one_line_says_which_and_the_server_is_asked_every_minute() {
+    let (log, _guard) = Log::capture();
+    let (server, client) = server();
+    let forbidden =
+        server.fault(Match::kind::<CustomResourceDefinition>().verb("list"), Fault::status(403, "Forbidden"));
+    let kinds = ServedKinds::new(client.clone());
+    let mut kind = kinds.kind_in(leaf("v1"), [], None);
+    assert!(matches!(kind.next().await, Availability::Missing(_)));
+    sleep(200 * SECOND).await;
+    let lines = log.lines("may not watch");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].contains("customresourcedefinitions")
+            && lines[0].contains("apiextensions.k8s.io")
+            && lines[0].contains("list and watch"),
+        "{lines:?}"
+    );
+    define(&client, "Namespaced", &["v1"]).await;
+    assert!(matches!(timeout(61 * SECOND, kind.next()).await, Ok(Availability::Served(_))));
+    forbidden.remove();
+    sleep(70 * SECOND).await;
+    undefine(&client).await;
+    assert!(
+        matches!(timeout(11 * SECOND, kind.next()).await, Ok(Availability::Missing(_))),
+        "the permission was granted: the watch tells"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_of_another_scope_or_version_is_an_error_of_that_source_alone() {
+    let (log, _guard) = Log::capture();
+    let (_server, client) = server();
+    let owner = config_maps(&client).add(named("a")).await;
+    define(&client, "Namespaced", &["v1"]).await;
+    let kinds = ServedKinds::new(client.clone());
+    let leaves = Api::namespaced_with(client.clone(), "default", &leaf("v1"));
+    let related = Related::api_with(leaves, leaf("v1"), watcher::Config::default()).if_served(&kinds);
+    let mut reconciles = reconciles(&client, related);
+    within(15 * SECOND, &mut reconciles).await;
+    add_leaf(&client, "leaf", &owner).await;
+    assert_eq!(within(SECOND, &mut reconciles).await, 1);
+    for (scope, versions, message) in [
+        (
+            "Cluster",
+            ["v1"],
+            "the server serves it cluster-scoped in example.com/v1, this program expects it namespaced",
+        ),
+        ("Namespaced", ["v2"], "the server serves it in v2 only, this program knows v1"),
+    ] {
+        undefine(&client).await;
+        define(&client, scope, &versions).await;
+        within(15 * SECOND, &mut reconciles).await;
+        assert_eq!(kinds.snapshot()[0].message.as_deref(), Some(message));
+        config_maps(&client).touch("a", scope).await;
+        assert_eq!(within(SECOND, &mut reconciles).await, 1, "the rest works");
+    }
+    let errors = log.lines("ERROR");
+    assert!(
+        errors.iter().any(|line| line.contains("not served any more") && line.contains("cluster-scoped")),
+        "{errors:?}"
+    );
+    undefine(&client).await;
+    define(&client, "Namespaced", &["v1"]).await;
+    within(15 * SECOND, &mut reconciles).await;
+    add_leaf(&client, "leaf", &owner).await;
+    assert_eq!(within(SECOND, &mut reconciles).await, 1, "the right one is back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_newest_version_that_both_know_is_used_and_another_one_when_it_is_no_longer_served() {
+    let (_server, client) = server();
+    let kinds = ServedKinds::new(client.clone());
+    let mut kind = kinds.kind_in(leaf("v1beta1"), [leaf("v1")], None);
+    assert!(matches!(kind.next().await, Availability::Missing(_)));
+    define(&client, "Namespaced", &["v1beta1", "v2"]).await;
+    assert_eq!(kind.next().await, Availability::Served(leaf("v1beta1")));
+    undefine(&client).await;
+    define(&client, "Namespaced", &["v1", "v1beta1"]).await;
+    assert_eq!(kind.next().await, Availability::Served(leaf("v1")));
+    let mut anew = kind.clone();
+    assert_eq!(anew.next().await, Availability::Served(leaf("v1")), "a clone begins anew");
+}
+
+#[tokio::test(start_paused = true)]
+async fn discovery_that_fails_changes_nothing_and_the_controller_starts_without_it() {
+    let (server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    let fault = server.fault(Match::path("/apis").verb("get"), Fault::status(503, "ServiceUnavailable"));
+    let kinds = ServedKinds::new(client.clone());
+    let related = Related::api_with(
+        Api::namespaced_with(client.clone(), "default", &leaf("v1")),
+        leaf("v1"),
+        watcher::Config::default(),
+    );
+    let mut reconciles = reconciles(&client, related.if_served(&kinds));
+    assert!(timeout(10 * SECOND, reconciles.next()).await.is_ok());
+    fault.remove();
+    define(&client, "Namespaced", &["v1"]).await;
+    // It is retried after at most 30 s.
+    within(60 * SECOND, &mut reconciles).await;
+    assert_eq!(kinds.snapshot()[0].state, "served");
+}
+
+#[tokio::test(start_paused = true)]
+async fn everything_ends_with_the_last_handle() {
+    let (server, _) = server();
+    let (client, requests) = counting(server);
+    let kinds = ServedKinds::new(client.clone());
+    let mut kind = kinds.kind::<ConfigMap>();
+    assert!(matches!(kind.next().await, Availability::Served(resource) if resource.plural == "configmaps"));
+    drop(kinds);
+    sleep(30 * SECOND).await;
+    drop(kind);
+    sleep(SECOND).await;
+    let before: usize = requests.lock().unwrap().values().sum();
+    sleep(3600 * SECOND).await;
+    assert_eq!(requests.lock().unwrap().values().sum::<usize>(), before);
+}
