@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Include, View, table::Columns};
 use crate::{
+    schema::golang,
     scheme::Endpoint,
     status_error::StatusError,
     storage::{EventType, Stored},
@@ -48,7 +49,7 @@ impl Encoder {
                 let why = "content is not a list";
                 Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))
             }
-            View::MetadataList => Err(no_list(go_package(self.endpoint.group()), self.endpoint.kind())),
+            View::MetadataList => Err(no_list(golang::package(self.endpoint.group()), self.endpoint.kind())),
             _ => Ok(()),
         }
     }
@@ -60,7 +61,7 @@ impl Encoder {
         }
         let (package, kind) = match &self.endpoint.resource {
             resource if resource.custom => ("unstructured", "UnstructuredList"),
-            resource => (go_package(self.endpoint.group()), resource.list_kind.as_str()),
+            resource => (golang::package(self.endpoint.group()), resource.list_kind.as_str()),
         };
         let why = "you requested PartialObjectMetadata, but the requested object is a list";
         Err(StatusError::not_acceptable(format!("{why} (*{package}.{kind})")))
@@ -78,7 +79,7 @@ impl Encoder {
             View::Metadata if document["kind"] != "Status" => metadata_only(&document),
             View::MetadataList if document["kind"] != "Status" => {
                 let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
-                let package = if self.endpoint.resource.custom { "v1" } else { go_package(group) };
+                let package = if self.endpoint.resource.custom { "v1" } else { golang::package(group) };
                 return Err(no_list(package, text("kind")));
             }
             _ => document,
@@ -227,14 +228,6 @@ impl Encoder {
 fn no_list(package: &str, kind: &str) -> StatusError {
     let why = "you requested PartialObjectMetadataList, but the requested object is not a list";
     StatusError::not_acceptable(format!("{why} (*{package}.{kind})"))
-}
-
-/// The Go package of a group's kinds, in which the server has them.
-fn go_package(group: &str) -> &str {
-    match group {
-        "" | "events.k8s.io" => "core",
-        group => group.split('.').next().unwrap_or_default(),
-    }
 }
 
 fn metadata_only(object: &Value) -> Value {

@@ -118,7 +118,8 @@ fn name(endpoint: &Endpoint, object: &Value, errors: &mut ErrorList) {
     }
     let wrong = match (endpoint.group(), endpoint.plural()) {
         ("", "namespaces") => names::dns_label(name),
-        ("", "services") => names::service_name(name),
+        ("", "services") if name.contains('.') => Some("must not contain dots".into()),
+        ("", "services") => names::dns_label(name),
         ("rbac.authorization.k8s.io", _) => names::path_segment(name),
         ("networking.k8s.io", "ipaddresses") => addresses::canonical_address(name),
         ("certificates.k8s.io", "clustertrustbundles") => trust_bundle_name(object, name),

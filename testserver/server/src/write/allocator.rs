@@ -13,6 +13,9 @@ use crate::{
 /// The node port range of services.
 const NODE_PORTS: std::ops::RangeInclusive<u64> = 30_000..=32_767;
 
+/// How the addresses of services begin.
+const RANGE: &str = "10.";
+
 /// The cluster IPs and node ports of all services; no two services share one.
 #[derive(Debug, Default)]
 pub(crate) struct ServiceAllocator {
@@ -60,6 +63,12 @@ impl ServiceAllocator {
             return errors;
         }
         let taken = |owner: Option<&Key>| owner.is_some_and(|owner| owner != key);
+        if let Some(ip) = ip_of(service).filter(|ip| requested["clusterIP"] == *ip && !ip.starts_with(RANGE))
+        {
+            let why =
+                format!("failed to allocate IP {ip}: the provided network does not match the current range");
+            errors.invalid("spec.clusterIPs", format!("[{ip:?}]"), &why);
+        }
         if let Some(ip) = ip_of(service).map(str::to_owned).filter(|ip| taken(self.ips.get(ip))) {
             if requested["clusterIP"] == ip.as_str() {
                 let list = format!("[{ip:?}]");
