@@ -21,9 +21,10 @@ use crate::{
 pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let options = WriteOptions::parse(&call.query, "PatchOptions")?;
     let manager = manager(&options)?;
-    let config = configuration(call)?;
+    let mut config = configuration(call)?;
     check_applied_type((&call.endpoint.api_version(), call.endpoint.kind()), &config)?;
 
+    apply::complete_keys(call.endpoint.schema(), call.endpoint.resource.custom, &mut config);
     let stored = cluster.store().get(call.endpoint.resource.table, &call.key()).cloned();
     check_identity(call, &config, stored.is_some())?;
     let live = stored.as_ref().map(|stored| call.read(cluster.storage(), stored)).transpose()?;

@@ -13,10 +13,10 @@ use crate::{
     apply::{Applied, Apply, Ownership, ownership},
     call::{ApiResponse, Call, Content},
     cluster::ClusterState,
-    object::{meta, nested},
+    object::meta,
     patch,
     route::WriteOptions,
-    schema::{FieldError, golang},
+    schema::{FieldError, golang, nested},
     scheme::ScalePaths,
     status_error::StatusError,
     storage::Stored,
@@ -93,20 +93,7 @@ pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
 
 /// The Scale of a PUT.
 fn replaced(call: &Call) -> Result<Value, StatusError> {
-    let refused = |why: &str| StatusError::bad_request(format!("cannot decode the Scale: {why}"));
-    let mut scale = match body::media_type(&call.content_type) {
-        body::PROTOBUF => body::in_protobuf(call, "Scale")?,
-        "application/yaml" => body::yaml(&call.body).map_err(|why| refused(&why))?,
-        _ => body::json(&call.body).map_err(|why| refused(&why))?,
-    };
-    let text = |field: &str| scale[field].as_str().unwrap_or_default();
-    let (kind, version) = (text("kind"), text("apiVersion"));
-    if !matches!(kind, "" | "Scale") || !matches!(version, "" | API_VERSION) {
-        let version = version.rsplit('/').next().unwrap_or_default();
-        return Err(StatusError::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a Scale"
-        )));
-    }
+    let mut scale = body::posted(call, "Scale")?;
     match wrong_type(&scale) {
         Some(why) => Err(StatusError::bad_request(format!(
             "Scale in version \"v1\" cannot be handled as a Scale: {why}"
@@ -316,10 +303,10 @@ fn set_at(object: &mut Value, path: &str, value: Value) -> Result<(), String> {
             return Err(format!("value cannot be set because {read} is not a map[string]interface{{}}"));
         }
         read = format!("{read}.{name}");
-        target = &mut target[name];
-        if target.is_null() && read != path {
-            *target = json!({});
+        if target.get(name).is_none() {
+            target[name] = json!({});
         }
+        target = &mut target[name];
     }
     *target = value;
     Ok(())

@@ -11,7 +11,6 @@ pub(crate) mod conditions;
 pub(crate) mod event;
 pub(crate) mod meta;
 pub(crate) mod names;
-pub(crate) mod nested;
 pub(crate) mod quantity;
 pub(crate) mod quantity_text;
 #[cfg_attr(not(feature = "workloads"), allow(dead_code))]

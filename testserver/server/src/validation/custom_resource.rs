@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use super::metadata;
 use crate::{
-    object::nested,
-    schema::{ErrorList, RuleViolations},
+    schema::{ErrorList, RuleViolations, nested},
     scheme::{Endpoint, ScalePaths},
 };
 

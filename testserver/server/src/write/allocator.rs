@@ -62,6 +62,13 @@ impl ServiceAllocator {
         if service["spec"]["type"] == "ExternalName" {
             return errors;
         }
+        let spec = &service["spec"];
+        let prepared =
+            spec["clusterIP"] == "None" && spec["selector"].as_object().is_none_or(serde_json::Map::is_empty);
+        if spec["ipFamilyPolicy"] == "RequireDualStack" && !prepared {
+            let why = "this cluster is not configured for dual-stack services";
+            errors.invalid("spec.ipFamilyPolicy", &spec["ipFamilyPolicy"], why);
+        }
         let taken = |owner: Option<&Key>| owner.is_some_and(|owner| owner != key);
         if let Some(ip) = ip_of(service).filter(|ip| requested["clusterIP"] == *ip && !ip.starts_with(RANGE))
         {

@@ -85,7 +85,8 @@ fn place(call: &Call, object: &mut Value) -> Result<(), StatusError> {
         return Err(StatusError::bad_request("metadata must be an object"));
     }
     let provided = meta::text(object, "namespace").unwrap_or_default();
-    if !provided.is_empty() && provided != call.namespace.as_deref().unwrap_or_default() {
+    // That of an object without a namespace is ignored.
+    if !provided.is_empty() && call.namespace.as_deref().is_some_and(|namespace| provided != namespace) {
         let message = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(StatusError::bad_request(message));
     }

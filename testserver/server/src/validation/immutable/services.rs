@@ -10,6 +10,12 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut ErrorList) {
     if port.is_number() && other.is_number() && port != other {
         errors.forbidden("spec.healthCheckNodePort", "field is immutable");
     }
+    let class = |spec: &Value| (spec["type"] == "LoadBalancer").then(|| spec["loadBalancerClass"].clone());
+    if let (Some(former), Some(class)) = (class(before), class(now))
+        && former != class
+    {
+        errors.invalid("spec.loadBalancerClass", class, "may not change once set");
+    }
     if before["type"] == "ExternalName" || now["type"] == "ExternalName" {
         return;
     }

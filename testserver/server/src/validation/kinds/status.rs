@@ -43,6 +43,18 @@ pub(super) fn replicas(write: &Write<'_>, errors: &mut ErrorList) {
     }
 }
 
+pub(super) fn pod(write: &Write<'_>, errors: &mut ErrorList) {
+    for (i, condition) in items(&write.object["status"], "conditions") {
+        let at = format!("status.conditions[{i}]");
+        if condition["observedGeneration"].as_i64().is_some_and(|generation| generation < 0) {
+            let why = "must be a non-negative integer";
+            errors.invalid(format!("{at}.observedGeneration"), &condition["observedGeneration"], why);
+        }
+        let ty = text(condition, "type");
+        errors.text(format!("{at}.Type"), ty, names::qualified_name(ty));
+    }
+}
+
 pub(super) fn job(write: &Write<'_>, errors: &mut ErrorList) {
     let (status, old) = (&write.object["status"], write.old.map(|old| &old["status"]));
     let count = |status: &Value, member: &str| status[member].as_i64().unwrap_or(0);

@@ -19,6 +19,7 @@ fn of_status(write: &Write<'_>) -> &'static [Rule] {
         "ReplicationController" | "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => {
             &[status::replicas]
         }
+        "Pod" => &[pod::validate, status::pod],
         "Job" => &[status::job],
         "Namespace" => &[status::namespace],
         "Node" => &[status::node],

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::schema::golang;
+use super::golang;
 
 /// The member at a path such as `.spec.replicas`, if it is there. Nothing is in a null.
 pub(crate) fn at<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
