@@ -180,10 +180,10 @@ def sent(path, body):
 
 def main():
     server = Server(sys.argv[1], agent="rig")
-    server.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION)
-    server.call("POST", f"{CORE}/serviceaccounts", {"metadata": {"name": "default"}})
+    for path, body in [("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION), (f"{CORE}/serviceaccounts", {"metadata": {"name": "default"}})]:
+        code, _ = server.call("POST", path, body)
+        print(json.dumps({"verb": "POST", "path": path, "type": JSON, "body": body, "code": code}))
     time.sleep(3)
-    print(json.dumps({"verb": "POST", "path": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "type": JSON, "body": DEFINITION, "code": 201}))
     for verb, path, media, body in [*bodies(), *secrets(), *services(), *scales(), *statuses(), *names(), *applied()]:
         code, answer = server.call(verb, path, sent(path, body), media)
         line = {"verb": verb, "path": path, "type": media, "body": body, "code": code}

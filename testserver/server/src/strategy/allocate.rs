@@ -79,6 +79,10 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
         }
     }
     let (before, now) = (&old["spec"], &mut new["spec"]);
+    if !same_address && now["clusterIPs"] == before["clusterIPs"] {
+        // A client that changes only `clusterIP` means both.
+        now["clusterIPs"] = json!([now["clusterIP"]]);
+    }
     let (unset, same) =
         (now["healthCheckNodePort"].is_null(), now["healthCheckNodePort"] == before["healthCheckNodePort"]);
     if has_health_check(now) && unset && has_health_check(before) {

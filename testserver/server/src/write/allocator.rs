@@ -1,6 +1,6 @@
 //! Allocates cluster IPs and node ports of services.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, net::Ipv4Addr};
 
 use serde_json::{Value, json};
 
@@ -70,8 +70,7 @@ impl ServiceAllocator {
             errors.invalid("spec.ipFamilyPolicy", &spec["ipFamilyPolicy"], why);
         }
         let taken = |owner: Option<&Key>| owner.is_some_and(|owner| owner != key);
-        if let Some(ip) = ip_of(service).filter(|ip| requested["clusterIP"] == *ip && !ip.starts_with(RANGE))
-        {
+        if let Some(ip) = ip_of(service).filter(|ip| requested["clusterIP"] == *ip && is_outside(ip)) {
             let why =
                 format!("failed to allocate IP {ip}: the provided network does not match the current range");
             errors.invalid("spec.clusterIPs", format!("[{ip:?}]"), &why);
@@ -130,6 +129,10 @@ impl ServiceAllocator {
         }
         errors
     }
+}
+
+fn is_outside(ip: &str) -> bool {
+    !ip.starts_with(RANGE) && ip.parse::<Ipv4Addr>().is_ok()
 }
 
 /// The cluster IP, unless the service is headless or has none yet.

@@ -43,21 +43,17 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
 /// What the type of a secret requires.
 fn secret(write: &Write<'_>, errors: &mut ErrorList) {
     let data = &write.object["data"];
-    let is_new = write.old.is_none();
     let missing = |key: &&str| data[*key].is_null();
-    // Genuine servers do not expand this pattern of a new object; clients see it as it is.
-    let suffix = if is_new { "[%s]" } else { "" };
     match write.object["type"].as_str().unwrap_or_default() {
-        "kubernetes.io/tls" => needs(errors, ["tls.crt", "tls.key"].into_iter().filter(missing), ""),
+        "kubernetes.io/tls" => needs(errors, ["tls.crt", "tls.key"].into_iter().filter(missing)),
         "kubernetes.io/dockerconfigjson" => json_map(data, ".dockerconfigjson", errors),
         "kubernetes.io/dockercfg" => json_map(data, ".dockercfg", errors),
         "kubernetes.io/ssh-auth" => {
             let empty = |key: &&str| data[*key].as_str().is_none_or(str::is_empty);
-            let suffix = if data["ssh-privatekey"].is_null() { suffix } else { "" };
-            needs(errors, ["ssh-privatekey"].into_iter().filter(empty), suffix);
+            needs(errors, ["ssh-privatekey"].into_iter().filter(empty));
         }
         "kubernetes.io/basic-auth" if ["username", "password"].iter().all(missing) => {
-            needs(errors, ["username", "password"].into_iter(), suffix);
+            needs(errors, ["username", "password"].into_iter());
         }
         "kubernetes.io/service-account-token" => {
             let account = &write.object["metadata"]["annotations"]["kubernetes.io/service-account.name"];
@@ -70,13 +66,13 @@ fn secret(write: &Write<'_>, errors: &mut ErrorList) {
 }
 
 /// The keys that a type of secret requires.
-fn needs<'a>(errors: &mut ErrorList, missing: impl Iterator<Item = &'a str>, suffix: &str) {
-    missing.for_each(|key| errors.required(format!("data{suffix}[{key}]"), ""));
+fn needs<'a>(errors: &mut ErrorList, missing: impl Iterator<Item = &'a str>) {
+    missing.for_each(|key| errors.required(format!("data[{key}]"), ""));
 }
 
 /// Requires a key with a JSON object.
 fn json_map(data: &Value, key: &str, errors: &mut ErrorList) {
-    let Some(text) = data[key].as_str() else { return needs(errors, [key].into_iter(), "") };
+    let Some(text) = data[key].as_str() else { return needs(errors, [key].into_iter()) };
     let bytes = BASE64_STANDARD.decode(text).unwrap_or_default();
     let why = match golang::parse(&bytes) {
         Ok(Value::Object(_) | Value::Null) => return,
