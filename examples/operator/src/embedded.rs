@@ -9,7 +9,8 @@ use crate::{
 use anyhow::{Context as _, bail, ensure};
 use k8s_openapi::api::{
     apps::v1::Deployment,
-    core::v1::{ConfigMap, Endpoints, Service},
+    core::v1::{ConfigMap, Service},
+    discovery::v1::EndpointSlice,
 };
 use kube::{
     Api, Client,
@@ -145,11 +146,20 @@ pub async fn expose(client: &Client, webhooks: &[SocketAddr]) -> anyhow::Result<
     let service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": NAME }, "spec": { "ports": [{ "port": 443 }] } });
     let services: Api<Service> = Api::default_namespaced(client.clone());
     services.patch(NAME, &params, &Patch::Apply(service)).await.context("cannot apply the Service")?;
-    let subset = |address: &SocketAddr| json!({ "addresses": [{ "ip": address.ip() }], "ports": [{ "port": address.port() }] });
-    let subsets: Vec<_> = webhooks.iter().map(subset).collect();
-    let endpoints =
-        json!({ "apiVersion": "v1", "kind": "Endpoints", "metadata": { "name": NAME }, "subsets": subsets });
-    let all: Api<Endpoints> = Api::default_namespaced(client.clone());
-    all.patch(NAME, &params, &Patch::Apply(endpoints)).await.context("cannot apply the Endpoints")?;
+    let slices: Api<EndpointSlice> = Api::default_namespaced(client.clone());
+    // Each replica has a port of its own, and a slice has the ports of all its endpoints.
+    for (replica, address) in webhooks.iter().enumerate() {
+        let name = format!("{NAME}-{replica}");
+        let slice = json!({
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": { "name": name, "labels": { "kubernetes.io/service-name": NAME } },
+            "addressType": "IPv4",
+            "endpoints": [{ "addresses": [address.ip()] }],
+            "ports": [{ "port": address.port() }],
+        });
+        let applied = slices.patch(&name, &params, &Patch::Apply(slice)).await;
+        applied.context("cannot apply the EndpointSlice")?;
+    }
     Ok(())
 }

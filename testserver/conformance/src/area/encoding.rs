@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    case::{Case, custom, each},
+    case::{Case, custom, each, since},
     check::{Failure, Outcome, equal, holds},
     client::ApiResponse,
     context::Context,
@@ -22,6 +22,8 @@ pub(crate) fn cases() -> Vec<Case> {
         custom("encoding/gzip-small", "smaller responses are not compressed", gzip_small),
         custom("encoding/gzip-asked-for", "only the coding gzip itself asks for compression: neither *, nor a quality, nor upper case", gzip_named),
         custom("encoding/gzip-watch", "a watch is not compressed", gzip_watch),
+        since(37, custom("encoding/gzip-initial-events", "a watch with sendInitialEvents and bookmarks is compressed, as short as it may be", gzip_initial)),
+        each("encoding/accept-drop", "unknown parameters of a media type are ignored: drop=metadata.managedFields drops nothing", dropped),
     ];
     accepted.chain(others.into_iter().flatten()).collect()
 }
@@ -143,4 +145,28 @@ async fn gzip_watch(cx: Context) -> Outcome {
     // Servers do not sort the events of objects that exist already.
     let event = watch.next().await?.unwrap_or_default();
     equal("event", json!("ADDED"), event["type"].clone())
+}
+
+async fn gzip_initial(cx: Context) -> Outcome {
+    cx.create("a").await?;
+    let initial = "watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
+    for (query, wanted) in [(format!("{initial}&allowWatchBookmarks=true"), "gzip"), (initial.to_owned(), "")]
+    {
+        let call = cx.call(http::Method::GET, format!("{}?{query}", cx.all()));
+        let reply = call.header("accept-encoding", "gzip").send().await?;
+        reply.is(200)?;
+        equal("content-encoding", wanted, reply.header("content-encoding"))?;
+        holds(reply.text.starts_with("{\"type\"") == wanted.is_empty(), "a body as it says", &reply.text)?;
+    }
+    Ok(())
+}
+
+async fn dropped(cx: Context) -> Outcome {
+    cx.create("a").await?;
+    for form in ["", ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"] {
+        let accept = format!("application/json{form};drop=metadata.managedFields");
+        let reply = cx.call(http::Method::GET, cx.one("a")).accept(&accept).send().await?;
+        reply.is(200)?.has("/metadata/managedFields")?;
+    }
+    Ok(())
 }

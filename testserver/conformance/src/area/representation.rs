@@ -9,6 +9,7 @@ use crate::{
     client::ApiResponse,
     context::Context,
     kinds::{CONFIG_MAP, POD},
+    subject::Subject,
 };
 
 // One row per line.
@@ -22,6 +23,9 @@ pub(crate) fn cases() -> Vec<Case> {
         each("representation/partial-of-create", "a create can return metadata only", partial_create),
         each("representation/partial-of-patch", "a patch can return metadata only", partial_patch),
         each("representation/fallback-to-json", "a second type in Accept is used if the first is unknown", fallback),
+        each("representation/partial-list-empty", "an empty metadata-only list has null for items", partial_empty),
+        each("representation/partial-of-list", "PartialObjectMetadata of a list: 406", partial_of_list),
+        each("representation/partial-list-of-object", "PartialObjectMetadataList of an object: refused after the write; a Status is shown, a watch ends", list_of_object),
         each("representation/partial-unknown-version-406", "an unknown version of the transformation: 406", unknown_version),
         each("representation/table-list", "Table of a collection: columns and a row per object", table),
         each("representation/table-of-one", "Table of one object has one row", table_one),
@@ -62,6 +66,35 @@ async fn partial_list(cx: Context) -> Outcome {
     let r = get_as(&cx, cx.all(), PARTIAL_LIST).await?;
     r.eq("/kind", "PartialObjectMetadataList")?.eq("/apiVersion", "meta.k8s.io/v1")?.lists(&["a", "b"])?;
     r.absent("/items/0/spec")?.has("/items/0/metadata/resourceVersion")?.revision()?;
+    Ok(())
+}
+
+async fn partial_empty(cx: Context) -> Outcome {
+    let r = get_as(&cx, cx.all(), PARTIAL_LIST).await?;
+    r.eq("/items", json!(null))?.absent("/metadata/continue")?;
+    Ok(())
+}
+
+async fn partial_of_list(cx: Context) -> Outcome {
+    for method in [Method::GET, Method::DELETE] {
+        let r = cx.call(method, cx.all()).accept(PARTIAL).send().await?;
+        r.fails(406, "NotAcceptable")?;
+        r.mentions("you requested PartialObjectMetadata, but the requested object is a list (*")?;
+    }
+    Ok(())
+}
+
+async fn list_of_object(cx: Context) -> Outcome {
+    let code = if cx.subject == Subject::Custom { 500 } else { 406 };
+    cx.call(Method::POST, cx.all()).accept(PARTIAL_LIST).json(&cx.object("a")).send().await?.is(code)?;
+    cx.get(cx.one("a")).await?.is(200)?;
+    let r = cx.call(Method::GET, cx.one("a")).accept(PARTIAL_LIST).send().await?;
+    r.is(code)?.mentions("not a list")?;
+    let path = format!("{}?watch=1&timeoutSeconds=1", cx.all());
+    let ended = cx.call(Method::GET, path).accept(PARTIAL_LIST).watch().await?.next().await?;
+    holds(ended.is_none(), "no event", format!("{ended:?}"))?;
+    let r = cx.call(Method::DELETE, cx.one("a")).accept(PARTIAL_LIST).send().await?;
+    r.is(200)?.eq("/kind", "Status")?;
     Ok(())
 }
 

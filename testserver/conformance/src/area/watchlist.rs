@@ -20,6 +20,7 @@ pub(crate) fn cases() -> Vec<Case> {
         each("watchlist/no-bookmark-unasked", "without allowWatchBookmarks there is none", unasked),
         each("watchlist/bookmark-version-resumes", "a watch resumes from a bookmark's version without a gap", resumes),
         since(SINCE, each("watchlist/initial-events-then-bookmark", "sendInitialEvents sends ADDED of what exists, then a marked bookmark (since 1.32)", initial)),
+        since(SINCE, each("watchlist/bookmark-after-existing", "without sendInitialEvents too, the marked bookmark ends what exists: of a watch from 0 and from nothing, not from a version", from_any)),
         since(SINCE, each("watchlist/empty-collection", "sendInitialEvents of an empty collection sends the marked bookmark at once", empty)),
         since(SINCE, each("watchlist/no-surplus-bookmark", "after the marked bookmark, none comes that says nothing new (since 1.32)", no_surplus)),
         since(SINCE, each("watchlist/future-version-error", "sendInitialEvents from a resourceVersion of the far future: a stream with the error 504 (since 1.32)", future_error)),
@@ -107,6 +108,19 @@ async fn initial(cx: Context) -> Outcome {
     watch.expect("ADDED", "a").await?;
     watch.expect("ADDED", "b").await?;
     end(&mut watch).await?;
+    Ok(())
+}
+
+async fn from_any(cx: Context) -> Outcome {
+    let before = cx.get(cx.all()).await?.revision()?;
+    cx.create("a").await?;
+    for (version, marked) in [("", true), ("0", true), (&*before, false)] {
+        let query = format!("watch=true&allowWatchBookmarks=true&timeoutSeconds=2&resourceVersion={version}");
+        let mut watch = cx.watch(format!("{}?{query}", cx.all())).await?;
+        watch.expect("ADDED", "a").await?;
+        let next = watch.next().await?.unwrap_or_default();
+        holds(is_end(&next["object"]) == marked, &format!("from {version:?}: marked is {marked}"), next)?;
+    }
     Ok(())
 }
 

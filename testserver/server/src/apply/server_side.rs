@@ -85,9 +85,7 @@ impl std::fmt::Display for Summary<'_> {
 pub(crate) fn apply(request: Apply<'_>) -> Result<Applied, ApplyError> {
     let Apply { schema, config, force, now, versions, .. } = request;
     let root = SchemaPosition::root(schema.root());
-    if config.pointer("/metadata/managedFields").is_some_and(|v| {
-        !matches!(v, Value::Null | Value::Array(_)) || v.as_array().is_some_and(|l| !l.is_empty())
-    }) {
+    if config.pointer("/metadata/managedFields").is_some_and(|fields| !fields.is_null()) {
         return Err(ApplyError::BringsManagedFields);
     }
     let named =

@@ -11,7 +11,6 @@ use crate::{
     object::meta,
     route::{FieldValidation, WriteOptions},
     schema::FieldError,
-    scheme::Endpoint,
     status_error::{Cause, Details, StatusError},
     strategy,
     webhook::Interruption,
@@ -23,9 +22,9 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     let options = WriteOptions::parse(&call.query, "PatchOptions")?;
     let manager = manager(&options)?;
     let mut config = configuration(call)?;
-    check_applied_type(&call.endpoint, &config)?;
-    decode::check_type(&call.endpoint, &mut config)?;
+    check_applied_type((&call.endpoint.api_version(), call.endpoint.kind()), &config)?;
 
+    apply::complete_keys(call.endpoint.schema(), call.endpoint.resource.custom, &mut config);
     let stored = cluster.store().get(call.endpoint.resource.table, &call.key()).cloned();
     check_identity(call, &config, stored.is_some())?;
     let live = stored.as_ref().map(|stored| call.read(cluster.storage(), stored)).transpose()?;
@@ -107,16 +106,19 @@ fn duplicate_warnings(call: &Call, validation: FieldValidation) -> Result<Vec<St
     }
 }
 
-/// An applied object must have `apiVersion` and `kind`.
-fn check_applied_type(endpoint: &Endpoint, object: &Value) -> Result<(), StatusError> {
-    for field in ["apiVersion", "kind"] {
-        if object[field].as_str().unwrap_or_default().is_empty() {
-            let message =
-                format!("error decoding YAML: {field} is missing, expected that of {}", endpoint.kind());
-            return Err(StatusError::bad_request(message));
-        }
+/// An applied object must have `apiVersion` and `kind`, those of the endpoint.
+pub(super) fn check_applied_type((version, kind): (&str, &str), object: &Value) -> Result<(), StatusError> {
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    if let Some(field) = ["apiVersion", "kind"].into_iter().find(|field| text(field).is_empty()) {
+        let message = format!("error decoding YAML: {field} is missing, expected that of {kind}");
+        return Err(StatusError::bad_request(message));
     }
-    Ok(())
+    if (text("apiVersion"), text("kind")) == (version, kind) {
+        return Ok(());
+    }
+    let (group, version) = text("apiVersion").rsplit_once('/').unwrap_or(("", text("apiVersion")));
+    let why = format!("invalid object type: {group}/{version}, Kind={}", text("kind"));
+    Err(StatusError::bad_request(why))
 }
 
 /// The field manager, which an apply must have.

@@ -33,6 +33,8 @@ pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
     let endpoint = &call.endpoint;
     let stored =
         cluster.store().get(endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?.clone();
+    // What cannot be read is not deleted.
+    call.read(cluster.storage(), &stored)?;
     check_preconditions(call, &options, &stored)?;
     protect(call)?;
     let warnings = review(cluster, call, &stored, options.dry_run)?;
@@ -55,6 +57,9 @@ pub(super) fn delete(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespo
 
 /// DELETE on a collection: deletes what the selectors match and responds with the deleted objects.
 pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
+    if !call.endpoint.resource.custom && call.endpoint.resource.namespaced && call.namespace.is_none() {
+        return Err(StatusError::method_not_allowed().into());
+    }
     let options = options(call)?;
     let filter = watch::filter(&call.endpoint, call.namespace.clone(), &ListOptions::parse(&call.query)?)?;
     let resource = &call.endpoint.resource;
@@ -66,6 +71,7 @@ pub(super) fn delete_all(cluster: &mut ClusterState, call: &Call) -> Result<ApiR
         .collect();
     let mut warnings = Vec::new();
     for object in &selected {
+        call.read(cluster.storage(), object)?;
         warnings.extend(review(cluster, call, object, options.dry_run)?);
     }
     if !options.dry_run {

@@ -9,7 +9,7 @@ use crate::{
     cluster::ClusterState,
     patch::{self, PatchError},
     route::{FieldValidation, WriteOptions},
-    schema::{FieldError, Schema, golang},
+    schema::{ErrorList, FieldError, Schema, golang},
     scheme::Endpoint,
     status_error::StatusError,
     webhook::Interruption,
@@ -19,9 +19,6 @@ use crate::{
 const CUSTOM: &str =
     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
 
-/// What Go reads first of an object.
-const TYPE_META: &str =
-    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
 /// PATCH in the format of the content type.
@@ -47,7 +44,10 @@ pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     let (mut decoded, mut unknown) = (object.clone(), Vec::new());
     let types = kind.decode(endpoint, &mut decoded, &mut unknown);
     check_strictly(&options, unknown, &object)?;
-    if media == STRATEGIC {
+    let is_typed = ["apiVersion", "kind"]
+        .iter()
+        .all(|field| object[field].as_str().is_some_and(|text| !text.is_empty()));
+    if media == STRATEGIC || call.subresource.is_some() && is_typed && !kind.has_go_type() {
         keep_type(endpoint, &mut object);
     }
     let expected = Expected {
@@ -85,14 +85,17 @@ fn check_object(patched: &Value) -> Result<(), StatusError> {
     if patched.is_null() {
         return Err(refused(PatchError::NotApplicable("the result is null".into())));
     }
-    let json = golang::json_type(patched);
-    let why = format!(
-        "couldn't get version/kind; json parse error: json: cannot unmarshal {json} into Go value of type {TYPE_META}"
-    );
-    Err(undecodable(patched, &why))
+    check_type_meta(patched)
 }
 
-/// A strategic merge patch cannot change the type of an object.
+fn check_type_meta(patched: &Value) -> Result<(), StatusError> {
+    match body::wrong_type_meta(patched) {
+        Some(why) => Err(undecodable(patched, &why)),
+        None => Ok(()),
+    }
+}
+
+/// A strategic merge patch cannot change the type of an object, a patch of a part of a custom resource neither.
 fn keep_type(endpoint: &Endpoint, object: &mut Value) {
     for (field, value) in [("apiVersion", endpoint.api_version()), ("kind", endpoint.kind().to_owned())] {
         if object[field].is_null() || object[field].is_string() {
@@ -125,17 +128,7 @@ pub(super) struct Expected<'a> {
 
 /// Refuses a patch that takes the identity of the object, or gives it another type.
 pub(super) fn check_decodes(patched: &Value, expected: &Expected) -> Result<(), StatusError> {
-    for field in ["kind", "apiVersion"] {
-        let value = &patched[field];
-        if !value.is_null() && !value.is_string() {
-            let json = golang::json_type(value);
-            let why = format!("cannot unmarshal {json} into Go struct field .{field} of type string");
-            return Err(undecodable(
-                patched,
-                &format!("couldn't get version/kind; json parse error: json: {why}"),
-            ));
-        }
-    }
+    check_type_meta(patched)?;
     let text = |field: &str| patched[field].as_str().unwrap_or_default();
     let (kind, version) = (text("kind"), text("apiVersion"));
     match (expected.has_go_type, kind, version) {
@@ -147,11 +140,14 @@ pub(super) fn check_decodes(patched: &Value, expected: &Expected) -> Result<(), 
                 "Object 'apiVersion' is missing in 'object has no apiVersion field'",
             ));
         }
-        (false, kind, version) if kind == expected.kind && version != expected.api_version => {
+        (false, kind, version) if (kind, version) != (expected.kind, expected.api_version) => {
             let group = version.rsplit_once('/').map_or("", |(group, _)| group);
-            let why = format!("must be {}", expected.api_version);
-            let error = FieldError::invalid("apiVersion", format!("{version:?}"), &why);
-            return Err(StatusError::invalid(group, kind, expected.name, &[error]));
+            let mut errors = ErrorList::default();
+            let fields = [("kind", kind, expected.kind), ("apiVersion", version, expected.api_version)];
+            for (field, given, wanted) in fields.into_iter().filter(|(_, given, wanted)| given != wanted) {
+                errors.invalid(field, format!("{given:?}"), &format!("must be {wanted}"));
+            }
+            return Err(StatusError::invalid(group, kind, expected.name, &errors));
         }
         // A built-in kind decodes without a version, but to an object without a name.
         (true, _, "") => return Err(StatusError::nameless(expected.name)),

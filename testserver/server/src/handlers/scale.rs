@@ -16,12 +16,12 @@ use crate::{
     object::meta,
     patch,
     route::WriteOptions,
-    schema::{FieldError, golang},
+    schema::{FieldError, golang, nested},
     scheme::ScalePaths,
     status_error::StatusError,
     storage::Stored,
     webhook::Interruption,
-    write::{body, check_versioned, decode},
+    write::{body, check_versioned, decode, wrong_uid},
 };
 
 const API_VERSION: &str = "autoscaling/v1";
@@ -29,24 +29,27 @@ const APPLY: &str = "application/apply-patch+yaml";
 
 pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResponse, Interruption> {
     let paths = call.endpoint.version().scale.clone().ok_or_else(StatusError::no_such_path)?;
-    let stored = cluster
-        .store()
-        .get(call.endpoint.resource.table, &call.key())
-        .ok_or_else(|| call.not_found())?
-        .clone();
-    let scale = scale_of(&stored, &paths);
+    // A body is read before its object.
+    let sent = if call.verb() == "update" { Some(replaced(call)?) } else { None };
+    let stored = cluster.store().get(call.endpoint.resource.table, &call.key());
+    let stored = stored.ok_or_else(|| call.not_found())?.clone();
+    let scale = scale_of(call, &stored, &paths)?;
     let live = call.read(cluster.storage(), &stored)?;
-    let (mut changed, options, ownership) = match call.verb() {
-        "update" => {
-            (replaced(call)?, WriteOptions::parse(&call.query, "UpdateOptions")?, Ownership::FromDiff)
-        }
-        "patch" if body::media_type(&call.content_type) == APPLY => {
+    let (mut changed, options, ownership) = match (call.verb(), sent) {
+        (_, Some(sent)) => (sent, WriteOptions::parse(&call.query, "UpdateOptions")?, Ownership::FromDiff),
+        ("patch", _) if body::media_type(&call.content_type) == APPLY => {
             let options = WriteOptions::parse(&call.query, "PatchOptions")?;
             let (changed, ownership) = applied(cluster, call, &options, &live, &scale, &paths)?;
             (changed, options, ownership)
         }
-        "patch" => {
+        ("patch", _) => {
             (patched(call, &scale)?, WriteOptions::parse(&call.query, "PatchOptions")?, Ownership::FromDiff)
+        }
+        _ if nested::at(&live, &paths.spec).map_err(unreadable)?.is_none()
+            && call.endpoint.resource.custom =>
+        {
+            let why = format!("the spec replicas field {:?} does not exist", paths.spec);
+            return Err(StatusError::internal(why).into());
         }
         _ => return Ok(ApiResponse::ok(Content::Document(scale))),
     };
@@ -65,17 +68,24 @@ pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
         &Attributes { object: Some(&changed), ..write },
         &mut warnings,
     )?;
-    check_replicas(call, &changed)?;
-    check_version(call, &changed)?;
+    check_uid(call, &changed, &stored)?;
+    if call.endpoint.resource.custom {
+        check_version(call, &changed)?;
+        check_given(&changed, &paths)?;
+    } else {
+        check_replicas(call, &changed)?;
+        check_version(call, &changed)?;
+    }
     let mut object = live;
-    set_at(&mut object, &paths.spec, replicas(&changed).into());
+    set_at(&mut object, &paths.spec, replicas(&changed).into()).map_err(unreadable)?;
     for precondition in ["resourceVersion", "uid"] {
         meta::copy(&mut object, &changed, precondition);
     }
     let response = update::change(cluster, call, &options, object, ownership)?;
     match response.content {
         Content::Object(written) => {
-            Ok(ApiResponse { warnings, ..ApiResponse::ok(Content::Document(scale_of(&written, &paths))) })
+            let scale = scale_of(call, &written, &paths)?;
+            Ok(ApiResponse { warnings, ..ApiResponse::ok(Content::Document(scale)) })
         }
         content => Ok(ApiResponse { content, ..response }),
     }
@@ -83,25 +93,15 @@ pub(super) fn perform(cluster: &mut ClusterState, call: &Call) -> Result<ApiResp
 
 /// The Scale of a PUT.
 fn replaced(call: &Call) -> Result<Value, StatusError> {
-    let refused = |why: &str| StatusError::bad_request(format!("cannot decode the Scale: {why}"));
-    let scale = match body::media_type(&call.content_type) {
-        body::PROTOBUF => body::in_protobuf(call, "Scale")?,
-        "application/yaml" => body::yaml(&call.body).map_err(|why| refused(&why))?,
-        _ => body::json(&call.body).map_err(|why| refused(&why))?,
-    };
-    let text = |field: &str| scale[field].as_str().unwrap_or_default();
-    let (kind, version) = (text("kind"), text("apiVersion"));
-    if !matches!(kind, "" | "Scale") || !matches!(version, "" | API_VERSION) {
-        let version = version.rsplit('/').next().unwrap_or_default();
-        return Err(StatusError::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a Scale"
-        )));
-    }
+    let mut scale = body::posted(call, "Scale")?;
     match wrong_type(&scale) {
         Some(why) => Err(StatusError::bad_request(format!(
             "Scale in version \"v1\" cannot be handled as a Scale: {why}"
         ))),
-        None => Ok(scale),
+        None => {
+            decode::set_identity(call, &mut scale)?;
+            Ok(scale)
+        }
     }
 }
 
@@ -142,14 +142,7 @@ fn applied(
 ) -> Result<(Value, Ownership), Interruption> {
     let manager = apply::manager(options)?;
     let config = apply::configuration(call)?;
-    let (kind, version) = (&config["kind"], &config["apiVersion"]);
-    if *kind != "Scale" || *version != API_VERSION {
-        let (group, version) = version.as_str().unwrap_or_default().rsplit_once('/').unwrap_or_default();
-        let kind = kind.as_str().unwrap_or_default();
-        return Err(
-            StatusError::bad_request(format!("invalid object type: {group}/{version}, Kind={kind}")).into()
-        );
-    }
+    apply::check_applied_type((API_VERSION, "Scale"), &config)?;
     if let Some(why) = wrong_type(&config) {
         return Err(StatusError::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -160,7 +153,7 @@ fn applied(
     }
     let mut of_object = json!({"apiVersion": call.endpoint.api_version(), "kind": call.endpoint.kind()});
     if !config["spec"]["replicas"].is_null() {
-        set_at(&mut of_object, &paths.spec, config["spec"]["replicas"].clone());
+        set_at(&mut of_object, &paths.spec, config["spec"]["replicas"].clone()).map_err(unreadable)?;
     }
     let result = crate::apply::apply(Apply {
         schema: call.endpoint.schema(),
@@ -177,7 +170,7 @@ fn applied(
     });
     let Applied { object, managers } = result.map_err(apply::refused)?;
     let mut changed = scale.clone();
-    changed["spec"] = json!({"replicas": at(&object, &paths.spec)});
+    changed["spec"] = json!({"replicas": nested::at(&object, &paths.spec).ok().flatten()});
     // The genuine server cannot convert a changed Scale of a custom resource.
     if call.endpoint.resource.custom && replicas(&changed) != replicas(scale) {
         let name = meta::name(&config);
@@ -210,18 +203,32 @@ fn wrong_type(scale: &Value) -> Option<String> {
     Some(format!("json: cannot unmarshal {json} into Go struct field ScaleSpec.spec.replicas of type int32"))
 }
 
+/// Refuses replicas that an object with a Go type cannot have. Those of a custom resource are checked with it.
 fn check_replicas(call: &Call, scale: &Value) -> Result<(), StatusError> {
     let number = replicas(scale);
     if number >= 0 {
         return Ok(());
     }
-    let endpoint = &call.endpoint;
-    if endpoint.resource.custom {
-        let error = FieldError::invalid(".spec.replicas", number, "should be a non-negative integer");
-        return Err(StatusError::invalid(endpoint.group(), endpoint.kind(), call.object_name(), &[error]));
-    }
     let error = FieldError::invalid("spec.replicas", number, "must be greater than or equal to 0");
     Err(StatusError::invalid("autoscaling", "Scale", call.object_name(), &[error]))
+}
+
+/// Refuses the number by which a genuine server knows that a Scale has none.
+fn check_given(scale: &Value, paths: &ScalePaths) -> Result<(), StatusError> {
+    if replicas(scale) != i64::from(i32::MIN) {
+        return Ok(());
+    }
+    Err(StatusError::bad_request(format!("the spec replicas field {:?} cannot be empty", paths.spec)))
+}
+
+/// A uid is a precondition, which a custom resource checks in a replacement only.
+fn check_uid(call: &Call, scale: &Value, stored: &Stored) -> Result<(), StatusError> {
+    match meta::text(scale, "uid").filter(|uid| **uid != *stored.uid) {
+        Some(uid) if call.verb() == "update" || !call.endpoint.resource.custom => {
+            Err(wrong_uid(call, uid, &stored.uid))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A Scale needs no resourceVersion, but `0` is refused where the object needs one.
@@ -237,9 +244,16 @@ fn check_version(call: &Call, scale: &Value) -> Result<(), StatusError> {
     }
 }
 
-fn scale_of(stored: &Stored, paths: &ScalePaths) -> Value {
+/// The Scale of an object. That of a custom resource has values that the schema does not check.
+fn scale_of(call: &Call, stored: &Stored, paths: &ScalePaths) -> Result<Value, StatusError> {
     let object = stored.value();
     let metadata = &object["metadata"];
+    let count = |path| nested::integer(&object, path).map_err(unreadable);
+    let (wanted, current) = if call.endpoint.resource.custom {
+        (count(&paths.spec)?, count(&paths.status)?)
+    } else {
+        (count(&paths.spec).unwrap_or_default(), count(&paths.status).unwrap_or_default())
+    };
     let mut scale = json!({
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
@@ -251,41 +265,49 @@ fn scale_of(stored: &Stored, paths: &ScalePaths) -> Value {
             "creationTimestamp": metadata["creationTimestamp"],
         },
         "spec": {},
-        "status": {"replicas": at(&object, &paths.status).as_i64().unwrap_or(0)},
+        "status": {"replicas": current.unwrap_or(0)},
     });
     // No replicas are left out.
-    if let Some(count) = at(&object, &paths.spec).as_i64().filter(|count| *count != 0) {
+    if let Some(count) = wanted.filter(|count| *count != 0) {
         scale["spec"]["replicas"] = count.into();
     }
-    if let Some(selector) = paths.selector.as_deref().map(|path| selector_text(at(&object, path)))
-        && !selector.is_empty()
-    {
+    let selector = match &paths.selector {
+        Some(path) if call.endpoint.resource.custom => {
+            nested::text(&object, path).map_err(unreadable)?.map(str::to_owned)
+        }
+        Some(path) => nested::at(&object, path).ok().flatten().map(selector_text),
+        None => None,
+    };
+    if let Some(selector) = selector.filter(|selector| !selector.is_empty()) {
         scale["status"]["selector"] = selector.into();
     }
-    scale
+    Ok(scale)
 }
 
-/// A selector as text: strings as they are, label selectors formatted.
+/// A label selector as text.
 fn selector_text(selector: &Value) -> String {
-    if let Some(text) = selector.as_str() {
-        return text.into();
-    }
     let labels = selector["matchLabels"].as_object().or(selector.as_object());
     let pairs = labels.into_iter().flatten().filter_map(|(k, v)| Some(format!("{k}={}", v.as_str()?)));
     pairs.collect::<Vec<_>>().join(",")
 }
 
-fn at<'a>(object: &'a Value, path: &str) -> &'a Value {
-    path.split('.').filter(|part| !part.is_empty()).fold(object, |value, part| &value[part])
+fn unreadable(why: String) -> StatusError {
+    StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why)
 }
 
-fn set_at(object: &mut Value, path: &str, value: Value) {
+fn set_at(object: &mut Value, path: &str, value: Value) -> Result<(), String> {
     let mut target = object;
-    for part in path.split('.').filter(|part| !part.is_empty()) {
+    let mut read = String::new();
+    for name in path.split('.').filter(|name| !name.is_empty()) {
         if !target.is_object() {
-            *target = json!({});
+            return Err(format!("value cannot be set because {read} is not a map[string]interface{{}}"));
         }
-        target = &mut target[part];
+        read = format!("{read}.{name}");
+        if target.get(name).is_none() {
+            target[name] = json!({});
+        }
+        target = &mut target[name];
     }
     *target = value;
+    Ok(())
 }

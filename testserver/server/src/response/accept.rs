@@ -7,8 +7,10 @@ use crate::{route::Query, status_error::StatusError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum View {
     Object,
-    /// `PartialObjectMetadata` and its list.
+    /// `PartialObjectMetadata`.
     Metadata,
+    /// `PartialObjectMetadataList`.
+    MetadataList,
     Table(Include),
 }
 
@@ -65,14 +67,14 @@ impl View {
         };
         let supported = |(view, media): &(Self, Media)| match view {
             Self::Object => offer.protobuf || *media != Media::Protobuf,
-            Self::Metadata => true,
+            Self::Metadata | Self::MetadataList => true,
             Self::Table(_) => offer.tables && *media != Media::Protobuf,
         };
         let found = clauses(accept)
             .iter()
             .filter_map(|clause| Some((view(clause, include)?, clause.media())))
             .find(supported);
-        found.ok_or_else(|| StatusError::not_acceptable(OFFERED))
+        found.ok_or_else(|| StatusError::accepts_only(OFFERED))
     }
 }
 
@@ -119,9 +121,8 @@ fn view(clause: &Clause, include: Include) -> Option<View> {
     match (clause.get("as"), clause.get("g"), clause.get("v")) {
         (None, ..) => Some(View::Object),
         (Some("Table"), Some("meta.k8s.io"), Some("v1")) if table::SERVED => Some(View::Table(include)),
-        (Some("PartialObjectMetadata" | "PartialObjectMetadataList"), Some("meta.k8s.io"), Some("v1")) => {
-            Some(View::Metadata)
-        }
+        (Some("PartialObjectMetadata"), Some("meta.k8s.io"), Some("v1")) => Some(View::Metadata),
+        (Some("PartialObjectMetadataList"), Some("meta.k8s.io"), Some("v1")) => Some(View::MetadataList),
         _ => None,
     }
 }
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(view("*/*"), Ok((View::Object, Media::Json)));
         assert_eq!(
             view("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"),
-            Ok((View::Metadata, Media::Json))
+            Ok((View::MetadataList, Media::Json))
         );
         assert_eq!(
             view("application/json;as=Table;v=v9;g=meta.k8s.io,application/json"),

@@ -1,42 +1,78 @@
-//! Compression of large responses.
+//! Compression of large responses, and of watches that begin with what exists.
 
 use std::io::Write;
 
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
-use http::{HeaderValue, Response, header, request::Parts};
+use futures::{StreamExt, stream};
+use http::{HeaderMap, HeaderValue, Response, header, request::Parts};
 
 use super::body::Body;
 
 /// Smaller bodies are not compressed.
 const THRESHOLD: usize = 128 * 1024;
 
-/// Compresses a large document for a client that accepts gzip. As on genuine servers, the header has to name `gzip` as such: neither `*`
-/// nor a quality counts. Streams stay as they are.
-pub(crate) fn compress(parts: &Parts, response: Response<Body>) -> Response<Body> {
-    let accepted = parts.headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
-    let accepts = accepted.is_some_and(|text| text.split(',').any(|coding| coding.trim() == "gzip"));
-    if !accepts || response.headers().contains_key(header::CONTENT_ENCODING) {
-        return response;
-    }
-    let (mut head, body) = response.into_parts();
-    let bytes = match body.into_lines() {
-        Ok(lines) => return Response::from_parts(head, Body::lines(lines)),
-        Err(bytes) => bytes,
-    };
-    if bytes.len() < THRESHOLD {
-        return Response::from_parts(head, Body::whole(bytes));
-    }
-    head.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    head.headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
-    Response::from_parts(head, Body::whole(gzip(&bytes)))
+/// The largest number of events in one gzip member.
+const EVENTS: usize = 256;
+
+/// A response extension: the events of a watch that `sendInitialEvents`, which are compressed on request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InitialEvents;
+
+/// As on genuine servers, the header has to name `gzip` as such: neither `*` nor a quality counts.
+pub(crate) fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    accepted.is_some_and(|text| text.split(',').any(|coding| coding.trim() == "gzip"))
 }
 
-fn gzip(bytes: &Bytes) -> Vec<u8> {
+/// Compresses a large document for a client that accepts gzip. Streams stay as they are.
+pub(crate) fn compress(parts: &Parts, response: Response<Body>) -> Response<Body> {
+    if !accepts_gzip(&parts.headers) || response.headers().contains_key(header::CONTENT_ENCODING) {
+        return response;
+    }
+    let (head, body) = response.into_parts();
+    match body.into_lines() {
+        Ok(lines) => Response::from_parts(head, Body::lines(lines)),
+        Err(bytes) if bytes.len() < THRESHOLD => Response::from_parts(head, Body::whole(bytes)),
+        Err(bytes) => labelled(Response::from_parts(head, Body::whole(gzip([&bytes])))),
+    }
+}
+
+/// Compresses the events of a watch that begins with what exists. As on genuine servers, each flush ends a gzip member: what is there at
+/// once is one member, later events are members of their own.
+pub(crate) fn compress_events(response: Response<Body>) -> Response<Body> {
+    if response.extensions().get::<InitialEvents>().is_none() {
+        return response;
+    }
+    let (head, body) = response.into_parts();
+    match body.into_lines() {
+        Err(whole) => Response::from_parts(head, Body::whole(whole)),
+        Ok(lines) => {
+            let members = lines.ready_chunks(EVENTS).flat_map(|chunk| {
+                let (events, mut rest): (Vec<_>, Vec<_>) = chunk.into_iter().partition(Result::is_ok);
+                let events: Vec<Bytes> = events.into_iter().flatten().collect();
+                if !events.is_empty() {
+                    rest.insert(0, Ok(gzip(&events).into()));
+                }
+                stream::iter(rest)
+            });
+            labelled(Response::from_parts(head, Body::lines(members.boxed())))
+        }
+    }
+}
+
+fn labelled(mut response: Response<Body>) -> Response<Body> {
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    headers.append(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    response
+}
+
+fn gzip<'a>(parts: impl IntoIterator<Item = &'a Bytes>) -> Vec<u8> {
     // Speed matters more than size, on genuine servers too.
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
-    written.expect("invariant: writing to a vector does not fail")
+    let written = parts.into_iter().try_for_each(|part| encoder.write_all(part));
+    written.and_then(|()| encoder.finish()).expect("invariant: writing to a vector does not fail")
 }
 
 #[cfg(test)]
@@ -72,5 +108,26 @@ mod tests {
             }
             assert_eq!(text.len(), size);
         }
+    }
+
+    #[tokio::test]
+    async fn events_that_are_there_at_once_are_one_member() {
+        let (sender, later) = futures::channel::mpsc::unbounded();
+        let first = stream::iter([Ok(Bytes::from("a\n")), Ok("b\n".into())]);
+        let mut response = Response::new(Body::lines(first.chain(later).boxed()));
+        response.extensions_mut().insert(InitialEvents);
+        let response = compress_events(response);
+        assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip");
+        let Ok(mut members) = response.into_body().into_lines() else { panic!("a stream") };
+        let text = |member: &Bytes| {
+            let mut text = String::new();
+            flate2::read::GzDecoder::new(&member[..]).read_to_string(&mut text).unwrap();
+            text
+        };
+        assert_eq!(text(&members.next().await.unwrap().unwrap()), "a\nb\n");
+        sender.unbounded_send(Ok("c\n".into())).unwrap();
+        sender.unbounded_send(Err(std::io::Error::other("reset"))).unwrap();
+        assert_eq!(text(&members.next().await.unwrap().unwrap()), "c\n");
+        assert!(members.next().await.unwrap().is_err(), "a broken connection stays one");
     }
 }

@@ -1,11 +1,14 @@
 //! Encodes objects whole, as metadata, or as rows of a table.
 
 use bytes::Bytes;
+use http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::{Include, View, table::Columns};
 use crate::{
+    schema::golang,
     scheme::Endpoint,
+    status_error::StatusError,
     storage::{EventType, Stored},
 };
 
@@ -39,11 +42,56 @@ impl Encoder {
         self.columns.is_some()
     }
 
+    /// Refuses to show an object as a list.
+    pub(crate) fn check_object(&self) -> Result<(), StatusError> {
+        match self.view {
+            View::MetadataList if self.endpoint.resource.custom => {
+                let why = "content is not a list";
+                Err(StatusError::new(StatusCode::INTERNAL_SERVER_ERROR, "", why))
+            }
+            View::MetadataList => Err(no_list(golang::package(self.endpoint.group()), self.endpoint.kind())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses to show a list as an object.
+    pub(crate) fn check_list(&self) -> Result<(), StatusError> {
+        if self.view != View::Metadata {
+            return Ok(());
+        }
+        let (package, kind) = match &self.endpoint.resource {
+            resource if resource.custom => ("unstructured", "UnstructuredList"),
+            resource => (golang::package(self.endpoint.group()), resource.list_kind.as_str()),
+        };
+        let why = "you requested PartialObjectMetadata, but the requested object is a list";
+        Err(StatusError::not_acceptable(format!("{why} (*{package}.{kind})")))
+    }
+
+    /// Whether a watch has nothing to show: an event is no list.
+    pub(crate) fn shows_no_event(&self) -> bool {
+        self.view == View::MetadataList
+    }
+
+    /// Encodes an object that is not stored. `Status` is shown as it is.
+    pub(crate) fn document(&self, document: Value) -> Result<Bytes, StatusError> {
+        let text = |field: &str| document[field].as_str().unwrap_or_default();
+        let shown = match self.view {
+            View::Metadata if document["kind"] != "Status" => metadata_only(&document),
+            View::MetadataList if document["kind"] != "Status" => {
+                let group = text("apiVersion").rsplit_once('/').map_or("", |(group, _)| group);
+                let package = if self.endpoint.resource.custom { "v1" } else { golang::package(group) };
+                return Err(no_list(package, text("kind")));
+            }
+            _ => document,
+        };
+        Ok(shown.to_string().into())
+    }
+
     /// Encodes an object. `now` is the reference of ages in tables.
     pub(crate) fn object(&self, object: &Stored, now: &str) -> Bytes {
         match self.view {
             View::Object => object.bytes(),
-            View::Metadata => metadata_only(&object.value()).to_string().into(),
+            View::Metadata | View::MetadataList => metadata_only(&object.value()).to_string().into(),
             View::Table(_) => {
                 self.table([object], &object.revision.to_string(), Map::new(), now).to_string().into()
             }
@@ -55,23 +103,32 @@ impl Encoder {
         &self,
         objects: impl IntoIterator<Item = &'a Stored>,
         revision: &str,
-        more: Map<String, Value>,
+        mut more: Map<String, Value>,
         now: &str,
     ) -> Bytes {
+        if self.view != View::Object {
+            // Custom resources have it, their transformed lists do not.
+            more.retain(|_, value| value != "");
+        }
         if let View::Table(_) = self.view {
             return self.table(objects, revision, more, now).to_string().into();
         }
         let (kind, api_version) = match self.view {
-            View::Metadata => ("PartialObjectMetadataList", "meta.k8s.io/v1"),
+            View::Metadata | View::MetadataList => ("PartialObjectMetadataList", "meta.k8s.io/v1"),
             _ => (self.endpoint.resource.list_kind.as_str(), self.api_version.as_str()),
         };
+        let mut objects = objects.into_iter().peekable();
         let mut out = Vec::with_capacity(1024);
         let head =
             json!({"kind": kind, "apiVersion": api_version, "metadata": list_metadata(revision, more)})
                 .to_string();
         out.extend_from_slice(&head.as_bytes()[..head.len() - 1]);
+        if self.view == View::MetadataList && objects.peek().is_none() {
+            out.extend_from_slice(b",\"items\":null}\n");
+            return out.into();
+        }
         out.extend_from_slice(b",\"items\":[");
-        for (i, object) in objects.into_iter().enumerate() {
+        for (i, object) in objects.enumerate() {
             if i > 0 {
                 out.push(b',');
             }
@@ -105,7 +162,7 @@ impl Encoder {
             View::Object => {
                 json!({"kind": self.endpoint.kind(), "apiVersion": self.api_version, "metadata": metadata})
             }
-            View::Metadata => {
+            View::Metadata | View::MetadataList => {
                 json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata})
             }
             View::Table(_) => {
@@ -121,7 +178,9 @@ impl Encoder {
 
     fn item(&self, object: &Stored, out: &mut Vec<u8>) {
         match self.view {
-            View::Metadata => out.extend_from_slice(metadata_only(&object.value()).to_string().as_bytes()),
+            View::Metadata | View::MetadataList => {
+                out.extend_from_slice(metadata_only(&object.value()).to_string().as_bytes())
+            }
             // Items of built-in lists have no type, those of custom resources do.
             _ if !self.endpoint.resource.custom => {
                 out.push(b'{');
@@ -164,6 +223,11 @@ impl Encoder {
         let columns = self.columns.as_ref().filter(|_| !self.columns_sent);
         columns.map_or(Value::Null, |columns| columns.definitions().clone())
     }
+}
+
+fn no_list(package: &str, kind: &str) -> StatusError {
+    let why = "you requested PartialObjectMetadataList, but the requested object is not a list";
+    StatusError::not_acceptable(format!("{why} (*{package}.{kind})"))
 }
 
 fn metadata_only(object: &Value) -> Value {

@@ -5,6 +5,40 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use regex::Regex;
 use serde_json::{Number, Value};
 
+/// Reads JSON as Go does, with its error.
+pub(crate) fn parse(text: &[u8]) -> Result<Value, String> {
+    serde_json::from_slice(text).map_err(|error| syntax_error(text, &error))
+}
+
+/// What Go says of a text that is no JSON.
+fn syntax_error(text: &[u8], error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    if error.is_eof() {
+        return "unexpected end of JSON input".into();
+    }
+    let line = text.split(|byte| *byte == b'\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
+    let found = line.get(error.column().saturating_sub(1)).copied().map_or(' ', char::from);
+    let places = [
+        ("trailing characters", "after top-level value"),
+        ("expected value", "looking for beginning of value"),
+        ("key must be a string", "looking for beginning of object key string"),
+        ("expected `:`", "after object key"),
+        ("expected `,` or `}`", "after object key:value pair"),
+        ("expected `,` or `]`", "after array element"),
+        ("invalid number", "in numeric literal"),
+    ];
+    let place = places.into_iter().find(|(ours, _)| message.starts_with(ours));
+    place.map_or(message.clone(), |(_, place)| format!("invalid character {found:?} {place}"))
+}
+
+/// The Go package in which the server has the kinds of a group.
+pub(crate) fn package(group: &str) -> &str {
+    match group {
+        "" | "events.k8s.io" => "core",
+        group => group.split('.').next().unwrap_or_default(),
+    }
+}
+
 /// Go's `%v`: `map[a:1 b:[x y]]`.
 pub(crate) fn plain(value: &Value) -> String {
     let join = |parts: Vec<String>| parts.join(" ");

@@ -7,7 +7,7 @@
 //! - Objects of clients pass through, in this order: `duplicates` and `yaml_duplicates` (fields that a text has twice), `prune` (drops
 //!   unknown fields, errors in strict mode), `default`, `nulls` (not after apply), `validate`, `cel` (rules; `expression`: what those of
 //!   policies are for).
-//! - `path`, `error`, `pattern`, `golang`: where and what an error is, and what Go reads and prints.
+//! - `path`, `error`, `pattern`, `golang`, `nested`: where and what an error is, and what Go reads and prints.
 
 #[cfg_attr(not(feature = "cel"), path = "cel/disabled.rs")]
 mod cel;
@@ -19,6 +19,7 @@ pub(crate) mod error;
 mod expression;
 pub(crate) mod golang;
 pub(crate) mod model;
+pub(crate) mod nested;
 mod nulls;
 mod openapi;
 mod parse;

@@ -112,14 +112,16 @@ async fn encode(
     let convert = |objects| conversion::to_requested_version(server.cluster(), endpoint, objects);
     let body = match response.content {
         Content::Object(object) => {
+            encoder.check_object()?;
             let converted = convert(vec![object]).await?;
             converted.first().map(|object| encoder.object(object, &now)).unwrap_or_default()
         }
         Content::List { objects, revision, more } => {
+            encoder.check_list()?;
             let converted = convert(objects).await?;
             encoder.list(converted.iter().map(AsRef::as_ref), &revision.to_string(), more, &now)
         }
-        Content::Document(document) => document.to_string().into(),
+        Content::Document(document) => encoder.document(document)?,
     };
     Ok(respond::json(response.code, body, &response.warnings))
 }
@@ -190,6 +192,9 @@ fn handle(
         }
         let watch = watch(server, cluster, call, encoder)?;
         let mut response = respond::stream(lines(watch));
+        if call.query.flag("sendInitialEvents") && call.query.flag("allowWatchBookmarks") {
+            response.extensions_mut().insert(compress::InitialEvents);
+        }
         response.extensions_mut().insert(media);
         return Ok(Handled::Stream(response));
     }

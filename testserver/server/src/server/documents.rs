@@ -23,7 +23,7 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let found = match route {
         Route::Version if !response::wants_json(accept) => {
-            return respond::status_error(&StatusError::not_acceptable("application/json"));
+            return respond::status_error(&StatusError::accepts_only("application/json"));
         }
         Route::Version => Some(version()),
         Route::Index => Some(
@@ -35,12 +35,12 @@ pub(super) fn respond(cluster: &mut ClusterState, route: &Route, parts: &Parts) 
                 return aggregated(cluster, core, form, media);
             }
             if !response::wants_document(accept) {
-                return respond::status_error(&StatusError::not_acceptable(response::OFFERED));
+                return respond::status_error(&StatusError::accepts_only(response::OFFERED));
             }
             Some(if core { discovery::core_versions(address(parts)) } else { discovery::groups(scheme) })
         }
         Route::Group(_) | Route::GroupVersion { .. } if !response::wants_document(accept) => {
-            return respond::status_error(&StatusError::not_acceptable(response::OFFERED));
+            return respond::status_error(&StatusError::accepts_only(response::OFFERED));
         }
         Route::Group(group) => discovery::group(scheme, group),
         Route::GroupVersion { group, version } => match discovery::version(scheme, group, version) {

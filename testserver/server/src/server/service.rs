@@ -17,7 +17,7 @@ use super::{
     ApiServer, dispatch, faults,
     observer::{Observer, RequestRecord},
 };
-use crate::response::Body;
+use crate::response::{Body, compress};
 
 impl<B> Service<http::Request<B>> for ApiServer
 where
@@ -43,12 +43,15 @@ where
     B: http_body::Body<Data = Bytes, Error: fmt::Display> + Send + 'static,
 {
     let (parts, body) = request.into_parts();
+    let accepts_gzip = compress::accepts_gzip(&parts.headers);
     let observed =
         server.observer().cloned().map(|observer| (observer, request_record(&parts), Instant::now()));
     let response = match server.matching_fault(&parts) {
         Some(fault) => faults::respond(fault, server, parts, body).await,
         None => Ok(dispatch::respond(server, &parts, body).await),
     };
+    // After faults, which are about single events.
+    let response = if accepts_gzip { response.map(compress::compress_events) } else { response };
     if let Some((Observer(notify), record, began)) = observed {
         let code = response.as_ref().map_or(0, |response| response.status().as_u16());
         notify(&RequestRecord { code, took: began.elapsed(), ..record });

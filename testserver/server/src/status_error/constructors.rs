@@ -125,14 +125,17 @@ impl StatusError {
             .about(Details::default())
     }
 
-    pub(crate) fn not_acceptable(accepted: &str) -> Self {
-        let message = format!("only the following media types are accepted: {accepted}");
+    pub(crate) fn accepts_only(accepted: &str) -> Self {
+        Self::not_acceptable(format!("only the following media types are accepted: {accepted}"))
+    }
+
+    pub(crate) fn not_acceptable(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
     /// Watches stream JSON lines only.
     pub(crate) fn no_such_stream() -> Self {
-        Self::not_acceptable("application/json;stream=watch")
+        Self::accepts_only("application/json;stream=watch")
     }
 
     pub(crate) fn too_large(why: impl std::fmt::Display) -> Self {

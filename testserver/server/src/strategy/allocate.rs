@@ -66,14 +66,23 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
     if old["spec"]["type"] == "ExternalName" {
         return cluster_ip_and_node_ports(new);
     }
-    if new["spec"]["clusterIP"].as_str().unwrap_or_default().is_empty() {
-        for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
-            if new["spec"][field].is_null() || new["spec"][field] == "" {
-                new["spec"][field] = old["spec"][field].clone();
-            }
+    let is_empty = |value: &Value| match value {
+        Value::Array(list) => list.is_empty(),
+        value => value.is_null() || value == "",
+    };
+    let same_address =
+        is_empty(&new["spec"]["clusterIP"]) || new["spec"]["clusterIP"] == old["spec"]["clusterIP"];
+    for field in ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"] {
+        let is_address = field.starts_with("cluster");
+        if is_empty(&new["spec"][field]) && (same_address || !is_address) {
+            new["spec"][field] = old["spec"][field].clone();
         }
     }
     let (before, now) = (&old["spec"], &mut new["spec"]);
+    if !same_address && now["clusterIPs"] == before["clusterIPs"] {
+        // A client that changes only `clusterIP` means both.
+        now["clusterIPs"] = json!([now["clusterIP"]]);
+    }
     let (unset, same) =
         (now["healthCheckNodePort"].is_null(), now["healthCheckNodePort"] == before["healthCheckNodePort"]);
     if has_health_check(now) && unset && has_health_check(before) {
@@ -217,7 +226,14 @@ fn cluster_ip_and_node_ports(service: &mut Value) {
     if !listed {
         spec["clusterIPs"] = json!([spec["clusterIP"]]);
     }
-    for (field, value) in [("ipFamilies", json!(["IPv4"])), ("ipFamilyPolicy", json!("SingleStack"))] {
+    // Without addresses of its own and of pods, a service is prepared for both families.
+    let prepared = provided == "None" && spec["selector"].as_object().is_none_or(serde_json::Map::is_empty);
+    let (families, policy) = if prepared {
+        (json!(["IPv4", "IPv6"]), "RequireDualStack")
+    } else {
+        (json!(["IPv4"]), "SingleStack")
+    };
+    for (field, value) in [("ipFamilies", families), ("ipFamilyPolicy", json!(policy))] {
         if spec[field].is_null() {
             spec[field] = value;
         }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::metadata;
 use crate::{
-    schema::{ErrorList, FieldError, RuleViolations},
+    schema::{ErrorList, RuleViolations, nested},
     scheme::{Endpoint, ScalePaths},
 };
 
@@ -15,7 +15,7 @@ pub(super) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>)
     if let Some(old) = old.filter(|_| !errors.is_empty()) {
         errors = schema.validate_update(object, old);
     }
-    errors.extend(endpoint.version().scale.iter().flat_map(|paths| counts(object, paths)));
+    errors.extend(endpoint.version().scale.iter().flat_map(|paths| scaled(object, paths)));
     for (path, embedded) in schema.embedded(object) {
         metadata::validate_embedded(embedded, &path, &mut errors);
     }
@@ -24,16 +24,21 @@ pub(super) fn validate(endpoint: &Endpoint, object: &Value, old: Option<&Value>)
     RuleViolations { errors, ratcheted }
 }
 
-/// Checks the counts that the `scale` subresource shows.
-fn counts(object: &Value, paths: &ScalePaths) -> ErrorList {
-    let wrong = [&paths.spec, &paths.status].into_iter().filter_map(|path| {
-        let count = object.pointer(&path.replace('.', "/"))?.as_i64()?;
-        let why = match count {
-            ..0 => "should be a non-negative integer",
-            0..=2_147_483_647 => return None,
-            _ => "should be less than or equal to 2147483647",
-        };
-        Some(FieldError::invalid(path.as_str(), count, why))
-    });
-    wrong.collect()
+/// Checks what the `scale` subresource shows.
+fn scaled(object: &Value, paths: &ScalePaths) -> ErrorList {
+    let mut errors = ErrorList::default();
+    for path in [&paths.spec, &paths.status] {
+        match nested::integer(object, path) {
+            Err(why) => errors.invalid(path.as_str(), 0, &why),
+            Ok(Some(count @ ..0)) => errors.invalid(path.as_str(), count, "should be a non-negative integer"),
+            Ok(Some(count @ 2_147_483_648..)) => {
+                errors.invalid(path.as_str(), count, "should be less than or equal to 2147483647");
+            }
+            Ok(_) => {}
+        }
+    }
+    if let Some((path, Err(why))) = paths.selector.as_ref().map(|path| (path, nested::text(object, path))) {
+        errors.invalid(path.as_str(), "\"\"", &why);
+    }
+    errors
 }

@@ -111,14 +111,24 @@ fn qualifies_finalizers(endpoint: &Endpoint) -> bool {
 }
 
 fn name(endpoint: &Endpoint, object: &Value, errors: &mut ErrorList) {
-    let name = meta::name(object);
-    if name.is_empty() {
-        errors.required("metadata.name", "name or generateName is required");
-        return;
+    if let Some(base) = meta::text(object, "generateName") {
+        // Something follows a dash at its end.
+        let masked =
+            base.strip_suffix('-').filter(|start| !start.is_empty()).map(|start| format!("{start}a"));
+        let wrong = wrong_name(endpoint, object, masked.as_deref().unwrap_or(base));
+        errors.text("metadata.generateName", base, wrong);
     }
-    let wrong = match (endpoint.group(), endpoint.plural()) {
+    match meta::name(object) {
+        "" => errors.required("metadata.name", "name or generateName is required"),
+        name => errors.text("metadata.name", name, wrong_name(endpoint, object, name)),
+    }
+}
+
+fn wrong_name(endpoint: &Endpoint, object: &Value, name: &str) -> Option<String> {
+    match (endpoint.group(), endpoint.plural()) {
         ("", "namespaces") => names::dns_label(name),
-        ("", "services") => names::service_name(name),
+        ("", "services") if name.contains('.') => Some("must not contain dots".into()),
+        ("", "services") => names::dns_label(name),
         ("rbac.authorization.k8s.io", _) => names::path_segment(name),
         ("networking.k8s.io", "ipaddresses") => addresses::canonical_address(name),
         ("certificates.k8s.io", "clustertrustbundles") => trust_bundle_name(object, name),
@@ -127,8 +137,7 @@ fn name(endpoint: &Endpoint, object: &Value, errors: &mut ErrorList) {
         // Names of Jobs have eleven more characters.
         ("batch", "cronjobs") if name.len() > 52 => Some("must be no more than 52 characters".to_owned()),
         _ => names::subdomain(name),
-    };
-    errors.text("metadata.name", name, wrong);
+    }
 }
 
 /// The name of a bundle begins with its signer, if it has one.

@@ -16,7 +16,8 @@ pub(crate) fn start(store: &Store, options: &ListOptions, stale: Option<u64>) ->
             Err(StatusError::too_large_resource_version(revision, store.revision()))
         }
         _ if options.initial_events == Some(false) => Ok(Start::After(store.revision())),
-        _ => Ok(Start::Current { announce_end: initial && options.bookmarks, at: stale }),
+        // With the initial objects, bookmarks begin with that of their end, whether they were requested or came by the resourceVersion.
+        _ => Ok(Start::Current { announce_end: options.bookmarks, at: stale }),
     }
 }
 

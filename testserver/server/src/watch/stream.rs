@@ -151,6 +151,7 @@ impl Watch {
                 return Some(format!("{}\n", json!({"type": "ERROR", "object": error.status()})).into());
             }
             match self.ready() {
+                Some(_) if self.encoder.shows_no_event() => return None,
                 Some(Ready::Line(line)) => return Some(line),
                 Some(Ready::Object(event, object)) => {
                     let converted = conversion::to_requested_version(

@@ -1,6 +1,6 @@
 //! Allocates cluster IPs and node ports of services.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, net::Ipv4Addr};
 
 use serde_json::{Value, json};
 
@@ -12,6 +12,9 @@ use crate::{
 
 /// The node port range of services.
 const NODE_PORTS: std::ops::RangeInclusive<u64> = 30_000..=32_767;
+
+/// How the addresses of services begin.
+const RANGE: &str = "10.";
 
 /// The cluster IPs and node ports of all services; no two services share one.
 #[derive(Debug, Default)]
@@ -59,7 +62,19 @@ impl ServiceAllocator {
         if service["spec"]["type"] == "ExternalName" {
             return errors;
         }
+        let spec = &service["spec"];
+        let prepared =
+            spec["clusterIP"] == "None" && spec["selector"].as_object().is_none_or(serde_json::Map::is_empty);
+        if spec["ipFamilyPolicy"] == "RequireDualStack" && !prepared {
+            let why = "this cluster is not configured for dual-stack services";
+            errors.invalid("spec.ipFamilyPolicy", &spec["ipFamilyPolicy"], why);
+        }
         let taken = |owner: Option<&Key>| owner.is_some_and(|owner| owner != key);
+        if let Some(ip) = ip_of(service).filter(|ip| requested["clusterIP"] == *ip && is_outside(ip)) {
+            let why =
+                format!("failed to allocate IP {ip}: the provided network does not match the current range");
+            errors.invalid("spec.clusterIPs", format!("[{ip:?}]"), &why);
+        }
         if let Some(ip) = ip_of(service).map(str::to_owned).filter(|ip| taken(self.ips.get(ip))) {
             if requested["clusterIP"] == ip.as_str() {
                 let list = format!("[{ip:?}]");
@@ -114,6 +129,10 @@ impl ServiceAllocator {
         }
         errors
     }
+}
+
+fn is_outside(ip: &str) -> bool {
+    !ip.starts_with(RANGE) && ip.parse::<Ipv4Addr>().is_ok()
 }
 
 /// The cluster IP, unless the service is headless or has none yet.

@@ -1,61 +1,88 @@
 //! Decodes the body of a request: JSON, YAML or protobuf, and options.
 
 use bytes::Bytes;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::kinds::kind_of;
+use super::{
+    kind::{unregistered, wrong_type},
+    kinds::kind_of,
+};
 use crate::{
     call::Call,
+    gotypes,
     protobuf::{self, Undecoded},
     response::OFFERED,
-    schema::yaml_duplicates,
+    schema::{golang, yaml_duplicates},
     status_error::StatusError,
 };
 
 pub(crate) const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 /// The media types of custom resources.
 const TEXTS: &str = "application/json, application/yaml";
+const UNREADABLE: &str = "couldn't get version/kind; json parse error: ";
+/// What Go reads first of an object.
+const TYPE_META: &str =
+    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 
-/// Decodes an object without checking its type.
+/// Decodes an object without checking its type. A body that is null or empty YAML is an object without members.
 pub(crate) fn typed(call: &Call, kind: &str) -> Result<Value, StatusError> {
-    let has_go_type = kind_of(&call.endpoint).has_go_type();
+    let has_go_type = kind_of(&call.endpoint).has_go_type() || kind != call.endpoint.kind();
     let parsed = match media_type(&call.content_type) {
         "" | "application/json" => json(&call.body),
         "application/yaml" => yaml(&call.body),
-        PROTOBUF if !has_go_type && kind == call.endpoint.kind() => {
-            return Err(StatusError::unsupported_media_type(TEXTS));
-        }
+        PROTOBUF if !has_go_type => return Err(StatusError::unsupported_media_type(TEXTS)),
         PROTOBUF => return in_protobuf(call, kind),
         _ => return Err(StatusError::unsupported_media_type(OFFERED)),
     };
-    let unrecognized = |why: String| unrecognized(kind, &why, &start(&call.body));
+    let unrecognized = |why: &str| unrecognized(kind, why, &printed(&call.body));
+    let undecodable = |why: String| {
+        let version = &call.endpoint.version().name;
+        StatusError::bad_request(format!(
+            "{kind} in version {version:?} cannot be handled as a {kind}: {why}"
+        ))
+    };
     if parsed.is_err()
         && let Some(number) = too_large(&call.body)
     {
-        let version = &call.endpoint.version().name;
-        return Err(StatusError::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a {kind}: json: cannot unmarshal number {number} into Go value of type float64"
-        )));
+        let why = format!("json: cannot unmarshal number {number} into Go value of type float64");
+        return Err(undecodable(why));
     }
-    let object =
-        parsed.map_err(|why| unrecognized(format!("couldn't get version/kind; json parse error: {why}")))?;
-    if !object.is_object() {
-        return Err(unrecognized("couldn't get version/kind; json parse error: expected an object".into()));
+    let parsed = parsed.map_err(|why| format!("{UNREADABLE}{why}"));
+    let object = parsed.and_then(with_type).map_err(|why| unrecognized(&why))?;
+    if !has_go_type && object["kind"].as_str().unwrap_or_default().is_empty() {
+        let body = String::from_utf8_lossy(&call.body);
+        return Err(unrecognized(&format!("Object 'Kind' is missing in '{body}'")));
     }
-    for (field, title) in [("kind", "Kind"), ("apiVersion", "apiVersion")] {
-        if !object[field].is_null() && !object[field].is_string() {
-            return Err(unrecognized(format!(
-                "couldn't get version/kind; json parse error: {field} must be a string"
-            )));
-        }
-        if !has_go_type && object[field].as_str().unwrap_or_default().is_empty() {
-            return Err(unrecognized(format!(
-                "Object '{title}' is missing in '{}'",
-                String::from_utf8_lossy(&call.body)
-            )));
-        }
+    let metadata = &object["metadata"];
+    if has_go_type && !metadata.is_null() && !metadata.is_object() {
+        let json = golang::json_type(metadata);
+        let field = format!("Go struct field {kind}.metadata of type v1.ObjectMeta");
+        return Err(undecodable(format!("json: cannot unmarshal {json} into {field}")));
     }
     Ok(object)
+}
+
+/// What Go reads first of a body: an object, whose kind and version are texts.
+fn with_type(body: Value) -> Result<Value, String> {
+    if body.is_null() {
+        return Ok(Value::Object(Map::new()));
+    }
+    match wrong_type_meta(&body) {
+        Some(why) => Err(why),
+        None => Ok(body),
+    }
+}
+
+/// Why Go cannot read kind and version of a value.
+pub(crate) fn wrong_type_meta(value: &Value) -> Option<String> {
+    let json = golang::json_type(value);
+    if !value.is_object() {
+        return Some(format!("{UNREADABLE}json: cannot unmarshal {json} into Go value of type {TYPE_META}"));
+    }
+    let wrong = |field: &&str| !value[*field].is_null() && !value[*field].is_string();
+    let field = ["kind", "apiVersion"].into_iter().find(wrong)?;
+    let json = golang::json_type(&value[field]);
+    Some(format!("{UNREADABLE}json: cannot unmarshal {json} into Go struct field .{field} of type string"))
 }
 
 /// Decodes an object in protobuf.
@@ -95,16 +122,13 @@ fn too_large(body: &Bytes) -> Option<&str> {
 /// Decodes an object posted to a subresource, of this kind or without a kind.
 pub(crate) fn posted(call: &Call, kind: &str) -> Result<Value, StatusError> {
     let object = typed(call, kind)?;
-    match object["kind"].as_str() {
-        Some(provided) if !provided.is_empty() && provided != kind => {
-            let version = object["apiVersion"].as_str().unwrap_or_default();
-            let version = version.rsplit('/').next().unwrap_or_default();
-            Err(StatusError::bad_request(format!(
-                "{provided} in version {version:?} cannot be handled as a {kind}"
-            )))
-        }
-        _ => Ok(object),
+    let text = |field: &str| object[field].as_str().unwrap_or_default();
+    let (provided, version) = (text("kind"), text("apiVersion"));
+    let fits = version.is_empty() || gotypes::of_kind(version, kind).is_some();
+    if !["", kind].contains(&provided) || !fits {
+        return Err(wrong_type(&call.endpoint, kind, &object));
     }
+    Ok(object)
 }
 
 /// Checks that the body names the object of the path.
@@ -121,12 +145,20 @@ pub(crate) fn options(call: &Call) -> Result<Value, StatusError> {
         return Ok(Value::Null);
     }
     let parsed = match media_type(&call.content_type) {
-        "" | "application/json" => json(&call.body),
+        "" | "application/json" => json(&call.body).map_err(|why| format!("{UNREADABLE}{why}")),
         "application/yaml" => yaml(&call.body),
         PROTOBUF => options_in_protobuf(call),
         _ => return Err(StatusError::unsupported_media_type(OFFERED)),
     };
-    parsed.map_err(|why| StatusError::bad_request(format!("cannot decode the DeleteOptions: {why}")))
+    let options = parsed.and_then(with_type).map_err(StatusError::bad_request)?;
+    let text = |field: &str| options[field].as_str().filter(|text| !text.is_empty());
+    match text("kind") {
+        Some(kind) if kind != "DeleteOptions" => {
+            let version = text("apiVersion").unwrap_or("meta.k8s.io/v1");
+            Err(StatusError::bad_request(unregistered(kind, version)))
+        }
+        _ => Ok(options),
+    }
 }
 
 fn options_in_protobuf(call: &Call) -> Result<Value, String> {
@@ -144,19 +176,43 @@ pub(crate) fn media_type(content_type: &str) -> &str {
 }
 
 pub(crate) fn json(body: &Bytes) -> Result<Value, String> {
-    serde_json::from_slice(body).map_err(|error| error.to_string())
+    golang::parse(body)
 }
 
 pub(crate) fn yaml(body: &Bytes) -> Result<Value, String> {
     let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
-    serde_saphyr::from_str_with_options(text, yaml_duplicates::options()).map_err(|error| error.to_string())
+    let value = serde_saphyr::from_str_with_options(first_document(text), yaml_duplicates::options());
+    value.map(whole_numbers).map_err(|error| error.to_string())
 }
 
-/// A body in protobuf, for error messages: as a text if it is one.
+/// The first document of a text, which is all that Go reads.
+fn first_document(text: &str) -> &str {
+    let begun = text.strip_prefix("---").unwrap_or(text);
+    let rest = &text[text.len() - begun.len()..];
+    let is_end = |at: &usize| rest[at + 4..].is_empty() || rest[at + 4..].starts_with(['\n', '\r', ' ']);
+    let end = rest.match_indices("\n---").map(|(at, _)| at).find(is_end);
+    end.map_or(text, |at| &text[..text.len() - rest.len() + at + 1])
+}
+
+/// Floats without a fraction become integers, as they are in JSON that Go makes of YAML.
+fn whole_numbers(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e15);
+            // Fits: it is whole, and far from the limits.
+            float.map_or(Value::Number(number), |float| (float as i64).into())
+        }
+        Value::Array(list) => list.into_iter().map(whole_numbers).collect(),
+        Value::Object(map) => map.into_iter().map(|(name, value)| (name, whole_numbers(value))).collect(),
+        other => other,
+    }
+}
+
+/// A body for error messages: as a text if it may be JSON.
 fn printed(body: &Bytes) -> String {
-    match std::str::from_utf8(body) {
-        Ok("") => "<empty>".into(),
-        Ok(text) if !text.contains(char::is_control) => start(body),
+    match body.first() {
+        None => "<empty>".into(),
+        Some(b'{') => start(body),
         _ => body.iter().take(1024).map(|byte| format!("{byte:02x}")).collect(),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::kind::Kind;
+use super::kind::{Kind, wrong_type};
 use crate::{gotypes, object::meta, scheme::Endpoint, status_error::StatusError, storage::Stored, strategy};
 
 pub(super) struct BuiltIn;
@@ -40,10 +40,8 @@ impl Kind for BuiltIn {
         }
     }
 
-    fn wrong_kind(&self, endpoint: &Endpoint, object: &Value) -> StatusError {
-        let (kind, version) = (endpoint.kind(), &endpoint.version().name);
-        let provided = object["kind"].as_str().unwrap_or_default();
-        StatusError::bad_request(format!("{provided} in version {version:?} cannot be handled as a {kind}"))
+    fn wrong_type(&self, endpoint: &Endpoint, object: &Value) -> StatusError {
+        wrong_type(endpoint, endpoint.kind(), object)
     }
 
     /// Their stored bytes are what reads see.

@@ -65,7 +65,13 @@ impl Kind for Custom {
     /// Their JSON is printed as it is.
     fn encode(&self, _: &Endpoint, _: &mut Value) {}
 
-    fn wrong_kind(&self, endpoint: &Endpoint, object: &Value) -> StatusError {
+    fn wrong_type(&self, endpoint: &Endpoint, object: &Value) -> StatusError {
+        let (expected, version) = (endpoint.api_version(), object["apiVersion"].as_str().unwrap_or_default());
+        if version != expected {
+            return StatusError::bad_request(format!(
+                "the API version in the data ({version}) does not match the expected API version ({expected})"
+            ));
+        }
         let provided = object["kind"].as_str().unwrap_or_default();
         let why = format!("must be {}", endpoint.kind());
         let error = FieldError::invalid("kind", format!("{provided:?}"), &why);

@@ -1,7 +1,7 @@
 //! The stage decode: from the body of a request to an object of its endpoint, and from JSON to what the kind reads of it.
 
 use http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{ObjectWrite, body, kind::undecodable, kinds::kind_of, object_write::Writer, strict};
 use crate::{call::Call, object::meta, route::FieldValidation, scheme::Endpoint, status_error::StatusError};
@@ -42,14 +42,10 @@ pub(crate) fn object(call: &Call) -> Result<Value, StatusError> {
 pub(crate) fn check_type(endpoint: &Endpoint, object: &mut Value) -> Result<(), StatusError> {
     let api_version = endpoint.api_version();
     let provided = |field: &str| object[field].as_str().unwrap_or_default();
-    if !["", endpoint.kind()].contains(&provided("kind")) {
-        return Err(kind_of(endpoint).wrong_kind(endpoint, object));
-    }
-    let version = provided("apiVersion");
-    if !["", &api_version].contains(&version) {
-        return Err(StatusError::bad_request(format!(
-            "the API version in the data ({version}) does not match the expected API version ({api_version})"
-        )));
+    let (kind, version, reader) = (provided("kind"), provided("apiVersion"), kind_of(endpoint));
+    let fits = version == api_version || version.is_empty() && reader.has_go_type();
+    if !fits || !["", endpoint.kind()].contains(&kind) {
+        return Err(reader.wrong_type(endpoint, object));
     }
     object["apiVersion"] = api_version.into();
     object["kind"] = endpoint.kind().into();
@@ -82,11 +78,15 @@ fn decode_metadata(call: &Call, object: &mut Value) -> Result<(), StatusError> {
 }
 
 fn place(call: &Call, object: &mut Value) -> Result<(), StatusError> {
+    if object["metadata"].is_null() {
+        object["metadata"] = json!({});
+    }
     if meta::map_mut(object).is_none() {
         return Err(StatusError::bad_request("metadata must be an object"));
     }
     let provided = meta::text(object, "namespace").unwrap_or_default();
-    if !provided.is_empty() && provided != call.namespace.as_deref().unwrap_or_default() {
+    // That of an object without a namespace is ignored.
+    if !provided.is_empty() && call.namespace.as_deref().is_some_and(|namespace| provided != namespace) {
         let message = "the namespace of the provided object does not match the namespace sent on the request";
         return Err(StatusError::bad_request(message));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{scheme::Endpoint, status_error::StatusError, storage::Stored};
+use crate::{gotypes, schema::golang, scheme::Endpoint, status_error::StatusError, storage::Stored};
 
 /// How a server reads, completes and prints the objects of an endpoint.
 pub(crate) trait Kind: Sync {
@@ -29,8 +29,8 @@ pub(crate) trait Kind: Sync {
     /// Adds what is printed of fields that are not set.
     fn encode(&self, endpoint: &Endpoint, object: &mut Value);
 
-    /// The refusal of an object that says that it is of another kind.
-    fn wrong_kind(&self, endpoint: &Endpoint, object: &Value) -> StatusError;
+    /// The refusal of an object that says that it is of another kind or version.
+    fn wrong_type(&self, endpoint: &Endpoint, object: &Value) -> StatusError;
 
     /// Whether a write without changes would store what is stored already.
     fn is_stored_as_read(&self, endpoint: &Endpoint, stored: &Stored) -> bool;
@@ -40,4 +40,25 @@ pub(crate) trait Kind: Sync {
 pub(super) fn undecodable(endpoint: &Endpoint, why: &str) -> StatusError {
     let (kind, version) = (endpoint.kind(), &endpoint.version().name);
     StatusError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+}
+
+/// The refusal of an object that says that it is something else than a kind.
+pub(super) fn wrong_type(endpoint: &Endpoint, kind: &str, object: &Value) -> StatusError {
+    let text = |field: &str| object[field].as_str().filter(|text| !text.is_empty());
+    let own_version = endpoint.api_version();
+    let (provided, version) = (text("kind").unwrap_or(kind), text("apiVersion").unwrap_or(&own_version));
+    let why = match gotypes::of_kind(version, provided) {
+        Some(_) => {
+            let package = golang::package(endpoint.group());
+            let last = version.rsplit('/').next().unwrap_or_default();
+            format!("converting ({last}.{provided}) to ({package}.{kind}): unknown conversion")
+        }
+        None => unregistered(provided, version),
+    };
+    let name = &endpoint.version().name;
+    StatusError::bad_request(format!("{provided} in version {name:?} cannot be handled as a {kind}: {why}"))
+}
+
+pub(super) fn unregistered(kind: &str, version: &str) -> String {
+    format!("no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\"")
 }

@@ -10,13 +10,17 @@ async fn broken_bodies_are_bad_requests() {
     let client = with_widgets().await;
     let deep = "[".repeat(10_000);
     let deep_object = format!("{}1{}", "{\"a\":".repeat(10_000), "}".repeat(10_000));
-    for body in ["", "{", "[]", "3", "null", "\"x\"", "{\"metadata\":3}", "{\"kind\":3}", &deep, &deep_object]
-    {
+    for body in ["", "{", "[]", "3", "\"x\"", "{\"metadata\":3}", "{\"kind\":3}", &deep, &deep_object] {
         for path in [CONFIG_MAPS, WIDGETS] {
             let reply =
                 client.send("POST", path, &[("content-type", "application/json")], body.to_string()).await;
             reply.refused(400, "BadRequest");
         }
+    }
+    // As on 1.37, null is an object without members; a custom resource has to say its kind.
+    for (path, code, reason) in [(CONFIG_MAPS, 422, "Invalid"), (WIDGETS, 400, "BadRequest")] {
+        let reply = client.send("POST", path, &[("content-type", "application/json")], "null").await;
+        reply.refused(code, reason);
     }
     let yaml = "metadata: {name: from-yaml}\ndata: {k: v}\n";
     client.send("POST", CONFIG_MAPS, &[("content-type", "application/yaml")], yaml).await.ok();

@@ -52,6 +52,7 @@ mod recorded_patches;
 #[cfg(feature = "workloads")]
 mod replication;
 mod representations;
+mod requests;
 mod reviews;
 mod sockets;
 #[cfg(feature = "workloads")]

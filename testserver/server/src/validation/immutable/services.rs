@@ -1,6 +1,6 @@
 //! Services: the first cluster IP is fixed, unless the Service becomes or was an ExternalName.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::schema::ErrorList;
 
@@ -10,19 +10,22 @@ pub(super) fn check(old: &Value, new: &Value, errors: &mut ErrorList) {
     if port.is_number() && other.is_number() && port != other {
         errors.forbidden("spec.healthCheckNodePort", "field is immutable");
     }
+    let class = |spec: &Value| (spec["type"] == "LoadBalancer").then(|| spec["loadBalancerClass"].clone());
+    if let (Some(former), Some(class)) = (class(before), class(now))
+        && former != class
+    {
+        errors.invalid("spec.loadBalancerClass", class, "may not change once set");
+    }
     if before["type"] == "ExternalName" || now["type"] == "ExternalName" {
         return;
     }
     let address = |spec: &Value| spec["clusterIP"].as_str().unwrap_or_default().to_owned();
     let (former, first) = (address(before), address(now));
     let listed = &now["clusterIPs"];
-    // A client that changes only `clusterIP` means both.
-    let listed =
-        if former != first && *listed == before["clusterIPs"] { json!([first]) } else { listed.clone() };
     if !former.is_empty() && listed[0] != *former {
-        errors.invalid("spec.clusterIPs[0]", &listed, "may not change once set");
+        errors.invalid("spec.clusterIPs[0]", listed, "may not change once set");
     }
     if listed[0] != *first {
-        errors.invalid("spec.clusterIPs", &listed, "first value must match `clusterIP`");
+        errors.invalid("spec.clusterIPs", listed, "first value must match `clusterIP`");
     }
 }

@@ -43,6 +43,16 @@ pub(super) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
     }
 }
 
+/// What is used of which amounts, as the quota controller says.
+pub(super) fn validate_status(write: &Write<'_>, errors: &mut ErrorList) {
+    let status = &write.object["status"];
+    for list in ["hard", "used"] {
+        for (name, amount) in status[list].as_object().into_iter().flatten() {
+            resource(format!("status.{list}[{name}]"), name, amount, errors);
+        }
+    }
+}
+
 fn resource(field: String, name: &str, amount: &Value, errors: &mut ErrorList) {
     if !name.contains('/') && !is_standard(name) {
         let unknown = !matches!(name, "storage");

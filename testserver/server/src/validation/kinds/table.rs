@@ -2,7 +2,7 @@
 
 use super::{
     Write, admission_policy, data, event, job, limit_range, pod, priority_class, resource_quota, role,
-    role_binding, service, webhook_configuration, workload,
+    role_binding, service, status, webhook_configuration, workload,
 };
 use crate::{crd, schema::ErrorList, strategy::WritePart};
 
@@ -10,7 +10,25 @@ type Rule = fn(&Write<'_>, &mut ErrorList);
 
 /// Adds the errors of the rules of the kind, in their order.
 pub(in crate::validation) fn validate(write: &Write<'_>, errors: &mut ErrorList) {
-    rules(write).iter().for_each(|rule| rule(write, errors));
+    let rules = if write.part == WritePart::Status { of_status(write) } else { rules(write) };
+    rules.iter().for_each(|rule| rule(write, errors));
+}
+
+fn of_status(write: &Write<'_>) -> &'static [Rule] {
+    match write.endpoint.kind() {
+        "ReplicationController" | "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" => {
+            &[status::replicas]
+        }
+        "Pod" => &[pod::validate, status::pod],
+        "Job" => &[status::job],
+        "Namespace" => &[status::namespace],
+        "Node" => &[status::node],
+        "ResourceQuota" => &[resource_quota::validate_status],
+        "Service" | "Ingress" => &[status::balancer],
+        "CertificateSigningRequest" => &[status::certificate],
+        "PodDisruptionBudget" | "ValidatingAdmissionPolicy" => &[status::conditions],
+        _ => rules(write),
+    }
 }
 
 fn rules(write: &Write<'_>) -> &'static [Rule] {

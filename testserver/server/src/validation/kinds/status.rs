@@ -1,0 +1,225 @@
+//! The status of kinds: counts that exceed others, conditions, and what only a controller may say.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use serde_json::Value;
+
+use super::Write;
+use crate::{
+    object::{addresses, meta, names},
+    schema::{ErrorList, golang},
+    validation::values::{amounts, is_set, items, text},
+};
+
+/// Pods by what they are: none exceeds all, and no more are available than are ready, by this name of the latter.
+type Counts = (&'static [&'static str], &'static str);
+
+const REPLICAS: Counts = (&["fullyLabeledReplicas", "readyReplicas", "availableReplicas"], "readyReplicas");
+const DEPLOYMENT: Counts = (&["updatedReplicas", "readyReplicas", "availableReplicas"], "readyReplicas");
+const STATEFUL_SET: Counts =
+    (&["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"], "status.readyReplicas");
+
+pub(super) fn replicas(write: &Write<'_>, errors: &mut ErrorList) {
+    let (status, old) = (&write.object["status"], write.old.map(|old| &old["status"]));
+    let (members, ready) = match write.endpoint.kind() {
+        "Deployment" => DEPLOYMENT,
+        "StatefulSet" => STATEFUL_SET,
+        "DaemonSet" => (&[][..], ""),
+        _ => REPLICAS,
+    };
+    let count = |member: &str| status[member].as_i64().unwrap_or(0);
+    for member in members {
+        if count(member) > count("replicas") {
+            let why = "cannot be greater than status.replicas";
+            errors.invalid(format!("status.{member}"), count(member), why);
+        }
+    }
+    if count("availableReplicas") > count("readyReplicas") {
+        let why = format!("cannot be greater than {ready}");
+        errors.invalid("status.availableReplicas", count("availableReplicas"), &why);
+    }
+    let collisions = |status: &Value| status["collisionCount"].as_i64();
+    if old.and_then(collisions).is_some_and(|before| collisions(status).is_none_or(|now| now < before)) {
+        errors.invalid("status.collisionCount", count("collisionCount"), "cannot be decremented");
+    }
+}
+
+pub(super) fn pod(write: &Write<'_>, errors: &mut ErrorList) {
+    for (i, condition) in items(&write.object["status"], "conditions") {
+        let at = format!("status.conditions[{i}]");
+        if condition["observedGeneration"].as_i64().is_some_and(|generation| generation < 0) {
+            let why = "must be a non-negative integer";
+            errors.invalid(format!("{at}.observedGeneration"), &condition["observedGeneration"], why);
+        }
+        let ty = text(condition, "type");
+        errors.text(format!("{at}.Type"), ty, names::qualified_name(ty));
+    }
+}
+
+pub(super) fn job(write: &Write<'_>, errors: &mut ErrorList) {
+    let (status, old) = (&write.object["status"], write.old.map(|old| &old["status"]));
+    let count = |status: &Value, member: &str| status[member].as_i64().unwrap_or(0);
+    if is_set(&status["ready"]) && count(status, "ready") > count(status, "active") {
+        errors.invalid("status.ready", count(status, "ready"), "cannot set more ready pods than active");
+    }
+    for member in ["failed", "succeeded"] {
+        if old.is_some_and(|old| count(status, member) < count(old, member)) || count(status, member) < 0 {
+            let why = format!("cannot decrease the {member} counter");
+            errors.invalid(format!("status.{member}"), count(status, member), &why);
+        }
+    }
+    let complete =
+        |(_, condition): (usize, &Value)| condition["type"] == "Complete" && condition["status"] == "True";
+    if is_set(&status["completionTime"]) && !items(status, "conditions").any(complete) {
+        let why = "cannot set completionTime when there is no Complete=True condition";
+        errors.invalid("status.completionTime", &status["completionTime"], why);
+    }
+    indexes(write, errors);
+    for member in ["failed", "succeeded"] {
+        for (i, _) in items(&status["uncountedTerminatedPods"], member).filter(|(_, uid)| *uid == "") {
+            let at = format!("status.uncountedTerminatedPods.{member}[{i}]");
+            errors.invalid(at, "\"\"", "must not be empty");
+        }
+    }
+}
+
+/// The completed and the failed indexes of a job that has such.
+fn indexes(write: &Write<'_>, errors: &mut ErrorList) {
+    let (spec, status) = (write.spec(), &write.object["status"]);
+    if spec["backoffLimitPerIndex"].is_null() && is_set(&status["failedIndexes"]) {
+        let why = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
+        errors.invalid("status.failedIndexes", &status["failedIndexes"], why);
+    }
+    for member in ["completedIndexes", "failedIndexes"] {
+        let listed = text(status, member);
+        let number = |index: &&str| index.parse::<i64>().is_err();
+        let wrong = listed.split([',', '-']).find(number).filter(|_| !listed.is_empty());
+        if let Some(index) =
+            wrong.filter(|_| member == "completedIndexes" || !spec["backoffLimitPerIndex"].is_null())
+        {
+            let why =
+                format!("error parsing {member}: cannot convert string to integer for index: {index:?}");
+            errors.invalid(format!("status.{member}"), &status[member], &why);
+        } else if let Some(last) = listed.rsplit([',', '-']).next().filter(|_| member == "completedIndexes") {
+            let completions = spec["completions"].as_i64().unwrap_or(i64::MAX);
+            if last.parse::<i64>().is_ok_and(|last| last >= completions) {
+                let why = format!("error parsing {member}: too large index: {last:?}");
+                errors.invalid("status.completedIndexes", &status[member], &why);
+            }
+        }
+    }
+    if spec["completionMode"] != "Indexed" && !text(status, "completedIndexes").is_empty() {
+        let why = "cannot set non-empty completedIndexes when non-indexed completion mode";
+        errors.invalid("status.completedIndexes", &status["completedIndexes"], why);
+    }
+}
+
+/// A namespace is terminating while it is deleted, and only then.
+pub(super) fn namespace(write: &Write<'_>, errors: &mut ErrorList) {
+    let phase = text(&write.object["status"], "phase");
+    let (wanted, why) = if meta::is_deleting(write.object) {
+        ("Terminating", "may only be 'Terminating' if `deletionTimestamp` is not empty")
+    } else {
+        ("Active", "may only be 'Active' if `deletionTimestamp` is empty")
+    };
+    if !matches!(phase, "") && phase != wanted {
+        errors.invalid("status.Phase", format!("{phase:?}"), why);
+    }
+}
+
+pub(super) fn node(write: &Write<'_>, errors: &mut ErrorList) {
+    for list in ["capacity", "allocatable"] {
+        negative(&write.object["status"], list, "status", errors);
+    }
+}
+
+/// The addresses at which balancers are reached, of a service and of an ingress.
+pub(super) fn balancer(write: &Write<'_>, errors: &mut ErrorList) {
+    let is_service = write.endpoint.kind() == "Service";
+    let balancer = &write.object["status"]["loadBalancer"];
+    if is_service && write.spec()["type"] != "LoadBalancer" && items(balancer, "ingress").count() > 0 {
+        let why = "may only be used when `spec.type` is 'LoadBalancer'";
+        return errors.forbidden("status.loadBalancer.ingress", why);
+    }
+    for (i, ingress) in items(balancer, "ingress") {
+        let at = format!("status.loadBalancer.ingress[{i}]");
+        let (ip, hostname, mode) = (text(ingress, "ip"), text(ingress, "hostname"), &ingress["ipMode"]);
+        if let Some(why) = addresses::address(ip).filter(|_| !ip.is_empty()) {
+            errors.invalid(format!("{at}.ip"), &ingress["ip"], &why);
+        }
+        if is_service && !mode.is_null() && ip.is_empty() {
+            errors.forbidden(format!("{at}.ipMode"), "may not be specified when `ip` is not set");
+        } else if is_service && !mode.is_null() && *mode != "VIP" && *mode != "Proxy" {
+            errors.not_supported(format!("{at}.ipMode"), mode, &["Proxy", "VIP"]);
+        }
+        if !hostname.is_empty() {
+            if hostname.parse::<std::net::IpAddr>().is_ok() {
+                let why = "must be a DNS name, not an IP address";
+                errors.invalid(format!("{at}.hostname"), &ingress["hostname"], why);
+            }
+            errors.text(format!("{at}.hostname"), hostname, names::subdomain(hostname));
+        }
+    }
+}
+
+/// A certificate that a signer issued.
+pub(super) fn certificate(write: &Write<'_>, errors: &mut ErrorList) {
+    let issued = &write.object["status"]["certificate"];
+    let decoded = issued.as_str().and_then(|text| BASE64_STANDARD.decode(text).ok()).unwrap_or_default();
+    let has_block = String::from_utf8_lossy(&decoded).contains("-----BEGIN CERTIFICATE-----");
+    if !decoded.is_empty() && !has_block {
+        let why = "must contain at least one CERTIFICATE PEM block";
+        errors.invalid("status.certificate", "\"<certificate data>\"", why);
+    }
+}
+
+/// Conditions by the conventions of the API.
+pub(super) fn conditions(write: &Write<'_>, errors: &mut ErrorList) {
+    let list = &write.object["status"];
+    for (i, condition) in items(list, "conditions") {
+        let at = |member: &str| format!("status.conditions[{i}].{member}");
+        match text(condition, "type") {
+            "" => errors.required(at("type"), "is required"),
+            ty => errors.text(at("type"), ty, names::qualified_name(ty)),
+        }
+        match text(condition, "status") {
+            "" => errors.required(at("status"), ""),
+            "True" | "False" | "Unknown" => {}
+            _ => errors.not_supported(at("status"), &condition["status"], &["False", "True", "Unknown"]),
+        }
+        if condition["observedGeneration"].as_i64().is_some_and(|generation| generation < 0) {
+            let why = "must be greater than or equal to zero";
+            errors.invalid(at("observedGeneration"), &condition["observedGeneration"], why);
+        }
+        if !is_set(&condition["lastTransitionTime"]) {
+            errors.required(at("lastTransitionTime"), "");
+        }
+        match text(condition, "reason") {
+            "" => errors.required(at("reason"), ""),
+            reason if !is_reason(reason) => errors.invalid(at("reason"), &condition["reason"], REASON),
+            _ => {}
+        }
+        let same = |(_, other): &(usize, &Value)| other["type"] == condition["type"];
+        if items(list, "conditions").take(i).any(|other| same(&other)) {
+            errors.duplicate(format!("status.conditions[{i}]"), &condition["type"]);
+        }
+    }
+}
+
+const REASON: &str = "a condition reason must start with alphabetic character, optionally followed by a string of \
+    alphanumeric characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  \
+    or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is \
+    '[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')";
+
+fn is_reason(reason: &str) -> bool {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    reason.starts_with(|c: char| c.is_ascii_alphabetic())
+        && reason.chars().all(|c| word(c) || matches!(c, ',' | ':'))
+        && reason.ends_with(word)
+}
+
+fn negative(status: &Value, list: &str, at: &str, errors: &mut ErrorList) {
+    for (name, amount) in amounts(status, list).filter(|(_, amount)| amount.is_negative()) {
+        let printed = golang::quoted(&amount.to_string());
+        errors.invalid(format!("{at}.{list}.{name}"), printed, "must be greater than or equal to 0");
+    }
+}
