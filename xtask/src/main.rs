@@ -1,5 +1,11 @@
 //! `cargo xtask`: the checks of this repository. `jobs.rs` has the table of jobs, `ci.rs` runs them, `check.rs` is a contributor's loop.
 
+// - A run: `jobs` has all jobs, each a `job`; `ci` runs them, `check` a few for a contributor; `skip` ends one that cannot run here.
+// - For all jobs: `context` has the folders, `paths` what is in them; `command` runs programs, `cpu_time` says what they cost; `pattern`
+//   has regular expressions; `tools` and `setup` install what is missing.
+// - Jobs that read: `lint`, `samples`, `facts`, `budgets`, `docs`. Jobs that run: `test`, `commands`, `apply`, `kubectl`, `foreign`,
+//   `genuine`, `scaffold`. What others get: `packaging`, `deploy`, `manifests`. What takes time: `measure`, `long`.
+
 mod apply;
 mod budgets;
 mod check;
