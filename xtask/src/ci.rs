@@ -1,4 +1,4 @@
-//! Runs jobs: those of every run in two lanes, others one after the other. At the end it says which were skipped and why.
+//! Runs jobs, several of them in two lanes. At the end it says what they took, and which were skipped and why.
 
 use std::time::Instant;
 
@@ -13,18 +13,19 @@ use crate::{cpu_time, lanes};
 
 /// Runs these jobs, or those of every run.
 pub(crate) fn run(cx: &Context, names: &[String]) -> Result<()> {
-    let strict = is_strict();
-    if !names.is_empty() {
-        return run_all(cx, &names.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?, strict);
+    let jobs = if names.is_empty() {
+        JOBS.iter().filter(|job| job.when.in_every_run()).collect()
+    } else {
+        names.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?
+    };
+    let has_room = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1);
+    if jobs.len() < 2 || !has_room {
+        return run_all(cx, &jobs, is_strict());
     }
-    let jobs: Vec<_> = JOBS.iter().filter(|job| job.when.in_every_run()).collect();
-    if std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1) {
-        let started = Instant::now();
-        let report = lanes::run(cx, &jobs, strict)?;
-        print!("{}", report.summary(started.elapsed()));
-        return Ok(());
-    }
-    run_all(cx, &jobs, strict)
+    let started = Instant::now();
+    let report = lanes::run(cx, &jobs, is_strict())?;
+    print!("{}", report.summary(started.elapsed()));
+    Ok(())
 }
 
 /// The job of this name.

@@ -22,12 +22,14 @@ use crate::skip;
 const WORKSPACE: [&str; 5] = ["clippy", "test", "features", "docs", "book"];
 /// Jobs of the other lane that come after it in the table run its programs, so they wait for it.
 const BUILDS_PROGRAMS: &str = "test";
+/// Installs what the others need, so it comes before both lanes.
+const SETUP: &str = "setup";
 /// How often a job is looked at.
 const TICK: Duration = Duration::from_millis(100);
 /// For servers of a job to stop, once another job has failed.
 const STOPPED: Duration = Duration::from_secs(60);
 
-/// Runs the jobs up to the first that fails; the first of them installs what the others need.
+/// Runs the jobs up to the first that fails.
 pub(crate) fn run(cx: &Context, jobs: &[&Job], strict: bool) -> Result<Report> {
     let folder = scratch()?;
     // The job `test` builds this program again.
@@ -42,9 +44,9 @@ pub(crate) fn run(cx: &Context, jobs: &[&Job], strict: bool) -> Result<Report> {
         programs_are_built: AtomicBool::new(false),
         report: Mutex::default(),
     };
-    let Some((first, others)) = jobs.split_first() else { bail!("no jobs") };
-    run.lane(&[(first, false)])?;
-    let [workspace, apart] = lanes(others);
+    let (setup, others): (Vec<_>, Vec<_>) = jobs.iter().partition(|job| job.name == SETUP);
+    run.lane(&setup.into_iter().map(|job| (job, false)).collect::<Vec<_>>())?;
+    let [workspace, apart] = lanes(&others);
     std::thread::scope(|scope| {
         let apart = scope.spawn(|| run.lane(&apart));
         let workspace = run.lane(&workspace);
