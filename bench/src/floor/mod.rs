@@ -1,8 +1,8 @@
 //! The smallest programs that do the measured work: hyper, rustls and serde_json on one thread, without a client, a cache or checks.
 //! What a library takes beyond them is its own cost.
 //!
-//! `connection` carries requests, `collection` reads lists and watches, of whole or `pruned` Pods; `reads`, `reflector` and `dispatch` do what
-//! is measured.
+//! `connection` carries requests, `collection` reads lists and watches, of whole or `pruned` Pods; `reads`, `reflector` and `dispatch` do
+//! what is measured.
 
 mod collection;
 mod connection;
