@@ -1,5 +1,13 @@
 //! Benchmarks of this workspace against kube 5.0.0 (the baseline): the same program compiled against both libraries. See results/README.md.
 
+// - What runs: `args` is the command line, `case` has the tables and their cases; `run` starts servers and measurements as processes.
+// - Servers: `server` sends prepared bytes, `genuine` and `started` are others, the former by the script of `realapi`.
+// - The measured program: `workload`, compiled as `workspace` and as `baseline`; `floor` is the smallest program with its effect.
+// - Tables of their own: `hello` (an operator), `apply` (writing an object), `build_cost` (compiling), `chaos` (faults), `growth` (more
+//   objects; `plots` draws it).
+// - Figures: `measure` reads CPU time and memory, `allocator` changes the allocator, `load` keeps the CPUs busy; `results` collects,
+//   `report` makes tables, `update` writes them into a file.
+
 mod allocator;
 mod apply;
 mod args;

@@ -1,14 +1,15 @@
-//! Runs jobs one after the other, and says at the end which were skipped and why.
+//! Runs jobs, several of them in two lanes. At the end it says what they took, and which were skipped and why.
 
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::context::Context;
-use crate::cpu_time;
 use crate::job::Job;
 use crate::jobs::JOBS;
+use crate::report::{Ended, Outcome, Report};
 use crate::skip::Skipped;
+use crate::{cpu_time, lanes};
 
 /// Runs these jobs, or those of every run.
 pub(crate) fn run(cx: &Context, names: &[String]) -> Result<()> {
@@ -17,7 +18,14 @@ pub(crate) fn run(cx: &Context, names: &[String]) -> Result<()> {
     } else {
         names.iter().map(|name| find(name)).collect::<Result<Vec<_>>>()?
     };
-    run_all(cx, &jobs, is_strict())
+    let has_room = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1);
+    if jobs.len() < 2 || !has_room {
+        return run_all(cx, &jobs, is_strict());
+    }
+    let started = Instant::now();
+    let report = lanes::run(cx, &jobs, is_strict())?;
+    print!("{}", report.summary(started.elapsed()));
+    Ok(())
 }
 
 /// The job of this name.
@@ -30,7 +38,9 @@ pub(crate) fn find(name: &str) -> Result<&'static Job> {
 /// The text of `--list`.
 pub(crate) fn list() -> String {
     let mut text = String::new();
-    for (heading, every_run) in [("In every run, in this order:", true), ("By name only:", false)] {
+    for (heading, every_run) in
+        [("In every run, in two lanes of this order (xtask/src/lanes.rs):", true), ("By name only:", false)]
+    {
         text += &format!("{heading}\n");
         for job in JOBS.iter().filter(|job| job.when.in_every_run() == every_run) {
             let servers = if job.when.is_genuine() { " [genuine servers]" } else { "" };
@@ -42,44 +52,30 @@ pub(crate) fn list() -> String {
     text + "One job with arguments: cargo xtask JOB [ARGS...]\n"
 }
 
-/// Runs the jobs up to the first that fails. In a strict run one that cannot run here fails.
+/// Runs the jobs one after the other, up to the first that fails. In a strict run one that cannot run here fails.
 pub(crate) fn run_all(cx: &Context, jobs: &[&Job], strict: bool) -> Result<()> {
     let all = Instant::now();
-    let mut skipped = Vec::new();
-    let mut times = Vec::new();
+    let mut report = Report::default();
     for job in jobs {
         let (started, cpu) = (Instant::now(), cpu_time::of_children());
         println!("\n=== {}", job.name);
-        match (job.run)(cx, &[]) {
-            Ok(()) => println!("=== {} ok ({}s)", job.name, started.elapsed().as_secs()),
-            Err(error) if error.is::<Skipped>() && !strict => {
-                println!("=== {} skipped: {error}", job.name);
-                skipped.push(format!("  {}: {error}", job.name));
-            }
+        let outcome = match (job.run)(cx, &[]) {
+            Ok(()) => Outcome::Succeeded,
+            Err(error) if error.is::<Skipped>() && !strict => Outcome::Skipped(error.to_string()),
             Err(error) => {
-                println!("{error:#}\n\n=== {} FAILED after {}s", job.name, started.elapsed().as_secs());
-                bail!("{} failed", job.name);
+                println!("{error:#}");
+                Outcome::Failed
             }
+        };
+        let failed = matches!(outcome, Outcome::Failed);
+        let cpu = cpu_time::of_children() - cpu;
+        report.add(Ended { name: job.name, outcome, wall: started.elapsed(), cpu });
+        if failed {
+            bail!("{} failed", job.name);
         }
-        times.push((started.elapsed().as_secs(), cpu_time::of_children() - cpu, job.name));
     }
-    let seconds = all.elapsed().as_secs();
-    print!("{}", longest(times));
-    if skipped.is_empty() {
-        println!("\nall jobs ok in {seconds}s");
-    } else {
-        let done = jobs.len() - skipped.len();
-        println!("\n{done} of {} jobs ok in {seconds}s; skipped:\n{}", jobs.len(), skipped.join("\n"));
-    }
+    print!("{}", report.summary(all.elapsed()));
     Ok(())
-}
-
-/// The jobs that took a second or more, the longest first, with their processor time.
-fn longest(mut times: Vec<(u64, f64, &str)>) -> String {
-    times.retain(|(seconds, ..)| *seconds > 0);
-    times.sort_by_key(|(seconds, ..)| std::cmp::Reverse(*seconds));
-    let line = |(seconds, cpu, name)| format!("{seconds:>6}s {cpu:>6.0}s of CPU time  {name}\n");
-    format!("\n{}", times.into_iter().map(line).collect::<String>())
 }
 
 /// Under `CI=true` and `CI_STRICT=1` a job that cannot run fails; `CI_STRICT=0` overrules `CI`.
@@ -116,13 +112,6 @@ mod tests {
     fn a_failure_ends_the_run() {
         let cx = Context::new().unwrap();
         assert_eq!(run_all(&cx, &[&FAILS, &SKIPPED], true).unwrap_err().to_string(), "fails failed");
-    }
-
-    #[test]
-    fn the_longest_job_comes_first() {
-        let times = vec![(0, 0.1, "fmt"), (5, 9.6, "clippy"), (120, 230.0, "test")];
-        let expected = "\n   120s    230s of CPU time  test\n     5s     10s of CPU time  clippy\n";
-        assert_eq!(longest(times), expected);
     }
 
     #[test]

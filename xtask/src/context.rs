@@ -9,6 +9,9 @@ use cargo_metadata::{Metadata, MetadataCommand};
 use crate::command::Command;
 use crate::skip::skip;
 
+/// Set for a job whose programs the job `test` of the same run has built: it need not ask Cargo, which may be busy for minutes.
+pub(crate) const BUILT: &str = "XTASK_PROGRAMS_ARE_BUILT";
+
 pub(crate) struct Context {
     /// The top of the checkout.
     pub(crate) root: PathBuf,
@@ -63,10 +66,18 @@ impl Context {
     /// The path of a program that a debug build makes. Every dependency is the one that the job `test` has built: with the features of the
     /// whole workspace and, because an example is among the targets, of the dependencies of tests.
     pub(crate) fn build(&self, what: &str, name: &str) -> Result<PathBuf> {
-        let build = format!("build --quiet --locked {} --example measure", self.workspace());
-        self.cargo(&build).args([what, name]).run()?;
         let folder = if what == "--example" { "debug/examples" } else { "debug" };
-        Ok(self.target.join(folder).join(name))
+        let program = self.target.join(folder).join(name);
+        if std::env::var_os(BUILT).is_none() || !program.is_file() {
+            let build = format!("build --quiet --locked {} --example measure", self.workspace());
+            self.cargo(&build).args([what, name]).run()?;
+        }
+        Ok(program)
+    }
+
+    /// The target folder of projects outside of the workspace, which have most of their dependencies in common.
+    pub(crate) fn projects(&self) -> PathBuf {
+        self.target.join("projects")
     }
 
     /// Whether a program is installed.

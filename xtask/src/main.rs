@@ -1,5 +1,12 @@
 //! `cargo xtask`: the checks of this repository. `jobs.rs` has the table of jobs, `ci.rs` runs them, `check.rs` is a contributor's loop.
 
+// - A run: `jobs` has all jobs, each a `job`; `ci` runs them, in the two `lanes`, and `report` says how they ended; `check` runs a few for
+//   a contributor; `skip` ends one that cannot run here.
+// - For all jobs: `context` has the folders, `paths` what is in them; `command` runs programs, `cpu_time` says what they cost; `pattern`
+//   has regular expressions; `tools` and `setup` install what is missing.
+// - Jobs that read: `lint`, `samples`, `facts`, `budgets`, `docs`. Jobs that run: `test`, `commands`, `apply`, `kubectl`, `foreign`,
+//   `genuine`, `scaffold`. What others get: `packaging`, `deploy`, `manifests`. What takes time: `measure`, `long`.
+
 mod apply;
 mod budgets;
 mod check;
@@ -16,6 +23,7 @@ mod genuine;
 mod job;
 mod jobs;
 mod kubectl;
+mod lanes;
 mod lint;
 mod long;
 mod manifests;
@@ -23,6 +31,7 @@ mod measure;
 mod packaging;
 mod paths;
 mod pattern;
+mod report;
 mod samples;
 mod scaffold;
 mod setup;
@@ -84,8 +93,8 @@ fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<Skipped>() => {
-            println!("skipped: {error:#}");
-            ExitCode::from(77)
+            println!("{}{error:#}", skip::SKIPPED);
+            ExitCode::from(skip::EXIT_CODE)
         }
         Err(error) => {
             eprintln!("{error:#}");
@@ -115,7 +124,9 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Job(words) => {
             let (name, args) = words.split_first().context("no job")?;
-            (ci::find(name)?.run)(&cx, args)
+            let result = (ci::find(name)?.run)(&cx, args);
+            cpu_time::write();
+            result
         }
     }
 }

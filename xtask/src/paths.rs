@@ -6,6 +6,9 @@ pub(crate) const WORKSPACES: [&str; 3] = ["Cargo.toml", "bench/Cargo.toml", "fuz
 pub(crate) const SOURCE_FOLDERS: [&str; 8] =
     ["crates", "testserver", "e2e", "examples", "bench", "fuzz", "guard", "xtask"];
 
+/// The crate that builds of single crates select beside them: xtask/shared-build/Cargo.toml says what for.
+pub(crate) const SHARED_BUILD: &str = "-p shared-build";
+
 pub(crate) const BOOK: &str = "book";
 pub(crate) const BOOK_PAGES: &str = "book/src";
 /// Pages that lead through the code, file by file.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::ensure;
 use k8s_openapi::api::core::v1::Pod;
 
+use super::collection::{PODS, each_event, each_page};
 use super::connection::Connection;
-use super::{PODS, each_event, each_page};
 use crate::growth;
 use crate::measure::{self, Metrics, Stopwatch};
 

@@ -36,6 +36,15 @@
 //! | `unstable-client` | objects by scope or by reference, without an `Api` |
 //! | `hyper-util-tracing` | `tracing` events of TCP connections |
 
+// In the order in which a request passes them:
+//
+// - `config` is found; `api`, `discovery` and `client` are what programs call; `request_kind` tells requests apart.
+// - `stack` composes the layers of `layer`; credentials come from `auth`.
+// - `connect` opens connections, with `tls`; `transport` keeps them and carries the request, with its `body`.
+// - `decode` makes objects of the bytes, which `received_bytes` counts; `websocket` is a connection that was upgraded.
+// - For all: `error` has the errors, `chain` shows their causes; `metrics` counts; `task` is work that ends with a future; `new_file`
+//   replaces files as a whole.
+
 #[cfg(all(
     any(feature = "oidc", feature = "oauth"),
     not(any(feature = "rustls-tls", feature = "openssl-tls"))

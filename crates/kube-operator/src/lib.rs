@@ -20,6 +20,8 @@
 //! `health`, `metrics`, `debug` and `webhook` are axum routers that mount beside the routes of the program. Each module is usable without
 //! the manager.
 
+// For `leader_election` and `sharding`: `clock` goes on while the machine sleeps; `simulation` has processes in simulated time.
+
 pub mod apply;
 mod clock;
 pub mod leader_election;

@@ -13,6 +13,10 @@
 //! What surrounds controllers is in the crate `kube-operator`: leader election, sharding, children by server-side apply, the status of
 //! objects, the manager.
 
+// Behind them: `stream_ext` and `predicate` are the adapters of streams; `queue` is behind `scheduler` and `controller`; `backoff` has
+// retry delays; `version` compares resourceVersions. Helpers of all: `delay` waits, `task` ends with its handle, `unwind` catches panics of
+// users' code, `capacity` gives memory back.
+
 #![cfg_attr(
     not(feature = "compact-cache"),
     allow(
@@ -22,8 +26,6 @@
     )
 )]
 
-// `queue` is behind `scheduler` and `controller`; `backoff` has retry delays; `capacity`, `delay`, `task`, `unwind` and `version` are
-// helpers.
 mod backoff;
 mod capacity;
 mod delay;

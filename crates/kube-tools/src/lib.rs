@@ -28,6 +28,12 @@
 //! | `diff` | `yaml::ObjectResult::diff`: what a write changes, as a unified diff |
 //! | `apply-set` | `apply_set` and `yaml::Applier::prune`: applying sets of objects with pruning, as kubectl does |
 
+// - One object: `api_ext` adds the methods to `Api`; `apply` writes it, `wait` waits for it, `ready` says whether it is ready, `table`
+//   shows it.
+// - Running pods: `pods`.
+// - Many objects of any kinds: `yaml` reads them and `yaml_text` writes them; `kind_order` sorts them; `apply_set` prunes what is no more
+//   in a set; `crds` has the definitions of their kinds.
+
 // Methods of `Api`.
 mod api_ext;
 

@@ -2,6 +2,9 @@
 //!
 //! The job `kubectl-example` compares it with kubectl. Each group of commands is a file.
 
+// `resources` finds the objects that arguments name. Commands: `get` and `describe` show them, `apply` writes and deletes, `rollout` waits,
+// `pods` is about running ones.
+
 mod apply;
 mod describe;
 mod get;

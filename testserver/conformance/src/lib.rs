@@ -8,6 +8,12 @@
 //! cargo run -p conformance -- --kubeconfig FILE [--area A] [--case SUBSTRING] [--clean-up] [--json FILE]
 //! ```
 
+// - Cases: `area` has them, each a `case`; `subject` and `kinds` are what they work on, `capabilities` what they need, `features` what they
+//   cover; `check` compares.
+// - Servers: `kubeconfig` finds one, `client` talks to it, `server` is the one under test, `webhook` one that it calls; `genuine` knows
+//   which cases do not apply to the genuine one, `unchecked` what the embedded one does not check.
+// - A run: `runner` calls each case with its `context`; `report` has the results, `table` and `section` write them into a page.
+
 mod area;
 mod capabilities;
 mod case;

@@ -141,10 +141,14 @@ mod tests {
             ("testserver/server/src/load_tests.rs", &*lines(401)),
             ("testserver/server/src/tests/long.rs", &*lines(401)),
             ("testserver/server/tests/it/long.rs", &*lines(401)),
+            ("bench/src/floor/mod.rs", &*lines(61)),
+            ("fuzz/src/long.rs", &*lines(401)),
         ];
         assert_eq!(
             findings(&files),
             [
+                "bench/src/floor/mod.rs: 61 lines of code, more than 60",
+                "fuzz/src/long.rs: 401 lines of code, more than 400",
                 "testserver/server/src/long.rs: 401 lines of code, more than 400",
                 "testserver/server/src/a/mod.rs: 61 lines of code, more than 60",
                 "testserver/server/src/attests/long.rs: 401 lines of code, more than 400",

@@ -10,8 +10,9 @@ use super::scan::{Scan, scan};
 use crate::facts::File;
 use crate::pattern::regex;
 
-/// Folders of the workspace.
-const MEASURED: [&str; 6] = ["crates/", "testserver/", "xtask/", "examples/", "e2e/", "guard/"];
+/// Folders of the workspaces.
+const MEASURED: [&str; 8] =
+    ["crates/", "testserver/", "xtask/", "examples/", "e2e/", "guard/", "bench/", "fuzz/"];
 
 /// A module in a file of its own, with its attributes.
 static DECLARED: LazyLock<Regex> =

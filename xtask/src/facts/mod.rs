@@ -1,11 +1,13 @@
 //! The job `facts`: statements of the documentation about this repository are true, and rules about its files are kept.
 //!
-//! `files` reads pages and sources, and checks their beginnings and sizes; `pages` looks for what pages name, `walks` for what their walks
-//! through the code name; `comments`, `signposts` and `words` are rules about sources; `manifests` compares pages and crates.
+//! `files` reads pages and sources, and checks their beginnings and sizes; `names` are those of tests and items; `pages` looks for what
+//! pages name, `walks` for what their walks through the code name, and in which order; `comments`, `signposts` and `words` are rules about
+//! sources; `manifests` compares pages and crates.
 
 mod comments;
 mod files;
 mod manifests;
+mod names;
 mod pages;
 mod signposts;
 mod walks;
@@ -21,7 +23,7 @@ pub(crate) fn facts(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
     let sources = files::sources(cx)?;
     let pages = files::pages(cx)?;
-    let mut wrong = pages::check(cx, &pages, &sources);
+    let mut wrong = pages::check(cx, &pages, &sources)?;
     wrong.extend(files::check(&pages, &sources));
     wrong.extend(comments::check(&sources));
     wrong.extend(signposts::check(&sources));

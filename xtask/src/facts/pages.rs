@@ -1,11 +1,13 @@
-//! What pages name exists: links and their headings, paths, end-to-end scenarios, items and tests.
+//! What pages name exists: links and their headings, paths, end-to-end scenarios, items, and tests as such.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
+use anyhow::Result;
 use regex::Regex;
 
 use super::files::File;
+use super::names::Names;
 use crate::context::Context;
 use crate::pattern::regex;
 
@@ -28,6 +30,8 @@ const ROOTS: [&str; 12] = [
 const GENERAL: [&str; 7] = ["docs.rs", "kube.rs", "rustup.rs", "mod.rs", "lib.rs", "main.rs", "tests.rs"];
 /// Metrics of a client that have no constant.
 const METRICS: &str = "rest_client_";
+/// Headings of columns that name tests.
+const TESTS: [&str; 2] = ["test", "shown by"];
 
 struct Patterns {
     fence: Regex,
@@ -39,7 +43,7 @@ struct Patterns {
     item: Regex,
 }
 
-pub(super) fn check(cx: &Context, pages: &[File], sources: &[File]) -> Vec<String> {
+pub(super) fn check(cx: &Context, pages: &[File], sources: &[File]) -> Result<Vec<String>> {
     let patterns = Patterns {
         // Diagrams have paths in them, which are checked.
         fence: regex(r"(?ms)^ *```[^\n]*$.*?^ *```$"),
@@ -50,11 +54,9 @@ pub(super) fn check(cx: &Context, pages: &[File], sources: &[File]) -> Vec<Strin
         scenario: regex(r"`e2e ([a-z0-9_]+)`"),
         item: regex(r"`([a-z0-9]+(?:_[a-z0-9]+){3,}_?…?)`"),
     };
-    let word = regex(r"\w+");
-    let words: BTreeSet<_> =
-        sources.iter().flat_map(|file| word.find_iter(&file.text).map(|found| found.as_str())).collect();
-    let known = Known { words, bases: bases(cx), sources };
-    pages.iter().flat_map(|page| check_page(cx, &patterns, page, &known)).collect()
+    let known =
+        Known { names: Names::of(sources)?, dependencies: cx.read("Cargo.toml")?, bases: bases(cx), sources };
+    Ok(pages.iter().flat_map(|page| check_page(cx, &patterns, page, &known)).collect())
 }
 
 /// Folders that a path in prose may start from.
@@ -90,17 +92,29 @@ fn check_page(cx: &Context, patterns: &Patterns, page: &File, known: &Known<'_>)
             wrong.push(format!("{file} does not exist"));
         }
     }
-    for found in patterns.item.captures_iter(&plain) {
-        let name = &found[1];
-        let found = match name.strip_suffix('…') {
-            Some(start) => known.words.iter().any(|word| word.starts_with(start)),
-            None => known.words.contains(name),
-        };
-        if !found && !name.starts_with(METRICS) {
-            wrong.push(format!("no item or test is named {name}"));
-        }
-    }
+    let unknown = patterns.item.captures_iter(&plain).filter(|name| !known.has_item(&name[1]));
+    wrong.extend(unknown.map(|name| format!("no item or test is named {}", &name[1])));
+    wrong.extend(no_tests(&plain, &known.names).into_iter().map(|name| format!("no test is named {name}")));
     wrong.into_iter().map(|what| format!("{}: {what}", page.path)).collect()
+}
+
+/// The names in columns of tests that are not those of tests or of their modules. A single word may be part of a sentence.
+fn no_tests<'a>(page: &'a str, names: &Names) -> Vec<&'a str> {
+    let name = regex(r"`([a-z0-9]+(?:_[a-z0-9]+)+_?…?)`");
+    let cells = |line: &'a str| line.trim_matches('|').split('|').map(str::trim);
+    let mut column = None;
+    let mut unknown = Vec::new();
+    for line in page.lines() {
+        if !line.starts_with('|') {
+            column = None;
+            continue;
+        }
+        let of = *column.get_or_insert_with(|| cells(line).position(|cell| TESTS.contains(&cell)));
+        let cell = of.and_then(|of| cells(line).nth(of)).unwrap_or_default();
+        let named = name.captures_iter(cell).filter_map(|found| Some(found.get(1)?.as_str()));
+        unknown.extend(named.filter(|name| !names.has_test(name)));
+    }
+    unknown
 }
 
 fn check_link(cx: &Context, patterns: &Patterns, page: &File, target: &str) -> Option<String> {
@@ -165,14 +179,21 @@ fn is_path_of_the_repository(text: &str, start: usize, end: usize) -> bool {
 
 /// What the repository has.
 struct Known<'a> {
-    /// The words of all sources: names of items and tests are among them.
-    words: BTreeSet<&'a str>,
+    names: Names,
+    /// The manifest of the workspace.
+    dependencies: String,
     /// Folders that a path in prose may start from.
     bases: Vec<PathBuf>,
     sources: &'a [File],
 }
 
 impl Known<'_> {
+    fn has_item(&self, name: &str) -> bool {
+        self.names.has(name)
+            || name.starts_with(METRICS)
+            || self.dependencies.lines().any(|line| line.split(" = ").next() == Some(name))
+    }
+
     /// Whether a path exists that a page in `folder` names. The end of a source file's path is enough.
     fn has_path(&self, path: &str, folder: &Path) -> bool {
         let path = path.replace('…', "*");
@@ -249,6 +270,17 @@ mod tests {
         assert!(matches(base, "src/facts/p*.rs"));
         assert!(matches(base, "*/facts/pages.rs"));
         assert!(!matches(base, "src/facts/x*.rs"));
+    }
+
+    #[test]
+    fn a_column_of_tests_names_tests() {
+        let text = "// a_word_of_a_comment\npub fn an_item_of_it() {}\n#[test] fn the_sum_is_right() {}\n";
+        let names =
+            Names::of(&[File { path: "crates/a/tests/it/sums.rs".into(), text: text.into() }]).unwrap();
+        let page = "| what | test |\n|---|---|\n| `a_word_of_a_comment` | `the_sum_is_…`, `the_sum_is_wrong`; `sums` |\n\
+                    \nText.\n\n| what | where |\n|---|---|\n| a | `the_sum_is_wrong` |\n\
+                    \n| shown by |\n|---|\n| `a_word_of_a_comment`, `an_item_of_it` |\n";
+        assert_eq!(no_tests(page, &names), ["the_sum_is_wrong", "a_word_of_a_comment", "an_item_of_it"]);
     }
 
     #[test]

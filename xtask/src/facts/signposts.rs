@@ -1,4 +1,4 @@
-//! A `mod.rs` with many modules says what each of them is.
+//! A `mod.rs`, `lib.rs` or `main.rs` with many modules says what each of them is.
 
 use regex::Regex;
 
@@ -10,11 +10,17 @@ const FEW: usize = 5;
 
 pub(super) fn check(sources: &[File]) -> Vec<String> {
     let module = regex(r"(?m)^(?:pub(?:\([^)]+\))? )?mod (\w+);");
-    let folders = sources.iter().filter(|file| file.path.ends_with("/mod.rs"));
+    let folders = sources.iter().filter(|file| has_to_name_its_modules(&file.path));
     folders.filter_map(|file| unnamed(&module, file)).collect()
 }
 
-/// The modules of a folder that the comment at the beginning of its `mod.rs` does not name.
+/// The `main.rs` of tests, which is in no folder `src`, lists topics: each is a file that begins with what it is.
+fn has_to_name_its_modules(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    name == "mod.rs" || (["lib.rs", "main.rs"].contains(&name) && path.contains("/src/"))
+}
+
+/// The modules of a file that the comment at its beginning does not name.
 fn unnamed(module: &Regex, file: &File) -> Option<String> {
     let modules: Vec<_> =
         module.captures_iter(&file.text).map(|captures| captures.extract::<1>().1[0]).collect();
@@ -43,17 +49,19 @@ mod tests {
 
     #[test]
     fn each_of_many_modules_is_named_at_the_beginning() {
-        let folder = |head: &str, modules: &str| {
+        let folder_of = |path: &str, head: &str, modules: &str| {
             let modules: String =
                 modules.split(' ').map(|name| format!("pub(crate) mod {name};\n")).collect();
-            check(&[File {
-                path: "crates/a/src/mod.rs".into(),
-                text: format!("{head}\n\n{modules}// `f`\n"),
-            }])
+            check(&[File { path: path.into(), text: format!("{head}\n\n{modules}// `f`\n") }])
         };
+        let folder = |head: &str, modules: &str| folder_of("crates/a/src/mod.rs", head, modules);
         assert_eq!(folder("//! A folder.", "a b c d e a_tests tests"), [""; 0]);
         let head = "//! A folder.\n\n// `a`: one. [`b::B`]: two. `sub/c.rs` `d`, `e`";
         let expected = "crates/a/src/mod.rs: the first comment does not say what these modules are: f";
         assert_eq!(folder(head, "a b c d e f"), [expected]);
+        for path in ["crates/a/src/lib.rs", "crates/a/src/bin/b/main.rs"] {
+            assert_eq!(folder_of(path, head, "a b c d e f"), [expected.replace("crates/a/src/mod.rs", path)]);
+        }
+        assert_eq!(folder_of("crates/a/tests/it/main.rs", head, "a b c d e f"), [""; 0]);
     }
 }

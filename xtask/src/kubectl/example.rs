@@ -27,7 +27,7 @@ pub(crate) fn example(cx: &Context, args: &[String]) -> Result<()> {
         kubectl: program(cx, &kubectl, kubeconfig, work.path()),
         compared: 0,
     };
-    genuine::beside_kubectl(cx, &kubectl, Some(&server))?;
+    genuine::beside_kubectl(cx, &kubectl, &server)?;
     let mut genuine = programs(&server.kubeconfig);
     genuine.objects(cx, work.path()).context("on Kubernetes 1.37")?;
 

@@ -40,7 +40,8 @@ pub(crate) fn install(cx: &Context, args: &[String]) -> Result<()> {
     shown(cx, work.path(), &controller)?;
     println!("--- the program of the test server, from another folder");
     let check = cx.cargo("check --quiet --locked --features k8s-openapi/latest --manifest-path");
-    check.arg(cx.path(paths::SERVER_MANIFEST)).dir(work.path()).run()?;
+    let check = check.arg(cx.path(paths::SERVER_MANIFEST)).dir(work.path());
+    check.env("CARGO_TARGET_DIR", cx.projects()).run()?;
     // `yaml` brings kube-tools, which kube 5.0 does not have: it needs no line.
     let patches = patches(cx, &["runtime", "derive"]);
     let kube = r#"kube = { version = "5", features = ["runtime", "derive", "yaml"] }"#;
@@ -113,7 +114,7 @@ fn check(cx: &Context, folder: &Path, manifest: &str, controller: &str) -> Resul
     std::fs::write(folder.join("src/main.rs"), controller)?;
     // The versions of dependencies that this workspace is tested with.
     std::fs::copy(cx.path("Cargo.lock"), folder.join("Cargo.lock"))?;
-    let cargo = |args: &str| cx.cargo(args).dir(folder).env("CARGO_TARGET_DIR", &cx.target);
+    let cargo = |args: &str| cx.cargo(args).dir(folder).env("CARGO_TARGET_DIR", cx.projects());
     cargo("check --quiet").run()?;
     let used = cargo("tree --quiet --depth 1 --prefix none -i kube").read()?;
     println!("{}", used.lines().next().unwrap_or_default());

@@ -73,7 +73,7 @@ impl Project<'_> {
         // The versions of dependencies that this workspace is tested with.
         std::fs::copy(self.cx.path("Cargo.lock"), self.folder.join("Cargo.lock"))?;
         let cargo = self.cx.cargo("check --quiet --all-targets").dir(&self.folder);
-        cargo.env("CARGO_HOME", self.home).env("CARGO_TARGET_DIR", &self.cx.target).run()
+        cargo.env("CARGO_HOME", self.home).env("CARGO_TARGET_DIR", self.cx.projects()).run()
     }
 }
 

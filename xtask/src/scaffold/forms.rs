@@ -65,7 +65,7 @@ pub(super) fn forms(scaffold: &Scaffold<'_>, project: &Project) -> Result<()> {
 }
 
 fn run(scaffold: &Scaffold<'_>, folder: &Path, command: &str) -> Result<()> {
-    let output = scaffold.kube(folder, command).env("CARGO_TARGET_DIR", &scaffold.cx.target).output()?;
+    let output = scaffold.kube(folder, command).env("CARGO_TARGET_DIR", scaffold.cx.projects()).output()?;
     ensure!(output.code == 0, "cargo kube {command}: exit code {}: {}", output.code, output.text());
     Ok(())
 }
@@ -104,7 +104,7 @@ fn commands(scaffold: &Scaffold<'_>, command: &str) -> Result<Vec<String>> {
 fn dev(scaffold: &Scaffold<'_>, folder: &Path) -> Result<()> {
     let log = scaffold.folder.join("dev.log");
     let command = scaffold.kube(folder, "dev -- --metrics 127.0.0.1:18980 --webhooks 127.0.0.1:18943");
-    let running = command.env("CARGO_TARGET_DIR", &scaffold.cx.target).spawn(&log, &log)?;
+    let running = command.env("CARGO_TARGET_DIR", scaffold.cx.projects()).spawn(&log, &log)?;
     let end = Instant::now() + STARTED;
     let text = loop {
         let text = std::fs::read_to_string(&log)?;

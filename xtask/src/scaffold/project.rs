@@ -42,13 +42,13 @@ impl Scaffold<'_> {
         self.kube(self.folder, &format!("new {name} {options}")).run()?;
         let folder = self.folder.join(name);
         std::fs::copy(self.cx.path("Cargo.lock"), folder.join("Cargo.lock"))?;
-        Ok(Project { folder, program: self.cx.target.join("debug").join(name) })
+        Ok(Project { folder, program: self.cx.projects().join("debug").join(name) })
     }
 
-    /// A program in a project: without a network, and in the target folder of this workspace, which has most of the dependencies.
+    /// A program in a project: without a network, and in the target folder of all projects.
     pub(super) fn command(&self, folder: &Path, program: &str) -> Command {
         let command = self.cx.command(program).dir(folder).env("CARGO_NET_OFFLINE", "true");
-        command.env("CARGO_TARGET_DIR", &self.cx.target)
+        command.env("CARGO_TARGET_DIR", self.cx.projects())
     }
 
     /// The commands of the workflow that was written, with the manifests written before.

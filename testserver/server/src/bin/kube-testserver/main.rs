@@ -2,6 +2,10 @@
 //!
 //! Called by the name `etcd` or `kube-apiserver`, it is that program for Go's envtest: `assets` writes a folder with these names.
 
+// - `flags` reads a command line as Go does, `args` that of the program; `stop` has the signals that end it, `log` its output.
+// - `standalone` is the program itself; `assets` writes the folder for envtest, `etcd` and `apiserver` are its programs, the latter with
+//   the flags of `apiserver_args`.
+
 mod apiserver;
 mod apiserver_args;
 mod args;
