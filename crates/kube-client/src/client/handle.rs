@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use tower::{BoxError, Service, ServiceExt};
 
 use super::sender::Sender;
+use super::unsupported::Unsupported;
 use crate::Result;
 use crate::body::{Body, from_transport};
 use crate::config::{Config, DEFAULT_COLLECT_LIMIT, DEFAULT_NAMESPACE, Kubeconfig};
@@ -30,6 +31,9 @@ pub struct Client {
     valid_until: Option<Timestamp>,
     /// Most bytes of a response that are collected.
     collect_limit: usize,
+    pub(super) unsupported: Unsupported,
+    /// Whether the stack reads compressed events, each when it arrives. Layers of programs may not.
+    pub(super) reads_compressed_events: bool,
 }
 
 impl std::fmt::Debug for Client {
@@ -116,7 +120,8 @@ impl Client {
     /// A client over a stack whose clones share connections and credentials.
     pub(crate) fn from_stack(stack: impl Stack, default_namespace: impl Into<String>) -> Self {
         let service = stack.map_response(|response| response.map(Body::wrap));
-        Self::with_sender(Sender::cloned(service), default_namespace)
+        let client = Self::with_sender(Sender::cloned(service), default_namespace);
+        Self { reads_compressed_events: cfg!(feature = "gzip"), ..client }
     }
 
     fn with_sender(sender: Sender, default_namespace: impl Into<String>) -> Self {
@@ -126,6 +131,8 @@ impl Client {
             default_namespace: if namespace.is_empty() { DEFAULT_NAMESPACE.into() } else { namespace.into() },
             valid_until: None,
             collect_limit: DEFAULT_COLLECT_LIMIT,
+            unsupported: Unsupported::default(),
+            reads_compressed_events: false,
         }
     }
 

@@ -1,8 +1,9 @@
 //! [`Client`]: sends requests to an API server.
 
 // `builder` puts layers around a stack and makes a client, `handle`, which passes requests on by `sender`. Above it are the `requests`
-// whose response is decoded: `list_response` and `watch_response` as they arrive, `websocket`, `server` for its version and kinds,
-// `objects` of any kind, and those of a `kubelet`. `connect_error` tells whether nothing answered.
+// whose response is decoded: `list_response` and `watch_response` as they arrive, both `negotiated`, unless that is `unsupported`;
+// `websocket`, `server` for its version and kinds, `objects` of any kind, and those of a `kubelet`. `connect_error` tells whether nothing
+// answered.
 
 mod builder;
 mod handle;
@@ -10,8 +11,10 @@ mod sender;
 
 mod connect_error;
 mod list_response;
+mod negotiated;
 mod requests;
 mod server;
+mod unsupported;
 mod watch_response;
 #[cfg(feature = "ws")]
 mod websocket;
@@ -21,15 +24,13 @@ mod kubelet;
 #[cfg(feature = "unstable-client")]
 mod objects;
 
-pub use builder::ClientBuilder;
-pub use handle::*;
 #[expect(deprecated, reason = "the former name stays available")]
 pub use list_response::ListAnswer;
-pub use list_response::ListResponse;
 pub use requests::{BuiltRequest, with_verb};
 pub(crate) use server::GroupsResponse;
+pub use {builder::ClientBuilder, handle::*, list_response::ListResponse};
 #[doc(hidden)]
-pub use watch_response::WatchResponse;
+pub use {unsupported::Optional, watch_response::WatchResponse};
 
 pub use kube_core::discovery::v2::{
     APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery, APISubresourceDiscovery,

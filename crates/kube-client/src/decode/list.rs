@@ -149,7 +149,13 @@ impl ListBody {
         } else {
             read_plain(&[envelope, b"]}"].concat())
         };
-        head.map_err(|err| Error::SerdeError(serde_json::Error::custom(format!("not a list: {err}"))))
+        head.map_err(|err| {
+            let text = match envelope.starts_with(GZIP) {
+                true => "not a list: it is compressed, and its Content-Encoding does not say so".to_owned(),
+                false => format!("not a list: {err}"),
+            };
+            Error::SerdeError(serde_json::Error::custom(text))
+        })
     }
 
     /// For the items, which have the type that the list implies.
@@ -171,13 +177,16 @@ impl ListBody {
     }
 }
 
+/// How gzip begins.
+const GZIP: &[u8] = &[0x1F, 0x8B];
+
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{object} has more than {limit} bytes, the most of one object (`collect_limit` of the configuration)"
 )]
-struct ObjectTooLarge {
-    object: String,
-    limit: usize,
+pub(super) struct ObjectTooLarge {
+    pub(super) object: String,
+    pub(super) limit: usize,
 }
 
 fn not_a_list(NotAList: NotAList) -> Error {

@@ -2,6 +2,8 @@
 
 mod compose;
 mod config_ext;
+#[cfg(feature = "gzip")]
+mod gzip;
 mod optional;
 
 pub use compose::DynBody;

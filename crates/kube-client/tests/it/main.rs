@@ -25,6 +25,7 @@ mod kubeconfigs;
 mod kubelet;
 mod lifetime;
 mod malformed_responses;
+mod metadata;
 mod methods;
 mod pages;
 #[cfg(feature = "ws")]
