@@ -21,6 +21,18 @@ const JSON: &str = "application/json";
 const DROP_MANAGED_FIELDS: &str = ";drop=metadata.managedFields";
 
 impl Client {
+    /// Whether the server does not support this for the kind of the collection at this path. For the watcher of `kube-runtime`.
+    #[doc(hidden)]
+    pub fn is_unsupported(&self, what: Optional, path: &str) -> bool {
+        self.unsupported.has(what, path)
+    }
+
+    /// The server does not support this. For the watcher of `kube-runtime`.
+    #[doc(hidden)]
+    pub fn note_unsupported(&self, what: Optional, path: &str) {
+        self.unsupported.note(what, path);
+    }
+
     /// Sends a list or a watch. The body is JSON, whatever the server sends.
     pub(super) async fn send_negotiated(&self, mut request: Request<Vec<u8>>, form: Form) -> Result<Body> {
         let skips_managed_fields = prune_of(&request).skips_managed_fields();

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
 use super::item::ItemDecoder;
+use super::object_too_large::ObjectTooLarge;
 use super::read::{Prune, read_plain};
 use super::split::{Item, ItemSplitter, NotAList, RawItem};
 use crate::body::Body;
@@ -179,15 +180,6 @@ impl ListBody {
 
 /// How gzip begins.
 const GZIP: &[u8] = &[0x1F, 0x8B];
-
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "{object} has more than {limit} bytes, the most of one object (`collect_limit` of the configuration)"
-)]
-pub(super) struct ObjectTooLarge {
-    pub(super) object: String,
-    pub(super) limit: usize,
-}
 
 fn not_a_list(NotAList: NotAList) -> Error {
     Error::SerdeError(serde_json::Error::custom("`items` of the list: expected one array of objects"))

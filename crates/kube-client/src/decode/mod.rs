@@ -21,7 +21,7 @@
 //! - `read`: decodes one value, with hints.
 //! - `explain`: what an error says about an undecodable object or an error response.
 //! - `events` and `list` decode one object after the other, `parallel_events` and `list_items` several at a time, by `ordered_map` and
-//!   `item`; `received_items` are those of a list as a task gets them. `known` asks the cache.
+//!   `item`; `received_items` are those of a list as a task gets them. `known` asks the cache. `object_too_large` is an error of lists.
 //! - `json`: bodies of one value. `protobuf`: metadata that the server sends in protobuf, as the JSON of the same, before all of this.
 
 mod event_lines;
@@ -32,6 +32,7 @@ mod json;
 mod known;
 mod list;
 mod list_items;
+mod object_too_large;
 mod ordered_map;
 mod parallel_events;
 mod protobuf;

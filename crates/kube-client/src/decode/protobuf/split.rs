@@ -3,7 +3,7 @@
 use super::messages::{LIST_META, Writer};
 use super::object::{Envelope, MAGIC, names, write_item, write_object};
 use super::wire::{Fields, Malformed, Value, varint};
-use crate::decode::list::ObjectTooLarge;
+use crate::decode::object_too_large::ObjectTooLarge;
 use crate::error::Error;
 
 /// The media type of Kubernetes' protobuf, of lists and, with `;stream=watch`, of watches.
