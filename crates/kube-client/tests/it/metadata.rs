@@ -1,4 +1,5 @@
 //! Metadata of objects, which the server sends in protobuf: what is read equals what it sends in JSON.
+#![allow(clippy::unwrap_used, reason = "this is how a test fails")]
 
 use std::pin::pin;
 
