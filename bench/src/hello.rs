@@ -74,6 +74,14 @@ pub(crate) fn programs() -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
     Ok(programs)
 }
 
+/// Builds the program of a manager of this workspace, which has what its template has: compressed and streaming lists.
+pub(crate) fn manager() -> anyhow::Result<(&'static str, PathBuf)> {
+    let root = std::env::current_exe()?.with_file_name("hello-programs").join("manager");
+    let program = include_str!("../hello/rust/manager.rs");
+    build_program(&root, &manifest(Library::Workspace, "operator")?, program)?;
+    Ok(("a manager of this workspace", root.join("target/release/hello")))
+}
+
 /// The metrics of a program on a cluster with few objects, by their index in [`METRICS`].
 fn idle(program: &Path, kubeconfig: &Path) -> anyhow::Result<[(usize, f64); 2]> {
     let mut running = Running::start(program, usize::MAX >> 1, kubeconfig)?;
@@ -161,17 +169,20 @@ fn fill(kubeconfig: &Path) -> anyhow::Result<()> {
 /// Builds the program for a Rust library.
 fn rust(folder: &Path, library: Library) -> anyhow::Result<PathBuf> {
     let root = folder.join(library.name());
-    let manifest = format!(
+    build_program(&root, &manifest(library, "runtime")?, include_str!("../hello/rust/main.rs"))?;
+    Ok(root.join("target/release/hello"))
+}
+
+fn manifest(library: Library, feature: &str) -> anyhow::Result<String> {
+    Ok(format!(
         "[package]\nname = \"hello\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[profile.release]\nstrip = true\n\n\
          [dependencies]\n\
-         kube = {{ {}, features = [\"runtime\"] }}\n\
+         kube = {{ {}, features = [{feature:?}] }}\n\
          k8s-openapi = {{ version = \"0.29\", features = [\"latest\"] }}\n\
          futures = \"0.3\"\n\
          tokio = {{ version = \"1\", features = [\"macros\", \"rt-multi-thread\"] }}\n",
         kube_dependency(library)?
-    );
-    build_program(&root, &manifest, include_str!("../hello/rust/main.rs"))?;
-    Ok(root.join("target/release/hello"))
+    ))
 }
 
 /// Builds the program for controller-runtime.

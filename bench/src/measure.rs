@@ -36,13 +36,24 @@ fn cpu_time() -> Duration {
 
 /// The CPU time in milliseconds of the processes that were started and have ended, to a hundredth of a second.
 pub(crate) fn children_cpu_time() -> anyhow::Result<f64> {
+    two_times("/proc/self/stat", 13) // `cutime`, `cstime`
+}
+
+/// The CPU time in milliseconds of a process that runs, to a hundredth of a second.
+pub(crate) fn cpu_time_of(process: u32) -> anyhow::Result<f64> {
+    two_times(&format!("/proc/{process}/stat"), 11) // `utime`, `stime`
+}
+
+/// The sum of two times in milliseconds, after so many fields behind the name of the program.
+fn two_times(file: &str, fields_before: usize) -> anyhow::Result<f64> {
     const TICKS_PER_SECOND: f64 = 100.0; // USER_HZ, the same on all platforms of Linux that Rust supports
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
-    // The name of the program is in parentheses and may contain spaces. `cutime` is the 14th field after it, `cstime` the next one.
-    let (_, fields) = stat.rsplit_once(')').context("/proc/self/stat has no name")?;
-    let mut fields = fields.split_ascii_whitespace().skip(13);
-    let mut ticks =
-        || -> anyhow::Result<f64> { Ok(fields.next().context("/proc/self/stat is too short")?.parse()?) };
+    let stat = std::fs::read_to_string(file)?;
+    // The name of the program is in parentheses and may contain spaces.
+    let (_, fields) = stat.rsplit_once(')').with_context(|| format!("{file} has no name"))?;
+    let mut fields = fields.split_ascii_whitespace().skip(fields_before);
+    let mut ticks = || -> anyhow::Result<f64> {
+        Ok(fields.next().with_context(|| format!("{file} is too short"))?.parse()?)
+    };
     Ok((ticks()? + ticks()?) / TICKS_PER_SECOND * 1e3)
 }
 

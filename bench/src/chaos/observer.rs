@@ -10,6 +10,8 @@ use std::time::Instant;
 use anyhow::Context;
 use parking_lot::Mutex;
 
+use crate::measure;
+
 /// The versions of objects, by name.
 pub(super) type Versions = HashMap<String, u64>;
 
@@ -47,6 +49,11 @@ impl Observer {
     /// When the last of these versions, or a later one of its object, was reconciled; `None` as long as one is missing.
     pub(super) fn completed(&self, wanted: &Versions) -> Option<Instant> {
         self.reconciled.lock().completed(wanted)
+    }
+
+    /// Milliseconds of CPU time so far.
+    pub(super) fn cpu_time(&self) -> anyhow::Result<f64> {
+        measure::cpu_time_of(self.process.id())
     }
 
     /// How many of these versions were not reconciled, nor later ones.

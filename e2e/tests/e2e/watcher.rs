@@ -1,12 +1,14 @@
 //! The watcher: initial list in pages or streamed, then watches.
 
+use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{FutureExt as _, Stream, TryStreamExt as _, pin_mut};
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::runtime::watcher::{Config, Event};
-use kube::runtime::{WatchStreamExt as _, watcher};
+use kube::runtime::{Controller, WatchStreamExt as _, controller::Action, watcher};
 use serde_json::json;
 
 use crate::test_env::{Requires, TestEnv, run};
@@ -60,6 +62,27 @@ fn a_watcher_lists_in_pages_then_watches() -> anyhow::Result<()> {
 #[test]
 fn a_watcher_streams_the_list_then_watches() -> anyhow::Result<()> {
     run(Requires::StreamingLists, |env| lists_then_watches(env, Config::default().streaming_lists()).boxed())
+}
+
+/// Also on a server without streaming lists, as 1.20: the refusal is no error, and the kind is listed.
+#[test]
+fn a_controller_that_prefers_streaming_lists_works_on_every_server() -> anyhow::Result<()> {
+    run(Requires::CustomResources, |env| {
+        async move {
+            let api = env.api::<Widget>();
+            api.create(&PostParams::default(), &widget("a", 1)).await?;
+            for _ in ["asks", "remembers"] {
+                let controller = Controller::new(api.clone(), Config::default()).prefer_streaming_lists();
+                let reconcile =
+                    async |_: Arc<Widget>, _: Arc<()>| Ok::<_, Infallible>(Action::await_change());
+                let output = controller.run(reconcile, |_, _, _| Action::await_change(), Arc::new(()));
+                pin_mut!(output);
+                assert_eq!(next(&mut output).await?.0.name, "a");
+            }
+            Ok(())
+        }
+        .boxed()
+    })
 }
 
 #[test]

@@ -11,6 +11,7 @@ use tower::{BoxError, Service, ServiceExt};
 use super::access::ClientAccess;
 use super::follower::follow;
 use super::sender::Sender;
+use super::unsupported::Unsupported;
 use crate::Result;
 use crate::body::{Body, from_transport};
 use crate::config::{Config, DEFAULT_COLLECT_LIMIT, DEFAULT_NAMESPACE, Kubeconfig};
@@ -35,6 +36,9 @@ pub struct Client {
     collect_limit: usize,
     /// `None` over a service of the program.
     pub(super) access: Option<Arc<ClientAccess>>,
+    pub(super) unsupported: Unsupported,
+    /// Whether the stack reads compressed events, each when it arrives. Layers of programs may not.
+    pub(super) reads_compressed_events: bool,
 }
 
 impl std::fmt::Debug for Client {
@@ -125,7 +129,8 @@ impl Client {
     ) -> Self {
         let service = stack.map_response(|response| response.map(Body::wrap));
         let client = Self::with_sender(Sender::cloned(service), default_namespace);
-        client.with_access(Some(ClientAccess::new(access)))
+        let reads_compressed_events = cfg!(feature = "gzip");
+        Self { reads_compressed_events, ..client }.with_access(Some(ClientAccess::new(access)))
     }
 
     pub(super) fn with_access(self, access: Option<Arc<ClientAccess>>) -> Self {
@@ -140,6 +145,8 @@ impl Client {
             valid_until: None,
             collect_limit: DEFAULT_COLLECT_LIMIT,
             access: None,
+            unsupported: Unsupported::default(),
+            reads_compressed_events: false,
         }
     }
 

@@ -2,8 +2,9 @@
 
 // `builder` puts layers around a stack (`middleware` has those of the default one) and makes a client, `handle`, which passes requests on by
 // `sender`. `access` exchanges its address and credentials, `follower` when their source changes, which may be a `kubeconfig_secret`. Above
-// are the `requests` whose response is decoded: `list_response` and `watch_response` as they arrive, `websocket`, `server` for its version
-// and kinds, `objects` of any kind, and those of a `kubelet`. `connect_error` tells whether nothing answered.
+// are the `requests` whose response is decoded: `list_response` and `watch_response` as they arrive, both `negotiated`, unless that is
+// `unsupported`; `websocket`, `server` for its version and kinds, `objects` of any kind, and those of a `kubelet`. `connect_error` tells
+// whether nothing answered.
 
 mod access;
 mod builder;
@@ -15,8 +16,10 @@ mod sender;
 
 mod connect_error;
 mod list_response;
+mod negotiated;
 mod requests;
 mod server;
+mod unsupported;
 mod watch_response;
 #[cfg(feature = "ws")]
 mod websocket;
@@ -28,16 +31,14 @@ mod objects;
 
 #[doc(hidden)]
 pub use access::ClusterChange;
-pub use builder::ClientBuilder;
-pub use handle::*;
 pub use kubeconfig_secret::{KubeconfigSecret, KubeconfigSecretError};
 #[expect(deprecated, reason = "the former name stays available")]
 pub use list_response::ListAnswer;
-pub use list_response::ListResponse;
 pub use requests::{BuiltRequest, with_verb};
 pub(crate) use server::GroupsResponse;
+pub use {builder::ClientBuilder, handle::*, list_response::ListResponse};
 #[doc(hidden)]
-pub use watch_response::WatchResponse;
+pub use {unsupported::Optional, watch_response::WatchResponse};
 
 pub use kube_core::discovery::v2::{
     APIGroupDiscovery, APIGroupDiscoveryList, APIResourceDiscovery, APISubresourceDiscovery,

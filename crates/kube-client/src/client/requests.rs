@@ -2,7 +2,7 @@
 
 use either::Either;
 use futures::{AsyncBufRead, Stream, TryStream, TryStreamExt};
-use http::Request;
+use http::{Request, Response};
 use http_body_util::BodyExt;
 use kube_core::object::ObjectList;
 use kube_core::{DeserializeGuard, Status, WatchEvent};
@@ -12,7 +12,9 @@ use tokio_util::io::StreamReader;
 use super::Client;
 use crate::Result;
 use crate::body::Body;
-use crate::decode::{DecodeBy, KnownObjects, ListBody, Prune, expect_success, from_body, object_or_status};
+use crate::decode::{
+    DecodeBy, Form, KnownObjects, ListBody, Prune, expect_success, from_body, object_or_status,
+};
 use crate::error::{ErasedError, Error};
 
 impl Client {
@@ -40,7 +42,7 @@ impl Client {
         T: DeserializeOwned,
     {
         let prune = prune_of(&request);
-        from_body(self.send_for_success(request).await?, &prune).await
+        from_body(self.send_for_body(request).await?, &prune).await
     }
 
     /// Sends a request and returns the response as text.
@@ -61,13 +63,13 @@ impl Client {
     /// # Errors
     /// As [`Client::request`], and [`Error::FromUtf8`].
     pub async fn request_text(&self, request: Request<Vec<u8>>) -> Result<String> {
-        let bytes = self.send_for_success(request).await?.collect_bytes().await?;
+        let bytes = self.send_for_body(request).await?.collect_bytes().await?;
         String::from_utf8(bytes.into()).map_err(Error::FromUtf8)
     }
 
     /// As [`Client::request_text`], with U+FFFD in place of what is not UTF-8.
     pub(crate) async fn request_text_lossy(&self, request: Request<Vec<u8>>) -> Result<String> {
-        let bytes = self.send_for_success(request).await?.collect_bytes().await?;
+        let bytes = self.send_for_body(request).await?.collect_bytes().await?;
         Ok(String::from_utf8(bytes.into())
             .unwrap_or_else(|err| String::from_utf8_lossy(err.as_bytes()).into()))
     }
@@ -93,7 +95,7 @@ impl Client {
     /// # Errors
     /// As [`Client::request`] before the response starts; later errors are those of the reader.
     pub async fn request_stream(&self, request: Request<Vec<u8>>) -> Result<impl AsyncBufRead + use<>> {
-        let body = self.send_for_success(request).await?;
+        let body = self.send_for_body(request).await?;
         // The pinned box makes the reader `Unpin`.
         Ok(Box::pin(body.into_data_stream().map_err(std::io::Error::other)).into_async_read())
     }
@@ -103,7 +105,7 @@ impl Client {
         &self,
         request: Request<Vec<u8>>,
     ) -> Result<impl tokio::io::AsyncBufRead + Send + Unpin + use<>> {
-        let body = self.send_for_success(request).await?;
+        let body = self.send_for_body(request).await?;
         Ok(StreamReader::new(Box::pin(body.into_data_stream().map_err(std::io::Error::other))))
     }
 
@@ -128,7 +130,7 @@ impl Client {
     where
         T: DeserializeOwned,
     {
-        object_or_status(self.send_for_success(request).await?).await
+        object_or_status(self.send_for_body(request).await?).await
     }
 
     /// Sends a watch request and returns its events as a stream.
@@ -274,13 +276,17 @@ impl Client {
     /// A list response that has not been read.
     pub(super) async fn list_body(&self, request: Request<Vec<u8>>) -> Result<ListBody> {
         let prune = prune_of(&request);
-        Ok(ListBody::new(self.send_for_success(request).await?, prune))
+        Ok(ListBody::new(self.send_negotiated(request, Form::List).await?, prune))
     }
 
-    pub(super) async fn send_for_success(&self, request: Request<Vec<u8>>) -> Result<Body> {
+    async fn send_for_body(&self, request: Request<Vec<u8>>) -> Result<Body> {
+        Ok(self.send_for_success(request).await?.into_body())
+    }
+
+    pub(super) async fn send_for_success(&self, request: Request<Vec<u8>>) -> Result<Response<Body>> {
         let received = request.extensions().get().cloned();
         let response = self.send(request.map(Body::from)).await?;
-        Ok(expect_success(response).await?.into_body().counted(received))
+        Ok(expect_success(response).await?.map(|body| body.counted(received)))
     }
 }
 

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::Client;
 use super::requests::prune_of;
 use crate::body::Body;
-use crate::decode::{DecodeBy, EventStream, KnownObjects, ParallelEvents, Prune, guarded_events};
+use crate::decode::{DecodeBy, EventStream, Form, KnownObjects, ParallelEvents, Prune, guarded_events};
 use crate::error::{ErasedError, Error};
 
 /// The response to a watch request, whose events have not been read. For the watcher of `kube-runtime`.
@@ -30,10 +30,18 @@ impl Client {
     #[doc(hidden)]
     pub async fn open_watch(&self, mut request: Request<Vec<u8>>) -> Result<WatchResponse, Error> {
         let prune = prune_of(&request);
-        // A compressor delays events until it has enough data for a block.
-        request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        Ok(WatchResponse { body: self.send_for_success(request).await?, prune })
+        if !self.reads_compressed_events || !sends_initial_events(&request) {
+            // Single events gain little, and a proxy that compresses may delay them until it has enough data for a block.
+            request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        }
+        Ok(WatchResponse { body: self.send_negotiated(request, Form::Events).await?, prune })
     }
+}
+
+/// Whether a watch begins with the existing objects, which are compressed as a list is.
+fn sends_initial_events(request: &Request<Vec<u8>>) -> bool {
+    let query = request.uri().query().unwrap_or_default();
+    query.split('&').any(|parameter| parameter == "sendInitialEvents=true")
 }
 
 impl WatchResponse {

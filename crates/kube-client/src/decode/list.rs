@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
 
 use super::item::ItemDecoder;
+use super::object_too_large::ObjectTooLarge;
 use super::read::{Prune, read_plain};
 use super::split::{Item, ItemSplitter, NotAList, RawItem};
 use crate::body::Body;
@@ -149,7 +150,13 @@ impl ListBody {
         } else {
             read_plain(&[envelope, b"]}"].concat())
         };
-        head.map_err(|err| Error::SerdeError(serde_json::Error::custom(format!("not a list: {err}"))))
+        head.map_err(|err| {
+            let text = match envelope.starts_with(GZIP) {
+                true => "not a list: it is compressed, and its Content-Encoding does not say so".to_owned(),
+                false => format!("not a list: {err}"),
+            };
+            Error::SerdeError(serde_json::Error::custom(text))
+        })
     }
 
     /// For the items, which have the type that the list implies.
@@ -171,14 +178,8 @@ impl ListBody {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "{object} has more than {limit} bytes, the most of one object (`collect_limit` of the configuration)"
-)]
-struct ObjectTooLarge {
-    object: String,
-    limit: usize,
-}
+/// How gzip begins.
+const GZIP: &[u8] = &[0x1F, 0x8B];
 
 fn not_a_list(NotAList: NotAList) -> Error {
     Error::SerdeError(serde_json::Error::custom("`items` of the list: expected one array of objects"))

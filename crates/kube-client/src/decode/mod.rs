@@ -21,8 +21,8 @@
 //! - `read`: decodes one value, with hints.
 //! - `explain`: what an error says about an undecodable object or an error response.
 //! - `events` and `list` decode one object after the other, `parallel_events` and `list_items` several at a time, by `ordered_map` and
-//!   `item`; `received_items` are those of a list as a task gets them. `known` asks the cache.
-//! - `json`: bodies of one value.
+//!   `item`; `received_items` are those of a list as a task gets them. `known` asks the cache. `object_too_large` is an error of lists.
+//! - `json`: bodies of one value. `protobuf`: metadata that the server sends in protobuf, as the JSON of the same, before all of this.
 
 mod event_lines;
 mod events;
@@ -32,8 +32,10 @@ mod json;
 mod known;
 mod list;
 mod list_items;
+mod object_too_large;
 mod ordered_map;
 mod parallel_events;
+mod protobuf;
 mod read;
 mod received_items;
 mod split;
@@ -47,6 +49,7 @@ pub(crate) use list::ListBody;
 pub use list_items::{ListItems, ListPart};
 pub use ordered_map::DecodeBy;
 pub(crate) use parallel_events::ParallelEvents;
+pub(crate) use protobuf::{Form, MEDIA_TYPE as PROTOBUF, as_json};
 pub use read::Prune;
 pub use received_items::ReceivedItems;
 pub use split::ObjectVersion;

@@ -6,6 +6,8 @@
 mod access;
 mod compose;
 mod config_ext;
+#[cfg(feature = "gzip")]
+mod gzip;
 mod optional;
 mod service;
 

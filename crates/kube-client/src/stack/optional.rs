@@ -2,17 +2,17 @@
 
 #[cfg(not(all(feature = "gzip", feature = "metrics")))]
 use tower::layer::util::Identity;
-#[cfg(feature = "gzip")]
-use tower_http::decompression::DecompressionLayer;
 
+#[cfg(feature = "gzip")]
+use super::gzip::GzipLayer;
 use crate::config::Config;
 #[cfg(feature = "metrics")]
 use crate::metrics::MetricsLayer;
 
-/// Requests gzip and decompresses, unless the request has its own `Accept-Encoding`, as watches have.
+/// Requests gzip and decompresses.
 #[cfg(feature = "gzip")]
-pub(super) fn decompression_layer(config: &Config) -> DecompressionLayer {
-    DecompressionLayer::new().gzip(!config.disable_compression)
+pub(super) fn decompression_layer(config: &Config) -> GzipLayer {
+    GzipLayer { enabled: !config.disable_compression }
 }
 
 #[cfg(not(feature = "gzip"))]

@@ -26,6 +26,7 @@ mod kubeconfigs;
 mod kubelet;
 mod lifetime;
 mod malformed_responses;
+mod metadata;
 mod methods;
 mod pages;
 #[cfg(feature = "ws")]

@@ -18,7 +18,11 @@ use serde_json::{Value, json};
 use crate::recorder::Recorder;
 
 const META: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
-const METAS: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+/// Of lists and watches: in JSON, the answer is the same.
+const METAS: &str = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
+                     application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const META_EVENTS: &str = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,\
+                           application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 #[tokio::test]
 async fn reads() {
@@ -50,7 +54,7 @@ async fn reads() {
     let query = "?&watch=true&timeoutSeconds=10&allowWatchBookmarks=true&resourceVersion=7";
     recorder.expect(pods.watch(&some, "7"), &format!("GET {at}{query}")).await;
     recorder.expect(pods.watch_guarded(&some, "7"), &format!("GET {at}{query}")).await;
-    recorder.expect(pods.watch_metadata(&some, "7"), &format!("GET {at}{query} [{META}]")).await;
+    recorder.expect(pods.watch_metadata(&some, "7"), &format!("GET {at}{query} [{META_EVENTS}]")).await;
 }
 
 #[tokio::test]

@@ -160,6 +160,14 @@ impl Manager {
         self
     }
 
+    /// Controllers and caches list page by page, by LIST.
+    ///
+    /// Otherwise they read the objects that exist by [streaming lists](Controller::prefer_streaming_lists), where the server can do that.
+    pub fn without_streaming_lists(self) -> Self {
+        self.caches.list_by_pages();
+        self
+    }
+
     /// The health checks that are served: add further ones.
     pub fn health(&self) -> &Health {
         &self.health

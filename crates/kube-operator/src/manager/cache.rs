@@ -18,7 +18,15 @@ use kube_runtime::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use std::{any::Any, fmt::Debug, hash::Hash, sync::Arc};
+use std::{
+    any::Any,
+    fmt::Debug,
+    hash::Hash,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
@@ -58,6 +66,8 @@ pub(super) struct Caches {
     caches: Arc<Mutex<Vec<Cache>>>,
     health: Health,
     limits: Arc<Mutex<ProgressLimits>>,
+    /// Whether they, and the controllers of the manager, list page by page.
+    paged_lists: Arc<AtomicBool>,
     refusals: Refusals,
 }
 
@@ -118,12 +128,29 @@ fn describe(monitor: &WatchMonitor) -> String {
 impl Caches {
     /// With checks in `health`. What the server refuses is noted in `refusals`.
     pub(super) fn new(health: Health, refusals: Refusals) -> Self {
-        Self { caches: Arc::default(), health, limits: Arc::default(), refusals }
+        let (caches, limits, paged_lists) = Default::default();
+        Self { caches, health, limits, paged_lists, refusals }
     }
 
     /// What the liveness checks tolerate.
     pub(super) fn set_limits(&self, limits: ProgressLimits) {
         *self.limits.lock() = limits;
+    }
+
+    /// Lists are paged, from what starts now on.
+    pub(super) fn list_by_pages(&self) {
+        self.paged_lists.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether what starts now prefers streaming lists.
+    pub(super) fn stream_lists(&self) -> bool {
+        !self.paged_lists.load(Ordering::Relaxed)
+    }
+
+    fn choose_lists(&self, monitor: &WatchMonitor) {
+        if self.stream_lists() {
+            monitor.prefer_streaming_lists();
+        }
     }
 
     /// What the controllers that start now wait for.
@@ -154,7 +181,7 @@ impl Caches {
         let name = free_name(&caches, &collection);
         let (client, prune, compact) = (api.clone().into_client(), prune(&api, &config), config.is_compact());
         let monitor = WatchMonitor::new(&name, &K::kind(&K::DynamicType::default()));
-        let (store, fill) = make(monitor.clone(), api, config, self.refusals.clone());
+        let (store, fill) = make(monitor.clone(), api, config, self.clone());
         let sync = CacheSync::new(store.clone(), monitor.clone());
         let (filled, limits) = (store.clone(), Arc::clone(&self.limits));
         let ready = move || filled.is_ready().then_some(()).ok_or("the cache is not in sync");
@@ -202,13 +229,14 @@ fn make<K: Cached>(
     monitor: WatchMonitor,
     api: Api<K>,
     config: watcher::Config,
-    refusals: Refusals,
+    caches: Caches,
 ) -> (Store<K>, Component) {
     let (store, start) = configured_store(api, config, monitor.clone(), QUEUE);
     let mut start = Some(start);
     let component = Component::new(move |stop| {
+        caches.choose_lists(&monitor);
         let events = start.take().map(|start| start());
-        fill(monitor.clone(), events, refusals.clone(), stop)
+        fill(monitor.clone(), events, caches.refusals.clone(), stop)
     });
     (store, component)
 }

@@ -50,11 +50,13 @@ pub(super) struct ManagedController {
     pub(super) run: RunController,
 }
 
-/// Runs a controller until the token is cancelled. It starts no reconcile before the caches are in sync.
+/// Runs a controller until the token is cancelled. It starts no reconcile before the caches are in sync. The flag: whether it prefers
+/// streaming lists.
 type RunController = Box<
     dyn FnOnce(
             Option<Assignments>,
             Vec<CacheSync>,
+            bool,
             Refusals,
             CancellationToken,
         ) -> BoxFuture<'static, Result<(), BoxError>>
@@ -100,8 +102,9 @@ impl ManagedController {
         let name: Arc<str> = name.into();
         let in_all_namespaces = paths.iter().any(|path| !path.contains("/namespaces/"));
         let reconciling = Reconciling { name: Arc::clone(&name), in_all_namespaces };
-        let run: RunController = Box::new(move |assignments, caches, refusals, stop| {
+        let run: RunController = Box::new(move |assignments, caches, streaming_lists, refusals, stop| {
             let controller = controller.graceful_shutdown_on(stop.clone().cancelled_owned());
+            let controller = if streaming_lists { controller.prefer_streaming_lists() } else { controller };
             let controller = caches.into_iter().fold(controller, |controller, cache| {
                 let (waiting_for, ready) = cache.gate();
                 controller.reconcile_after(waiting_for, ready)

@@ -329,7 +329,8 @@ impl Running<'_> {
         self.status.add(&name, &monitor, &self.health, &self.limits);
         let assignments = self.assignments.clone();
         let (caches, refusals) = (self.caches.syncs(), self.refusals.clone());
-        self.controllers.start(name, |stop| run(assignments, caches, refusals, stop));
+        let streaming_lists = self.caches.stream_lists();
+        self.controllers.start(name, |stop| run(assignments, caches, streaming_lists, refusals, stop));
     }
 
     fn start_component(&mut self, name: Arc<str>, component: Component, restart: Restart) {

@@ -65,6 +65,10 @@ impl Target {
             // Since Kubernetes 1.35, websockets need the verb of the requests that they replaced, too.
             accesses.insert(access("create", &name));
         }
+        if verb == "watch" && parameter(uri, "sendInitialEvents").as_deref() == Some("true") {
+            // A server that does not support streaming lists is asked for a list.
+            accesses.insert(access("list", &name));
+        }
         let creates = matches!(*method, Method::PATCH | Method::PUT) && !path.resource.contains('/');
         // Unlike that of a POST, the authorization of this creation knows the name.
         Self { accesses, if_created: creates.then(|| access("create", &name)) }

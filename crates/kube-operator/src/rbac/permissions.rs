@@ -372,6 +372,17 @@ rules:
     }
 
     #[test]
+    fn a_streaming_list_may_become_a_list() {
+        let role = |uri| text(&recorded(&[uri]));
+        assert!(
+            role("GET /api/v1/pods?watch=1&sendInitialEvents=true").contains(r#"verbs: ["list","watch"]"#)
+        );
+        for uri in ["GET /api/v1/pods?watch=1", "GET /api/v1/pods?watch=1&sendInitialEvents=false"] {
+            assert!(role(uri).contains(r#"verbs: ["watch"]"#), "{uri}");
+        }
+    }
+
+    #[test]
     fn a_role_does_not_repeat_the_cluster_role() {
         let permissions = recorded(&[
             "GET /api/v1/pods",

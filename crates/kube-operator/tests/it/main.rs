@@ -17,6 +17,8 @@ mod manager_caches;
 #[cfg(feature = "manager")]
 mod manager_faults;
 #[cfg(feature = "manager")]
+mod manager_lists;
+#[cfg(feature = "manager")]
 mod manager_logs;
 #[cfg(feature = "manager")]
 mod manager_servers;

@@ -120,7 +120,7 @@ async fn a_watch_that_fails_says_what_to_do_and_when_it_works_again() {
     sleep(seconds(60)).await;
     for failed in ["a watch of the controller failed", "the watch of a shared cache failed"] {
         let line = lines.line(failed);
-        let text = "failed to list the objects (secrets cluster-wide): ";
+        let text = "failed to start the watch (secrets cluster-wide): ";
         let advice = "(is the CRD installed, and does it serve this version?)";
         assert!(line.contains("WARN") && line.contains(text) && line.contains(advice), "{line}");
         assert!(!line.contains("stream of triggers") && line.matches("a watch of the").count() < 2, "{line}");

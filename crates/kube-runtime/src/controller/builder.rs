@@ -193,6 +193,33 @@ where
         self
     }
 
+    /// Reads the objects that exist, at the start and after outages, by watches that first send them (streaming lists), where the server
+    /// can do that: Kubernetes 1.32 and newer, and by default since 1.34. Lists cost such a server memory for the whole of a list, and may
+    /// be throttled for it.
+    ///
+    /// For all watches that the controller makes, whatever their [`InitialListStrategy`](watcher::InitialListStrategy) says. Unlike with
+    /// [`streaming_lists`](watcher::Config::streaming_lists), a server that refuses one, or that does not know the parameter, is no error:
+    /// all watches of this kind by this client list page by page from then on. The permissions `list` and `watch` are needed in any case.
+    ///
+    /// A manager does this for its controllers and caches. Here it is off by default, as in kube 5.0.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Controller, watcher};
+    ///
+    /// fn controller(client: Client) -> Controller<ConfigMap> {
+    ///     Controller::new(Api::all(client), watcher::Config::default()).prefer_streaming_lists()
+    /// }
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/first_reconcile.rs"));
+    /// # fn main() { first_reconcile(controller); }
+    /// ```
+    #[must_use]
+    pub fn prefer_streaming_lists(mut self) -> Self {
+        self.sources.listing(watcher::ListChoice::StreamedIfSupported);
+        self
+    }
+
     /// The controller's cache of its objects. It is filled while the controller runs.
     ///
     /// ```

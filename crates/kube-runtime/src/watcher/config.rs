@@ -88,6 +88,8 @@ pub struct Config {
     pub managed_fields: bool,
     /// The fields of objects that are skipped. Default: none. See [`prune`](Self::prune).
     pub prune: Prune,
+    /// Over how long the relists of many clients are spread. Default: `None`. See [`relist_spread`](Self::relist_spread).
+    pub relist_spread: Option<Duration>,
     /// Whether the cache of a controller keeps objects compressed. Default: false. See [`compact_cache`](Self::compact_cache).
     #[cfg(feature = "compact-cache")]
     pub compact_cache: bool,
@@ -105,6 +107,7 @@ impl Default for Config {
             bookmarks: true,
             managed_fields: true,
             prune: Prune::default(),
+            relist_spread: None,
             #[cfg(feature = "compact-cache")]
             compact_cache: false,
         }
@@ -201,6 +204,25 @@ impl Config {
     #[must_use]
     pub fn prune(mut self, prune: Prune) -> Self {
         self.prune = self.prune.and(&prune);
+        self
+    }
+
+    /// Spreads relists over this time: a watch that has to list again waits before it, for a random part of `spread`.
+    ///
+    /// For programs that run many times, such as an agent on each node. When a server comes back after an outage, or its storage is
+    /// restored, the versions of all of them have expired at one instant, and so all of them list at one instant. The first list of a
+    /// process does not wait, nor does a watch that goes on from its version. Meanwhile the state before the outage is shown.
+    ///
+    /// ```
+    /// use kube_runtime::watcher::Config;
+    /// use std::time::Duration;
+    ///
+    /// let config = Config::default().relist_spread(Duration::from_secs(60));
+    /// assert_eq!(config.relist_spread, Some(Duration::from_secs(60)));
+    /// ```
+    #[must_use]
+    pub fn relist_spread(mut self, spread: Duration) -> Self {
+        self.relist_spread = Some(spread);
         self
     }
 

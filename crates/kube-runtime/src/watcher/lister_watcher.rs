@@ -3,7 +3,7 @@
 use super::error::RequestError;
 use kube_client::{
     Api, Client, Error,
-    client::{ClusterChange, ListResponse, Prune, ReceivedBytes, WatchResponse},
+    client::{ClusterChange, ListResponse, Optional, Prune, ReceivedBytes, WatchResponse},
 };
 use kube_core::{
     Request, Resource,
@@ -67,6 +67,16 @@ impl ListerWatcher {
     /// The bytes of all lists and watches so far.
     pub(super) fn received_bytes(&self) -> u64 {
         self.received.get()
+    }
+
+    /// Whether the server may support streaming lists of this kind: no watch by this client has found otherwise.
+    pub(super) fn supports_streaming_lists(&self) -> bool {
+        !self.client.is_unsupported(Optional::StreamingLists, self.path())
+    }
+
+    /// Watches of this kind by this client do not ask for streaming lists again.
+    pub(super) fn streaming_lists_are_unsupported(&self) {
+        self.client.note_unsupported(Optional::StreamingLists, self.path());
     }
 
     pub(super) async fn list(&self, params: &ListParams) -> Result<ListResponse, RequestError> {

@@ -96,6 +96,10 @@ impl Machine {
         emit: &mut Emit<K>,
     ) -> Transition {
         let class = ErrorClass::of(error.get());
+        if self.streams_if_supported() && class == ErrorClass::InvalidRequest {
+            tracing::debug!(%error, "the server does not support streaming lists of this kind; listing page by page");
+            return self.give_up_streaming();
+        }
         emit.push(Err(erased(Error::WatchStartFailed, error)));
         self.retry_streaming_list(class)
     }
@@ -121,14 +125,22 @@ impl Machine {
             Read::Message(WatchEvent::Bookmark(bookmark)) => {
                 if is_initial_events_end(&bookmark) {
                     let version = bookmark.metadata.resource_version;
+                    self.was_silent = false;
                     return match self.finish_list(&version, emit) {
                         Ok(()) => (InitListed { version }.watch_started(now), Duration::ZERO),
                         Err(relist) => relist,
                     };
                 }
+                // A server that knows streaming lists sends no other bookmark before this one.
+                if self.streams_if_supported() {
+                    return self.give_up_streaming();
+                }
             }
             Read::Message(WatchEvent::Error(status)) => {
                 let class = ErrorClass::of_status(&status);
+                if self.streams_if_supported() && class == ErrorClass::InvalidRequest {
+                    return self.give_up_streaming();
+                }
                 emit.push(Err(Error::WatchError(status).into()));
                 return self.retry_streaming_list(class);
             }
@@ -141,6 +153,7 @@ impl Machine {
                 }
                 return self.retry_streaming_list(class);
             }
+            Read::IdleTimeout if self.streams_if_supported() => return self.streaming_list_silent(),
             Read::Closed | Read::IdleTimeout => {
                 let what = "the server did not finish the streaming list; listing page by page instead";
                 emit.push(Err(watch_failed(io::ErrorKind::UnexpectedEof, what)));
@@ -151,6 +164,15 @@ impl Machine {
         (State::InitialEvents, Duration::ZERO)
     }
 
+    /// A streaming list that is silent may be that of a server that takes it for a plain watch, or a dead connection: twice is no accident.
+    fn streaming_list_silent(&mut self) -> Transition {
+        if std::mem::replace(&mut self.was_silent, true) {
+            return self.give_up_streaming();
+        }
+        self.list_method = ListMethod::PagedOnce;
+        self.relist_after(Duration::ZERO)
+    }
+
     /// Retries a failed streaming list. Falls back to paged lists for good if the server does not support it.
     fn retry_streaming_list(&mut self, class: ErrorClass) -> Transition {
         if class == ErrorClass::InvalidRequest {
@@ -159,6 +181,9 @@ impl Machine {
         }
         if class.invalidates_version() {
             self.freshness = Freshness::MostRecent;
+        }
+        if self.streams_if_supported() && class == ErrorClass::Internal {
+            self.list_method = ListMethod::PagedOnce; // it may fail at this alone
         }
         let wait = self.retry.after(&class);
         self.relist_after(wait)
@@ -191,5 +216,6 @@ fn listed_undecodable<K>(invalid: InvalidObject) -> CollectionEvent<K> {
 }
 
 fn is_initial_events_end(bookmark: &Bookmark) -> bool {
-    bookmark.metadata.annotations.get(INITIAL_EVENTS_END).is_some_and(|value| value == "true")
+    let is_end = bookmark.metadata.annotations.get(INITIAL_EVENTS_END).is_some_and(|value| value == "true");
+    is_end && !bookmark.metadata.resource_version.is_empty() // a watch could not go on from an empty version
 }

@@ -11,6 +11,7 @@ use super::{
     retry::{RetryBackoff, RetryClass},
     versions::CollectionVersions,
 };
+use crate::delay::MAX_DELAY;
 use kube_client::{client::ListPart, error::ErrorClass};
 use kube_core::{
     DeserializeGuard, Resource, WatchEvent,
@@ -87,6 +88,16 @@ pub(super) enum ListMethod {
     Streamed,
     /// Paged this time only: the last streaming list did not complete.
     PagedOnce,
+}
+
+/// Who has chosen how lists are made, which decides what a server that refuses a streaming list means.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum ListChoice {
+    /// The program: a refusal is an error in the stream.
+    #[default]
+    Configured,
+    /// Lists are streamed where the server can do that, whatever the configuration says: a refusal is no error.
+    StreamedIfSupported,
 }
 
 impl ListMethod {
@@ -202,6 +213,11 @@ pub(super) struct Machine {
     pub(super) failures: u32,
     /// How many relists there were since the last healthy watch.
     pub(super) relists: u32,
+    list_choice: ListChoice,
+    /// Whether the last streaming list was given up because it was silent.
+    pub(super) was_silent: bool,
+    /// Whether the server has turned out not to support streaming lists of this kind.
+    streaming_unsupported: bool,
     /// Whether a healthy watch has ended in this step.
     was_healthy: bool,
     state: State,
@@ -223,8 +239,48 @@ impl Machine {
             versions: CollectionVersions::default(),
             failures: 0,
             relists: 0,
+            list_choice: ListChoice::Configured,
+            was_silent: false,
+            streaming_unsupported: false,
             was_healthy: false,
         }
+    }
+
+    /// The same machine, before its first step, with lists as `choice` says.
+    pub(super) fn listing(self, choice: ListChoice) -> Self {
+        match choice {
+            ListChoice::Configured => self,
+            ListChoice::StreamedIfSupported => {
+                let list_method = ListMethod::Streamed;
+                Self { list_choice: choice, state: list_method.start(), list_method, ..self }
+            }
+        }
+    }
+
+    /// The same machine, before its first step, for a server of which it is known whether it supports streaming lists of this kind.
+    pub(super) fn on_server(self, supports_streaming: bool) -> Self {
+        if supports_streaming || !self.streams_if_supported() {
+            return self;
+        }
+        let list_method = ListMethod::Paged;
+        Self { state: list_method.start(), list_method, ..self }
+    }
+
+    /// Whether a server that refuses a streaming list is no error.
+    pub(super) fn streams_if_supported(&self) -> bool {
+        self.list_choice == ListChoice::StreamedIfSupported
+    }
+
+    /// The server does not support streaming lists of this kind: lists are paged from now on, the first one at once.
+    pub(super) fn give_up_streaming(&mut self) -> Transition {
+        self.streaming_unsupported = true;
+        self.list_method = ListMethod::Paged;
+        self.relist_after(Duration::ZERO)
+    }
+
+    /// Whether the last step has found that the server does not support streaming lists of this kind.
+    pub(super) fn take_streaming_unsupported(&mut self) -> bool {
+        std::mem::take(&mut self.streaming_unsupported)
     }
 
     /// The same machine with a relist after each deletion of an undecodable object.
@@ -258,6 +314,14 @@ impl Machine {
         let wait = self.retry.next(if self.relists == 0 { class } else { RetryClass::Persistent });
         self.relists = self.relists.saturating_add(1);
         self.relist_after(wait)
+    }
+
+    /// Relists after a watch that had worked. Many clients may do so at this instant, so it waits for a random part of the configured
+    /// spread.
+    pub(super) fn relist_of_many(&mut self, class: RetryClass) -> Transition {
+        let (state, wait) = self.relist(class);
+        let spread = self.config.relist_spread.unwrap_or_default().min(MAX_DELAY);
+        (state, wait.saturating_add(spread.mul_f64(fastrand::f64())))
     }
 
     pub(super) fn relist_after(&self, wait: Duration) -> Transition {

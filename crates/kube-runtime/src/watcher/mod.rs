@@ -71,6 +71,7 @@ pub(crate) use {
     error::{ErasedError, ErasedResult, kind_and_scope},
     event::CollectionEvent,
     health::WatchHealth,
+    machine::ListChoice,
     projection::ObjectState,
     raw_object::{RawContent, RawObject},
     registry::{RegisteredWatch, WatchRegistry, WatchSettings},

@@ -4,6 +4,7 @@ use super::{
     config::Config,
     error::Result,
     event::Event,
+    machine::ListChoice,
     registry::{WatchRegistry, WatchSettings},
     retry::RetryBackoff,
     snapshot::WatchSnapshot,
@@ -16,7 +17,10 @@ use kube_core::Resource;
 use serde::de::DeserializeOwned;
 use std::{
     fmt::{self, Debug},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tokio::time::Instant;
@@ -53,6 +57,8 @@ struct Registered {
     name: Arc<str>,
     kind: String,
     watches: Arc<WatchRegistry>,
+    /// Whether stores that [`Writer::watch_monitored`](crate::reflector::store::Writer::watch_monitored) fills prefer streaming lists.
+    streaming_lists: AtomicBool,
 }
 
 impl WatchMonitor {
@@ -63,7 +69,15 @@ impl WatchMonitor {
         let (name, watches) = (Arc::from(name), Arc::<WatchRegistry>::default());
         watches.set_controller(&name);
         register(&watches);
-        Self { registered: Arc::new(Registered { name, kind: kind.to_owned(), watches }) }
+        let (kind, streaming_lists) = (kind.to_owned(), AtomicBool::new(false));
+        Self { registered: Arc::new(Registered { name, kind, watches, streaming_lists }) }
+    }
+
+    /// Stores that are filled with this monitor from now on read the objects that exist by streaming lists, where the server can do that:
+    /// see [`Controller::prefer_streaming_lists`](crate::Controller::prefer_streaming_lists).
+    #[doc(hidden)]
+    pub fn prefer_streaming_lists(&self) {
+        self.registered.streaming_lists.store(true, Ordering::Relaxed);
     }
 
     /// The name that it was made with.
@@ -105,8 +119,14 @@ impl WatchMonitor {
 
     /// The settings of a watch that this shows.
     pub(crate) fn settings(&self) -> WatchSettings {
-        let Registered { watches, kind, .. } = &*self.registered;
-        WatchSettings::registered(RetryBackoff::with_default(), Arc::clone(watches), kind.clone())
+        let Registered { watches, kind, streaming_lists, .. } = &*self.registered;
+        let lists = match streaming_lists.load(Ordering::Relaxed) {
+            true => ListChoice::StreamedIfSupported,
+            false => ListChoice::Configured,
+        };
+        let settings =
+            WatchSettings::registered(RetryBackoff::with_default(), Arc::clone(watches), kind.clone());
+        settings.listing(lists)
     }
 }
 

@@ -5,7 +5,8 @@
 
 use super::{
     CollectionEvent,
-    machine::{Next, Step},
+    config::Config,
+    machine::{ListChoice, Machine, Next, Step},
     retry::RetryBackoff,
     undecodable_now::{Undecodable, UndecodableNow},
     watch_status::{Received, StepOutcome, WatchState, WatchStatus},
@@ -151,20 +152,31 @@ impl Drop for RegisteredWatch {
 
 /// How a watch retries, and where it is registered.
 pub(crate) struct WatchSettings {
-    pub(super) retry: RetryBackoff,
+    retry: RetryBackoff,
+    lists: ListChoice,
     registration: Option<(Arc<WatchRegistry>, String)>,
 }
 
 impl From<RetryBackoff> for WatchSettings {
     fn from(retry: RetryBackoff) -> Self {
-        Self { retry, registration: None }
+        Self { retry, lists: ListChoice::default(), registration: None }
     }
 }
 
 impl WatchSettings {
     /// Settings of a watch that `registry` shows as one of this kind.
     pub(crate) fn registered(retry: RetryBackoff, registry: Arc<WatchRegistry>, kind: String) -> Self {
-        Self { retry, registration: Some((registry, kind)) }
+        Self { registration: Some((registry, kind)), ..Self::from(retry) }
+    }
+
+    /// The same, with lists as `choice` says.
+    pub(crate) fn listing(self, lists: ListChoice) -> Self {
+        Self { lists, ..self }
+    }
+
+    /// The machine of the watch.
+    pub(super) fn machine(self, config: Config) -> Machine {
+        Machine::new(config, self.retry).listing(self.lists)
     }
 
     pub(super) fn register(&self, namespace: Option<&str>) -> Option<Arc<RegisteredWatch>> {

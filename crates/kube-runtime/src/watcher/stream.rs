@@ -141,7 +141,7 @@ pub(crate) fn collection_events<K: Watchable>(
     settings: WatchSettings,
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<K>>> + Send {
     let watch = settings.register(api.namespace());
-    run(ListerWatcher::new(api), Machine::new(config, settings.retry), watch, KnownObjects::default())
+    run(ListerWatcher::new(api), settings.machine(config), watch, KnownObjects::default())
 }
 
 /// Like [`collection_events`], for a store that has the objects of `known`: a list does not decode these, and returns them as they are.
@@ -153,7 +153,7 @@ pub(crate) fn cached_collection_events<K: Watchable + Sync>(
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<Arc<K>>>> + Send {
     let watch = settings.register(api.namespace());
     let known = known.map(ArcObject::new);
-    run_cached(ListerWatcher::new(api), Machine::new(config, settings.retry), watch, known)
+    run_cached(ListerWatcher::new(api), settings.machine(config), watch, known)
         .map(|event| event.map(|event| event.map(|received| received.object)))
 }
 
@@ -164,7 +164,7 @@ pub(crate) fn metadata_collection_events<K: Watchable>(
     settings: WatchSettings,
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<PartialObjectMeta<K>>>> + Send {
     let watch = settings.register(api.namespace());
-    run(ListerWatcher::new(api), Machine::new(config, settings.retry), watch, KnownObjects::default())
+    run(ListerWatcher::new(api), settings.machine(config), watch, KnownObjects::default())
 }
 
 /// Like [`collection_events`], for objects as received, and those of `known` as they are kept. The fields that `api` and `config` prune
@@ -177,7 +177,7 @@ pub(crate) fn raw_collection_events<K: Resource, T: Clone + Debug + Send + Sync 
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<RawObject<T>>>> + Send {
     let watch = settings.register(api.namespace());
     let config = Config { prune: Prune::default(), managed_fields: true, ..config };
-    run_cached(ListerWatcher::raw(api), Machine::new(config, settings.retry), watch, known)
+    run_cached(ListerWatcher::raw(api), settings.machine(config), watch, known)
 }
 
 fn public_events<K: Watchable>(
@@ -216,6 +216,7 @@ fn run<K: Watchable>(
     known: KnownObjects<K>,
 ) -> impl Stream<Item = ErasedResult<CollectionEvent<K>>> + Send {
     let lister_watcher = Arc::new(lister_watcher.pruned(&machine.config.pruned()).read_as::<K>());
+    let machine = machine.on_server(lister_watcher.supports_streaming_lists());
     let shell = WatcherShell {
         machine,
         pager: Pager::new(Arc::clone(&lister_watcher)),
@@ -267,6 +268,9 @@ impl<K: Watchable> WatcherShell<K> {
             let now = Instant::now();
             let received = Received::of(&input);
             let step = self.machine.step(input, now);
+            if self.machine.take_streaming_unsupported() {
+                self.requests.lister_watcher.streaming_lists_are_unsupported();
+            }
             self.requests.stepped(received, &step, now);
             if let Some(Ok(CollectionEvent::Synced { .. })) = step.emit.last() {
                 self.decode_by = DecodeBy::Reader; // most objects of a relist are unchanged, and dropped

@@ -64,7 +64,7 @@ impl Machine {
             ErrorClass::Forbidden => {
                 tracing::debug!(%error, "not allowed to read the server's version; relisting");
                 self.freshness = Freshness::MostRecent;
-                self.relist(RetryClass::Transient)
+                self.relist_of_many(RetryClass::Transient)
             }
             _ => {
                 tracing::debug!(%error, "failed to read the server's version; watching without the check");
@@ -238,7 +238,7 @@ impl Machine {
             WatchEnd::VersionRegressed(new) => self.version_regressed(&version, &new, emit),
             WatchEnd::UnidentifiedDeletion => {
                 self.freshness = Freshness::NotOlderThan(version);
-                self.relist(RetryClass::Transient)
+                self.relist_of_many(RetryClass::Transient)
             }
         }
     }
@@ -267,7 +267,7 @@ impl Machine {
         emit.push(Err(Error::storage_went_back(last, new).into()));
         self.versions.regressed(last);
         self.freshness = Freshness::MostRecent;
-        self.relist(RetryClass::Relist)
+        self.relist_of_many(RetryClass::Relist)
     }
 
     /// After an error: retries in the state that `retry` returns, or relists.
@@ -286,7 +286,7 @@ impl Machine {
             _ if class.invalidates_version() => Freshness::MostRecent,
             _ => return (retry(self, listed), self.retry.after(class)),
         };
-        self.relist(RetryClass::of_relist(class))
+        self.relist_of_many(RetryClass::of_relist(class))
     }
 
     /// Counts a failure of the server to serve a version. Returns whether to relist. Every relist without a healthy watch

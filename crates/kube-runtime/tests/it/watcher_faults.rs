@@ -215,3 +215,39 @@ async fn a_backoff_may_return_the_longest_duration() {
     let _elapsed = timeout(Duration::from_secs(600), output.for_each(|_| std::future::ready(()))).await;
     assert_eq!(log.watches().len(), 2);
 }
+
+/// Agents whose versions expire at one instant list over the configured time. The first list of each is at once.
+#[tokio::test(start_paused = true)]
+async fn the_relists_of_many_watchers_are_spread() {
+    let relists = async |config: Config| {
+        let mut seconds = Vec::new();
+        for _ in 0..100 {
+            let (client, log) = scripted_watches(|before, _| match before {
+                0 => watch_response(&[event("ERROR", json!({ "code": 410, "reason": "Expired" }))], idle()),
+                _ => watch_response(&[], idle()),
+            });
+            items_within(70, events(client, config.clone())).await;
+            let lists: Vec<u64> = log.lists().iter().map(|request| request.at).collect();
+            let [0, relist] = lists[..] else { panic!("{lists:?}") };
+            seconds.push(relist);
+        }
+        seconds.sort_unstable();
+        seconds
+    };
+    assert_eq!(relists(Config::default()).await, [0; 100]);
+    let spread = relists(Config::default().relist_spread(Duration::from_secs(60))).await;
+    assert!(
+        spread[99] <= 60 && spread[90] > 40 && (15..45).contains(&spread[50]) && spread[10] < 20,
+        "{spread:?}"
+    );
+}
+
+/// What never ends is no reason to panic.
+#[tokio::test(start_paused = true)]
+async fn an_endless_spread_waits() {
+    let (client, log) = scripted_watches(|_, _| {
+        watch_response(&[event("ERROR", json!({ "code": 410, "reason": "Expired" }))], idle())
+    });
+    items_within(600, events(client, Config::default().relist_spread(Duration::MAX))).await;
+    assert_eq!(log.lists().len(), 1);
+}

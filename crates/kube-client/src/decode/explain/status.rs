@@ -11,6 +11,7 @@ use kube_core::response::{StatusDetails, StatusSummary, reason};
 
 use crate::body::Body;
 use crate::config::write_origin;
+use crate::decode::protobuf::{is_protobuf, status_json};
 use crate::decode::read::read_plain;
 use crate::error::Error;
 
@@ -26,6 +27,7 @@ async fn read_error(response: Response<Body>) -> Error {
         // The status code is more useful than the reason why the body failed.
         Err(_) => Bytes::new(),
     };
+    let bytes = if is_protobuf(&head.headers) { status_json(&bytes).into() } else { bytes };
     Error::Api(read_status(head.status, &head.headers, &bytes).boxed())
 }
 

@@ -52,6 +52,16 @@ impl Prune {
         self.path(["metadata", "managedFields"])
     }
 
+    /// Whether `metadata.managedFields` are skipped, so that the server need not send them.
+    pub(crate) fn skips_managed_fields(&self) -> bool {
+        let metadata = self.fields().and_then(|fields| fields.get("metadata"));
+        match metadata {
+            Some(PrunedField::Skipped) => true,
+            Some(PrunedField::Within(fields)) => fields.get("managedFields") == Some(&PrunedField::Skipped),
+            None => false,
+        }
+    }
+
     /// Skips the annotation in which `kubectl apply` leaves a copy of the object, `kubectl.kubernetes.io/last-applied-configuration`.
     #[must_use]
     pub fn last_applied(self) -> Self {
@@ -169,6 +179,18 @@ mod tests {
             one
         );
         assert_eq!(Prune::default().path([]), Prune::default());
+    }
+
+    #[test]
+    fn the_server_need_not_send_managed_fields_that_are_skipped_whole() {
+        let path = |names: &[&'static str]| Prune::default().path(names.iter().copied());
+        assert!(Prune::default().status().managed_fields().skips_managed_fields());
+        assert!(path(&["metadata"]).skips_managed_fields());
+        for prune in
+            [Prune::default(), Prune::default().last_applied(), path(&["metadata", "managedFields", "time"])]
+        {
+            assert!(!prune.skips_managed_fields(), "{prune:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::{
     backoff::Backoff,
     controller::config::Config,
     served::{ServedGate, while_served},
-    watcher::{self, CollectionEvent, WatchRegistry, WatchSettings},
+    watcher::{self, CollectionEvent, ListChoice, WatchRegistry, WatchSettings},
 };
 use futures::{
     Stream,
@@ -40,13 +40,15 @@ pub(crate) struct Sources {
     /// The API paths of the watches.
     paths: Vec<String>,
     backoff: SourceBackoff,
+    lists: ListChoice,
     sync: InitialSync,
 }
 
 impl Sources {
     pub(crate) fn new() -> Self {
         let (backoff, sync) = (SourceBackoff::PerSource, InitialSync::default());
-        Self { sources: Vec::new(), synced_count: 0, paths: Vec::new(), backoff, sync }
+        let lists = ListChoice::default();
+        Self { sources: Vec::new(), synced_count: 0, paths: Vec::new(), backoff, lists, sync }
     }
 
     /// The first lists of the watches among the sources.
@@ -85,6 +87,11 @@ impl Sources {
         self.backoff = SourceBackoff::shared(backoff);
     }
 
+    /// All watches list as `choice` says.
+    pub(crate) fn listing(&mut self, choice: ListChoice) {
+        self.lists = choice;
+    }
+
     /// Merges all sources with `own`, that of the controller's own objects. A failing source does not delay the others. Their watches are
     /// registered in `watches`.
     ///
@@ -97,8 +104,8 @@ impl Sources {
         store_is_ready: R,
         config: &Config,
     ) -> impl Stream<Item = watcher::ErasedResult<Trigger>> + Unpin + use<R> {
-        let Self { sources, backoff, sync, .. } = self;
-        let settings = SourceSettings { backoff, sync: sync.clone(), watches };
+        let Self { sources, backoff, lists, sync, .. } = self;
+        let settings = SourceSettings { backoff, lists, sync: sync.clone(), watches };
         let open = |source: NamedSource| GuardedSource::new(source.name, (source.open)(&settings));
         let triggers = stream::select_all([own].into_iter().chain(sources).map(open));
         SyncWatchdog::new(triggers, sync, store_is_ready, config)
@@ -109,6 +116,7 @@ impl Sources {
 #[derive(Clone)]
 pub(crate) struct SourceSettings {
     pub(super) backoff: SourceBackoff,
+    lists: ListChoice,
     /// The first lists of the watches.
     sync: InitialSync,
     /// Where monitors find the watches. `None` if the controller has no monitor.
@@ -153,9 +161,10 @@ impl SourceSettings {
 
     fn of_watch(&self, kind: &str) -> WatchSettings {
         let retry = self.backoff.for_watch();
-        match &self.watches {
+        let settings = match &self.watches {
             Some(registry) => WatchSettings::registered(retry, Arc::clone(registry), kind.to_owned()),
             None => retry.into(),
-        }
+        };
+        settings.listing(self.lists)
     }
 }

@@ -1,7 +1,11 @@
 //! Streaming lists.
 
 use super::harness::*;
-use crate::watcher::{Config, machine::Read};
+use crate::watcher::{
+    Config, ListChoice,
+    machine::{Machine, Read},
+    retry::RetryBackoff,
+};
 use serde_json::json;
 use std::time::Duration;
 
@@ -131,4 +135,133 @@ fn an_unidentified_deletion_restarts_the_streaming_list() {
     harness.machine.relist_undecodable_deletions = true;
     harness.message(json!({ "type": "DELETED", "object": undecodable("bad", "8") }));
     assert_eq!((harness.wait, harness.expect_streaming_list().as_str()), (SHORT_WAIT, ""));
+}
+
+/// A machine that streams lists if the server supports that, whatever its configuration says.
+fn preferring() -> Harness {
+    let mut harness = Harness::new(Config::default());
+    harness.machine = harness.machine.listing(ListChoice::StreamedIfSupported);
+    assert_eq!(harness.expect_streaming_list(), "");
+    harness
+}
+
+/// A LIST follows at once, also after the next 410.
+fn expect_lists_from_now_on(harness: &mut Harness) {
+    assert_eq!(harness.wait, Duration::ZERO);
+    assert!(harness.machine.take_streaming_unsupported(), "it is to be remembered");
+    harness.expect_list();
+    assert_eq!(harness.page(list("10", "", vec![])), ["Init", "Synced"]);
+    harness.watch_started();
+    harness.read(error_event(410, 0));
+    harness.expect_list();
+    assert!(!harness.machine.take_streaming_unsupported());
+}
+
+#[test]
+fn a_server_that_does_not_support_streaming_lists_is_no_error_unless_the_program_chose_them() {
+    for code in [400, 405, 406, 415, 422] {
+        let mut harness = preferring();
+        assert!(harness.watch_refused(api_error(code)).is_empty(), "{code}");
+        expect_lists_from_now_on(&mut harness);
+        let mut harness = preferring();
+        harness.watch_started();
+        assert!(harness.read(error_event(code, 0)).is_empty(), "{code}");
+        expect_lists_from_now_on(&mut harness);
+    }
+}
+
+/// As from a server that takes the request for one of a plain watch. A watch could not go on from an empty version.
+#[test]
+fn another_bookmark_first_is_one_of_a_server_without_streaming_lists() {
+    for bookmark in [bookmark("6", false), bookmark("", true)] {
+        let mut harness = preferring();
+        harness.watch_started();
+        harness.message(added("a", "5"));
+        assert!(harness.message(bookmark).is_empty());
+        expect_lists_from_now_on(&mut harness);
+    }
+}
+
+/// Once, it may be a dead connection.
+#[test]
+fn a_server_whose_streaming_lists_are_silent_twice_has_none() {
+    let mut harness = preferring();
+    let silent = |harness: &mut Harness| {
+        harness.watch_started();
+        harness.message(added("a", "5"));
+        assert!(harness.read(Read::IdleTimeout).is_empty());
+    };
+    let relisted = |harness: &mut Harness, version| {
+        assert_eq!(harness.wait, Duration::ZERO);
+        harness.expect_list();
+        harness.page(list(version, "", vec![]));
+        harness.watch_started();
+        harness.read(error_event(410, 0));
+        harness.expect_streaming_list();
+    };
+    silent(&mut harness);
+    relisted(&mut harness, "10");
+    harness.watch_started();
+    assert_eq!(harness.message(bookmark("20", true)), ["Synced"]);
+    harness.read(error_event(410, 0));
+    harness.expect_streaming_list();
+    assert!(!harness.machine.take_streaming_unsupported());
+    silent(&mut harness);
+    relisted(&mut harness, "30");
+    silent(&mut harness);
+    assert!(harness.machine.take_streaming_unsupported(), "it is to be remembered");
+    harness.expect_list();
+}
+
+#[test]
+fn a_watch_that_ends_before_the_list_is_complete_proves_nothing_about_the_server() {
+    let mut harness = preferring();
+    harness.watch_started();
+    harness.message(added("a", "5"));
+    assert_eq!(harness.read(Read::Closed).len(), 1, "the failure is an item");
+    assert_eq!((harness.wait, harness.machine.take_streaming_unsupported()), (SHORT_WAIT, false));
+    harness.expect_list();
+    harness.page(list("10", "", vec![]));
+    harness.watch_started();
+    harness.read(error_event(410, 0));
+    harness.expect_streaming_list();
+}
+
+#[test]
+fn a_server_that_fails_at_streaming_lists_is_asked_for_a_paged_one_in_between() {
+    let mut harness = preferring();
+    assert_eq!(harness.watch_refused(api_error(500)).len(), 1);
+    harness.expect_list();
+    harness.list_error(api_error(500));
+    harness.expect_list();
+    harness.page(list("10", "", vec![]));
+    harness.watch_started();
+    harness.read(error_event(410, 0));
+    harness.expect_streaming_list();
+    harness.watch_started();
+    assert_eq!(harness.read(error_event(500, 0)).len(), 1);
+    harness.expect_list();
+}
+
+#[test]
+fn a_refused_permission_is_an_error_and_proves_nothing_about_the_server() {
+    let mut harness = preferring();
+    assert_eq!(harness.watch_refused(api_error(403)).len(), 1);
+    assert!(!harness.machine.take_streaming_unsupported());
+    harness.expect_streaming_list();
+}
+
+#[test]
+fn a_server_of_which_it_is_known_is_not_asked_for_a_streaming_list() {
+    let machine = |config, choice, supported| {
+        Machine::new(config, RetryBackoff::without_jitter()).listing(choice).on_server(supported)
+    };
+    let streams = |machine: Machine| matches!(machine.next(), crate::watcher::machine::Next::Watch(..));
+    let streaming = || Config::default().streaming_lists();
+    use ListChoice::{Configured, StreamedIfSupported};
+    assert!(streams(machine(Config::default(), StreamedIfSupported, true)));
+    assert!(!streams(machine(Config::default(), StreamedIfSupported, false)));
+    assert!(!streams(machine(streaming(), StreamedIfSupported, false)));
+    assert!(!streams(machine(Config::default(), Configured, true)), "a bare watcher lists");
+    assert!(streams(machine(streaming(), Configured, false)), "the program wants to see the refusal");
 }
