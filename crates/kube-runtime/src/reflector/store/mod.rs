@@ -7,10 +7,13 @@
 //! - `watermarks`: which versions are known, and waits for them. `awaited`: what such a wait waits for.
 //! - `reader`: reads objects. `error`: why it cannot.
 //! - `wait`: waits until a write is visible.
-//! - `subscription`: streams changes to subscribers. `kept_subscriptions`: what does not end with the writer.
+//! - `deleted`: keeps deleted objects for a while.
+//! - `events`: streams changes and deletions. `subscription`: streams changes to subscribers. `kept_subscriptions`: what does not end with the writer.
 
 mod awaited;
+mod deleted;
 mod error;
+pub(super) mod events;
 mod kept_subscriptions;
 mod known;
 mod namespace;
