@@ -49,8 +49,8 @@ impl Children {
         let apply =
             Apply::of_set(client.clone(), checked.set.manager(), checked.owner.clone(), checked.dry_run);
         let run = Run { client, checked: &checked, owner, observed, apply, confirmed };
-        let mut status = run.in_order().await?;
-        if status.children.iter().all(ChildStatus::is_applied) {
+        let (mut status, is_complete) = run.in_order().await?;
+        if is_complete {
             run.remove_unwanted(&mut status).await?;
         }
         Ok(status)
@@ -94,11 +94,6 @@ impl ChildStatus {
     pub(super) fn new(name: &str, object: &str, state: ChildState) -> Self {
         Self { name: name.to_owned(), object: object.to_owned(), state, change: None, latest: None }
     }
-
-    /// Whether it is as wanted.
-    fn is_applied(&self) -> bool {
-        matches!(self.state, ChildState::Ready | ChildState::NotReady(_) | ChildState::Stopped)
-    }
 }
 
 /// One run of `apply`.
@@ -108,13 +103,13 @@ struct Run<'a> {
     owner: OwnerObject,
     observed: Observed,
     apply: Apply,
-    /// Whether the owner is still the one that the reconcile works with.
+    /// Set when the owner was looked at.
     confirmed: OnceCell<()>,
 }
 
 impl Run<'_> {
-    /// Applies each child when it is its turn.
-    async fn in_order(&self) -> Result<ChildrenStatus, ChildrenError> {
+    /// Applies each child when it is its turn. Says too whether all are as wanted.
+    async fn in_order(&self) -> Result<(ChildrenStatus, bool), ChildrenError> {
         let mut plan = ApplyPlan::new(&self.checked.graph);
         let mut results: BTreeMap<usize, ChildStatus> = BTreeMap::new();
         let mut running = FuturesUnordered::new();
@@ -136,7 +131,8 @@ impl Run<'_> {
             })
         };
         let children = (0..self.checked.wanted.len()).map(child).collect();
-        Ok(ChildrenStatus { children, dry_run: self.checked.dry_run, ..ChildrenStatus::default() })
+        let status = ChildrenStatus { children, dry_run: self.checked.dry_run, ..ChildrenStatus::default() };
+        Ok((status, plan.is_complete()))
     }
 
     /// Applies one child. Only an error that concerns all of them is an error.
@@ -152,7 +148,7 @@ impl Run<'_> {
             return Ok(ChildStatus { latest: current, ..status(ChildState::NotReady(why)) });
         }
         if current.is_none() {
-            self.confirmed.get_or_try_init(|| async { self.owner.current().await.map(drop) }).await?;
+            self.confirmed.get_or_try_init(|| self.confirm()).await?;
         }
         let resource = &wanted.member.resource;
         match self.apply.apply_over(wanted.child.clone(), current, true, resource).await {
@@ -166,6 +162,16 @@ impl Run<'_> {
                 };
                 Ok(ChildStatus { change: Some(applied.change), latest: Some(latest), ..status(state) })
             }
+        }
+    }
+
+    /// Before the first creation: the owner is still the one that the reconcile works with, and records all places. What a cache showed of
+    /// the record may have been changed by another program since.
+    async fn confirm(&self) -> Result<(), ChildrenError> {
+        let (places, release) = (self.checked.places(), &self.checked.release);
+        match self.checked.dry_run {
+            true => self.owner.current().await.map(drop),
+            false => self.owner.update(|record| record.extended(&places, release)).await.map(drop),
         }
     }
 

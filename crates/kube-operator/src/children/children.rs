@@ -71,8 +71,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Permissions
 ///
 /// `get`, `list`, `create`, `patch` and `delete` of the kinds of the children, also in the first release that no longer has a kind; `get`
-/// and `patch` of the owner. [`Writes::Children`](crate::manager::Writes::Children) and
-/// [`Writes::OwnerReferences`](crate::manager::Writes::OwnerReferences) say so to a manager.
+/// and `patch` of the owner. [`Writes::Children`](crate::manager::Writes::Children), and of the owner
+/// [`Writes::ChildrenRecord`](crate::manager::Writes::ChildrenRecord) and
+/// [`Writes::OwnerReferences`](crate::manager::Writes::OwnerReferences), say so to a manager.
 ///
 /// # Cancellation
 ///

@@ -32,13 +32,15 @@ pub(super) async fn observe(
     let kind = |place: &Place| (place.group.clone(), place.kind.clone());
     let unknown: BTreeSet<_> = places.iter().map(kind).filter(|kind| !known.contains_key(kind)).collect();
     let discovered = discover(client, &unknown).await;
-    // The closure takes owned values: with references, the future would not be `Send`.
-    let lists = places.iter().map(|place| {
-        let resource = match known.get(&kind(place)) {
-            Some(resource) => Ok(Some(resource.clone())),
-            None => discovered.as_ref().map(|kinds| kinds.get(&kind(place)).cloned()).map_err(Clone::clone),
-        };
-        let (place, client, label) = (place.clone(), client.clone(), label.to_owned());
+    let resource = |place: &Place| match known.get(&kind(place)) {
+        Some(resource) => Ok(Some(resource.clone())),
+        None => discovered.as_ref().map(|kinds| kinds.get(&kind(place)).cloned()).map_err(Clone::clone),
+    };
+    // The closure below takes owned values: with references, the future would not be `Send`.
+    let places: Vec<(Place, Result<Option<ApiResource>, String>)> =
+        places.iter().map(|place| (place.clone(), resource(place))).collect();
+    let lists = places.into_iter().map(|(place, resource)| {
+        let (client, label) = (client.clone(), label.to_owned());
         async move {
             let collection = match resource {
                 Ok(Some(resource)) => list(client, resource, place.namespace.as_deref(), &label).await,

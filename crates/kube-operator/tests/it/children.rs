@@ -379,6 +379,25 @@ async fn an_owner_that_has_changed_since_it_was_read_makes_and_deletes_nothing()
 }
 
 #[tokio::test]
+async fn a_record_that_is_older_than_the_cache_shows_is_written_again_before_a_creation() {
+    let (_server, client) = server();
+    let site = owner(&client).await;
+    let with_secret = |site: &Secret| {
+        let mut children = Children::of(SET, site);
+        children.add("s", &secret("s"));
+        children
+    };
+    apply(with_secret(&site), &client).await;
+    let cached = newest(&client).await;
+    apply(Children::of(SET, &cached), &client).await;
+    assert_eq!(recorded(&newest(&client).await), "");
+    apply(with_secret(&cached), &client).await;
+    assert_eq!(recorded(&newest(&client).await), "Secret/default");
+    apply(Children::of(SET, &newest(&client).await), &client).await;
+    assert!(children_of(&client).await.is_empty());
+}
+
+#[tokio::test]
 async fn what_cannot_be_listed_is_neither_written_nor_deleted_nor_forgotten() {
     let (server, client) = server();
     let site = owner(&client).await;
@@ -540,15 +559,11 @@ async fn stopped_workloads_run_no_pods_and_none_waits_for_another() {
         ("db is stopped; web is stopped".into(), "ChildrenStopped")
     );
     for name in ["db", "web"] {
-        assert_eq!(deployments.get(name).await.unwrap().spec.unwrap().replicas, Some(0));
+        assert_eq!(deployments.get(name).await.unwrap().spec.replicas, Some(0));
     }
     apply(children(), &client).await;
-    assert_eq!(deployments.get("db").await.unwrap().spec.unwrap().replicas, Some(3));
-    assert_eq!(
-        deployments.get("web").await.unwrap().spec.unwrap().replicas,
-        Some(0),
-        "it waits for the other again"
-    );
+    assert_eq!(deployments.get("db").await.unwrap().spec.replicas, Some(3));
+    assert_eq!(deployments.get("web").await.unwrap().spec.replicas, Some(0), "it waits for the other again");
 }
 
 #[tokio::test]
