@@ -2,7 +2,21 @@
 
 use std::fmt;
 
-use super::value::{Format, LARGEST, NANO, Quantity};
+/// Billionths per unit: the smallest step of a quantity.
+pub(super) const NANO: i128 = 1_000_000_000;
+/// The largest amount, in billionths: 10^27 units.
+pub(super) const LARGEST: i128 = 10_i128.pow(36);
+
+/// The suffixes with which a quantity is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// `m`, `k`, `M`.
+    Decimal,
+    /// `Ki`, `Mi`, `Gi`.
+    Binary,
+    /// `e3`, `e6`.
+    Exponent,
+}
 
 /// A text that is no quantity. `{}` names it, and says what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +54,8 @@ struct Number<'a> {
     fraction: &'a str,
 }
 
-pub(super) fn parse(text: &str) -> Result<Quantity, ParseQuantityError> {
+/// The amount in billionths.
+pub(super) fn parse(text: &str) -> Result<(i128, Format), ParseQuantityError> {
     let error = |problem| ParseQuantityError { text: text.to_owned(), problem };
     let (is_negative, rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -65,7 +80,7 @@ pub(super) fn parse(text: &str) -> Result<Quantity, ParseQuantityError> {
         }
     };
     let amount = amount.filter(|amount| *amount <= LARGEST).ok_or_else(|| error(Problem::TooLarge))?;
-    Ok(Quantity { nano: if is_negative { -amount } else { amount }, format })
+    Ok((if is_negative { -amount } else { amount }, format))
 }
 
 /// The power of ten of a decimal suffix.
@@ -118,8 +133,7 @@ fn binary(number: Number<'_>, multiplier: i128) -> i128 {
 }
 
 /// Writes the canonical form.
-pub(super) fn write(f: &mut fmt::Formatter<'_>, quantity: &Quantity) -> fmt::Result {
-    let Quantity { nano, format } = *quantity;
+pub(super) fn write(f: &mut fmt::Formatter<'_>, nano: i128, format: Format) -> fmt::Result {
     if nano == 0 {
         return f.write_str("0");
     }

@@ -25,6 +25,10 @@ fn texts_are_read_and_printed_as_by_apimachinery() {
     let mut beyond = 0;
     for fields in recorded {
         let (text, expected) = (fields[0], fields[1]);
+        if ["+", "-", "."].contains(&text) {
+            assert!(text.parse::<Quantity>().is_err() && expected == "0", "Go takes {text} for zero");
+            continue;
+        }
         let quantity = match text.parse::<Quantity>() {
             Ok(quantity) => quantity,
             Err(error) if expected == "error" => {

@@ -5,23 +5,7 @@ use std::{cmp::Ordering, fmt, hash, str::FromStr};
 use k8s_openapi::apimachinery::pkg::api::resource;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::syntax::{self, ParseQuantityError};
-
-/// Billionths per unit: the smallest step of a quantity.
-pub(super) const NANO: i128 = 1_000_000_000;
-/// The largest amount, in billionths: 10^27 units.
-pub(super) const LARGEST: i128 = 10_i128.pow(36);
-
-/// The suffixes with which a quantity is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
-    /// `m`, `k`, `M`.
-    Decimal,
-    /// `Ki`, `Mi`, `Gi`.
-    Binary,
-    /// `e3`, `e6`.
-    Exponent,
-}
+use super::syntax::{self, Format, LARGEST, NANO, ParseQuantityError};
 
 /// An amount of a resource, such as `100m`, `1.5Gi` or `2e3`, as a number.
 ///
@@ -30,8 +14,8 @@ pub(super) enum Format {
 /// leaves a whole number, of the kind that the text had. Two quantities are equal if their amounts are: `1Ki` and `1024`.
 ///
 /// The rules are those of [apimachinery](https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity), from which a table of a
-/// thousand quantities and sums was recorded, with two differences: amounts of more than 10^27 units are an error, and from 1000 `E` on the
-/// suffix is not lost. Binary amounts are limited to 2^63 - 1 units, as there.
+/// thousand quantities and sums was recorded, with three differences: amounts of more than 10^27 units are an error; so is a text without a
+/// digit, such as `+`; and from 1000 `E` on the suffix is not lost. Binary amounts are limited to 2^63 - 1 units, as there.
 ///
 /// ```
 /// use k8s_openapi::apimachinery::pkg::api::resource;
@@ -126,7 +110,7 @@ impl fmt::Debug for Quantity {
 impl fmt::Display for Quantity {
     /// The canonical form.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        syntax::write(f, self)
+        syntax::write(f, self.nano, self.format)
     }
 }
 
@@ -134,7 +118,8 @@ impl FromStr for Quantity {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        syntax::parse(text)
+        let (nano, format) = syntax::parse(text)?;
+        Ok(Self { nano, format })
     }
 }
 

@@ -13,7 +13,7 @@ use kube_core::{
 };
 use kube_runtime::reflector::{ObjectRef, Store};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{fmt::Debug, hash::Hash, sync::Arc};
 
 /// Creates and updates the children of one object, each in one call, by server-side apply.
@@ -308,10 +308,11 @@ impl Apply {
         // Otherwise an object that replaced the read one meanwhile could be taken over.
         child.patch["metadata"]["uid"] = json!(current.uid());
         let object: K = self.send(&request, &child, force).await?;
-        let change = match object.resource_version() == current.resource_version() {
-            true => Change::Unchanged,
-            false => Change::Changed,
+        let is_same = match self.dry_run {
+            true => content(&object) == content(&current),
+            false => object.resource_version() == current.resource_version(),
         };
+        let change = if is_same { Change::Unchanged } else { Change::Changed };
         Ok(Applied { change, object: Arc::new(object) })
     }
 
@@ -360,4 +361,14 @@ impl Apply {
             conflict.map_or_else(|| failed(error), ApplyError::Conflict)
         })
     }
+}
+
+/// What a dry run may change of an object: it has no new version.
+fn content<K: Serialize>(object: &K) -> Option<Value> {
+    let mut json = serde_json::to_value(object).ok()?;
+    let metadata = json.get_mut("metadata").and_then(Value::as_object_mut)?;
+    // Every apply writes its time into them.
+    metadata.remove("managedFields");
+    metadata.remove("generation");
+    Some(json)
 }

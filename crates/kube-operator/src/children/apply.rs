@@ -1,8 +1,9 @@
 //! Applies the children of an owner.
 
 use super::{
+    child_error::ChildError,
     children::{Checked, Children},
-    error::{ChildError, ChildrenError},
+    error::ChildrenError,
     fate::{Fate, Fates, belongs},
     member::unready,
     observe::{Collection, Observed, observe},

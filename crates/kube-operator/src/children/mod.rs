@@ -9,9 +9,11 @@
 //!   that carries the label of the set; `record`: what the owner records of the set. All pure.
 //! - `observe`: lists the objects of the set; `owner`: reads and writes the record; `remove`: deletes objects.
 //! - `apply`, `delete`: what a reconcile calls.
-//! - `status`: [`ChildrenStatus`], the result; `error`: why there is none.
+//! - `status`: [`ChildrenStatus`], the result, and `result`: what is taken from it; `error`: why there is none; `child_error`: why one child
+//!   was not applied.
 
 mod apply;
+mod child_error;
 #[allow(clippy::module_inception, reason = "its main type, as in `apply`")]
 mod children;
 mod delete;
@@ -26,12 +28,14 @@ mod plan;
 mod plan_tests;
 mod record;
 mod remove;
+mod result;
 mod set;
 mod status;
 mod stop;
 
+pub use child_error::ChildError;
 pub use children::Children;
-pub use error::{ChildError, ChildrenError, InvalidChildren};
+pub use error::{ChildrenError, InvalidChildren};
 pub use member::Added;
 pub use set::ChildSet;
 pub use status::{ChildState, ChildStatus, ChildrenStatus, RemovalState, RemovedChild};

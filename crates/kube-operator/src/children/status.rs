@@ -1,10 +1,9 @@
 //! [`ChildrenStatus`]: what became of the children of an owner.
 
-use super::error::{ChildError, ChildrenError};
+use super::child_error::ChildError;
 use crate::apply::Change;
-use kube_core::{DynamicObject, Resource};
+use kube_core::DynamicObject;
 use kube_runtime::controller::Action;
-use serde::de::DeserializeOwned;
 use std::{fmt, time::Duration};
 
 /// How long a reconcile waits for the end of deletions, whose events its controller may not see.
@@ -130,17 +129,6 @@ impl ChildrenStatus {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// A child as the server has it, with its status; `None` if it was not applied in this run, or no child has this name.
-    ///
-    /// # Errors
-    ///
-    /// [`ChildrenError::Type`] if it is of another type.
-    pub fn object<K: Resource + DeserializeOwned>(&self, name: &str) -> Result<Option<K>, ChildrenError> {
-        let latest = self.child(name).and_then(|child| child.latest.clone());
-        let typed = latest.map(DynamicObject::try_parse).transpose();
-        typed.map_err(|source| ChildrenError::Type { name: name.to_owned(), source })
-    }
-
     /// When to call again without a change: with backoff if something has failed, soon if a deletion is not at its end, else not at all.
     #[must_use]
     pub fn action(&self) -> Action {
@@ -149,15 +137,6 @@ impl ChildrenStatus {
             () if self.is_removing() => Action::requeue(REMOVAL_INTERVAL),
             () => Action::await_change(),
         }
-    }
-
-    /// An error if a child was not applied or deleted: an alternative to [`action`](Self::action) that logs it.
-    ///
-    /// # Errors
-    ///
-    /// [`ChildrenError::Failed`], whose `{}` is that of the status.
-    pub fn into_result(self) -> Result<Self, ChildrenError> {
-        if self.has_failed() { Err(ChildrenError::Failed(Box::new(self))) } else { Ok(self) }
     }
 
     /// Whether a child was not applied or deleted, because of an error.

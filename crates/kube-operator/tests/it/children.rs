@@ -195,13 +195,13 @@ async fn what_is_no_longer_wanted_is_deleted_and_its_kind_forgotten() {
     first.add("map", &map("map", "a"));
     first.add("second", &map("second", "a"));
     first.add("secret", &secret("secret"));
-    apply(first, &client).await;
+    drop(apply(first, &client).await);
     // Not children: of nobody, of another owner, and one that someone wants to keep.
     config_maps(&client).add(named("foreign")).await;
     let other = secrets(&client).add(named("other-site")).await;
     let mut of_other = Children::of(OLDER, &other);
     of_other.add("map", &map("of-other", "a"));
-    apply(of_other, &client).await;
+    drop(apply(of_other, &client).await);
     let mut copy = map("copy", "a");
     copy.metadata.labels = Some([(LABEL.to_owned(), site.uid().unwrap())].into());
     config_maps(&client).add(copy).await;
@@ -217,7 +217,7 @@ async fn what_is_no_longer_wanted_is_deleted_and_its_kind_forgotten() {
         .collect();
     assert_eq!(
         removed,
-        [("Secret secret in namespace default", true), ("ConfigMap second in namespace default", true)]
+        [("ConfigMap second in namespace default", true), ("Secret secret in namespace default", true)]
     );
     assert_eq!((status.to_string(), status.action()), ("the child is ready".into(), Action::await_change()));
     let names: Vec<String> = config_maps(&client)
@@ -238,7 +238,7 @@ async fn nothing_is_deleted_before_all_others_are_applied() {
     let site = owner(&client).await;
     let mut first = Children::of(SET, &site);
     first.add("old", &map("old", "a"));
-    apply(first, &client).await;
+    drop(apply(first, &client).await);
     let next = |is_ready: bool| {
         let mut next = Children::of(SET, &site);
         next.add("db", &secret("db")).ready_when("the moon", move |_: &Secret| is_ready);
@@ -260,7 +260,7 @@ async fn an_object_with_a_finalizer_is_reported_until_it_is_gone() {
     let mut first = Children::of(SET, &site);
     first.add("old", &kept);
     first.add("secret", &secret("secret"));
-    apply(first, &client).await;
+    drop(apply(first, &client).await);
     let none = || Children::of(SET, &site);
     let status = apply(none(), &client).await;
     assert_eq!(
@@ -279,7 +279,7 @@ async fn an_object_with_a_finalizer_is_reported_until_it_is_gone() {
 async fn foreign_objects_of_the_same_name_are_refused_and_left_alone() {
     let (_server, client) = server();
     let site = owner(&client).await;
-    let foreign = json!({ "apiVersion": "v1", "kind": "ConfigMap", "data": { "mine": "yes" } });
+    let foreign = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "mine": "yes" } });
     config_maps(&client).patch("a", &PatchParams::apply("kubectl"), &Patch::Apply(foreign)).await.unwrap();
     let other: Secret = secrets(&client).add(named("other")).await;
     config_maps(&client).add(owned("b", &other)).await;
@@ -327,7 +327,7 @@ async fn an_older_release_deletes_nothing_that_a_newer_one_has_recorded() {
     newer.add("a", &map("a", "x"));
     newer.add("b", &map("b", "x"));
     newer.add("c", &secret("c"));
-    apply(newer, &client).await;
+    drop(apply(newer, &client).await);
     // With what a lagging cache shows, too.
     for site in [site.clone(), newest(&client).await] {
         let mut older = Children::of(SET, &site);
@@ -360,7 +360,7 @@ async fn an_owner_that_has_changed_since_it_was_read_makes_and_deletes_nothing()
         names.iter().for_each(|name| drop(children.add(name, &map(name, "x"))));
         children
     };
-    apply(children(&owner, &["a"]), &client).await;
+    drop(apply(children(&owner, &["a"]), &client).await);
     let change = json!({ "spec": { "replicas": 2 } });
     let changed = deployments.patch("site", &PatchParams::default(), &Patch::Merge(change)).await.unwrap();
     for names in [&["a", "b"][..], &[]] {
@@ -371,7 +371,7 @@ async fn an_owner_that_has_changed_since_it_was_read_makes_and_deletes_nothing()
         );
         assert_eq!(children_of(&client).await, ["ConfigMap default/a"]);
     }
-    apply(children(&changed, &["b"]), &client).await;
+    drop(apply(children(&changed, &["b"]), &client).await);
     assert_eq!(children_of(&client).await, ["ConfigMap default/b"]);
     deployments.remove("site").await;
     let error = failure(children(&changed, &["a", "b"]), &client).await;
@@ -387,13 +387,13 @@ async fn a_record_that_is_older_than_the_cache_shows_is_written_again_before_a_c
         children.add("s", &secret("s"));
         children
     };
-    apply(with_secret(&site), &client).await;
+    drop(apply(with_secret(&site), &client).await);
     let cached = newest(&client).await;
-    apply(Children::of(SET, &cached), &client).await;
+    drop(apply(Children::of(SET, &cached), &client).await);
     assert_eq!(recorded(&newest(&client).await), "");
-    apply(with_secret(&cached), &client).await;
+    drop(apply(with_secret(&cached), &client).await);
     assert_eq!(recorded(&newest(&client).await), "Secret/default");
-    apply(Children::of(SET, &newest(&client).await), &client).await;
+    drop(apply(Children::of(SET, &newest(&client).await), &client).await);
     assert!(children_of(&client).await.is_empty());
 }
 
@@ -404,7 +404,7 @@ async fn what_cannot_be_listed_is_neither_written_nor_deleted_nor_forgotten() {
     let mut first = Children::of(SET, &site);
     first.add("a", &map("a", "x"));
     first.add("s", &secret("s"));
-    apply(first, &client).await;
+    drop(apply(first, &client).await);
     let site = newest(&client).await;
     let no_secrets = failing(&server, |method, path| method == Method::GET && path.ends_with("/secrets"));
     let no_maps = failing(&server, |method, path| method == Method::GET && path.ends_with("/configmaps"));
@@ -430,7 +430,7 @@ async fn what_cannot_be_listed_is_neither_written_nor_deleted_nor_forgotten() {
     assert_eq!(recorded(&newest(&client).await), "ConfigMap/default,Secret/default");
     let error = next().delete(&no_secrets).await.unwrap_err();
     assert!(matches!(error, ChildrenError::Failed(_)), "{error}");
-    apply(next(), &client).await;
+    drop(apply(next(), &client).await);
     assert_eq!(children_of(&client).await, ["ConfigMap default/a"]);
 }
 
@@ -561,7 +561,7 @@ async fn stopped_workloads_run_no_pods_and_none_waits_for_another() {
     for name in ["db", "web"] {
         assert_eq!(deployments.get(name).await.unwrap().spec.replicas, Some(0));
     }
-    apply(children(), &client).await;
+    drop(apply(children(), &client).await);
     assert_eq!(deployments.get("db").await.unwrap().spec.replicas, Some(3));
     assert_eq!(deployments.get("web").await.unwrap().spec.replicas, Some(0), "it waits for the other again");
 }
@@ -574,7 +574,7 @@ async fn a_dry_run_says_what_would_happen_and_stores_nothing() {
     first.add("a", &map("a", "x"));
     first.add("b", &map("b", "x"));
     first.add("s", &secret("s"));
-    apply(first, &client).await;
+    drop(apply(first, &client).await);
     let before = (newest(&client).await, config_maps(&client).list(&Default::default()).await.unwrap().items);
     let mut next = Children::of(NEWER, &before.0);
     next.add("a", &map("a", "y"));
@@ -612,7 +612,7 @@ async fn children_elsewhere_have_a_label_only_and_all_are_deleted_in_reverse() {
     };
     let mut with_old = children(false);
     with_old.add("old", &secret("old")).after("web");
-    apply(with_old, &client).await;
+    drop(apply(with_old, &client).await);
     let config = maps_in(&client, "other").get("config").await.unwrap();
     assert!(config.owner_references().is_empty());
     assert_eq!(config.annotations()["site-operator/owner"], "default/site");
@@ -654,7 +654,7 @@ async fn a_child_that_is_being_deleted_is_made_again_when_it_is_gone() {
         children.add("a", &kept);
         children
     };
-    apply(children(), &client).await;
+    drop(apply(children(), &client).await);
     let first = config_maps(&client).get("a").await.unwrap().uid();
     config_maps(&client).remove("a").await;
     let status = apply(children(), &client).await;
