@@ -5,7 +5,7 @@ use super::{
     status::{RemovalState, RemovedChild},
 };
 use futures::{StreamExt, stream};
-use kube_client::{Client, Error};
+use kube_client::Client;
 use kube_core::{
     ApiResource, DynamicObject,
     params::{DeleteParams, Preconditions},
@@ -37,7 +37,8 @@ pub(super) async fn delete(
             }
             _ => RemovalState::Gone,
         },
-        Err(Error::Api(status)) if status.is_not_found() || status.is_conflict() => RemovalState::Gone,
+        Err(error) if error.is_not_found() => RemovalState::Gone,
+        // Also a conflict, which may be the answer of a webhook: the next list says whether another object has taken the name.
         Err(error) => RemovalState::Failed(error),
     }
 }
