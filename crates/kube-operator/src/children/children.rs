@@ -65,8 +65,8 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// If nothing changes, one list for each kind and namespace of children, by label. Besides, one request for each child that is written, two
 /// for one that is created; one read of the owner in a run that creates or deletes; one read and one write of the owner for the first
-/// children of a kind in a namespace, in the first run of a new release, and when the last child of a kind is gone. While a kind is recorded
-/// that the program no longer adds, it is discovered in each run.
+/// children of a kind in a namespace, in the first run of a new release, and when the last child of a kind is gone. While a kind is
+/// recorded that the program no longer adds, it is discovered in each run.
 ///
 /// # Permissions
 ///

@@ -9,8 +9,8 @@
 //!   that carries the label of the set; `record`: what the owner records of the set. All pure.
 //! - `observe`: lists the objects of the set; `owner`: reads and writes the record; `remove`: deletes objects.
 //! - `apply`, `delete`: what a reconcile calls.
-//! - `status`: [`ChildrenStatus`], the result, and `result`: what is taken from it; `error`: why there is none; `child_error`: why one child
-//!   was not applied.
+//! - `status`: [`ChildrenStatus`], the result, and `result`: what is taken from it; `error`: why there is none; `child_error`: why one
+//!   child was not applied.
 
 mod apply;
 mod child_error;

@@ -8,7 +8,8 @@
 //! - `reader`: reads objects. `error`: why it cannot.
 //! - `wait`: waits until a write is visible.
 //! - `deleted`: the deleted objects that a store keeps for a while; `kept_deleted`: how they are kept and read.
-//! - `events`: streams changes and deletions. `subscription`: streams changes to subscribers. `kept_subscriptions`: what does not end with the writer.
+//! - `events`: streams changes and deletions.
+//! - `subscription`: streams changes to subscribers. `kept_subscriptions`: what does not end with the writer.
 
 mod awaited;
 mod deleted;
