@@ -6,6 +6,7 @@
 mod apply;
 mod apply_yaml;
 mod caches;
+mod children;
 mod crds;
 mod custom_stack;
 mod debugging;

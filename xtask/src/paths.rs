@@ -71,6 +71,8 @@ pub(crate) const KINDS: &str = "testserver/server/data/kinds.jsonl";
 pub(crate) const GO_TYPES: &str = "testserver/server/data/gotypes.txt";
 pub(crate) const TAGS: &str = "testserver/server/data/tags.txt";
 pub(crate) const MESSAGE_SAMPLES: &str = "testserver/server/src/protobuf/recorded/samples.jsonl";
+pub(crate) const QUANTITIES: &str = "crates/kube-core/src/quantity/recorded.txt";
+pub(crate) const LABELS: &str = "crates/kube-core/src/labels/recorded.txt";
 pub(crate) const GO_TYPES_GENERATOR: &str = "testserver/generators/gotypes";
 pub(crate) const TABLES_GENERATOR: &str = "testserver/generators/tables.py";
 /// Generated table of the client.

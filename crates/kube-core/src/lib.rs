@@ -53,6 +53,7 @@ pub mod object;
 #[doc(hidden)]
 pub mod panic;
 pub mod params;
+pub mod quantity;
 pub mod request;
 pub mod response;
 #[cfg(feature = "schema")]
@@ -74,6 +75,7 @@ pub use gvk::{GroupVersion, GroupVersionKind, GroupVersionResource};
 pub use labels::{Expression, ParseExpressionError, Selector, SelectorExt};
 pub use metadata::{ListMeta, ObjectMeta, PartialObjectMeta, PartialObjectMetaExt, TypeMeta};
 pub use object::{NotUsed, Object, ObjectList};
+pub use quantity::Quantity;
 pub use request::Request;
 pub use resource::{
     ClusterResourceScope, DynamicResourceScope, NamespaceResourceScope, NamespaceScope, OwnerError, OwnerExt,

@@ -9,6 +9,7 @@
 //!
 //! With the feature `manager`, which is on by default:
 //!
+//! - [`children`]: the children of an object as one set, applied in order, waited for, and deleted once they are no longer wanted.
 //! - [`manager`]: all of it, with controllers and replicas, under one start and stop order.
 //! - [`health`]: `/livez`, `/readyz` and `/healthz` with named checks.
 //! - [`metrics`]: `/metrics` for Prometheus.
@@ -30,6 +31,8 @@ pub mod sharding;
 mod simulation;
 pub mod status;
 
+#[cfg(feature = "manager")]
+pub mod children;
 #[cfg(feature = "manager")]
 pub mod debug;
 #[cfg(feature = "manager")]

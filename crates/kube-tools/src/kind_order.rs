@@ -5,7 +5,15 @@
 /// It is the order of Helm and kustomize (namespaces, CRDs, what pods use, workloads, what is in front of them), by group and kind, so that
 /// a custom resource of the same name is not meant. Kinds that are not listed, custom resources above all, come after those that may serve
 /// them. Admission webhooks and policies come last: they could refuse what serves them.
-pub(crate) fn position(group: &str, kind: &str) -> usize {
+///
+/// ```
+/// use kube_tools::kind_order::position;
+///
+/// assert!(position("", "ConfigMap") < position("apps", "Deployment"));
+/// assert!(position("apps", "Deployment") < position("example.com", "Page"));
+/// ```
+#[must_use]
+pub fn position(group: &str, kind: &str) -> usize {
     let known = FIRST.iter().position(|kinds| kinds.contains(&(group, kind)));
     known.unwrap_or(if LAST.contains(&(group, kind)) { FIRST.len() + 1 } else { FIRST.len() })
 }

@@ -50,7 +50,7 @@ pub mod pods;
 #[cfg(feature = "apply-set")]
 pub mod apply_set;
 pub mod crds;
-mod kind_order;
+pub mod kind_order;
 pub mod yaml;
 mod yaml_text;
 

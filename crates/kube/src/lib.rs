@@ -30,7 +30,7 @@
 //! | `diff` | `yaml::ObjectResult::diff`: what a write of YAML changes; enables `yaml` | |
 //! | `metrics` | metrics of clients, and with `runtime` of controllers, through the `metrics` facade | |
 //! | `jsonpatch` | `api::Patch::Json` | |
-//! | `operator` | the module `operator`: manager, health, metrics endpoint, webhooks; enables `kube-operator`, `admission`, `metrics`, `yaml` | |
+//! | `operator` | the module `operator`: manager, children as a set, health, metrics endpoint, webhooks; enables `kube-operator`, `admission`, `metrics`, `yaml` | |
 //! | `admission` | `core::admission`: admission reviews | |
 //! | `cel` | `core::cel`: evaluates the validation rules of a custom resource without a server | |
 //! | `hyper-util-tracing` | `tracing` events of TCP connections | |

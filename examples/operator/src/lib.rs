@@ -20,6 +20,7 @@ use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::{
     Api, Client, CustomResourceExt,
     operator::{
+        children::ChildSet,
         manager::{Manager, Writes},
         webhook::{Versions, Webhooks, certificates::SelfSigned},
     },
@@ -33,6 +34,9 @@ use std::{
 
 /// The name of the operator: of its Lease, Service, webhook configuration and field manager.
 pub const NAME: &str = "page-operator";
+
+/// The children of all pages.
+pub const CHILDREN: ChildSet = ChildSet::new(NAME, env!("CARGO_PKG_VERSION"));
 
 /// Where the operator listens.
 #[derive(Clone, Copy, Debug)]
@@ -63,18 +67,18 @@ pub fn manager(client: Client, addresses: Addresses) -> Manager {
         .convert(Versions::<v2::Page>::new().version::<v1::Page>());
     // ANCHOR_END: webhooks
     // Only the children, not all ConfigMaps of the cluster.
-    let children = Config::default().labels(&format!("app.kubernetes.io/managed-by={NAME}"));
     let pages = Controller::new(Api::<v2::Page>::all(client.clone()), Config::default())
-        .owns(Api::<Deployment>::all(client.clone()), children.clone())
-        .owns(Api::<ConfigMap>::all(client.clone()), children);
+        .owns(Api::<Deployment>::all(client.clone()), CHILDREN.watch())
+        .owns(Api::<ConfigMap>::all(client.clone()), CHILDREN.watch());
     let context = Arc::new(reconcile::Context { client: client.clone() });
 
     Manager::new(client.clone())
         .writes(&Api::<v2::Page>::all(client.clone()), Writes::Finalizers)
         .writes(&Api::<v2::Page>::all(client.clone()), Writes::Status)
         .writes(&Api::<v2::Page>::all(client.clone()), Writes::OwnerReferences)
-        .writes(&Api::<Deployment>::all(client.clone()), Writes::Objects)
-        .writes(&Api::<ConfigMap>::all(client), Writes::Objects)
+        .writes(&Api::<v2::Page>::all(client.clone()), Writes::ChildrenRecord)
+        .writes(&Api::<Deployment>::all(client.clone()), Writes::Children)
+        .writes(&Api::<ConfigMap>::all(client), Writes::Children)
         .leader_election(NAME, namespace)
         .serve_metrics(addresses.metrics)
         .webhooks(addresses.webhooks, certificates, webhooks)

@@ -1,13 +1,13 @@
 //! Reconciling a `Page`: its children, its line in the index, its status, and the clean-up.
 
-use crate::{NAME, page::v2::Page, telemetry::link_to_cause};
+use crate::{CHILDREN, NAME, page::v2::Page, telemetry::link_to_cause};
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::ConfigMap};
 use kube::{
     Api, ApiExt, Client, ResourceExt, Sparse,
     api::PatchParams,
     apply,
+    operator::children::{Children, ChildrenError},
     runtime::{
-        apply::{Apply, ApplyError, InvalidChild},
         conditions::{Conditions, InvalidCondition, Summary},
         controller::Action,
         finalizer::{self, Event, finalizer},
@@ -32,12 +32,9 @@ pub struct Context {
 /// Why a page was not reconciled. The controller retries with backoff.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The page cannot own children.
-    #[error(transparent)]
-    Owner(#[from] InvalidChild),
     /// A child was not written.
     #[error(transparent)]
-    Apply(#[from] ApplyError),
+    Children(#[from] ChildrenError),
     /// The index was not written.
     #[error("cannot write the ConfigMap {INDEX}: {0}")]
     Index(#[source] kube::Error),
@@ -68,28 +65,30 @@ pub async fn reconcile(page: Arc<Page>, context: Arc<Context>) -> Result<Action,
 
 async fn publish(page: &Page, pages: &Api<Page>, client: &Client) -> Result<Action, Error> {
     write_index(page, client, Some(&page.spec.title)).await?;
-    let children = Apply::owned_by(client.clone(), NAME, page)?;
-    let content = children.apply(&content(page)).await?.change;
-    let server = children.apply(&server(page)).await?;
-    tracing::info!(?content, server = ?server.change, "applied");
+    let mut children = Children::of(CHILDREN, page);
+    children.add("content", &content(page));
+    children.add("server", &server(page)).after("content");
+    let children = children.apply(client).await?.into_result()?;
+    tracing::info!(%children, "applied");
 
     let mut status = page.status.clone().unwrap_or_default();
     status.observed_generation = page.metadata.generation;
-    let (wanted, available) = (page.spec.replicas, available_replicas(&server.object));
+    let (wanted, available) = (page.spec.replicas, available_replicas(children.object("server")?));
     let mut conditions = Conditions::new(&mut status.conditions, page.metadata.generation);
     let message = format!("{available} of {wanted} replicas are available");
     conditions.set("Available", available >= wanted, "ReplicasCounted", &message)?;
     conditions.summarize("Ready", &Summary::default())?;
     let write = apply_status(pages, NAME, page, &status).await?;
     // Changes of the Deployment trigger the next reconcile; it waits until the cache has this status.
-    let action = Action::await_change();
+    let action = children.action();
     Ok(write.written().map_or(action.clone(), |page| action.after_write(page)))
 }
 
 /// Zero while the status of the Deployment describes an older spec.
-fn available_replicas(server: &Deployment) -> i32 {
-    let current = server.status.as_ref().filter(|it| it.observed_generation == server.metadata.generation);
-    current.and_then(|status| status.available_replicas).unwrap_or(0)
+fn available_replicas(server: Option<Deployment>) -> i32 {
+    let Some(Deployment { metadata, status: Some(status), .. }) = server else { return 0 };
+    let is_current = status.observed_generation == metadata.generation;
+    status.available_replicas.filter(|_| is_current).unwrap_or(0)
 }
 
 /// The text of the page.

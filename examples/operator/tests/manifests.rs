@@ -100,8 +100,11 @@ async fn with_the_generated_roles_the_operator_does_all_it_does() {
     let lines = unused.lines().map(str::trim);
     let rules: Vec<_> =
         lines.filter(|line| line.starts_with("resources: ") || line.starts_with("verbs: ")).collect();
-    // What it does at times only: watching the objects with its CA after the first list, and renewing its certificate.
+    // What it does at times only: watching the objects with its CA after the first list, renewing its certificate, and deleting children
+    // that a later release no longer wants.
     let at_times = [
+        ["resources: [\"configmaps\"]", "verbs: [\"delete\"]"],
+        ["resources: [\"deployments\"]", "verbs: [\"delete\"]"],
         ["resources: [\"validatingwebhookconfigurations\"]", "verbs: [\"watch\"]"],
         ["resources: [\"customresourcedefinitions\"]", "verbs: [\"watch\"]"],
         ["resources: [\"secrets\"]", "verbs: [\"update\"]"],

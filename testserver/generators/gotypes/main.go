@@ -4,6 +4,8 @@
 //	go run . types > ../../server/data/gotypes.txt
 //	go run . tags ../../server/data/kinds.jsonl > ../../server/data/tags.txt
 //	go run . samples > ../../server/src/protobuf/recorded/samples.jsonl
+//	go run . quantities > ../../../crates/kube-core/src/quantity/recorded.txt
+//	go run . labels > ../../../crates/kube-core/src/labels/recorded.txt
 //
 // The Go types say how a value looks in JSON: names, pointers, what is left out. The field numbers come from the generated.proto files
 // of the same modules, compiled here. Where both know a fact, they must agree.
@@ -33,8 +35,12 @@ func main() {
 		}
 	case "samples":
 		must(samples(out))
+	case "quantities":
+		quantities(out)
+	case "labels":
+		labels(out)
 	default:
-		log.Fatal("types, tags KINDS or samples")
+		log.Fatal("types, tags KINDS, samples, quantities or labels")
 	}
 }
 

@@ -47,10 +47,12 @@ pub(crate) fn from_go(cx: &Context, args: &[String]) -> Result<()> {
     cx.require(&["go"])?;
     let kinds = cx.path(paths::KINDS);
     let kinds = kinds.to_str().context("the path of the checkout is not UTF-8")?;
-    let tables: [(&str, &[&str]); 3] = [
+    let tables: [(&str, &[&str]); 5] = [
         (paths::GO_TYPES, &["types"]),
         (paths::TAGS, &["tags", kinds]),
         (paths::MESSAGE_SAMPLES, &["samples"]),
+        (paths::QUANTITIES, &["quantities"]),
+        (paths::LABELS, &["labels"]),
     ];
     let generator = cx.path(paths::GO_TYPES_GENERATOR);
     for (written, arguments) in tables {

@@ -114,7 +114,7 @@ pub enum InvalidChild {
 
 /// The owner of the children.
 #[derive(Debug, Clone)]
-pub(super) struct Owner {
+pub(crate) struct Owner {
     reference: OwnerReference,
     namespace: Option<String>,
     finalizers: OwnerFinalizers,
@@ -131,16 +131,25 @@ pub(crate) struct OwnerFinalizers {
 }
 
 /// A checked child.
-pub(super) struct ChildPatch {
-    pub(super) name: String,
-    pub(super) namespace: Option<String>,
+#[derive(Debug, Clone)]
+pub(crate) struct ChildPatch {
+    pub(crate) name: String,
+    pub(crate) namespace: Option<String>,
     /// For messages.
-    pub(super) title: String,
-    pub(super) patch: Value,
+    pub(crate) title: String,
+    pub(crate) patch: Value,
+}
+
+/// A child that is in no namespace yet, and has no owner.
+struct Draft {
+    name: String,
+    title: String,
+    meta: ObjectMeta,
+    patch: Map<String, Value>,
 }
 
 impl Owner {
-    pub(super) fn new<O: Resource>(owner: &O, dyntype: &O::DynamicType) -> Result<Self, InvalidChild> {
+    pub(crate) fn new<O: Resource>(owner: &O, dyntype: &O::DynamicType) -> Result<Self, InvalidChild> {
         let missing = if owner.meta().name.is_none() { "name" } else { "uid" };
         let stored =
             owner.controller_owner_ref(dyntype).filter(|it| !it.uid.is_empty() && !it.name.is_empty());
@@ -168,6 +177,46 @@ impl Owner {
     where
         C: Configuration<Resource: Resource<Scope: 'static>>,
     {
+        let Draft { name, title, meta, patch } = self.draft(child, dyntype)?;
+        let namespace = self.namespace_of::<C::Resource>(&meta, &title)?;
+        let owners = meta.owner_references.as_deref().unwrap_or_default();
+        let patch = with_place(patch, namespace.as_deref(), &self.references(owners));
+        Ok(ChildPatch { name, namespace, title, patch })
+    }
+
+    /// Like [`patch`](Self::patch); a child that the garbage collector could not assign to the owner has no reference to it. The second
+    /// value is whether it has one.
+    #[cfg(feature = "manager")]
+    pub(crate) fn patch_of_set<C>(
+        &self,
+        child: &C,
+        dyntype: &<C::Resource as Resource>::DynamicType,
+    ) -> Result<(ChildPatch, bool), InvalidChild>
+    where
+        C: Configuration<Resource: Resource<Scope: 'static>>,
+    {
+        let Draft { name, title, meta, patch } = self.draft(child, dyntype)?;
+        let owners = meta.owner_references.clone().unwrap_or_default();
+        let (namespace, owners, is_owned) = match self.namespace_of::<C::Resource>(&meta, &title) {
+            Ok(namespace) => (namespace, self.references(&owners), true),
+            Err(InvalidChild::OtherNamespace { namespace, .. }) => (Some(namespace), owners, false),
+            Err(InvalidChild::ClusterScoped { .. }) => (None, owners, false),
+            Err(error) => return Err(error),
+        };
+        let title = in_namespace(&C::Resource::kind(dyntype), &name, namespace.as_deref());
+        let patch = with_place(patch, namespace.as_deref(), &owners);
+        Ok((ChildPatch { name, namespace, title, patch }, is_owned))
+    }
+
+    /// Checks `child`, as far as its owner and its namespace do not matter.
+    fn draft<C>(
+        &self,
+        child: &C,
+        dyntype: &<C::Resource as Resource>::DynamicType,
+    ) -> Result<Draft, InvalidChild>
+    where
+        C: Configuration<Resource: Resource<Scope: 'static>>,
+    {
         let kind = C::Resource::kind(dyntype);
         let (mut patch, meta) = read(child, &kind)?;
         let Some(name) = meta.name.clone().filter(|name| !name.is_empty()) else {
@@ -179,30 +228,24 @@ impl Owner {
         }
         let owners = meta.owner_references.as_deref().unwrap_or_default();
         self.check_controller(owners, &title)?;
-        let namespace = self.namespace_of::<C::Resource>(&meta, &title)?;
         let api_version = C::Resource::api_version(dyntype);
         patch.insert("apiVersion".into(), json!(api_version));
         patch.insert("kind".into(), json!(kind));
-        let metadata = &mut patch["metadata"];
-        metadata["ownerReferences"] = json!(self.references(owners));
-        if let Some(namespace) = &namespace {
-            metadata["namespace"] = json!(namespace);
-        }
         if let Some(Err(missing)) =
             ListMapKeys::of_built_in(&api_version, &kind).map(|it| it.check_json(&patch))
         {
             return Err(InvalidChild::MissingKey { child: title, missing });
         }
-        Ok(ChildPatch { name, namespace, title, patch: Value::Object(patch) })
+        Ok(Draft { name, title, meta, patch })
     }
 
     /// Whether this is the controller of `object`.
-    pub(super) fn controls<K: Resource>(&self, object: &K) -> bool {
+    pub(crate) fn controls<K: Resource>(&self, object: &K) -> bool {
         object.owner_references().iter().any(|it| it.controller == Some(true) && it.uid == self.reference.uid)
     }
 
     /// An error if an object with these owners has another controller.
-    pub(super) fn check_controller(
+    pub(crate) fn check_controller(
         &self,
         owners: &[OwnerReference],
         title: &str,
@@ -252,10 +295,41 @@ impl Owner {
         others.chain([self.reference.clone()]).collect()
     }
 
-    fn title(&self) -> String {
+    /// The uid of the owner.
+    #[cfg(feature = "manager")]
+    pub(crate) fn uid(&self) -> &str {
+        &self.reference.uid
+    }
+
+    /// The namespace of the owner.
+    #[cfg(feature = "manager")]
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// The name of the owner.
+    #[cfg(feature = "manager")]
+    pub(crate) fn name(&self) -> &str {
+        &self.reference.name
+    }
+
+    /// For messages.
+    pub(crate) fn title(&self) -> String {
         let OwnerReference { kind, name, .. } = &self.reference;
         in_namespace(kind, name, self.namespace.as_deref())
     }
+}
+
+/// The patch in this namespace, with these owners.
+fn with_place(mut patch: Map<String, Value>, namespace: Option<&str>, owners: &[OwnerReference]) -> Value {
+    let metadata = &mut patch["metadata"];
+    if !owners.is_empty() {
+        metadata["ownerReferences"] = json!(owners);
+    }
+    if let Some(namespace) = namespace {
+        metadata["namespace"] = json!(namespace);
+    }
+    Value::Object(patch)
 }
 
 /// The configuration and its metadata.

@@ -13,7 +13,7 @@ use kube_core::{
 };
 use kube_runtime::reflector::{ObjectRef, Store};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{fmt::Debug, hash::Hash, sync::Arc};
 
 /// Creates and updates the children of one object, each in one call, by server-side apply.
@@ -70,6 +70,7 @@ pub struct Apply {
     manager: String,
     owner: Owner,
     on_conflict: OnConflict,
+    dry_run: bool,
 }
 
 /// What happens if the apply would change fields of other field managers.
@@ -170,7 +171,14 @@ impl Apply {
         dyntype: &O::DynamicType,
     ) -> Result<Self, InvalidChild> {
         let (manager, owner) = (field_manager.to_owned(), Owner::new(owner, dyntype)?);
-        Ok(Self { client, manager, owner, on_conflict: OnConflict::default() })
+        Ok(Self { client, manager, owner, on_conflict: OnConflict::default(), dry_run: false })
+    }
+
+    /// For the children of a set, which is checked already. With `dry_run`, the server stores nothing.
+    #[cfg(feature = "manager")]
+    pub(crate) fn of_set(client: Client, manager: &str, owner: Owner, dry_run: bool) -> Self {
+        let manager = manager.to_owned();
+        Self { client, manager, owner, on_conflict: OnConflict::default(), dry_run }
     }
 
     /// Sets what happens if other field managers own the fields of a child.
@@ -266,8 +274,24 @@ impl Apply {
     where
         K: Resource + Serialize + DeserializeOwned + Clone + Debug,
     {
+        let current = self.read::<K>(&child, dyntype).await?;
+        let is_ours = current.as_ref().is_some_and(|current| self.owner.controls(current));
+        self.apply_over(child, current, is_ours, dyntype).await
+    }
+
+    /// Applies a child whose present state is known. `is_ours` is whether it was a child before.
+    pub(crate) async fn apply_over<K>(
+        &self,
+        mut child: ChildPatch,
+        current: Option<K>,
+        is_ours: bool,
+        dyntype: &K::DynamicType,
+    ) -> Result<Applied<K>, ApplyError>
+    where
+        K: Resource + Serialize + DeserializeOwned + Clone + Debug,
+    {
         let request = Request::new(K::url_path(dyntype, child.namespace.as_deref()));
-        let Some(current) = self.read::<K>(&request, &child).await? else {
+        let Some(current) = current else {
             let force = self.on_conflict == OnConflict::TakeOver;
             let object = Arc::new(self.send(&request, &child, force).await?);
             return Ok(Applied { change: Change::Created, object });
@@ -278,17 +302,17 @@ impl Apply {
         }
         let force = match self.on_conflict {
             OnConflict::TakeOver => true,
-            OnConflict::TakeOverIfControlled => self.owner.controls(&current),
+            OnConflict::TakeOverIfControlled => is_ours,
             OnConflict::Fail => false,
         };
-        let mut child = child;
         // Otherwise an object that replaced the read one meanwhile could be taken over.
         child.patch["metadata"]["uid"] = json!(current.uid());
         let object: K = self.send(&request, &child, force).await?;
-        let change = match object.resource_version() == current.resource_version() {
-            true => Change::Unchanged,
-            false => Change::Changed,
+        let is_same = match self.dry_run {
+            true => content(&object) == content(&current),
+            false => object.resource_version() == current.resource_version(),
         };
+        let change = if is_same { Change::Unchanged } else { Change::Changed };
         Ok(Applied { change, object: Arc::new(object) })
     }
 
@@ -298,10 +322,16 @@ impl Apply {
         comparison == Comparison::Unchanged && current.meta().deletion_timestamp.is_none()
     }
 
-    async fn read<K>(&self, request: &Request, child: &ChildPatch) -> Result<Option<K>, ApplyError>
+    /// The present state of a child; `None` if it does not exist.
+    pub(crate) async fn read<K>(
+        &self,
+        child: &ChildPatch,
+        dyntype: &K::DynamicType,
+    ) -> Result<Option<K>, ApplyError>
     where
-        K: DeserializeOwned + Clone + Debug,
+        K: Resource + DeserializeOwned + Clone + Debug,
     {
+        let request = Request::new(K::url_path(dyntype, child.namespace.as_deref()));
         let failed = |error| ApplyError::Read { child: child.title.clone(), error };
         let get = request.get(&child.name, &GetParams::default());
         let get = get.map_err(|error| failed(kube_client::Error::BuildRequest(error)))?;
@@ -317,7 +347,7 @@ impl Apply {
         K: DeserializeOwned + Clone + Debug,
     {
         let failed = |error| ApplyError::Apply { child: child.title.clone(), error };
-        let params = PatchParams { force, ..PatchParams::apply(&self.manager) };
+        let params = PatchParams { force, dry_run: self.dry_run, ..PatchParams::apply(&self.manager) };
         let patch = request.patch(&child.name, &params, &Patch::Apply(&child.patch));
         let mut patch = patch.map_err(|error| failed(kube_client::Error::BuildRequest(error)))?;
         patch.extensions_mut().insert(self.owner.finalizers());
@@ -331,4 +361,14 @@ impl Apply {
             conflict.map_or_else(|| failed(error), ApplyError::Conflict)
         })
     }
+}
+
+/// What a dry run may change of an object: it has no new version.
+fn content<K: Serialize>(object: &K) -> Option<Value> {
+    let mut json = serde_json::to_value(object).ok()?;
+    let metadata = json.get_mut("metadata").and_then(Value::as_object_mut)?;
+    // Every apply writes its time into them.
+    metadata.remove("managedFields");
+    metadata.remove("generation");
+    Some(json)
 }

@@ -21,5 +21,5 @@ pub use conflict::ApplyConflict;
 pub use kube_client::error::FieldConflict;
 
 #[cfg(feature = "manager")]
-pub(crate) use child::OwnerFinalizers;
+pub(crate) use child::{ChildPatch, Owner, OwnerFinalizers};
 pub(crate) use compare::{Comparison, compare};

@@ -76,8 +76,13 @@ impl NeededRequests {
                 self.add(Method::POST, path);
                 self.add(Method::PATCH, &any);
             }
-            // The `get` follows a conflict with another writer.
-            Writes::Finalizers => {
+            Writes::Children => {
+                self.add_writes(path, Writes::Objects, cluster_scoped);
+                self.add(Method::GET, path);
+                self.add(Method::DELETE, &any);
+            }
+            // The `get` of finalizers follows a conflict with another writer.
+            Writes::Finalizers | Writes::ChildrenRecord => {
                 self.add(Method::GET, &any);
                 self.add(Method::PATCH, &any);
             }
@@ -310,7 +315,18 @@ mod tests {
                 "POST /apis/example.com/v1/pages",
             ]
         );
+        assert_eq!(
+            requests(PAGES, Writes::Children),
+            [
+                "DELETE /apis/example.com/v1/pages/any",
+                "GET /apis/example.com/v1/pages",
+                "GET /apis/example.com/v1/pages/any",
+                "PATCH /apis/example.com/v1/pages/any",
+                "POST /apis/example.com/v1/pages",
+            ]
+        );
         let get = "GET /apis/example.com/v1/pages/any";
+        assert_eq!(requests(PAGES, Writes::ChildrenRecord), requests(PAGES, Writes::Finalizers));
         assert_eq!(requests(PAGES, Writes::Finalizers), [get, "PATCH /apis/example.com/v1/pages/any"]);
         assert_eq!(requests(PAGES, Writes::Status), [get, "PATCH /apis/example.com/v1/pages/any/status"]);
         assert_eq!(

@@ -18,4 +18,8 @@ pub enum Writes {
     /// Owner references of children to the objects, by [`Apply`](crate::apply::Apply): `update` of the subresource `finalizers`, which
     /// clusters with the admission plugin OwnerReferencesPermissionEnforcement require.
     OwnerReferences,
+    /// Objects that are [`children`](crate::children) of a set: `get`, `list`, `create`, `patch` and `delete`.
+    Children,
+    /// The record of children on their owners, by [`children`](crate::children): `get` and `patch` of the objects.
+    ChildrenRecord,
 }

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a failed step fails the test")]
 
 mod apply;
+#[cfg(feature = "manager")]
+mod children;
 #[path = "../../../kube-runtime/tests/it/common.rs"]
 mod common;
 #[cfg(feature = "manager")]

@@ -6,6 +6,7 @@ use futures::{TryFuture, TryFutureExt};
 use kube_client::{Api, error::ErrorClass};
 use kube_core::{
     Resource,
+    labels::check_label_key,
     params::{Patch, PatchParams},
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -98,7 +99,7 @@ where
     ReconcileFut: TryFuture<Ok = Action>,
     ReconcileFut::Error: std::error::Error + 'static,
 {
-    if !is_qualified_name(finalizer_name) {
+    if check_label_key(finalizer_name).is_err() {
         return Err(Error::InvalidFinalizer);
     }
     if obj.meta().name.is_none() {
@@ -179,47 +180,5 @@ fn status_code(error: &kube_client::Error) -> Option<u16> {
     match error {
         kube_client::Error::Api(status) => Some(status.code),
         _ => None,
-    }
-}
-
-/// Whether servers accept `name` for a finalizer: it is a qualified name, `example.com/name` or `name`.
-fn is_qualified_name(name: &str) -> bool {
-    match name.split_once('/') {
-        Some((domain, name)) => is_domain(domain) && is_name(name),
-        None => is_name(name),
-    }
-}
-
-fn is_domain(domain: &str) -> bool {
-    let label = |label: &str| {
-        let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
-        !label.is_empty() && label.bytes().all(inner) && !label.starts_with('-') && !label.ends_with('-')
-    };
-    domain.len() <= 253 && domain.split('.').all(label)
-}
-
-fn is_name(name: &str) -> bool {
-    let alphanumeric = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    let inner = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_' | b'.');
-    name.len() <= 63
-        && name.bytes().all(inner)
-        && alphanumeric(name.bytes().next())
-        && alphanumeric(name.bytes().last())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_qualified_name;
-
-    #[test]
-    fn qualified_names_are_accepted_as_by_servers() {
-        for name in ["example.com/cleanup", "kubernetes", "orphan", "a-b.example.com/Clean_up.2"] {
-            assert!(is_qualified_name(name), "{name}");
-        }
-        for name in
-            ["", "/", "example.com/", "/cleanup", "a/b/c", "Example.com/x", "-a.com/x", "x y", "a.com/-x"]
-        {
-            assert!(!is_qualified_name(name), "{name}");
-        }
     }
 }

@@ -35,7 +35,12 @@ pub use index::Index;
 pub use namespaces::reflect_namespaces;
 pub use object_ref::{Lookup, ObjectRef, ObjectRefExtra};
 pub use reflect::reflector;
-pub use store::{Store, store, store_shared, subscription::ReflectHandle};
+pub use store::{
+    Store,
+    events::{StoreEvent, StoreEvents},
+    store, store_shared,
+    subscription::ReflectHandle,
+};
 
 pub(crate) use namespaces::{StoreChange, follow_namespaces};
 pub(crate) use object_key::ObjectKey;

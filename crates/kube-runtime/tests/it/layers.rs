@@ -142,3 +142,39 @@ async fn forward(server: ApiServer, request: Request<Body>) -> io::Result<Server
     let response = server.oneshot(request).await?;
     Ok(response.map(|body| body.map_err(Into::into).boxed_unsync()))
 }
+
+/// A client of a process that dies after so many writes: whatever it sends after that is refused.
+pub(crate) fn dying_after(server: &ApiServer, writes: usize) -> Client {
+    let (server, left) = (server.clone(), Arc::new(AtomicUsize::new(writes + 1)));
+    let service = service_fn(move |request: Request<Body>| {
+        let (server, left) = (server.clone(), Arc::clone(&left));
+        async move {
+            if request.method() != Method::GET {
+                let _ = left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+            }
+            match left.load(Ordering::Relaxed) {
+                0 => Err(io::Error::from(io::ErrorKind::ConnectionRefused)),
+                _ => forward(server, request).await,
+            }
+        }
+    });
+    Client::new(service, "default")
+}
+
+/// A client of a server that answers 500 to requests whose method and path are refused by `is_refused`.
+pub(crate) fn failing(
+    server: &ApiServer,
+    is_refused: impl Fn(&Method, &str) -> bool + Send + Sync + 'static,
+) -> Client {
+    let (server, is_refused) = (server.clone(), Arc::new(is_refused));
+    let service = service_fn(move |request: Request<Body>| {
+        let (server, refused) = (server.clone(), is_refused(request.method(), request.uri().path()));
+        async move {
+            if refused {
+                return Err(io::Error::other("the server is confused"));
+            }
+            forward(server, request).await
+        }
+    });
+    Client::new(service, "default")
+}

@@ -7,10 +7,15 @@
 //! - `watermarks`: which versions are known, and waits for them. `awaited`: what such a wait waits for.
 //! - `reader`: reads objects. `error`: why it cannot.
 //! - `wait`: waits until a write is visible.
+//! - `deleted`: the deleted objects that a store keeps for a while; `kept_deleted`: how they are kept and read.
+//! - `events`: streams changes and deletions.
 //! - `subscription`: streams changes to subscribers. `kept_subscriptions`: what does not end with the writer.
 
 mod awaited;
+mod deleted;
 mod error;
+pub(super) mod events;
+mod kept_deleted;
 mod kept_subscriptions;
 mod known;
 mod namespace;

@@ -78,6 +78,7 @@ where
 
     /// Everything in the namespace up to this version is known; empty if versions are opaque.
     pub(in crate::reflector) fn progress_in(&mut self, namespace: &str, version: &str) {
+        self.shared().deleted.forget_old();
         self.watermarks().change(|watermarks| watermarks.progress(namespace, version));
     }
 
@@ -95,6 +96,7 @@ where
         for object in &changed {
             self.no_longer_outdated(object);
         }
+        removed.iter().for_each(|last| self.shared().deleted.add(last));
         for name in undecodable {
             self.retained(ObjectKey { namespace: Some(namespace.into()), name });
         }

@@ -2,6 +2,7 @@
 
 use super::{
     awaited::{Awaited, Visible},
+    deleted::DeletedObjects,
     watermarks::{HighWatermarks, StartedWait},
 };
 use crate::{
@@ -39,6 +40,8 @@ pub(in crate::reflector) struct Shared<K: Lookup> {
     /// Objects whose last readable state is retained although a later state exists. If the storage was restored from a backup, the next
     /// readable state may have the same version as the retained one.
     pub(super) outdated: RwLock<HashSet<ObjectKey>>,
+    /// Deleted objects that are kept for a while. It has a lock of its own.
+    pub(super) deleted: DeletedObjects<K>,
     /// Indexes that readers have declared, and that the writer has not added yet.
     pub(in crate::reflector) pending_indexes: Mutex<Vec<Arc<dyn AnyIndex<K>>>>,
 }
@@ -52,6 +55,7 @@ impl<K: Lookup + 'static> Shared<K> {
             abandoned: RwLock::default(),
             watermarks: Arc::default(),
             outdated: RwLock::default(),
+            deleted: DeletedObjects::default(),
             pending_indexes: Mutex::default(),
         }
     }
@@ -174,6 +178,27 @@ impl<K: Lookup + 'static> Shared<K> {
     pub(in crate::reflector) fn contains(&self, object: &Arc<K>) -> bool {
         self.objects
             .read(|table| table.get_same_key(object).is_some_and(|visible| Arc::ptr_eq(visible, object)))
+    }
+
+    /// Whether an object with the key and uid of this one is visible.
+    pub(super) fn has_visible(&self, object: &K) -> bool {
+        self.objects
+            .read(|table| table.get_same_key(object).is_some_and(|visible| visible.uid() == object.uid()))
+    }
+
+    /// The visible objects that the running list does not have, if deleted ones are kept.
+    pub(super) fn keep_missing_from_list(&self) {
+        if !self.deleted.are_kept() {
+            return;
+        }
+        let listed = self.listed.read();
+        let Some(table) = listed.as_ref() else { return };
+        let is_missing =
+            |object: &&Arc<K>| table.get_same_key(object).is_none_or(|it| it.uid() != object.uid());
+        let missing: Vec<_> =
+            self.objects.read(|visible| visible.iter().filter(is_missing).cloned().collect());
+        drop(listed);
+        missing.iter().for_each(|object| self.deleted.add(object));
     }
 
     /// The visible objects that have this key in this index; `None` if the index was not declared.

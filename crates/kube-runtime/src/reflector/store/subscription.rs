@@ -23,12 +23,12 @@ where
     K: Lookup + Clone + 'static,
     K::DynamicType: Eq + Hash + Clone,
 {
-    reader: Store<K>,
-    inbox: Pending<K>,
+    pub(super) reader: Store<K>,
+    pub(super) inbox: Pending<K>,
 }
 
 /// The pending objects, as the cache keeps them.
-enum Pending<K: Lookup> {
+pub(super) enum Pending<K: Lookup> {
     Decoded(Arc<Inbox<ObjectKey, Arc<K>>>),
     Compact(Arc<Inbox<ObjectKey, Arc<CompactObject>>>),
 }

@@ -220,6 +220,7 @@ where
                 CollectionEvent::Delete(last)
             }
             CollectionEvent::Progress { resource_version } => {
+                self.shared.deleted.forget_old();
                 self.watermarks().change(|watermarks| watermarks.progress("", &resource_version));
                 CollectionEvent::Progress { resource_version }
             }
@@ -260,6 +261,7 @@ where
         };
         if let Some(last) = &removed {
             self.no_longer_outdated(last);
+            self.shared.deleted.add(last);
             self.remove(last);
             self.publish(last);
         }
@@ -321,6 +323,8 @@ where
     fn finish_list(&mut self, version: ListVersion) {
         self.history_lost = false;
         let shared = self.shared();
+        shared.keep_missing_from_list();
+        shared.deleted.forget_old();
         let before = {
             // Under both locks: otherwise a reader could find neither the running list nor its result.
             let mut listed = shared.listed.write();
@@ -352,6 +356,7 @@ where
 
     fn apply(&mut self, object: Arc<K>) -> Arc<K> {
         self.add_pending_indexes();
+        self.shared.deleted.forget_old();
         self.no_longer_outdated(&object);
         if self.running_list.is_some() {
             self.insert_listed(&object);
@@ -365,6 +370,7 @@ where
     fn delete(&mut self, object: &Arc<K>) {
         self.add_pending_indexes();
         self.no_longer_outdated(object);
+        self.shared.deleted.add(object);
         self.remove(object);
         self.publish(object);
         self.advance_watermark(object, true);
