@@ -49,6 +49,7 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         }
         let outcome = try_plan(scenario, &learned, &plan);
         report.tried += 1;
+        options.show_progress(at + 1, total, report.failures.len());
         if outcome.fired < plan.0.len() {
             report.unreached.push(plan.clone());
         }
@@ -61,9 +62,10 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         let lines = outcome.trace.lines;
         report.failures.push(Failure { plan, findings: outcome.findings, repeats, lines, differs_at });
     }
-    let tried_all = options.plan.is_none() && options.shard.is_none() && options.families.is_none();
-    if learned.complete && tried_all && report.left_out == 0 {
+    let chosen = options.plan.is_some() || options.families.is_some();
+    if learned.complete && !chosen && report.left_out == 0 {
         report.unused_allows = scenario.allows.unused();
+        report.is_whole = options.shard.is_none();
     }
     report.time = begun.elapsed();
     report

@@ -53,8 +53,7 @@ pub enum Family {
 }
 
 /// How often a fault happens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Likelihood {
     /// In any cluster.
     Daily,

@@ -1,5 +1,7 @@
 //! The kinds that the server serves, found by what people call them.
 
+use std::sync::Arc;
+
 use http::Request;
 use http_body_util::{BodyExt, Empty};
 use kube_testserver::ApiServer;
@@ -54,7 +56,7 @@ pub(crate) fn split(resource: &str) -> (&str, &str) {
 
 /// All kinds of a server.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Kinds(Vec<Kind>);
+pub(crate) struct Kinds(Arc<[Kind]>);
 
 impl Kinds {
     /// Asks the server for its kinds.
@@ -68,7 +70,7 @@ impl Kinds {
             let Ok(body) = response.into_body().collect().await else { continue };
             kinds.extend(read(&serde_json::from_slice(&body.to_bytes()).unwrap_or_default()));
         }
-        Self(kinds)
+        Self(kinds.into())
     }
 
     /// The kind that is meant by `Page`, `page`, `pages`, `pg` or `pages.example.com`.

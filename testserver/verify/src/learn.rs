@@ -44,6 +44,7 @@ pub(crate) fn learn(scenario: &Scenario) -> Learned {
     let mut known = Known::default();
     let first = run(scenario, &none, 1, &known, None);
     known.resources = first.trace.resources.clone();
+    known.kinds = first.kinds.clone();
     let other = run(scenario, &none, 2, &known, None);
     let names = |outcome: &Outcome| -> BTreeSet<(String, String)> {
         let states = outcome.steps.iter().flat_map(|reached| reached.state.0.keys());

@@ -30,7 +30,7 @@
 // - What a run is made of: `kinds` and `state` know objects and compare states, `plan` says which fault comes where, `gate` stands between
 //   the operator and the server, `run` is one run with a plan.
 // - What all runs are for: `learn` finds out what is normal, `oracle` judges, `explore` goes through all plans, `report` tells the result,
-//   `options` come from the command line.
+//   `options` come from the command line, `shards` are processes that share the plans.
 mod explore;
 mod family;
 mod gate;
@@ -43,6 +43,7 @@ mod panics;
 mod plan;
 mod report;
 mod run;
+mod shards;
 mod state;
 mod verify;
 mod workload;

@@ -1,6 +1,6 @@
 //! What `cargo kube verify` asks for, through the environment.
 
-use std::{env, path::PathBuf, time::Duration};
+use std::{env, fs, path::PathBuf, thread, time::Duration};
 
 use crate::{family::Families, plan::Plan};
 
@@ -16,6 +16,12 @@ pub(crate) struct Options {
     pub(crate) budget: Option<Duration>,
     /// Where the report is written as JSON.
     pub(crate) json: Option<PathBuf>,
+    /// The folder in which each test leaves its report, as text and as JSON.
+    pub(crate) reports: Option<PathBuf>,
+    /// How many processes share the plans.
+    pub(crate) jobs: usize,
+    /// Whether progress is told on standard error.
+    pub(crate) progress: bool,
 }
 
 impl Options {
@@ -45,8 +51,37 @@ impl Options {
                 Ok(Duration::from_secs(seconds))
             })?,
             json: variable("JSON").map(PathBuf::from),
+            reports: variable("REPORTS").map(PathBuf::from),
+            jobs: parsed("JOBS", variable("JOBS"), jobs)?.unwrap_or(1),
+            progress: variable("PROGRESS").is_some(),
         })
     }
+}
+
+impl Options {
+    /// Leaves a report where it was asked for. Tests run on threads of their names.
+    pub(crate) fn leave(&self, extension: &str, text: &str) -> Result<(), String> {
+        let write =
+            |path: PathBuf| fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()));
+        if let Some(path) = self.json.clone().filter(|_| extension == "json") {
+            write(path)?;
+        }
+        let name = thread::current().name().unwrap_or("verify").replace("::", ".");
+        self.reports.as_ref().map_or(Ok(()), |folder| write(folder.join(format!("{name}.{extension}"))))
+    }
+
+    /// Tells how far the verification is.
+    pub(crate) fn show_progress(&self, tried: usize, total: usize, failures: usize) {
+        if self.progress {
+            let part = self.shard.map(|(part, of)| format!(" (process {part} of {of})")).unwrap_or_default();
+            eprintln!("verify{part}: {tried} of {total} plans, {failures} failed");
+        }
+    }
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| (1..=256).contains(count));
+    count.ok_or_else(|| format!("expected a number of processes from 1 to 256, not {text:?}"))
 }
 
 /// `2/4` is the second of four.
@@ -72,9 +107,14 @@ mod tests {
         assert_eq!(read("BUDGET", "60").unwrap().budget, Some(Duration::from_secs(60)));
         assert!(read("LIST", "1").unwrap().list);
         assert_eq!(read("PLAN", "restart after step 1").unwrap().plan.unwrap().0.len(), 1);
-        for (name, value) in
-            [("SHARD", "0/4"), ("SHARD", "5/4"), ("BUDGET", "1m"), ("FAMILIES", "x"), ("PLAN", "x")]
-        {
+        for (name, value) in [
+            ("SHARD", "0/4"),
+            ("SHARD", "5/4"),
+            ("BUDGET", "1m"),
+            ("JOBS", "0"),
+            ("FAMILIES", "x"),
+            ("PLAN", "x"),
+        ] {
             let error = read(name, value).unwrap_err();
             assert!(error.starts_with(&format!("KUBE_VERIFY_{name}: ")), "{error}");
         }

@@ -5,7 +5,7 @@ use std::{
     fmt,
 };
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// How a fault was noticed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Oracle {
     /// After a step, the state is not the one of the reference.

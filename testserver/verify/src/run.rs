@@ -50,6 +50,8 @@ pub(crate) struct Scenario {
 pub(crate) struct Known {
     pub(crate) names: Names,
     pub(crate) resources: BTreeSet<String>,
+    /// The kinds that the cluster serves at the begin.
+    pub(crate) kinds: Option<Kinds>,
 }
 
 /// What a step has led to.
@@ -68,6 +70,7 @@ pub(crate) struct Outcome {
     pub(crate) trace: Trace,
     /// The number of faults of the plan that have happened.
     pub(crate) fired: usize,
+    pub(crate) kinds: Option<Kinds>,
 }
 
 /// One run, on a thread of its own runtime with paused time.
@@ -118,7 +121,10 @@ impl<'r> Run<'r> {
                 return outcome;
             }
         };
-        let kinds = Kinds::discover(&server).await;
+        let kinds = match &known.kinds {
+            Some(kinds) => kinds.clone(),
+            None => Kinds::discover(&server).await,
+        };
         let session = Session::new(server, known.names.clone(), kinds, plan, scenario.invariants.clone());
         session.trace(|trace| trace.resources = known.resources.clone());
         let world = World::default();
@@ -348,6 +354,7 @@ impl<'r> Run<'r> {
 
     /// What the whole run has shown, beside the states.
     fn judge_whole(&mut self) {
+        self.outcome.kinds = Some(self.session.kinds.clone());
         self.outcome.findings.extend(self.session.broken());
         self.outcome.fired = self.session.fired().len()
             + self.plan.0.iter().filter(|i| matches!(i, Injection::Run(_))).count();

@@ -13,6 +13,7 @@ use crate::{
     plan::Plan,
     report::{Allows, Report},
     run::Scenario,
+    shards,
     state::State,
     workload::Step,
 };
@@ -115,22 +116,32 @@ impl Verify {
     /// # Panics
     /// With the report, if something is found. If a variable of `cargo kube verify` cannot be read.
     pub fn run(self) {
-        let options = Options::from_env().unwrap_or_else(|error| panic!("{error}"));
+        let ran = Options::from_env().and_then(|options| self.run_with(&options));
+        ran.unwrap_or_else(|error| panic!("\n{error}\n"));
+    }
+
+    /// Does what the options ask for. The error is the report, or why there is none.
+    fn run_with(self, options: &Options) -> Result<(), String> {
         let families = self.families.clone();
-        let json = options.json.clone();
         let verify = self.ready();
         if options.list {
-            let (_, choice) = explore::plans(&verify.scenario, &families, &options);
-            choice.plans.iter().for_each(|plan| println!("{plan}"));
-            return;
+            let (_, choice) = explore::plans(&verify.scenario, &families, options);
+            let list: String = choice.plans.iter().map(|plan| format!("{plan}\n")).collect();
+            print!("{list}");
+            return options.leave("txt", &list);
         }
-        let report = explore::explore(&verify.scenario, &families, &options);
-        if let Some(path) = json {
-            let written = std::fs::write(&path, report.to_json().to_string());
-            written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let report = if options.jobs > 1 && options.shard.is_none() {
+            shards::explore(options.jobs)?
+        } else {
+            explore::explore(&verify.scenario, &families, options)
+        };
+        options.leave("json", &report.to_json().to_string())?;
+        options.leave("txt", &format!("{report}\n"))?;
+        if !report.is_ok() {
+            return Err(report.to_string());
         }
-        assert!(report.is_ok(), "\n{report}\n");
         println!("{report}");
+        Ok(())
     }
 
     /// Tries all plans; for tests that look at the result themselves.

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
@@ -26,7 +27,7 @@ pub(crate) struct Write {
 }
 
 /// A line of the timeline.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Line {
     pub(crate) at: Duration,
     pub(crate) text: String,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::{EventPlace, Place};
 use crate::family::Family;
 
@@ -58,7 +60,8 @@ pub(crate) enum Injection {
 }
 
 /// Faults that come one after the other. Empty in a run without faults.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub(crate) struct Plan(pub(crate) Vec<Injection>);
 
 impl EventFault {

@@ -86,6 +86,20 @@ impl fmt::Display for Plan {
     }
 }
 
+impl From<Plan> for String {
+    fn from(plan: Plan) -> Self {
+        plan.to_string()
+    }
+}
+
+impl TryFrom<String> for Plan {
+    type Error = PlanError;
+
+    fn try_from(text: String) -> Result<Self, PlanError> {
+        text.parse()
+    }
+}
+
 impl FromStr for Plan {
     type Err = PlanError;
 

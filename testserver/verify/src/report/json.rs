@@ -1,33 +1,18 @@
 //! The report for programs.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Failure, Report};
+use super::Report;
 
 impl Report {
-    /// The report as JSON: `findings` with their plans, and what was not tried. The same for the same operator, but for `seconds`.
+    /// The report as JSON: what is wrong without a fault (`reference`), the plans that broke the operator (`failures`) with their findings
+    /// and timelines, and what was not tried. The same for the same operator, but for `time`.
     pub fn to_json(&self) -> Value {
-        let reference: Vec<_> = self.reference.iter().map(|finding| json!(finding)).collect();
-        json!({
-            "ok": self.is_ok(),
-            "tried": self.tried,
-            "seconds": self.time.as_secs_f64(),
-            "reference": reference,
-            "failures": self.failures.iter().map(failure).collect::<Vec<_>>(),
-            "unusedAllows": self.unused_allows.iter().map(|(pattern, _)| pattern).collect::<Vec<_>>(),
-            "unreached": self.unreached.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "notCovered": self.uncovered,
-            "leftOut": self.left_out,
-        })
+        serde_json::to_value(self).unwrap_or_default()
     }
-}
 
-fn failure(failure: &Failure) -> Value {
-    let families: Vec<_> = failure.plan.families().iter().map(|family| family.name()).collect();
-    json!({
-        "plan": failure.plan.to_string(),
-        "families": families,
-        "repeats": failure.repeats,
-        "findings": failure.findings,
-    })
+    /// Reads what another process has written.
+    pub(crate) fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use serde::{Deserialize, Serialize};
+
 use super::Finding;
 use crate::{
     family::{Family, Likelihood},
@@ -10,13 +12,16 @@ use crate::{
 };
 
 /// What a verification has found, and what it has tried.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Report {
     /// What is wrong without a fault.
     pub(crate) reference: Vec<Finding>,
     pub(crate) failures: Vec<Failure>,
     /// Patterns of `allow` that covered nothing, with their reasons.
     pub(crate) unused_allows: Vec<(String, String)>,
+    /// Whether all plans of the operator were tried, so that an unused pattern is an error.
+    pub(crate) is_whole: bool,
     pub(crate) tried: usize,
     /// Plans whose fault did not come.
     pub(crate) unreached: Vec<Plan>,
@@ -32,7 +37,8 @@ pub struct Report {
 }
 
 /// A plan that broke the operator.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Failure {
     pub(crate) plan: Plan,
     pub(crate) findings: Vec<Finding>,
@@ -53,7 +59,23 @@ pub(super) struct Group<'r> {
 impl Report {
     /// Whether nothing is wrong.
     pub fn is_ok(&self) -> bool {
-        self.reference.is_empty() && self.failures.is_empty() && self.unused_allows.is_empty()
+        self.reference.is_empty() && self.failures.is_empty() && self.forgotten_allows().is_empty()
+    }
+
+    /// The patterns that are an error, because nothing is found that they cover.
+    pub(super) fn forgotten_allows(&self) -> &[(String, String)] {
+        if self.is_whole { &self.unused_allows } else { &[] }
+    }
+
+    /// Adds what another process has found, which had another part of the plans.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.failures.extend(other.failures);
+        self.tried += other.tried;
+        self.unreached.extend(other.unreached);
+        self.left_out += other.left_out;
+        self.time = self.time.max(other.time);
+        // Covered in one part is covered.
+        self.unused_allows.retain(|allow| other.unused_allows.contains(allow));
     }
 
     /// What is wrong, each finding once with the plan that showed it; `no fault` for what is wrong without any.

@@ -18,7 +18,7 @@ impl fmt::Display for Report {
         for group in self.groups() {
             write_group(f, &group)?;
         }
-        for (pattern, reason) in &self.unused_allows {
+        for (pattern, reason) in self.forgotten_allows() {
             writeln!(f, "UNUSED allow {pattern:?} ({reason}): nothing is found that it covers; remove it\n")?;
         }
         write_coverage(f, self)?;
