@@ -83,7 +83,9 @@ impl Verify {
         let home = folder.join("home");
         fs::create_dir_all(&home).with_context(|| folder.display().to_string())?;
         let mut command = Command::new(&test);
-        CLUSTER.iter().for_each(|name| drop(command.env_remove(name)));
+        for name in CLUSTER {
+            command.env_remove(name);
+        }
         let output = command
             .current_dir(&program.folder)
             .env("HOME", &home)
