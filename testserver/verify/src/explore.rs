@@ -3,14 +3,16 @@
 use std::time::Instant;
 
 use crate::{
+    choose::{Choice, choose},
     family::Families,
-    gate::Line,
+    finding::{Finding, Oracle},
     learn::{Learned, learn},
     options::Options,
-    oracle::Oracle,
-    plan::{Choice, Plan, choose},
-    report::{Failure, Finding, Report},
-    run::{Outcome, Scenario, run},
+    outcome::Outcome,
+    plan::Plan,
+    report::{Failure, Report},
+    run::{Scenario, run},
+    trace::Line,
 };
 
 /// The plans of an operator, in the order in which they are tried.

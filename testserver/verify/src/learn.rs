@@ -3,27 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    gate::{Line, Trace},
-    oracle::{self, Oracle},
+    finding::{Finding, Oracle},
+    oracle,
+    outcome::{Known, Outcome, Reference},
     plan::{Plan, Verb},
-    report::Finding,
-    run::{Known, Outcome, Reached, Scenario, run},
-    state::{normalize, paths},
+    run::{Scenario, run},
+    state::{normalize, paths, qualified},
+    trace::Line,
 };
-
-/// A run without faults, with all that is needed to judge others.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Reference {
-    pub(crate) steps: Vec<Reached>,
-    /// Objects and paths whose values differ in every run.
-    pub(crate) masks: BTreeSet<String>,
-    pub(crate) counts: BTreeMap<(String, Verb), usize>,
-    /// How many values the masked paths had.
-    pub(crate) values: BTreeMap<String, usize>,
-    /// Objects of the operator that are left when the workload has deleted all.
-    pub(crate) left: BTreeSet<String>,
-    pub(crate) trace: Trace,
-}
 
 /// What the runs without faults have shown.
 #[derive(Debug, Default)]
@@ -133,7 +120,7 @@ fn plain(text: &str, known: &Known) -> String {
         let resource = resource.split('/').next().unwrap_or_default().to_owned();
         let (namespace, bare) =
             name.rsplit_once('/').map_or(("", name.as_str()), |(space, bare)| (space, bare));
-        *name = crate::state::qualified(namespace, &known.names.template(&resource, bare));
+        *name = qualified(namespace, &known.names.template(&resource, bare));
     }
     words.join(" ")
 }

@@ -1,80 +1,15 @@
 //! What is wrong with a run.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    gate::{Trace, Write},
+    finding::{Finding, Oracle},
     plan::Verb,
-    report::Finding,
-    state::{Difference, Names, ObjectName, State},
+    state::{Difference, Names, ObjectName},
+    trace::{Trace, Write},
 };
-
-/// How a fault was noticed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Oracle {
-    /// After a step, the state is not the one of the reference.
-    EndState,
-    /// An object is left that the reference does not have.
-    LeftOver,
-    /// An object is still being deleted.
-    Stuck,
-    /// An external system has another state.
-    External,
-    /// An object was created or deleted more often.
-    Counts,
-    /// A random value, such as a password, was made anew.
-    Regenerated,
-    /// The operator writes without a cause.
-    FixedPoint,
-    /// A restart writes although nothing is to do.
-    Restart,
-    Panic,
-    Invariant,
-    /// A status is of an older generation.
-    StaleStatus,
-    /// The workload itself failed.
-    Workload,
-}
-
-impl fmt::Display for Oracle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::EndState => "end state",
-            Self::LeftOver => "left over",
-            Self::Stuck => "stuck",
-            Self::External => "external",
-            Self::Counts => "counts",
-            Self::Regenerated => "regenerated",
-            Self::FixedPoint => "fixed point",
-            Self::Restart => "restart",
-            Self::Panic => "panic",
-            Self::Invariant => "invariant",
-            Self::StaleStatus => "stale status",
-            Self::Workload => "workload",
-        })
-    }
-}
-
-/// A condition of the user that holds after every write.
-pub(crate) struct Invariant {
-    pub(crate) name: String,
-    pub(crate) holds: Box<dyn Fn(&State) -> bool + Send + Sync>,
-}
-
-impl Invariant {
-    /// What is wrong if it does not hold.
-    pub(crate) fn judge(&self, state: &State) -> Option<Finding> {
-        let broken = !(self.holds)(state);
-        broken.then(|| Finding::new(Oracle::Invariant, format!("{} does not hold", self.name)))
-    }
-}
 
 /// The finding that differences after a step are.
 pub(crate) fn of_differences(step: usize, differences: &[Difference]) -> Option<Finding> {
@@ -184,7 +119,7 @@ fn find<'v>(value: &'v Value, path: &str, found: &mut Option<&'v Value>) {
     }
 }
 
-/// Random values that were made anew. The value itself is never told: it may be a password.
+/// Random values that were generated again. The value itself is never told: it may be a password.
 pub(crate) fn regenerated(
     values: &BTreeMap<String, usize>,
     reference: &BTreeMap<String, usize>,

@@ -1,21 +1,24 @@
 //! One run of the operator with a plan.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use kube_testserver::{ApiServer, Builder, BuiltInController};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
-    gate::{Session, Trace, call},
+    finding::{Finding, Oracle},
+    gate::{Session, call},
+    invariant::Invariant,
     kinds::Kinds,
-    learn::Reference,
     operator::{Start, World, supervise},
-    oracle::{self, Invariant, Oracle},
+    oracle,
+    outcome::{Known, Outcome, Reached, Reference},
     panics,
     plan::{EventFault, Injection, Plan, RunFault, StepFault},
-    report::{Allows, Finding},
-    state::{Difference, Hidden, Names, Normal, State, compare, normalize, paths},
+    report::Allows,
+    state::{Difference, Hidden, compare, normalize, paths},
+    trace::Trace,
     workload::Step,
 };
 
@@ -43,34 +46,6 @@ pub(crate) struct Scenario {
     pub(crate) steps: Vec<(String, Step)>,
     pub(crate) invariants: Arc<[Invariant]>,
     pub(crate) allows: Allows,
-}
-
-/// What a run needs to know from earlier ones.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    pub(crate) names: Names,
-    pub(crate) resources: BTreeSet<String>,
-    /// The kinds that the cluster serves at the begin.
-    pub(crate) kinds: Option<Kinds>,
-}
-
-/// What a step has led to.
-#[derive(Clone, Debug)]
-pub(crate) struct Reached {
-    pub(crate) state: State,
-    pub(crate) normal: Normal,
-    pub(crate) external: Value,
-}
-
-/// What a run has shown.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) steps: Vec<Reached>,
-    pub(crate) findings: Vec<Finding>,
-    pub(crate) trace: Trace,
-    /// The number of faults of the plan that have happened.
-    pub(crate) fired: usize,
-    pub(crate) kinds: Option<Kinds>,
 }
 
 /// One run, on a thread of its own runtime with paused time.

@@ -7,9 +7,9 @@ use kube_testserver::{Builder, Manifests};
 use crate::{
     explore,
     family::{Families, Family},
+    invariant::Invariant,
     operator::{Operator, Start, World},
     options::Options,
-    oracle::Invariant,
     plan::Plan,
     report::{Allows, Report},
     run::Scenario,
@@ -153,8 +153,8 @@ impl Verify {
     /// Tries one plan, as a report prints it: the regression test of a finding.
     ///
     /// # Panics
-    /// If something is found, with the report. If the text is no plan. If the fault of the plan does not come: then the operator has changed,
-    /// and the test shows nothing any more.
+    /// If something is found, with the report. If the text is no plan. If the fault of the plan does not come: then the operator does
+    /// something else now, and the test shows nothing.
     pub fn replay(self, plan: &str) {
         let plan: Plan = plan.parse().unwrap_or_else(|error| panic!("{error}"));
         let families = self.families.clone();

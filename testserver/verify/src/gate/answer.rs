@@ -3,11 +3,13 @@
 use std::io;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{Request, Response, request::Parts};
 use http_body_util::{BodyExt, Full, combinators::UnsyncBoxBody};
 use kube_testserver::ApiServer;
 use serde_json::{Value, json};
 use tower::ServiceExt;
+
+use super::session::Session;
 
 /// The body of a response.
 pub type Body = UnsyncBoxBody<Bytes, io::Error>;
@@ -30,6 +32,11 @@ pub(super) fn refusal(code: u16, reason: &str, message: &str) -> Response<Body> 
 pub(super) async fn pass(server: &ApiServer, request: Request<Full<Bytes>>) -> io::Result<Response<Body>> {
     let response = server.clone().oneshot(request).await.map_err(io::Error::other)?;
     Ok(response.map(|body| body.map_err(io::Error::other).boxed_unsync()))
+}
+
+/// Sends a request to the server as it came, past every fault.
+pub(super) async fn forward(session: &Session, parts: Parts, body: Bytes) -> io::Result<Response<Body>> {
+    pass(&session.server, Request::from_parts(parts, Full::new(body))).await
 }
 
 /// Sends JSON to the server, past every fault; the code and the object of the answer.

@@ -1,7 +1,6 @@
 //! The service that the operator calls.
 
 use std::{
-    future::pending,
     io,
     sync::Arc,
     task::{Context, Poll},
@@ -15,11 +14,11 @@ use http::{
     header::{ACCEPT, ACCEPT_ENCODING},
     request::Parts,
 };
-use http_body_util::{BodyExt, Full};
+use http_body_util::BodyExt;
 use kube_testserver::{Fault, Match};
 
 use super::{
-    answer::{Body, pass, refusal},
+    answer::{Body, forward, refusal},
     session::Session,
     target::Target,
     watch, write,
@@ -74,17 +73,10 @@ where
             let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
             let response = respond(&session, incarnation, parts, body).await;
             // A crash in the meantime: the answer reaches nobody.
-            alive(&session, incarnation).await;
+            session.alive(incarnation).await;
             response
         }
         .boxed()
-    }
-}
-
-/// Waits for ever once this incarnation has crashed.
-pub(super) async fn alive(session: &Session, incarnation: u64) {
-    if session.is_dead(incarnation) {
-        pending::<()>().await;
     }
 }
 
@@ -96,7 +88,7 @@ async fn respond(
 ) -> io::Result<Response<Body>> {
     session.count_request();
     plain_json(&mut parts.headers);
-    alive(session, incarnation).await;
+    session.alive(incarnation).await;
     let Some(target) = Target::of(parts.uri.path()) else { return forward(session, parts, body).await };
     if target.is_housekeeping() {
         let (_, plural) = split(&target.resource);
@@ -108,7 +100,7 @@ async fn respond(
     session.trace(|trace| trace.resources.insert(target.resource.clone()));
     if parts.method != Method::GET {
         tokio::time::sleep(ROUND_TRIP).await;
-        alive(session, incarnation).await;
+        session.alive(incarnation).await;
         return write::respond(session, incarnation, &target, parts, body).await;
     }
     let query = parts.uri.query().unwrap_or_default().to_owned();
@@ -117,7 +109,7 @@ async fn respond(
         return Ok(watch::delayed(session, incarnation, &target, &query, response));
     }
     tokio::time::sleep(ROUND_TRIP).await;
-    alive(session, incarnation).await;
+    session.alive(incarnation).await;
     read(session, &target, &query, parts).await
 }
 
@@ -160,9 +152,4 @@ async fn read(
     let response = forward(session, parts, Bytes::new()).await?;
     session.log_comparable(format!("{place} → {}", response.status().as_u16()));
     Ok(response)
-}
-
-/// To the server, without faults.
-pub(super) async fn forward(session: &Session, parts: Parts, body: Bytes) -> io::Result<Response<Body>> {
-    pass(&session.server, Request::from_parts(parts, Full::new(body))).await
 }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    future::pending,
     sync::Arc,
     time::Duration,
 };
@@ -14,13 +15,13 @@ use tokio::{
     time::Instant,
 };
 
-use super::trace::{Line, Trace};
 use crate::{
+    finding::Finding,
+    invariant::Invariant,
     kinds::Kinds,
-    oracle::Invariant,
     plan::{EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
-    report::Finding,
     state::{Names, State},
+    trace::{Line, Trace},
 };
 
 /// A run of an operator with more requests is in a loop.
@@ -133,9 +134,16 @@ impl Session {
     }
 
     /// Whether requests of this incarnation get no answer: it has crashed, or the operator is in a loop.
-    pub(super) fn is_dead(&self, incarnation: u64) -> bool {
+    fn is_dead(&self, incarnation: u64) -> bool {
         let inner = self.inner.lock();
         inner.incarnation != incarnation || inner.requests > MOST_REQUESTS
+    }
+
+    /// Waits for ever once this incarnation has crashed.
+    pub(super) async fn alive(&self, incarnation: u64) {
+        if self.is_dead(incarnation) {
+            pending::<()>().await;
+        }
     }
 
     pub(super) fn count_request(&self) {

@@ -13,7 +13,7 @@ use http_body_util::{BodyExt, StreamBody};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{answer::Body, service::alive, session::Session, target::Target};
+use super::{answer::Body, session::Session, target::Target};
 use crate::{
     plan::{EventFault, EventPlace},
     state::qualified,
@@ -76,7 +76,7 @@ impl Watch {
                 Some(line) => return Some(Ok(line)),
                 None => self.lines.next().await?,
             };
-            alive(&self.session, self.incarnation).await;
+            self.session.alive(self.incarnation).await;
             if let Some((_, until)) = self.session.old_cache() {
                 tokio::time::sleep_until(until).await;
             }
@@ -110,7 +110,7 @@ impl Watch {
     async fn wait(&mut self, lag: Duration) {
         tokio::time::sleep(lag).await;
         self.session.caught_up();
-        alive(&self.session, self.incarnation).await;
+        self.session.alive(self.incarnation).await;
         self.session.log(format!("the watch of {} goes on", self.name));
     }
 
@@ -133,7 +133,7 @@ impl Watch {
             held.push_back(line);
         }
         self.session.caught_up();
-        alive(&self.session, self.incarnation).await;
+        self.session.alive(self.incarnation).await;
         self.session.log(format!("the watch of {} is back", self.name));
         self.ready = held;
     }

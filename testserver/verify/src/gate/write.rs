@@ -8,15 +8,14 @@ use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Body, full, pass, refusal},
-    service::{alive, forward},
+    answer::{Body, forward, full, pass, refusal},
     session::Session,
     target::{Target, writing_verb},
-    trace::Write,
 };
 use crate::{
     plan::{Operation, Place, RequestFault, Verb},
     state::{ObjectName, TOUCHED},
+    trace::Write,
 };
 
 const SLOW: Duration = Duration::from_secs(10);
@@ -57,7 +56,7 @@ pub(super) async fn respond(
         Some(RequestFault::OtherWriter) => touch(session, &parts).await,
         Some(RequestFault::Slow) => {
             tokio::time::sleep(SLOW).await;
-            alive(session, incarnation).await;
+            session.alive(incarnation).await;
         }
         Some(RequestFault::CrashAfter | RequestFault::CrashDown | RequestFault::Lost) | None => {}
     }

@@ -1,15 +1,13 @@
 //! A plan: which fault comes where.
 //!
 //! `place` names a request or an event, so that it is found again in a run where other things come in another order; `fault` is what can
-//! happen there; `text` reads and writes plans; `choose` makes a plan for each place of the reference.
+//! happen there; `text` reads and writes plans.
 
-mod choose;
 mod fault;
 mod place;
 mod text;
 
 pub use text::PlanError;
 
-pub(crate) use choose::{Choice, choose};
 pub(crate) use fault::{EventFault, Injection, Plan, RequestFault, RunFault, StepFault};
 pub(crate) use place::{EventPlace, Operation, Place, Verb};

@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::Finding;
 use crate::{
     family::{Family, Likelihood},
-    gate::Line,
+    finding::Finding,
     plan::Plan,
+    trace::Line,
 };
 
 /// What a verification has found, and what it has tried.

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{EventFault, Injection, Operation, Plan, RequestFault, RunFault, StepFault, Verb};
 use crate::{
     family::{Families, Family},
-    gate::Trace,
+    plan::{EventFault, EventPlace, Injection, Operation, Plan, RequestFault, RunFault, StepFault, Verb},
+    trace::Trace,
 };
 
 /// Beyond the third write or read of the same kind nothing new is to be expected.
@@ -111,9 +111,8 @@ fn events(trace: &Trace, choice: &mut Choice) {
         add(EventFault::LongLag);
         add(EventFault::LagDwell);
         // Only if another event of the object comes soon enough to take its place.
-        let same = |(other, _): &&(super::EventPlace, usize)| {
-            other.watch == place.watch && other.object == place.object
-        };
+        let same =
+            |(other, _): &&(EventPlace, usize)| other.watch == place.watch && other.object == place.object;
         let next = trace.events[at + 1..].iter().find(same);
         if next.is_some_and(|(_, next)| *next <= step + 1) {
             add(EventFault::Unseen);
