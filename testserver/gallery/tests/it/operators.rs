@@ -140,7 +140,7 @@ pub(crate) async fn swallows(page: Arc<Page>, client: Client) -> Result {
     Ok(Action::await_change())
 }
 
-/// BUG: every failed read counts as an absent object, and the password is made anew.
+/// BUG: every failed read counts as an absent object, and the password is generated again.
 pub(crate) async fn replaces_passwords(page: Arc<Page>, client: Client) -> Result {
     if page.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());

@@ -63,15 +63,15 @@ mod tests {
 
     #[test]
     fn values_of_secrets_are_hidden_everywhere() {
-        let secret = json!({"metadata": {"name": "a"}, "data": {"password": "b3Blbi1zZXNhbWUtMTIz", "flag": "dHJ1ZQ=="}});
+        let secret = json!({"metadata": {"name": "a"}, "data": {"password": "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5", "flag": "dHJ1ZQ=="}});
         let mut hidden = Hidden::default();
         hidden.learn(&State([(ObjectName::of("secrets", &secret), secret)].into()));
         assert_eq!(hidden.value("secrets", ".data.flag", &json!("dHJ1ZQ==")), "<hidden>");
         assert_eq!(
-            hidden.value("configmaps", ".data.url", &json!("db://open-sesame-123@db")),
+            hidden.value("configmaps", ".data.url", &json!("db://correct horse battery@db")),
             "\"db://<hidden>@db\""
         );
-        assert_eq!(hidden.text("b3Blbi1zZXNhbWUtMTIz and true"), "<hidden> and true");
+        assert_eq!(hidden.text("Y29ycmVjdCBob3JzZSBiYXR0ZXJ5 and true"), "<hidden> and true");
         assert_eq!(hidden.value("configmaps", ".data.on", &json!("true")), "\"true\"");
     }
 }
