@@ -1,6 +1,6 @@
 //! The builder of a server.
 
-use std::{net::IpAddr, path::PathBuf, sync::Arc};
+use std::{net::IpAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use crate::{
     AdmissionPlugin, ApiServer, BuiltInController, Manifests, RequestRecord, StartError, TestServer, User,
@@ -107,6 +107,28 @@ impl Builder {
     /// ```
     pub fn with(mut self, controller: BuiltInController) -> Self {
         self.settings.disabled.remove(&controller);
+        self
+    }
+
+    /// Makes a built-in controller look at each change this long after it, as on clusters, where controllers take their time. Without a
+    /// delay they have finished when the request returns. The controller has to be on. Due work is done by the next request or while a
+    /// watch is read, on the server's clock.
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
+    /// use std::time::Duration;
+    /// use kube_testserver::{ApiServer, BuiltInController::GarbageCollection};
+    ///
+    /// let orphan = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "ownerReferences": [
+    ///     {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "2d9ef9a1-5fbb-4b44-8e0e-1ec4a2ddb72c"}]}});
+    /// let server = ApiServer::builder().with_delay(GarbageCollection, Duration::from_secs(5)).with_objects(orphan).service()?;
+    /// assert_eq!(server.objects("", "configmaps").len(), 1);
+    /// server.advance(Duration::from_secs(5));
+    /// assert_eq!(server.objects("", "configmaps").len(), 0);
+    /// # Ok::<_, kube_testserver::StartError>(()) }).unwrap();
+    /// ```
+    pub fn with_delay(mut self, controller: BuiltInController, delay: Duration) -> Self {
+        self.settings.delays.insert(controller, delay);
         self
     }
 

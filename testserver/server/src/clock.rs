@@ -56,6 +56,7 @@ impl Clock {
                 return;
             }
             tokio::select! {
+                biased;
                 () = tokio::time::sleep(left) => {}
                 // Cannot fail: this clock owns the sender.
                 _ = advanced.changed() => {}

@@ -2,7 +2,7 @@
 //!
 //! `inputs` reads the paths of a command line, `program` finds and builds the program of a project, `cluster` reads the definitions of the
 //! current kubeconfig, `runtime` runs what is asynchronous. The subcommands: `project` (`new`, `add`, `upgrade`), `dev`, `crd`,
-//! `manifests`, `rbac` and `completions`. `output` prints.
+//! `manifests`, `rbac`, `verify` and `completions`. `output` prints.
 
 mod cluster;
 mod completions;
@@ -16,6 +16,7 @@ mod program;
 mod project;
 mod rbac;
 mod runtime;
+mod verify;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -40,6 +41,7 @@ enum Command {
     Manifests(manifests::Manifests),
     Rbac(rbac::Rbac),
     Dev(dev::Dev),
+    Verify(verify::Verify),
     Completions(completions::Completions),
 }
 
@@ -59,6 +61,7 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
         Command::Manifests(command) => command.run(),
         Command::Rbac(command) => command.run(),
         Command::Dev(command) => command.run(),
+        Command::Verify(command) => command.run(),
         Command::Completions(command) => command.run(Cli::command()),
     };
     result.unwrap_or_else(|err| {

@@ -1,6 +1,9 @@
 //! The configuration of a server, and the built-in controllers.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use jiff::Timestamp;
 
@@ -12,6 +15,8 @@ pub(crate) struct Settings {
     /// The number of changes in the history.
     pub(crate) history: usize,
     pub(crate) disabled: BTreeSet<BuiltInController>,
+    /// How long controllers take until they look at a change.
+    pub(crate) delays: BTreeMap<BuiltInController, Duration>,
     /// The API versions that are switched on besides the stable ones.
     pub(crate) runtime_config: RuntimeConfig,
     pub(crate) disabled_plugins: BTreeSet<AdmissionPlugin>,
@@ -37,6 +42,7 @@ impl Default for Settings {
         Self {
             history: 10_000,
             disabled,
+            delays: BTreeMap::new(),
             runtime_config: RuntimeConfig::default(),
             disabled_plugins: BTreeSet::new(),
             rbac: false,
@@ -51,11 +57,12 @@ impl Settings {
     /// chosen.
     pub(crate) fn conflict_with(&self, other: &Self) -> Option<&'static str> {
         // Names every field, so that a new setting is not forgotten.
-        let Self { history, disabled, runtime_config, disabled_plugins, rbac, seed, start_time } =
+        let Self { history, disabled, delays, runtime_config, disabled_plugins, rbac, seed, start_time } =
             Self::default();
         let conflicts = [
             ("history", conflicts(&self.history, &history, &other.history)),
             ("with or without", conflicts(&self.disabled, &disabled, &other.disabled)),
+            ("with_delay", conflicts(&self.delays, &delays, &other.delays)),
             ("runtime_config", conflicts(&self.runtime_config, &runtime_config, &other.runtime_config)),
             (
                 "disable_admission_plugin",
@@ -78,7 +85,8 @@ fn conflicts<T: PartialEq>(own: &T, default: &T, other: &T) -> bool {
 /// unless switched off with [`Builder::without`](crate::Builder::without); controllers that create and run pods are off unless switched on
 /// with [`Builder::with`](crate::Builder::with), so that they do not interfere with a controller under test.
 ///
-/// Controllers run within the request that triggers them: when it returns, they have finished.
+/// Controllers run within the request that triggers them: when it returns, they have finished. With
+/// [`Builder::with_delay`](crate::Builder::with_delay) they take their time, as on clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum BuiltInController {

@@ -57,7 +57,7 @@ impl ClusterState {
         let clock = Clock::new(settings.start_time);
         let mut cluster = Self {
             storage: Storage::new(settings.history, settings.runtime_config),
-            work: Work::new(settings.disabled, clock.clone()),
+            work: Work::new(settings.disabled, settings.delays, clock.clone()),
             access: Access::new(settings.rbac),
             admission: AdmissionControl::new(&settings.disabled_plugins),
             services: ServiceAllocator::default(),

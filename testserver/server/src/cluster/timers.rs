@@ -31,6 +31,13 @@ impl Timers {
         self.notify();
     }
 
+    /// Schedules a task at `at`, unless it is due before.
+    pub(super) fn set_before(&mut self, task: Task, at: Duration) {
+        if self.times.get(&task).is_none_or(|before| *before > at) {
+            self.set(task, at);
+        }
+    }
+
     pub(super) fn cancel(&mut self, task: Task) {
         if let Some(at) = self.times.remove(&task) {
             self.order.remove(&(at, task));

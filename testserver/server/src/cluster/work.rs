@@ -1,6 +1,9 @@
 //! The tasks that controllers have to do, now and later.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use tokio::sync::watch;
@@ -30,6 +33,7 @@ const EVENT_TTL: Duration = Duration::from_secs(3600);
 #[derive(Debug)]
 pub(super) struct Work {
     disabled: BTreeSet<BuiltInController>,
+    delays: BTreeMap<BuiltInController, Duration>,
     clock: Clock,
     tasks: BTreeSet<Task>,
     timers: Timers,
@@ -40,10 +44,14 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub(super) fn new(disabled: BTreeSet<BuiltInController>, clock: Clock) -> Self {
+    pub(super) fn new(
+        disabled: BTreeSet<BuiltInController>,
+        delays: BTreeMap<BuiltInController, Duration>,
+        clock: Clock,
+    ) -> Self {
         let (tasks, timers) = (BTreeSet::new(), Timers::new());
         let (owners, remaining, claims, caches) = <_>::default();
-        Self { disabled, clock, tasks, timers, owners, remaining, claims, caches }
+        Self { disabled, delays, clock, tasks, timers, owners, remaining, claims, caches }
     }
 
     /// Drops everything, before the whole state is replaced.
@@ -60,8 +68,15 @@ impl Work {
         !self.disabled.contains(&controller)
     }
 
+    /// Enqueues a task: at once, or after the delay of its controller.
     pub(super) fn enqueue(&mut self, task: Task) {
-        self.tasks.insert(task);
+        match self.delays.iter().find(|(controller, _)| controller.performs(&task)) {
+            Some((_, delay)) => {
+                let at = self.clock.elapsed().saturating_add(*delay);
+                self.timers.set_before(task, at);
+            }
+            None => drop(self.tasks.insert(task)),
+        }
     }
 
     /// Enqueues a task after this many seconds, at least one.

@@ -45,6 +45,19 @@ pub(super) struct Document {
 }
 
 impl Manifests {
+    /// The objects as values, those of lists included, in order.
+    ///
+    /// [`LoadError`] when a file cannot be read or a text is no YAML.
+    ///
+    /// ```
+    /// let objects = kube_testserver::Manifests::from("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n").objects()?;
+    /// assert_eq!(objects[0]["metadata"]["name"], "a");
+    /// # Ok::<_, kube_testserver::LoadError>(())
+    /// ```
+    pub fn objects(self) -> Result<Vec<Value>, LoadError> {
+        Ok(self.read()?.into_iter().map(|document| document.value).collect())
+    }
+
     /// The objects, those of lists included.
     pub(super) fn read(self) -> Result<Vec<Document>, LoadError> {
         Ok(self.documents()?.into_iter().flat_map(unpack_list).collect())

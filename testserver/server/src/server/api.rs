@@ -4,6 +4,7 @@ use std::{fmt, path::Path, sync::Arc, time::Duration};
 
 use http::request::Parts;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::observer::Observer;
@@ -143,6 +144,21 @@ impl ApiServer {
     /// ```
     pub fn snapshot(&self) -> String {
         manifest::take(&self.cluster.lock())
+    }
+
+    /// The objects of a resource, by namespace and name, as they are stored: of custom resources in the storage version. Empty when the
+    /// resource is not served.
+    ///
+    /// ```
+    /// let server = kube_testserver::ApiServer::new();
+    /// server.load("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")?;
+    /// assert_eq!(server.objects("", "configmaps")[0]["metadata"]["name"], "a");
+    /// # Ok::<_, kube_testserver::LoadError>(())
+    /// ```
+    pub fn objects(&self, group: &str, plural: &str) -> Vec<Value> {
+        let cluster = self.cluster.lock();
+        let Some(endpoint) = cluster.scheme().by_plural(group, plural) else { return Vec::new() };
+        cluster.store().objects(endpoint.resource.table, None).map(|stored| stored.value()).collect()
     }
 
     /// Replaces the whole state by a snapshot without validating it. Every watch ends, and the history is empty. Controllers go on where

@@ -69,6 +69,12 @@ impl ServiceAllocator {
             let why = "this cluster is not configured for dual-stack services";
             errors.invalid("spec.ipFamilyPolicy", &spec["ipFamilyPolicy"], why);
         }
+        self.allocate_ip(key, requested, service, &mut errors);
+        self.allocate_ports(key, requested, service, &mut errors);
+        errors
+    }
+
+    fn allocate_ip(&self, key: &Key, requested: &Value, service: &mut Value, errors: &mut ErrorList) {
         let taken = |owner: Option<&Key>| owner.is_some_and(|owner| owner != key);
         if let Some(ip) = ip_of(service).filter(|ip| requested["clusterIP"] == *ip && is_outside(ip)) {
             let why =
@@ -85,6 +91,10 @@ impl ServiceAllocator {
                 service["spec"]["clusterIP"] = free.into();
             }
         }
+    }
+
+    fn allocate_ports(&self, key: &Key, requested: &Value, service: &mut Value, errors: &mut ErrorList) {
+        let taken = |owner: Option<&Key>| owner.is_some_and(|owner| owner != key);
         let mut own: Vec<(u64, String)> = Vec::new();
         for at in 0..service["spec"]["ports"].as_array().map_or(0, Vec::len) {
             let Some((number, protocol)) = port_of(&service["spec"]["ports"][at]) else { continue };
@@ -127,7 +137,6 @@ impl ServiceAllocator {
                 service["spec"]["healthCheckNodePort"] = next.into();
             }
         }
-        errors
     }
 }
 

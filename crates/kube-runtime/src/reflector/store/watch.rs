@@ -15,7 +15,8 @@ use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::ready, hash::Hash, sync::Arc};
 
 /// Starts the watch that fills a store. The items are those of [`Writer::watch`].
-pub(crate) type StartWatch<K> = Box<dyn FnOnce() -> BoxStream<'static, watcher::Result<Event<ObjectRef<K>>>> + Send>;
+pub(crate) type StartWatch<K> =
+    Box<dyn FnOnce() -> BoxStream<'static, watcher::Result<Event<ObjectRef<K>>>> + Send>;
 
 impl<K> Writer<K>
 where

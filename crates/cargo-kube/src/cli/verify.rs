@@ -1,0 +1,181 @@
+//! `cargo kube verify`: breaks the operator of the project in every place, as its test `verify` says.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context as _, Result, bail};
+use cargo_metadata::{Message, TargetKind};
+use clap::Args;
+
+use super::output::print;
+use super::program::{Program, ProgramArgs};
+
+/// Variables through which a program finds a cluster. An operator that ignores the client of the test must reach none.
+const CLUSTER: [&str; 4] =
+    ["KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "USERPROFILE"];
+
+/// Break the operator in every place: crashes, lost answers, refusals, old caches
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Runs the test target `verify` of the package (tests/verify.rs, with the crate kube-verify), without a
+kubeconfig and a home folder. A finding has a plan, which --plan repeats.
+Exit codes: 0 nothing found; 1 the operator breaks; 2 wrong input, a project that does not build.")]
+pub(crate) struct Verify {
+    /// Print the plans
+    #[arg(long)]
+    list: bool,
+
+    /// Try this plan only, as a report prints it
+    #[arg(long, value_name = "TEXT")]
+    plan: Option<String>,
+
+    /// Try these families of faults, separated by commas
+    #[arg(long, value_name = "FAMILIES")]
+    families: Option<String>,
+
+    /// Share the plans between N processes: as many as there are processors, by default
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
+
+    /// Stop after this time, such as 60s or 5m
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    budget: Option<u64>,
+
+    /// Print the report as JSON: an object with a report for each test
+    #[arg(long)]
+    json: bool,
+
+    /// The test target
+    #[arg(long, value_name = "NAME", default_value = "verify")]
+    test: String,
+
+    #[command(flatten)]
+    program: ProgramArgs,
+}
+
+/// `60s`, `5m`, `90`
+fn seconds(text: &str) -> Result<u64, String> {
+    let (number, unit) =
+        text.find(|letter: char| !letter.is_ascii_digit()).map_or((text, "s"), |at| text.split_at(at));
+    let unit = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => 0,
+    };
+    let seconds =
+        number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit)).filter(|time| *time > 0);
+    seconds.ok_or_else(|| "expected a time such as 60s, 5m or 1h".to_owned())
+}
+
+impl Verify {
+    pub(crate) fn run(self) -> Result<ExitCode> {
+        let program = self.program.find()?;
+        let test = build(&program, &self.test)?;
+        let folder = program.target.join("kube-verify");
+        // Reports of an earlier run are not those of this one.
+        if folder.exists() {
+            fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
+        }
+        let home = folder.join("home");
+        fs::create_dir_all(&home).with_context(|| folder.display().to_string())?;
+        let mut command = Command::new(&test);
+        for name in CLUSTER {
+            command.env_remove(name);
+        }
+        let output = command
+            .current_dir(&program.folder)
+            .env("HOME", &home)
+            .env("KUBE_VERIFY_REPORTS", &folder)
+            .env("KUBE_VERIFY_PROGRESS", "1")
+            .envs(self.variables())
+            .arg("--nocapture")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .output()
+            .with_context(|| format!("{} cannot be run", test.display()))?;
+        let reports = reports(&folder, if self.json { "json" } else { "txt" })?;
+        if reports.is_empty() {
+            print(&String::from_utf8_lossy(&output.stdout))?;
+            bail!("the test {} left no report: expected a test that ends with `Verify::run`", self.test);
+        }
+        if self.json {
+            let all: BTreeMap<&String, serde_json::Value> = reports
+                .iter()
+                .map(|(name, text)| (name, serde_json::from_str(text).unwrap_or_default()))
+                .collect();
+            print(&format!("{}\n", serde_json::to_string_pretty(&all)?))?;
+        } else {
+            print(&reports.into_values().collect::<String>())?;
+        }
+        Ok(if output.status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// The options, as the test reads them.
+    fn variables(&self) -> Vec<(&'static str, OsString)> {
+        let processors = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let jobs = self.jobs.map_or_else(processors, usize::from);
+        let mut variables =
+            vec![("KUBE_VERIFY_JOBS", if self.plan.is_some() { 1 } else { jobs }.to_string().into())];
+        let mut set = |name, value: Option<String>| variables.extend(value.map(|value| (name, value.into())));
+        set("KUBE_VERIFY_LIST", self.list.then(|| "1".to_owned()));
+        set("KUBE_VERIFY_PLAN", self.plan.clone());
+        set("KUBE_VERIFY_FAMILIES", self.families.clone());
+        set("KUBE_VERIFY_BUDGET", self.budget.map(|seconds| seconds.to_string()));
+        variables
+    }
+}
+
+/// Builds the test target; its executable. Cargo's messages go to standard error.
+fn build(program: &Program, test: &str) -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["test", "--no-run", "--message-format=json-render-diagnostics", "--manifest-path"]);
+    command.arg(&program.manifest).args(["--test", test]).args(&program.build_arguments);
+    let output =
+        command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cargo cannot be run")?;
+    if !output.status.success() {
+        bail!("the test {test} does not build: see the messages of Cargo above");
+    }
+    let messages = Message::parse_stream(&output.stdout[..]).filter_map(Result::ok);
+    let executables = messages.filter_map(|message| match message {
+        Message::CompilerArtifact(artifact) => Some(artifact),
+        _ => None,
+    });
+    let mut executables = executables
+        .filter(|artifact| artifact.target.name == *test && artifact.target.kind.contains(&TargetKind::Test))
+        .filter_map(|artifact| artifact.executable);
+    let executable =
+        executables.next().with_context(|| format!("cargo test named no executable of the test {test}"))?;
+    Ok(executable.into_std_path_buf())
+}
+
+/// What the tests left in the folder, by their names.
+fn reports(folder: &Path, extension: &str) -> Result<BTreeMap<String, String>> {
+    let mut reports = BTreeMap::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|found| found == extension) {
+            let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            reports.insert(name, fs::read_to_string(&path)?);
+        }
+    }
+    Ok(reports)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_units() {
+        assert_eq!(["60s", "5m", "1h", "90"].map(seconds), [60, 300, 3600, 90].map(Ok));
+        for text in ["", "s", "0s", "1d", "-1s", "1.5m", "99999999999999999999s"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A plan for each place of the reference.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    family::{Families, Family},
+    plan::{EventFault, EventPlace, Injection, Operation, Plan, RequestFault, RunFault, StepFault, Verb},
+    trace::Trace,
+};
+
+/// Beyond the third write or read of the same kind nothing new is to be expected.
+const MOST_OF_A_KIND: usize = 3;
+
+/// The plans for a reference, and what was left out.
+#[derive(Debug, Default)]
+pub(crate) struct Choice {
+    pub(crate) plans: Vec<Plan>,
+    /// Places beyond the third of their kind.
+    pub(crate) repeated: usize,
+    /// Writes that changed nothing.
+    pub(crate) without_effect: usize,
+}
+
+/// A plan with one fault for each place and family.
+pub(crate) fn choose(trace: &Trace, steps: usize, families: &Families) -> Choice {
+    let mut choice = Choice::default();
+    writes(trace, steps, &mut choice);
+    reads(trace, &mut choice);
+    events(trace, &mut choice);
+    for step in 0..=steps {
+        let mut add = |fault| choice.plans.push(Plan(vec![Injection::Step(fault, step)]));
+        if step > 0 {
+            add(StepFault::Restart);
+            if trace.lists_any_version {
+                add(StepFault::StaleRestart);
+            }
+            if !trace.leases.is_empty() {
+                add(StepFault::LostLease);
+            }
+            if trace.resources.contains("pods") {
+                add(StepFault::Evicted);
+            }
+        }
+        if step < steps {
+            add(StepFault::Down);
+        }
+    }
+    choice.plans.push(Plan(vec![Injection::Run(RunFault::SlowGarbageCollection)]));
+    choice.plans.push(Plan(vec![Injection::Run(RunFault::SlowWorkloads)]));
+    choice.plans.retain(|plan| plan.families().iter().all(|family| families.contains(*family)));
+    // What is likely comes first.
+    let rank = |plan: &Plan| {
+        let family = plan.families().first().copied();
+        family.map(|family| (family.likelihood(), Family::ALL.iter().position(|other| *other == family)))
+    };
+    choice.plans.sort_by_key(rank);
+    choice
+}
+
+fn writes(trace: &Trace, steps: usize, choice: &mut Choice) {
+    let mut seen: BTreeMap<&Operation, usize> = BTreeMap::new();
+    choice.without_effect = trace.writes.iter().filter(|write| !write.effective).count();
+    for write in trace.writes.iter().filter(|write| write.effective) {
+        let count = seen.entry(&write.place.operation).or_default();
+        *count += 1;
+        if *count > MOST_OF_A_KIND {
+            choice.repeated += 1;
+            continue;
+        }
+        let verb = write.place.operation.verb;
+        let mut faults = vec![
+            RequestFault::CrashBefore,
+            RequestFault::CrashAfter,
+            RequestFault::Lost,
+            RequestFault::TooManyRequests,
+            RequestFault::Refused,
+            RequestFault::Slow,
+            RequestFault::Late,
+        ];
+        if write.step < steps {
+            faults.push(RequestFault::CrashDown);
+        }
+        if verb == Verb::Update {
+            faults.push(RequestFault::Conflict);
+        }
+        if verb != Verb::Create {
+            faults.push(RequestFault::OtherWriter);
+        }
+        let plan = |fault| Plan(vec![Injection::Request(fault, write.place.clone())]);
+        choice.plans.extend(faults.into_iter().map(plan));
+    }
+}
+
+/// The first reads of each kind, and one in each step.
+fn reads(trace: &Trace, choice: &mut Choice) {
+    let mut seen = BTreeSet::new();
+    for (place, step) in &trace.reads {
+        let is_new = seen.insert((&place.operation, step));
+        if place.nth > MOST_OF_A_KIND && !is_new {
+            choice.repeated += 1;
+            continue;
+        }
+        choice.plans.push(Plan(vec![Injection::Request(RequestFault::Refused, place.clone())]));
+    }
+}
+
+fn events(trace: &Trace, choice: &mut Choice) {
+    for (at, (place, step)) in trace.events.iter().enumerate() {
+        let mut add = |fault| choice.plans.push(Plan(vec![Injection::Event(fault, place.clone())]));
+        add(EventFault::Lag);
+        add(EventFault::LongLag);
+        add(EventFault::LagDwell);
+        // Only if another event of the object comes soon enough to take its place.
+        let same =
+            |(other, _): &&(EventPlace, usize)| other.watch == place.watch && other.object == place.object;
+        let next = trace.events[at + 1..].iter().find(same);
+        if next.is_some_and(|(_, next)| *next <= step + 1) {
+            add(EventFault::Unseen);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Goes through all plans.
+
+use std::time::Instant;
+
+use crate::{
+    choose::{Choice, choose},
+    family::Families,
+    finding::{Finding, Oracle},
+    learn::{Learned, learn},
+    options::Options,
+    outcome::Outcome,
+    plan::Plan,
+    report::{Failure, Report},
+    run::{Scenario, run},
+    trace::Line,
+};
+
+/// The plans of an operator, in the order in which they are tried.
+pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options) -> (Learned, Choice) {
+    let learned = learn(scenario);
+    let families = options.families.as_ref().unwrap_or(families);
+    let mut choice = choose(&learned.reference.trace, scenario.steps.len(), families);
+    if let Some(plan) = &options.plan {
+        choice.plans = vec![plan.clone()];
+    }
+    if let Some((part, of)) = options.shard {
+        let mine = choice.plans.into_iter().enumerate().filter(|(at, _)| at % of == part - 1);
+        choice.plans = mine.map(|(_, plan)| plan).collect();
+    }
+    (learned, choice)
+}
+
+/// Tries all plans.
+pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Options) -> Report {
+    let begun = Instant::now();
+    let (learned, choice) = plans(scenario, families, options);
+    let mut report = Report {
+        reference: learned.findings.clone(),
+        repeated: choice.repeated,
+        without_effect: choice.without_effect,
+        unrepeatable: learned.unrepeatable.clone(),
+        uncovered: uncovered(&learned),
+        ..Report::default()
+    };
+    let plans = if learned.complete { choice.plans } else { Vec::new() };
+    let total = plans.len();
+    for (at, plan) in plans.into_iter().enumerate() {
+        if options.budget.is_some_and(|budget| begun.elapsed() > budget) {
+            report.left_out = total - at;
+            break;
+        }
+        let outcome = try_plan(scenario, &learned, &plan);
+        report.tried += 1;
+        options.show_progress(at + 1, total, report.failures.len());
+        if outcome.fired < plan.0.len() {
+            report.unreached.push(plan.clone());
+        }
+        if outcome.findings.is_empty() {
+            continue;
+        }
+        let again = try_plan(scenario, &learned, &plan);
+        let repeats = again.findings == outcome.findings;
+        let differs_at = first_difference(&outcome.trace.lines, &learned.reference.trace.lines);
+        let lines = outcome.trace.lines;
+        report.failures.push(Failure { plan, findings: outcome.findings, repeats, lines, differs_at });
+    }
+    let chosen = options.plan.is_some() || options.families.is_some();
+    if learned.complete && !chosen && report.left_out == 0 {
+        report.unused_allows = scenario.allows.unused();
+        report.is_whole = options.shard.is_none();
+    }
+    report.time = begun.elapsed();
+    report
+}
+
+/// One run with this plan; without what the reference complains about as well.
+fn try_plan(scenario: &Scenario, learned: &Learned, plan: &Plan) -> Outcome {
+    let mut outcome = run(scenario, plan, 1, &learned.known, Some(&learned.reference));
+    let known = |oracle: Oracle| learned.findings.iter().any(|finding| finding.oracle() == oracle);
+    outcome.findings.retain(|finding| match finding.oracle() {
+        Oracle::FixedPoint | Oracle::Panic => !known(finding.oracle()),
+        _ => !learned.findings.contains(finding),
+    });
+    outcome.findings.sort_by_key(importance);
+    outcome.findings.dedup();
+    outcome
+}
+
+/// What says most about the cause comes first.
+fn importance(finding: &Finding) -> (usize, Finding) {
+    const ORDER: [Oracle; 12] = [
+        Oracle::Workload,
+        Oracle::Panic,
+        Oracle::Invariant,
+        Oracle::Regenerated,
+        Oracle::Stuck,
+        Oracle::LeftOver,
+        Oracle::External,
+        Oracle::EndState,
+        Oracle::Counts,
+        Oracle::Restart,
+        Oracle::FixedPoint,
+        Oracle::StaleStatus,
+    ];
+    (ORDER.iter().position(|oracle| *oracle == finding.oracle()).unwrap_or(ORDER.len()), finding.clone())
+}
+
+/// The first line after the fault at which the run does something else than the reference.
+fn first_difference(lines: &[Line], reference: &[Line]) -> Option<usize> {
+    let mut expected = reference.iter().filter(|line| line.comparable);
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.comparable) {
+        if expected.next().is_none_or(|expected| expected.text != line.text) {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// What the workload never causes, so that no plan can try it.
+fn uncovered(learned: &Learned) -> Vec<String> {
+    let trace = &learned.reference.trace;
+    let mut uncovered = Vec::new();
+    if trace.effective().next().is_none() {
+        uncovered.push("the operator writes nothing in this workload".to_owned());
+    }
+    let watched =
+        trace.events.iter().map(|(place, _)| place.watch.clone()).collect::<std::collections::BTreeSet<_>>();
+    for watch in watched {
+        let deleted = trace.events.iter().any(|(place, _)| place.watch == watch && place.kind == "deleted");
+        if !deleted {
+            uncovered.push(format!("no object of the watch of {watch} is ever deleted"));
+        }
+    }
+    uncovered
+}

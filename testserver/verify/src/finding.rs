@@ -1,0 +1,86 @@
+//! One complaint, and how it was noticed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// How a fault was noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Oracle {
+    /// After a step, the state is not the one of the reference.
+    EndState,
+    /// An object is left that the reference does not have.
+    LeftOver,
+    /// An object is still being deleted.
+    Stuck,
+    /// An external system has another state.
+    External,
+    /// An object was created or deleted more often.
+    Counts,
+    /// A random value, such as a password, was generated again.
+    Regenerated,
+    /// The operator writes without a cause.
+    FixedPoint,
+    /// A restart writes although nothing is to do.
+    Restart,
+    Panic,
+    Invariant,
+    /// A status is of an older generation.
+    StaleStatus,
+    /// The workload itself failed.
+    Workload,
+}
+
+impl fmt::Display for Oracle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::EndState => "end state",
+            Self::LeftOver => "left over",
+            Self::Stuck => "stuck",
+            Self::External => "external",
+            Self::Counts => "counts",
+            Self::Regenerated => "regenerated",
+            Self::FixedPoint => "fixed point",
+            Self::Restart => "restart",
+            Self::Panic => "panic",
+            Self::Invariant => "invariant",
+            Self::StaleStatus => "stale status",
+            Self::Workload => "workload",
+        })
+    }
+}
+
+/// What is wrong, and how that was noticed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Finding {
+    oracle: Oracle,
+    pub(crate) what: String,
+}
+
+impl Finding {
+    pub(crate) fn new(oracle: Oracle, what: impl Into<String>) -> Self {
+        Self { oracle, what: what.into() }
+    }
+
+    pub(crate) fn oracle(&self) -> Oracle {
+        self.oracle
+    }
+
+    /// What is wrong, in one line.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// What other findings of the same cause share: the finding without numbers.
+    pub(crate) fn cause(&self) -> (Oracle, String) {
+        (self.oracle, self.what.chars().filter(|letter| !letter.is_ascii_digit()).collect())
+    }
+}
+
+impl fmt::Display for Finding {
+    /// `[left over] after step 3, configmaps a is left over`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}] {}", self.oracle, self.what)
+    }
+}

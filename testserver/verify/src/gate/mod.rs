@@ -1,0 +1,17 @@
+//! Between the operator and the server: records requests and events, and injects the faults of a plan.
+//!
+//! `target` reads what a request is about, `session` is the state of a run. `service` is what the operator calls; `write` and `watch` have
+//! the faults of writes and of watches; `answer` makes responses.
+
+mod answer;
+mod service;
+mod session;
+mod target;
+mod watch;
+mod write;
+
+pub use answer::Body;
+pub use service::ApiService;
+
+pub(crate) use answer::call;
+pub(crate) use session::Session;

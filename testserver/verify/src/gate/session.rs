@@ -1,0 +1,282 @@
+//! The state of a run that the service of the operator and the run share.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    future::pending,
+    sync::Arc,
+    time::Duration,
+};
+
+use kube_testserver::ApiServer;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
+
+use crate::{
+    finding::Finding,
+    invariant::Invariant,
+    kinds::Kinds,
+    plan::{EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
+    state::{Names, State},
+    trace::{Line, Trace},
+};
+
+/// A run of an operator with more requests is in a loop.
+const MOST_REQUESTS: usize = 20_000;
+
+/// The shared state of a run.
+pub(crate) struct Session {
+    pub(crate) server: ApiServer,
+    pub(crate) names: Names,
+    pub(crate) kinds: Kinds,
+    pub(crate) started: Instant,
+    /// Wakes the supervisor of the operator after a crash.
+    pub(crate) crashed: Notify,
+    /// Whether the operator is to stay down.
+    pub(crate) held: watch::Sender<bool>,
+    pub(super) invariants: Arc<[Invariant]>,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    /// The faults that are still to come.
+    pending: VecDeque<Injection>,
+    /// The steps in which faults have happened.
+    fired: Vec<usize>,
+    /// Until when a watch is late or an old cache is listed.
+    lag_until: Option<Instant>,
+    stale: Option<(u64, Instant)>,
+    step: usize,
+    /// Requests of earlier incarnations of the operator get no answer.
+    incarnation: u64,
+    requests: usize,
+    operations: HashMap<Operation, usize>,
+    events: HashMap<EventPlace, usize>,
+    last_write: Option<Instant>,
+    trace: Trace,
+    broken: Vec<Finding>,
+}
+
+impl Session {
+    pub(crate) fn new(
+        server: ApiServer,
+        names: Names,
+        kinds: Kinds,
+        plan: &Plan,
+        invariants: Arc<[Invariant]>,
+    ) -> Arc<Self> {
+        // Faults of steps and of the whole run are the run's own.
+        let own = |injection: &&Injection| matches!(injection, Injection::Request(..) | Injection::Event(..));
+        let inner = Inner {
+            pending: plan.0.iter().filter(own).cloned().collect(),
+            fired: Vec::new(),
+            lag_until: None,
+            stale: None,
+            step: 0,
+            incarnation: 0,
+            requests: 0,
+            operations: HashMap::new(),
+            events: HashMap::new(),
+            last_write: None,
+            trace: Trace::default(),
+            broken: Vec::new(),
+        };
+        Arc::new(Self {
+            server,
+            names,
+            kinds,
+            started: Instant::now(),
+            crashed: Notify::new(),
+            held: watch::Sender::new(false),
+            invariants,
+            inner: Mutex::new(inner),
+        })
+    }
+
+    /// Adds a line to the timeline.
+    pub(crate) fn log(&self, text: impl Into<String>) {
+        self.line(text.into(), false);
+    }
+
+    /// Adds a line that a run without faults has as well.
+    pub(crate) fn log_comparable(&self, text: impl Into<String>) {
+        self.line(text.into(), true);
+    }
+
+    fn line(&self, text: String, comparable: bool) {
+        let line = Line { at: self.started.elapsed(), text, comparable };
+        self.inner.lock().trace.lines.push(line);
+    }
+
+    /// Reads or changes what was recorded.
+    pub(crate) fn trace<T>(&self, with: impl FnOnce(&mut Trace) -> T) -> T {
+        with(&mut self.inner.lock().trace)
+    }
+
+    /// Takes all that was recorded, at the end of the run.
+    pub(crate) fn take_trace(&self) -> Trace {
+        std::mem::take(&mut self.inner.lock().trace)
+    }
+
+    pub(crate) fn set_step(&self, step: usize) {
+        self.inner.lock().step = step;
+    }
+
+    pub(super) fn step(&self) -> usize {
+        self.inner.lock().step
+    }
+
+    pub(crate) fn incarnation(&self) -> u64 {
+        self.inner.lock().incarnation
+    }
+
+    /// Whether requests of this incarnation get no answer: it has crashed, or the operator is in a loop.
+    fn is_dead(&self, incarnation: u64) -> bool {
+        let inner = self.inner.lock();
+        inner.incarnation != incarnation || inner.requests > MOST_REQUESTS
+    }
+
+    /// Waits for ever once this incarnation has crashed.
+    pub(super) async fn alive(&self, incarnation: u64) {
+        if self.is_dead(incarnation) {
+            pending::<()>().await;
+        }
+    }
+
+    pub(super) fn count_request(&self) {
+        self.inner.lock().requests += 1;
+    }
+
+    /// Ends this incarnation of the operator: from now on, its requests and watches hang.
+    pub(crate) fn crash(&self) {
+        self.end_incarnation();
+        self.crashed.notify_one();
+    }
+
+    /// The operator has ended by itself. What it left behind is dead.
+    pub(crate) fn end_incarnation(&self) {
+        self.inner.lock().incarnation += 1;
+    }
+
+    /// The place of a request, and the fault that comes there.
+    pub(super) fn place(&self, operation: Operation) -> (Place, Option<RequestFault>) {
+        let mut inner = self.inner.lock();
+        let count = inner.operations.entry(operation.clone()).or_default();
+        *count += 1;
+        let place = Place { nth: *count, operation };
+        let fault = match inner.pending.front() {
+            Some(Injection::Request(fault, at)) if *at == place => Some(*fault),
+            _ => None,
+        };
+        if fault.is_some() {
+            inner.pending.pop_front();
+            let step = inner.step;
+            inner.fired.push(step);
+        }
+        (place, fault)
+    }
+
+    /// Records an event that is sent to the operator; the fault that comes there.
+    pub(super) fn event(&self, mut place: EventPlace) -> Option<EventFault> {
+        let mut inner = self.inner.lock();
+        place.nth = 0;
+        let count = inner.events.entry(place.clone()).or_default();
+        *count += 1;
+        place.nth = *count;
+        let step = inner.step;
+        let fault = match inner.pending.front() {
+            Some(Injection::Event(fault, at)) if *at == place => Some(*fault),
+            _ => None,
+        };
+        inner.trace.events.push((place, step));
+        if let Some(fault) = fault {
+            inner.pending.pop_front();
+            inner.fired.push(step);
+            inner.lag_until = Some(Instant::now() + fault.lag());
+        }
+        fault
+    }
+
+    /// Notes that a fault of the run itself has happened.
+    pub(crate) fn fire(&self) {
+        let mut inner = self.inner.lock();
+        let step = inner.step;
+        inner.fired.push(step);
+    }
+
+    /// The steps in which faults have happened.
+    pub(crate) fn fired(&self) -> Vec<usize> {
+        self.inner.lock().fired.clone()
+    }
+
+    /// Until when a watch is late.
+    pub(crate) fn lag_until(&self) -> Option<Instant> {
+        self.inner.lock().lag_until
+    }
+
+    /// A watch that was late is up to date again.
+    pub(super) fn caught_up(&self) {
+        self.inner.lock().lag_until = None;
+    }
+
+    /// Lists with `resourceVersion=0` show this version, and watches wait, for this long.
+    pub(crate) fn show_old_cache(&self, version: u64, time: Duration) {
+        self.inner.lock().stale = Some((version, Instant::now() + time));
+    }
+
+    pub(super) fn old_cache(&self) -> Option<(u64, Instant)> {
+        self.inner.lock().stale.filter(|(_, until)| *until > Instant::now())
+    }
+
+    /// Notes a write that changed the state.
+    pub(super) fn wrote(&self) {
+        self.inner.lock().last_write = Some(Instant::now());
+        self.check_invariants();
+    }
+
+    /// The time since the operator last changed the state.
+    pub(crate) fn quiet_for(&self) -> Duration {
+        self.inner.lock().last_write.map_or(Duration::MAX, |at| at.elapsed())
+    }
+
+    /// The objects of all resources that were used.
+    pub(crate) fn state(&self) -> State {
+        let resources = self.inner.lock().trace.resources.clone();
+        State::read(&self.server, &resources)
+    }
+
+    /// Whether all owners of an object are gone, so that the garbage collector takes it.
+    pub(super) fn is_orphan(&self, object: &Value) -> bool {
+        let owners = object["metadata"]["ownerReferences"].as_array().map_or(&[][..], Vec::as_slice);
+        let exists = |owner: &Value| {
+            // A kind that is not served is not known to be gone.
+            let Some(kind) = self.kinds.of(owner) else { return true };
+            let of_kind = self.server.objects(&kind.group, &kind.plural);
+            of_kind.iter().any(|other| other["metadata"]["uid"] == owner["uid"])
+        };
+        !owners.is_empty() && !owners.iter().any(exists)
+    }
+
+    /// Judges the invariants of the user; each is told once.
+    pub(crate) fn check_invariants(&self) {
+        if self.invariants.is_empty() {
+            return;
+        }
+        let state = self.state();
+        for invariant in self.invariants.iter() {
+            let Some(finding) = invariant.judge(&state) else { continue };
+            let mut inner = self.inner.lock();
+            if inner.broken.iter().all(|other| other.what != finding.what) {
+                inner.broken.push(finding);
+            }
+        }
+    }
+
+    /// The invariants that were broken.
+    pub(crate) fn broken(&self) -> Vec<Finding> {
+        std::mem::take(&mut self.inner.lock().broken)
+    }
+}

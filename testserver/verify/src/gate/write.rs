@@ -1,0 +1,169 @@
+//! Writes, with the faults that can happen to them.
+
+use std::{future::pending, io, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, header::CONTENT_TYPE, request::Parts};
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+
+use super::{
+    answer::{Body, forward, full, pass, refusal},
+    session::Session,
+    target::{Target, writing_verb},
+};
+use crate::{
+    plan::{Operation, Place, RequestFault, Verb},
+    state::{ObjectName, TOUCHED},
+    trace::Write,
+};
+
+const SLOW: Duration = Duration::from_secs(10);
+/// When a request of a process that was replaced arrives.
+const LATE: Duration = Duration::from_secs(60);
+
+/// A write of the operator.
+pub(super) async fn respond(
+    session: &Arc<Session>,
+    incarnation: u64,
+    target: &Target,
+    parts: Parts,
+    body: Bytes,
+) -> io::Result<Response<Body>> {
+    let (place, fault) = session.place(operation(session, target, &parts, &body));
+    if let Some(fault) = fault {
+        session.log(format!("FAULT: {}", told(fault, &place)));
+    }
+    match fault {
+        Some(RequestFault::CrashBefore) => {
+            session.crash();
+            return pending().await;
+        }
+        Some(RequestFault::Late) => {
+            session.crash();
+            tokio::spawn(arrive_late(session.clone(), target.clone(), place, parts, body));
+            return pending().await;
+        }
+        Some(RequestFault::Conflict) => {
+            return Ok(refusal(409, "Conflict", "injected by verify: the object has been modified"));
+        }
+        Some(RequestFault::TooManyRequests) => {
+            return Ok(refusal(429, "TooManyRequests", "injected by verify: too many requests"));
+        }
+        Some(RequestFault::Refused) => {
+            return Ok(refusal(500, "InternalError", "injected by verify: the write failed"));
+        }
+        Some(RequestFault::OtherWriter) => touch(session, &parts).await,
+        Some(RequestFault::Slow) => {
+            tokio::time::sleep(SLOW).await;
+            session.alive(incarnation).await;
+        }
+        Some(RequestFault::CrashAfter | RequestFault::CrashDown | RequestFault::Lost) | None => {}
+    }
+    let response = write(session, target, &place, parts, body).await?;
+    match fault {
+        Some(RequestFault::CrashAfter) => session.crash(),
+        Some(RequestFault::CrashDown) => {
+            session.held.send_replace(true);
+            session.crash();
+        }
+        Some(RequestFault::Lost) => return Err(io::ErrorKind::ConnectionReset.into()),
+        _ => {}
+    }
+    Ok(response)
+}
+
+/// What a request does. A creation has the name in its body; a generated one stands for all of its kind.
+fn operation(session: &Session, target: &Target, parts: &Parts, body: &Bytes) -> Operation {
+    let content_type = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let verb = writing_verb(&parts.method, content_type.unwrap_or_default(), target);
+    if verb != Verb::Create || !target.name.is_empty() {
+        return target.operation(verb, &target.name, &session.names);
+    }
+    let object: Value = serde_json::from_slice(body).unwrap_or_default();
+    let field = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+    let name = match field("name") {
+        name if name.is_empty() => format!("{}*", field("generateName")),
+        name => name,
+    };
+    target.operation(verb, &name, &session.names)
+}
+
+fn told(fault: RequestFault, place: &Place) -> String {
+    match fault {
+        RequestFault::CrashBefore => format!("the operator crashes before {place}"),
+        RequestFault::CrashAfter => format!("the operator crashes after {place}"),
+        RequestFault::CrashDown => {
+            format!("the operator crashes after {place}, and stays down until the next step")
+        }
+        RequestFault::Lost => format!("the answer to {place} is lost"),
+        RequestFault::Conflict => format!("{place} is refused with 409"),
+        RequestFault::TooManyRequests => format!("{place} is refused with 429"),
+        RequestFault::Refused => format!("{place} is refused with 500"),
+        RequestFault::OtherWriter => format!("another writer changes the object before {place}"),
+        RequestFault::Late => format!("{place} is held up in the network, and the operator is replaced"),
+        RequestFault::Slow => format!("{place} takes 10 s"),
+    }
+}
+
+/// Sends the write to the server and records what it did.
+async fn write(
+    session: &Session,
+    target: &Target,
+    place: &Place,
+    parts: Parts,
+    body: Bytes,
+) -> io::Result<Response<Body>> {
+    let dry_run = parts.uri.query().is_some_and(|query| query.contains("dryRun="));
+    let before = session.server.resource_version();
+    let (head, body) = forward(session, parts, body).await?.into_parts();
+    let bytes = body.collect().await?.to_bytes();
+    let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let changed =
+        match answer["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse::<u64>().ok()) {
+            Some(version) => version > before,
+            // A `Status`, as after a deletion.
+            None => session.server.resource_version() > before,
+        };
+    let effective = head.status.is_success() && changed && !dry_run;
+    let object = match answer["metadata"]["name"].as_str() {
+        Some(_) if answer["kind"] != "Status" => ObjectName::of(&target.resource, &answer),
+        _ => ObjectName {
+            resource: target.resource.clone(),
+            namespace: target.namespace.clone(),
+            name: target.name.clone(),
+        },
+    };
+    let effect = if effective { "" } else { " (no effect)" };
+    session.log_comparable(format!("{place} → {}{effect}", head.status.as_u16()));
+    let orphan = effective && session.is_orphan(&answer);
+    let (step, place) = (session.step(), place.clone());
+    let created = effective && head.status == StatusCode::CREATED && target.subresource.is_empty();
+    let record = Write { place, object, effective, created, orphan, step, answer: Arc::new(answer) };
+    session.trace(|trace| trace.writes.push(record));
+    if effective {
+        session.wrote();
+    }
+    Ok(Response::from_parts(head, full(bytes)))
+}
+
+/// The request of a process that was replaced meanwhile.
+async fn arrive_late(session: Arc<Session>, target: Target, place: Place, parts: Parts, body: Bytes) {
+    tokio::time::sleep(LATE).await;
+    session.log(format!("{place} of the replaced process arrives"));
+    // Nobody waits for the answer.
+    drop(write(&session, &target, &place, parts, body).await);
+}
+
+/// Changes an annotation of the object, as another client would.
+async fn touch(session: &Session, parts: &Parts) {
+    let path = parts.uri.path().trim_end_matches("/status").trim_end_matches("/scale");
+    let patch = json!({"metadata": {"annotations": {TOUCHED: "yes"}}}).to_string();
+    let request = Request::patch(format!("{path}?fieldManager=verify"))
+        .header(CONTENT_TYPE, "application/merge-patch+json")
+        .body(Full::new(Bytes::from(patch)));
+    if let Ok(request) = request {
+        // Refused where there is no object yet.
+        drop(pass(&session.server, request).await);
+    }
+}

@@ -1,0 +1,126 @@
+//! What is normal: two runs without faults show what differs by chance, a third is the reference.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    finding::{Finding, Oracle},
+    oracle,
+    outcome::{Known, Outcome, Reference},
+    plan::{Plan, Verb},
+    run::{Scenario, run},
+    state::{normalize, paths, qualified},
+    trace::Line,
+};
+
+/// What the runs without faults have shown.
+#[derive(Debug, Default)]
+pub(crate) struct Learned {
+    pub(crate) known: Known,
+    pub(crate) reference: Reference,
+    /// What is wrong without any fault.
+    pub(crate) findings: Vec<Finding>,
+    /// Whether all steps were reached, so that plans make sense.
+    pub(crate) complete: bool,
+    /// The first line that differs between two runs with the same seed.
+    pub(crate) unrepeatable: Option<(String, String)>,
+}
+
+/// Runs the operator without faults.
+pub(crate) fn learn(scenario: &Scenario) -> Learned {
+    let none = Plan::default();
+    let mut known = Known::default();
+    let first = run(scenario, &none, 1, &known, None);
+    known.resources = first.trace.resources.clone();
+    known.kinds = first.kinds.clone();
+    let other = run(scenario, &none, 2, &known, None);
+    let names = |outcome: &Outcome| -> BTreeSet<(String, String)> {
+        let states = outcome.steps.iter().flat_map(|reached| reached.state.0.keys());
+        let written = outcome.trace.writes.iter().map(|write| &write.object);
+        states.chain(written).map(|name| (name.resource.clone(), name.name.clone())).collect()
+    };
+    known.names.learn(&names(&first), &names(&other));
+    let outcome = run(scenario, &none, 1, &known, None);
+    let mut learned =
+        Learned { complete: outcome.steps.len() == scenario.steps.len() + 1, ..Learned::default() };
+    learned.unrepeatable = unrepeatable(&first.trace.lines, &outcome.trace.lines, &known);
+    learned.findings = outcome.findings.clone();
+    let reference = &mut learned.reference;
+    for (one, other) in outcome.steps.iter().zip(&other.steps) {
+        let normal = normalize(&other.state, &known.names);
+        for (key, object) in &one.normal {
+            let Some(other) = normal.get(key) else { continue };
+            paths("", object, other, &mut |path, _, _| {
+                reference.masks.insert(format!("{key}{path}"));
+            });
+        }
+    }
+    reference.counts = oracle::counts(&outcome.trace, &known.names);
+    reference.values = oracle::distinct(&outcome.trace, &reference.masks, &known.names);
+    reference.left = left(scenario, &outcome, &known);
+    let allowed = |what: &str| scenario.allows.allow(what);
+    for object in &reference.left {
+        let what = format!("{object} is left over");
+        if !allowed(&what) {
+            learned.findings.push(Finding::new(Oracle::LeftOver, format!("after the last step, {what}")));
+        }
+    }
+    learned.findings.extend(stale_statuses(&outcome).into_iter().filter(|finding| !allowed(&finding.what)));
+    reference.steps = outcome.steps;
+    reference.trace = outcome.trace;
+    learned.known = known;
+    learned
+}
+
+/// Objects that the operator made and that are still there although the last step deletes.
+fn left(scenario: &Scenario, outcome: &Outcome, known: &Known) -> BTreeSet<String> {
+    let deletes = scenario.steps.last().is_some_and(|(_, step)| step.deletes());
+    let (Some(first), Some(last)) = (outcome.steps.first(), outcome.steps.last()) else {
+        return BTreeSet::new();
+    };
+    let made: BTreeSet<String> = oracle::counts(&outcome.trace, &known.names)
+        .into_keys()
+        .filter_map(|(object, verb)| (verb == Verb::Create).then_some(object))
+        .collect();
+    let plain = |key: &str| key.split('[').next().unwrap_or_default().to_owned();
+    let keys =
+        last.normal.keys().filter(|key| !first.normal.contains_key(*key) && made.contains(&plain(key)));
+    keys.filter(|_| deletes).cloned().collect()
+}
+
+/// Statuses of an older generation when nothing is to do.
+fn stale_statuses(outcome: &Outcome) -> Vec<Finding> {
+    let mut findings = BTreeMap::new();
+    for (at, reached) in outcome.steps.iter().enumerate() {
+        for (key, object) in &reached.normal {
+            let observed = object["status"]["observedGeneration"].as_str().unwrap_or("<current>");
+            if observed != "<current>" {
+                let what = format!("after step {at}, {key}.status.observedGeneration is {observed}");
+                findings.entry(key.clone()).or_insert_with(|| Finding::new(Oracle::StaleStatus, what));
+            }
+        }
+    }
+    findings.into_values().collect()
+}
+
+/// The first lines that differ between two runs with the same seed. Random names are known only in the second.
+fn unrepeatable(one: &[Line], other: &[Line], known: &Known) -> Option<(String, String)> {
+    let lines = |lines: &[Line]| -> Vec<String> {
+        let comparable = lines.iter().filter(|line| line.comparable);
+        comparable.map(|line| plain(&line.text, known)).collect()
+    };
+    let (one, other) = (lines(one), lines(other));
+    let differs = one.iter().zip(&other).find(|(one, other)| one != other);
+    differs.map(|(one, other)| (one.clone(), other.clone()))
+}
+
+/// A line with templates in place of random names.
+fn plain(text: &str, known: &Known) -> String {
+    let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
+    if let [_, resource, name, ..] = words.as_mut_slice() {
+        let resource = resource.split('/').next().unwrap_or_default().to_owned();
+        let (namespace, bare) =
+            name.rsplit_once('/').map_or(("", name.as_str()), |(space, bare)| (space, bare));
+        *name = qualified(namespace, &known.names.template(&resource, bare));
+    }
+    words.join(" ")
+}

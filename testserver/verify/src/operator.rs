@@ -1,0 +1,121 @@
+//! The operator that is tried: a function that runs until it is dropped.
+
+use std::{fmt::Debug, future::Future, sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+
+use crate::gate::{ApiService, Session};
+
+/// How long a crashed operator takes to start again.
+const RESTART: Duration = Duration::from_secs(1);
+
+/// An operator: a function of the API server that returns the whole program as a future.
+///
+/// Implemented for functions of an [`ApiService`] and, with the feature `kube`, for functions of a `Client`. The function is called again
+/// for each process: after a crash, a restart. The future ends where the program would.
+pub trait Operator<From>: Send + Sync + 'static {
+    /// Starts the program. The result tells how it ended.
+    fn start(&self, service: ApiService) -> BoxFuture<'static, String>;
+}
+
+impl<F, Fut> Operator<ApiService> for F
+where
+    F: Fn(ApiService) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: Debug> + Send + 'static,
+{
+    fn start(&self, service: ApiService) -> BoxFuture<'static, String> {
+        let program = self(service);
+        Box::pin(async move { format!("{:?}", program.await) })
+    }
+}
+
+#[cfg(feature = "kube")]
+impl<F, Fut> Operator<kube_client::Client> for F
+where
+    F: Fn(kube_client::Client) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output: Debug> + Send + 'static,
+{
+    /// The client has the layers of a real one: it repeats what is refused with 429 or 503.
+    fn start(&self, service: ApiService) -> BoxFuture<'static, String> {
+        let url = "http://verify.invalid".parse().expect("invariant: the URL is valid");
+        let config = kube_client::Config::new(url);
+        match kube_client::Client::with_transport(&config, service) {
+            Ok(client) => {
+                let program = self(client);
+                Box::pin(async move { format!("{:?}", program.await) })
+            }
+            Err(error) => Box::pin(async move { format!("no client: {error}") }),
+        }
+    }
+}
+
+/// Starts a process of the operator.
+pub(crate) type Start = Arc<dyn Fn(ApiService) -> BoxFuture<'static, String> + Send + Sync>;
+
+/// What surrounds the operator in one run.
+///
+/// A fake of an external system belongs to a run, not to a process of the operator: make it before the function that starts the operator,
+/// so that it outlives crashes.
+#[derive(Default)]
+pub struct World {
+    external: Mutex<Vec<(String, StateOf)>>,
+}
+
+type StateOf = Box<dyn Fn() -> Value + Send + Sync>;
+
+impl World {
+    /// Makes the state of an external system part of the result: it is compared after each step, like the objects of the cluster.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    /// use kube_verify::{ApiService, Verify};
+    ///
+    /// # async fn run_operator(_: ApiService, _: Arc<Mutex<Vec<String>>>) {}
+    /// let verify = Verify::new(|world| {
+    ///     let buckets = Arc::new(Mutex::new(Vec::<String>::new()));
+    ///     let state = buckets.clone();
+    ///     world.external("buckets", move || serde_json::json!(*state.lock().unwrap()));
+    ///     move |service: ApiService| run_operator(service, buckets.clone())
+    /// });
+    /// # drop(verify);
+    /// ```
+    pub fn external(&self, name: impl Into<String>, state: impl Fn() -> Value + Send + Sync + 'static) {
+        self.external.lock().push((name.into(), Box::new(state)));
+    }
+
+    /// The state of all external systems.
+    pub(crate) fn state(&self) -> Value {
+        let systems = self.external.lock();
+        Value::Object(systems.iter().map(|(name, state)| (name.clone(), state())).collect::<Map<_, _>>())
+    }
+}
+
+impl Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World").field("external", &self.state()).finish()
+    }
+}
+
+/// Runs the operator, and starts it again after each crash, as a cluster does.
+pub(crate) async fn supervise(session: Arc<Session>, start: Start) {
+    let mut held = session.held.subscribe();
+    loop {
+        // Cannot fail: the session owns the sender.
+        let _ = held.wait_for(|held| !held).await;
+        let mut process = tokio::spawn(start(ApiService::new(&session, session.incarnation())));
+        tokio::select! {
+            biased;
+            () = session.crashed.notified() => process.abort(),
+            ended = &mut process => {
+                session.end_incarnation();
+                session.log(match ended {
+                    Ok(how) => format!("the operator ended: {how}"),
+                    Err(_) => "the operator panicked".to_owned(),
+                });
+            }
+        }
+        tokio::time::sleep(RESTART).await;
+    }
+}

@@ -1,0 +1,122 @@
+//! What `cargo kube verify` asks for, through the environment.
+
+use std::{env, fs, path::PathBuf, thread, time::Duration};
+
+use crate::{family::Families, plan::Plan};
+
+/// Options of a verification. Those of the command line win over those of the test.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) plan: Option<Plan>,
+    pub(crate) families: Option<Families>,
+    /// Only prints the plans.
+    pub(crate) list: bool,
+    /// This part of the plans, of so many.
+    pub(crate) shard: Option<(usize, usize)>,
+    pub(crate) budget: Option<Duration>,
+    /// Where the report is written as JSON.
+    pub(crate) json: Option<PathBuf>,
+    /// The folder in which each test leaves its report, as text and as JSON.
+    pub(crate) reports: Option<PathBuf>,
+    /// How many processes share the plans.
+    pub(crate) jobs: usize,
+    /// Whether progress is told on standard error.
+    pub(crate) progress: bool,
+}
+
+impl Options {
+    /// Reads the variables `KUBE_VERIFY_*`.
+    pub(crate) fn from_env() -> Result<Self, String> {
+        Self::read(|name| env::var(format!("KUBE_VERIFY_{name}")).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        fn parsed<T>(
+            name: &str,
+            value: Option<String>,
+            read: impl Fn(&str) -> Result<T, String>,
+        ) -> Result<Option<T>, String> {
+            let read = |value: String| read(&value).map_err(|why| format!("KUBE_VERIFY_{name}: {why}"));
+            value.map(read).transpose()
+        }
+        Ok(Self {
+            plan: parsed("PLAN", variable("PLAN"), |text| {
+                text.parse().map_err(|error: crate::PlanError| error.to_string())
+            })?,
+            families: parsed("FAMILIES", variable("FAMILIES"), str::parse)?,
+            list: variable("LIST").is_some(),
+            shard: parsed("SHARD", variable("SHARD"), shard)?,
+            budget: parsed("BUDGET", variable("BUDGET"), |text| {
+                let seconds = text.parse().map_err(|_| format!("expected seconds, not {text:?}"))?;
+                Ok(Duration::from_secs(seconds))
+            })?,
+            json: variable("JSON").map(PathBuf::from),
+            reports: variable("REPORTS").map(PathBuf::from),
+            jobs: parsed("JOBS", variable("JOBS"), jobs)?.unwrap_or(1),
+            progress: variable("PROGRESS").is_some(),
+        })
+    }
+}
+
+impl Options {
+    /// Leaves a report where it was asked for. Tests run on threads of their names.
+    pub(crate) fn leave(&self, extension: &str, text: &str) -> Result<(), String> {
+        let write =
+            |path: PathBuf| fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()));
+        if let Some(path) = self.json.clone().filter(|_| extension == "json") {
+            write(path)?;
+        }
+        let name = thread::current().name().unwrap_or("verify").replace("::", ".");
+        self.reports.as_ref().map_or(Ok(()), |folder| write(folder.join(format!("{name}.{extension}"))))
+    }
+
+    /// Tells how far the verification is.
+    pub(crate) fn show_progress(&self, tried: usize, total: usize, failures: usize) {
+        if self.progress {
+            let part = self.shard.map(|(part, of)| format!(" (process {part} of {of})")).unwrap_or_default();
+            eprintln!("verify{part}: {tried} of {total} plans, {failures} failed");
+        }
+    }
+}
+
+fn jobs(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| (1..=256).contains(count));
+    count.ok_or_else(|| format!("expected a number of processes from 1 to 256, not {text:?}"))
+}
+
+/// `2/4` is the second of four.
+fn shard(text: &str) -> Result<(usize, usize), String> {
+    let expected = || format!("expected a shard such as 2/4, not {text:?}");
+    let (part, of) = text.split_once('/').ok_or_else(expected)?;
+    let (part, of): (usize, usize) =
+        (part.parse().map_err(|_| expected())?, of.parse().map_err(|_| expected())?);
+    if part == 0 || part > of { Err(expected()) } else { Ok((part, of)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(name: &'static str, value: &'static str) -> Result<Options, String> {
+        Options::read(|asked| (asked == name).then(|| value.to_owned()))
+    }
+
+    #[test]
+    fn each_option_is_read_and_a_wrong_one_is_named() {
+        assert_eq!(read("SHARD", "2/4").unwrap().shard, Some((2, 4)));
+        assert_eq!(read("BUDGET", "60").unwrap().budget, Some(Duration::from_secs(60)));
+        assert!(read("LIST", "1").unwrap().list);
+        assert_eq!(read("PLAN", "restart after step 1").unwrap().plan.unwrap().0.len(), 1);
+        for (name, value) in [
+            ("SHARD", "0/4"),
+            ("SHARD", "5/4"),
+            ("BUDGET", "1m"),
+            ("JOBS", "0"),
+            ("FAMILIES", "x"),
+            ("PLAN", "x"),
+        ] {
+            let error = read(name, value).unwrap_err();
+            assert!(error.starts_with(&format!("KUBE_VERIFY_{name}: ")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What runs have shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use crate::{
+    finding::Finding,
+    kinds::Kinds,
+    plan::Verb,
+    state::{Names, Normal, State},
+    trace::Trace,
+};
+
+/// What a run needs to know from earlier ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) names: Names,
+    pub(crate) resources: BTreeSet<String>,
+    /// The kinds that the cluster serves at the begin.
+    pub(crate) kinds: Option<Kinds>,
+}
+
+/// What a step has led to.
+#[derive(Clone, Debug)]
+pub(crate) struct Reached {
+    pub(crate) state: State,
+    pub(crate) normal: Normal,
+    pub(crate) external: Value,
+}
+
+/// What a run has shown.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) steps: Vec<Reached>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) trace: Trace,
+    /// The number of faults of the plan that have happened.
+    pub(crate) fired: usize,
+    pub(crate) kinds: Option<Kinds>,
+}
+
+/// A run without faults, with all that is needed to judge others.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reference {
+    pub(crate) steps: Vec<Reached>,
+    /// Objects and paths whose values differ in every run.
+    pub(crate) masks: BTreeSet<String>,
+    pub(crate) counts: BTreeMap<(String, Verb), usize>,
+    /// How many values the masked paths had.
+    pub(crate) values: BTreeMap<String, usize>,
+    /// Objects of the operator that are left when the workload has deleted all.
+    pub(crate) left: BTreeSet<String>,
+    pub(crate) trace: Trace,
+}

@@ -1,0 +1,109 @@
+//! The report for people.
+
+use std::fmt::{self, Write};
+
+use super::{Failure, Report, summary::Group};
+
+/// Lines of the timeline before the fault and after the first difference.
+const BEFORE: usize = 4;
+const AFTER: usize = 10;
+/// Other plans of the same cause that are named.
+const MOST_PLANS: usize = 5;
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for finding in &self.reference {
+            writeln!(f, "FOUND without any fault: {finding}\n")?;
+        }
+        for group in self.groups() {
+            write_group(f, &group)?;
+        }
+        for (pattern, reason) in self.forgotten_allows() {
+            writeln!(f, "UNUSED allow {pattern:?} ({reason}): nothing is found that it covers; remove it\n")?;
+        }
+        write_coverage(f, self)?;
+        let seconds = self.time.as_secs_f64();
+        let causes = self.groups().len() + self.reference.len();
+        let result = if self.is_ok() { "nothing found".to_owned() } else { format!("{causes} causes found") };
+        write!(f, "{} plans tried in {seconds:.1} s: {result}", self.tried)
+    }
+}
+
+fn write_group(f: &mut fmt::Formatter<'_>, group: &Group<'_>) -> fmt::Result {
+    let Some(first) = group.failures.first() else { return Ok(()) };
+    let likelihood = format!("{:?}", group.likelihood).to_lowercase();
+    writeln!(f, "FOUND {} ({likelihood}; {} plans)", group.finding, group.failures.len())?;
+    for finding in first.findings.iter().filter(|finding| *finding != group.finding) {
+        writeln!(f, "  and {finding}")?;
+    }
+    writeln!(f, "  plan:   {}", first.plan)?;
+    writeln!(f, "  repeat: cargo kube verify --plan '{}'", first.plan)?;
+    writeln!(f, "  test:   .replay({:?})", first.plan.to_string())?;
+    if let Some(family) = first.plan.families().first() {
+        writeln!(f, "  hint:   {}", family.hint())?;
+    }
+    if !first.repeats {
+        writeln!(
+            f,
+            "  A second run did not find the same. The operator does something that differs between runs: threads,"
+        )?;
+        writeln!(
+            f,
+            "  `spawn_blocking`, `select!` without `biased`, the order of a HashMap, the wall clock."
+        )?;
+    }
+    f.write_str(&timeline(first))?;
+    let others: Vec<_> =
+        group.failures.iter().skip(1).take(MOST_PLANS).map(|failure| failure.plan.to_string()).collect();
+    for other in &others {
+        writeln!(f, "  also: {other}")?;
+    }
+    let more = group.failures.len().saturating_sub(1 + others.len());
+    if more > 0 {
+        writeln!(f, "  and {more} more")?;
+    }
+    writeln!(f)
+}
+
+/// What happened around the fault, up to the first difference from the reference and a little more.
+fn timeline(failure: &Failure) -> String {
+    let fault = failure.lines.iter().position(|line| line.text.starts_with("FAULT")).unwrap_or(0);
+    let end = failure.differs_at.unwrap_or(fault).max(fault) + AFTER;
+    let mut text = String::new();
+    for (at, line) in failure.lines.iter().enumerate().take(end).skip(fault.saturating_sub(BEFORE)) {
+        let mark = if failure.differs_at == Some(at) { "    ← first difference" } else { "" };
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "  {:>10.3} {}{mark}", line.at.as_secs_f64(), line.text);
+    }
+    text
+}
+
+/// What was not tried.
+fn write_coverage(f: &mut fmt::Formatter<'_>, report: &Report) -> fmt::Result {
+    if let Some((one, other)) = &report.unrepeatable {
+        writeln!(f, "Two runs with the same seed differ: {one:?}, then {other:?}. Findings may not repeat.")?;
+    }
+    for what in &report.uncovered {
+        writeln!(f, "not covered: {what}")?;
+    }
+    if !report.unreached.is_empty() {
+        let plans: Vec<_> = report.unreached.iter().take(MOST_PLANS).map(ToString::to_string).collect();
+        writeln!(
+            f,
+            "{} plans whose fault did not come, such as {}",
+            report.unreached.len(),
+            plans.join("; ")
+        )?;
+    }
+    if report.repeated + report.without_effect > 0 {
+        let (repeated, idle) = (report.repeated, report.without_effect);
+        writeln!(
+            f,
+            "not tried: {repeated} requests beyond the third of their kind, {idle} writes that changed nothing"
+        )?;
+    }
+    if report.left_out > 0 {
+        writeln!(f, "{} plans were left out: the budget of time was used up", report.left_out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,388 @@
+//! One run of the operator with a plan.
+
+use std::{sync::Arc, time::Duration};
+
+use kube_testserver::{ApiServer, Builder, BuiltInController};
+use serde_json::json;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::{
+    finding::{Finding, Oracle},
+    gate::{Session, call},
+    invariant::Invariant,
+    kinds::Kinds,
+    operator::{Start, World, supervise},
+    oracle,
+    outcome::{Known, Outcome, Reached, Reference},
+    panics,
+    plan::{EventFault, Injection, Plan, RunFault, StepFault},
+    report::Allows,
+    state::{Difference, Hidden, compare, normalize, paths},
+    trace::Trace,
+    workload::Step,
+};
+
+/// Nothing is to do any more when the operator has not changed the state for this long.
+const QUIET: Duration = Duration::from_secs(90);
+/// How long the operator may take until the state is the one of the reference.
+const PATIENCE: Duration = Duration::from_secs(1800);
+/// How often the state is looked at.
+const POLL: Duration = Duration::from_secs(20);
+/// How long nothing may happen at the end of a run with faults.
+const STILL: Duration = Duration::from_secs(300);
+/// The same without faults: a simulated hour.
+const STILL_REFERENCE: Duration = Duration::from_secs(3600);
+/// A run with more effective writes in a step is in a loop.
+const MOST_WRITES: usize = 300;
+/// What a slow controller of the cluster takes.
+const SLOW: Duration = Duration::from_secs(600);
+/// The garbage collector of a cluster is never there at once.
+const COLLECTS_AFTER: Duration = Duration::from_secs(4);
+
+/// What is tried: all that the user has said.
+pub(crate) struct Scenario {
+    pub(crate) operator: Box<dyn Fn(&World) -> Start + Send + Sync>,
+    pub(crate) cluster: Box<dyn Fn(Builder) -> Builder + Send + Sync>,
+    pub(crate) steps: Vec<(String, Step)>,
+    pub(crate) invariants: Arc<[Invariant]>,
+    pub(crate) allows: Allows,
+}
+
+/// One run, on a thread of its own runtime with paused time.
+pub(crate) fn run(
+    scenario: &Scenario,
+    plan: &Plan,
+    seed: u32,
+    known: &Known,
+    reference: Option<&Reference>,
+) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    let runtime = runtime.expect("a runtime needs an event queue of the operating system");
+    panics::collect();
+    let mut outcome = runtime.block_on(Run::begin(scenario, plan, seed, known, reference));
+    runtime.shutdown_background();
+    let panics = panics::take().into_iter().map(|panic| Finding::new(Oracle::Panic, panic));
+    outcome.findings.extend(panics);
+    outcome.findings.retain(|finding| !scenario.allows.allow(&finding.what));
+    outcome
+}
+
+struct Run<'r> {
+    scenario: &'r Scenario,
+    plan: &'r Plan,
+    known: &'r Known,
+    reference: Option<&'r Reference>,
+    session: Arc<Session>,
+    world: World,
+    hidden: Hidden,
+    /// The version of the server after each step.
+    versions: Vec<u64>,
+    outcome: Outcome,
+}
+
+impl<'r> Run<'r> {
+    async fn begin(
+        scenario: &'r Scenario,
+        plan: &'r Plan,
+        seed: u32,
+        known: &'r Known,
+        reference: Option<&'r Reference>,
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        let server = match server(scenario, plan, seed) {
+            Ok(server) => server,
+            Err(error) => {
+                outcome.findings.push(Finding::new(Oracle::Workload, error));
+                return outcome;
+            }
+        };
+        let kinds = match &known.kinds {
+            Some(kinds) => kinds.clone(),
+            None => Kinds::discover(&server).await,
+        };
+        let session = Session::new(server, known.names.clone(), kinds, plan, scenario.invariants.clone());
+        session.trace(|trace| trace.resources = known.resources.clone());
+        let world = World::default();
+        let supervisor = tokio::spawn(supervise(session.clone(), (scenario.operator)(&world)));
+        let hidden = Hidden::default();
+        let mut run =
+            Self { scenario, plan, known, reference, session, world, hidden, versions: Vec::new(), outcome };
+        // The operator starts before anything happens.
+        sleep(Duration::from_secs(5)).await;
+        if run.steps().await {
+            run.stay_still().await;
+        }
+        supervisor.abort();
+        run.judge_whole();
+        run.outcome
+    }
+
+    /// All steps; false if one ended in a finding.
+    async fn steps(&mut self) -> bool {
+        for at in 0..=self.scenario.steps.len() {
+            self.session.set_step(at);
+            if let Some((name, step)) = at.checked_sub(1).and_then(|at| self.scenario.steps.get(at)) {
+                self.session.log_comparable(format!("--- step {at}: {name}"));
+                if let Err(error) = step.perform(&self.session).await {
+                    let what = format!("step {at}, {name}: {error}");
+                    self.outcome.findings.push(Finding::new(Oracle::Workload, what));
+                    return false;
+                }
+                if self.session.held.send_replace(false) {
+                    self.session.log("the operator starts again");
+                }
+            }
+            if !self.settle(at).await || !self.reach(at).await {
+                return false;
+            }
+            self.versions.push(self.session.server.resource_version());
+            if let Some(fault) = self.plan.after_step(at) {
+                self.inject(fault, at).await;
+            }
+            if self.has_joined(at) {
+                return true;
+            }
+        }
+        true
+    }
+
+    /// Waits until the operator has nothing to do.
+    async fn settle(&mut self, at: usize) -> bool {
+        let begun = Instant::now();
+        let before = self.effective();
+        loop {
+            sleep(Duration::from_secs(3)).await;
+            if begun.elapsed() >= QUIET && self.session.quiet_for() >= QUIET {
+                break;
+            }
+            let writes = self.effective() - before;
+            if begun.elapsed() > PATIENCE || writes > MOST_WRITES {
+                let last = self.last_write();
+                let what = format!(
+                    "step {at} never settles: {writes} writes in {} s, the last {last}",
+                    begun.elapsed().as_secs()
+                );
+                self.outcome.findings.push(Finding::new(Oracle::FixedPoint, what));
+                return false;
+            }
+        }
+        // The next step comes when the watch is up to date.
+        let dwells = self
+            .plan
+            .0
+            .iter()
+            .any(|injection| matches!(injection, Injection::Event(EventFault::LagDwell, _)));
+        if let Some(until) = self.session.lag_until().filter(|_| dwells) {
+            sleep_until(until + QUIET).await;
+        }
+        true
+    }
+
+    /// Waits until the state is the one of the reference.
+    async fn reach(&mut self, at: usize) -> bool {
+        let begun = Instant::now();
+        let is_last = at == self.scenario.steps.len();
+        loop {
+            let reached = self.look();
+            let Some(reference) = self.reference else {
+                self.outcome.steps.push(reached);
+                return true;
+            };
+            let differences = self.differences(at, reference, &reached);
+            // An operator that is down, or cannot see what happened, is judged after the next step.
+            let excused = *self.session.held.borrow() || (self.session.lag_until().is_some() && !is_last);
+            let waited = begun.elapsed() > PATIENCE;
+            if differences.is_empty() || excused || waited {
+                let finding = oracle::of_differences(at, &differences).filter(|_| waited && !excused);
+                self.outcome.steps.push(reached);
+                let is_wrong = finding.is_some();
+                self.outcome.findings.extend(finding);
+                return !is_wrong;
+            }
+            sleep(POLL).await;
+        }
+    }
+
+    fn look(&mut self) -> Reached {
+        let state = self.session.state();
+        self.hidden.learn(&state);
+        let normal = normalize(&state, &self.known.names);
+        Reached { normal, external: self.world.state(), state }
+    }
+
+    fn differences(&self, at: usize, reference: &Reference, reached: &Reached) -> Vec<Difference> {
+        let Some(expected) = reference.steps.get(at) else { return Vec::new() };
+        let mut differences = compare(&expected.normal, &reached.normal, &reference.masks, &self.hidden);
+        if self.plan.may_miss_a_step() {
+            // The operator may never have seen the object whose child the reference leaves over.
+            differences.retain(|difference| match difference {
+                Difference::Missing(object) => !reference.left.contains(object),
+                _ => true,
+            });
+        }
+        paths("", &expected.external, &reached.external, &mut |path, expected, value| {
+            let how = format!(
+                "{} instead of {}",
+                self.hidden.text(&value.to_string()),
+                self.hidden.text(&expected.to_string())
+            );
+            differences
+                .push(Difference::Value { at: format!("external {}", path.trim_start_matches('.')), how });
+        });
+        differences.retain(|difference| !self.scenario.allows.allow(&difference.to_string()));
+        differences
+    }
+
+    /// A fault between two steps.
+    async fn inject(&mut self, fault: StepFault, at: usize) {
+        let session = self.session.clone();
+        session.fire();
+        match fault {
+            StepFault::Restart => {
+                let before = self.effective();
+                session.log("FAULT: the operator is restarted while nothing is to do");
+                session.crash();
+                sleep(QUIET).await;
+                let writes = self.writes_since(before);
+                if !writes.is_empty() {
+                    let what = format!("a restart after step {at} writes: {}", writes.join(", "));
+                    self.outcome.findings.push(Finding::new(Oracle::Restart, what));
+                }
+            }
+            StepFault::Down => {
+                session.log("FAULT: the operator is down until the next step");
+                session.held.send_replace(true);
+                session.crash();
+                sleep(Duration::from_secs(1)).await;
+            }
+            StepFault::StaleRestart => {
+                session.log("FAULT: the operator is restarted onto a cache from before the step");
+                let version = at.checked_sub(1).and_then(|at| self.versions.get(at)).copied().unwrap_or(1);
+                session.show_old_cache(version, Duration::from_secs(60));
+                session.crash();
+                sleep(Duration::from_secs(61) + QUIET).await;
+                self.outcome.steps.pop();
+                self.reach(at).await;
+            }
+            StepFault::LostLease => self.take_leases().await,
+            StepFault::Evicted => self.evict_pod().await,
+        }
+    }
+
+    /// Another process takes the Leases of the operator for a minute.
+    async fn take_leases(&mut self) {
+        for lease in self.session.trace(|trace| trace.leases.clone()) {
+            self.session.log(format!("FAULT: another process takes {lease}"));
+            let (_, held) = call(&self.session.server, "GET", &lease, "application/json", None).await;
+            // In the format of the holder itself, at the time of the server.
+            let spec = json!({"spec": {"holderIdentity": "another-process", "renewTime": held["spec"]["renewTime"]}});
+            call(&self.session.server, "PATCH", &lease, "application/merge-patch+json", Some(&spec)).await;
+        }
+        sleep(Duration::from_secs(60) + QUIET).await;
+    }
+
+    /// Deletes the first pod, as an eviction does.
+    async fn evict_pod(&mut self) {
+        let pods = self.session.server.objects("", "pods");
+        let Some(pod) = pods.first() else { return };
+        let text = |field: &str| pod["metadata"][field].as_str().unwrap_or_default();
+        let path = format!("/api/v1/namespaces/{}/pods/{}", text("namespace"), text("name"));
+        self.session.log(format!("FAULT: the pod {} is evicted", text("name")));
+        call(&self.session.server, "DELETE", &path, "application/json", None).await;
+        sleep(QUIET).await;
+    }
+
+    /// Whether the run goes on as the reference does: the faults are over, and the operator has since made a whole step as it does there,
+    /// with the same result.
+    fn has_joined(&self, at: usize) -> bool {
+        let Some(reference) = self.reference else { return false };
+        let fired = self.session.fired();
+        let only_requests = self.plan.0.iter().all(|injection| matches!(injection, Injection::Request(..)));
+        let over = fired.len() == self.plan.0.len() && fired.last().is_some_and(|step| *step < at);
+        let operations = |trace: &Trace| -> Vec<_> {
+            let writes = trace.effective().filter(|write| write.step == at);
+            writes.map(|write| write.place.operation.clone()).collect()
+        };
+        only_requests && over && self.session.trace(|trace| operations(trace)) == operations(&reference.trace)
+    }
+
+    /// Nothing may happen any more.
+    async fn stay_still(&mut self) {
+        if let Some(until) = self.session.lag_until() {
+            sleep_until(until + QUIET).await;
+        }
+        if self.plan.has(RunFault::SlowGarbageCollection) || self.plan.has(RunFault::SlowWorkloads) {
+            sleep(SLOW).await;
+        }
+        let before = self.effective();
+        sleep(if self.reference.is_some() { STILL } else { STILL_REFERENCE }).await;
+        let writes = self.writes_since(before);
+        if !writes.is_empty() {
+            let what = format!(
+                "{} writes without a cause at the end: {}",
+                self.effective() - before,
+                writes.join(", ")
+            );
+            self.outcome.findings.push(Finding::new(Oracle::FixedPoint, what));
+        }
+    }
+
+    /// What the whole run has shown, beside the states.
+    fn judge_whole(&mut self) {
+        self.outcome.kinds = Some(self.session.kinds.clone());
+        self.outcome.findings.extend(self.session.broken());
+        self.outcome.fired = self.session.fired().len()
+            + self.plan.0.iter().filter(|i| matches!(i, Injection::Run(_))).count();
+        self.outcome.trace = self.session.take_trace();
+        let Some(reference) = self.reference else { return };
+        let names = &self.known.names;
+        let counts = oracle::counts(&self.outcome.trace, names);
+        let findings = oracle::more_often(&counts, &reference.counts, self.plan.may_miss_a_step());
+        self.outcome.findings.extend(findings);
+        let values = oracle::distinct(&self.outcome.trace, &reference.masks, names);
+        self.outcome.findings.extend(oracle::regenerated(&values, &reference.values));
+    }
+
+    fn effective(&self) -> usize {
+        self.session.trace(|trace| trace.effective().count())
+    }
+
+    fn writes_since(&self, before: usize) -> Vec<String> {
+        let written = |trace: &mut Trace| -> Vec<String> {
+            trace.effective().skip(before).take(4).map(|write| write.place.operation.to_string()).collect()
+        };
+        self.session.trace(written)
+    }
+
+    fn last_write(&self) -> String {
+        let last =
+            |trace: &mut Trace| trace.effective().next_back().map(|write| write.place.operation.to_string());
+        self.session.trace(last).unwrap_or_default()
+    }
+}
+
+/// A server in the same state for the same seed, at another time for another seed.
+fn server(scenario: &Scenario, plan: &Plan, seed: u32) -> Result<ApiServer, String> {
+    let day = jiff::SignedDuration::from_hours(24 * 37 * i64::from(seed));
+    let start = "2026-01-01T00:00:00Z".parse::<jiff::Timestamp>().map_err(|error| error.to_string())? + day;
+    let builder = ApiServer::builder().seed(u64::from(seed)).start_time(start).history(100_000);
+    let mut builder = (scenario.cluster)(builder);
+    let collects_after = if plan.has(RunFault::SlowGarbageCollection) { SLOW } else { COLLECTS_AFTER };
+    builder = builder.with_delay(BuiltInController::GarbageCollection, collects_after);
+    if plan.has(RunFault::SlowWorkloads) {
+        builder = builder.with_delay(BuiltInController::Kubelet, SLOW);
+        builder = builder.with_delay(BuiltInController::Workloads, SLOW);
+    }
+    builder.service().map_err(|error| chain(&error))
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text += &format!(": {cause}");
+        source = cause.source();
+    }
+    text
+}

@@ -1,0 +1,19 @@
+//! States of the cluster that can be compared.
+//!
+//! `object` names objects, `names` knows which names are random, `snapshot` reads the objects from the server and answers questions of the
+//! user about them, `normal` removes what differs between two runs that are the same, `difference` compares, `hide` keeps secrets out.
+
+mod difference;
+mod hide;
+mod names;
+mod normal;
+mod object;
+mod snapshot;
+
+pub use snapshot::State;
+
+pub(crate) use difference::{Difference, compare, paths};
+pub(crate) use hide::Hidden;
+pub(crate) use names::Names;
+pub(crate) use normal::{Normal, TOUCHED, normalize};
+pub(crate) use object::{ObjectName, qualified};

@@ -1,0 +1,174 @@
+//! The builder of a verification.
+
+use std::sync::Arc;
+
+use kube_testserver::{Builder, Manifests};
+
+use crate::{
+    explore,
+    family::{Families, Family},
+    invariant::Invariant,
+    operator::{Operator, Start, World},
+    options::Options,
+    plan::Plan,
+    report::{Allows, Report},
+    run::Scenario,
+    shards,
+    state::State,
+    workload::Step,
+};
+
+/// A verification: the operator, what users do with it, what must hold.
+///
+/// ```
+/// use kube_verify::{ApiService, Family, Verify};
+///
+/// # async fn run_operator(_: ApiService) -> Result<(), String> { std::future::pending().await }
+/// fn verify() -> Verify {
+///     Verify::new(|_| |service: ApiService| run_operator(service))
+///         .step("create", |step| step.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"))
+///         .step("delete", |step| step.delete_of("configmap", "a"))
+///         .families(Family::all() - Family::Late)
+///         .invariant("at most one Secret", |state| state.count_of("secrets") <= 1)
+/// }
+/// assert!(verify().report().is_ok());
+/// verify().replay("down after step 0");
+/// ```
+#[must_use]
+pub struct Verify {
+    scenario: Scenario,
+    invariants: Vec<Invariant>,
+    families: Families,
+}
+
+impl Verify {
+    /// Tries an operator. The function is called once per run with what surrounds the operator, and returns the function that starts a
+    /// process of it: see [`Operator`].
+    pub fn new<O, From>(operator: impl Fn(&World) -> O + Send + Sync + 'static) -> Self
+    where
+        O: Operator<From>,
+    {
+        let start = move |world: &World| -> Start {
+            let operator = operator(world);
+            Arc::new(move |service| operator.start(service))
+        };
+        let scenario = Scenario {
+            operator: Box::new(start),
+            cluster: Box::new(|builder| builder),
+            steps: Vec::new(),
+            invariants: Arc::default(),
+            allows: Allows::default(),
+        };
+        Self { scenario, invariants: Vec::new(), families: Family::all() }
+    }
+
+    /// Installs definitions before the operator starts: typed, as values, from YAML text, a file or a folder.
+    pub fn crds(self, crds: impl Into<Manifests>) -> Self {
+        let crds = crds.into();
+        self.cluster(move |builder| builder.with_crds(crds.clone()))
+    }
+
+    /// Creates objects before the operator starts: roles, configuration.
+    pub fn fixtures(self, objects: impl Into<Manifests>) -> Self {
+        let objects = objects.into();
+        self.cluster(move |builder| builder.with_objects(objects.clone()))
+    }
+
+    /// Configures the cluster: controllers such as `Workloads` and `Kubelet`, RBAC. Seed, time and the delay of the garbage collector are
+    /// chosen for each run.
+    pub fn cluster(mut self, configure: impl Fn(Builder) -> Builder + Send + Sync + 'static) -> Self {
+        let before = self.scenario.cluster;
+        self.scenario.cluster = Box::new(move |builder| configure(before(builder)));
+        self
+    }
+
+    /// Adds a step of the workload. After each, the operator gets time until nothing changes any more.
+    pub fn step(mut self, name: impl Into<String>, step: impl FnOnce(Step) -> Step) -> Self {
+        self.scenario.steps.push((name.into(), step(Step::default())));
+        self
+    }
+
+    /// A condition that holds after every write, of the operator and of users.
+    pub fn invariant(
+        mut self,
+        name: impl Into<String>,
+        holds: impl Fn(&State) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.invariants.push(Invariant { name: name.into(), holds: Box::new(holds) });
+        self
+    }
+
+    /// Accepts what is found with a text that contains `pattern`, where `*` stands for anything. The reason is for readers. A pattern that
+    /// covers nothing is an error.
+    pub fn allow(mut self, pattern: impl Into<String>, reason: impl Into<String>) -> Self {
+        self.scenario.allows.add(pattern, reason);
+        self
+    }
+
+    /// Tries only these families of faults; by default all.
+    pub fn families(mut self, families: impl Into<Families>) -> Self {
+        self.families = families.into();
+        self
+    }
+
+    /// Tries all plans, and prints what was tried.
+    ///
+    /// # Panics
+    /// With the report, if something is found. If a variable of `cargo kube verify` cannot be read.
+    pub fn run(self) {
+        let ran = Options::from_env().and_then(|options| self.run_with(&options));
+        ran.unwrap_or_else(|error| panic!("\n{error}\n"));
+    }
+
+    /// Does what the options ask for. The error is the report, or why there is none.
+    fn run_with(self, options: &Options) -> Result<(), String> {
+        let families = self.families.clone();
+        let verify = self.ready();
+        if options.list {
+            let (_, choice) = explore::plans(&verify.scenario, &families, options);
+            let list: String = choice.plans.iter().map(|plan| format!("{plan}\n")).collect();
+            print!("{list}");
+            return options.leave("txt", &list);
+        }
+        let report = if options.jobs > 1 && options.shard.is_none() {
+            shards::explore(options.jobs)?
+        } else {
+            explore::explore(&verify.scenario, &families, options)
+        };
+        options.leave("json", &report.to_json().to_string())?;
+        options.leave("txt", &format!("{report}\n"))?;
+        if !report.is_ok() {
+            return Err(report.to_string());
+        }
+        println!("{report}");
+        Ok(())
+    }
+
+    /// Tries all plans; for tests that look at the result themselves.
+    pub fn report(self) -> Report {
+        let families = self.families.clone();
+        explore::explore(&self.ready().scenario, &families, &Options::default())
+    }
+
+    /// Tries one plan, as a report prints it: the regression test of a finding.
+    ///
+    /// # Panics
+    /// If something is found, with the report. If the text is no plan. If the fault of the plan does not come: then the operator does
+    /// something else now, and the test shows nothing.
+    pub fn replay(self, plan: &str) {
+        let plan: Plan = plan.parse().unwrap_or_else(|error| panic!("{error}"));
+        let families = self.families.clone();
+        let options = Options { plan: Some(plan), ..Options::default() };
+        let report = explore::explore(&self.ready().scenario, &families, &options);
+        assert!(report.is_ok(), "\n{report}\n");
+        assert!(
+            report.reached_all(),
+            "\nthe fault did not come: the operator does something else now\n{report}\n"
+        );
+    }
+
+    fn ready(mut self) -> Self {
+        self.scenario.invariants = std::mem::take(&mut self.invariants).into();
+        self
+    }
+}

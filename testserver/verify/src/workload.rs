@@ -1,0 +1,167 @@
+//! What users do: the named steps of the workload.
+
+use std::{fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
+
+use kube_core::Resource;
+use kube_testserver::{ApiServer, Manifests};
+use serde_json::Value;
+
+use crate::{
+    gate::{Session, call},
+    kinds::{self, Kind, Kinds},
+};
+
+/// A step of the workload: what users do at once. Then the operator gets time until nothing changes any more.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct Step {
+    acts: Vec<Act>,
+}
+
+#[derive(Clone)]
+enum Act {
+    Apply(Manifests),
+    Patch { kind: String, name: String, patch: Value },
+    Delete { kind: String, name: String },
+    Advance(Duration),
+    Call(Arc<dyn Fn(ApiServer) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>),
+}
+
+impl fmt::Debug for Act {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Apply(objects) => f.debug_tuple("Apply").field(objects).finish(),
+            Self::Patch { kind, name, .. } => write!(f, "Patch({kind} {name})"),
+            Self::Delete { kind, name } => write!(f, "Delete({kind} {name})"),
+            Self::Advance(time) => write!(f, "Advance({time:?})"),
+            Self::Call(_) => f.write_str("Call"),
+        }
+    }
+}
+
+impl Step {
+    /// Applies objects as a user does (server-side apply with force): typed, as values, from YAML text, a file or a folder.
+    pub fn apply(self, objects: impl Into<Manifests>) -> Self {
+        self.with(Act::Apply(objects.into()))
+    }
+
+    /// Patches an object of this kind (JSON merge patch), named `name` or `namespace/name`.
+    pub fn patch<K: Resource<DynamicType = ()>>(self, name: &str, patch: Value) -> Self {
+        self.patch_of(&resource::<K>(), name, patch)
+    }
+
+    /// Patches an object of a kind that is named as for kubectl: `Page`, `pages`, `pages.example.com`.
+    pub fn patch_of(self, kind: &str, name: &str, patch: Value) -> Self {
+        self.with(Act::Patch { kind: kind.to_owned(), name: name.to_owned(), patch })
+    }
+
+    /// Deletes an object of this kind, named `name` or `namespace/name`.
+    pub fn delete<K: Resource<DynamicType = ()>>(self, name: &str) -> Self {
+        self.delete_of(&resource::<K>(), name)
+    }
+
+    /// Deletes an object of a kind that is named as for kubectl.
+    pub fn delete_of(self, kind: &str, name: &str) -> Self {
+        self.with(Act::Delete { kind: kind.to_owned(), name: name.to_owned() })
+    }
+
+    /// Lets time pass.
+    pub fn advance(self, time: Duration) -> Self {
+        self.with(Act::Advance(time))
+    }
+
+    /// Does anything else with the server: no fault concerns it.
+    pub fn call<Fut>(self, act: impl Fn(ApiServer) -> Fut + Send + Sync + 'static) -> Self
+    where
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.with(Act::Call(Arc::new(move |server| Box::pin(act(server)))))
+    }
+
+    fn with(mut self, act: Act) -> Self {
+        self.acts.push(act);
+        self
+    }
+
+    /// Whether the step deletes something.
+    pub(crate) fn deletes(&self) -> bool {
+        self.acts.iter().any(|act| matches!(act, Act::Delete { .. }))
+    }
+
+    /// Does the step. An act that is refused is the workload's fault.
+    pub(crate) async fn perform(&self, session: &Session) -> Result<(), String> {
+        for act in &self.acts {
+            match act {
+                Act::Apply(objects) => apply(session, objects.clone()).await?,
+                Act::Patch { kind, name, patch } => {
+                    let uri = format!("{}?fieldManager=user", path(session, kind, name).await?);
+                    send(session, "PATCH", &uri, "application/merge-patch+json", Some(patch)).await?;
+                }
+                Act::Delete { kind, name } => {
+                    let uri = path(session, kind, name).await?;
+                    send(session, "DELETE", &uri, "application/json", None).await?;
+                }
+                Act::Advance(time) => tokio::time::sleep(*time).await,
+                Act::Call(act) => act(session.server.clone()).await,
+            }
+            session.check_invariants();
+        }
+        Ok(())
+    }
+}
+
+fn resource<K: Resource<DynamicType = ()>>() -> String {
+    kinds::resource(&K::plural(&()), &K::group(&()))
+}
+
+async fn apply(session: &Session, objects: Manifests) -> Result<(), String> {
+    let objects = objects.objects().map_err(|error| error.to_string())?;
+    for object in objects {
+        let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+        let (kinds, told) =
+            (kinds_for(session, |kinds| kinds.of(&object).cloned()).await, object["kind"].clone());
+        let kind =
+            kinds.ok_or_else(|| format!("the server has no kind {told} of {}", object["apiVersion"]))?;
+        let path = kind.path(text("namespace"), text("name"));
+        used(session, &kind);
+        let uri = format!("{path}?fieldManager=user&force=true");
+        send(session, "PATCH", &uri, "application/apply-patch+yaml", Some(&object)).await?;
+    }
+    Ok(())
+}
+
+async fn path(session: &Session, kind: &str, name: &str) -> Result<String, String> {
+    let found = kinds_for(session, |kinds| kinds.find(kind).cloned()).await;
+    let found = found.ok_or_else(|| format!("the server has no kind {kind}"))?;
+    used(session, &found);
+    let (namespace, name) = name.split_once('/').unwrap_or(("", name));
+    Ok(found.path(namespace, name))
+}
+
+/// Looks in the kinds of the begin, then in those of now: the operator may have installed a definition.
+async fn kinds_for(session: &Session, find: impl Fn(&Kinds) -> Option<Kind>) -> Option<Kind> {
+    match find(&session.kinds) {
+        Some(kind) => Some(kind),
+        None => find(&Kinds::discover(&session.server).await),
+    }
+}
+
+fn used(session: &Session, kind: &Kind) {
+    session.trace(|trace| trace.resources.insert(kind.resource()));
+}
+
+async fn send(
+    session: &Session,
+    method: &str,
+    uri: &str,
+    content_type: &str,
+    body: Option<&Value>,
+) -> Result<(), String> {
+    let (code, answer) = call(&session.server, method, uri, content_type, body).await;
+    let path = uri.split('?').next().unwrap_or_default();
+    session.log_comparable(format!("user: {method} {path} → {code}"));
+    match code {
+        200..=299 => Ok(()),
+        _ => Err(format!("{method} {path} got {code}: {}", answer["message"].as_str().unwrap_or_default())),
+    }
+}
