@@ -13,6 +13,7 @@ use crate::Result;
 use crate::body::{Body, from_transport};
 use crate::config::{Config, DEFAULT_COLLECT_LIMIT, DEFAULT_NAMESPACE, Kubeconfig};
 use crate::error::Error;
+use crate::reconcile;
 use crate::stack::{Stack, compose, compose_over};
 
 /// Sends requests to one API server, as one user.
@@ -184,6 +185,9 @@ impl Client {
     /// # Errors
     /// If there is no response: [`Error::Service`], [`Error::HyperError`] or [`Error::Auth`].
     pub async fn send(&self, request: Request<Body>) -> Result<Response<Body>> {
+        let (mut parts, body) = request.into_parts();
+        reconcile::mark(&mut parts);
+        let request = Request::from_parts(parts, body);
         let response = self.sender.send(request).await.map_err(from_transport)?;
         Ok(response.map(|body| body.with_collect_limit(self.collect_limit)))
     }

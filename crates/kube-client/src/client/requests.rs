@@ -14,6 +14,7 @@ use crate::Result;
 use crate::body::Body;
 use crate::decode::{DecodeBy, KnownObjects, ListBody, Prune, expect_success, from_body, object_or_status};
 use crate::error::{ErasedError, Error};
+use crate::reconcile::PendingWrite;
 
 impl Client {
     /// Sends a request and decodes the JSON response.
@@ -279,8 +280,14 @@ impl Client {
 
     pub(super) async fn send_for_success(&self, request: Request<Vec<u8>>) -> Result<Body> {
         let received = request.extensions().get().cloned();
+        let write = PendingWrite::of(&request);
         let response = self.send(request.map(Body::from)).await?;
-        Ok(expect_success(response).await?.into_body().counted(received))
+        let body = expect_success(response).await?.into_body().counted(received);
+        let Some(write) = write else { return Ok(body) };
+        // Before it is decoded: an object that the program's type cannot hold is written as well.
+        let bytes = body.collect_bytes().await?;
+        write.confirmed(&bytes);
+        Ok(Body::from(bytes))
     }
 }
 

@@ -26,6 +26,7 @@ mod kubelet;
 mod lifetime;
 mod malformed_responses;
 mod methods;
+mod own_writes;
 mod pages;
 #[cfg(feature = "ws")]
 mod pods;
