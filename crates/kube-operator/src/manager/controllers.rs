@@ -95,7 +95,7 @@ impl ManagedController {
         E: std::error::Error + Send + Sync + 'static,
         S: Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send + 'static,
     {
-        let controller = controller.named(name);
+        let controller = controller.named(name).wait_for_own_writes_by_default();
         let (monitor, paths) = (controller.monitor(), controller.watched_paths());
         let name: Arc<str> = name.into();
         let in_all_namespaces = paths.iter().any(|path| !path.contains("/namespaces/"));
@@ -103,8 +103,9 @@ impl ManagedController {
         let run: RunController = Box::new(move |assignments, caches, refusals, stop| {
             let controller = controller.graceful_shutdown_on(stop.clone().cancelled_owned());
             let controller = caches.into_iter().fold(controller, |controller, cache| {
+                let store = cache.store();
                 let (waiting_for, ready) = cache.gate();
-                controller.reconcile_after(waiting_for, ready)
+                controller.reads(store).reconcile_after(waiting_for, ready)
             });
             let controller = match assignments {
                 Some(assignments) => controller.assigned_by(assignments),

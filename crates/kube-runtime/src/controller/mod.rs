@@ -14,6 +14,7 @@
 //!   [`ReconcileRequest`].
 //! - The *queue* has each key at most once. It delays keys ([debounce](Config::debounce), requeues, retries), and takes changes before
 //!   what runs in the background. An object whose last reconcile wrote it is held back until the store shows that *pending write*.
+//! - A reconcile may run in a *scope*, which records its *own writes*: see [`wait_for_own_writes`](Config::wait_for_own_writes).
 //! - An [`Assignment`] says which objects this replica reconciles, where several replicas share the work.
 //! - The *runner* takes keys that are due, finds their objects in the store, and runs the *reconciler*, a function or a [`Reconcile`].
 //! - A reconcile is *guarded*: a panic or a timeout is an error of its object. Its *outcome* leads to an [`Action`], which says when to
@@ -33,6 +34,7 @@
 // - `builder`, `config`: the `Controller`. `source_methods`: its methods of kube 5.0 that name sources; `own`, `related`, `filter`: what
 //   else can be said of a source.
 // - `source`: from watches to triggers. `run`: queue and runner. `reconcile`: one reconcile.
+// - `scope`: what a reconcile writes, so that the next one sees it.
 // - `assignment`: what this replica reconciles. `assigned_work`: what runs because of that.
 // - `observe`: what the controller shows of itself. `error`, `runner_error`: the errors of the output. `shutdown`: when it ends.
 
@@ -48,6 +50,7 @@ mod reconcile;
 mod related;
 mod run;
 mod runner_error;
+mod scope;
 mod shutdown;
 mod source;
 mod source_methods;
@@ -65,6 +68,7 @@ pub use reconcile::{Action, Outcome, Reconcile, ReconcileReason, ReconcileReques
 pub use related::Related;
 pub use run::applier;
 pub use runner_error::RunnerError;
+pub use scope::ReadStore;
 pub use source::{trigger_owners, trigger_self, trigger_with};
 
 pub use crate::watcher::{WatchSnapshot, WatchState};

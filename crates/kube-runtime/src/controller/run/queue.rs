@@ -5,10 +5,11 @@ use crate::{
     controller::{
         config::Config,
         reconcile::{ParkedRequest, PendingWrites, ReconcileReason, Requeue},
+        scope::WritesShown,
     },
     delay::after,
     queue::{KeyBackoff, Priority, Queue, QueueNumbers},
-    reflector::{ObjectKey, store::StoreWait},
+    reflector::ObjectKey,
 };
 use fastrand::Rng;
 use std::{
@@ -114,9 +115,9 @@ impl WorkQueue {
         self.pending_writes.is_enabled()
     }
 
-    /// Holds the object back until `wait` ends.
-    pub(super) fn hold(&mut self, key: &Arc<ObjectKey>, wait: StoreWait) {
-        self.pending_writes.add(key, wait);
+    /// Holds the object back until everything is shown.
+    pub(super) fn hold(&mut self, key: &Arc<ObjectKey>, shown: WritesShown) {
+        self.pending_writes.add(key, shown);
     }
 
     /// Ready when an object is not held back any more. A request for it, if there was one, is queued.

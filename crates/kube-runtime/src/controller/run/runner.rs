@@ -11,10 +11,11 @@ use crate::{
         error::Error as ControllerError,
         observe::{Observer, log},
         reconcile::{
-            Action, FinishedReconcile, ReconcileFailure, ReconcileReason, Resolution, RunningReconcile,
-            RunningReconciles, guard_call,
+            Action, FinishedReconcile, ReconcileFailure, ReconcileReason, Requeue, Resolution,
+            RunningReconcile, RunningReconciles, guard_call,
         },
         runner_error::Error,
+        scope::{Coverage, OwnChanges},
         source::Trigger,
     },
     delay::{after, until},
@@ -29,7 +30,7 @@ use futures::{
     future::{self, BoxFuture},
     stream,
 };
-use kube_core::Resource;
+use kube_core::{Resource, reconcile::OwnWrite};
 use std::{
     fmt::Debug,
     future::{Future, poll_fn},
@@ -58,6 +59,9 @@ impl<K: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static> Reco
 /// cannot be listed would block the controller.
 const RELATED_SYNC_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a change that a reconcile made is known as its own. One that arrives later triggers.
+const OWN_CHANGES_KEPT: Duration = Duration::from_secs(60);
+
 /// Calls `start` for each object that is due, and `resolve` with the output of each reconcile.
 pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     pub(super) store: Store<K>,
@@ -82,6 +86,10 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     /// Whether to poll triggers before running reconciles. It alternates, so that neither starves.
     triggers_first: bool,
     observer: Observer,
+    /// What shows what reconciles write.
+    coverage: Coverage,
+    /// `None` if own changes trigger like all others.
+    own_changes: Option<OwnChanges<(ReconcileReason, Priority)>>,
 }
 
 impl<K, Q, F, E, QErr, Start, Resolve> Runner<K, Q, F, Start, Resolve>
@@ -118,6 +126,8 @@ where
             any_started: false,
             triggers_first: true,
             observer: Observer::default(),
+            coverage: Coverage::default(),
+            own_changes: config.skips_own_writes().then(|| OwnChanges::new(OWN_CHANGES_KEPT)),
         }
     }
 
@@ -139,6 +149,11 @@ where
     /// Reconciles only what is assigned.
     pub(super) fn assigned_by(self, assignments: Option<Assignments>) -> Self {
         Self { assignments, ..self }
+    }
+
+    /// Holds an object back until all of these show what its last reconcile wrote.
+    pub(super) fn covering(self, coverage: Coverage) -> Self {
+        Self { coverage, ..self }
     }
 
     pub(super) fn into_stream(self) -> impl Stream<Item = ReconcileResult<K, E, QErr>> {
@@ -246,7 +261,16 @@ where
 
     fn handle(&mut self, trigger: Trigger) {
         match trigger {
-            Trigger::Object { key, reason, priority } => self.enqueue(key, reason, priority),
+            Trigger::Object { key, reason, priority, shows } => {
+                let triggered = (reason, priority);
+                let triggered = match (&mut self.own_changes, shows) {
+                    (Some(own_changes), Some(shown)) => own_changes.arrived(&key, *shown, triggered),
+                    _ => Some(triggered),
+                };
+                if let Some((reason, priority)) = triggered {
+                    self.enqueue(key, reason, priority);
+                }
+            }
             Trigger::All => self.enqueue_all(),
             Trigger::RelatedSynced { first } => {
                 self.unsynced_related -= usize::from(first);
@@ -381,6 +405,9 @@ where
         reason: &ReconcileReason,
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.any_started = true;
+        if let Some(own_changes) = &mut self.own_changes {
+            own_changes.started(&key);
+        }
         let attempt = self.queue.attempt(&key, object.meta().uid.as_deref());
         let span = log::reconcile_span(key.display_as::<K>(self.store.dyntype()), reason, attempt);
         self.observer.started(&key, reason, attempt, self.queue.last_wait());
@@ -415,7 +442,7 @@ where
         resolution: Resolution<E>,
     ) -> ReconcileResult<K, E, QErr> {
         let object_ref = ObjectRef::from_obj_with(object, self.store.dyntype().clone());
-        let Resolution { action, failure } = resolution;
+        let Resolution { action, failure, writes } = resolution;
         let revoked = matches!(failure, Some(ReconcileFailure::Revoked));
         let (reason, result) = match failure {
             None => (ReconcileReason::ReconcilerRequestedRetry, Ok((object_ref, action.clone()))),
@@ -435,11 +462,12 @@ where
             }
         };
         let uid = object.meta().uid.as_deref();
-        let delay = self.queue.next_delay(key, uid, action.next_run());
+        let delay = self.queue.next_delay(key, uid, self.next_run(&action));
         let outcome = self.observer.finished(key, uid, &action, delay, result.as_ref().err());
         log::outcome(outcome);
         log::finished(delay);
-        self.hold_until_written(key, &action, object);
+        self.hold_until_shown(key, &action, object, &writes);
+        self.trigger_changes_of_others(key, &writes);
         self.queue.finish(key, delay, reason);
         if revoked && self.assigned.includes(key) {
             // It was assigned again before this runner saw that it was not, so that no new assignment enqueues it.
@@ -448,12 +476,34 @@ where
         result
     }
 
-    /// Holds the object back until the store shows the write of `action`.
-    fn hold_until_written(&mut self, key: &Arc<ObjectKey>, action: &Action, object: &K) {
-        let Some(write) = action.write().filter(|_| self.queue.waits_for_writes()) else { return };
-        match write.awaited_after(object, self.store.dyntype()) {
-            Some(awaited) => self.queue.hold(key, self.store.wait_until((**key).clone(), awaited)),
-            None => log::foreign_write(),
+    /// When the action requeues the object.
+    fn next_run(&self, action: &Action) -> Requeue {
+        match action.next_run() {
+            // The event of the write, which would go on, triggers nothing.
+            Requeue::Never if action.continues() && self.own_changes.is_some() => {
+                Requeue::After(Duration::ZERO)
+            }
+            next_run => next_run,
+        }
+    }
+
+    /// Holds the object back until the store shows the write of `action`, and everything that covers them the `writes`.
+    fn hold_until_shown(&mut self, key: &Arc<ObjectKey>, action: &Action, object: &K, writes: &[OwnWrite]) {
+        let mut shown = self.coverage.shown(writes);
+        if let Some(write) = action.write().filter(|_| self.queue.waits_for_writes()) {
+            match write.awaited_after(object, self.store.dyntype()) {
+                Some(awaited) => shown.add_wait(self.store.wait_until((**key).clone(), awaited)),
+                None => log::foreign_write(),
+            }
+        }
+        self.queue.hold(key, shown);
+    }
+
+    /// Changes that arrived during the reconcile, which has made these writes, trigger now, unless they are these writes.
+    fn trigger_changes_of_others(&mut self, key: &Arc<ObjectKey>, writes: &[OwnWrite]) {
+        let Some(own_changes) = &mut self.own_changes else { return };
+        for (reason, priority) in own_changes.finished(key, writes, Instant::now()) {
+            self.enqueue((**key).clone(), reason, priority);
         }
     }
 }

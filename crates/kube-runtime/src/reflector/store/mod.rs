@@ -14,6 +14,7 @@ mod error;
 mod kept_subscriptions;
 mod known;
 mod namespace;
+mod progress;
 mod reader;
 mod shared;
 pub(super) mod subscription;
@@ -39,6 +40,7 @@ pub use writer::{Writer, store, store_shared};
 
 pub(crate) use super::index::IndexPanic;
 pub(crate) use awaited::Awaited;
+pub(crate) use progress::WatchProgress;
 pub(super) use shared::Shared;
 pub(crate) use wait::StoreWait;
 pub(super) use watch::without_object;

@@ -14,12 +14,17 @@ use crate::{
         published::Published,
         subscribers::Subscribers,
     },
+    watcher::Selected,
 };
 use hashbrown::{HashMap, HashSet};
 use kube_client::client::ObjectVersion;
 use kube_core::Selector;
 use parking_lot::{Mutex, RwLock};
-use std::{borrow::Borrow, hash::Hash, sync::Arc};
+use std::{
+    borrow::Borrow,
+    hash::Hash,
+    sync::{Arc, OnceLock},
+};
 
 /// The shared state.
 ///
@@ -39,6 +44,8 @@ pub(in crate::reflector) struct Shared<K: Lookup> {
     /// Objects whose last readable state is retained although a later state exists. If the storage was restored from a backup, the next
     /// readable state may have the same version as the retained one.
     pub(super) outdated: RwLock<HashSet<ObjectKey>>,
+    /// The objects that the watch selects which fills it. Not set for a stream of the program.
+    pub(super) selected: OnceLock<Selected>,
     /// Indexes that readers have declared, and that the writer has not added yet.
     pub(in crate::reflector) pending_indexes: Mutex<Vec<Arc<dyn AnyIndex<K>>>>,
 }
@@ -52,6 +59,7 @@ impl<K: Lookup + 'static> Shared<K> {
             abandoned: RwLock::default(),
             watermarks: Arc::default(),
             outdated: RwLock::default(),
+            selected: OnceLock::new(),
             pending_indexes: Mutex::default(),
         }
     }
