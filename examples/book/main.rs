@@ -18,5 +18,6 @@ mod reconciler;
 mod replicas;
 mod roles;
 mod scripting;
+mod stale_caches;
 mod testing;
 mod typed_apply;

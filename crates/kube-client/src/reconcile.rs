@@ -108,6 +108,9 @@ pub fn observe_read(read: impl FnOnce() -> StoreRead) {
 /// Marks a request of the current reconcile, if there is one.
 pub(crate) fn mark(parts: &mut Parts) {
     let Ok(mark) = CURRENT.try_with(Clone::clone) else { return };
+    if parts.extensions.get::<ReconcileMark>().is_some() {
+        return; // by a client above this one
+    }
     mark.observe(|| Observed::Requested { method: &parts.method, uri: &parts.uri });
     parts.extensions.insert(mark);
 }

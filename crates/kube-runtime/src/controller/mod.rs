@@ -72,3 +72,4 @@ pub use scope::ReadStore;
 pub use source::{trigger_owners, trigger_self, trigger_with};
 
 pub use crate::watcher::{WatchSnapshot, WatchState};
+pub use kube_client::reconcile::ReconcileScope;

@@ -125,11 +125,6 @@ impl PendingWrites {
         Self { parked: HashMap::new(), waits: FuturesUnordered::new(), max_wait }
     }
 
-    /// Whether to wait for writes at all.
-    pub(crate) fn is_enabled(&self) -> bool {
-        !self.max_wait.is_zero()
-    }
-
     /// Parks the requests for `key` until everything is shown.
     pub(crate) fn add(&mut self, key: &Arc<ObjectKey>, mut shown: WritesShown) {
         if shown.is_over() {

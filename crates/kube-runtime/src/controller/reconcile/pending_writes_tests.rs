@@ -204,12 +204,6 @@ async fn merged_requests_keep_the_reason_of_the_first_and_internal_ones_can_be_d
     assert!(!internal.has_parked());
 }
 
-#[test]
-fn a_wait_of_zero_disables_waiting() {
-    assert!(!PendingWrites::new(Duration::ZERO).is_enabled());
-    assert!(PendingWrites::new(Duration::from_nanos(1)).is_enabled());
-}
-
 #[tokio::test(start_paused = true)]
 async fn writes_that_are_visible_take_little_memory() {
     let old = object("1", "9");

@@ -110,11 +110,6 @@ impl WorkQueue {
         self.backoff.failures(key, uid).saturating_add(1)
     }
 
-    /// Whether to wait for writes at all.
-    pub(super) fn waits_for_writes(&self) -> bool {
-        self.pending_writes.is_enabled()
-    }
-
     /// Holds the object back until everything is shown.
     pub(super) fn hold(&mut self, key: &Arc<ObjectKey>, shown: WritesShown) {
         self.pending_writes.add(key, shown);

@@ -1,7 +1,9 @@
 //! The async shell around the queue: receives triggers, starts reconciles that are due, and emits their results.
 
 use super::{
+    own_writes::OwnWrites,
     queue::WorkQueue,
+    result::{ReconcileResult, result_of},
     stage::{RunnerEvent, Stage, poll_running, poll_trigger},
 };
 use crate::{
@@ -11,18 +13,18 @@ use crate::{
         error::Error as ControllerError,
         observe::{Observer, log},
         reconcile::{
-            Action, FinishedReconcile, ReconcileFailure, ReconcileReason, Requeue, Resolution,
-            RunningReconcile, RunningReconciles, guard_call,
+            Action, FinishedReconcile, ReconcileFailure, ReconcileReason, Resolution, RunningReconcile,
+            RunningReconciles, guard_call,
         },
         runner_error::Error,
-        scope::{Coverage, OwnChanges},
+        scope::Coverage,
         source::Trigger,
     },
     delay::{after, until},
     queue::Priority,
     reflector::{
         ObjectKey, ObjectRef,
-        store::{Store, Undecodable, WriterDropped},
+        store::{Store, Undecodable},
     },
 };
 use futures::{
@@ -30,7 +32,7 @@ use futures::{
     future::{self, BoxFuture},
     stream,
 };
-use kube_core::{Resource, reconcile::OwnWrite};
+use kube_core::Resource;
 use std::{
     fmt::Debug,
     future::{Future, poll_fn},
@@ -41,9 +43,6 @@ use std::{
     time::Duration,
 };
 use tokio::time::Instant;
-
-/// An item of the output of a controller.
-pub(super) type ReconcileResult<K, E, Q> = Result<(ObjectRef<K>, Action), ControllerError<E, Q>>;
 
 /// An object kind that can be reconciled.
 pub(super) trait Reconcilable:
@@ -58,9 +57,6 @@ impl<K: Resource<DynamicType: Debug + Eq + Hash + Clone> + Clone + 'static> Reco
 /// Without the wait most controllers would reconcile all objects twice at their start. Without its end, a related kind that
 /// cannot be listed would block the controller.
 const RELATED_SYNC_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// How long a change that a reconcile made is known as its own. One that arrives later triggers.
-const OWN_CHANGES_KEPT: Duration = Duration::from_secs(60);
 
 /// Calls `start` for each object that is due, and `resolve` with the output of each reconcile.
 pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
@@ -86,10 +82,7 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     /// Whether to poll triggers before running reconciles. It alternates, so that neither starves.
     triggers_first: bool,
     observer: Observer,
-    /// What shows what reconciles write.
-    coverage: Coverage,
-    /// `None` if own changes trigger like all others.
-    own_changes: Option<OwnChanges<(ReconcileReason, Priority)>>,
+    own_writes: OwnWrites,
 }
 
 impl<K, Q, F, E, QErr, Start, Resolve> Runner<K, Q, F, Start, Resolve>
@@ -126,8 +119,7 @@ where
             any_started: false,
             triggers_first: true,
             observer: Observer::default(),
-            coverage: Coverage::default(),
-            own_changes: config.skips_own_writes().then(|| OwnChanges::new(OWN_CHANGES_KEPT)),
+            own_writes: OwnWrites::new(config),
         }
     }
 
@@ -152,8 +144,9 @@ where
     }
 
     /// Holds an object back until all of these show what its last reconcile wrote.
-    pub(super) fn covering(self, coverage: Coverage) -> Self {
-        Self { coverage, ..self }
+    pub(super) fn covering(mut self, coverage: Coverage) -> Self {
+        self.own_writes.covered_by(coverage);
+        self
     }
 
     pub(super) fn into_stream(self) -> impl Stream<Item = ReconcileResult<K, E, QErr>> {
@@ -187,7 +180,10 @@ where
                 RunnerEvent::StoreReady(Ok(())) => {
                     self.stage = Stage::SyncingRelated { until: after(Instant::now(), RELATED_SYNC_TIMEOUT) };
                 }
-                RunnerEvent::StoreReady(Err(error)) => return Some(Err(self.fail(error))),
+                RunnerEvent::StoreReady(Err(error)) => {
+                    self.stage = Stage::Draining;
+                    return Some(Err(ControllerError::RunnerError(Error::Readiness(error))));
+                }
                 RunnerEvent::Trigger(Some(Ok(_))) if self.stage == Stage::Draining => {
                     tokio::task::consume_budget().await; // an endless source must not starve running reconciles
                 }
@@ -262,14 +258,10 @@ where
     fn handle(&mut self, trigger: Trigger) {
         match trigger {
             Trigger::Object { key, reason, priority, shows } => {
-                let triggered = (reason, priority);
-                let triggered = match (&mut self.own_changes, shows) {
-                    (Some(own_changes), Some(shown)) => own_changes.arrived(&key, *shown, triggered),
-                    _ => Some(triggered),
-                };
-                if let Some((reason, priority)) = triggered {
-                    self.enqueue(key, reason, priority);
-                }
+                let request = self.own_writes.triggered(&key, shows, (reason, priority));
+                request
+                    .into_iter()
+                    .for_each(|(reason, priority)| self.enqueue(key.clone(), reason, priority));
             }
             Trigger::All => self.enqueue_all(),
             Trigger::RelatedSynced { first } => {
@@ -315,11 +307,6 @@ where
         self.triggers = None;
         self.unsynced_related = 0;
         self.queue.close();
-    }
-
-    fn fail(&mut self, error: WriterDropped) -> ControllerError<E, QErr> {
-        self.stage = Stage::Draining;
-        ControllerError::RunnerError(Error::Readiness(error))
     }
 
     /// Starts reconciles that are due, as long as there is room. Returns early if an object yields a result without a reconcile.
@@ -405,9 +392,7 @@ where
         reason: &ReconcileReason,
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.any_started = true;
-        if let Some(own_changes) = &mut self.own_changes {
-            own_changes.started(&key);
-        }
+        self.own_writes.started(&key);
         let attempt = self.queue.attempt(&key, object.meta().uid.as_deref());
         let span = log::reconcile_span(key.display_as::<K>(self.store.dyntype()), reason, attempt);
         self.observer.started(&key, reason, attempt, self.queue.last_wait());
@@ -444,66 +429,21 @@ where
         let object_ref = ObjectRef::from_obj_with(object, self.store.dyntype().clone());
         let Resolution { action, failure, writes } = resolution;
         let revoked = matches!(failure, Some(ReconcileFailure::Revoked));
-        let (reason, result) = match failure {
-            None => (ReconcileReason::ReconcilerRequestedRetry, Ok((object_ref, action.clone()))),
-            Some(ReconcileFailure::Failed(error)) => {
-                let error = ControllerError::ReconcilerFailed(error, Box::new(object_ref.erase()));
-                (ReconcileReason::ErrorPolicyRequestedRetry, Err(error))
-            }
-            Some(ReconcileFailure::Revoked) => {
-                let error = Error::Revoked { object: Box::new(object_ref.erase()) };
-                log::cancelled(&error);
-                (ReconcileReason::BulkReconcile, Err(ControllerError::RunnerError(error)))
-            }
-            Some(ReconcileFailure::Interrupted(interruption)) => {
-                let error = Error::from_interruption(interruption, Box::new(object_ref.erase()));
-                log::interrupted(&error);
-                (ReconcileReason::ErrorPolicyRequestedRetry, Err(ControllerError::RunnerError(error)))
-            }
-        };
+        let (reason, result) = result_of(failure, object_ref, &action);
         let uid = object.meta().uid.as_deref();
-        let delay = self.queue.next_delay(key, uid, self.next_run(&action));
+        let delay = self.queue.next_delay(key, uid, self.own_writes.next_run(&action));
         let outcome = self.observer.finished(key, uid, &action, delay, result.as_ref().err());
         log::outcome(outcome);
         log::finished(delay);
-        self.hold_until_shown(key, &action, object, &writes);
-        self.trigger_changes_of_others(key, &writes);
+        self.queue.hold(key, self.own_writes.shown(&writes, &action, (key, object), &self.store));
+        for (reason, priority) in self.own_writes.finished(key, &writes) {
+            self.enqueue((**key).clone(), reason, priority);
+        }
         self.queue.finish(key, delay, reason);
         if revoked && self.assigned.includes(key) {
             // It was assigned again before this runner saw that it was not, so that no new assignment enqueues it.
             self.enqueue((**key).clone(), ReconcileReason::BulkReconcile, Priority::Background);
         }
         result
-    }
-
-    /// When the action requeues the object.
-    fn next_run(&self, action: &Action) -> Requeue {
-        match action.next_run() {
-            // The event of the write, which would go on, triggers nothing.
-            Requeue::Never if action.continues() && self.own_changes.is_some() => {
-                Requeue::After(Duration::ZERO)
-            }
-            next_run => next_run,
-        }
-    }
-
-    /// Holds the object back until the store shows the write of `action`, and everything that covers them the `writes`.
-    fn hold_until_shown(&mut self, key: &Arc<ObjectKey>, action: &Action, object: &K, writes: &[OwnWrite]) {
-        let mut shown = self.coverage.shown(writes);
-        if let Some(write) = action.write().filter(|_| self.queue.waits_for_writes()) {
-            match write.awaited_after(object, self.store.dyntype()) {
-                Some(awaited) => shown.add_wait(self.store.wait_until((**key).clone(), awaited)),
-                None => log::foreign_write(),
-            }
-        }
-        self.queue.hold(key, shown);
-    }
-
-    /// Changes that arrived during the reconcile, which has made these writes, trigger now, unless they are these writes.
-    fn trigger_changes_of_others(&mut self, key: &Arc<ObjectKey>, writes: &[OwnWrite]) {
-        let Some(own_changes) = &mut self.own_changes else { return };
-        for (reason, priority) in own_changes.finished(key, writes, Instant::now()) {
-            self.enqueue((**key).clone(), reason, priority);
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! Starting a controller: the methods `run` and `run_with`.
 
-use super::runner::{ReconcileResult, Runner};
+use super::{result::ReconcileResult, runner::Runner};
 use crate::{
     controller::{
         builder::Controller,

@@ -190,11 +190,6 @@ impl Coverage {
         self.0.extend(covered);
     }
 
-    /// Whether nothing is waited for.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// A wait until all of them show these writes. One lookup for each write and store of its kind.
     pub(crate) fn shown(&self, writes: &[OwnWrite]) -> WritesShown {
         let mut shown = WritesShown::default();
