@@ -435,7 +435,7 @@ where
         let outcome = self.observer.finished(key, uid, &action, delay, result.as_ref().err());
         log::outcome(outcome);
         log::finished(delay);
-        self.queue.hold(key, self.own_writes.shown(&writes, &action, (key, object), &self.store));
+        self.queue.hold(key, self.own_writes.shown(&writes, &action, (&**key, object), &self.store));
         for (reason, priority) in self.own_writes.finished(key, &writes) {
             self.enqueue((**key).clone(), reason, priority);
         }
