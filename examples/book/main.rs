@@ -22,5 +22,6 @@ mod roles;
 mod rotation;
 mod scripting;
 mod served;
+mod stale_caches;
 mod testing;
 mod typed_apply;

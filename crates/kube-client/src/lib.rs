@@ -65,6 +65,10 @@ pub mod client;
 #[cfg(feature = "client")]
 pub mod discovery;
 
+// Which reconcile makes a request.
+#[cfg(feature = "client")]
+pub mod reconcile;
+
 // The layers that a request passes, and the stack that they form.
 #[cfg(feature = "client")]
 mod layer;

@@ -10,6 +10,7 @@
 //! - Server-side apply: [`apply`] has configurations, and what a manager has applied.
 //! - Responses: [`ObjectList`], [`watch`] and [`response`] decode what a server returns; [`error_boundary`] keeps one
 //!   undecodable object from failing a whole list.
+//! - Controllers: [`reconcile`] marks the requests of a reconcile, and says what they have written.
 //! - Schemas of custom resources: `schema` makes them structural, [`cel`] adds validation rules and merge strategies.
 //! - Webhooks: `admission` and [`conversion`] are the reviews that a server sends.
 //!
@@ -54,6 +55,7 @@ pub mod object;
 pub mod panic;
 pub mod params;
 pub mod quantity;
+pub mod reconcile;
 pub mod request;
 pub mod response;
 #[cfg(feature = "schema")]

@@ -30,6 +30,7 @@ mod managed_fields;
 mod metadata;
 mod migration;
 mod namespaces;
+mod own_writes;
 mod predicates;
 mod priorities;
 mod read_your_writes;

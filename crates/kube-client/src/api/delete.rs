@@ -3,9 +3,9 @@
 use std::fmt::Debug;
 
 use either::Either;
-use kube_core::Status;
 use kube_core::object::ObjectList;
-use kube_core::params::{DeleteParams, ListParams};
+use kube_core::params::{DeleteParams, ListParams, Preconditions};
+use kube_core::{Resource, Status};
 use serde::de::DeserializeOwned;
 
 use super::Api;
@@ -42,6 +42,48 @@ where
         self.call_for_object_or_status("delete", self.request.delete(name, dp)).await
     }
 
+    /// Deletes `object` if it is still in the state in which it was read: its uid and resourceVersion are preconditions.
+    ///
+    /// For deletions that are decided by what a cache shows, which may be outdated: an object that was changed since, or recreated under its
+    /// name, stays. Read it again then, and decide anew; a controller returns the error, so that its next reconcile does.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client};
+    #[doc = include_str!("../doc/config_map.txt")]
+    ///
+    /// let maps: Api<ConfigMap> = Api::default_namespaced(client);
+    /// let read = maps.get("settings").await?;
+    /// maps.update_with_retry("settings", |map| map.immutable = Some(true)).await?;
+    /// let refused = maps.delete_if_current(&read).await.unwrap_err();
+    /// assert!(refused.is_conflict(), "it has changed since it was read");
+    /// maps.delete_if_current(&maps.get("settings").await?).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Api::delete`]; 409 ([`Error::is_conflict`](crate::Error::is_conflict)) if the object has changed, 404 if it is gone.
+    /// [`Error::BuildRequest`] if `object` has no name, uid or resourceVersion, or is not in this `Api`'s namespace.
+    pub async fn delete_if_current(&self, object: &K) -> Result<Either<K, Status>>
+    where
+        K: Resource,
+    {
+        let meta = object.meta();
+        let name = required(meta.name.as_deref(), "name")?;
+        if meta.namespace.as_deref() != self.namespace() {
+            let (of_object, of_api) = (described(meta.namespace.as_deref()), described(self.namespace()));
+            return Err(invalid(format!(
+                "{name:?} is in {of_object}: expected an Api of that, but this one has {of_api}"
+            )));
+        }
+        let preconditions = Preconditions {
+            uid: Some(required(meta.uid.as_deref(), "uid")?.to_owned()),
+            resource_version: Some(required(meta.resource_version.as_deref(), "resourceVersion")?.to_owned()),
+        };
+        self.delete(name, &DeleteParams::default().preconditions(preconditions)).await
+    }
+
     /// Deletes the objects that `lp` selects; with default parameters, all of them.
     ///
     /// ```
@@ -68,9 +110,23 @@ where
     ) -> Result<Either<ObjectList<K>, Status>> {
         if self.scope == ApiScope::EmptyNamespace {
             let text = "the namespace is empty, which means all namespaces: expected a name, or `Api::all`";
-            return Err(Error::BuildRequest(kube_core::request::Error::Validation(text.to_owned())));
+            return Err(invalid(text.to_owned()));
         }
         let request = self.request.delete_collection(dp, lp);
         self.call_for_list_or_status("delete_collection", request).await
     }
+}
+
+fn required<'a>(value: Option<&'a str>, field: &str) -> Result<&'a str> {
+    let missing =
+        || invalid(format!("the object has no metadata.{field}: expected one that the server has returned"));
+    value.filter(|value| !value.is_empty()).ok_or_else(missing)
+}
+
+fn described(namespace: Option<&str>) -> String {
+    namespace.map_or_else(|| "no namespace".to_owned(), |namespace| format!("the namespace {namespace:?}"))
+}
+
+fn invalid(text: String) -> Error {
+    Error::BuildRequest(kube_core::request::Error::Validation(text))
 }

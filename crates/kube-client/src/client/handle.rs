@@ -16,6 +16,7 @@ use crate::Result;
 use crate::body::{Body, from_transport};
 use crate::config::{Config, DEFAULT_COLLECT_LIMIT, DEFAULT_NAMESPACE, Kubeconfig};
 use crate::error::Error;
+use crate::reconcile;
 use crate::stack::{Stack, WithAccess, compose, compose_over};
 
 /// Sends requests to one API server, as one user.
@@ -208,6 +209,9 @@ impl Client {
         if let Some(access) = &self.access {
             follow(access);
         }
+        let (mut parts, body) = request.into_parts();
+        reconcile::mark(&mut parts);
+        let request = Request::from_parts(parts, body);
         let response = self.sender.send(request).await.map_err(from_transport)?;
         Ok(response.map(|body| body.with_collect_limit(self.collect_limit)))
     }

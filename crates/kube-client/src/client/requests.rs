@@ -16,6 +16,7 @@ use crate::decode::{
     DecodeBy, Form, KnownObjects, ListBody, Prune, expect_success, from_body, object_or_status,
 };
 use crate::error::{ErasedError, Error};
+use crate::reconcile::PendingWrite;
 
 impl Client {
     /// Sends a request and decodes the JSON response.
@@ -285,8 +286,15 @@ impl Client {
 
     pub(super) async fn send_for_success(&self, request: Request<Vec<u8>>) -> Result<Response<Body>> {
         let received = request.extensions().get().cloned();
+        let write = PendingWrite::of(&request);
         let response = self.send(request.map(Body::from)).await?;
-        Ok(expect_success(response).await?.map(|body| body.counted(received)))
+        let response = expect_success(response).await?.map(|body| body.counted(received));
+        let Some(write) = write else { return Ok(response) };
+        // Before it is decoded: an object that the program's type cannot hold is written as well.
+        let (head, body) = response.into_parts();
+        let bytes = body.collect_bytes().await?;
+        write.confirmed(&bytes);
+        Ok(Response::from_parts(head, Body::from(bytes)))
     }
 }
 

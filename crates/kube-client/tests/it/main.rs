@@ -28,6 +28,7 @@ mod lifetime;
 mod malformed_responses;
 mod metadata;
 mod methods;
+mod own_writes;
 mod pages;
 #[cfg(feature = "ws")]
 mod pods;

@@ -12,7 +12,7 @@ use futures::{
 use kube_client::{Api, Client, client::Prune};
 use kube_core::Resource;
 use kube_runtime::{
-    controller::ProgressLimits,
+    controller::{ProgressLimits, ReadStore},
     reflector::{Store, configured_store},
     watcher::{self, WatchMonitor},
 };
@@ -91,6 +91,8 @@ struct Cache {
 #[derive(Clone)]
 pub(super) struct CacheSync {
     monitor: WatchMonitor,
+    /// What reconciles read.
+    store: ReadStore,
     /// Completes with the first list, or when the cache has been removed.
     ready: Shared<BoxFuture<'static, ()>>,
     removed: CancellationToken,
@@ -99,14 +101,19 @@ pub(super) struct CacheSync {
 impl CacheSync {
     fn new<K: Cached>(store: Store<K>, monitor: WatchMonitor) -> Self {
         let removed = CancellationToken::new();
-        let ended = removed.clone();
+        let (ended, read) = (removed.clone(), ReadStore::from(&store));
         let ready = async move {
             tokio::select! {
                 Ok(()) = store.wait_until_ready() => {}
                 () = ended.cancelled() => {}
             }
         };
-        Self { monitor, ready: ready.boxed().shared(), removed }
+        Self { monitor, store: read, ready: ready.boxed().shared(), removed }
+    }
+
+    /// The cache, as one that shows what reconciles write.
+    pub(super) fn store(&self) -> ReadStore {
+        self.store.clone()
     }
 
     /// What is waited for, in words, and its end.

@@ -97,7 +97,7 @@ impl ManagedController {
         E: std::error::Error + Send + Sync + 'static,
         S: Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send + 'static,
     {
-        let controller = controller.named(name);
+        let controller = controller.named(name).wait_for_own_writes_by_default();
         let (monitor, paths) = (controller.monitor(), controller.watched_paths());
         let name: Arc<str> = name.into();
         let in_all_namespaces = paths.iter().any(|path| !path.contains("/namespaces/"));
@@ -106,8 +106,9 @@ impl ManagedController {
             let controller = controller.graceful_shutdown_on(stop.clone().cancelled_owned());
             let controller = if streaming_lists { controller.prefer_streaming_lists() } else { controller };
             let controller = caches.into_iter().fold(controller, |controller, cache| {
+                let store = cache.store();
                 let (waiting_for, ready) = cache.gate();
-                controller.reconcile_after(waiting_for, ready)
+                controller.reads(store).reconcile_after(waiting_for, ready)
             });
             let controller = match assignments {
                 Some(assignments) => controller.assigned_by(assignments),

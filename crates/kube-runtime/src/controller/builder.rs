@@ -4,6 +4,7 @@ use super::{
     assignment::Assignments,
     config::Config,
     observe::{Monitor, Observation, Observer},
+    scope::{Coverage, Marks, ReadStore},
     shutdown::Shutdown,
     source::{Apis, Mapped, OwnPredicate, OwnSource, RelatedSource, Sources, mapped_by, owners_in},
 };
@@ -169,6 +170,53 @@ where
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.config = self.config.name(name);
         self
+    }
+
+    /// Waits for own writes, unless its configuration [says otherwise](Config::wait_for_own_writes). The manager of `kube-operator` does
+    /// this with its controllers.
+    #[must_use]
+    pub fn wait_for_own_writes_by_default(mut self) -> Self {
+        self.config.waits_for_own_writes_by_default();
+        self
+    }
+
+    /// Reconciles read this store, which is filled elsewhere: one that shows what they write, where the controller
+    /// [waits for that](Config::wait_for_own_writes).
+    ///
+    /// Stores of own and related objects, and those of a manager, need no call. Which objects the store selects is known if a
+    /// [`Writer`](crate::reflector::store::Writer::watch) fills it by its own watch. For a store that a stream of the program fills, all of
+    /// its kind are taken to be selected, so that a write to another lasts for [`write_wait`](Config::write_wait).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+    /// use kube_client::{Api, Client};
+    /// use kube_runtime::{Config, Controller, reflector::Store, watcher};
+    ///
+    /// fn with_secrets(client: Client, secrets: &Store<Secret>) -> Controller<ConfigMap> {
+    ///     Controller::new(Api::all(client), watcher::Config::default())
+    ///         .with_config(Config::default().wait_for_own_writes(true))
+    ///         .reads(secrets)
+    /// }
+    /// ```
+    #[must_use]
+    pub fn reads(mut self, store: impl Into<ReadStore>) -> Self {
+        self.sources.coverage.push(store.into().0);
+        self
+    }
+
+    /// What makes the marks of its reconciles. `None` if nobody asks what they write.
+    pub(super) fn marks(&self) -> Option<Marks> {
+        Marks::of(&self.config, &self.name())
+    }
+
+    /// The stores and watches that show what reconciles write, if it waits for them.
+    pub(super) fn coverage(&self) -> Coverage {
+        let mut coverage = Coverage::default();
+        if self.config.waits_for_own_writes() {
+            coverage.push(self.own.covered());
+            coverage.extend(self.sources.coverage.clone());
+        }
+        coverage
     }
 
     /// Sets the backoff of failing watches. Default: a [`DefaultBackoff`](crate::watcher::DefaultBackoff) for each watch.

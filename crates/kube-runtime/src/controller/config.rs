@@ -2,8 +2,8 @@
 
 use super::lanes::FairBy;
 use crate::queue::BackoffRange;
-use kube_core::ObjectMeta;
-use std::{sync::Arc, time::Duration};
+use kube_core::{ObjectMeta, reconcile::ReconcileObserver};
+use std::{fmt, sync::Arc, time::Duration};
 
 /// The default of [`Config::write_wait`].
 const DEFAULT_WRITE_WAIT: Duration = Duration::from_secs(10);
@@ -37,6 +37,19 @@ pub struct Config {
     pub(super) name: Option<String>,
     initial_sync_timeout: Option<Duration>,
     ends_without_sync: bool,
+    own_writes: Option<bool>,
+    skips_own_writes: bool,
+    observer: Option<Observer>,
+}
+
+/// What observes the reconciles.
+#[derive(Clone)]
+pub(super) struct Observer(pub(super) Arc<dyn ReconcileObserver>);
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReconcileObserver")
+    }
 }
 
 impl Config {
@@ -157,11 +170,11 @@ impl Config {
         self
     }
 
-    /// The maximum time that a reconcile waits until the store shows what its predecessor
-    /// [wrote](super::Action::after_write). Zero disables the wait. Default: 10 s.
+    /// The maximum time that a reconcile waits until caches show what its predecessor wrote: [by itself](Self::wait_for_own_writes), or as
+    /// an [action](super::Action::after_write) says. Zero disables the wait. Default: 10 s.
     ///
     /// The default is long enough for any working watch. While a watch is broken, the reconcile proceeds with the old
-    /// state.
+    /// state, after a warning in the log.
     #[must_use]
     pub fn write_wait(mut self, longest: Duration) -> Self {
         self.write_wait = Some(longest);
@@ -170,6 +183,97 @@ impl Config {
 
     pub(super) fn max_write_wait(&self) -> Duration {
         self.write_wait.unwrap_or(DEFAULT_WRITE_WAIT)
+    }
+
+    /// Whether the next reconcile of an object starts only when the caches show what the last one wrote. Default: no; yes in the manager of
+    /// `kube-operator`.
+    ///
+    /// So no decision is made by a cache that does not show the last one yet: no child is created twice because the first is not visible,
+    /// and nothing is deleted that was just adopted. Other objects do not wait.
+    ///
+    /// - What counts: each write by an `Api` (or another method of a [`Client`](kube_client::Client)) that the server has confirmed, in
+    ///   the reconcile, its error handling, and tasks spawned by
+    ///   [`ReconcileScope::spawn`](kube_client::reconcile::ReconcileScope::spawn). Not: writes of a task that `tokio::spawn` makes, what is
+    ///   written after the reconcile has returned, and `delete_collection`.
+    /// - What is waited for: the store of the controller, those of related objects, those that it [reads](crate::Controller::reads), and
+    ///   watches of related objects without a store. Each shows the write, a newer state, or the end of the object. A watch whose
+    ///   namespaces or selectors exclude the object is not waited for; nor is one with a field selector other than by name or namespace,
+    ///   unless its store has the object.
+    /// - For how long: at most [`write_wait`](Self::write_wait).
+    ///
+    /// [`Action::after_write`](super::Action::after_write) remains, for writes that the scope cannot see.
+    ///
+    /// # Cost
+    /// Nothing for a reconcile that writes nothing. Each write is compared with the stores of its kind, and its response is read once more.
+    ///
+    /// ```
+    /// let _config = kube_runtime::Config::default().wait_for_own_writes(true);
+    /// ```
+    #[must_use]
+    pub fn wait_for_own_writes(mut self, wait: bool) -> Self {
+        self.own_writes = Some(wait);
+        self
+    }
+
+    pub(super) fn waits_for_own_writes(&self) -> bool {
+        self.own_writes.unwrap_or_default() && !self.max_write_wait().is_zero()
+    }
+
+    /// Unless the program has chosen.
+    pub(super) fn waits_for_own_writes_by_default(&mut self) {
+        self.own_writes.get_or_insert(true);
+    }
+
+    /// A change that shows exactly what the last reconcile of the same object wrote triggers no reconcile of it. Default: it does, so
+    /// that most changes are reconciled twice.
+    ///
+    /// A reconcile that writes and needs to come again has to say so by its [`Action`](super::Action);
+    /// [`finalizer`](fn@crate::finalizer) does. Changes by others trigger, also if they are part of the same object as own ones. So does what
+    /// a list shows, because it may hide a change of another between the object that was read and the one that was written, and what shared
+    /// subscriptions and streams of the program show.
+    ///
+    /// What counts as written is the same as for [`wait_for_own_writes`](Self::wait_for_own_writes), which it does not turn on.
+    ///
+    /// ```
+    /// let _config = kube_runtime::Config::default().wait_for_own_writes(true).skip_own_writes();
+    /// ```
+    #[must_use]
+    pub fn skip_own_writes(mut self) -> Self {
+        self.skips_own_writes = true;
+        self
+    }
+
+    pub(super) fn skips_own_writes(&self) -> bool {
+        self.skips_own_writes
+    }
+
+    /// Tells `observer` what the reconciles read from stores, which requests they make, and what they write. For tools that check
+    /// reconcilers.
+    ///
+    /// Without an observer, a read of a store costs the load of one number for it, and a request nothing.
+    ///
+    /// ```
+    /// use kube_core::reconcile::{Observed, ReconcileMark, ReconcileObserver};
+    /// use std::sync::Arc;
+    ///
+    /// struct Printed;
+    ///
+    /// impl ReconcileObserver for Printed {
+    ///     fn observe(&self, reconcile: &ReconcileMark, what: &Observed<'_>) {
+    ///         println!("{reconcile}: {what:?}");
+    ///     }
+    /// }
+    ///
+    /// let _config = kube_runtime::Config::default().observe_reconciles(Arc::new(Printed));
+    /// ```
+    #[must_use]
+    pub fn observe_reconciles(mut self, observer: Arc<dyn ReconcileObserver>) -> Self {
+        self.observer = Some(Observer(observer));
+        self
+    }
+
+    pub(super) fn observer(&self) -> Option<&Observer> {
+        self.observer.as_ref()
     }
 
     /// The maximum duration of one reconcile. A reconcile that exceeds it is dropped at its next `await`, reported as

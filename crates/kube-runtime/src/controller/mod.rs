@@ -15,6 +15,7 @@
 //! - The *queue* has each key at most once. It delays keys ([debounce](Config::debounce), requeues, retries), and takes changes before
 //!   what runs in the background; where it is [fair](Config::fair_by), in turn from the *lanes* of tenants. An object whose last reconcile
 //!   wrote it is held back until the store shows that *pending write*.
+//! - A reconcile may run in a *scope*, which records its *own writes*: see [`wait_for_own_writes`](Config::wait_for_own_writes).
 //! - An [`Assignment`] says which objects this replica reconciles, where several replicas share the work.
 //! - The *runner* takes keys that are due, finds their objects in the store, and runs the *reconciler*, a function or a [`Reconcile`].
 //! - A reconcile is *guarded*: a panic or a timeout is an error of its object. Its *outcome* leads to an [`Action`], which says when to
@@ -34,6 +35,7 @@
 // - `builder`, `config`: the `Controller`; `lanes`: what it is fair by. `source_methods`: its methods of kube 5.0 that name sources; `own`,
 //   `related`, `filter`: what else can be said of a source.
 // - `source`: from watches to triggers. `run`: queue and runner. `reconcile`: one reconcile.
+// - `scope`: what a reconcile writes, so that the next one sees it.
 // - `assignment`: what this replica reconciles. `assigned_work`: what runs because of that.
 // - `observe`: what the controller shows of itself. `error`, `runner_error`: the errors of the output. `shutdown`: when it ends.
 
@@ -50,6 +52,7 @@ mod reconcile;
 mod related;
 mod run;
 mod runner_error;
+mod scope;
 mod shutdown;
 mod source;
 mod source_methods;
@@ -67,6 +70,8 @@ pub use reconcile::{Action, Outcome, Reconcile, ReconcileReason, ReconcileReques
 pub use related::Related;
 pub use run::applier;
 pub use runner_error::RunnerError;
+pub use scope::ReadStore;
 pub use source::{trigger_owners, trigger_self, trigger_with};
 
 pub use crate::watcher::{WatchSnapshot, WatchState};
+pub use kube_client::reconcile::ReconcileScope;

@@ -108,7 +108,7 @@ where
     match decide(&*obj, finalizer_name) {
         Decision::Add => {
             let edited = edit(api, finalizer_name, &obj, Edit::Add).await.map_err(Error::AddFinalizer)?;
-            Ok(after_edit(Action::await_change(), &*obj, edited))
+            Ok(after_edit(Action::await_change(), &*obj, edited).continued())
         }
         Decision::Apply => {
             TryFutureExt::into_future(reconcile(Event::Apply(obj))).await.map_err(Error::ApplyFailed)

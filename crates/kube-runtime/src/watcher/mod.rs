@@ -24,7 +24,7 @@
 // - `arc_object`, `raw_object`: an object as a store shares it, and as it was received. `delivered`: with which bytes, for relists.
 // - `error`, `advice`: why a request failed, and what to check then.
 // - `machine`: decides what follows each response. Its transitions are in `listing` and `watching`; `versions` tells whether the storage
-//   went back, `retry` how long it waits. `machine_tests` show each decision.
+//   went back, `retry` how long it waits. `selected`: which objects it can show. `machine_tests` show each decision.
 // - `event`: what it emits. `projection`: the same for programs, and for one object. `undecodable`: objects that cannot be decoded.
 // - What monitors and metrics see: `watch_status` and `undecodable_now` of one watch, `registry` of all watches of a controller;
 //   `snapshot`, `monitor`: the same in the public API. `health`: what a backoff behind the stream sees.
@@ -48,6 +48,7 @@ mod raw_object;
 mod registry;
 mod requests;
 mod retry;
+mod selected;
 mod snapshot;
 mod stream;
 mod undecodable;
@@ -76,6 +77,7 @@ pub(crate) use {
     raw_object::{RawContent, RawObject},
     registry::{RegisteredWatch, WatchRegistry, WatchSettings},
     retry::RetryBackoff,
+    selected::Selected,
     snapshot::{optional_seconds, seconds},
     stream::{
         cached_collection_events, collection_events, metadata_collection_events, object_states,

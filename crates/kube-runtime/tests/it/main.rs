@@ -29,6 +29,7 @@ mod missed_related_events;
 mod monitor;
 mod namespaces;
 mod outage;
+mod own_writes;
 mod owned_store;
 mod pages;
 mod panics;

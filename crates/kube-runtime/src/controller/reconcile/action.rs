@@ -23,6 +23,8 @@ use std::time::Duration;
 pub struct Action {
     requeue: Requeue,
     write: Option<Box<WriteVersion>>,
+    /// Whether the event of the write has to trigger the next reconcile, also if own writes trigger nothing.
+    continues: bool,
 }
 
 /// When an action requeues the object.
@@ -95,8 +97,17 @@ impl Action {
         Self { write: Some(Box::new(WriteVersion::deleted(object))), ..self }
     }
 
+    /// The reconcile goes on once the store shows the write, even where the event of an own write triggers nothing.
+    pub(crate) fn continued(self) -> Self {
+        Self { continues: true, ..self }
+    }
+
+    pub(crate) const fn continues(&self) -> bool {
+        self.continues
+    }
+
     const fn new(requeue: Requeue) -> Self {
-        Self { requeue, write: None }
+        Self { requeue, write: None, continues: false }
     }
 
     pub(crate) const fn next_run(&self) -> Requeue {

@@ -4,6 +4,7 @@ use super::{
     action::Action,
     guard::{Interruption, guard_call},
 };
+use kube_core::reconcile::OwnWrite;
 use std::{fmt::Debug, sync::Arc, time::Duration};
 
 /// How a reconcile ended: see [`Reconcile::on_outcome`](super::Reconcile::on_outcome).
@@ -23,6 +24,8 @@ pub enum Outcome<'a, E> {
 pub(crate) struct Resolution<E> {
     pub(crate) action: Action,
     pub(crate) failure: Option<ReconcileFailure<E>>,
+    /// What the reconcile wrote. Empty if it ran without a scope.
+    pub(crate) writes: Vec<OwnWrite>,
 }
 
 /// Why a reconcile failed.
@@ -39,7 +42,11 @@ pub(crate) enum ReconcileFailure<E> {
 impl<E> Resolution<E> {
     /// The reconcile was cancelled, because the object is not assigned to this replica any more.
     pub(crate) fn revoked() -> Self {
-        Self { action: Action::await_change(), failure: Some(ReconcileFailure::Revoked) }
+        Self::with(Action::await_change(), Some(ReconcileFailure::Revoked))
+    }
+
+    const fn with(action: Action, failure: Option<ReconcileFailure<E>>) -> Self {
+        Self { action, failure, writes: Vec::new() }
     }
 }
 
@@ -47,13 +54,13 @@ impl<E: Debug> Resolution<E> {
     /// `action` is the decision of the error policy or `on_outcome`, unless that was interrupted.
     pub(crate) fn new(failure: Option<ReconcileFailure<E>>, action: Result<Action, Interruption>) -> Self {
         match action {
-            Ok(action) => Self { action, failure },
+            Ok(action) => Self::with(action, failure),
             Err(interruption) => {
                 if let Some(failure) = failure {
                     let failure = guard_call(|| format!("{failure:?}")); // its `Debug` is user code
                     tracing::error!(?failure, "the handler of this failure panicked or timed out");
                 }
-                Self { action: Action::retry(), failure: Some(ReconcileFailure::Interrupted(interruption)) }
+                Self::with(Action::retry(), Some(ReconcileFailure::Interrupted(interruption)))
             }
         }
     }

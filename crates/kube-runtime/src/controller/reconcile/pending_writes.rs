@@ -3,13 +3,11 @@
 use super::request::ReconcileReason;
 use crate::{
     capacity::release,
+    controller::scope::WritesShown,
     queue::Priority,
-    reflector::{
-        ObjectKey,
-        store::{Awaited, StoreWait},
-    },
+    reflector::{ObjectKey, store::Awaited},
 };
-use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use futures::{FutureExt as _, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use hashbrown::HashMap;
 use kube_core::{ObjectMeta, Resource};
 use std::{
@@ -127,24 +125,20 @@ impl PendingWrites {
         Self { parked: HashMap::new(), waits: FuturesUnordered::new(), max_wait }
     }
 
-    /// Whether to wait for writes at all.
-    pub(crate) fn is_enabled(&self) -> bool {
-        !self.max_wait.is_zero()
-    }
-
-    /// Parks the requests for `key` until `wait` ends.
-    pub(crate) fn add(&mut self, key: &Arc<ObjectKey>, wait: StoreWait) {
-        if wait.is_over() {
+    /// Parks the requests for `key` until everything is shown.
+    pub(crate) fn add(&mut self, key: &Arc<ObjectKey>, mut shown: WritesShown) {
+        if shown.is_over() {
             return;
         }
         let (key, max_wait, span) = (Arc::clone(key), self.max_wait, Span::current()); // the span names the object
         self.parked.insert(Arc::clone(&key), None);
-        let done = timeout(max_wait, wait).map(move |outcome| {
-            if outcome.is_err() {
-                tracing::warn!(parent: &span, waited = ?max_wait, "timed out waiting for the store to show the reconciler's own write");
+        let done = async move {
+            if timeout(max_wait, &mut shown).await.is_err() {
+                let missing = shown.missing();
+                tracing::warn!(parent: &span, waited = ?max_wait, missing, "timed out waiting for the store to show the reconciler's own write");
             }
             key
-        });
+        };
         self.waits.push(done.boxed());
     }
 

@@ -1,6 +1,6 @@
 //! Reconciling from a queue of the program, without watches.
 
-use super::runner::{ReconcileResult, Runner};
+use super::{result::ReconcileResult, runner::Runner};
 use crate::{
     controller::{
         config::Config,

@@ -7,13 +7,11 @@ use crate::{
         lanes::{LaneName, Lanes},
         observe::LaneSample,
         reconcile::{ParkedRequest, PendingWrites, ReconcileReason, Requeue},
+        scope::WritesShown,
     },
     delay::after,
     queue::{KeyBackoff, Priority, Queue, QueueNumbers},
-    reflector::{
-        ObjectKey,
-        store::{Store, StoreWait},
-    },
+    reflector::{ObjectKey, store::Store},
 };
 use fastrand::Rng;
 use kube_core::Resource;
@@ -131,14 +129,9 @@ impl<K: Resource<DynamicType: Eq + Hash + Clone> + Clone + 'static> WorkQueue<K>
         self.backoff.failures(key, uid).saturating_add(1)
     }
 
-    /// Whether to wait for writes at all.
-    pub(super) fn waits_for_writes(&self) -> bool {
-        self.pending_writes.is_enabled()
-    }
-
-    /// Holds the object back until `wait` ends.
-    pub(super) fn hold(&mut self, key: &Arc<ObjectKey>, wait: StoreWait) {
-        self.pending_writes.add(key, wait);
+    /// Holds the object back until everything is shown.
+    pub(super) fn hold(&mut self, key: &Arc<ObjectKey>, shown: WritesShown) {
+        self.pending_writes.add(key, shown);
     }
 
     /// Ready when an object is not held back any more. A request for it, if there was one, is queued.

@@ -1,7 +1,9 @@
 //! The async shell around the queue: receives triggers, starts reconciles that are due, and emits their results.
 
 use super::{
+    own_writes::OwnWrites,
     queue::WorkQueue,
+    result::{ReconcileResult, result_of},
     stage::{RELATED_SYNC_TIMEOUT, RunnerEvent, Stage, poll_running, poll_trigger},
 };
 use crate::{
@@ -15,13 +17,14 @@ use crate::{
             RunningReconciles, guard_call,
         },
         runner_error::Error,
+        scope::Coverage,
         source::Trigger,
     },
     delay::{after, until},
     queue::Priority,
     reflector::{
         ObjectKey, ObjectRef,
-        store::{Store, Undecodable, WriterDropped},
+        store::{Store, Undecodable},
     },
 };
 use futures::{
@@ -39,9 +42,6 @@ use std::{
     task::Poll,
 };
 use tokio::time::Instant;
-
-/// An item of the output of a controller.
-pub(super) type ReconcileResult<K, E, Q> = Result<(ObjectRef<K>, Action), ControllerError<E, Q>>;
 
 /// An object kind that can be reconciled.
 pub(super) trait Reconcilable:
@@ -77,6 +77,7 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     /// Whether to poll triggers before running reconciles. It alternates, so that neither starves.
     triggers_first: bool,
     observer: Observer,
+    own_writes: OwnWrites,
 }
 
 impl<K, Q, F, E, QErr, Start, Resolve> Runner<K, Q, F, Start, Resolve>
@@ -114,6 +115,7 @@ where
             any_started: false,
             triggers_first: true,
             observer: Observer::default(),
+            own_writes: OwnWrites::new(config),
         }
     }
 
@@ -135,6 +137,12 @@ where
     /// Reconciles only what is assigned.
     pub(super) fn assigned_by(self, assignments: Option<Assignments>) -> Self {
         Self { assignments, ..self }
+    }
+
+    /// Holds an object back until all of these show what its last reconcile wrote.
+    pub(super) fn covering(mut self, coverage: Coverage) -> Self {
+        self.own_writes.covered_by(coverage);
+        self
     }
 
     pub(super) fn into_stream(self) -> impl Stream<Item = ReconcileResult<K, E, QErr>> {
@@ -244,7 +252,12 @@ where
 
     fn handle(&mut self, trigger: Trigger) {
         match trigger {
-            Trigger::Object { key, reason, priority } => self.enqueue(key, reason, priority),
+            Trigger::Object { key, reason, priority, shows } => {
+                let request = self.own_writes.triggered(&key, shows, (reason, priority));
+                request
+                    .into_iter()
+                    .for_each(|(reason, priority)| self.enqueue(key.clone(), reason, priority));
+            }
             Trigger::All => self.enqueue_all(),
             Trigger::RelatedSynced { first } => {
                 self.unsynced_related -= usize::from(first);
@@ -380,6 +393,7 @@ where
         reason: &ReconcileReason,
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.any_started = true;
+        self.own_writes.started(&key);
         let attempt = self.queue.attempt(&key, object.meta().uid.as_deref());
         let span = log::reconcile_span(key.display_as::<K>(self.store.dyntype()), reason, attempt);
         self.observer.started(&key, reason, attempt, self.queue.last_wait());
@@ -414,45 +428,23 @@ where
         resolution: Resolution<E>,
     ) -> ReconcileResult<K, E, QErr> {
         let object_ref = ObjectRef::from_obj_with(object, self.store.dyntype().clone());
-        let Resolution { action, failure } = resolution;
+        let Resolution { action, failure, writes } = resolution;
         let revoked = matches!(failure, Some(ReconcileFailure::Revoked));
-        let (reason, result) = match failure {
-            None => (ReconcileReason::ReconcilerRequestedRetry, Ok((object_ref, action.clone()))),
-            Some(ReconcileFailure::Failed(error)) => {
-                let error = ControllerError::ReconcilerFailed(error, Box::new(object_ref.erase()));
-                (ReconcileReason::ErrorPolicyRequestedRetry, Err(error))
-            }
-            Some(ReconcileFailure::Revoked) => {
-                let error = Error::Revoked { object: Box::new(object_ref.erase()) };
-                log::cancelled(&error);
-                (ReconcileReason::BulkReconcile, Err(ControllerError::RunnerError(error)))
-            }
-            Some(ReconcileFailure::Interrupted(interruption)) => {
-                let error = Error::from_interruption(interruption, Box::new(object_ref.erase()));
-                log::interrupted(&error);
-                (ReconcileReason::ErrorPolicyRequestedRetry, Err(ControllerError::RunnerError(error)))
-            }
-        };
+        let (reason, result) = result_of(failure, object_ref, &action);
         let uid = object.meta().uid.as_deref();
-        let delay = self.queue.next_delay(key, uid, action.next_run());
+        let delay = self.queue.next_delay(key, uid, self.own_writes.next_run(&action));
         let outcome = self.observer.finished(key, uid, &action, delay, result.as_ref().err());
         log::outcome(outcome);
         log::finished(delay);
-        self.hold_until_written(key, &action, object);
+        self.queue.hold(key, self.own_writes.shown(&writes, &action, (&**key, object), &self.store));
+        for (reason, priority) in self.own_writes.finished(key, &writes) {
+            self.enqueue((**key).clone(), reason, priority);
+        }
         self.queue.finish(key, delay, reason);
         if revoked && self.assigned.includes(key) {
             // It was assigned again before this runner saw that it was not, so that no new assignment enqueues it.
             self.enqueue((**key).clone(), ReconcileReason::BulkReconcile, Priority::Background);
         }
         result
-    }
-
-    /// Holds the object back until the store shows the write of `action`.
-    fn hold_until_written(&mut self, key: &Arc<ObjectKey>, action: &Action, object: &K) {
-        let Some(write) = action.write().filter(|_| self.queue.waits_for_writes()) else { return };
-        match write.awaited_after(object, self.store.dyntype()) {
-            Some(awaited) => self.queue.hold(key, self.store.wait_until((**key).clone(), awaited)),
-            None => log::foreign_write(),
-        }
     }
 }

@@ -1,10 +1,11 @@
 //! Starting a controller: the methods `run` and `run_with`.
 
-use super::runner::{ReconcileResult, Runner};
+use super::{result::ReconcileResult, runner::Runner};
 use crate::{
     controller::{
         builder::Controller,
         reconcile::{Action, Reconcile, Resolution, guard_try, reconcile_with, resolve_with},
+        scope::Marks,
         shutdown::Shutdown,
     },
     metrics,
@@ -12,8 +13,12 @@ use crate::{
     task::CancelableJoinHandle,
     watcher,
 };
-use futures::{FutureExt, Stream, StreamExt, TryFuture, TryStreamExt, future::Either};
-use kube_core::Resource;
+use futures::{
+    FutureExt, Stream, StreamExt, TryFuture, TryStreamExt,
+    future::{self, Either},
+};
+use kube_client::reconcile::ReconcileScope;
+use kube_core::{Resource, reconcile::OwnWrite};
 use serde::de::DeserializeOwned;
 use std::{fmt::Debug, future::Future, hash::Hash, sync::Arc};
 use tokio::runtime::Handle;
@@ -156,27 +161,29 @@ where
         E: std::error::Error + 'static,
     {
         let observer = self.observer();
+        let (marks, coverage) = (self.marks(), self.coverage());
         let Shutdown { graceful, forceful } = self.shutdown;
         let assignments = self.assignments.clone();
-        let spawn = move |object: Arc<K>| {
-            let task = match &assignments {
-                None => Either::Left(start(object).map(Some)),
-                // Boxed, so that without an assignment, which is usual, each task is small.
-                Some(assignments) => Either::Right({
-                    let term = assignments.begin(ObjectKey::of(&*object));
-                    let work = term.map(|term| term.run(start(object)));
-                    async move {
-                        // It was taken away since the runner looked: it does not start.
-                        work?.await
-                    }
-                    .boxed()
-                }),
-            };
-            CancelableJoinHandle::spawn(task.in_current_span(), &Handle::current())
+        let start_assigned = move |object: Arc<K>| match &assignments {
+            None => Either::Left(start(object).map(Some)),
+            // Boxed, so that without an assignment, which is usual, each task is small.
+            Some(assignments) => Either::Right({
+                let term = assignments.begin(ObjectKey::of(&*object));
+                let work = term.map(|term| term.run(start(object)));
+                async move {
+                    // It was taken away since the runner looked: it does not start.
+                    work?.await
+                }
+                .boxed()
+            }),
         };
-        let resolve = move |object, output: Option<F::Output>| match output {
-            Some(output) => resolve(object, output),
-            None => Resolution::revoked(),
+        let mut start_scoped = in_scopes(marks, start_assigned);
+        let spawn = move |object| {
+            CancelableJoinHandle::spawn(start_scoped(object).in_current_span(), &Handle::current())
+        };
+        let resolve = move |object, (output, writes): (Option<F::Output>, Vec<OwnWrite>)| match output {
+            Some(output) => Resolution { writes, ..resolve(object, output) },
+            None => Resolution { writes, ..Resolution::revoked() },
         };
         let (own, store) = self.own.into_parts();
         let (reader, synced_sources) = (store.clone(), self.sources.synced_count());
@@ -187,6 +194,7 @@ where
             .wait_for_related(synced_sources)
             .gated_by(self.gates)
             .assigned_by(self.assignments)
+            .covering(coverage)
             .observed_by(observer)
             .into_stream();
         metrics::ticking(output, observed)
@@ -194,3 +202,36 @@ where
             .map_err(|error| error.map_queue_error(watcher::ErasedError::into_error))
     }
 }
+
+/// Runs each future of `start` in a scope of its own, if there are `marks`, and adds what it has written to its output.
+fn in_scopes<K, F>(
+    marks: Option<Marks>,
+    mut start: impl FnMut(Arc<K>) -> F,
+) -> impl FnMut(Arc<K>) -> Scoped<F>
+where
+    K: Resource,
+    F: Future<Output: Send> + Send + 'static,
+{
+    move |object| match &marks {
+        None => Either::Left(start(object).map(without_writes::<F> as fn(_) -> _)),
+        // Boxed, so that without a scope each task is small.
+        Some(marks) => Either::Right({
+            let mark = marks.mark(&*object);
+            let scope = ReconcileScope::from(mark.clone());
+            let work = scope.sync_scope(|| start(object));
+            async move { (scope.in_scope(work).await, mark.take_writes()) }.boxed()
+        }),
+    }
+}
+
+fn without_writes<F: Future>(output: F::Output) -> WithWrites<F> {
+    (output, Vec::new())
+}
+
+/// A future with or without a scope. Its output has what was written.
+type Scoped<F> = Either<
+    future::Map<F, fn(<F as Future>::Output) -> WithWrites<F>>,
+    future::BoxFuture<'static, WithWrites<F>>,
+>;
+
+type WithWrites<F> = (<F as Future>::Output, Vec<OwnWrite>);

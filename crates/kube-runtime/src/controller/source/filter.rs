@@ -130,7 +130,7 @@ where
             Trigger::CallbackPanicked(CallbackPanic { callback: "predicate", object, message })
         });
         let reason = ReconcileReason::ObjectUpdated;
-        [panic, passes.then_some(Trigger::Object { key, reason, priority })]
+        [panic, passes.then_some(Trigger::Object { key, reason, priority, shows: None })]
     }
 
     /// Whether the predicate has seen the object, and it had a state.

@@ -3,7 +3,7 @@
 use crate::served::ServedGate;
 use kube_client::{Api, client::Prune};
 use kube_core::{NamespaceScope, Resource};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The collections that a source watches.
 pub(crate) struct Apis<A> {
@@ -42,6 +42,14 @@ impl<A: Resource> Apis<A> {
         match &self.by_namespace {
             None => vec![path(&self.api)],
             Some(apis) => apis.values().map(path).collect(),
+        }
+    }
+
+    /// The namespaces that they are limited to, if they are.
+    pub(super) fn namespaces(&self) -> Option<BTreeSet<String>> {
+        match &self.by_namespace {
+            None => Some(BTreeSet::from([self.api.namespace()?.to_owned()])),
+            Some(apis) => Some(apis.keys().cloned().collect()),
         }
     }
 

@@ -7,11 +7,12 @@ use super::{
     trigger::{CallbackPanic, Trigger, TriggerStream},
 };
 use crate::{
+    controller::scope::{Covered, ShownState},
     reflector::{
         Lookup, ObjectRef, StoreChange, follow_namespaces,
         store::{IndexPanic, Store, Writer},
     },
-    watcher::{self, CollectionEvent, WatchSettings, cached_collection_events},
+    watcher::{self, CollectionEvent, Event, Selected, WatchSettings, cached_collection_events},
 };
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use kube_client::Api;
@@ -26,6 +27,8 @@ pub(crate) struct OwnSource<K: Resource<DynamicType: Eq + Hash> + 'static> {
     /// The API paths of its watches.
     pub(crate) paths: Vec<String>,
     pub(crate) store: Store<K>,
+    /// The objects that the store shows.
+    selected: Option<Selected>,
     pub(crate) dyntype: K::DynamicType,
 }
 
@@ -41,10 +44,11 @@ where
     pub(crate) fn watches(apis: Apis<K>, config: watcher::Config, dyntype: K::DynamicType) -> Self {
         let writer = Writer::new(dyntype.clone());
         let (store, cached) = (writer.as_reader(), writer.known_objects());
+        let selected = Selected::of(&config, apis.namespaces());
         let watch = move |api, settings| {
             cached_collection_events(api, config.clone(), settings, cached.clone()).boxed()
         };
-        Self::cached(apis, watch, writer, store.clone(), store, dyntype)
+        Self::cached(apis, watch, writer, store.clone(), store, selected, dyntype)
     }
 
     /// Watches whose events `writer` applies to `cache`, which `store` reads.
@@ -54,6 +58,7 @@ where
         writer: Writer<C::Kept>,
         cache: C,
         store: Store<K>,
+        selected: Selected,
         dyntype: K::DynamicType,
     ) -> Self {
         let (reader, kind, paths) = (store.clone(), K::kind(&dyntype).into_owned(), apis.paths());
@@ -67,9 +72,9 @@ where
                     follow_namespaces(writer, stream::iter([namespaces]), watch).boxed()
                 }
             };
-            triggers_of_changes(changes, cache, reader, filter).boxed()
+            triggers_of_changes(changes, cache, reader, filter, settings.skips_own_writes).boxed()
         });
-        Self { open, filter: OwnFilter::default(), paths, store, dyntype }
+        Self { open, filter: OwnFilter::default(), paths, store, selected: Some(selected), dyntype }
     }
 
     /// A stream of the program. Its store is filled elsewhere.
@@ -85,7 +90,7 @@ where
                 items(item.map(|object| filter.triggers_of_object(object.borrow(), &reader)))
             }))
         });
-        Self { open, filter: OwnFilter::default(), paths: Vec::new(), store, dyntype }
+        Self { open, filter: OwnFilter::default(), paths: Vec::new(), store, selected: None, dyntype }
     }
 
     /// A subscription to a shared store, which is filled elsewhere. Objects that are not in the store any more are dropped.
@@ -107,9 +112,14 @@ where
         Self { filter: OwnFilter::new(predicate), ..self }
     }
 
+    /// The store, as one that shows what reconciles write.
+    pub(crate) fn covered(&self) -> Covered {
+        Covered::store(&self.store, self.selected.clone())
+    }
+
     /// The source without the store, which the runner reads.
     pub(crate) fn into_parts(self) -> (NamedSource, Store<K>) {
-        let Self { open, filter, store, paths, dyntype } = self;
+        let Self { open, filter, store, paths, dyntype, selected: _ } = self;
         let origin = if paths.is_empty() { "stream" } else { "watch" };
         let name = format!("the {origin} of the controller's own {} objects", K::kind(&dyntype));
         (NamedSource { name, open: Box::new(move |settings| open(settings, filter)) }, store)
@@ -139,6 +149,7 @@ fn triggers_of_changes<K, C>(
     cache: C,
     store: Store<K>,
     mut filter: OwnFilter<K>,
+    skips_own_writes: bool,
 ) -> impl Stream<Item = watcher::ErasedResult<Trigger>> + Send + 'static
 where
     K: Clone + Resource<DynamicType: Eq + Hash + Clone> + Send + Sync + 'static,
@@ -147,7 +158,18 @@ where
     changes.flat_map(move |item| {
         let item = item.inspect_err(|error| filter.failed(error.get()));
         items(item.map(|change| match change {
-            StoreChange::Event(event) => filter.triggers_of_event(event, &cache, &store),
+            StoreChange::Event(event) => {
+                // Not what a list shows: it may hide a change by another before this one.
+                let shown = match &event {
+                    Event::Apply(object) if skips_own_writes => ShownState::of(&**object, false),
+                    _ => None,
+                };
+                let mut triggers = filter.triggers_of_event(event, &cache, &store);
+                if let Some(shown) = shown {
+                    triggers.iter_mut().flatten().for_each(|trigger| trigger.set_shown(&shown));
+                }
+                triggers
+            }
             StoreChange::IndexPanic(panic) => [Some(index_panicked(panic, &store)), None],
         }))
     })

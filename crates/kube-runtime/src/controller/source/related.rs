@@ -7,11 +7,15 @@ use super::{
     sources::{EventStream, SourceSettings, Sources},
 };
 use crate::{
+    controller::scope::Covered,
     predicate::BoxPredicate,
-    reflector::{Index, Lookup, ObjectKey, ObjectRef, WatchWriter, store::Writer},
+    reflector::{
+        Index, Lookup, ObjectKey, ObjectRef, WatchWriter,
+        store::{WatchProgress, Writer},
+    },
     unwind::catch_panic,
     watcher::{
-        self, CollectionEvent, WatchSettings, cached_collection_events, collection_events,
+        self, CollectionEvent, Selected, WatchSettings, cached_collection_events, collection_events,
         metadata_collection_events,
     },
 };
@@ -27,6 +31,8 @@ use std::{borrow::Borrow, fmt::Debug, hash::Hash, sync::Arc};
 pub(crate) struct RelatedSource<T, O: Resource> {
     origin: Origin<T>,
     filter: Option<BoxPredicate<O>>,
+    /// What shows the objects: a store, or each watch. Nothing for a stream of the program.
+    covered: Vec<Covered>,
     dyntype: O::DynamicType,
 }
 
@@ -53,8 +59,9 @@ where
         config: watcher::Config,
         dyntype: O::DynamicType,
     ) -> Self {
+        let selected = selecting(&config);
         let watch = move |api, settings| collection_events(api, config.clone(), settings).boxed();
-        Self::watches(apis.into(), watch, dyntype)
+        Self::watches(apis.into(), watch, selected, dyntype)
     }
 }
 
@@ -68,8 +75,9 @@ where
         config: watcher::Config,
         dyntype: A::DynamicType,
     ) -> Self {
+        let selected = selecting(&config);
         let watch = move |api, settings| metadata_collection_events(api, config.clone(), settings).boxed();
-        Self::watches(apis.into(), watch, dyntype)
+        Self::watches(apis.into(), watch, selected, dyntype)
     }
 }
 
@@ -85,10 +93,11 @@ where
         writer: Writer<O>,
     ) -> Self {
         let writer = writer.with_index(&Index::owners());
+        let covered = Covered::store(&writer.as_reader(), Some(Selected::of(&config, apis.namespaces())));
         let cached = writer.known_objects();
         let watch =
             move |api, settings| cached_collection_events(api, config.clone(), settings, cached.clone());
-        Self::written(apis, watch, writer, WatchWriter::apply, dyntype)
+        Self::written(apis, watch, writer, WatchWriter::apply, covered, dyntype)
     }
 }
 
@@ -111,6 +120,7 @@ where
         watch: impl Fn(Api<A>, WatchSettings) -> S + Clone + Send + 'static,
         writer: Writer<K>,
         apply: impl FnMut(&mut WatchWriter<K>, CollectionEvent<E>) -> CollectionEvent<T> + Clone + Send + 'static,
+        covered: Covered,
         dyntype: O::DynamicType,
     ) -> Self
     where
@@ -133,27 +143,40 @@ where
             };
             (path, Box::new(open))
         };
-        Self::of(Origin::Watches(apis.into_vec().into_iter().zip(writers).map(open).collect()), dyntype)
+        let watches = apis.into_vec().into_iter().zip(writers).map(open).collect();
+        Self { covered: vec![covered], ..Self::of(Origin::Watches(watches), dyntype) }
     }
 
     fn watches<A: Resource + 'static>(
         apis: Apis<A>,
         watch: impl Fn(Api<A>, WatchSettings) -> EventStream<T> + Clone + Send + 'static,
+        selected: impl Fn(&Api<A>) -> Selected,
         dyntype: O::DynamicType,
     ) -> Self
     where
         T: Send,
     {
         let served = apis.served.clone();
-        let open = |api: Api<A>| -> (ApiPath, OpenWatch<T>) {
+        let mut covered = Vec::new();
+        let mut open = |api: Api<A>| -> (ApiPath, OpenWatch<T>) {
             let (path, watch, served) = (api.resource_url().to_owned(), watch.clone(), served.clone());
-            (path, Box::new(move |settings, kind| settings.watch_served(served, api, kind, watch)))
+            let progress = WatchProgress::default();
+            covered.push(Covered::watch::<O>(&dyntype, selected(&api), progress.clone()));
+            let open = move |settings: &SourceSettings, kind: &str| {
+                let events = settings.watch_served(served, api, kind, watch);
+                match settings.waits_for_own_writes {
+                    true => events.inspect_ok(move |event| progress.observe::<O>(event)).boxed(),
+                    false => events,
+                }
+            };
+            (path, Box::new(open))
         };
-        Self::of(Origin::Watches(apis.into_vec().into_iter().map(open).collect()), dyntype)
+        let watches = apis.into_vec().into_iter().map(&mut open).collect();
+        Self { covered, ..Self::of(Origin::Watches(watches), dyntype) }
     }
 
     fn of(origin: Origin<T>, dyntype: O::DynamicType) -> Self {
-        Self { origin, filter: None, dyntype }
+        Self { origin, filter: None, covered: Vec::new(), dyntype }
     }
 
     /// Triggers only after changes of the property that the predicate returns, if there is one. Streams of the program are not filtered.
@@ -163,7 +186,8 @@ where
 
     /// Adds the source to `sources`. `mapper` returns the objects to reconcile after a change.
     pub(crate) fn add_to(self, sources: &mut Sources, mapper: impl Fn(T) -> Mapped + Send + 'static) {
-        let Self { origin, filter, dyntype } = self;
+        let Self { origin, filter, covered, dyntype } = self;
+        sources.coverage.extend(covered);
         match origin {
             // Otherwise the first reconcile would wait for a list that never completes.
             Origin::Watches(watches) if watches.is_empty() => {}
@@ -173,7 +197,8 @@ where
                 let open = move |settings: &SourceSettings| {
                     let kind = O::kind(&dyntype).into_owned();
                     let watches = watches.into_iter().map(|open| open(settings, &kind)).collect();
-                    triggers_of_watches::<O, T>(watches, mapper, filter, dyntype).boxed()
+                    let skips = settings.skips_own_writes;
+                    triggers_of_watches::<O, T>(watches, mapper, filter, skips, dyntype).boxed()
                 };
                 sources.add_watches(name, paths, Box::new(open));
             }
@@ -183,6 +208,12 @@ where
             }
         }
     }
+}
+
+/// What a watch of a collection with this configuration selects.
+fn selecting<A: Resource>(config: &watcher::Config) -> impl Fn(&Api<A>) -> Selected + use<A> {
+    let config = config.clone();
+    move |api| Selected::of(&config, api.namespace().map(|namespace| [namespace.to_owned()].into()))
 }
 
 /// The mapper from an object to its owners of the kind `K`.

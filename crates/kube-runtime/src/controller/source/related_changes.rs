@@ -7,6 +7,7 @@ use super::{
     trigger::{CallbackPanic, Trigger, related_trigger},
 };
 use crate::{
+    controller::scope::ShownState,
     predicate::{BoxPredicate, SeenStates, State, hash, state_of},
     queue::Priority,
     reflector::{ObjectKey, ObjectRef},
@@ -27,6 +28,7 @@ pub(super) fn triggers_of_watches<O, T>(
     watches: Vec<EventStream<T>>,
     mapper: impl Fn(T) -> Mapped + Send + 'static,
     predicate: Option<BoxPredicate<O>>,
+    skips_own_writes: bool,
     dyntype: O::DynamicType,
 ) -> impl Stream<Item = watcher::ErasedResult<Trigger>> + Send + 'static
 where
@@ -39,6 +41,7 @@ where
         sync: RelatedSync::new(watches.len()),
         mapper,
         predicate,
+        skips_own_writes,
         dyntype,
     };
     let numbered = watches.into_iter().enumerate();
@@ -82,6 +85,8 @@ struct Related<O: Resource, M> {
     mapper: M,
     /// Of the changes that matter; without one, all do.
     predicate: Option<BoxPredicate<O>>,
+    /// Whether triggers say which change they are about.
+    skips_own_writes: bool,
     dyntype: O::DynamicType,
 }
 
@@ -89,7 +94,32 @@ impl<O, M> Related<O, M>
 where
     O: Resource<DynamicType: Clone>,
 {
+    /// The triggers of an item, which say which change they are about, if it is one of a watch and may be an own one.
     fn handle<T: Borrow<O>>(
+        &mut self,
+        watch: usize,
+        item: watcher::ErasedResult<CollectionEvent<T>>,
+        triggers: &mut Triggers,
+    ) where
+        M: Fn(T) -> Mapped,
+    {
+        let shown = match &item {
+            Ok(CollectionEvent::Apply(object)) if self.skips_own_writes => {
+                ShownState::of(object.borrow(), false)
+            }
+            Ok(CollectionEvent::Delete(object)) if self.skips_own_writes => {
+                ShownState::of(object.borrow(), true)
+            }
+            _ => None,
+        };
+        let before = triggers.len();
+        self.handle_item(watch, item, triggers);
+        if let Some(shown) = shown {
+            triggers.iter_mut().skip(before).flatten().for_each(|trigger| trigger.set_shown(&shown));
+        }
+    }
+
+    fn handle_item<T: Borrow<O>>(
         &mut self,
         watch: usize,
         item: watcher::ErasedResult<CollectionEvent<T>>,
@@ -256,7 +286,7 @@ mod tests {
         let events = [CollectionEvent::Apply(child), CollectionEvent::Undecodable(undecodable)];
         let mapper = |_: Secret| Ok(vec![key("owner")]);
         let watch = stream::iter(events).map(Ok).boxed();
-        let triggers = triggers_of_watches::<Secret, _>(vec![watch], mapper, None, ());
+        let triggers = triggers_of_watches::<Secret, _>(vec![watch], mapper, None, false, ());
         let to_text = |item: watcher::ErasedResult<Trigger>| match item {
             Ok(Trigger::Object { key, .. }) => key.name.into(),
             Ok(_) => "other".into(),
@@ -290,7 +320,8 @@ mod tests {
             predicates::generation(secret)
         };
         let watch = stream::iter(events).map(Ok).boxed();
-        let triggers = triggers_of_watches::<Secret, _>(vec![watch], mapper, Some(Box::new(predicate)), ());
+        let triggers =
+            triggers_of_watches::<Secret, _>(vec![watch], mapper, Some(Box::new(predicate)), false, ());
         let to_text = |item: watcher::ErasedResult<Trigger>| match item {
             Ok(Trigger::Object { key, .. }) => Some(String::from(key.name)),
             Ok(Trigger::CallbackPanicked(panic)) => Some(format!("{} panicked", panic.callback)),

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     backoff::Backoff,
-    controller::config::Config,
+    controller::{config::Config, scope::Coverage},
     served::{ServedGate, while_served},
     watcher::{self, CollectionEvent, ListChoice, WatchRegistry, WatchSettings},
 };
@@ -42,13 +42,22 @@ pub(crate) struct Sources {
     backoff: SourceBackoff,
     lists: ListChoice,
     sync: InitialSync,
+    /// What shows related objects, and the stores that reconciles read.
+    pub(crate) coverage: Coverage,
 }
 
 impl Sources {
     pub(crate) fn new() -> Self {
         let (backoff, sync) = (SourceBackoff::PerSource, InitialSync::default());
-        let lists = ListChoice::default();
-        Self { sources: Vec::new(), synced_count: 0, paths: Vec::new(), backoff, lists, sync }
+        Self {
+            sources: Vec::new(),
+            synced_count: 0,
+            paths: Vec::new(),
+            backoff,
+            lists: ListChoice::default(),
+            sync,
+            coverage: Coverage::default(),
+        }
     }
 
     /// The first lists of the watches among the sources.
@@ -105,7 +114,14 @@ impl Sources {
         config: &Config,
     ) -> impl Stream<Item = watcher::ErasedResult<Trigger>> + Unpin + use<R> {
         let Self { sources, backoff, lists, sync, .. } = self;
-        let settings = SourceSettings { backoff, lists, sync: sync.clone(), watches };
+        let settings = SourceSettings {
+            backoff,
+            lists,
+            sync: sync.clone(),
+            watches,
+            waits_for_own_writes: config.waits_for_own_writes(),
+            skips_own_writes: config.skips_own_writes(),
+        };
         let open = |source: NamedSource| GuardedSource::new(source.name, (source.open)(&settings));
         let triggers = stream::select_all([own].into_iter().chain(sources).map(open));
         SyncWatchdog::new(triggers, sync, store_is_ready, config)
@@ -121,6 +137,10 @@ pub(crate) struct SourceSettings {
     sync: InitialSync,
     /// Where monitors find the watches. `None` if the controller has no monitor.
     watches: Option<Arc<WatchRegistry>>,
+    /// Whether watches without a store say how far they have got.
+    pub(super) waits_for_own_writes: bool,
+    /// Whether triggers say which change they are about.
+    pub(super) skips_own_writes: bool,
 }
 
 impl SourceSettings {

@@ -1,7 +1,10 @@
 //! What a source emits: triggers. They name objects by their keys, so that queue and runner do not depend on the kind.
 
 use crate::{
-    controller::reconcile::{ReconcileReason, ReconcileRequest},
+    controller::{
+        reconcile::{ReconcileReason, ReconcileRequest},
+        scope::ShownState,
+    },
     queue::Priority,
     reflector::{ObjectKey, ObjectRef},
     watcher,
@@ -16,7 +19,13 @@ pub(super) type TriggerStream = BoxStream<'static, watcher::ErasedResult<Trigger
 /// An item of a source of a controller.
 pub(crate) enum Trigger {
     /// Reconcile one object.
-    Object { key: ObjectKey, reason: ReconcileReason, priority: Priority },
+    Object {
+        key: ObjectKey,
+        reason: ReconcileReason,
+        priority: Priority,
+        /// The change that the trigger is about, if own changes are to be skipped and it may be one.
+        shows: Option<Box<ShownState>>,
+    },
     /// Reconcile all objects.
     All,
     /// A list of related objects is complete: reconcile all objects again, if any was reconciled before.
@@ -38,7 +47,16 @@ pub(crate) enum Trigger {
 impl<K: Resource> From<ReconcileRequest<K>> for Trigger {
     fn from(ReconcileRequest { obj_ref, reason }: ReconcileRequest<K>) -> Self {
         let priority = reason.priority();
-        Self::Object { key: obj_ref.into(), reason, priority }
+        Self::Object { key: obj_ref.into(), reason, priority, shows: None }
+    }
+}
+
+impl Trigger {
+    /// The trigger is about this change.
+    pub(super) fn set_shown(&mut self, shown: &ShownState) {
+        if let Self::Object { shows, .. } = self {
+            *shows = Some(Box::new(shown.clone()));
+        }
     }
 }
 
@@ -65,5 +83,5 @@ pub(super) fn related_trigger(
     priority: Priority,
 ) -> Trigger {
     let reason = ReconcileReason::RelatedObjectUpdated { obj_ref: Box::new(related.clone()) };
-    Trigger::Object { key, reason, priority }
+    Trigger::Object { key, reason, priority, shows: None }
 }

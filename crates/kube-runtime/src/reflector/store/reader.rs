@@ -6,11 +6,18 @@ use super::{
     error::{Undecodable, WriterDropped},
     shared::Shared,
 };
-use crate::reflector::{
-    Index, Lookup, ObjectKey, ObjectRef, compact::CompactCache, indexed_table::IndexedTable,
+use crate::{
+    reflector::{Index, Lookup, ObjectKey, ObjectRef, compact::CompactCache, indexed_table::IndexedTable},
+    watcher::Selected,
 };
-use kube_core::{Resource, ResourceExt, Selector, SelectorExt};
-use std::{borrow::Borrow, fmt, hash::Hash, sync::Arc};
+use kube_client::reconcile::observe_read;
+use kube_core::{Resource, ResourceExt, Selector, SelectorExt, reconcile::StoreRead};
+use std::{
+    borrow::{Borrow, Cow},
+    fmt,
+    hash::Hash,
+    sync::Arc,
+};
 use tokio::sync::watch;
 
 /// Reads the cached objects of one kind. Clones read the same cache.
@@ -116,7 +123,19 @@ where
         if key.dyntype != *self.dyntype() {
             return Ok(None);
         }
-        self.lookup(key.namespace.as_deref(), &key.name)
+        let (namespace, name) = (key.namespace.as_deref(), &*key.name);
+        let object = self.lookup(namespace, name);
+        observe_read(|| {
+            let version = object.as_ref().ok().and_then(|it| it.as_ref()?.resource_version());
+            let (group, plural) = (K::group(self.dyntype()), K::plural(self.dyntype()));
+            StoreRead::of_object(group, plural, namespace, name, version.map(Cow::into_owned))
+        });
+        object
+    }
+
+    /// A reconcile reads any number of objects.
+    fn observe_many(&self) {
+        observe_read(|| StoreRead::of_many(K::group(self.dyntype()), K::plural(self.dyntype())));
     }
 
     /// The newest state of the object, also from the running list if that contains it.
@@ -152,6 +171,7 @@ where
 
     /// All objects of this time, each decoded when the iterator reaches it.
     fn snapshot(&self) -> Box<dyn Iterator<Item = Arc<K>> + '_> {
+        self.observe_many();
         match &self.cache {
             Cache::Decoded(shared) => Box::new(shared.snapshot().into_iter()),
             Cache::Compact(cache) => Box::new(cache.decode_all(cache.shared.snapshot())),
@@ -177,6 +197,7 @@ where
         T: Borrow<Q> + Eq + Hash + Send + Sync + 'static,
         Q: Eq + Hash + ?Sized,
     {
+        self.observe_many();
         match &self.cache {
             Cache::Decoded(shared) => shared
                 .indexed::<T, Q>(index.id(), key)
@@ -207,6 +228,7 @@ where
     where
         K: ResourceExt,
     {
+        self.observe_many();
         match &self.cache {
             Cache::Decoded(shared) => {
                 let candidates = shared.candidates(selector).into_iter();
@@ -270,6 +292,15 @@ where
             Cache::Decoded(shared) => shared.has_uid(key, uid),
             Cache::Compact(cache) => cache.shared.has_uid(key, uid),
         }
+    }
+
+    /// The objects that the watch selects which fills it; all, if that is not known.
+    pub(crate) fn selected(&self) -> Selected {
+        let selected = match &self.cache {
+            Cache::Decoded(shared) => shared.selected.get(),
+            Cache::Compact(cache) => cache.shared.selected.get(),
+        };
+        selected.cloned().unwrap_or_else(Selected::all)
     }
 
     /// The keys of all objects, also of those that only the running list, or one that broke off, has brought so far: their changes have

@@ -15,12 +15,17 @@ use crate::{
         published::Published,
         subscribers::Subscribers,
     },
+    watcher::Selected,
 };
 use hashbrown::{HashMap, HashSet};
 use kube_client::client::ObjectVersion;
 use kube_core::Selector;
 use parking_lot::{Mutex, RwLock};
-use std::{borrow::Borrow, hash::Hash, sync::Arc};
+use std::{
+    borrow::Borrow,
+    hash::Hash,
+    sync::{Arc, OnceLock},
+};
 
 /// The shared state.
 ///
@@ -42,6 +47,8 @@ pub(in crate::reflector) struct Shared<K: Lookup> {
     pub(super) outdated: RwLock<HashSet<ObjectKey>>,
     /// Deleted objects that are kept for a while. It has a lock of its own.
     pub(super) deleted: DeletedObjects<K>,
+    /// The objects that the watch selects which fills it. Not set for a stream of the program.
+    pub(super) selected: OnceLock<Selected>,
     /// Indexes that readers have declared, and that the writer has not added yet.
     pub(in crate::reflector) pending_indexes: Mutex<Vec<Arc<dyn AnyIndex<K>>>>,
 }
@@ -56,6 +63,7 @@ impl<K: Lookup + 'static> Shared<K> {
             watermarks: Arc::default(),
             outdated: RwLock::default(),
             deleted: DeletedObjects::default(),
+            selected: OnceLock::new(),
             pending_indexes: Mutex::default(),
         }
     }

@@ -5,7 +5,7 @@ use super::{
     error::{Undecodable, WriterDropped},
     reader::{Cache, Store},
     shared::SharedWatermarks,
-    watermarks::{NoWait, WaiterId},
+    watermarks::{NoWait, StartedWait, WaiterId},
 };
 use crate::reflector::{Lookup, ObjectKey};
 use std::{
@@ -133,13 +133,7 @@ where
             Cache::Decoded(shared) => shared.wait(key, awaited),
             Cache::Compact(cache) => cache.shared.wait(key, awaited),
         };
-        let state = match wait {
-            Ok((id, done)) => WaitState::Waiting(Waiting { watermarks, id, done }),
-            Err(NoWait::AlreadyMet) => WaitState::Over(Ok(())),
-            Err(NoWait::Closed) => WaitState::Over(Err(WaitFailure::Closed)),
-            Err(NoWait::NotWatched) => WaitState::Over(Err(WaitFailure::NotWatched)),
-        };
-        StoreWait { namespace, state }
+        StoreWait::begun(namespace, watermarks, wait)
     }
 
     pub(crate) fn uid_of(&self, key: &ObjectKey) -> Option<Box<str>> {
@@ -176,6 +170,16 @@ enum WaitFailure {
 }
 
 impl StoreWait {
+    pub(super) fn begun(namespace: String, watermarks: Arc<SharedWatermarks>, wait: StartedWait) -> Self {
+        let state = match wait {
+            Ok((id, done)) => WaitState::Waiting(Waiting { watermarks, id, done }),
+            Err(NoWait::AlreadyMet) => WaitState::Over(Ok(())),
+            Err(NoWait::Closed) => WaitState::Over(Err(WaitFailure::Closed)),
+            Err(NoWait::NotWatched) => WaitState::Over(Err(WaitFailure::NotWatched)),
+        };
+        Self { namespace, state }
+    }
+
     /// Whether it ended before it was polled.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.state, WaitState::Over(_))

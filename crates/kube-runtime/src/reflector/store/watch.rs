@@ -4,7 +4,7 @@ use super::Writer;
 use crate::{
     reflector::{Lookup, ObjectKey, ObjectRef},
     watcher::{
-        self, CollectionEvent, ErasedResult, Event, RetryBackoff, WatchMonitor, WatchSettings,
+        self, CollectionEvent, ErasedResult, Event, RetryBackoff, Selected, WatchMonitor, WatchSettings,
         cached_collection_events,
     },
 };
@@ -87,6 +87,7 @@ where
         config: watcher::Config,
         settings: WatchSettings,
     ) -> impl Stream<Item = watcher::Result<Event<ObjectRef<K>>>> + Send + use<K> {
+        self.selects(Selected::of(&config, api.namespace().map(|namespace| [namespace.to_owned()].into())));
         let (known, dyntype) = (self.known_objects(), self.as_reader().dyntype().clone());
         let events = cached_collection_events(api, config, settings, known);
         events.filter_map(move |item| {

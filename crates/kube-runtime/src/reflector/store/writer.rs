@@ -15,7 +15,7 @@ use crate::{
         subscribers::Subscribers,
     },
     version::parse,
-    watcher::{CollectionEvent, Event, UndecodableObject},
+    watcher::{CollectionEvent, Event, Selected, UndecodableObject},
 };
 use std::{fmt, hash::Hash, sync::Arc};
 use tokio::sync::watch;
@@ -276,6 +276,11 @@ where
                 .change(|watermarks| watermarks.object_changed(key, namespace, state, object.deleted));
         }
         removed
+    }
+
+    /// The watch that fills the cache selects these objects.
+    pub(in crate::reflector) fn selects(&self, selected: Selected) {
+        self.shared.selected.set(selected).ok(); // a writer fills its cache from one watch
     }
 
     pub(in crate::reflector) fn shared(&self) -> &Arc<Shared<K>> {

@@ -8,10 +8,11 @@
 //! depends on the order of a hash map. The digest printed at the end is a hash of all traces.
 //!
 //! `rng` makes the random numbers, `servers` and `faults` are layers between client and server. `controller_scenario` runs controllers with
-//! the `reconciler`, `watcher_scenario` a watcher.
+//! the `reconciler`, `watcher_scenario` a watcher. `own_writes_scenario` runs a controller whose watches are late.
 
 mod controller_scenario;
 mod faults;
+mod own_writes_scenario;
 mod reconciler;
 mod rng;
 mod servers;
@@ -40,6 +41,20 @@ fn controllers_keep_their_guarantees_under_random_faults() {
 #[test]
 fn a_store_follows_unusual_servers_and_never_goes_back_in_time() {
     all_seeds(|seed| simulated(seed, watcher_scenario::run(seed)));
+}
+
+/// Watches are up to 5 s late: an owner never gets a second child because the first is not visible yet.
+#[test]
+fn a_controller_that_sees_its_own_writes_never_makes_a_child_twice() {
+    all_seeds(|seed| simulated(seed, own_writes_scenario::run(seed, true)));
+}
+
+/// The control: by the same scenarios, without a scope.
+#[test]
+fn a_controller_that_does_not_see_its_own_writes_makes_children_twice() {
+    let fails = |seed: &u64| simulated(*seed, own_writes_scenario::run(*seed, false)).outcome.is_err();
+    let failing = (0..50).filter(fails).count();
+    assert!(failing >= 25, "{failing} of 50");
 }
 
 /// Runs the number of seeds, or the one seed, that the environment configures.

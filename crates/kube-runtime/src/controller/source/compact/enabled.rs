@@ -1,15 +1,18 @@
 //! Sources whose objects are kept in compact caches.
 
 use crate::{
-    controller::source::{
-        filter::{OwnCache, OwnPredicate, only_metadata},
-        namespaces::Apis,
-        own::OwnSource,
-        related::RelatedSource,
+    controller::{
+        scope::Covered,
+        source::{
+            filter::{OwnCache, OwnPredicate, only_metadata},
+            namespaces::Apis,
+            own::OwnSource,
+            related::RelatedSource,
+        },
     },
     predicate::{State, state_of},
     reflector::{CompactCache, CompactObject, CompactWriter, Index, WatchWriter},
-    watcher::{self, CollectionEvent, RawObject, raw_collection_events},
+    watcher::{self, CollectionEvent, RawObject, Selected, raw_collection_events},
 };
 use futures::StreamExt;
 use kube_core::{PartialObjectMeta, Resource};
@@ -33,13 +36,13 @@ where
         let writer = CompactWriter::new(dyntype.clone());
         let (store, compressed) = (writer.as_reader(), writer.kept_objects());
         let (writer, keeper) = writer.into_parts(apis.pruned().and(&config.pruned()));
-        let cache = keeper.cache.clone();
+        let (cache, selected) = (keeper.cache.clone(), Selected::of(&config, apis.namespaces()));
         let watch = move |api, settings| {
             let keeper = keeper.clone();
             let events = raw_collection_events(api, config.clone(), settings, compressed.clone());
             events.map(move |item| item.map(|event| keeper.keep(event))).boxed()
         };
-        Self::cached(apis, watch, writer, cache, store, dyntype)
+        Self::cached(apis, watch, writer, cache, store, selected, dyntype)
     }
 }
 
@@ -55,6 +58,7 @@ where
         writer: CompactWriter<O>,
     ) -> Self {
         let writer = writer.with_index(&Index::owners());
+        let covered = Covered::store(&writer.as_reader(), Some(Selected::of(&config, apis.namespaces())));
         let compressed = writer.kept_objects_with_owners();
         let (writer, keeper) = writer.into_parts(apis.pruned().and(&config.pruned()));
         let watch =
@@ -64,7 +68,7 @@ where
             let event = writer.apply(keeper.keep(event));
             event.map(|_kept| only_metadata(metadata))
         };
-        Self::written(apis, watch, writer, apply, dyntype)
+        Self::written(apis, watch, writer, apply, covered, dyntype)
     }
 }
 

@@ -7,8 +7,8 @@ use crate::{
         store::{StartWatch, Store, Writer, subscription::ReflectHandle, without_object},
     },
     watcher::{
-        self, CollectionEvent, Event, RawContent, RawObject, RetryBackoff, UndecodableObject, WatchMonitor,
-        WatchSettings, raw_collection_events,
+        self, CollectionEvent, Event, RawContent, RawObject, RetryBackoff, Selected, UndecodableObject,
+        WatchMonitor, WatchSettings, raw_collection_events,
     },
 };
 use futures::{Stream, StreamExt};
@@ -184,6 +184,8 @@ where
         K: fmt::Debug + Send + Sync,
         K::DynamicType: Send + Sync,
     {
+        self.writer
+            .selects(Selected::of(&config, api.namespace().map(|namespace| [namespace.to_owned()].into())));
         let known = self.kept_objects();
         let (mut writer, keeper) = self.into_parts(api.pruned().clone().and(&config.pruned()));
         let dyntype = keeper.cache.dyntype().clone();

@@ -58,8 +58,10 @@ pub fn add_to(manager: Manager, client: &Client) -> Manager {
     let maps: Api<ConfigMap> = Api::all(client.clone());
     // Only the children, not all ConfigMaps.
     let children = Config::default().labels(&format!("app.kubernetes.io/managed-by={NAME}"));
-    let controller =
-        Controller::new(objects.clone(), Config::default()).owns(maps.clone(), children);
+    let controller = Controller::new(objects.clone(), Config::default())
+        .owns(maps.clone(), children)
+        // What a reconcile writes itself does not start another.
+        .with_config(kube::runtime::Config::default().skip_own_writes());
     let context = Arc::new(Context {
         client: client.clone(),
     });

@@ -1,0 +1,202 @@
+//! The stores and watches of a controller, and which writes each of them shows.
+
+use super::shown::{Step, WritesShown};
+use crate::{
+    reflector::{
+        Lookup, ObjectKey,
+        store::{Awaited, Store, StoreWait, WatchProgress},
+    },
+    watcher::Selected,
+};
+use kube_core::reconcile::{OwnWrite, WrittenState};
+use std::{hash::Hash, sync::Arc};
+
+/// All stores and watches of a controller.
+#[derive(Clone, Default)]
+pub(crate) struct Coverage(Vec<Covered>);
+
+/// A store, or a watch whose objects nobody keeps, and the objects that it shows.
+#[derive(Clone)]
+pub(crate) struct Covered {
+    group: Box<str>,
+    plural: Box<str>,
+    /// `None`: those of the watch that fills the store.
+    selected: Option<Selected>,
+    shows: Arc<dyn Shows>,
+}
+
+/// A store that reconciles read: see [`Controller::reads`](crate::Controller::reads).
+#[derive(Clone)]
+pub struct ReadStore(pub(crate) Covered);
+
+impl<K> From<&Store<K>> for ReadStore
+where
+    K: Lookup<DynamicType: Eq + Hash + Clone + Send + Sync> + Clone + Send + Sync + 'static,
+{
+    fn from(store: &Store<K>) -> Self {
+        Self(Covered::store(store, None))
+    }
+}
+
+impl std::fmt::Debug for ReadStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ReadStore").field(&self.0.shows.describe(&self.0.plural)).finish()
+    }
+}
+
+/// What shows objects.
+pub(super) trait Shows: Send + Sync {
+    /// Whether readers see an object of this uid under this key.
+    fn has(&self, key: &ObjectKey, uid: &str) -> bool;
+
+    fn wait_until(&self, key: ObjectKey, awaited: Awaited) -> StoreWait;
+
+    /// The objects that it shows.
+    fn selected(&self) -> Selected;
+
+    /// For people.
+    fn describe(&self, plural: &str) -> String;
+}
+
+impl<K> Shows for Store<K>
+where
+    K: Lookup<DynamicType: Eq + Hash + Clone + Send + Sync> + Clone + Send + Sync + 'static,
+{
+    fn has(&self, key: &ObjectKey, uid: &str) -> bool {
+        self.uid_of(key).as_deref() == Some(uid)
+    }
+
+    fn wait_until(&self, key: ObjectKey, awaited: Awaited) -> StoreWait {
+        Store::wait_until(self, key, awaited)
+    }
+
+    fn selected(&self) -> Selected {
+        Store::selected(self)
+    }
+
+    fn describe(&self, plural: &str) -> String {
+        format!("the store of {plural}")
+    }
+}
+
+impl Shows for WatchProgress {
+    fn has(&self, _key: &ObjectKey, _uid: &str) -> bool {
+        false
+    }
+
+    fn wait_until(&self, key: ObjectKey, awaited: Awaited) -> StoreWait {
+        WatchProgress::wait_until(self, key, awaited)
+    }
+
+    fn selected(&self) -> Selected {
+        Selected::all()
+    }
+
+    fn describe(&self, plural: &str) -> String {
+        format!("the watch of {plural}")
+    }
+}
+
+impl Covered {
+    /// A store of these objects.
+    pub(crate) fn store<K>(store: &Store<K>, selected: Option<Selected>) -> Self
+    where
+        K: Lookup<DynamicType: Eq + Hash + Clone + Send + Sync> + Clone + Send + Sync + 'static,
+    {
+        let (group, plural) = (K::group(store.dyntype()), K::plural(store.dyntype()));
+        Self { group: (*group).into(), plural: (*plural).into(), selected, shows: Arc::new(store.clone()) }
+    }
+
+    /// A watch of these objects, which nobody keeps.
+    pub(crate) fn watch<K: Lookup>(
+        dyntype: &K::DynamicType,
+        selected: Selected,
+        progress: WatchProgress,
+    ) -> Self {
+        let (group, plural) = (K::group(dyntype), K::plural(dyntype));
+        Self {
+            group: (*group).into(),
+            plural: (*plural).into(),
+            selected: Some(selected),
+            shows: Arc::new(progress),
+        }
+    }
+
+    /// What it has to show after the last of `writes`, `write`, which is of the same object as some before it.
+    fn awaits(&self, write: &OwnWrite, writes: &[OwnWrite]) -> Option<Step> {
+        if *self.plural != *write.plural || *self.group != *write.group {
+            return None;
+        }
+        let key = ObjectKey {
+            namespace: write.namespace.as_deref().map(Into::into),
+            name: write.name.as_str().into(),
+        };
+        let is_visible = write.uid.as_deref().is_some_and(|uid| self.shows.has(&key, uid));
+        let of_store;
+        let selected = match &self.selected {
+            Some(selected) => selected,
+            None => {
+                of_store = self.shows.selected();
+                &of_store
+            }
+        };
+        let awaited = match &write.state {
+            // An object that a write takes out of the selection leaves with the version of that write.
+            WrittenState::Version(_) if !is_visible && selected.includes(write) != Some(true) => return None,
+            WrittenState::Version(version) => vec![state(write, version, is_visible)],
+            WrittenState::Deleted if is_visible => vec![end(write)],
+            WrittenState::Deleted => {
+                // It is gone, was never selected, or its creation is not visible yet: that comes first, so that it is not taken for gone.
+                let before =
+                    writes.iter().rev().find(|before| before.uid == write.uid && is_version(before))?;
+                let WrittenState::Version(version) = &before.state else { return None };
+                if selected.includes(before) != Some(true) {
+                    return None;
+                }
+                vec![end(write), state(before, version, false)]
+            }
+        };
+        Some(Step { shows: Arc::clone(&self.shows), plural: self.plural.clone(), key, awaited })
+    }
+}
+
+fn is_version(write: &OwnWrite) -> bool {
+    matches!(write.state, WrittenState::Version(_))
+}
+
+fn state(write: &OwnWrite, version: &str, was_visible: bool) -> Awaited {
+    Awaited::State { uid: write.uid.as_deref().map(Into::into), version: version.into(), was_visible }
+}
+
+fn end(write: &OwnWrite) -> Awaited {
+    Awaited::End { uids: write.uid.as_deref().map(Into::into).into_iter().collect() }
+}
+
+impl IntoIterator for Coverage {
+    type Item = Covered;
+    type IntoIter = std::vec::IntoIter<Covered>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl Coverage {
+    pub(crate) fn push(&mut self, covered: Covered) {
+        self.0.push(covered);
+    }
+
+    pub(crate) fn extend(&mut self, covered: impl IntoIterator<Item = Covered>) {
+        self.0.extend(covered);
+    }
+
+    /// A wait until all of them show these writes. One lookup for each write and store of its kind.
+    pub(crate) fn shown(&self, writes: &[OwnWrite]) -> WritesShown {
+        let mut shown = WritesShown::default();
+        for (at, write) in writes.iter().enumerate() {
+            let steps = self.0.iter().filter_map(|covered| covered.awaits(write, &writes[..at]));
+            steps.for_each(|step| shown.add(step));
+        }
+        shown
+    }
+}
