@@ -1,7 +1,8 @@
 //! What users do: the named steps of the workload.
 
-use std::{fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
+use std::{fmt, future::Future, sync::Arc, time::Duration};
 
+use futures::future::BoxFuture;
 use kube_core::Resource;
 use kube_testserver::{ApiServer, Manifests};
 use serde_json::Value;
@@ -18,13 +19,15 @@ pub struct Step {
     acts: Vec<Act>,
 }
 
+type CallServer = dyn Fn(ApiServer) -> BoxFuture<'static, ()> + Send + Sync;
+
 #[derive(Clone)]
 enum Act {
     Apply(Manifests),
     Patch { kind: String, name: String, patch: Value },
     Delete { kind: String, name: String },
     Advance(Duration),
-    Call(Arc<dyn Fn(ApiServer) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>),
+    Call(Arc<CallServer>),
 }
 
 impl fmt::Debug for Act {

@@ -1,5 +1,7 @@
 //! Credentials that change while a client is in use: set by the program, or followed in a file or a Secret. Under paused time.
 
+#![allow(clippy::unwrap_used, reason = "this is how a test fails")]
+
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};

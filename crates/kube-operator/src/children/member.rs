@@ -31,8 +31,11 @@ pub(super) struct Member {
 pub(super) struct Condition {
     /// What it waits for, in words.
     pub(super) what: String,
-    holds: Box<dyn Fn(&DynamicObject) -> Result<bool, ParseDynamicObjectError> + Send + Sync>,
+    holds: Box<Holds>,
 }
+
+/// An object that cannot be read by the program's type is an error.
+type Holds = dyn Fn(&DynamicObject) -> Result<bool, ParseDynamicObjectError> + Send + Sync;
 
 impl<'a, K> Added<'a, K> {
     pub(super) fn new(member: &'a mut Member) -> Self {

@@ -93,8 +93,8 @@ proptest! {
                 plan.finish(at, step);
             }
         }
-        for at in 0..8 {
-            prop_assert_eq!(started[at], plan.waits_for(at).is_empty());
+        for (at, started) in started.iter().enumerate() {
+            prop_assert_eq!(*started, plan.waits_for(at).is_empty());
         }
 
         let mut plan = DeletePlan::new(&graph, vec![true; 8]);

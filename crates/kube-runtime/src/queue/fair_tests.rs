@@ -126,7 +126,7 @@ fn a_lane_whose_keys_run_long_gets_no_more_worker_time_than_one_whose_keys_run_b
     let mut queue = Queue::fair(4, 0);
     // Both lanes always have keys that are due.
     let mut arrivals = (0..100_000).map(|number| (0, number, number % 2));
-    let work = |key: u32| if key % 2 == 0 { LONG } else { 20 };
+    let work = |key: u32| if key.is_multiple_of(2) { LONG } else { 20 };
     let mut time = [0, 0];
     simulate(&mut queue, &mut arrivals, work, 20_000, |key, _| time[key as usize % 2] += work(key));
     let share = time[0] as f64 / time[1] as f64;
@@ -140,10 +140,13 @@ fn p99_of_the_others(mut queue: Queue<u32, (), u32>, is_noisy: bool) -> u64 {
     const WORK: u64 = 10;
     const SECONDS: u64 = 10;
     let mut random = fastrand::Rng::with_seed(7);
-    let mut arrivals: Vec<(u64, u32, u32)> = (0..SECONDS * 1000)
-        .filter_map(|time| (random.u8(..10) < 3).then(|| (time, random.u32(1..TENANTS))))
-        .map(|(time, tenant)| (time, tenant, tenant))
-        .collect();
+    let mut arrivals: Vec<(u64, u32, u32)> = Vec::new();
+    for time in 0..SECONDS * 1000 {
+        if random.u8(..10) < 3 {
+            let tenant = random.u32(1..TENANTS);
+            arrivals.push((time, tenant, tenant));
+        }
+    }
     if is_noisy {
         arrivals.extend((0..SECONDS * 1000).map(|time| (time, TENANTS + time as u32 % 1000, 0)));
         arrivals.sort_unstable();

@@ -120,11 +120,7 @@ async fn requeues_are_fair_and_running_reconciles_finish_at_a_shutdown() {
         runs.lock().unwrap().push(object.namespace().unwrap_or_default());
         Ok::<_, Infallible>(Action::requeue(Duration::from_millis(10)))
     };
-    let output = controller.graceful_shutdown_on(async { stop.await }).run(
-        reconcile,
-        wait_for_change,
-        Arc::clone(&runs),
-    );
+    let output = controller.graceful_shutdown_on(stop).run(reconcile, wait_for_change, Arc::clone(&runs));
     assert_eq!(output.count().await, 31, "the one that ran at the shutdown finishes");
     let of_each = |namespace: &str| runs.lock().unwrap().iter().filter(|run| *run == namespace).count();
     let counts = ["noisy", "quiet", "calm"].map(of_each);
