@@ -1,5 +1,7 @@
 //! What requests of a reconcile carry and record, and deletions of what has not changed.
 
+#![allow(clippy::unwrap_used, reason = "this is how a test fails")]
+
 use std::sync::{Arc, Mutex};
 
 use k8s_openapi::api::apps::v1::Deployment;

@@ -24,7 +24,7 @@ use crate::{
     queue::Priority,
     reflector::{
         ObjectKey, ObjectRef,
-        store::{Store, Undecodable},
+        store::{Store, Undecodable, WriterDropped},
     },
 };
 use futures::{
