@@ -83,7 +83,8 @@ async fn a_closed_connection_ends_a_watch_and_a_reset_connection_is_an_error() {
         let client = Client::try_from(config).unwrap();
         create(&client, "a").await.unwrap();
         let api: Api<ConfigMap> = Api::default_namespaced(client);
-        let mut events = Box::pin(api.watch(&WatchParams::default(), "0").await.unwrap());
+        let params = WatchParams::default().disable_bookmarks();
+        let mut events = Box::pin(api.watch(&params, "0").await.unwrap());
         assert!(matches!(events.next().await, Some(Ok(WatchEvent::Added(_)))));
         cut.send_replace(how);
         let next = tokio::time::timeout(Duration::from_secs(20), events.next()).await.unwrap();
