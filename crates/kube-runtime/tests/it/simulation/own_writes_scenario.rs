@@ -235,7 +235,11 @@ async fn reconcile(owner: Arc<ConfigMap>, context: Arc<Context>) -> Result<Actio
     if !current {
         context.create_child(&owner).await;
     }
-    Ok(Action::await_change())
+    Ok(match context.cache {
+        // The watch that triggers may show what others delete before the store does, whose changes trigger nothing.
+        CacheForm::Metadata => Action::requeue(Duration::from_secs(20)),
+        _ => Action::await_change(),
+    })
 }
 
 fn start(
