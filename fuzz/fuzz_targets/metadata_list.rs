@@ -61,6 +61,9 @@ fn events(chunks: Vec<Vec<u8>>, pruned: bool) -> Vec<String> {
     block_on(async {
         let events = client(chunks).request_events_guarded::<Meta>(request(pruned)).await;
         let events = Box::pin(events.expect("the status is 200"));
-        events.map(|event| event.map_or_else(|err| err.to_string(), |event| format!("{event:?}"))).collect().await
+        events
+            .map(|event| event.map_or_else(|err| err.to_string(), |event| format!("{event:?}")))
+            .collect()
+            .await
     })
 }

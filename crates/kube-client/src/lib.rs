@@ -38,12 +38,13 @@
 
 // In the order in which a request passes them:
 //
-// - `config` is found; `api`, `discovery` and `client` are what programs call; `request_kind` tells requests apart.
+// - `config` is found; `api`, `discovery` and `client` are what programs call; `request_kind` tells requests apart, `reconcile` says which
+//   reconcile makes one.
 // - `stack` composes the layers of `layer`; credentials come from `auth`.
 // - `connect` opens connections, with `tls`; `transport` keeps them and carries the request, with its `body`.
 // - `decode` makes objects of the bytes, which `received_bytes` counts; `websocket` is a connection that was upgraded.
-// - For all: `error` has the errors, `chain` shows their causes; `metrics` counts; `task` is work that ends with a future; `new_file`
-//   replaces files as a whole.
+// - For all: `error` has the errors, `chain` shows their causes; `metrics` counts; `time` is the present; `task` is work that ends with a
+//   future; `blocking_read` reads files, of which `file_version` tells whether they have changed; `new_file` replaces them as a whole.
 
 #[cfg(all(
     any(feature = "oidc", feature = "oauth"),

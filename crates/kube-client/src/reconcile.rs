@@ -48,8 +48,8 @@ tokio::task_local! {
 pub struct ReconcileScope(Option<ReconcileMark>);
 
 impl ReconcileScope {
-    /// The scope of the current code. Outside of a reconcile, and in one of a controller that does not wait for its own writes, it is empty,
-    /// and its methods do what they would do without a scope.
+    /// The scope of the current code. Outside of a reconcile, and in one of a controller that does not wait for its own writes, it is
+    /// empty, and its methods do what they would do without a scope.
     #[must_use]
     pub fn current() -> Self {
         Self(CURRENT.try_with(Clone::clone).ok())

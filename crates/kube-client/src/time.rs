@@ -8,7 +8,8 @@ use tokio::time::Instant;
 /// The time of day, as objects have it. In a tokio runtime with paused time it stands still too, and moves with `tokio::time::advance` and
 /// with sleeps, so a test sees a `lastTransitionTime` an hour later without waiting for an hour.
 ///
-/// Between two calls without a step of paused time it may move by microseconds. It is the system's clock, which may be set back: measure durations with [`tokio::time::Instant`].
+/// Between two calls without a step of paused time it may move by microseconds. It is the system's clock, which may be set back: measure
+/// durations with [`tokio::time::Instant`].
 ///
 /// ```
 /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(async {

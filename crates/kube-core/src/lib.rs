@@ -26,8 +26,8 @@
 //! ```
 
 // For all of these: `resource` is the trait and `type_meta` what it writes on the wire; `version` orders API versions; `encode` has the
-// percent-encoding of requests; `property_name` the names in CEL expressions; `duration` those of Go; `panic` the message of a caught one;
-// `util` what is left: kinds that can be restarted, collections that are `null`.
+// percent-encoding of requests; `property_name` the names in CEL expressions; `duration` those of Go; `quantity` the
+// amounts of resources; `panic` the message of a caught one; `util` what is left: kinds that can be restarted, collections that are `null`.
 
 mod encode;
 mod property_name;

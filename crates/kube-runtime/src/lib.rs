@@ -7,6 +7,7 @@
 //! - [`reflector`](mod@reflector): keeps a store, the cache of the objects that a watcher reports.
 //! - [`scheduler`](mod@scheduler): a delaying queue of messages; the [`Controller`] uses the same queue.
 //! - [`controller`]: a [`Controller`] calls a reconciler for each object that changed.
+//! - [`served`]: sources of kinds that come and go.
 //! - [`finalizer`](mod@finalizer), [`events`], [`wait`]: for use in reconcilers: cleaning up, publishing events, waiting.
 //! - `metrics`, with the feature of that name: the metrics of controllers and watches.
 //!

@@ -44,8 +44,8 @@ where
 
     /// Deletes `object` if it is still in the state in which it was read: its uid and resourceVersion are preconditions.
     ///
-    /// For deletions that are decided by what a cache shows, which may be outdated: an object that was changed since, or recreated under its
-    /// name, stays. Read it again then, and decide anew; a controller returns the error, so that its next reconcile does.
+    /// For deletions that are decided by what a cache shows, which may be outdated: an object that was changed since, or recreated under
+    /// its name, stays. Read it again then, and decide anew; a controller returns the error, so that its next reconcile does.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;

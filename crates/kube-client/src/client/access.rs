@@ -1,58 +1,41 @@
 //! [`Client::set_credentials`]: exchanges where and as whom a client and its clones send requests.
 
-use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::Request;
 use kube_core::params::GetParams;
-use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::Client;
 use super::sender::Sender;
+use super::shared_access::ClientAccess;
 use crate::Result;
 use crate::config::Config;
 use crate::error::Error;
-use crate::stack::{Access, AccessService};
+use crate::stack::AccessService;
 use crate::task::in_task_of_runtime;
 
 /// How long a server may take to say which cluster it is.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The access of a client and its clones.
-pub(super) struct ClientAccess {
-    pub(super) access: Arc<dyn Access>,
-    /// The cluster that it leads to, once that is known.
-    cluster: Mutex<Option<String>>,
-    /// Held during an exchange, by a task.
-    turn: tokio::sync::Mutex<()>,
-    /// Set once the source of the configuration is followed, if it has to be.
-    pub(super) followed: OnceLock<()>,
-}
-
-impl fmt::Debug for ClientAccess {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClientAccess")
-    }
-}
-
 impl Client {
-    /// Lets this client and all its clones send requests to the address, with the CA certificates, through the proxy and with the credentials
-    /// of `config`, from now on: a rotated certificate, token or CA, another exec plugin, another address. All other settings stay.
+    /// Lets this client and all its clones send requests to the address, with the CA certificates, through the proxy and with the
+    /// credentials of `config`, from now on: a rotated certificate, token or CA, another exec plugin, another address. All other settings
+    /// stay.
     ///
     /// New requests use new connections. Requests in flight end on the old ones, which are closed then; watches go on. A request that
     /// fails with the old credentials meanwhile (401, or no connection) is sent again with the new ones, once, unless they lead to another
     /// cluster. Whether the server accepts the new credentials is not tried first.
     ///
     /// Another address, or other CA certificates, may lead to another cluster. Both are asked for the `uid` of the namespace
-    /// `kube-system`, for at most 5 s. If it is another one, watchers of `kube-runtime` list everything anew; else they resume. If it cannot
-    /// be asked for, as without the permission to `get` that namespace, another address counts as another cluster, and other CA certificates
-    /// do not.
+    /// `kube-system`, for at most 5 s. If it is another one, watchers of `kube-runtime` list everything anew; else they resume. If it
+    /// cannot be asked for, as without the permission to `get` that namespace, another address counts as another cluster, and other CA
+    /// certificates do not.
     ///
     /// To follow a file or a Secret, see [`Config::follow`].
     ///
@@ -130,11 +113,6 @@ impl ClusterChange {
 }
 
 impl ClientAccess {
-    pub(super) fn new(access: Arc<dyn Access>) -> Arc<Self> {
-        let (cluster, turn, followed) = (Mutex::default(), tokio::sync::Mutex::default(), OnceLock::new());
-        Arc::new(Self { access, cluster, turn, followed })
-    }
-
     /// Uses the access of `config` from now on.
     pub(super) async fn exchange(&self, config: Config) -> Result<()> {
         let _turn = self.turn.lock().await;

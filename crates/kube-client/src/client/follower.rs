@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until};
 use tower::BoxError;
 
-use super::access::ClientAccess;
+use super::shared_access::ClientAccess;
 use crate::chain::ErrorChain;
 use crate::config::Config;
 use crate::stack::Checks;

@@ -8,9 +8,9 @@ use hyper_util::rt::TokioExecutor;
 use jiff::Timestamp;
 use tower::{BoxError, Service, ServiceExt};
 
-use super::access::ClientAccess;
 use super::follower::follow;
 use super::sender::Sender;
+use super::shared_access::ClientAccess;
 use super::unsupported::Unsupported;
 use crate::Result;
 use crate::body::{Body, from_transport};

@@ -1,10 +1,10 @@
 //! [`Client`]: sends requests to an API server.
 
-// `builder` puts layers around a stack (`middleware` has those of the default one) and makes a client, `handle`, which passes requests on by
-// `sender`. `access` exchanges its address and credentials, `follower` when their source changes, which may be a `kubeconfig_secret`. Above
-// are the `requests` whose response is decoded: `list_response` and `watch_response` as they arrive, both `negotiated`, unless that is
-// `unsupported`; `websocket`, `server` for its version and kinds, `objects` of any kind, and those of a `kubelet`. `connect_error` tells
-// whether nothing answered.
+// `builder` puts layers around a stack (`middleware` has those of the default one) and makes a client, `handle`, which passes requests on
+// by `sender`. `access` exchanges its address and credentials, the `shared_access` of all clones, `follower` when their source changes,
+// which may be a `kubeconfig_secret`. Above are the `requests` whose response is decoded: `list_response` and `watch_response` as they
+// arrive, both `negotiated`, unless that is `unsupported`; `websocket`, `server` for its version and kinds, `objects` of any kind, and
+// those of a `kubelet`. `connect_error` tells whether nothing answered.
 
 mod access;
 mod builder;
@@ -13,6 +13,7 @@ mod handle;
 mod kubeconfig_secret;
 pub mod middleware;
 mod sender;
+mod shared_access;
 
 mod connect_error;
 mod list_response;

@@ -15,9 +15,9 @@ impl Config {
     /// Fields that the program has changed since the configuration was read keep the program's values. All settings but those above stay.
     ///
     /// # Time
-    /// Files are looked at every 10 s, and at once, up to once a second, when the server refuses a credential or no connection succeeds; then
-    /// the request waits for that, and is sent again if they had changed. A Secret is watched. What cannot be used is logged once, and what
-    /// was read before stays in use; so does what was in a file that is removed.
+    /// Files are looked at every 10 s, and at once, up to once a second, when the server refuses a credential or no connection succeeds;
+    /// then the request waits for that, and is sent again if they had changed. A Secret is watched. What cannot be used is logged once, and
+    /// what was read before stays in use; so does what was in a file that is removed.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {

@@ -4,9 +4,9 @@
 //! [`Client`](crate::Client) of it.
 
 // `infer` finds the source: `files`, which `kubeconfig` decodes and from which `loader` takes one context, or `incluster`.
-// `contradictions` are refused, `url` is the parser of every URL, `proxy` that of the environment, with `ip_range` for exceptions. `settings`
-// is the result, with its `warnings` handler; `access` is the part of it that changes when a client has to `follow` the source. `decode` and
-// `error_context` say where a value is wrong, `redact` prints without secrets, `error` has what the caller gets.
+// `contradictions` are refused, `url` is the parser of every URL, `proxy` that of the environment, with `ip_range` for exceptions.
+// `settings` is the result, with its `warnings` handler; `access` is the part of it that changes when a client has to `follow` the source.
+// `decode` and `error_context` say where a value is wrong, `redact` prints without secrets, `error` has what the caller gets.
 
 #[cfg(feature = "client")]
 mod access;

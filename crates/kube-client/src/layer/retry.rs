@@ -22,8 +22,8 @@ use crate::transport::{NotProcessed, closed_before_response};
 /// Only requests that are safe to repeat are retried: all of them where the server refused before it did anything (429, and 500 or 503
 /// with `Retry-After`), otherwise reads. Requests that the server did not process, as a closing HTTP/2 connection reports, are sent again
 /// as well, and once at once a GET or HEAD whose connection was closed before the response: mostly an idle connection that the server
-/// ended. Other connection errors are not retried: the request may have been processed. A request that failed with credentials that have been
-/// exchanged since ([`Client::set_credentials`](crate::Client::set_credentials)) is sent once more with the new ones.
+/// ended. Other connection errors are not retried: the request may have been processed. A request that failed with credentials that have
+/// been exchanged since ([`Client::set_credentials`](crate::Client::set_credentials)) is sent once more with the new ones.
 ///
 /// # Time
 /// The delay is the server's `Retry-After`, or without one, an exponential backoff. No retry starts later than 45 s after the

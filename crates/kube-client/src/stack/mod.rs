@@ -1,7 +1,7 @@
 //! From a [`Config`](crate::Config) to the service that sends requests: layers, transport, connectors.
 
-// `compose` lists the layers; `access` exchanges the lower ones. `config_ext` has them for custom stacks, `optional` those of features.
-// `service` is what each stack is.
+// `compose` lists the layers, of which `gzip` is here; `access` exchanges the lower ones. `config_ext` has them for custom stacks,
+// `optional` those of features. `service` is what each stack is.
 
 mod access;
 mod compose;

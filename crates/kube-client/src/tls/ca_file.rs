@@ -78,7 +78,8 @@ fn load<T>(
     Ok((version, Arc::new(convert(&certificates).map_err(|err| with_path(&err))?)))
 }
 
-/// Counts the changes of the content of a CA file. New requests must not use a connection whose server was verified by other CA certificates.
+/// Counts the changes of the content of a CA file. New requests must not use a connection whose server was verified by other CA
+/// certificates.
 #[derive(Debug)]
 pub(crate) struct CaEpoch(Option<(PathBuf, Mutex<CaEpochState>)>);
 

@@ -1,7 +1,7 @@
 //! TLS by rustls or OpenSSL: which servers to trust, and which client certificate to present.
 //!
-//! `ca_file` and `identity` are the certificates, read again when they change (`crate::file_version`). `rustls_tls` or `openssl_tls` uses them,
-//! `backend` chooses between both, and `peer` is what a connection leads to. `error` is for both.
+//! `ca_file` and `identity` are the certificates, read again when they change (`crate::file_version`). `rustls_tls` or `openssl_tls` uses
+//! them, `backend` chooses between both, and `peer` is what a connection leads to. `error` is for both.
 
 mod backend;
 mod ca_file;

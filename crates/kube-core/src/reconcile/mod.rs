@@ -1,8 +1,8 @@
 //! Which reconcile makes a request, and what it has written: the mark of a request, from a controller to whoever sees the request.
 //!
-//! A controller gives each reconcile a [`ReconcileMark`]. The client adds it to the extensions of the reconcile's requests, and records each
-//! write that the server has confirmed in it, as an [`OwnWrite`]. Before the next reconcile of the object, the controller waits until its
-//! caches show these writes.
+//! A controller gives each reconcile a [`ReconcileMark`]. The client adds it to the extensions of the reconcile's requests, and records
+//! each write that the server has confirmed in it, as an [`OwnWrite`]. Before the next reconcile of the object, the controller waits until
+//! its caches show these writes.
 //!
 //! A layer of the client sees which controller and object a request belongs to:
 //!

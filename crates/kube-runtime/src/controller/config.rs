@@ -228,9 +228,9 @@ impl Config {
     /// that most changes are reconciled twice.
     ///
     /// A reconcile that writes and needs to come again has to say so by its [`Action`](super::Action);
-    /// [`finalizer`](fn@crate::finalizer) does. Changes by others trigger, also if they are part of the same object as own ones. So does what
-    /// a list shows, because it may hide a change of another between the object that was read and the one that was written, and what shared
-    /// subscriptions and streams of the program show.
+    /// [`finalizer`](fn@crate::finalizer) does. Changes by others trigger, also if they are part of the same object as own ones. So does
+    /// what a list shows, because it may hide a change of another between the object that was read and the one that was written, and what
+    /// shared subscriptions and streams of the program show.
     ///
     /// What counts as written is the same as for [`wait_for_own_writes`](Self::wait_for_own_writes), which it does not turn on.
     ///

@@ -1,9 +1,8 @@
 //! A store of the kind that a configuration asks for: compact or not.
 
-use super::{
-    compact::compact_watch,
-    store::{StartWatch, Store, store_shared},
-};
+#[cfg(feature = "compact-cache")]
+use super::compact::compact_watch;
+use super::store::{StartWatch, Store, store_shared};
 use crate::watcher::{self, WatchMonitor};
 use futures::StreamExt;
 use kube_client::Api;
@@ -25,6 +24,7 @@ where
     K: Resource + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
     K::DynamicType: Default + Eq + Hash + Clone + Send + Sync,
 {
+    #[cfg(feature = "compact-cache")]
     if config.is_compact() {
         return compact_watch(api, config, monitor);
     }

@@ -22,8 +22,8 @@ use std::{
 /// # Cost
 ///
 /// Each object is cloned once, because both the store and the stream need it. An object that a list repeats unchanged (same
-/// uid, resourceVersion and metadata) keeps its `Arc`, unless an error of the stream says that the storage was restored from a backup, which
-/// may use versions again. So put adapters that drop errors behind this one. If an expired version is the only sign of a restore,
+/// uid, resourceVersion and metadata) keeps its `Arc`, unless an error of the stream says that the storage was restored from a backup,
+/// which may use versions again. So put adapters that drop errors behind this one. If an expired version is the only sign of a restore,
 /// [`Writer::watch`] finds every difference, and this one those that show in the metadata: in the generation, and in the time and manager
 /// of the last write, so leave the managed fields in the objects or do without this certainty.
 ///

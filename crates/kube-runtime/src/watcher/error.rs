@@ -103,8 +103,8 @@ impl Error {
         Self::WatchError(status.boxed())
     }
 
-    /// Whether the storage went back, as after a restore, or is another one. It may use versions again: from here on, an object that is known in a version
-    /// may have another state in it.
+    /// Whether the storage went back, as after a restore, or is another one. It may use versions again: from here on, an object that is
+    /// known in a version may have another state in it.
     pub(crate) fn is_storage_went_back(&self) -> bool {
         let Self::WatchError(status) = self else { return false };
         let causes = status.details.iter().flat_map(|details| &details.causes);

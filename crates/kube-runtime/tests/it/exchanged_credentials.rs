@@ -225,7 +225,7 @@ async fn an_address_that_does_not_say_which_cluster_it_is_is_listed_anew() {
     task.abort();
 }
 
-/// Other CA certificates at one address: a cluster that was made anew, or a rotation.
+/// Other CA certificates at one address: a cluster that was created again, or a rotation.
 #[tokio::test(start_paused = true)]
 async fn another_ca_is_another_cluster_only_if_the_server_says_so() {
     for (recreated, silent, lists) in [(false, false, 1), (false, true, 1), (true, false, 2)] {

@@ -1,7 +1,8 @@
 //! Server-side apply and field ownership, as pure functions.
 //!
-//! Field sets (`fields`, `path`, `wire`) are computed from values and schema (`shape`, `typed`, `compare`; `keys` are completed), values are merged (`merge`),
-//! and `ownership` is updated (`managed`, `conflict`, across `versions`) by apply requests (`server_side`) or other writes (`update`).
+//! Field sets (`fields`, `path`, `wire`) are computed from values and schema (`shape`, `typed`, `compare`; `keys` are completed), values
+//! are merged (`merge`), and `ownership` is updated (`managed`, `conflict`, across `versions`) by apply requests (`server_side`) or other
+//! writes (`update`).
 
 mod compare;
 pub(crate) mod conflict;

@@ -105,8 +105,9 @@ where
 {
     /// Forwards ports of the pod `name`, at most 128 at once. Each carries one connection.
     ///
-    /// The ports of one call share a websocket, and nothing that arrives is dropped: while 64 KiB of a port wait for their reader, the other
-    /// ports receive nothing. Read or drop each stream, or forward ports that are read independently by calls of their own, as kubectl does.
+    /// The ports of one call share a websocket, and nothing that arrives is dropped: while 64 KiB of a port wait for their reader, the
+    /// other ports receive nothing. Read or drop each stream, or forward ports that are read independently by calls of their own, as
+    /// kubectl does.
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::Pod;

@@ -1,4 +1,7 @@
 //! The stack over real sockets: TLS by each library of the build, and each kind of proxy.
+//!
+//! `servers` accepts connections; `tls` and `odd_certificates` are about trust, `proxy` and `websocket` about what is in between,
+//! `exchange` about credentials that change.
 
 mod exchange;
 #[cfg(all(feature = "rustls-tls", feature = "openssl-tls"))]

@@ -1,10 +1,13 @@
 //! The stores and watches of a controller, and which writes each of them shows.
 
-use super::shown::{Step, WritesShown};
+use super::{
+    shown::{Step, WritesShown},
+    shows::Shows,
+};
 use crate::{
     reflector::{
         Lookup, ObjectKey,
-        store::{Awaited, Store, StoreWait, WatchProgress},
+        store::{Awaited, Store, WatchProgress},
     },
     watcher::Selected,
 };
@@ -41,59 +44,6 @@ where
 impl std::fmt::Debug for ReadStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("ReadStore").field(&self.0.shows.describe(&self.0.plural)).finish()
-    }
-}
-
-/// What shows objects.
-pub(super) trait Shows: Send + Sync {
-    /// Whether readers see an object of this uid under this key.
-    fn has(&self, key: &ObjectKey, uid: &str) -> bool;
-
-    fn wait_until(&self, key: ObjectKey, awaited: Awaited) -> StoreWait;
-
-    /// The objects that it shows.
-    fn selected(&self) -> Selected;
-
-    /// For people.
-    fn describe(&self, plural: &str) -> String;
-}
-
-impl<K> Shows for Store<K>
-where
-    K: Lookup<DynamicType: Eq + Hash + Clone + Send + Sync> + Clone + Send + Sync + 'static,
-{
-    fn has(&self, key: &ObjectKey, uid: &str) -> bool {
-        self.uid_of(key).as_deref() == Some(uid)
-    }
-
-    fn wait_until(&self, key: ObjectKey, awaited: Awaited) -> StoreWait {
-        Store::wait_until(self, key, awaited)
-    }
-
-    fn selected(&self) -> Selected {
-        Store::selected(self)
-    }
-
-    fn describe(&self, plural: &str) -> String {
-        format!("the store of {plural}")
-    }
-}
-
-impl Shows for WatchProgress {
-    fn has(&self, _key: &ObjectKey, _uid: &str) -> bool {
-        false
-    }
-
-    fn wait_until(&self, key: ObjectKey, awaited: Awaited) -> StoreWait {
-        WatchProgress::wait_until(self, key, awaited)
-    }
-
-    fn selected(&self) -> Selected {
-        Selected::all()
-    }
-
-    fn describe(&self, plural: &str) -> String {
-        format!("the watch of {plural}")
     }
 }
 

@@ -1,6 +1,6 @@
 //! The wait until stores and watches show what a reconcile wrote.
 
-use super::covered::Shows;
+use super::shows::Shows;
 use crate::reflector::{
     ObjectKey,
     store::{Awaited, StoreWait},

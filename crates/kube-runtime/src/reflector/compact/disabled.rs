@@ -1,13 +1,9 @@
 //! Without the feature `compact-cache`: no store is compact. What reads one compiles, and is never called.
 
-use crate::{
-    reflector::{
-        Index, Lookup,
-        store::{Shared, StartWatch, Store, Undecodable},
-    },
-    watcher::{self, WatchMonitor},
+use crate::reflector::{
+    Index, Lookup,
+    store::{Shared, Undecodable},
 };
-use kube_client::Api;
 use kube_core::Selector;
 use std::{
     borrow::{Borrow, Cow},
@@ -15,18 +11,6 @@ use std::{
     marker::PhantomData,
     sync::Arc,
 };
-
-/// No configuration [asks for it](watcher::Config::is_compact).
-pub(in crate::reflector) fn compact_watch<K: Lookup + 'static>(
-    _api: Api<K>,
-    _config: watcher::Config,
-    _monitor: WatchMonitor,
-) -> (Store<K>, StartWatch<K>)
-where
-    K::DynamicType: Eq + Hash,
-{
-    unreachable!("invariant: without the feature no configuration has a compact cache")
-}
 
 /// An object as a compact cache keeps it. There is none.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 //! - `shared`: the state that writer and readers share.
 //! - `watermarks`: which versions are known, and waits for them. `awaited`: what such a wait waits for.
 //! - `reader`: reads objects. `error`: why it cannot.
-//! - `wait`: waits until a write is visible.
+//! - `wait`: waits until a write is visible. `progress`: how far a watch without a store is.
 //! - `deleted`: the deleted objects that a store keeps for a while; `kept_deleted`: how they are kept and read.
 //! - `events`: streams changes and deletions.
 //! - `subscription`: streams changes to subscribers. `kept_subscriptions`: what does not end with the writer.
