@@ -47,7 +47,7 @@ async fn deployment() -> (Api<Deployment>, ApiServer) {
 
 async fn set_status(deployments: &Api<Deployment>, updated: u32, available: u32) {
     let status = json!({ "status": {
-        "observedGeneration": 1, "replicas": 3, "updatedReplicas": updated, "availableReplicas": available,
+        "observedGeneration": 1, "replicas": 3, "updatedReplicas": updated, "readyReplicas": available, "availableReplicas": available,
     } });
     deployments.patch_status("web", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
 }
@@ -402,7 +402,8 @@ async fn a_scale_down_is_waited_for() {
     set_status(&deployments, 3, 3).await;
     let observed = |replicas: u32| {
         let status = json!({ "status": {
-            "observedGeneration": 2, "replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas,
+            "observedGeneration": 2, "replicas": replicas, "updatedReplicas": replicas, "readyReplicas": replicas,
+            "availableReplicas": replicas,
         } });
         let deployments = deployments.clone();
         async move {

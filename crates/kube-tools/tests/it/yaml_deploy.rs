@@ -76,7 +76,7 @@ async fn recorded(client: &Client) -> String {
 /// The controller of the deployment, 5 seconds from now.
 async fn roll_out(client: &Client) {
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let status = json!({ "status": { "observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1 } });
+    let status = json!({ "status": { "observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1 } });
     let deployments: Api<Deployment> = Api::default_namespaced(client.clone());
     deployments.patch_status("web", &PatchParams::default(), &Patch::Merge(status)).await.unwrap();
 }
