@@ -14,7 +14,7 @@ use tower::util::BoxService;
 use tower::{BoxError, Layer, Service, ServiceExt};
 
 use super::Client;
-use super::access::ClientAccess;
+use super::shared_access::ClientAccess;
 use crate::body::Body;
 use crate::config::{Config, DEFAULT_COLLECT_LIMIT};
 use crate::error::Error;
