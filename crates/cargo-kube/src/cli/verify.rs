@@ -139,7 +139,10 @@ fn build(program: &Program, test: &str) -> Result<PathBuf> {
     let output =
         command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cargo cannot be run")?;
     if !output.status.success() {
-        bail!("the test {test} does not build: see the messages of Cargo above");
+        bail!(
+            "there is no test target {test}, or it does not build: see the messages of Cargo above. tests/{test}.rs says what the operator \
+             is and what its users do: book/src/how-to/verify.md"
+        );
     }
     let messages = Message::parse_stream(&output.stdout[..]).filter_map(Result::ok);
     let executables = messages.filter_map(|message| match message {
