@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::Client;
 use super::sender::Sender;
-use super::shared_access::ClientAccess;
+use super::shared_access::{ClientAccess, KnownCluster};
 use crate::Result;
 use crate::config::Config;
 use crate::error::Error;
@@ -32,10 +32,11 @@ impl Client {
     /// fails with the old credentials meanwhile (401, or no connection) is sent again with the new ones, once, unless they lead to another
     /// cluster. Whether the server accepts the new credentials is not tried first.
     ///
-    /// Another address, or other CA certificates, may lead to another cluster. Both are asked for the `uid` of the namespace
-    /// `kube-system`, for at most 5 s. If it is another one, watchers of `kube-runtime` list everything anew; else they resume. If it
-    /// cannot be asked for, as without the permission to `get` that namespace, another address counts as another cluster, and other CA
-    /// certificates do not.
+    /// Another address, proxy or `tls-server-name`, or other CA certificates, may lead to another cluster. Both are asked for the `uid` of
+    /// the namespace `kube-system`, for at most 5 s. If it is another one, watchers of `kube-runtime` list everything anew; else they
+    /// resume. If neither can be asked for, as without the permission to `get` that namespace, another address, proxy or
+    /// `tls-server-name` counts as another cluster, and other CA certificates do not; if only the new one cannot, it counts as another
+    /// one. A request that was made for one cluster is not sent to another, not as another attempt either: it fails.
     ///
     /// To follow a file or a Secret, see [`Config::follow`].
     ///
@@ -119,31 +120,40 @@ impl ClientAccess {
         let old = self.access.config();
         let prepared = Arc::clone(&self.access).prepare(config)?;
         let new = prepared.config();
-        let same_address = old.address() == new.address();
         let mut another_cluster = false;
+        let mut new_server = None;
         if !old.has_server_of(new) {
-            let new_cluster = cluster_uid(prepared.service());
-            let (old_cluster, new_cluster) = join(self.known_cluster(), new_cluster).await;
-            another_cluster = match (&old_cluster, &new_cluster) {
+            let (old_uid, new_uid) = join(self.known_cluster(), cluster_uid(prepared.service())).await;
+            another_cluster = match (&old_uid, &new_uid) {
                 (Some(old), Some(new)) => old != new,
-                _ => !same_address,
+                // The old one did say which it is: a list is right in either case.
+                (Some(_), None) => true,
+                (None, _) => !old.has_place_of(new),
             };
-            *self.cluster.lock() = new_cluster;
+            new_server = Some(new_uid);
         }
         tracing::debug!(address = %new.address(), another_cluster, "other credentials or another address from now on");
         prepared.commit(another_cluster);
+        if let Some(uid) = new_server {
+            // Not before: whoever asked the old one until now has its number.
+            let mut known = self.cluster.lock();
+            *known = KnownCluster { uid, servers: known.servers + 1 };
+        }
         Ok(())
     }
 
     /// The cluster that the client leads to, if it can be found out.
     pub(super) async fn known_cluster(&self) -> Option<String> {
-        let known = self.cluster.lock().clone();
-        if known.is_some() {
-            return known;
+        let KnownCluster { uid, servers } = self.cluster.lock().clone();
+        if uid.is_some() {
+            return uid;
         }
-        let cluster = cluster_uid(self.access.service()).await;
-        self.cluster.lock().clone_from(&cluster);
-        cluster
+        let uid = cluster_uid(self.access.service()).await;
+        let mut known = self.cluster.lock();
+        if known.servers == servers && known.uid.is_none() {
+            known.uid.clone_from(&uid);
+        }
+        uid
     }
 }
 

@@ -211,6 +211,9 @@ impl Client {
         }
         let (mut parts, body) = request.into_parts();
         reconcile::mark(&mut parts);
+        if let Some(access) = &self.access {
+            access.access.mark(&mut parts.extensions);
+        }
         let request = Request::from_parts(parts, body);
         let response = self.sender.send(request).await.map_err(from_transport)?;
         Ok(response.map(|body| body.with_collect_limit(self.collect_limit)))

@@ -74,6 +74,13 @@ impl Config {
             && self.tls_server_name == other.tls_server_name
     }
 
+    /// Whether both lead to the same place: many clusters have one address behind several proxies, or behind one that looks at the name.
+    pub(crate) fn has_place_of(&self, other: &Self) -> bool {
+        self.address() == other.address()
+            && self.proxy_url == other.proxy_url
+            && self.tls_server_name == other.tls_server_name
+    }
+
     /// The address of the server.
     pub(crate) fn address(&self) -> Uri {
         without_credentials(&self.cluster_url)

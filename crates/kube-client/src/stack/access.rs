@@ -4,8 +4,9 @@ use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response, StatusCode};
+use http::{Extensions, Request, Response, StatusCode};
 use parking_lot::{Mutex, RwLock};
+use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tower::util::BoxCloneSyncService;
@@ -35,6 +36,9 @@ pub(crate) trait Access: Send + Sync {
     /// Changes when the client leads to another cluster.
     fn cluster(&self) -> watch::Receiver<u64>;
 
+    /// Marks a request as one that is meant for the present cluster.
+    fn mark(&self, extensions: &mut Extensions);
+
     /// The requests to read the source of the configuration again; `None` if nobody follows it, and the second time.
     fn take_checks(&self) -> Option<Checks>;
 }
@@ -50,6 +54,15 @@ pub(crate) trait PreparedAccess: Send {
     /// Uses it for all new requests. `another_cluster`: nothing that is known of the old one holds.
     fn commit(self: Box<Self>, another_cluster: bool);
 }
+
+/// The number of the cluster that a request is meant for: an extension of it, which copies for further attempts have too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct MeantFor(u64);
+
+/// The client leads to another cluster than the one that a request is meant for.
+#[derive(Debug, Error)]
+#[error("the client leads to another cluster since the request was made, so it is not sent there")]
+struct NotMeantForCluster;
 
 /// Sends requests by one access.
 pub(crate) type AccessService = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
@@ -132,6 +145,10 @@ async fn send<S: Stack>(
         }
         (current.service.clone(), current.epoch, *access.cluster.borrow())
     };
+    let meant_for = request.extensions().get::<MeantFor>();
+    if meant_for.is_some_and(|meant_for| *meant_for != MeantFor(cluster)) {
+        return Err(NotMeantForCluster.into());
+    }
     let outcome = service.oneshot(request).await;
     let may_be_outdated = match &outcome {
         Ok(response) => response.status() == StatusCode::UNAUTHORIZED,
@@ -170,6 +187,10 @@ impl<S: Stack> Access for CurrentAccess<S> {
 
     fn cluster(&self) -> watch::Receiver<u64> {
         self.cluster.subscribe()
+    }
+
+    fn mark(&self, extensions: &mut Extensions) {
+        extensions.insert(MeantFor(*self.cluster.borrow()));
     }
 
     fn take_checks(&self) -> Option<Checks> {

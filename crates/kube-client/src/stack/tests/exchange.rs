@@ -1,12 +1,18 @@
 //! Credentials, certificates and addresses that are exchanged while a client is in use.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use http::Request;
+use http::{Request, Response};
+use tower::BoxError;
 
 use super::servers::{CertificateAuthority, Https, acceptor};
 use super::{backends, client, client_certificate, error_text};
+use crate::Client;
+use crate::body::Body;
 use crate::config::Config;
+use crate::transport::NotProcessed;
 
 const LOCAL: &[&str] = &["127.0.0.1"];
 
@@ -94,6 +100,39 @@ async fn what_cannot_be_used_changes_nothing() {
             assert!(client.set_credentials(new).await.is_err(), "{name}: {number}");
             assert_eq!(client_certificate(&client).await.unwrap(), "anonymous", "{name}: {number}");
         }
+    }
+}
+
+/// What a closing HTTP/2 connection did not process is sent again, whatever it is.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_not_processed_is_not_sent_to_another_cluster() {
+    for (host, expected) in [("a", 1), ("b", 0)] {
+        let client: Arc<Mutex<Option<Client>>> = Arc::default();
+        let received = Arc::new(AtomicU32::new(0));
+        let (of_server, counter) = (Arc::clone(&client), Arc::clone(&received));
+        let config = |host: &str, token: &str| {
+            let mut config = Config::new(format!("https://{host}").parse().unwrap());
+            config.auth_info.token = Some(token.to_owned().into());
+            config
+        };
+        let transport = tower::service_fn(move |request: Request<Body>| {
+            let client = of_server.lock().unwrap().clone();
+            let counter = Arc::clone(&counter);
+            async move {
+                let is_lookup = request.uri().path().ends_with("kube-system");
+                if is_lookup || request.headers()["authorization"] == "Bearer new" {
+                    counter.fetch_add(u32::from(!is_lookup), Ordering::Relaxed);
+                    return Ok(Response::new(Body::empty()));
+                }
+                client.unwrap().set_credentials(config(host, "new")).await.unwrap();
+                Err(BoxError::from(NotProcessed::new()))
+            }
+        });
+        let used = Client::with_transport(&config("a", "old"), transport).unwrap();
+        *client.lock().unwrap() = Some(used.clone());
+        let outcome = used.request_text(Request::delete("/").body(b"{}".to_vec()).unwrap()).await;
+        client.lock().unwrap().take();
+        assert_eq!(received.load(Ordering::Relaxed), expected, "{host}: {outcome:?}");
     }
 }
 
