@@ -30,7 +30,7 @@ impl Client {
     ///
     /// New requests use new connections. Requests in flight end on the old ones, which are closed then; watches go on. A request that
     /// fails with the old credentials meanwhile (401, or no connection) is sent again with the new ones, once, unless they lead to another
-    /// cluster. Whether the server accepts the new credentials is not tried first.
+    /// cluster, or the client does not retry (`default_retry`). Whether the server accepts the new credentials is not tried first.
     ///
     /// Another address, proxy or `tls-server-name`, or other CA certificates, may lead to another cluster. Both are asked for the `uid` of
     /// the namespace `kube-system`, for at most 5 s. If it is another one, watchers of `kube-runtime` list everything anew; else they
@@ -41,7 +41,8 @@ impl Client {
     /// To follow a file or a Secret, see [`Config::follow`].
     ///
     /// # Errors
-    /// If `config` cannot be used, or the client was made by [`Client::new`], over a service of the program. Then nothing changes.
+    /// If `config` cannot be used, or the client follows its source ([`Config::follow`]), which would take it back, or was made by
+    /// [`Client::new`], over a service of the program. Then nothing changes.
     ///
     /// # Cancellation
     /// Dropping the future before its end exchanges nothing. Several calls are done one after the other.
@@ -73,6 +74,13 @@ impl Client {
             let text = "a client over a service of the program has no credentials to set: expected one made of a `Config`";
             return Err(Error::Service(text.into()));
         };
+        if let Some(read) = access.program.as_ref().and_then(Config::followed) {
+            let text = format!(
+                "the client follows {}: expected one of a configuration without `follow`",
+                read.source
+            );
+            return Err(Error::Service(text.into()));
+        }
         let exchange = in_task_of_runtime(async move { access.exchange(config).await });
         let ended_early = || Err(Error::Service("the task that sets the credentials ended early".into()));
         exchange.await.unwrap_or_else(ended_early)

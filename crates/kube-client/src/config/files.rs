@@ -115,6 +115,15 @@ impl ConfigSource for ReadFiles {
         let versions = Some(self.versions.clone());
         Box::new(ObservedFiles { files: Arc::clone(&self.files), versions, reads: BlockingRead::default() })
     }
+
+    /// A look at a file costs next to nothing.
+    fn longest_pause(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn is_untrusted(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(feature = "client")]
@@ -155,6 +164,10 @@ impl ObservedSource for ObservedFiles {
             })
         }
         .boxed()
+    }
+
+    fn not_used(&mut self) {
+        self.versions = None;
     }
 }
 

@@ -39,8 +39,8 @@ pub(crate) trait Access: Send + Sync {
     /// Marks a request as one that is meant for the present cluster.
     fn mark(&self, extensions: &mut Extensions);
 
-    /// The requests to read the source of the configuration again; `None` if nobody follows it, and the second time.
-    fn take_checks(&self) -> Option<Checks>;
+    /// The requests to read the source of the configuration again, from now on: for whoever follows it.
+    fn receive_checks(&self) -> Checks;
 }
 
 /// An access that is not in use yet.
@@ -75,18 +75,11 @@ pub(super) struct CurrentAccess<S> {
     make: Box<Make<S>>,
     current: RwLock<Current<S>>,
     cluster: watch::Sender<u64>,
-    /// If the configuration follows its source.
-    checks: Option<AskForCheck>,
+    /// Asks whoever follows the source of the configuration to read it again. `None` until somebody does.
+    checks: Mutex<Option<mpsc::UnboundedSender<oneshot::Sender<()>>>>,
 }
 
 type Make<S> = dyn Fn(&Config) -> Result<S, Error> + Send + Sync;
-
-/// Asks whoever follows the source to read it again.
-struct AskForCheck {
-    ask: mpsc::UnboundedSender<oneshot::Sender<()>>,
-    /// Until somebody follows it.
-    asked: Mutex<Option<Checks>>,
-}
 
 struct Current<S> {
     /// Counts the exchanges.
@@ -101,10 +94,7 @@ impl<S: Stack> CurrentAccess<S> {
         make: impl Fn(&Config) -> Result<S, Error> + Send + Sync + 'static,
     ) -> Result<Arc<Self>, Error> {
         let current = RwLock::new(Current { epoch: 0, config: config.clone(), service: make(config)? });
-        let checks = config.followed().map(|_| {
-            let (ask, asked) = mpsc::unbounded_channel();
-            AskForCheck { ask, asked: Mutex::new(Some(asked)) }
-        });
+        let checks = Mutex::default();
         Ok(Arc::new(Self { make: Box::new(make), current, cluster: watch::Sender::new(0), checks }))
     }
 
@@ -121,12 +111,11 @@ impl<S: Stack> CurrentAccess<S> {
     /// Whether the access has been exchanged since `epoch` and leads to the same cluster, after the source has been read again where there
     /// is one. What was meant for one cluster is not sent to another.
     async fn is_exchanged_since(&self, epoch: u64, cluster: u64) -> bool {
-        if self.epoch() == epoch
-            && let Some(checks) = &self.checks
-        {
+        if self.epoch() == epoch {
             let (done, checked) = oneshot::channel();
             // Fails if nobody follows the source (any more).
-            if checks.ask.send(done).is_ok() {
+            let is_asked = self.checks.lock().as_ref().is_some_and(|ask| ask.send(done).is_ok());
+            if is_asked {
                 let _ = timeout(CHECK_TIMEOUT, checked).await;
             }
         }
@@ -193,8 +182,10 @@ impl<S: Stack> Access for CurrentAccess<S> {
         extensions.insert(MeantFor(*self.cluster.borrow()));
     }
 
-    fn take_checks(&self) -> Option<Checks> {
-        self.checks.as_ref()?.asked.lock().take()
+    fn receive_checks(&self) -> Checks {
+        let (ask, asked) = mpsc::unbounded_channel();
+        *self.checks.lock() = Some(ask);
+        asked
     }
 }
 

@@ -475,6 +475,136 @@ async fn a_secret_is_followed_at_once_through_deletion_and_what_is_refused() {
     assert_eq!(seen(&client).await.unwrap(), "b four", "by the next watch");
 }
 
+/// Its watch would revert what the program has set, and its file would not.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_follows_refuses_other_credentials() {
+    let server = Server::default();
+    server.accept(&["one", "two"]);
+    let file = File::new(&kubeconfig("a", "one"));
+    let client = server.client(&file.config().await);
+    let err = client.set_credentials(Config::new("https://b".parse().unwrap())).await.unwrap_err();
+    assert!(err.to_string().contains(file.path.to_str().unwrap()), "{err}");
+    file.replace(&kubeconfig("a", "two"));
+    seen(&client).await.unwrap();
+    sleep(Duration::from_secs(11)).await;
+    assert_eq!(seen(&client).await.unwrap(), "a two");
+}
+
+#[test]
+fn a_client_follows_in_another_runtime_when_the_first_one_has_ended() {
+    let runtime =
+        || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let server = Server::default();
+    server.accept(&["one", "two"]);
+    let file = File::new(&kubeconfig("a", "one"));
+    let first = runtime();
+    let client = first.block_on(async { server.client(&file.config().await) });
+    first.block_on(seen(&client)).unwrap();
+    drop(first);
+    file.replace(&kubeconfig("a", "two"));
+    runtime().block_on(async {
+        seen(&client).await.unwrap();
+        sleep(Duration::from_secs(11)).await;
+        assert_eq!(seen(&client).await.unwrap(), "a two");
+    });
+}
+
+/// A hub that answers with one version of the Secret, and sends another one in its watches after 5 s. Counts the GETs.
+fn lagging_hub(version: &Arc<AtomicU32>, watched: u32, gets: &Arc<AtomicU32>) -> KubeconfigSecret {
+    let (version, gets) = (Arc::clone(version), Arc::clone(gets));
+    let object = |version: u32| {
+        let data = Some(
+            [("kubeconfig".to_owned(), ByteString(kubeconfig("a", &format!("v{version}")).into()))].into(),
+        );
+        let metadata = ObjectMeta {
+            name: Some("member".into()),
+            uid: Some("u".into()),
+            resource_version: Some(version.to_string()),
+            ..ObjectMeta::default()
+        };
+        serde_json::to_value(Secret { metadata, data, ..Secret::default() }).unwrap()
+    };
+    let hub = tower::service_fn(move |request: Request<Body>| {
+        let is_watch = request.uri().query().unwrap_or_default().contains("watch=");
+        let answer = match is_watch {
+            true => serde_json::json!({ "type": "ADDED", "object": object(watched) }),
+            false => object(version.load(Ordering::Relaxed)),
+        };
+        gets.fetch_add(u32::from(!is_watch), Ordering::Relaxed);
+        async move {
+            if is_watch {
+                sleep(Duration::from_secs(5)).await;
+            }
+            Ok::<_, Infallible>(Response::new(Body::from(answer.to_string().into_bytes())))
+        }
+    });
+    KubeconfigSecret::new(Client::new(hub, "default"), "default", "member")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_behind_does_not_bring_back_old_credentials() {
+    let (version, gets, server) = (Arc::new(AtomicU32::new(1)), Arc::default(), Server::default());
+    server.accept(&["v1"]);
+    let source = lagging_hub(&version, 1, &gets);
+    let client = server.client(&source.read().await.unwrap().follow().unwrap());
+    assert_eq!(seen(&client).await.unwrap(), "a v1");
+    server.accept(&["v1", "v2"]);
+    version.store(2, Ordering::Relaxed);
+    server.accept(&["v2"]);
+    assert_eq!(seen(&client).await.unwrap(), "a v2", "by a GET");
+    server.accept(&["v1", "v2"]);
+    for _ in 0..20 {
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(seen(&client).await.unwrap(), "a v2");
+    }
+    // The storage of the hub was restored.
+    version.store(1, Ordering::Relaxed);
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(seen(&client).await.unwrap(), "a v1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_is_away_costs_its_hub_ever_fewer_reads() {
+    let (version, gets, server) = (Arc::new(AtomicU32::new(1)), Arc::default(), Server::default());
+    let source = lagging_hub(&version, 1, &gets);
+    let client = server.client(&source.read().await.unwrap().follow().unwrap());
+    let began = Instant::now();
+    for _ in 0..600 {
+        seen(&client).await.unwrap_err();
+        sleep(Duration::from_secs(1)).await;
+    }
+    assert!(began.elapsed() < Duration::from_secs(610), "no request is held up: {:?}", began.elapsed());
+    let gets = gets.load(Ordering::Relaxed);
+    assert!(gets < 20, "{gets}");
+    server.accept(&["v1"]);
+    assert_eq!(seen(&client).await.unwrap(), "a v1");
+}
+
+/// Otherwise whoever may write the Secret would receive them.
+#[tokio::test(start_paused = true)]
+async fn credentials_of_the_program_are_not_sent_where_a_secret_leads_later() {
+    let changes: [fn(&mut Config); 2] = [
+        |config| config.auth_info.token = Some("mine".to_owned().into()),
+        |config| {
+            let header = (http::header::AUTHORIZATION, "Bearer mine".parse().unwrap());
+            config.auth_info = Default::default();
+            config.headers.push(header);
+        },
+    ];
+    for change in changes {
+        let (hub, server) = (Hub::new(), Server::default());
+        server.accept(&["mine"]);
+        hub.write(&kubeconfig("a", "one")).await;
+        let mut config = hub.source().read().await.unwrap();
+        change(&mut config);
+        let client = server.client(&config.follow().unwrap());
+        assert_eq!(seen(&client).await.unwrap(), "a mine");
+        hub.write(&kubeconfig("b", "two")).await;
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(seen(&client).await.unwrap(), "a mine");
+    }
+}
+
 #[tokio::test]
 async fn each_fault_of_a_secret_is_one_error_that_names_it() {
     let hub = Hub::new();

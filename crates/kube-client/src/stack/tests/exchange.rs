@@ -11,7 +11,7 @@ use super::servers::{CertificateAuthority, Https, acceptor};
 use super::{backends, client, client_certificate, error_text};
 use crate::Client;
 use crate::body::Body;
-use crate::config::Config;
+use crate::config::{Config, KubeConfigOptions};
 use crate::transport::NotProcessed;
 
 const LOCAL: &[&str] = &["127.0.0.1"];
@@ -100,6 +100,59 @@ async fn what_cannot_be_used_changes_nothing() {
             assert!(client.set_credentials(new).await.is_err(), "{name}: {number}");
             assert_eq!(client_certificate(&client).await.unwrap(), "anonymous", "{name}: {number}");
         }
+    }
+}
+
+/// Looks at a followed file, and sends a request by what was found.
+async fn look(client: &Client) -> String {
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(11)).await;
+    tokio::time::resume();
+    let mut seen = String::new();
+    for _ in 0..20 {
+        seen = client_certificate(client).await.unwrap();
+    }
+    seen
+}
+
+/// The kubeconfig does not change again, so only another attempt can end the failure.
+#[tokio::test]
+async fn a_certificate_whose_key_is_written_after_it_is_tried_again() {
+    let ours = CertificateAuthority::new("ours");
+    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    for (name, backend) in backends() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| std::fs::write(folder.path().join(file), text).unwrap();
+        let kubeconfig = |identity: &str| {
+            format!(
+                "current-context: x\ncontexts: [{{name: x, context: {{cluster: c, user: u}}}}]\n\
+                 clusters: [{{name: c, cluster: {{server: '{}', certificate-authority: ca.crt}}}}]\n\
+                 users: [{{name: u, user: {{client-certificate: {identity}.crt, client-key: {identity}.key}}}}]\n",
+                server.url()
+            )
+        };
+        let [first, second] = [ours.sign(&[]), ours.sign(&[])];
+        write("ca.crt", &ours.pem());
+        write("1.crt", &first.certificate);
+        write("1.key", &first.key);
+        write("config", &kubeconfig("1"));
+        let path = folder.path().join("config");
+        let config = Config::from_kubeconfig_file(path, &KubeConfigOptions::default()).await.unwrap();
+        let client = client(&config.follow().unwrap(), backend).unwrap();
+        assert_eq!(client_certificate(&client).await.unwrap(), first.as_reported(), "{name}");
+        write("2.crt", &second.certificate);
+        write("2.key", &first.key);
+        write("config", &kubeconfig("2"));
+        assert_eq!(look(&client).await, first.as_reported(), "{name}");
+        write("2.key", &second.key);
+        let mut seen = String::new();
+        for _ in 0..20 {
+            seen = look(&client).await;
+            if seen == second.as_reported() {
+                break;
+            }
+        }
+        assert_eq!(seen, second.as_reported(), "{name}");
     }
 }
 
