@@ -86,6 +86,11 @@ impl Client {
         exchange.await.unwrap_or_else(ended_early)
     }
 
+    /// The number of the cluster that the client leads to.
+    pub(super) fn cluster_number(&self) -> u64 {
+        self.access.as_ref().map_or(0, |access| access.access.cluster_number())
+    }
+
     /// To learn that the client leads to another cluster.
     #[doc(hidden)]
     pub fn cluster_change(&self) -> ClusterChange {

@@ -24,13 +24,13 @@ impl Client {
     /// Whether the server does not support this for the kind of the collection at this path. For the watcher of `kube-runtime`.
     #[doc(hidden)]
     pub fn is_unsupported(&self, what: Optional, path: &str) -> bool {
-        self.unsupported.has(what, path)
+        self.unsupported.has(self.cluster_number(), what, path)
     }
 
     /// The server does not support this. For the watcher of `kube-runtime`.
     #[doc(hidden)]
     pub fn note_unsupported(&self, what: Optional, path: &str) {
-        self.unsupported.note(what, path);
+        self.unsupported.note(self.cluster_number(), what, path);
     }
 
     /// Sends a list or a watch. The body is JSON, whatever the server sends.

@@ -36,6 +36,9 @@ pub(crate) trait Access: Send + Sync {
     /// Changes when the client leads to another cluster.
     fn cluster(&self) -> watch::Receiver<u64>;
 
+    /// The number of the cluster that the client leads to.
+    fn cluster_number(&self) -> u64;
+
     /// Marks a request as one that is meant for the present cluster.
     fn mark(&self, extensions: &mut Extensions);
 
@@ -178,8 +181,12 @@ impl<S: Stack> Access for CurrentAccess<S> {
         self.cluster.subscribe()
     }
 
+    fn cluster_number(&self) -> u64 {
+        *self.cluster.borrow()
+    }
+
     fn mark(&self, extensions: &mut Extensions) {
-        extensions.insert(MeantFor(*self.cluster.borrow()));
+        extensions.insert(MeantFor(self.cluster_number()));
     }
 
     fn receive_checks(&self) -> Checks {
