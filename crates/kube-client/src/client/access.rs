@@ -94,32 +94,48 @@ impl Client {
     /// To learn that the client leads to another cluster.
     #[doc(hidden)]
     pub fn cluster_change(&self) -> ClusterChange {
-        ClusterChange(self.access.as_ref().map(|access| access.access.cluster()))
+        let cluster = self.access.as_ref().map(|access| access.access.cluster());
+        let seen = cluster.as_ref().map_or(0, |cluster| *cluster.borrow());
+        ClusterChange { cluster, seen }
     }
 }
 
 /// Tells whoever knows objects of a cluster that its client leads to another one now.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct ClusterChange(Option<watch::Receiver<u64>>);
+pub struct ClusterChange {
+    cluster: Option<watch::Receiver<u64>>,
+    seen: u64,
+}
 
 impl ClusterChange {
     /// Whether the client leads to another cluster than when this was last asked.
     pub fn take(&mut self) -> bool {
-        let Some(cluster) = &mut self.0 else { return false };
+        let Some(cluster) = &mut self.cluster else { return false };
         // An error means that the client is gone, and stays where it was.
         let changed = cluster.has_changed().unwrap_or(false);
         if changed {
-            cluster.mark_unchanged();
+            self.seen = *cluster.borrow_and_update();
         }
         changed
     }
 
+    /// The number of the cluster that is known here.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// The number of the cluster that the client leads to.
+    pub fn present(&self) -> u64 {
+        self.cluster.as_ref().map_or(0, |cluster| *cluster.borrow())
+    }
+
     /// Waits until the client leads to another cluster. Dropping the future loses nothing.
     pub async fn next(&mut self) {
-        if let Some(cluster) = &mut self.0
+        if let Some(cluster) = &mut self.cluster
             && cluster.changed().await.is_ok()
         {
+            self.seen = *cluster.borrow_and_update();
             return;
         }
         std::future::pending().await

@@ -2,9 +2,10 @@
 
 use std::iter;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::{Extensions, Request, Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -39,9 +40,6 @@ pub(crate) trait Access: Send + Sync {
     /// The number of the cluster that the client leads to.
     fn cluster_number(&self) -> u64;
 
-    /// Marks a request as one that is meant for the present cluster.
-    fn mark(&self, extensions: &mut Extensions);
-
     /// The requests to read the source of the configuration again, from now on: for whoever follows it.
     fn receive_checks(&self) -> Checks;
 }
@@ -58,13 +56,24 @@ pub(crate) trait PreparedAccess: Send {
     fn commit(self: Box<Self>, another_cluster: bool);
 }
 
-/// The number of the cluster that a request is meant for: an extension of it, which copies for further attempts have too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct MeantFor(u64);
+/// How often any client of this process was led to another cluster: a clock that tells what was before such a change and what after.
+static CLUSTER_CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// The time by that clock.
+pub(crate) fn cluster_changes() -> u64 {
+    CLUSTER_CHANGES.load(Ordering::SeqCst)
+}
+
+/// When it was decided by that clock to send a request, or when the reconcile began that sends it: an extension of the request, which copies
+/// for further attempts have too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decided(pub(crate) u64);
 
 /// The client leads to another cluster than the one that a request is meant for.
 #[derive(Debug, Error)]
-#[error("the client leads to another cluster since the request was made, so it is not sent there")]
+#[error(
+    "the client leads to another cluster since the request, or the reconcile that sends it, began: it is not sent there"
+)]
 struct NotMeantForCluster;
 
 /// Sends requests by one access.
@@ -87,6 +96,8 @@ type Make<S> = dyn Fn(&Config) -> Result<S, Error> + Send + Sync;
 struct Current<S> {
     /// Counts the exchanges.
     epoch: u64,
+    /// Since when the client leads to this cluster, by [`CLUSTER_CHANGES`].
+    cluster_since: u64,
     config: Config,
     service: S,
 }
@@ -96,7 +107,8 @@ impl<S: Stack> CurrentAccess<S> {
         config: &Config,
         make: impl Fn(&Config) -> Result<S, Error> + Send + Sync + 'static,
     ) -> Result<Arc<Self>, Error> {
-        let current = RwLock::new(Current { epoch: 0, config: config.clone(), service: make(config)? });
+        let service = make(config)?;
+        let current = RwLock::new(Current { epoch: 0, cluster_since: 0, config: config.clone(), service });
         let checks = Mutex::default();
         Ok(Arc::new(Self { make: Box::new(make), current, cluster: watch::Sender::new(0), checks }))
     }
@@ -130,15 +142,15 @@ async fn send<S: Stack>(
     access: Arc<CurrentAccess<S>>,
     request: Request<Body>,
 ) -> Result<Response<S::Body>, BoxError> {
-    let (service, epoch, cluster) = {
+    let (service, epoch, cluster, cluster_since) = {
         let current = access.current.read();
         if current.epoch > 0 {
             record_server(&current.config);
         }
-        (current.service.clone(), current.epoch, *access.cluster.borrow())
+        (current.service.clone(), current.epoch, *access.cluster.borrow(), current.cluster_since)
     };
-    let meant_for = request.extensions().get::<MeantFor>();
-    if meant_for.is_some_and(|meant_for| *meant_for != MeantFor(cluster)) {
+    let decided = request.extensions().get::<Decided>();
+    if decided.is_some_and(|decided| decided.0 < cluster_since) {
         return Err(NotMeantForCluster.into());
     }
     let outcome = service.oneshot(request).await;
@@ -185,10 +197,6 @@ impl<S: Stack> Access for CurrentAccess<S> {
         *self.cluster.borrow()
     }
 
-    fn mark(&self, extensions: &mut Extensions) {
-        extensions.insert(MeantFor(self.cluster_number()));
-    }
-
     fn receive_checks(&self) -> Checks {
         let (ask, asked) = mpsc::unbounded_channel();
         *self.checks.lock() = Some(ask);
@@ -216,7 +224,11 @@ impl<S: Stack> PreparedAccess for Prepared<S> {
         let old = {
             let mut current = access.current.write();
             let epoch = current.epoch + 1;
-            let old = std::mem::replace(&mut *current, Current { epoch, config, service });
+            let cluster_since = match another_cluster {
+                true => CLUSTER_CHANGES.fetch_add(1, Ordering::SeqCst) + 1,
+                false => current.cluster_since,
+            };
+            let old = std::mem::replace(&mut *current, Current { epoch, cluster_since, config, service });
             // Under the lock: who learns of it sends its next request to the new cluster.
             if another_cluster {
                 access.cluster.send_modify(|cluster| *cluster += 1);
