@@ -14,7 +14,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube_client::api::{DeleteParams, ObjectMeta, PostParams};
 use kube_client::client::{Body, KubeconfigSecret, KubeconfigSecretError};
-use kube_client::config::{KubeConfigOptions, KubeconfigAllowList};
+use kube_client::config::{KubeConfigOptions, Kubeconfig, KubeconfigAllowList};
 use kube_client::{Api, Client, Config};
 use kube_testserver::ApiServer;
 use tokio::time::{Instant, sleep};
@@ -279,6 +279,30 @@ async fn credentials_that_are_set_are_used_by_all_clones() {
 
     server.accept(&["three"]);
     assert!(seen(&clone).await.is_err(), "nobody has set it");
+}
+
+/// Each plugin of which a token is wanted runs, also one with the same command.
+#[cfg(unix)]
+#[tokio::test]
+async fn another_exec_plugin_is_used_at_once() {
+    let server = Server::default();
+    server.accept(&["one", "two"]);
+    let config = async |token: &str| {
+        let credential = serde_json::json!({
+            "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": { "token": token },
+        });
+        let exec = serde_json::json!({
+            "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never", "command": "echo", "args": [credential.to_string()],
+        });
+        let text = kubeconfig("a", "unused").replace(r#""token": "unused""#, &format!(r#""exec": {exec}"#));
+        let kubeconfig = Kubeconfig::from_yaml(&text).unwrap();
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap()
+    };
+    let client = server.client(&config("one").await);
+    for token in ["one", "two", "one"] {
+        client.set_credentials(config(token).await).await.unwrap();
+        assert_eq!(seen(&client).await.unwrap(), format!("a {token}"));
+    }
 }
 
 /// The outcome of a request that is refused with this code while the client is led from the host `a` to another one, and how many requests
