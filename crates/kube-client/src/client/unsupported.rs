@@ -14,8 +14,8 @@ pub enum Optional {
     MediaTypes,
 }
 
-/// What is known not to work. Clones are the same. One entry for each kind at most, as long as the client leads to one cluster: what is done
-/// instead works with every server, so a server that is upgraded meanwhile costs only the advantage.
+/// What is known not to work. Clones are the same. One entry for each kind at most, as long as the client leads to one cluster: what is
+/// done instead works with every server, so a server that is upgraded meanwhile costs only the advantage.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Unsupported(Arc<Mutex<InCluster>>);
 

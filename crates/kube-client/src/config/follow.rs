@@ -23,8 +23,8 @@ impl Config {
     /// be used is logged once and tried again, and what was read before stays in use; so does what was in a file that is removed.
     ///
     /// # What is followed
-    /// The same entries of the same files: the context, cluster and user that were selected when the configuration was read, by name, in the
-    /// files that existed then. So `kubectl config use-context` moves no program that runs, and a file of several that is missing for a
+    /// The same entries of the same files: the context, cluster and user that were selected when the configuration was read, by name, in
+    /// the files that existed then. So `kubectl config use-context` moves no program that runs, and a file of several that is missing for a
     /// moment does not lead to the cluster of another one. If one of them is gone, that is an error in the log. A Secret is followed as
     /// its author writes it, with its current context unless the program has selected another one.
     ///

@@ -64,8 +64,8 @@ pub(crate) fn cluster_changes() -> u64 {
     CLUSTER_CHANGES.load(Ordering::SeqCst)
 }
 
-/// When it was decided by that clock to send a request, or when the reconcile began that sends it: an extension of the request, which copies
-/// for further attempts have too.
+/// When it was decided by that clock to send a request, or when the reconcile began that sends it: an extension of the request, which
+/// copies for further attempts have too.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Decided(pub(crate) u64);
 

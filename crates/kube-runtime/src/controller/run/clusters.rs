@@ -3,7 +3,8 @@
 use crate::controller::observe::Observer;
 use kube_client::reconcile::cluster_changes;
 
-/// No reconcile may write to one cluster what it has read of another. Costs one comparison of a number as long as clients stay where they are.
+/// No reconcile may write to one cluster what it has read of another. Costs one comparison of a number as long as clients stay where they
+/// are.
 #[derive(Debug, Default)]
 pub(super) struct ShownClusters {
     /// How often clients had been led to other clusters when all watches were known to show the present ones.
