@@ -1,6 +1,7 @@
 //! The async shell around the queue: receives triggers, starts reconciles that are due, and emits their results.
 
 use super::{
+    clusters::ShownClusters,
     own_writes::OwnWrites,
     queue::WorkQueue,
     result::{ReconcileResult, result_of},
@@ -78,6 +79,7 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     triggers_first: bool,
     observer: Observer,
     own_writes: OwnWrites,
+    clusters: ShownClusters,
 }
 
 impl<K, Q, F, E, QErr, Start, Resolve> Runner<K, Q, F, Start, Resolve>
@@ -116,6 +118,7 @@ where
             triggers_first: true,
             observer: Observer::default(),
             own_writes: OwnWrites::new(config),
+            clusters: ShownClusters::default(),
         }
     }
 
@@ -209,7 +212,9 @@ where
 
     async fn next_event(&mut self) -> RunnerEvent<Result<Trigger, QErr>, FinishedReconcile<K, F::Output>> {
         let timer = match self.stage {
-            Stage::Running if !self.assigned.is_valid() => Some(after(Instant::now(), VALIDITY_CHECK)),
+            Stage::Running if !self.assigned.is_valid() || self.clusters.may_have_changed() => {
+                Some(after(Instant::now(), VALIDITY_CHECK))
+            }
             Stage::Running => self.queue.next_due(),
             Stage::SyncingRelated { until } => Some(until),
             Stage::SyncingPrimary | Stage::Draining => None,
@@ -324,6 +329,7 @@ where
             return None;
         }
         while self.running.has_room()
+            && self.clusters.are_present(&self.observer)
             && let Some((key, reason)) = self.queue.start(now)
         {
             if let Some(result) = self.start_key(key, reason, now) {
