@@ -12,7 +12,7 @@ use crate::{
     gotypes,
     protobuf::{self, Undecoded},
     response::OFFERED,
-    schema::{golang, yaml_duplicates},
+    schema::{golang, yaml},
     status_error::StatusError,
 };
 
@@ -181,31 +181,7 @@ pub(crate) fn json(body: &Bytes) -> Result<Value, String> {
 
 pub(crate) fn yaml(body: &Bytes) -> Result<Value, String> {
     let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
-    let value = serde_saphyr::from_str_with_options(first_document(text), yaml_duplicates::options());
-    value.map(whole_numbers).map_err(|error| error.to_string())
-}
-
-/// The first document of a text, which is all that Go reads.
-fn first_document(text: &str) -> &str {
-    let begun = text.strip_prefix("---").unwrap_or(text);
-    let rest = &text[text.len() - begun.len()..];
-    let is_end = |at: &usize| rest[at + 4..].is_empty() || rest[at + 4..].starts_with(['\n', '\r', ' ']);
-    let end = rest.match_indices("\n---").map(|(at, _)| at).find(is_end);
-    end.map_or(text, |at| &text[..text.len() - rest.len() + at + 1])
-}
-
-/// Floats without a fraction become integers, as they are in JSON that Go makes of YAML.
-fn whole_numbers(value: Value) -> Value {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e15);
-            // Fits: it is whole, and far from the limits.
-            float.map_or(Value::Number(number), |float| (float as i64).into())
-        }
-        Value::Array(list) => list.into_iter().map(whole_numbers).collect(),
-        Value::Object(map) => map.into_iter().map(|(name, value)| (name, whole_numbers(value))).collect(),
-        other => other,
-    }
+    yaml::parse(text)
 }
 
 /// A body for error messages: as a text if it may be JSON.
