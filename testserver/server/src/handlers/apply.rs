@@ -24,7 +24,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     let mut config = configuration(call)?;
     check_applied_type((&call.endpoint.api_version(), call.endpoint.kind()), &config)?;
 
-    apply::complete_keys(call.endpoint.schema(), call.endpoint.resource.custom, &mut config);
+    apply::complete_keys(&call.endpoint, &mut config);
     let stored = cluster.store().get(call.endpoint.resource.table, &call.key()).cloned();
     check_identity(call, &config, stored.is_some())?;
     let live = stored.as_ref().map(|stored| call.read(cluster.storage(), stored)).transpose()?;

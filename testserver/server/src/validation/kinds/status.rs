@@ -161,6 +161,21 @@ pub(super) fn balancer(write: &Write<'_>, errors: &mut ErrorList) {
     }
 }
 
+/// Reported devices are those that are allocated to the claim.
+pub(super) fn claim(write: &Write<'_>, errors: &mut ErrorList) {
+    let status = &write.object["status"];
+    let key = |device| ["driver", "pool", "device", "shareID"].map(|member| text(device, member));
+    for (i, device) in items(status, "devices") {
+        let [driver, pool, name, share] = key(device);
+        let mut allocated = items(&status["allocation"]["devices"], "results");
+        if !allocated.any(|(_, result)| key(result) == [driver, pool, name, share]) {
+            let shown =
+                format!(r#"{{"Driver":{driver:?},"Pool":{pool:?},"Device":{name:?},"ShareID":{share:?}}}"#);
+            errors.invalid(format!("status.devices[{i}]"), shown, "must be an allocated device in the claim");
+        }
+    }
+}
+
 /// A certificate that a signer issued.
 pub(super) fn certificate(write: &Write<'_>, errors: &mut ErrorList) {
     let issued = &write.object["status"]["certificate"];

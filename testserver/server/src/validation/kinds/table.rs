@@ -25,6 +25,7 @@ fn of_status(write: &Write<'_>) -> &'static [Rule] {
         "Node" => &[status::node],
         "ResourceQuota" => &[resource_quota::validate_status],
         "Service" | "Ingress" => &[status::balancer],
+        "ResourceClaim" => &[status::claim],
         "CertificateSigningRequest" => &[status::certificate],
         "PodDisruptionBudget" | "ValidatingAdmissionPolicy" => &[status::conditions],
         _ => rules(write),
