@@ -188,7 +188,7 @@ impl ClusterState {
                 }
             }
             if self.run_task(&task).is_err() {
-                self.work.enqueue(task);
+                self.work.retry(task);
                 break;
             }
         }

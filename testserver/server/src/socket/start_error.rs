@@ -57,6 +57,14 @@ pub enum StartError {
     /// An entry of [`Builder::runtime_config`](crate::Builder::runtime_config) is invalid; the text names it and what was expected.
     #[error("{0}")]
     RuntimeConfig(String),
+    /// [`Builder::with_delay`](crate::Builder::with_delay) delays nothing.
+    #[error(
+        "cannot delay {controller:?}: expected a controller that is on and has work to do after a change"
+    )]
+    Delay {
+        /// The controller.
+        controller: crate::BuiltInController,
+    },
     /// A setting of the state differs from that of the server in [`Builder::api`](crate::Builder::api).
     #[error("cannot change `{setting}` of an existing server: expected what the server was built with")]
     ExistingServer {
