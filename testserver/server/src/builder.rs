@@ -40,6 +40,7 @@ pub struct Builder {
     sync: bool,
     observer: Option<Observer>,
     runtime_config: Vec<String>,
+    service_range: Option<String>,
     issuer: Option<String>,
     token_key: Option<Secret>,
     api: Option<ApiServer>,
@@ -198,6 +199,24 @@ impl Builder {
     /// ```
     pub fn runtime_config(mut self, entries: impl Into<String>) -> Self {
         self.runtime_config.push(entries.into());
+        self
+    }
+
+    /// Sets the range of the addresses that services get, as `--service-cluster-ip-range` of kube-apiserver: `10.0.0.0/8` by default. As on
+    /// clusters, a new service with another address is refused; ready ServiceCIDRs add to the range. Fixtures from a cluster need its range.
+    /// What is no range of IPv4 addresses is [`StartError::ServiceRange`].
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use kube_testserver::ApiServer;
+    ///
+    /// let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {clusterIP: 172.20.0.10, ports: [{port: 80}]}\n";
+    /// assert!(ApiServer::builder().with_objects(service).service().is_err());
+    /// ApiServer::builder().service_range("172.20.0.0/16").with_objects(service).service()?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn service_range(mut self, range: impl Into<String>) -> Self {
+        self.service_range = Some(range.into());
         self
     }
 
@@ -410,7 +429,7 @@ impl Builder {
 
     /// The server without a socket.
     ///
-    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`] or [`StartError::Delay`] when a setting is invalid,
+    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`], [`StartError::ServiceRange`] or [`StartError::Delay`] when a setting is invalid,
     /// [`StartError::Data`] when the data directory cannot be used, [`StartError::ServiceAccountKey`] when the key cannot be,
     /// [`StartError::ExistingServer`] when a setting contradicts [`api`](Self::api).
     pub fn service(mut self) -> Result<ApiServer, StartError> {
@@ -424,6 +443,9 @@ impl Builder {
         let is_idle = |of: &BuiltInController| !self.is_on(*of) || *of == BuiltInController::Events;
         if let Some(controller) = self.settings.delays.keys().copied().find(is_idle) {
             return Err(StartError::Delay { controller });
+        }
+        if let Some(range) = &self.service_range {
+            self.settings.service_range = range.parse().map_err(StartError::ServiceRange)?;
         }
         if let Some(api) = &self.api {
             let conflict = self.settings.conflict_with(api.settings());
