@@ -77,9 +77,13 @@ fn compared(want: &Value) -> Option<&str> {
 fn shown(message: &str) -> String {
     static CHOSEN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new("[0-9a-f]{8}-[0-9a-f-]{27}|[bcdfghjklmnpqrstvwxz2456789]{5}\"").unwrap());
-    // An object in the order of its server.
-    let why = message.rsplit_once("}\": ").filter(|(object, _)| object.contains("creationTimestamp"));
-    CHOSEN.replace_all(why.map_or(message, |(_, why)| why), "…").into_owned()
+    // A whole object is in the order of its server, with its times.
+    let why = match message.rsplit_once("}\": ") {
+        Some((object, why)) if object.starts_with("Invalid value: \"{") => why,
+        _ => message,
+    };
+    let why = why.split_once("'{").map_or(why, |(why, _)| why);
+    CHOSEN.replace_all(why, "…").into_owned()
 }
 
 fn without_chosen(causes: &Value) -> Value {
