@@ -50,6 +50,8 @@ pub mod gvk;
 pub mod kubelet_debug;
 pub mod labels;
 pub mod metadata;
+#[doc(hidden)]
+pub mod number;
 pub mod object;
 #[doc(hidden)]
 pub mod panic;

@@ -283,8 +283,10 @@ impl<'r> Run<'r> {
 
     /// Deletes the first pod, as an eviction does.
     async fn evict_pod(&mut self) {
-        let pods = self.session.server.objects("", "pods");
-        let Some(pod) = pods.first() else { return };
+        let pods = self.session.server.objects("", "pods").unwrap_or_default();
+        let Some(pod) = pods.first() else {
+            return self.session.log("FAULT: no pod is evicted, there is none");
+        };
         let text = |field: &str| pod["metadata"][field].as_str().unwrap_or_default();
         let path = format!("/api/v1/namespaces/{}/pods/{}", text("namespace"), text("name"));
         self.session.log(format!("FAULT: the pod {} is evicted", text("name")));
@@ -368,12 +370,21 @@ fn server(scenario: &Scenario, plan: &Plan, seed: u32) -> Result<ApiServer, Stri
     let builder = ApiServer::builder().seed(u64::from(seed)).start_time(start).history(100_000);
     let mut builder = (scenario.cluster)(builder);
     let collects_after = if plan.has(RunFault::SlowGarbageCollection) { SLOW } else { COLLECTS_AFTER };
-    builder = builder.with_delay(BuiltInController::GarbageCollection, collects_after);
+    if builder.is_on(BuiltInController::GarbageCollection) {
+        builder = builder.with_delay(BuiltInController::GarbageCollection, collects_after);
+    }
     if plan.has(RunFault::SlowWorkloads) {
-        builder = builder.with_delay(BuiltInController::Kubelet, SLOW);
-        builder = builder.with_delay(BuiltInController::Workloads, SLOW);
+        for controller in slow_controllers(&builder) {
+            builder = builder.with_delay(controller, SLOW);
+        }
     }
     builder.service().map_err(|error| chain(&error))
+}
+
+/// The controllers of a cluster that bring pods up.
+pub(crate) fn slow_controllers(builder: &Builder) -> Vec<BuiltInController> {
+    let both = [BuiltInController::Kubelet, BuiltInController::Workloads];
+    both.into_iter().filter(|controller| builder.is_on(*controller)).collect()
 }
 
 /// An error with its causes.

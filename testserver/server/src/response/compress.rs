@@ -12,7 +12,7 @@ use super::body::Body;
 /// Smaller bodies are not compressed.
 const THRESHOLD: usize = 128 * 1024;
 
-/// The largest number of events in one gzip member.
+/// The largest number of events in one gzip member: so many are in memory at once.
 const EVENTS: usize = 256;
 
 /// A response extension: the events of a watch that `sendInitialEvents`, which are compressed on request.
@@ -39,7 +39,7 @@ pub(crate) fn compress(parts: &Parts, response: Response<Body>) -> Response<Body
 }
 
 /// Compresses the events of a watch that begins with what exists. As on genuine servers, each flush ends a gzip member: what is there at
-/// once is one member, later events are members of their own.
+/// once is one member (or several, of many events), later events are members of their own.
 pub(crate) fn compress_events(response: Response<Body>) -> Response<Body> {
     if response.extensions().get::<InitialEvents>().is_none() {
         return response;
@@ -49,12 +49,19 @@ pub(crate) fn compress_events(response: Response<Body>) -> Response<Body> {
         Err(whole) => Response::from_parts(head, Body::whole(whole)),
         Ok(lines) => {
             let members = lines.ready_chunks(EVENTS).flat_map(|chunk| {
-                let (events, mut rest): (Vec<_>, Vec<_>) = chunk.into_iter().partition(Result::is_ok);
-                let events: Vec<Bytes> = events.into_iter().flatten().collect();
-                if !events.is_empty() {
-                    rest.insert(0, Ok(gzip(&events).into()));
+                // Nothing follows an error: the connection breaks.
+                let error = chunk.iter().position(Result::is_err);
+                let (mut events, mut members) = (Vec::new(), Vec::new());
+                for line in chunk.into_iter().take(error.map_or(EVENTS, |at| at + 1)) {
+                    match line {
+                        Ok(event) => events.push(event),
+                        Err(error) => members.push(Err(error)),
+                    }
                 }
-                stream::iter(rest)
+                if !events.is_empty() {
+                    members.insert(0, Ok(gzip(&events).into()));
+                }
+                stream::iter(members)
             });
             labelled(Response::from_parts(head, Body::lines(members.boxed())))
         }

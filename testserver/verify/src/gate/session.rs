@@ -254,7 +254,7 @@ impl Session {
         let exists = |owner: &Value| {
             // A kind that is not served is not known to be gone.
             let Some(kind) = self.kinds.of(owner) else { return true };
-            let of_kind = self.server.objects(&kind.group, &kind.plural);
+            let of_kind = self.server.objects(&kind.group, &kind.plural).unwrap_or_default();
             of_kind.iter().any(|other| other["metadata"]["uid"] == owner["uid"])
         };
         !owners.is_empty() && !owners.iter().any(exists)

@@ -19,7 +19,7 @@ impl State {
         let mut state = BTreeMap::new();
         for resource in resources {
             let (group, plural) = split(resource);
-            let objects = server.objects(group, plural);
+            let objects = server.objects(group, plural).unwrap_or_default();
             state.extend(objects.into_iter().map(|object| (ObjectName::of(resource, &object), object)));
         }
         Self(state)
