@@ -253,7 +253,7 @@ impl Checked {
     }
 
     pub(super) fn owner_object(&self, client: Client) -> OwnerObject {
-        OwnerObject::new(client, self.set, &self.owner, self.owner_resource.clone(), self.meta.generation)
+        OwnerObject::new(client, self.set, &self.owner, self.owner_resource.clone(), self.meta.clone())
     }
 }
 
