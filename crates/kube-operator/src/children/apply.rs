@@ -84,6 +84,7 @@ impl Checked {
         let key =
             |(at, it): (usize, &super::children::Wanted)| ((it.place.clone(), it.child.name.clone()), at);
         Fates {
+            set: self.set,
             owner_uid: self.owner.uid(),
             owner_namespace: self.owner.namespace(),
             wanted: self.wanted.iter().enumerate().map(key).collect(),
@@ -189,13 +190,23 @@ impl Run<'_> {
         // Without the label: a child of an earlier `Apply`, or an object of someone else.
         let current: Option<DynamicObject> = self.apply.read(&wanted.child, &wanted.member.resource).await?;
         match current {
-            Some(object) if !self.checked.owner.controls(&object) => Err(ChildError::Foreign {
+            Some(object) if !self.is_child(at, &object) => Err(ChildError::Foreign {
                 object: wanted.child.title.clone(),
                 owner: self.checked.owner.title(),
                 belongs: belongs(&object.metadata, &self.checked.set.label()),
             }),
             current => Ok(current),
         }
+    }
+
+    /// Whether an object that was read by the name of a child is that: controlled by the owner, or written by the set where it can have no
+    /// reference, such as one that was listed in another version.
+    fn is_child(&self, at: usize, object: &DynamicObject) -> bool {
+        let (checked, place) = (self.checked, &self.checked.wanted[at].place);
+        let label = object.metadata.labels.as_ref().and_then(|labels| labels.get(&checked.set.label()));
+        checked.owner.controls(object)
+            || label.is_some_and(|uid| uid == checked.owner.uid())
+                && checked.fates().is_child(place, &object.metadata)
     }
 
     /// The child among the listed objects, if it was listed in its version.
