@@ -25,8 +25,12 @@ pub(super) async fn delete(
     }
     let params = DeleteParams {
         dry_run,
-        // Not another object that was given the same name since.
-        preconditions: Some(Preconditions { uid: object.metadata.uid.clone(), resource_version: None }),
+        // Not another object that was given the same name since, nor one that someone has changed since it was listed: to keep it, or
+        // because another program wants it.
+        preconditions: Some(Preconditions {
+            uid: object.metadata.uid.clone(),
+            resource_version: object.metadata.resource_version.clone(),
+        }),
         ..DeleteParams::background()
     };
     let name = object.metadata.name.as_deref().unwrap_or_default();
@@ -38,7 +42,7 @@ pub(super) async fn delete(
             _ => RemovalState::Gone,
         },
         Err(error) if error.is_not_found() => RemovalState::Gone,
-        // Also a conflict, which may be the answer of a webhook: the next list says whether another object has taken the name.
+        Err(error) if error.is_conflict() => RemovalState::Changed(error),
         Err(error) => RemovalState::Failed(error),
     }
 }
