@@ -51,8 +51,9 @@ impl Children {
             Apply::of_set(client.clone(), checked.set.manager(), checked.owner.clone(), checked.dry_run);
         let run = Run { client, checked: &checked, owner, observed, apply, confirmed };
         let (mut status, is_complete) = run.in_order().await?;
-        if is_complete {
-            run.remove_unwanted(&mut status).await?;
+        match is_complete {
+            true => run.remove_unwanted(&mut status).await?,
+            false => run.keep_unwanted(&mut status),
         }
         Ok(status)
     }
@@ -217,6 +218,15 @@ impl Run<'_> {
         };
         let is_same = |it: &&DynamicObject| it.metadata.name.as_deref() == Some(&*wanted.child.name);
         objects.iter().find(is_same).filter(|_| resource.api_version == wanted.member.resource.api_version)
+    }
+
+    /// Says what is not deleted yet: not all children are applied.
+    fn keep_unwanted(&self, status: &mut ChildrenStatus) {
+        let (unwanted, _) = unwanted(&self.observed, &self.checked.fates());
+        status.removed.extend(unwanted.iter().map(|(resource, object)| RemovedChild {
+            object: title(resource, object),
+            state: RemovalState::Waiting(vec!["all children are applied".to_owned()]),
+        }));
     }
 
     /// Deletes what is no longer wanted, and forgets the places at which nothing is left.
