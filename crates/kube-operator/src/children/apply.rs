@@ -31,7 +31,11 @@ impl Children {
     /// [`ChildrenError`] if the set is invalid, the owner has changed since it was read, or the record on it cannot be written. An error
     /// of one child is in the status, and does not hold up independent ones. Nothing is deleted then.
     pub async fn apply(self, client: &Client) -> Result<ChildrenStatus, ChildrenError> {
-        let checked = self.check()?;
+        let mut checked = self.check()?;
+        if checked.stopped {
+            // Of stopped children, none waits for another. Their deletion has an order all the same.
+            checked.graph = checked.graph.without_order();
+        }
         if let Some(why) = held(&checked) {
             return Ok(checked.untouched(why));
         }
@@ -261,7 +265,11 @@ impl Run<'_> {
         let empty: BTreeSet<Place> = empty.into_iter().chain(emptied).collect();
         let (release, shrunk) = (&self.checked.release, |record: &Record| record.without(&empty));
         let shrink = |record: &Record| record.newer_than(release).is_none().then(|| shrunk(record)).flatten();
-        self.owner.update(shrink).await.map(drop)
+        // All is done as it should be: a place that stays recorded costs a list, until a later run forgets it.
+        if let Err(error) = self.owner.update(shrink).await {
+            tracing::debug!(%error, "empty places stay in the record of children");
+        }
+        Ok(())
     }
 
     /// Recorded places at which no child is wanted, and which were listed without one.
@@ -278,7 +286,6 @@ impl Run<'_> {
 impl ChildStatus {
     fn step(&self) -> Step {
         match self.state {
-            // Of stopped children, none waits for another.
             ChildState::Ready | ChildState::Stopped => Step::Ready,
             ChildState::NotReady(_) => Step::NotReady,
             _ => Step::Failed,
