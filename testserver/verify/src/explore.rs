@@ -29,6 +29,7 @@ pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options)
     if let Some(plan) = &options.plan {
         choice.plans = vec![plan.clone()];
     }
+    choice.planned = choice.plans.len();
     if let Some((part, of)) = options.shard {
         let mine = choice.plans.into_iter().enumerate().filter(|(at, _)| at % of == part - 1);
         choice.plans = mine.map(|(_, plan)| plan).collect();
@@ -48,6 +49,15 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         uncovered: uncovered(&learned),
         ..Report::default()
     };
+    // What is allowed must not hide that nothing is tried.
+    if !learned.complete {
+        let steps = learned.reference.steps.len();
+        let what = format!("the run without faults ended in step {steps}, so that no fault is tried");
+        report.reference.push(Finding::new(Oracle::Workload, what));
+    } else if choice.planned == 0 {
+        let what = "no fault can be tried: these families have no place in this workload";
+        report.reference.push(Finding::new(Oracle::Workload, what));
+    }
     let plans = if learned.complete { choice.plans } else { Vec::new() };
     let total = plans.len();
     for (at, plan) in plans.into_iter().enumerate() {
@@ -94,10 +104,12 @@ fn try_plan(scenario: &Scenario, learned: &Learned, plan: &Plan) -> Outcome {
 
 /// What says most about the cause comes first.
 fn importance(finding: &Finding) -> (usize, Finding) {
-    const ORDER: [Oracle; 12] = [
+    const ORDER: [Oracle; 14] = [
         Oracle::Workload,
         Oracle::Panic,
         Oracle::Invariant,
+        Oracle::TwoLeaders,
+        Oracle::LostUpdate,
         Oracle::Regenerated,
         Oracle::Stuck,
         Oracle::LeftOver,

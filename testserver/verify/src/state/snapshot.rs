@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::ObjectName;
 use crate::kinds::{self, split};
 
-/// The objects that the cluster has at a moment, of all kinds that the operator and the workload have used. Invariants look at it.
+/// The objects that the cluster has at a moment. Invariants look at it, and see all kinds.
 #[derive(Clone, Debug, Default)]
 pub struct State(pub(crate) BTreeMap<ObjectName, Value>);
 
