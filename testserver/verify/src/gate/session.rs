@@ -300,8 +300,8 @@ impl Session {
         let Touched { resource, object, place } = self.inner.lock().touched.clone()?;
         let (group, plural) = split(&resource);
         let uid = &object["metadata"]["uid"];
-        let now =
-            self.server.objects(group, plural).into_iter().find(|now| now["metadata"]["uid"] == *uid)?;
+        let objects = self.server.objects(group, plural)?;
+        let now = objects.into_iter().find(|now| now["metadata"]["uid"] == *uid)?;
         if !now["metadata"]["annotations"][TOUCHED].is_null() {
             return None;
         }
@@ -313,7 +313,8 @@ impl Session {
 
     /// Pods that are made again when they are deleted: by the operator, or by their owner.
     pub(crate) fn evictable_pods(&self) -> Vec<ObjectName> {
-        let pods = self.server.objects("", "pods").into_iter().map(|pod| (ObjectName::of("pods", &pod), pod));
+        let pods = self.server.objects("", "pods").unwrap_or_default();
+        let pods = pods.into_iter().map(|pod| (ObjectName::of("pods", &pod), pod));
         let inner = self.inner.lock();
         let is_made =
             |name: &ObjectName| inner.trace.writes.iter().any(|write| write.created && write.object == *name);
