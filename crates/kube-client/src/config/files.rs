@@ -171,7 +171,8 @@ impl ObservedSource for ObservedFiles {
     }
 }
 
-#[cfg(all(test, feature = "client"))]
+#[cfg(test)]
+#[cfg(feature = "client")]
 mod tests {
     use super::*;
 
