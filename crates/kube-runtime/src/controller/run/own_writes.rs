@@ -55,13 +55,13 @@ impl OwnWrites {
         request: Request,
     ) -> Option<Request> {
         match (&mut self.changes, change) {
-            (Some(changes), Some(change)) => changes.arrived(key, *change, request),
+            (Some(changes), Some(change)) => changes.arrived(key, *change, request, Instant::now()),
             _ => Some(request),
         }
     }
 
-    /// What the changes request that arrived during a reconcile, unless its writes made them.
-    pub(super) fn finished(&mut self, key: &Arc<ObjectKey>, writes: &[OwnWrite]) -> Vec<Request> {
+    /// What the changes request that arrived during a reconcile, and when they did, unless its writes made them.
+    pub(super) fn finished(&mut self, key: &Arc<ObjectKey>, writes: &[OwnWrite]) -> Vec<(Request, Instant)> {
         let changes = self.changes.as_mut();
         changes.map(|changes| changes.finished(key, writes, Instant::now())).unwrap_or_default()
     }

@@ -61,8 +61,18 @@ impl<K: Resource<DynamicType: Eq + Hash + Clone> + Clone + 'static> WorkQueue<K>
 
     /// Requests a reconcile after the debounce.
     pub(super) fn push(&mut self, key: ObjectKey, reason: ReconcileReason, priority: Priority) {
-        let now = Instant::now();
-        self.push_at(Arc::new(key), reason, after(now, self.debounce), priority, now);
+        self.push_since(Arc::new(key), reason, priority, Instant::now());
+    }
+
+    /// Like [`push`](Self::push), for a trigger that came at this time.
+    pub(super) fn push_since(
+        &mut self,
+        key: Arc<ObjectKey>,
+        reason: ReconcileReason,
+        priority: Priority,
+        since: Instant,
+    ) {
+        self.push_at(key, reason, after(since, self.debounce), priority, Instant::now());
     }
 
     /// Takes the next object that is due. It is not taken again before [`finish`](Self::finish) or another method that ends its turn.

@@ -437,8 +437,8 @@ where
         log::outcome(outcome);
         log::finished(delay);
         self.queue.hold(key, self.own_writes.shown(&writes, &action, (&**key, object), &self.store));
-        for (reason, priority) in self.own_writes.finished(key, &writes) {
-            self.enqueue((**key).clone(), reason, priority);
+        for ((reason, priority), since) in self.own_writes.finished(key, &writes) {
+            self.queue.push_since(Arc::clone(key), reason, priority, since);
         }
         self.queue.finish(key, delay, reason);
         if revoked && self.assigned.includes(key) {
