@@ -4,7 +4,7 @@ use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, Uri};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
@@ -25,6 +25,9 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) trait Access: Send + Sync {
     /// The configuration in use.
     fn config(&self) -> Config;
+
+    /// The address of the server in use.
+    fn address(&self) -> Uri;
 
     /// Sends requests as now, also after an exchange.
     fn service(&self) -> AccessService;
@@ -156,6 +159,10 @@ fn record_server(config: &Config) {
 impl<S: Stack> Access for CurrentAccess<S> {
     fn config(&self) -> Config {
         self.current.read().config.clone()
+    }
+
+    fn address(&self) -> Uri {
+        self.current.read().config.address()
     }
 
     fn service(&self) -> AccessService {

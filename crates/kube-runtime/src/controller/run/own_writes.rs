@@ -70,7 +70,11 @@ impl OwnWrites {
     pub(super) fn next_run(&self, action: &Action) -> Requeue {
         match action.next_run() {
             // The event of the write, which would go on, triggers nothing.
-            Requeue::Never if action.continues() && self.changes.is_some() => Requeue::After(Duration::ZERO),
+            Requeue::Never if action.continues() && self.changes.is_some() => match self.waits {
+                true => Requeue::After(Duration::ZERO),
+                // The store may not show the write yet: the same write again, as fast as the server responds.
+                false => Requeue::WithBackoff,
+            },
             next_run => next_run,
         }
     }
