@@ -63,8 +63,8 @@ impl fmt::Debug for ManagerHandle {
 }
 
 impl ManagerHandle {
-    /// Runs another controller, as by [`Manager::controller`](super::Manager::controller). A name that is taken, also by a controller that waits
-    /// for its kind, stops the manager with an error. Does nothing after the manager has ended.
+    /// Runs another controller, as by [`Manager::controller`](super::Manager::controller). A name that is taken, also by a controller
+    /// that waits for its kind, stops the manager with an error. Does nothing after the manager has ended.
     pub fn add<K: Managed, Ctx, F>(
         &self,
         name: &str,

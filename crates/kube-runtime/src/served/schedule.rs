@@ -7,8 +7,8 @@ use tokio::time::Instant;
 const AFTER_CHANGE: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(10)];
 
-/// When it runs once more if a kind is missing although its group has a definition: servers of aggregated APIs, and several API servers, may
-/// need longer.
+/// When it runs once more if a kind is missing although its group has a definition: servers of aggregated APIs, and several API servers,
+/// may need longer.
 const WHILE_MISSING: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(60)];
 
 /// How often discovery runs while the definitions cannot be watched.

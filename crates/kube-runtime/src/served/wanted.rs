@@ -36,8 +36,8 @@ pub(super) struct Wanted {
 /// How long after a deletion one answer is enough. All API servers know it then.
 const DELETION: Duration = Duration::from_secs(15);
 
-/// How long the answer that a kind is missing has to be repeated until one that was served counts as gone, if no deletion was seen: of several
-/// API servers, one may lag behind.
+/// How long the answer that a kind is missing has to be repeated until one that was served counts as gone, if no deletion was seen: of
+/// several API servers, one may lag behind.
 const DOUBT: Duration = Duration::from_secs(3);
 
 /// What is known of a kind since when.
