@@ -154,9 +154,10 @@ impl PendingWrite {
         Some(Self { mark, method: request.method().clone(), uri: request.uri().clone() })
     }
 
-    /// The server has confirmed it with this response.
-    pub(crate) fn confirmed(self, response: &[u8]) {
-        if let Some(write) = OwnWrite::of(&self.method, &self.uri, response) {
+    /// The server at this address has confirmed it with this response.
+    pub(crate) fn confirmed(self, response: &[u8], server: Option<String>) {
+        if let Some(mut write) = OwnWrite::of(&self.method, &self.uri, response) {
+            write.server = server;
             self.mark.record(write);
         }
     }

@@ -40,7 +40,7 @@ pub(crate) fn release(cx: &Context, args: &[String]) -> Result<()> {
 }
 
 /// The name of a job that cannot run here: it is to be run elsewhere before the tag.
-fn unless_skipped<'a>(name: &'a str, outcome: Result<()>) -> Result<Option<&'a str>> {
+fn unless_skipped(name: &str, outcome: Result<()>) -> Result<Option<&str>> {
     match outcome {
         Err(error) if error.is::<Skipped>() => {
             println!("{name}: {error}");

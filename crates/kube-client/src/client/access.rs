@@ -1,6 +1,6 @@
 //! [`Client::set_credentials`]: exchanges where and as whom a client and its clones send requests.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::future::join;
@@ -91,12 +91,30 @@ impl Client {
         self.access.as_ref().map_or(0, |access| access.access.cluster_number())
     }
 
+    /// To compare the servers of clients.
+    #[doc(hidden)]
+    pub fn server_address(&self) -> ServerAddress {
+        ServerAddress(self.access.as_ref().map(Arc::downgrade).unwrap_or_default())
+    }
+
     /// To learn that the client leads to another cluster.
     #[doc(hidden)]
     pub fn cluster_change(&self) -> ClusterChange {
         let cluster = self.access.as_ref().map(|access| access.access.cluster());
         let seen = cluster.as_ref().map_or(0, |cluster| *cluster.borrow());
         ClusterChange { cluster, seen }
+    }
+}
+
+/// Where a client and its clones send requests. It does not keep them.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct ServerAddress(Weak<ClientAccess>);
+
+impl ServerAddress {
+    /// The address now; `None` without a client, and for one over a service of the program.
+    pub fn get(&self) -> Option<String> {
+        Some(self.0.upgrade()?.access.address().to_string())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, Uri};
 use parking_lot::{Mutex, RwLock};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -27,6 +27,9 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) trait Access: Send + Sync {
     /// The configuration in use.
     fn config(&self) -> Config;
+
+    /// The address of the server in use.
+    fn address(&self) -> Uri;
 
     /// Sends requests as now, also after an exchange.
     fn service(&self) -> AccessService;
@@ -177,6 +180,10 @@ fn record_server(config: &Config) {
 impl<S: Stack> Access for CurrentAccess<S> {
     fn config(&self) -> Config {
         self.current.read().config.clone()
+    }
+
+    fn address(&self) -> Uri {
+        self.current.read().config.address()
     }
 
     fn service(&self) -> AccessService {

@@ -27,13 +27,14 @@ use crate::{
         ObjectKey, ObjectRef,
         store::{Store, Undecodable, WriterDropped},
     },
+    served::scope_of,
 };
 use futures::{
     FutureExt, Stream,
     future::{self, BoxFuture},
     stream,
 };
-use kube_core::Resource;
+use kube_core::{Resource, discovery::Scope};
 use std::{
     fmt::Debug,
     future::{Future, poll_fn},
@@ -180,6 +181,7 @@ where
             match self.next_event().await {
                 RunnerEvent::Shutdown => self.stage = Stage::Draining,
                 RunnerEvent::StoreReady(Ok(())) => {
+                    self.queue.listed();
                     self.stage = Stage::SyncingRelated { until: after(Instant::now(), RELATED_SYNC_TIMEOUT) };
                 }
                 RunnerEvent::StoreReady(Err(error)) => return Some(Err(self.fail(Error::Readiness(error)))),
@@ -296,7 +298,10 @@ where
         }
     }
 
-    fn enqueue(&mut self, key: ObjectKey, reason: ReconcileReason, priority: Priority) {
+    fn enqueue(&mut self, mut key: ObjectKey, reason: ReconcileReason, priority: Priority) {
+        if scope_of::<K>() == Some(Scope::Cluster) {
+            key.namespace = None; // a child's reference to its owner has the child's namespace
+        }
         // Until the initial list is complete, every object is part of it.
         let priority = if self.stage == Stage::SyncingPrimary { Priority::Background } else { priority };
         self.queue.push(key, reason, priority);
@@ -443,8 +448,8 @@ where
         log::outcome(outcome);
         log::finished(delay);
         self.queue.hold(key, self.own_writes.shown(&writes, &action, (&**key, object), &self.store));
-        for (reason, priority) in self.own_writes.finished(key, &writes) {
-            self.enqueue((**key).clone(), reason, priority);
+        for ((reason, priority), since) in self.own_writes.finished(key, &writes) {
+            self.queue.push_since(Arc::clone(key), reason, priority, since);
         }
         self.queue.finish(key, delay, reason);
         if revoked && self.assigned.includes(key) {
