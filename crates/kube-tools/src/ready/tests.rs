@@ -191,7 +191,7 @@ fn jobs_end_ready_or_failed() {
 }
 
 #[test]
-fn kinds_with_a_phase_an_address_or_a_condition_of_their_own() {
+fn kinds_with_a_phase_are_ready_in_some_of_them() {
     let phase = |phase: &str| json!({ "phase": phase });
     let nothing = || json!({});
     check(
@@ -219,6 +219,11 @@ fn kinds_with_a_phase_an_address_or_a_condition_of_their_own() {
         "Namespace",
         &[(nothing(), nothing(), IN_PROGRESS, "not set"), (nothing(), phase("Active"), READY, "active")],
     );
+}
+
+#[test]
+fn kinds_with_an_address_or_a_condition_of_their_own_are_ready_with_it() {
+    let nothing = || json!({});
     let balancer = || json!({ "type": "LoadBalancer" });
     let address = |field: &str, value: &str| json!({ "loadBalancer": { "ingress": [{ field: value }] } });
     check(
