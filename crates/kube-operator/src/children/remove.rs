@@ -50,8 +50,8 @@ pub(super) async fn delete(
     }
 }
 
-/// Whether objects of a kind may own others that do something: workloads own pods, and objects of a custom kind whatever their operator makes.
-/// In the foreground, the deletion of what owns nothing only takes a moment longer.
+/// Whether objects of a kind may own others that do something: workloads own pods, and objects of a custom kind whatever their operator
+/// makes. In the foreground, the deletion of what owns nothing only takes a moment longer.
 fn has_dependents(resource: &ApiResource) -> bool {
     let is_custom = resource.group.contains('.') && !resource.group.ends_with(".k8s.io");
     is_custom || matches!(&*resource.group, "apps" | "batch") || resource.kind == "ReplicationController"

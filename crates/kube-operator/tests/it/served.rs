@@ -168,6 +168,46 @@ async fn running_reconciles_finish_when_the_definition_is_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_reconcile_that_hangs_does_not_keep_the_kind_away_when_it_returns() {
+    let (_server, client) = server_with(&["a"]).await;
+    let log = Log::default();
+    define(&client, &Leaf::crd()).await;
+    let make = {
+        let (client, log) = (client.clone(), log.clone());
+        move || {
+            let reconcile = async |leaf: Arc<Leaf>, log: Arc<Log>| {
+                log.add(leaf.name_any());
+                if leaf.name_any() == "hangs" && log.count("hangs") == 1 {
+                    pending::<()>().await;
+                }
+                Ok::<_, Infallible>(Action::await_change())
+            };
+            let controller = Controller::new(Api::<Leaf>::all(client.clone()), watcher::Config::default());
+            ServedController::new(controller, reconcile, Arc::new(log.clone()))
+        }
+    };
+    let manager = Manager::new(client.clone())
+        .while_served::<Leaf>("leaves", make)
+        .controller("maps", maps(&client), logging("map"), Arc::new(log.clone()))
+        .grace_period(seconds(20));
+    let (stop, running) = run(manager);
+    sleep(seconds(15)).await;
+    add_leaf(&client, "hangs").await;
+    sleep(seconds(5)).await;
+    assert_eq!((log.count("hangs"), log.count("map a")), (1, 1));
+    undefine(&client).await;
+    sleep(seconds(5)).await; // it is noticed
+    define(&client, &Leaf::crd()).await;
+    add_leaf(&client, "other").await;
+    sleep(seconds(5)).await;
+    assert_eq!(log.count("other"), 0, "the former one has yet to end");
+    sleep(seconds(40)).await;
+    assert_eq!(log.count("other"), 1, "the controller runs again");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_optional_kind_that_cannot_be_listed_does_not_take_the_readiness_of_the_rest() {
     let (server, client) = server_with(&["a"]).await;
     let log = Log::default();

@@ -351,10 +351,9 @@ where
         reason: ReconcileReason,
         now: Instant,
     ) -> Option<ReconcileResult<K, E, QErr>> {
-        let object = match self.store.newest(&key) {
-            Ok(Some(object)) => object,
-            Ok(None) => return self.not_found(&key, &reason, now, None),
-            Err(error) => return self.not_found(&key, &reason, now, Some(error)),
+        let object = match self.store.newest(&key).transpose() {
+            Some(Ok(object)) => object,
+            none => return self.not_found(&key, &reason, now, none.and_then(Result::err)),
         };
         if !key.is_of(&*object) {
             // A child's reference to a cluster-scoped owner has the child's namespace. Without the canonical key, one
@@ -379,9 +378,7 @@ where
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.queue.drop_started(key, now);
         match &undecodable {
-            Some(undecodable) => {
-                self.observer.undecodable(key, self.store.uid_of(key), &undecodable.error);
-            }
+            Some(failed) => self.observer.undecodable(key, self.store.uid_of(key), &failed.error),
             None => self.observer.gone(key),
         }
         if reason.is_internal() || !self.assigned.includes(key) {
@@ -390,9 +387,7 @@ where
         let object = Box::new(key.to_ref::<K>(self.store.dyntype().clone()).erase());
         Some(Err(match undecodable {
             None => ControllerError::ObjectNotFound(object),
-            Some(Undecodable { error, .. }) => {
-                ControllerError::RunnerError(Error::Undecodable { object, error })
-            }
+            Some(failed) => ControllerError::RunnerError(Error::Undecodable { object, error: failed.error }),
         }))
     }
 
