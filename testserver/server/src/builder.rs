@@ -202,9 +202,9 @@ impl Builder {
         self
     }
 
-    /// Sets the range of the addresses that services get, as `--service-cluster-ip-range` of kube-apiserver: `10.0.0.0/8` by default. As
-    /// on clusters, a new service with another address is refused; ready ServiceCIDRs add to the range. Fixtures from a cluster need its range.
-    /// What is no range of IPv4 addresses is [`StartError::ServiceRange`].
+    /// Sets the range of the addresses that services get, as `--service-cluster-ip-range` of kube-apiserver: `10.0.0.0/8` by default. As on
+    /// clusters, a new service with another address is refused; ready ServiceCIDRs add to the range. Fixtures from a cluster need its
+    /// range. What is no range of IPv4 addresses is [`StartError::ServiceRange`].
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -429,9 +429,10 @@ impl Builder {
 
     /// The server without a socket.
     ///
-    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`],
-    /// [`StartError::ServiceRange`] or [`StartError::Delay`] when a setting is invalid, [`StartError::Data`] when the data directory cannot be used, [`StartError::ServiceAccountKey`] when the key cannot be,
-    /// [`StartError::ExistingServer`] when a setting contradicts [`api`](Self::api).
+    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`], [`StartError::ServiceRange`] or
+    /// [`StartError::Delay`] when a setting is invalid, [`StartError::Data`] when the data directory cannot be used,
+    /// [`StartError::ServiceAccountKey`] when the key cannot be, [`StartError::ExistingServer`] when a setting contradicts
+    /// [`api`](Self::api).
     pub fn service(mut self) -> Result<ApiServer, StartError> {
         if let Some(start) = self.settings.start_time.filter(|start| !Clock::can_start_at(*start)) {
             return Err(StartError::StartTime { start });
