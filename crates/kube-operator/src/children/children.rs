@@ -42,8 +42,8 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// // In a reconcile of `owner`. Each child is what `apply!` writes, or an object with the fields that are wanted.
 /// let mut children = Children::of(CHILDREN, &owner);
-/// children.add("index", &index).after("content");
 /// children.add("content", &content).ready_when("its text", |map: &ConfigMap| map.data.is_some());
+/// children.add("index", &index).after("content");
 /// let status = children.apply(&client).await?;
 /// assert_eq!(
 ///     status.to_string(),

@@ -28,6 +28,8 @@ const MAX_NOTE_BYTES: usize = 1024;
 const MAX_FIELD_BYTES: usize = 128;
 /// The maximum length of the object's name within an event's name.
 const MAX_OBJECT_NAME_BYTES: usize = 200;
+/// How many events about an object may be published in one nanosecond.
+const MOST_AT_ONCE: i128 = 100;
 /// The namespace of events about cluster-scoped objects: the one client-go uses, and the only one that servers of every
 /// version accept (1.20 rejects `default`).
 const CLUSTER_NAMESPACE: &str = "kube-system";
@@ -95,22 +97,29 @@ impl Recorder {
                 other => return other.map(drop),
             }
         }
-        let event = self.build(ev, reference, namespace, now);
-        let created = events.create(&PostParams::default(), &event).await?;
+        let mut event = self.build(ev, reference, namespace, now);
+        let mut nanosecond = now.as_nanosecond();
+        let created = loop {
+            event.metadata.name = Some(format!("{}.{nanosecond:x}", object_part(reference)));
+            match events.create(&PostParams::default(), &event).await {
+                // Another event of this nanosecond: clocks may be coarser, and paused time stands still.
+                Err(error)
+                    if error.is_already_exists() && nanosecond < now.as_nanosecond() + MOST_AT_ONCE =>
+                {
+                    nanosecond += 1;
+                }
+                created => break created?,
+            }
+        };
         let name = created.metadata.name.unwrap_or_default();
         self.series.lock().record_published(key, name, Instant::now());
         Ok(())
     }
 
     fn build(&self, ev: &Event, reference: &ObjectReference, namespace: &str, now: Timestamp) -> ApiEvent {
-        let object = dns_subdomain(reference.name.as_deref().unwrap_or_default());
         let Reporter { controller, instance } = &self.reporter;
         ApiEvent {
-            metadata: ObjectMeta {
-                name: Some(format!("{object}.{:x}", now.as_nanosecond())),
-                namespace: Some(namespace.to_owned()),
-                ..ObjectMeta::default()
-            },
+            metadata: ObjectMeta { namespace: Some(namespace.to_owned()), ..ObjectMeta::default() },
             action: Some(truncate(&ev.action, MAX_FIELD_BYTES).to_owned()),
             event_time: Some(MicroTime(now)),
             note: ev.note.as_deref().map(|note| truncate(note, MAX_NOTE_BYTES).to_owned()),
@@ -125,6 +134,11 @@ impl Recorder {
             ..ApiEvent::default()
         }
     }
+}
+
+/// The part of an event's name that says which object it is about.
+fn object_part(reference: &ObjectReference) -> String {
+    dns_subdomain(reference.name.as_deref().unwrap_or_default())
 }
 
 /// The longest prefix of `text` with at most `max_bytes` bytes.
