@@ -28,8 +28,8 @@ const MAX_NOTE_BYTES: usize = 1024;
 const MAX_FIELD_BYTES: usize = 128;
 /// The maximum length of the object's name within an event's name.
 const MAX_OBJECT_NAME_BYTES: usize = 200;
-/// How many events about an object may be published in one nanosecond.
-const MOST_AT_ONCE: i128 = 100;
+/// How many names are tried for one event.
+const ATTEMPTS: usize = 100;
 /// The namespace of events about cluster-scoped objects: the one client-go uses, and the only one that servers of every
 /// version accept (1.20 rejects `default`).
 const CLUSTER_NAMESPACE: &str = "kube-system";
@@ -65,13 +65,15 @@ pub struct Recorder {
     client: Client,
     reporter: Reporter,
     series: Arc<Mutex<SeriesCache>>,
+    /// The nanosecond in the last name: clocks may be coarser, and paused time stands still.
+    last_nanosecond: Arc<Mutex<i128>>,
 }
 
 impl Recorder {
     /// A recorder that publishes events as `reporter`.
     #[must_use]
     pub fn new(client: Client, reporter: Reporter) -> Self {
-        Self { client, reporter, series: Arc::default() }
+        Self { client, reporter, series: Arc::default(), last_nanosecond: Arc::default() }
     }
 
     /// Publishes `ev` about the object of `reference`.
@@ -98,22 +100,25 @@ impl Recorder {
             }
         }
         let mut event = self.build(ev, reference, namespace, now);
-        let mut nanosecond = now.as_nanosecond();
+        let mut attempts = 0;
         let created = loop {
-            event.metadata.name = Some(format!("{}.{nanosecond:x}", object_part(reference)));
+            attempts += 1;
+            event.metadata.name = Some(format!("{}.{:x}", object_part(reference), self.next_nanosecond(now)));
             match events.create(&PostParams::default(), &event).await {
-                // Another event of this nanosecond: clocks may be coarser, and paused time stands still.
-                Err(error)
-                    if error.is_already_exists() && nanosecond < now.as_nanosecond() + MOST_AT_ONCE =>
-                {
-                    nanosecond += 1;
-                }
+                // Another recorder has published one of this nanosecond.
+                Err(error) if error.is_already_exists() && attempts < ATTEMPTS => {}
                 created => break created?,
             }
         };
         let name = created.metadata.name.unwrap_or_default();
         self.series.lock().record_published(key, name, Instant::now());
         Ok(())
+    }
+
+    fn next_nanosecond(&self, now: Timestamp) -> i128 {
+        let mut last = self.last_nanosecond.lock();
+        *last = now.as_nanosecond().max(*last + 1);
+        *last
     }
 
     fn build(&self, ev: &Event, reference: &ObjectReference, namespace: &str, now: Timestamp) -> ApiEvent {
