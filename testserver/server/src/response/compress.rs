@@ -81,8 +81,8 @@ fn gzip(document: &Bytes) -> Vec<u8> {
     written.expect("invariant: writing to a vector does not fail")
 }
 
-/// One member of a stream. It is flushed before its end: what stands behind the last flush of a member is not delivered by Go's reader until
-/// the next member begins, which may be a minute later.
+/// One member of a stream. It is flushed before its end: what stands behind the last flush of a member is not delivered by Go's reader
+/// until the next member begins, which may be a minute later.
 fn member(events: &[Bytes]) -> Vec<u8> {
     let mut encoder = encoder();
     let written = events.iter().try_for_each(|event| encoder.write_all(event)).and_then(|()| encoder.flush());
