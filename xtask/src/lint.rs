@@ -45,8 +45,7 @@ pub(crate) fn clippy(cx: &Context, args: &[String]) -> Result<()> {
 pub(crate) fn features(cx: &Context, args: &[String]) -> Result<()> {
     no_arguments(args)?;
     let lint = |what: &str| cx.cargo(&format!("clippy --quiet --locked {what} -- -D warnings")).run();
-    // In the build of the job `clippy`, which has all other dependencies.
-    lint(&format!("{} --features operator/otlp --all-targets", cx.workspace()))?;
+    lint(&format!("{} -p operator --features operator/otlp --all-targets", paths::SHARED_BUILD))?;
     let openssl = cx.has_openssl();
     for set in FEATURES {
         if set.contains("openssl") && !openssl {

@@ -18,7 +18,7 @@ const TEST: &str =
 
 /// Compiles the README's controller with the lines of each page, and its build script.
 pub(super) fn shown(cx: &Context, work: &Path, controller: &str) -> Result<()> {
-    let home = empty_home(work)?;
+    let home = home_without_configuration(work)?;
     let pages = facts::pages(cx)?;
     let own = &pages.iter().find(|page| page.path == "README.md").context("README.md is no page")?.text;
     let own = blocks(own, "toml").find(|block| block.starts_with("[dependencies]"));
@@ -77,10 +77,13 @@ impl Project<'_> {
     }
 }
 
-/// Cargo's folder, with what was downloaded but without a configuration.
-fn empty_home(work: &Path) -> Result<PathBuf> {
+/// Cargo's folder, if it has no configuration: what is compiled is then shared with other projects. Otherwise one with what was downloaded.
+fn home_without_configuration(work: &Path) -> Result<PathBuf> {
     let own = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let own = own.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("no home folder")?;
+    if !["config.toml", "config"].iter().any(|name| own.join(name).exists()) {
+        return Ok(own);
+    }
     let home = work.join("cargo-home");
     std::fs::create_dir(&home)?;
     for downloaded in ["registry", "git"] {
