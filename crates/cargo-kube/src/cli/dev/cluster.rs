@@ -1,6 +1,7 @@
 //! The server of `cargo kube dev`: an embedded one or that of the current kubeconfig; the kubeconfigs, and what it gets of the program's
 //! manifests.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -9,24 +10,25 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::ServiceAccount;
-use kube_client::api::{DeleteParams, PatchParams, PostParams};
+use kube_client::api::PatchParams;
 use kube_client::config::{KubeConfigOptions, Kubeconfig};
 use kube_client::{Api, Client, Config};
+use kube_core::ResourceExt as _;
 use kube_testserver::{BuiltInController, TestServer};
+use kube_tools::crds;
 use kube_tools::yaml::{Applier, Objects, Report};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
+use tokio::task::JoinSet;
 
+use super::account::Account;
 use super::deployed::Deployed;
+use super::detour::{Detour, leads_to_operator};
 use super::listens::Place;
+use super::session::say;
 use crate::cli::program::manifests;
 
 const FIELD_MANAGER: &str = "cargo-kube-dev";
-/// Longer than any session: ten years.
-const TOKEN_SECONDS: i64 = 315_360_000;
-/// Of a token that a cluster makes. There is a new one at each change of the sources.
-const TOKEN_SECONDS_OF_CLUSTER: i64 = 12 * 60 * 60;
 /// Samples are refused until the webhooks of the operator are served.
 const SAMPLES_LIMIT: Duration = Duration::from_secs(30);
 const SAMPLES_PAUSE: Duration = Duration::from_millis(500);
@@ -41,8 +43,10 @@ pub(super) struct Cluster {
     context: String,
     client: Client,
     url: String,
-    /// Webhook configurations that lead to this machine.
-    temporary: Mutex<Objects>,
+    /// What leads a cluster of the user to this machine: what is called first, then where that leads, by kind and name.
+    detours: Mutex<BTreeMap<(bool, String), Detour>>,
+    /// Renews the token of the operator.
+    renewal: Mutex<JoinSet<()>>,
     /// Of this user alone; removed with this value.
     folder: TempDir,
 }
@@ -87,7 +91,8 @@ impl Cluster {
             url: config.cluster_url.to_string(),
             client: Client::try_from(config)?,
             folder: tempfile::Builder::new().prefix("cargo-kube-dev-").tempdir()?,
-            temporary: Mutex::default(),
+            detours: Mutex::default(),
+            renewal: Mutex::default(),
             embedded,
             place,
             admin,
@@ -104,7 +109,7 @@ impl Cluster {
             ],
             Place::Cluster { .. } => vec![
                 format!("the cluster of the context {} is at {}", self.context, self.url),
-                "it keeps the definitions, the roles and the ServiceAccount; samples are yours to apply"
+                "it keeps the definitions, the roles and the ServiceAccount; what leads to this machine ends with the session; samples are yours to apply"
                     .to_owned(),
             ],
         }
@@ -139,17 +144,44 @@ impl Cluster {
             _ => Objects::default(),
         };
         self.runs_nowhere_else(&deployed).await?;
-        let mut objects = Objects::default();
-        for object in &deployed.objects {
-            objects.add(object)?;
-        }
-        self.temporary
-            .lock()
-            .expect("invariant: nothing panics with this lock")
-            .clone_from(&deployed.temporary()?);
-        self.apply(&objects).await.into_result()?;
+        self.apply_deployed(&deployed).await?;
         self.write_operator_kubeconfig(&deployed).await?;
         Ok((deployed, samples))
+    }
+
+    async fn apply_deployed(&self, deployed: &Deployed) -> Result<()> {
+        let mut objects = Objects::default();
+        let mut definitions = Vec::new();
+        for object in &deployed.objects {
+            let mut object = object.clone();
+            match self.place {
+                // Others may use newer definitions than those of these sources.
+                Place::Cluster { .. } if object["kind"] == "CustomResourceDefinition" => {
+                    definitions.push(serde_json::from_value(object).context("a CustomResourceDefinition")?);
+                    continue;
+                }
+                Place::Cluster { .. } if leads_to_operator(&object) => self.lead_here(&mut object).await?,
+                _ => {}
+            }
+            objects.add(&object)?;
+        }
+        for installed in crds::install(&self.client, FIELD_MANAGER, definitions).await? {
+            let (name, kept) = (installed.crd.name_any(), installed.kept_versions);
+            if !kept.is_empty() {
+                say(&format!("{name} keeps what these sources have not: {}", kept.join(", ")));
+            }
+        }
+        Ok(self.apply(&objects).await.into_result().map(drop)?)
+    }
+
+    /// Before an object is applied that leads to this machine.
+    async fn lead_here(&self, object: &mut Value) -> Result<()> {
+        let detour = Detour::begin(&self.client, object).await?;
+        let (kind, metadata) = (&object["kind"], &object["metadata"]);
+        let is_called = object["apiVersion"] == "admissionregistration.k8s.io/v1";
+        let key = (!is_called, format!("{kind} {} {}", metadata["namespace"], metadata["name"]));
+        self.detours.lock().expect("invariant: nothing panics with this lock").insert(key, detour);
+        Ok(())
     }
 
     /// Of two operators, one would wait for the other's Lease, or both would write.
@@ -171,39 +203,21 @@ impl Cluster {
     }
 
     async fn write_operator_kubeconfig(&self, deployed: &Deployed) -> Result<()> {
-        let Deployed { namespace, account, .. } = deployed;
-        let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), namespace);
-        // As JSON: whether `spec` is optional depends on the version of k8s-openapi.
-        let seconds = match self.place {
-            Place::Embedded => TOKEN_SECONDS,
-            Place::Cluster { .. } => TOKEN_SECONDS_OF_CLUSTER,
+        let account = Account {
+            client: self.client.clone(),
+            namespace: deployed.namespace.clone(),
+            name: deployed.account.clone(),
+            token: self.folder.path().join("token"),
         };
-        let request = json!({
-            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-            "spec": { "audiences": [], "expirationSeconds": seconds },
-        });
-        let answer: Value = accounts
-            .create_subresource("token", account, &PostParams::default(), &request)
-            .await
-            .with_context(|| format!("a token of the ServiceAccount {account}"))?;
-        let token = &answer["status"]["token"];
-        let named = self.admin.contexts.iter().find(|named| named.name == self.context);
-        let cluster = named.and_then(|named| Some(&named.context.as_ref()?.cluster));
-        let cluster = cluster.with_context(|| format!("context {}: expected a cluster", self.context))?;
-        let mut config = serde_json::to_value(&self.admin)?;
-        config["clusters"]
-            .as_array_mut()
-            .into_iter()
-            .for_each(|all| all.retain(|it| it["name"] == **cluster));
-        config["users"] = json!([{ "name": account, "user": { "token": token } }]);
-        config["contexts"] = json!([{
-            "name": account,
-            "context": { "cluster": cluster, "user": account, "namespace": namespace },
-        }]);
-        config["current-context"] = json!(account);
+        let wait = account.renew().await?;
+        let config = account.kubeconfig(&self.admin, &self.context)?;
         let path = self.operator_kubeconfig();
         // JSON is YAML.
-        std::fs::write(&path, config.to_string()).with_context(|| path.display().to_string())
+        std::fs::write(&path, config.to_string()).with_context(|| path.display().to_string())?;
+        let mut renewal = self.renewal.lock().expect("invariant: nothing panics with this lock");
+        *renewal = JoinSet::new(); // that of the account before ends
+        renewal.spawn(account.keep_renewed(wait));
+        Ok(())
     }
 
     /// Creates these objects, as soon as the webhooks of the operator accept them. Returns a line for each.
@@ -226,17 +240,23 @@ impl Cluster {
         }
     }
 
-    /// Ends the embedded server, removes webhooks that lead to this machine from another, and removes the files.
+    /// Ends the embedded server, or puts back what leads another to this machine. Removes the files.
+    ///
+    /// # Errors
+    /// The first one; the rest is done nevertheless.
     pub(super) async fn stop(self) -> Result<()> {
-        let temporary = self.temporary.into_inner().expect("invariant: nothing panics with this lock");
-        match self.embedded {
-            Some(server) => server.shutdown().await,
-            None if temporary.is_empty() => {}
-            None => {
-                let removed = Applier::new(self.client).delete(&temporary, &DeleteParams::default()).await;
-                removed.into_result().context("the webhooks that lead to this machine")?;
-            }
+        let mut result = Ok(());
+        if let Some(server) = self.embedded {
+            server.shutdown().await;
         }
-        self.folder.close().context("the files of this session")
+        let detours = self.detours.into_inner().expect("invariant: nothing panics with this lock");
+        for detour in detours.values() {
+            result = result.and(detour.end().await.context("it leads to this machine"));
+        }
+        result.and(self.folder.close().context("the files of this session"))
     }
 }
+
+#[cfg(test)]
+#[path = "cluster_tests.rs"]
+mod tests;

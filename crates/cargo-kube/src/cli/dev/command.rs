@@ -19,7 +19,8 @@ use crate::cli::runtime::Signals;
 The server gets the CRDs, webhooks, roles and samples that `PROGRAM manifests` writes; the operator runs beside
 it with the arguments and the environment of its Deployment, as its ServiceAccount, with the permissions of its
 roles. A build that fails leaves the old operator. Ctrl-C or SIGTERM ends both, a second one without waiting.
-With --cluster the cluster gets the CRDs and roles, and keeps them; webhooks only with --reach, until the end.
+With --cluster the cluster gets the CRDs and roles, and keeps them; webhooks only with --reach. At the end what
+leads to this machine is removed, and what was there before is put back.
 Exit codes: 0 ended by the user; 2 wrong input, or a server that does not start.")]
 pub(crate) struct Dev {
     #[command(flatten)]

@@ -8,9 +8,9 @@ use anyhow::{Context as _, Result, bail};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Container, ServiceAccount};
 use kube_core::{DynamicObject, Resource as _};
-use kube_tools::yaml::Objects;
 use serde_json::Value;
 
+use super::detour::leads_to_operator;
 use super::listens::{Listens, Place};
 
 /// An operator as its manifests deploy it.
@@ -81,16 +81,6 @@ impl Deployed {
         Ok(deployed)
     }
 
-    /// Webhook configurations, which are in the way once the operator has ended.
-    pub(super) fn temporary(&self) -> Result<Objects> {
-        let mut temporary = Objects::default();
-        let of_webhooks = |object: &&Value| object["apiVersion"] == "admissionregistration.k8s.io/v1";
-        for object in self.objects.iter().filter(of_webhooks) {
-            temporary.add(object)?;
-        }
-        Ok(temporary)
-    }
-
     fn add(&mut self, mut object: Value, listens: &Listens, place: Place) -> Result<()> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (group_version, name) = (text(&object["apiVersion"]), text(&object["metadata"]["name"]));
@@ -104,9 +94,11 @@ impl Deployed {
             ("cert-manager.io", kind) => self.left_out.push(format!(
                 "{kind} {name} is left out: no pod mounts the certificate; SelfSigned needs none"
             )),
-            ("admissionregistration.k8s.io", kind) if unreachable => self.left_out.push(format!(
-                "{kind} {name} is left out: without --reach ADDRESS, no webhook is called here"
-            )),
+            ("admissionregistration.k8s.io", kind) if unreachable && leads_to_operator(&object) => {
+                self.left_out.push(format!(
+                    "{kind} {name} is left out: without --reach ADDRESS, no webhook is called here"
+                ))
+            }
             ("admissionregistration.k8s.io", _) => {
                 if place != Place::Embedded {
                     // This machine may be gone at any time.
@@ -151,6 +143,8 @@ fn environment(container: &Container, pod: &str) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use kube_tools::yaml::Objects;
+
     use super::*;
 
     const INSTALL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/operator/deploy/install.yaml");
@@ -239,11 +233,14 @@ mod tests {
         };
         let reached = read(Some("192.0.2.7")).unwrap();
         assert_eq!(leads_to(&reached), ["webhook 192.0.2.7:9443", "http 192.0.2.7:8080"]);
-        let temporary = reached.temporary().unwrap();
-        assert!(!temporary.is_empty());
-        for configuration in temporary.iter() {
-            assert_eq!(configuration.data["webhooks"][0]["failurePolicy"], "Ignore");
+        let called = |object: &&Value| object["kind"] == "ValidatingWebhookConfiguration";
+        for configuration in reached.objects.iter().filter(called) {
+            assert_eq!(configuration["webhooks"][0]["failurePolicy"], "Ignore");
         }
+        let of_operator = reached.objects.iter().filter(|object| leads_to_operator(object));
+        let mut kinds: Vec<_> = of_operator.filter_map(|object| object["kind"].as_str()).collect();
+        kinds.sort_unstable();
+        assert_eq!(kinds, ["EndpointSlice", "EndpointSlice", "Service", "ValidatingWebhookConfiguration"]);
         let error = read(None).unwrap_err().to_string();
         assert!(
             error.ends_with(

@@ -6,10 +6,13 @@
 //! - `sources`: says when a source changes.
 //! - `cluster`: the embedded server or the user's cluster, the kubeconfigs, and the manifests of the program there.
 //! - `deployed`: what the manifests say about running the operator; `listens`: where it listens.
+//! - `account`: the kubeconfig and the token as which it runs; `detour`: what leads a cluster to this machine, and is put back.
 
+mod account;
 mod cluster;
 mod command;
 mod deployed;
+mod detour;
 mod listens;
 mod machine;
 mod session;
