@@ -18,8 +18,8 @@ pub(super) struct FetchedCredential {
     pub(super) identity: Option<Arc<ClientIdentityPem>>,
     /// When to refresh it; `None`: only after the server has refused it.
     pub(super) refresh_at: Option<Instant>,
-    /// Whether it stays in use while a refresh fails.
-    pub(super) usable_after_failure: bool,
+    /// How long it stays in use while refreshes fail.
+    pub(super) usable: Usable,
     /// It comes from the kubeconfig and may be old, so its first refusal leads to a refresh.
     pub(super) from_kubeconfig: bool,
 }
@@ -27,15 +27,34 @@ pub(super) struct FetchedCredential {
 impl FetchedCredential {
     /// A credential that is used until the server refuses it.
     pub(super) fn until_refused(header: Option<HeaderValue>) -> Self {
-        Self { header, identity: None, refresh_at: None, usable_after_failure: false, from_kubeconfig: false }
+        Self {
+            header,
+            identity: None,
+            refresh_at: None,
+            usable: Usable::UntilRefresh,
+            from_kubeconfig: false,
+        }
+    }
+
+    /// It expires then, if the source says so. It is refreshed [`EARLY`] before, since it must still be valid when the server receives it,
+    /// but after half of the remaining time at the earliest. While that fails it is used until it expires, as client-go does.
+    pub(super) fn expires(self, expiry: Option<Timestamp>, now: Timestamp, instant: Instant) -> Self {
+        let Some(expiry) = expiry else { return self };
+        let left = Duration::try_from(expiry.duration_since(now)).unwrap_or(Duration::ZERO);
+        let refresh_at = instant + left.saturating_sub(EARLY.min(left / 2));
+        Self { refresh_at: Some(refresh_at), usable: Usable::Until(instant + left), ..self }
     }
 }
 
-/// When to refresh a credential that expires at `expiry`: [`EARLY`] before, since it must still be valid when the server receives it, but
-/// after half of the remaining time at the earliest.
-pub(super) fn refresh_time(expiry: Timestamp, now: Timestamp, instant: Instant) -> Instant {
-    let left = Duration::try_from(expiry.duration_since(now)).unwrap_or(Duration::ZERO);
-    instant + left.saturating_sub(EARLY.min(left / 2))
+/// How long a credential stays in use while refreshes fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Usable {
+    /// Not at all.
+    UntilRefresh,
+    /// Until it expires.
+    Until(Instant),
+    /// For as long as they fail.
+    Always,
 }
 
 const EARLY: Duration = Duration::from_secs(30);
@@ -75,14 +94,17 @@ impl CredentialCache {
         self.cached = Some(Cached { credential, since: now, refused: false });
     }
 
-    /// Records a failed refresh. Returns the old credential if it may still be used; the next refresh is then after [`RETRY_DELAY`].
+    /// Records a failed refresh. Returns the old credential if it may still be used; the next refresh is then after [`RETRY_DELAY`], or
+    /// when it expires.
     pub(super) fn on_source_failure(&mut self, now: Instant) -> Option<&FetchedCredential> {
-        let cached = self
-            .cached
-            .as_mut()
-            .filter(|cached| cached.credential.usable_after_failure && !cached.refused)?;
-        cached.credential.refresh_at = Some(now + RETRY_DELAY);
-        Some(&cached.credential)
+        let credential = &mut self.cached.as_mut().filter(|cached| !cached.refused)?.credential;
+        let retry = now + RETRY_DELAY;
+        credential.refresh_at = Some(match credential.usable {
+            Usable::Always => retry,
+            Usable::Until(expiry) if now < expiry => retry.min(expiry),
+            Usable::Until(_) | Usable::UntilRefresh => return None,
+        });
+        Some(credential)
     }
 
     /// Records a 401 for a request with `header`. True if a retry may succeed: a refresh is now due, or has happened meanwhile. A
@@ -114,7 +136,7 @@ mod tests {
     fn credential(text: &'static str, refresh_at: Option<Instant>) -> FetchedCredential {
         FetchedCredential {
             refresh_at,
-            usable_after_failure: true,
+            usable: Usable::Always,
             ..FetchedCredential::until_refused(header(text))
         }
     }
@@ -176,5 +198,23 @@ mod tests {
         assert!(cache.fresh(start + Duration::from_secs(10)).is_none());
         cache.refused(header("a").as_ref(), start + Duration::from_secs(10));
         assert!(cache.on_source_failure(start + Duration::from_secs(10)).is_none());
+    }
+
+    #[test]
+    fn a_credential_that_expires_stays_in_use_until_then_while_a_refresh_fails() {
+        let (start, now) = (Instant::now(), Timestamp::UNIX_EPOCH);
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut cache = CredentialCache::default();
+        let expiry = Some(Timestamp::from_second(3600).unwrap());
+        cache.update(FetchedCredential::until_refused(header("a")).expires(expiry, now, start), start);
+        assert!(cache.fresh(at(3569)).is_some() && cache.fresh(at(3570)).is_none());
+        assert!(cache.on_source_failure(at(3570)).is_some());
+        assert!(cache.fresh(at(3579)).is_some() && cache.fresh(at(3580)).is_none());
+        assert!(cache.on_source_failure(at(3595)).is_some());
+        assert!(cache.fresh(at(3599)).is_some() && cache.fresh(at(3600)).is_none(), "it has expired");
+        assert!(cache.on_source_failure(at(3600)).is_none());
+        cache.update(FetchedCredential::until_refused(header("b")).expires(expiry, now, start), start);
+        assert!(cache.refused(header("b").as_ref(), at(100)));
+        assert!(cache.on_source_failure(at(100)).is_none(), "the server has refused it");
     }
 }

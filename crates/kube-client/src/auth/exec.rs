@@ -10,7 +10,7 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use super::AuthError;
-use super::cache::{FetchedCredential, refresh_time};
+use super::cache::FetchedCredential;
 use super::header::bearer;
 use super::subprocess::{Subprocess, redacted};
 use crate::config::{
@@ -235,15 +235,11 @@ fn evaluate(
     if token.is_none() && identity.is_none() {
         return Err(AuthError::ExecPluginFailed);
     }
-    let refresh_at = match &status.expiration_timestamp {
-        Some(text) => {
-            let expiry: Timestamp = text.parse().map_err(AuthError::MalformedTokenExpirationDate)?;
-            Some(refresh_time(expiry, now, instant))
-        }
-        None => None,
-    };
+    let expiry = status.expiration_timestamp.as_deref().map(str::parse::<Timestamp>).transpose();
+    let expiry = expiry.map_err(AuthError::MalformedTokenExpirationDate)?;
     let header = token.as_deref().map(bearer).transpose()?;
-    Ok(FetchedCredential { identity, refresh_at, ..FetchedCredential::until_refused(header) })
+    let credential = FetchedCredential { identity, ..FetchedCredential::until_refused(header) };
+    Ok(credential.expires(expiry, now, instant))
 }
 
 /// Parses the output of a plugin.

@@ -15,7 +15,7 @@ use tame_oauth::gcp::{Token, TokenOrRequest, TokenProvider, TokenProviderWrapper
 use tokio::time::Instant;
 
 use super::AuthError;
-use super::cache::{FetchedCredential, refresh_time};
+use super::cache::FetchedCredential;
 use super::header::bearer;
 use super::token_request::{TokenRequestError, send_token_request};
 use crate::config::{Config, proxy_from_env};
@@ -90,14 +90,10 @@ async fn send(request: Request<Bytes>) -> Result<http::Response<Bytes>, AuthErro
 }
 
 fn credential(token: &Token) -> Result<FetchedCredential, AuthError> {
-    let refresh_at = token.expires_in_timestamp.map(|expiry| {
-        let expiry = Timestamp::try_from(expiry).unwrap_or(Timestamp::MAX);
-        refresh_time(expiry, now(), Instant::now())
-    });
-    Ok(FetchedCredential {
-        refresh_at,
-        ..FetchedCredential::until_refused(Some(bearer(&token.access_token)?))
-    })
+    let expiry =
+        token.expires_in_timestamp.map(|expiry| Timestamp::try_from(expiry).unwrap_or(Timestamp::MAX));
+    let credential = FetchedCredential::until_refused(Some(bearer(&token.access_token)?));
+    Ok(credential.expires(expiry, now(), Instant::now()))
 }
 
 fn of_key(err: Error) -> OAuthError {

@@ -8,7 +8,7 @@ use http::HeaderValue;
 use tokio::time::Instant;
 
 use super::AuthError;
-use super::cache::FetchedCredential;
+use super::cache::{FetchedCredential, Usable};
 use super::header::bearer;
 use crate::blocking_read::BlockingRead;
 
@@ -51,7 +51,7 @@ impl TokenFile {
         let refresh_at = Some(Instant::now() + READ_INTERVAL);
         Ok(FetchedCredential {
             refresh_at,
-            usable_after_failure: true,
+            usable: Usable::Always,
             ..FetchedCredential::until_refused(Some(header))
         })
     }

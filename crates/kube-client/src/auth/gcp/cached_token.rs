@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::auth::AuthError;
-use crate::auth::cache::{FetchedCredential, refresh_time};
+use crate::auth::cache::FetchedCredential;
 use crate::auth::header::bearer;
 
 /// `access-token`, used until `expiry` if that is a valid time, else until the server refuses it.
@@ -32,12 +32,9 @@ impl CachedToken {
         if self.expiry.is_some_and(|expiry| expiry <= now) {
             return None;
         }
-        let refresh_at = self.expiry.map(|expiry| refresh_time(expiry, now, instant));
-        Some(FetchedCredential {
-            refresh_at,
-            from_kubeconfig: true,
-            ..FetchedCredential::until_refused(Some(header))
-        })
+        let credential =
+            FetchedCredential { from_kubeconfig: true, ..FetchedCredential::until_refused(Some(header)) };
+        Some(credential.expires(self.expiry, now, instant))
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::process::Command;
 use tokio::time::Instant;
 
 use crate::auth::AuthError;
-use crate::auth::cache::{FetchedCredential, refresh_time};
+use crate::auth::cache::FetchedCredential;
 use crate::auth::header::bearer;
 use crate::auth::subprocess::{Subprocess, redacted};
 use crate::time::now;
@@ -75,8 +75,7 @@ impl GcpCommand {
         })?;
         let expiry = printed.pointer(&self.expiry).and_then(Value::as_str).map(str::parse::<Timestamp>);
         let expiry = expiry.transpose().map_err(AuthError::MalformedTokenExpirationDate)?;
-        let refresh_at = expiry.map(|expiry| refresh_time(expiry, now, instant));
-        Ok(FetchedCredential { refresh_at, ..FetchedCredential::until_refused(Some(bearer(token)?)) })
+        Ok(FetchedCredential::until_refused(Some(bearer(token)?)).expires(expiry, now, instant))
     }
 }
 

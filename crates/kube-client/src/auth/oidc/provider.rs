@@ -10,7 +10,7 @@ use super::errors::{Error, RefreshInitError};
 use super::id_token::expiry;
 use super::refresh::Refresher;
 use crate::auth::AuthError;
-use crate::auth::cache::{FetchedCredential, refresh_time};
+use crate::auth::cache::FetchedCredential;
 use crate::auth::header::bearer;
 use crate::config::UserOrigin;
 use crate::time::now;
@@ -73,8 +73,8 @@ fn credential(token: &str) -> Result<Option<FetchedCredential>, AuthError> {
     if expiry <= now {
         return Ok(None);
     }
-    let refresh_at = Some(refresh_time(expiry, now, Instant::now()));
-    Ok(Some(FetchedCredential { refresh_at, ..FetchedCredential::until_refused(Some(bearer(token)?)) }))
+    let credential = FetchedCredential::until_refused(Some(bearer(token)?));
+    Ok(Some(credential.expires(Some(expiry), now, Instant::now())))
 }
 
 fn used_once(header: http::HeaderValue) -> FetchedCredential {
