@@ -8,9 +8,12 @@ use super::registration::{FailurePolicy, Registration, Resources};
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// What a deployed operator consists of, and what it and its pods write before they serve, with their groups.
-const NEEDED: [(&str, &[&str]); 5] = [
-    ("", &["endpoints", "pods", "secrets", "serviceaccounts", "services"]),
+const NEEDED: [(&str, &[&str]); 7] = [
+    // Pods mount the ConfigMap kube-root-ca.crt, which a controller of the cluster writes into a new namespace.
+    ("", &["configmaps", "endpoints", "namespaces", "pods", "secrets", "serviceaccounts", "services"]),
+    ("acme.cert-manager.io", &["challenges", "orders"]),
     ("apps", &["deployments", "replicasets"]),
+    ("cert-manager.io", &["certificaterequests", "certificates"]),
     ("coordination.k8s.io", &["leases"]),
     ("discovery.k8s.io", &["endpointslices"]),
     ("rbac.authorization.k8s.io", &["rolebindings", "roles"]),
