@@ -56,6 +56,24 @@ pub(super) const RULES: &[Rule] = &[
         let includes = matches!((old_format, new_format), (Some(old), Some(new)) if is_included(old, new));
         found(changed("the format", old_format, new_format).filter(|_| !includes))
     }),
+    Rule::new(
+        "format-widened",
+        Breaks::Clients,
+        "clients may read a value of a format that they do not know",
+        Check::Schema(|Pair { old, new }| {
+            // Of another type there may be any value.
+            let [old, new] = [old, new].map(|schema| (schema.type_.as_deref(), checked_format(schema)));
+            found(match (old, new) {
+                ((old_type, Some(old)), (new_type, None)) if old_type == new_type => {
+                    Some(format!("the format is none, was {old}"))
+                }
+                ((_, Some(old)), (_, Some(new))) if is_included(old, new) && !is_included(new, old) => {
+                    changed("the format", Some(old), Some(new))
+                }
+                _ => None,
+            })
+        }),
+    ),
 ];
 
 const fn rule(

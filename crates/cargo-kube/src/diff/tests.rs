@@ -405,6 +405,7 @@ fn of_limits() -> Vec<Case> {
         limit("multiple-of-changed", "integer", "multipleOf", [n(5), n(10)], [n(10), n(5)]),
         limit("pattern-changed", "string", "pattern", [json!("^a"), json!("^b")], [json!("^a"), null()]),
         limit("format-changed", "string", "format", [null(), json!("uri")], [json!("uri"), null()]),
+        limit("format-widened", "string", "format", [json!("uri"), null()], [null(), json!("uri")]),
     ]
 }
 
@@ -713,11 +714,25 @@ fn keywords() -> Vec<BothWays> {
         keyword("number", "multipleOf", [null(), n(1)], &["multiple-of-changed"], NONE),
         keyword("string", "pattern", [null(), json!("^a")], &["pattern-changed"], NONE),
         keyword("string", "pattern", [json!("^a"), json!("^b")], &["pattern-changed"], &["pattern-changed"]),
-        keyword("string", "format", [null(), json!("uri")], &["format-changed"], NONE),
-        keyword("string", "format", [json!("uuid4"), json!("uuid")], NONE, &["format-changed"]),
+        keyword("string", "format", [null(), json!("uri")], &["format-changed"], &["format-widened"]),
+        keyword(
+            "string",
+            "format",
+            [json!("uuid4"), json!("uuid")],
+            &["format-widened"],
+            &["format-changed"],
+        ),
+        keyword("string", "format", [json!("date-time"), json!("datetime")], NONE, NONE),
         keyword("string", "format", [json!("uri"), json!("uuid")], &["format-changed"], &["format-changed"]),
         keyword("string", "format", [null(), json!("nobody-knows-it")], NONE, NONE),
-        keyword("integer", "format", [json!("int32"), json!("int64")], NONE, &["format-changed"]),
+        keyword(
+            "integer",
+            "format",
+            [json!("int32"), json!("int64")],
+            &["format-widened"],
+            &["format-changed"],
+        ),
+        keyword("integer", "format", [json!("int32"), null()], &["format-widened"], &["format-changed"]),
         keyword("number", "format", [null(), json!("double")], NONE, NONE),
         // Rules.
         whole(

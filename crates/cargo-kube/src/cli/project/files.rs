@@ -20,7 +20,7 @@ pub(super) fn find() -> Result<(PathBuf, String)> {
     bail!("{}: expected a project, with Cargo.toml here or in a folder above", current.display())
 }
 
-/// Those of the files that exist, with the line ends of the templates.
+/// Those of the files that exist, with the line ends of the templates and without a byte order mark.
 pub(super) fn read<'a>(root: &Path, paths: impl Iterator<Item = &'a String>) -> Result<Files> {
     let mut files = Files::new();
     for path in paths {
@@ -33,30 +33,53 @@ pub(super) fn read<'a>(root: &Path, paths: impl Iterator<Item = &'a String>) -> 
 
 fn read_one(path: &Path) -> Result<Option<String>> {
     match std::fs::read_to_string(path) {
-        Ok(text) if has_windows_lines(&text) => Ok(Some(text.replace("\r\n", "\n"))),
-        Ok(text) => Ok(Some(text)),
+        Ok(text) => Ok(Some(Encoding::of(&text).decode(&text))),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error).with_context(|| path.display().to_string()),
     }
 }
 
-/// Whether every line ends as on Windows, where Git checks files out so.
-fn has_windows_lines(text: &str) -> bool {
-    text.contains('\n') && text.matches('\n').count() == text.matches("\r\n").count()
+/// What editors of Windows, and Git there, do to a text.
+#[derive(Clone, Copy)]
+struct Encoding {
+    /// It begins with a byte order mark.
+    is_marked: bool,
+    /// Every line ends with CR and LF.
+    has_windows_lines: bool,
 }
 
-/// Writes and removes files, with the line ends that they have. An error before all texts are written changes nothing, and no file is ever
-/// partial.
+const MARK: char = '\u{feff}';
+
+impl Encoding {
+    fn of(text: &str) -> Self {
+        let ends = text.matches('\n').count();
+        let has_windows_lines = ends > 0 && ends == text.matches("\r\n").count();
+        Self { is_marked: text.starts_with(MARK), has_windows_lines }
+    }
+
+    fn decode(self, text: &str) -> String {
+        let text = text.strip_prefix(MARK).unwrap_or(text);
+        if self.has_windows_lines { text.replace("\r\n", "\n") } else { text.to_owned() }
+    }
+
+    fn encode(self, text: &str) -> String {
+        let text = if self.has_windows_lines { text.replace('\n', "\r\n") } else { text.to_owned() };
+        if self.is_marked { format!("{MARK}{text}") } else { text }
+    }
+}
+
+/// Writes and removes files, with the line ends and the byte order mark that they have. An error before all texts are written changes
+/// nothing, and no file is ever partial.
 pub(super) fn write(root: &Path, changes: &[(String, Option<String>)]) -> Result<()> {
     let mut batch = Batch::default();
     for (path, text) in changes {
         let path = root.join(path);
         match text {
             // One that cannot be read is an error when it is replaced.
-            Some(text) if std::fs::read_to_string(&path).is_ok_and(|present| has_windows_lines(&present)) => {
-                batch.add(&path, text.replace('\n', "\r\n").as_bytes())?;
-            }
-            Some(text) => batch.add(&path, text.as_bytes())?,
+            Some(text) => match std::fs::read_to_string(&path) {
+                Ok(present) => batch.add(&path, Encoding::of(&present).encode(text).as_bytes())?,
+                Err(_) => batch.add(&path, text.as_bytes())?,
+            },
             None => batch.remove(path),
         }
     }
@@ -115,12 +138,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_keeps_its_line_ends() {
+    fn a_file_keeps_its_line_ends_and_its_byte_order_mark() {
         let home = tempfile::tempdir().unwrap();
         for (present, read_as, written) in [
             ("a\r\nb\r\n", "a\nb\n", "a\r\nc\r\n"),
             ("a\nb\n", "a\nb\n", "a\nc\n"),
             ("a\r\nb\n", "a\r\nb\n", "a\nc\n"),
+            ("\u{feff}a\nb\n", "a\nb\n", "\u{feff}a\nc\n"),
+            ("\u{feff}a\r\nb\r\n", "a\nb\n", "\u{feff}a\r\nc\r\n"),
         ] {
             std::fs::write(home.path().join("file"), present).unwrap();
             let name = "file".to_owned();
