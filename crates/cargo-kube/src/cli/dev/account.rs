@@ -13,7 +13,7 @@ use kube_client::time::now;
 use kube_client::{Api, Client};
 use serde_json::{Value, json};
 
-use super::session::say;
+use super::say::say;
 
 /// What is asked for; a cluster may grant less.
 const TOKEN_SECONDS: i64 = 12 * 60 * 60;

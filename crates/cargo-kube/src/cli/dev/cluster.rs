@@ -25,7 +25,7 @@ use super::account::Account;
 use super::deployed::Deployed;
 use super::detour::{Detour, leads_to_operator};
 use super::listens::Place;
-use super::session::say;
+use super::say::say;
 use crate::cli::program::manifests;
 
 const FIELD_MANAGER: &str = "cargo-kube-dev";

@@ -8,7 +8,8 @@ use anyhow::Result;
 use clap::Args;
 
 use super::cluster::Cluster;
-use super::session::{Session, say};
+use super::say::say;
+use super::session::Session;
 use super::sources::Sources;
 use crate::cli::program::ProgramArgs;
 use crate::cli::runtime::Signals;

@@ -65,7 +65,7 @@ impl Detour {
         Ok(detour)
     }
 
-    /// Puts back what was there. An object that somebody else has deleted or made anew stays as it is.
+    /// Puts back what was there. An object that somebody else has deleted or created again stays as it is.
     pub(super) async fn end(&self) -> Result<()> {
         for _ in 1..ATTEMPTS {
             match self.put_back().await {

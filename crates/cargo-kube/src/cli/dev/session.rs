@@ -14,6 +14,7 @@ use tokio::process::Command;
 use super::cluster::Cluster;
 use super::deployed::Deployed;
 use super::machine::{Effect, Event, Machine};
+use super::say::say;
 use super::sources::Sources;
 use crate::cli::program::{Process, Program, build, ended_by};
 use crate::cli::runtime::Signals;
@@ -173,9 +174,4 @@ impl Done {
             },
         }
     }
-}
-
-/// Beside the output of Cargo and of the operator.
-pub(super) fn say(text: &str) {
-    eprintln!("cargo kube dev: {text}");
 }
