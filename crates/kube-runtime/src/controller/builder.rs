@@ -7,6 +7,7 @@ use super::{
     scope::{Coverage, Marks, ReadStore},
     shutdown::Shutdown,
     source::{Apis, Mapped, OwnPredicate, OwnSource, RelatedSource, Sources, mapped_by, owners_in},
+    workers::WorkerLane,
 };
 use crate::{
     backoff::Backoff,
@@ -84,6 +85,8 @@ where
     pub(super) config: Config,
     pub(super) shutdown: Shutdown,
     pub(super) assignments: Option<Assignments>,
+    /// Of those that it shares with other controllers.
+    pub(super) workers: Option<WorkerLane>,
     /// What no reconcile starts before.
     pub(super) gates: Vec<BoxFuture<'static, ()>>,
     /// Set once there is a monitor.
@@ -103,6 +106,7 @@ where
             config: Config::default(),
             shutdown: Shutdown::default(),
             assignments: None,
+            workers: None,
             gates: Vec::new(),
             observation: OnceLock::new(),
         }
@@ -360,6 +364,16 @@ where
     #[must_use]
     pub fn assigned_by(mut self, assignments: Assignments) -> Self {
         self.assignments = Some(assignments);
+        self
+    }
+
+    /// Starts reconciles only as workers of this lane are free, besides the limits of its own [`Config`]. For controllers that share
+    /// [`Workers`](super::Workers), such as one for each of many clusters.
+    ///
+    /// The output has to be polled while it runs: until then, what has ended keeps its worker.
+    #[must_use]
+    pub fn share_workers(mut self, lane: WorkerLane) -> Self {
+        self.workers = Some(lane);
         self
     }
 

@@ -19,6 +19,7 @@ use crate::{
         runner_error::Error,
         scope::Coverage,
         source::Trigger,
+        workers::WorkerLane,
     },
     delay::{after, until},
     queue::Priority,
@@ -132,6 +133,11 @@ where
     pub(super) fn gated_by(self, gates: Vec<BoxFuture<'static, ()>>) -> Self {
         let gates = (!gates.is_empty()).then(|| future::join_all(gates).map(drop).boxed());
         Self { gates, ..self }
+    }
+
+    /// Starts no reconcile without a worker of this lane.
+    pub(super) fn sharing(self, workers: Option<WorkerLane>) -> Self {
+        Self { running: RunningReconciles::sharing(workers), ..self }
     }
 
     /// Reconciles only what is assigned.
@@ -313,17 +319,13 @@ where
     /// Starts reconciles that are due, as long as there is room. Returns early if an object yields a result without a reconcile.
     fn start_due(&mut self) -> Option<ReconcileResult<K, E, QErr>> {
         let now = Instant::now();
-        match self.stage {
-            Stage::Running => {}
-            Stage::SyncingRelated { until } if self.unsynced_related == 0 || until <= now => {
-                self.stage = Stage::Running
-            }
-            Stage::SyncingPrimary | Stage::SyncingRelated { .. } | Stage::Draining => return None,
+        if let Stage::SyncingRelated { until } = self.stage
+            && (self.unsynced_related == 0 || until <= now)
+        {
+            self.stage = Stage::Running;
         }
-        if !self.assigned.is_valid() {
-            return None;
-        }
-        while self.running.has_room()
+        let may_start = self.stage == Stage::Running && self.assigned.is_valid();
+        while self.running.has_room_for(may_start && self.queue.has_due(now), now)
             && let Some((key, reason)) = self.queue.start(now)
         {
             if let Some(result) = self.start_key(key, reason, now) {
