@@ -5,6 +5,8 @@
 mod apply;
 #[cfg(feature = "manager")]
 mod children;
+#[cfg(feature = "manager")]
+mod clusters;
 #[path = "../../../kube-runtime/tests/it/common.rs"]
 mod common;
 #[cfg(feature = "manager")]
