@@ -31,7 +31,7 @@ use tower::ServiceExt;
 
 /// Requests that reached a cluster: `HOST TOKEN` for each list of ConfigMaps, and `HOST TOKEN *` for all others.
 #[derive(Clone, Default)]
-struct Requests(Arc<Mutex<Vec<String>>>, Arc<Mutex<Vec<Weak<()>>>>);
+pub(crate) struct Requests(Arc<Mutex<Vec<String>>>, Arc<Mutex<Vec<Weak<()>>>>);
 
 impl Requests {
     fn count(&self, entry: &str) -> usize {
@@ -39,13 +39,13 @@ impl Requests {
     }
 
     /// How many clients exist.
-    fn clients(&self) -> usize {
+    pub(crate) fn clients(&self) -> usize {
         self.1.lock().iter().filter(|client| client.strong_count() > 0).count()
     }
 }
 
 /// Clients of the servers of a fleet.
-fn options(servers: &TestFleet, requests: &Requests) -> ClusterOptions {
+pub(crate) fn options(servers: &TestFleet, requests: &Requests) -> ClusterOptions {
     let (servers, requests) = (servers.clone(), requests.clone());
     ClusterOptions::new().connect(move |config| {
         let (servers, requests, alive) = (servers.clone(), requests.clone(), Arc::new(()));
@@ -65,11 +65,11 @@ fn options(servers: &TestFleet, requests: &Requests) -> ClusterOptions {
     })
 }
 
-fn name(text: &str) -> ClusterName {
+pub(crate) fn name(text: &str) -> ClusterName {
     text.parse().unwrap()
 }
 
-fn config(host: &str, token: &str) -> Config {
+pub(crate) fn config(host: &str, token: &str) -> Config {
     let mut config = Config::new(format!("https://{host}").parse().unwrap());
     config.auth_info.token = Some(token.to_owned().into());
     config
@@ -79,11 +79,11 @@ fn cluster(host: &str) -> ClusterSpec {
     ClusterSpec::new(name(host), config(host, "one"))
 }
 
-fn client_of(servers: &TestFleet, host: &str) -> Client {
+pub(crate) fn client_of(servers: &TestFleet, host: &str) -> Client {
     Client::new(servers.server(host).unwrap(), "default")
 }
 
-fn maps(cluster: &kube_operator::clusters::Cluster) -> Controller<ConfigMap> {
+pub(crate) fn maps(cluster: &kube_operator::clusters::Cluster) -> Controller<ConfigMap> {
     Controller::new(Api::default_namespaced(cluster.client()), watcher::Config::default())
 }
 

@@ -7,6 +7,8 @@ mod apply;
 mod children;
 #[cfg(feature = "manager")]
 mod clusters;
+#[cfg(feature = "manager")]
+mod clusters_flood;
 #[path = "../../../kube-runtime/tests/it/common.rs"]
 mod common;
 #[cfg(feature = "manager")]
