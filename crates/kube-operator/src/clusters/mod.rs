@@ -41,13 +41,16 @@
 //! **Fairness.** All clusters share [`Workers`](kube_runtime::controller::Workers): a limit for all, one for each cluster, and turns by
 //! worker time.
 //!
+//! **Metrics.** `kube_operator_clusters` counts clusters by `state`; `kube_operator_clusters_longest_failure_seconds` says for how long the
+//! cluster has failed that fails for longest.
+//!
 //! **Replicas.** With leader election, controllers of members reconcile while this process leads, as all others. With sharding, each
 //! replica watches all clusters and reconciles its share of the objects of each.
 
 // In the order in which data passes:
 // - `name`, `event`, `error`: what `providers` emit. `claims`: whose a name is.
 // - `unit`: the life of one cluster; `places`: how many start at once. `status`: how it is, `cluster`: what its controllers know of it.
-// - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `fleet` shows all.
+// - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `fleet` and `metrics` show all.
 
 mod claims;
 mod cluster;
@@ -55,6 +58,7 @@ mod error;
 mod event;
 mod fleet;
 mod member;
+mod metrics;
 mod name;
 mod options;
 mod places;

@@ -51,6 +51,17 @@ pub enum ClusterNotReady {
     State(ClusterStatus),
 }
 
+impl ClusterState {
+    /// All states.
+    pub(super) const ALL: [Self; 6] =
+        [Self::Connecting, Self::Synced, Self::Unreachable, Self::Forbidden, Self::Failed, Self::Leaving];
+
+    /// Whether the cluster does not work, and there is a reason.
+    pub(super) fn is_failure(self) -> bool {
+        matches!(self, Self::Unreachable | Self::Forbidden | Self::Failed)
+    }
+}
+
 struct Reason<'a>(Option<&'a str>);
 
 impl fmt::Display for Reason<'_> {

@@ -8,6 +8,7 @@ use super::{
     event::{ClusterEvent, ClusterEvents, ClusterSpec, Clusters},
     fleet::Fleet,
     member::{Exchange, Member, Running},
+    metrics::{FleetMetrics, Summary},
     name::ClusterName,
     options::ClusterOptions,
     places::Places,
@@ -63,6 +64,7 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
         members: BTreeMap::new(),
         tasks: JoinSet::new(),
         attempts: 0,
+        metrics: FleetMetrics::new(),
     };
     let mut hub = Box::pin(identify(hub)).fuse();
     let mut tick = interval(TICK);
@@ -120,6 +122,7 @@ struct Supervisor {
     members: BTreeMap<ClusterName, Member>,
     tasks: JoinSet<(ClusterName, Report)>,
     attempts: u64,
+    metrics: FleetMetrics,
 }
 
 /// The result of a task.
@@ -214,6 +217,8 @@ impl Supervisor {
             effects.extend(member.unit.timer(now));
             self.perform(&name, effects);
         }
+        let states = self.members.values().map(|member| member.unit.state());
+        self.metrics.record(&Summary::of(states.map(|(state, since, _)| (state, since)), now));
     }
 
     fn hub_is(&mut self, uid: Option<String>) {

@@ -276,14 +276,8 @@ impl Unit {
     /// What it shows, since when, and why.
     pub(super) fn state(&self) -> (ClusterState, Instant, Option<&str>) {
         let (state, since) = self.shown;
-        let reason = match (state, &self.fault) {
-            (
-                ClusterState::Unreachable | ClusterState::Forbidden | ClusterState::Failed,
-                Some((fault, _)),
-            ) => Some(fault.reason()),
-            _ => None,
-        };
-        (state, since, reason)
+        let fault = self.fault.as_ref().filter(|_| state.is_failure());
+        (state, since, fault.map(|(fault, _)| fault.reason()))
     }
 
     /// Whether nothing follows any more.
@@ -321,14 +315,8 @@ impl Unit {
     fn settle(&mut self, now: Instant) {
         let state = self.present_state(now);
         if self.shown.0 != state {
-            let since = match (&self.fault, state) {
-                (
-                    Some((_, since)),
-                    ClusterState::Unreachable | ClusterState::Forbidden | ClusterState::Failed,
-                ) => *since,
-                _ => now,
-            };
-            self.shown = (state, since);
+            let fault = self.fault.as_ref().filter(|_| state.is_failure());
+            self.shown = (state, fault.map_or(now, |(_, since)| *since));
         }
     }
 
