@@ -57,7 +57,8 @@ impl TestFleet {
         }
     }
 
-    /// Takes the server of this name away: its watches end, and connections are refused from now on. [`insert`](Self::insert) brings it back.
+    /// Takes the server of this name away: its watches end, and connections are refused from now on. [`insert`](Self::insert) brings it
+    /// back.
     pub fn remove(&self, name: &str) -> Option<ApiServer> {
         let server = self.0.lock().remove(name);
         server.inspect(ApiServer::end_watches)

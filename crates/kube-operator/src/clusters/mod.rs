@@ -50,7 +50,8 @@
 // In the order in which data passes:
 // - `name`, `event`, `error`: what `providers` emit. `claims`: whose a name is.
 // - `unit`: the life of one cluster; `places`: how many start at once. `status`: how it is, `cluster`: what its controllers know of it.
-// - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `fleet` and `metrics` show all.
+// - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `fleet` and `metrics` show
+//   all.
 
 mod claims;
 mod cluster;

@@ -17,8 +17,8 @@ use tokio::time::Instant;
 /// How many reconciles of several controllers run at once: one limit for all, and one for each lane, such as a cluster.
 ///
 /// A controller [that shares them](crate::Controller::share_workers) asks for a worker for each reconcile, besides the limits of its own
-/// [`Config`](super::Config). Lanes that want one are served in turn, by deficit round robin over worker time: one whose reconciles run long
-/// does not get more workers than one whose reconciles run briefly, and one that is at its limit delays no other.
+/// [`Config`](super::Config). Lanes that want one are served in turn, by deficit round robin over worker time: one whose reconciles run
+/// long does not get more workers than one whose reconciles run briefly, and one that is at its limit delays no other.
 ///
 /// # Cost
 ///
