@@ -27,6 +27,7 @@ pub(super) struct Member {
     pub(super) running: Option<Running>,
     /// The attempt to connect whose result counts.
     pub(super) attempt: u64,
+    pub(super) connecting: Option<TaskHandle>,
     /// Whether its credentials are being exchanged.
     pub(super) exchange: Exchange,
 }
@@ -43,7 +44,16 @@ pub(super) enum Exchange {
 
 impl Member {
     pub(super) fn new(unit: Unit, spec: ClusterSpec) -> Self {
-        Self { unit, spec, cluster: None, uid: None, running: None, attempt: 0, exchange: Exchange::None }
+        Self {
+            unit,
+            spec,
+            cluster: None,
+            uid: None,
+            running: None,
+            attempt: 0,
+            connecting: None,
+            exchange: Exchange::None,
+        }
     }
 
     /// Whether it is in this life of the cluster.
@@ -73,7 +83,17 @@ impl Member {
     }
 
     pub(super) fn forget(&mut self) {
-        (self.cluster, self.uid, self.running, self.exchange) = (None, None, None, Exchange::None);
+        (self.cluster, self.uid, self.running, self.connecting) = (None, None, None, None);
+        self.exchange = Exchange::None;
+    }
+}
+
+/// A task of the supervisor that is aborted with this.
+pub(super) struct TaskHandle(pub(super) tokio::task::AbortHandle);
+
+impl Drop for TaskHandle {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

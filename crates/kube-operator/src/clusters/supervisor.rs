@@ -7,7 +7,7 @@ use super::{
     error::ClusterError,
     event::{ClusterEvent, ClusterEvents, ClusterSpec, Clusters},
     fleet::Fleet,
-    member::{Exchange, Member, Running},
+    member::{Exchange, Member, Running, TaskHandle},
     metrics::{FleetMetrics, Summary},
     name::ClusterName,
     options::ClusterOptions,
@@ -314,8 +314,9 @@ impl Supervisor {
                 let name = name.clone();
                 let connecting =
                     connect(name.clone(), present, member.spec.config.clone(), self.options.clone());
-                self.tasks
-                    .spawn(async move { (name, Report::Connected { attempt, result: connecting.await }) });
+                let connecting =
+                    async move { (name, Report::Connected { attempt, result: connecting.await }) };
+                member.connecting = Some(TaskHandle(self.tasks.spawn(connecting))); // an earlier one is aborted
             }
             Effect::Start => return self.start(name),
             Effect::Exchange => self.exchange(name),

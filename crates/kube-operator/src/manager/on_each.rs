@@ -38,8 +38,8 @@ impl Manager {
     /// Runs a controller on each cluster of [`clusters`](Self::clusters), not on the one of the manager's own client. A reconcile that
     /// fails is retried with backoff, as by [`Action::retry`].
     ///
-    /// `controller` is called when a cluster starts, with the limits of its [`Config`](kube_runtime::Config) for each cluster by itself.
-    /// The reconciler gets the cluster with the context, which all share; for a context of each cluster, see
+    /// `controller` is called when a cluster starts, by the task that serves all clusters: it must not block. The limits of its
+    /// [`Config`](kube_runtime::Config) are for each cluster by itself. The reconciler gets the cluster with the context, which all share; for a context of each cluster, see
     /// [`reconciler_on_each`](Self::reconciler_on_each). Where it ends with an error, or a function panics, the controllers of that cluster
     /// start anew, after 1 s at first and then after up to a minute.
     ///

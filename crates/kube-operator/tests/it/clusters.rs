@@ -388,3 +388,86 @@ async fn namespaces_are_clusters_for_tests() {
     stop.cancel();
     running.await.unwrap().unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn while_the_hub_is_away_members_work_and_what_it_had_announced_stays() {
+    let servers = TestFleet::new(["hub", "east", "west"]);
+    for host in ["east", "west"] {
+        add(&client_of(&servers, host), "a").await;
+    }
+    let secrets: Api<Secret> = Api::default_namespaced(client_of(&servers, "hub"));
+    let of_west = secret("west", kubeconfig("west", r#"{"token": "one"}"#));
+    secrets.create(&PostParams::default(), &of_west).await.unwrap();
+    let hub_server = servers.remove("hub").unwrap();
+    let hub = Client::with_transport(&config("hub", "one"), servers.clone()).unwrap();
+    let (log, requests) = (Log::default(), Requests::default());
+    let manager = Manager::new(hub.clone())
+        .cluster_options(options(&servers, &requests))
+        .clusters(SecretClusters::new(hub).labels("fleet=yes").key("value"))
+        .clusters(Clusters::fixed([cluster("east")]))
+        .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()));
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    sleep(seconds(20)).await;
+    assert_eq!(log.take(), ["east a"], "it starts without the hub");
+    servers.insert("hub", hub_server.clone());
+    sleep(seconds(60)).await;
+    assert_eq!(log.take(), ["default/west a"]);
+
+    servers.remove("hub");
+    sleep(seconds(120)).await;
+    add(&client_of(&servers, "west"), "b").await;
+    secrets_of(&hub_server).delete("west", &DeleteParams::default()).await.unwrap();
+    sleep(seconds(5)).await;
+    assert_eq!(log.take(), ["default/west b"]);
+    servers.insert("hub", hub_server);
+    sleep(seconds(60)).await;
+    assert_eq!(state(&fleet, "default/west"), None, "what was deleted meanwhile is seen");
+    assert_eq!(state(&fleet, "east"), Some(ClusterState::Synced));
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+fn secrets_of(server: &ApiServer) -> Api<Secret> {
+    Api::default_namespaced(Client::new(server.clone(), "default"))
+}
+
+/// A function of the program that panics concerns its cluster, which is tried again.
+#[tokio::test(start_paused = true)]
+async fn a_function_that_panics_or_a_controller_that_cannot_run_is_a_failure_of_its_cluster() {
+    let servers = TestFleet::new(["east", "west", "north"]);
+    for host in ["east", "west", "north"] {
+        add(&client_of(&servers, host), "a").await;
+    }
+    let (log, requests) = (Log::default(), Requests::default());
+    let attempts = Log::default();
+    let made = attempts.clone();
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &requests))
+        .clusters(Clusters::fixed([cluster("east"), cluster("west"), cluster("north")]))
+        .controller_on_each(
+            "maps",
+            move |cluster| {
+                let name = cluster.name().to_string();
+                made.add(name.as_str());
+                assert!(name != "west" || made.count("west") > 2, "at first");
+                // Fair lanes without a limit contradict each other.
+                let invalid = kube_runtime::Config::default().fair_by_namespace();
+                if name == "north" { maps(cluster).with_config(invalid) } else { maps(cluster) }
+            },
+            reconcile,
+            Arc::new(log.clone()),
+        );
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    sleep(seconds(2)).await;
+    assert_eq!((log.take(), state(&fleet, "west")), (vec!["east a".into()], Some(ClusterState::Failed)));
+    let reason = fleet.status(&name("west")).unwrap().reason.unwrap();
+    assert_eq!(reason, "making its controllers panicked: at first");
+    sleep(seconds(20)).await;
+    assert_eq!((log.take(), state(&fleet, "west")), (vec!["west a".into()], Some(ClusterState::Synced)));
+    let reason = fleet.status(&name("north")).unwrap().reason.unwrap();
+    assert!(reason.starts_with("controller maps: ") && attempts.count("north") > 3, "{reason}");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}

@@ -25,8 +25,8 @@ impl Clusters {
     /// A cluster for each file of a directory, with the current context of its kubeconfig, which is trusted. Files are read every 10 s.
     ///
     /// The name of the cluster is that of the file, without `.yaml`, `.yml`, `.json`, `.conf` or `.kubeconfig`. Files whose name begins
-    /// with a dot, and directories, are left out, so that a mounted Secret works. A removed file removes its cluster; one that cannot be used is
-    /// an error once, and keeps what was read before. So does the directory.
+    /// with a dot, and directories, are left out, so that a mounted Secret works. A removed file removes its cluster; one that cannot be
+    /// used is an error once, and keeps what was read before. So does the directory.
     pub fn directory(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         let source = format!("the directory {}", path.display());
