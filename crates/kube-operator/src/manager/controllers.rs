@@ -54,8 +54,8 @@ pub(super) struct ManagedController {
 type RunController =
     Box<dyn FnOnce(Surroundings, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send>;
 
-/// Told of each error of a watch.
-pub(super) type WatchErrors = Box<dyn Fn(&watcher::Error) + Send + Sync>;
+/// Told of each error of a watch. Returns whether the log has it in another way.
+pub(super) type WatchErrors = Box<dyn Fn(&watcher::Error) -> bool + Send + Sync>;
 
 /// What a controller runs with.
 pub(super) struct Surroundings {
@@ -146,12 +146,15 @@ where
             Ok(_) | Err(Error::ObjectNotFound(_)) => continue,
             Err(error) => error,
         };
-        log_error(&controller.name, &error);
+        let is_logged = match (&error, &watch_errors) {
+            (Error::QueueError(error), Some(told)) => told(error),
+            _ => false,
+        };
+        if !is_logged {
+            log_error(&controller.name, &error);
+        }
         match &error {
-            Error::QueueError(error) => {
-                refusals.note(error);
-                watch_errors.iter().for_each(|told| told(error));
-            }
+            Error::QueueError(error) => refusals.note(error),
             Error::ReconcilerFailed(error, _) => refusals.name_missing(&controller, error),
             _ => {}
         }

@@ -73,7 +73,12 @@ fn work_of(
         caches: Vec::new(), // those of the hub: it may be away
         streaming_lists,
         refusals: Refusals::new(cluster.client().default_namespace()),
-        watch_errors: Some(Box::new(move |error: &watcher::Error| *noted.lock() = fault_of(error))),
+        watch_errors: Some(Box::new(move |error: &watcher::Error| {
+            let fault = fault_of(error);
+            let is_of_cluster = fault.is_some(); // then the log has it as a change of the cluster's state
+            *noted.lock() = fault;
+            is_of_cluster
+        })),
     };
     let look = move || {
         let fails = monitor.snapshot().watches.iter().any(fails);

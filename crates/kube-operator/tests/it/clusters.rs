@@ -1,6 +1,9 @@
 //! A manager with many clusters.
 
-use crate::manager::{Log, add, run, seconds};
+use crate::{
+    manager::{Log, add, run, seconds},
+    manager_logs::capture_log,
+};
 use http::Request;
 use k8s_openapi::{
     ByteString,
@@ -468,6 +471,39 @@ async fn a_function_that_panics_or_a_controller_that_cannot_run_is_a_failure_of_
     assert_eq!((log.take(), state(&fleet, "west")), (vec!["west a".into()], Some(ClusterState::Synced)));
     let reason = fleet.status(&name("north")).unwrap().reason.unwrap();
     assert!(reason.starts_with("controller maps: ") && attempts.count("north") > 3, "{reason}");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+/// One cluster of many is always away: what its watches say each second would hide everything else.
+#[tokio::test(start_paused = true)]
+async fn an_outage_of_a_cluster_is_one_warning_and_its_end_a_line() {
+    let (lines, _guard) = capture_log();
+    let servers = TestFleet::new(["east", "west"]);
+    let (log, requests) = (Log::default(), Requests::default());
+    let manager = Manager::new(hub())
+        .cluster_options(options(&servers, &requests))
+        .clusters(Clusters::fixed([cluster("east"), cluster("west")]))
+        .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()));
+    let (stop, running) = run(manager);
+    sleep(seconds(10)).await;
+    let before = lines.text().lines().count();
+    let east = servers.remove("east").unwrap();
+    sleep(seconds(600)).await;
+    servers.insert("east", east);
+    sleep(seconds(10)).await;
+    let text = lines.text();
+    let of_outage: Vec<_> = text.lines().skip(before).collect();
+    // At the end, the watch says that it works again, and the cluster that it is in sync.
+    assert_eq!(of_outage.len(), 3, "{of_outage:#?}");
+    for part in ["WARN", "cluster=east", "state=unreachable", "refused"] {
+        assert!(of_outage[0].contains(part), "{part} in {}", of_outage[0]);
+    }
+    assert!(
+        of_outage[2].contains("INFO") && of_outage[2].contains("cluster=east state=synced"),
+        "{}",
+        of_outage[2]
+    );
     stop.cancel();
     running.await.unwrap().unwrap();
 }

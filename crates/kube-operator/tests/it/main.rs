@@ -9,6 +9,8 @@ mod children;
 mod clusters;
 #[cfg(feature = "manager")]
 mod clusters_flood;
+#[cfg(feature = "manager")]
+mod clusters_memory;
 #[path = "../../../kube-runtime/tests/it/common.rs"]
 mod common;
 #[cfg(feature = "manager")]
