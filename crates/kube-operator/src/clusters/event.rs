@@ -3,6 +3,7 @@
 use super::{error::ClusterError, name::ClusterName};
 use futures::{Stream, StreamExt, stream::BoxStream};
 use kube_client::Config;
+use kube_core::{Selector, SelectorExt};
 use std::{collections::BTreeMap, fmt};
 
 /// A cluster as a provider announces it.
@@ -81,6 +82,24 @@ impl Clusters {
         Self { source: source.into(), events: events.boxed() }
     }
 
+    /// Only those of them whose labels match. One whose labels do not match any more is removed, and comes back when they do.
+    ///
+    /// ```
+    /// use kube_operator::clusters::Clusters;
+    ///
+    /// let (sender, clusters) = Clusters::channel();
+    /// let production = clusters.matching("stage=production,!draining".parse()?);
+    /// # drop((sender, production));
+    /// # Ok::<(), kube_core::ParseExpressionError>(())
+    /// ```
+    pub fn matching(self, selector: Selector) -> Self {
+        let matching = move |event| match event {
+            ClusterEvent::Upsert(spec) if !selector.matches(&spec.labels) => ClusterEvent::Removed(spec.name),
+            other => other,
+        };
+        Self { source: self.source, events: self.events.map(move |event| event.map(&matching)).boxed() }
+    }
+
     /// Where the clusters come from, in words.
     pub fn source(&self) -> &str {
         &self.source
@@ -90,5 +109,27 @@ impl Clusters {
 impl fmt::Debug for Clusters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Clusters").field(&self.source).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clusters::claims::Claims;
+    use futures::stream;
+
+    #[tokio::test]
+    async fn a_cluster_whose_labels_do_not_match_is_none_until_they_do() {
+        let spec = |stage: &str| {
+            let config = Config::new("https://east".parse().unwrap());
+            ClusterSpec::new(ClusterName::new("east").unwrap(), config).label("stage", stage)
+        };
+        let stages = ["test", "production", "production", "test", "production"];
+        let events = stages.map(|stage| Ok::<_, ClusterError>(ClusterEvent::from(spec(stage))));
+        let clusters = Clusters::new("the test", stream::iter(events));
+        let events: Vec<_> = clusters.matching("stage=production".parse().unwrap()).events.collect().await;
+        let mut claims = Claims::default();
+        let changes = events.into_iter().map(|event| claims.apply(0, event.unwrap()).unwrap().len());
+        assert_eq!(changes.collect::<Vec<_>>(), [0, 1, 1, 1, 1]);
     }
 }
