@@ -39,9 +39,9 @@ impl Manager {
     /// fails is retried with backoff, as by [`Action::retry`].
     ///
     /// `controller` is called when a cluster starts, by the task that serves all clusters: it must not block. The limits of its
-    /// [`Config`](kube_runtime::Config) are for each cluster by itself. The reconciler gets the cluster with the context, which all share; for a context of each cluster, see
-    /// [`reconciler_on_each`](Self::reconciler_on_each). Where it ends with an error, or a function panics, the controllers of that cluster
-    /// start anew, after 1 s at first and then after up to a minute.
+    /// [`Config`](kube_runtime::Config) are for each cluster by itself. The reconciler gets the cluster with the context, which all share;
+    /// for a context of each cluster, see [`reconciler_on_each`](Self::reconciler_on_each). Where the controller ends with an error, or a
+    /// function panics, the controllers of that cluster start anew, after 1 s at first and then after up to a minute.
     ///
     /// `name` is its name in metrics, for all clusters together; logs have the cluster in a span.
     pub fn controller_on_each<K: Managed, Ctx, F>(
