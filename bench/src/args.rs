@@ -25,6 +25,7 @@ tables (default: all but genuine)
   busy       some of these while other processes use half of each CPU
   jemalloc   some of these with jemalloc instead of the allocator of the platform; needs libjemalloc.so.2
   floor      the smallest programs that do the work of lists, watches, reflectors and requests, without a library
+  plain      lists, watches, reflectors and requests without TLS, over HTTP/1.1
   build      building a controller from nothing; needs a registry
   genuine    requests, a list and a watch of ConfigMaps on a genuine kube-apiserver 1.37, which `realapi` starts
 

@@ -19,6 +19,8 @@ pub(crate) enum Table {
     Busy,
     Jemalloc,
     Floor,
+    /// Without TLS.
+    Plain,
     Build,
     /// On a genuine API server, which has to be there.
     Genuine,
@@ -26,7 +28,7 @@ pub(crate) enum Table {
 
 impl Table {
     /// The tables that need nothing but this program.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Get,
         Self::List,
         Self::Watch,
@@ -38,6 +40,7 @@ impl Table {
         Self::Busy,
         Self::Jemalloc,
         Self::Floor,
+        Self::Plain,
         Self::Build,
     ];
 
@@ -54,6 +57,7 @@ impl Table {
             Self::Busy => "busy",
             Self::Jemalloc => "jemalloc",
             Self::Floor => "floor",
+            Self::Plain => "plain",
             Self::Build => "build",
             Self::Genuine => "genuine",
         }
@@ -75,8 +79,8 @@ impl Table {
 
     /// The cases for a number of objects, by server.
     pub(crate) fn groups(self, count: usize) -> Vec<Group> {
-        let pods = |cases| vec![Group { objects: Objects { kind: Kind::Pods, count }, cases }];
-        let config_map = |cases| Group { objects: Objects { kind: Kind::ConfigMaps, count: 1 }, cases };
+        let pods = |cases| vec![Group { objects: Objects::new(Kind::Pods, count), cases }];
+        let config_map = |cases| Group { objects: Objects::new(Kind::ConfigMaps, 1), cases };
         let get = |in_flight, one_connection| Case::Get { in_flight, requests: REQUESTS, one_connection };
         match self {
             Self::Get => {
@@ -98,7 +102,7 @@ impl Table {
                     pods([false, true].map(|streaming| Case::Compact { count, streaming }).into());
                 groups.extend(SMALL_CLUSTERS.map(|count| {
                     let kind = Kind::ConfigMaps;
-                    Group { objects: Objects { kind, count }, cases: vec![Case::Cache { count, kind }] }
+                    Group { objects: Objects::new(kind, count), cases: vec![Case::Cache { count, kind }] }
                 }));
                 groups
             }
@@ -117,9 +121,17 @@ impl Table {
                 let controllers = WORK_MS.map(|work_ms| Case::Dispatch { count, work_ms });
                 let mut cases = [alone, controllers].concat();
                 cases.push(Case::Tenants { count: TENANTS });
-                vec![Group { objects: Objects { kind: Kind::ConfigMaps, count }, cases }]
+                vec![Group { objects: Objects::new(Kind::ConfigMaps, count), cases }]
             }
             Self::Growth => growth(count),
+            Self::Plain => {
+                let fill = |streaming| Case::Reflector { count, pruned: false, streaming };
+                let bodies = [Case::List { count, pruned: false }, Case::Watch { count, pruned: false }];
+                let mut groups = pods([bodies, [fill(false), fill(true)]].concat());
+                groups.push(config_map([1, 16, 64].map(|in_flight| get(in_flight, false)).into()));
+                groups.iter_mut().for_each(|group| group.objects.tls = false);
+                groups
+            }
             Self::Busy => {
                 let reflector = |streaming| Case::Reflector { count, pruned: false, streaming };
                 let cases = vec![
@@ -139,10 +151,7 @@ impl Table {
                 let list = [Case::List { count, pruned: false }, Case::Watch { count, pruned: false }];
                 let mut groups = pods([list, reflectors].concat());
                 let dispatch = Case::Dispatch { count, work_ms: 0 };
-                groups.push(Group {
-                    objects: Objects { kind: Kind::ConfigMaps, count },
-                    cases: vec![dispatch],
-                });
+                groups.push(Group { objects: Objects::new(Kind::ConfigMaps, count), cases: vec![dispatch] });
                 groups
             }
             Self::Floor => {
@@ -161,7 +170,7 @@ impl Table {
                 let cases =
                     [get(1), get(16), get(64), Genuine::List { count }, Genuine::Watch { count: WATCHED }];
                 vec![Group {
-                    objects: Objects { kind: Kind::ConfigMaps, count: WATCHED.max(count) },
+                    objects: Objects::new(Kind::ConfigMaps, WATCHED.max(count)),
                     cases: cases.map(Case::Genuine).into(),
                 }]
             }
@@ -170,10 +179,10 @@ impl Table {
 }
 
 fn growth(count: usize) -> Vec<Group> {
-    let group = |kind, case| Group { objects: Objects { kind, count }, cases: vec![case] };
+    let group = |kind, case| Group { objects: Objects::new(kind, count), cases: vec![case] };
     let controller = vec![Case::Growth { count }, Case::Floor { count, floor: Floor::Keep }];
     let mut groups = vec![
-        Group { objects: Objects { kind: Kind::ConfigMaps, count }, cases: controller },
+        Group { objects: Objects::new(Kind::ConfigMaps, count), cases: controller },
         group(Kind::Metadata, Case::Cache { count, kind: Kind::Metadata }),
     ];
     // The server needs 8 GB for a million.
@@ -221,6 +230,14 @@ pub(crate) enum Kind {
 pub(crate) struct Objects {
     pub(crate) kind: Kind,
     pub(crate) count: usize,
+    /// With HTTP/2 and HTTP/1.1, as in API servers. Else clients use HTTP/1.1.
+    pub(crate) tls: bool,
+}
+
+impl Objects {
+    pub(crate) fn new(kind: Kind, count: usize) -> Self {
+        Self { kind, count, tls: true }
+    }
 }
 
 /// Which objects a controller reconciles when it relists.

@@ -100,8 +100,8 @@ fn target(measured: &Measured, metric: &str) -> Option<Target> {
         (Case::Genuine(_), _) => Ratio(1.05),
         // More threads must not cost more where other work needs the CPUs. Percentiles vary too much there.
         (_, "µs p50" | "µs p99") => return None,
-        _ if measured.table == Table::Busy && relative => Ratio(1.0),
-        _ if measured.table == Table::Busy => return None,
+        _ if matches!(measured.table, Table::Busy | Table::Plain) && relative => Ratio(1.0),
+        _ if matches!(measured.table, Table::Busy | Table::Plain) => return None,
         // Judged by the same case on a genuine server: one that answers in microseconds is nobody's.
         (Case::Get { .. }, _) => return None,
         (Case::List { pruned: false, .. }, "ms") => Ratio(0.75),

@@ -40,7 +40,7 @@ class Server:
         for retry in (True, False):
             if getattr(self.local, "link", None) is None:
                 self.local.link = http.client.HTTPSConnection(self.address.hostname, self.address.port, context=self.context)
-            data = body if body is None or isinstance(body, (str, bytes)) else json.dumps(body)
+            data = body if body is None or isinstance(body, bytes) else body.encode() if isinstance(body, str) else json.dumps(body)
             try:
                 self.local.link.request(verb, path, data, {"content-type": kind, "user-agent": self.agent})
                 response = self.local.link.getresponse()

@@ -5,6 +5,7 @@
 """
 import base64
 import json
+import re
 import sys
 import time
 
@@ -52,6 +53,21 @@ def bodies():
     yield "POST", f"{CORE}/configmaps?dryRun=All", YAML, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: first\n---\nnot: one\n"
 
 
+def documents():
+    """Texts with more than one document, or with something before the first: only the first is read."""
+    for path, kind in [(f"{CORE}/configmaps", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: odd\n"), (WHEELS, "apiVersion: odd.example.com/v1\nkind: Wheel\nmetadata:\n  name: odd\nspec: {replicas: 1}\n")]:
+        options = "apiVersion: v1\nkind: DeleteOptions\npreconditions: {uid: other}\ndryRun: [All]\n"
+        for around in ["# c\n---\n@", "\n---\n@", "  \n---\n@", "%YAML 1.2\n---\n@", "%YAML 1.1\n---\n@", "\ufeff---\n@", "\ufeff# c\n---\n@", "--- # c\n@", "---\t\n@", "--- \n@", "@...\nnot: one\n", "@---\t\nnot: one\n", "@--- # c\nnot: one\n",
+                       "@---\n{ [\n", "# c\r\n---\r\n@", "@---\r\nnot: one\r\n", "@x: |\n  a\n  ---\n  b\n", "---x\n@", "---\n---\n@", "---\n# c\n---\n@", "null\n---\n@", "# c\n", "---\n"]:
+            text = around.replace("@", kind)
+            yield "POST", f"{path}?dryRun=All", YAML, text
+            yield "POST", f"{path}?dryRun=All&fieldValidation=Strict", YAML, text
+            yield "PUT", f"{path}/odd?dryRun=All", YAML, text
+            yield "PATCH", f"{path}/odd?dryRun=All&fieldManager=m", APPLY, text
+            if "@" in around and "---\n---" not in around and "null" not in around and "---\n# c" not in around:
+                yield "DELETE", f"{path}/odd", YAML, around.replace("@", options)
+
+
 def secrets():
     """Types of Secrets: what they require, and that they stay."""
     encoded = lambda text: base64.b64encode(text.encode()).decode()
@@ -78,7 +94,7 @@ def secrets():
 def services():
     """Addresses, families and names of services."""
     ports = [{"port": 80}]
-    for spec in [{"clusterIP": ip} for ip in ["192.168.0.1", "1.2.3.4", "0.0.0.0", "x", "None", "", "10.96.3.4"]] + [{"ipFamilyPolicy": "RequireDualStack"}, {"clusterIP": "None", "ipFamilyPolicy": "RequireDualStack"}, {"clusterIP": "None", "selector": {"a": "b"}, "ipFamilyPolicy": "RequireDualStack"}]:
+    for spec in [{"clusterIP": ip} for ip in ["192.168.0.1", "1.2.3.4", "0.0.0.0", "x", "None", "", "10.96.3.4", "10.96.0.0", "10.96.255.255", "10.96.0.255", "fd00::1"]] + [{"ipFamilyPolicy": "RequireDualStack"}, {"clusterIP": "None", "ipFamilyPolicy": "RequireDualStack"}, {"clusterIP": "None", "selector": {"a": "b"}, "ipFamilyPolicy": "RequireDualStack"}]:
         yield "POST", f"{CORE}/services?dryRun=All", JSON, {"metadata": {"name": "s"}, "spec": {"ports": ports, **spec}}
     for name in ["1", "1a", "9" * 63, "-a", "a.b", "A", "a" * 64]:
         yield "POST", f"{CORE}/services?dryRun=All", JSON, {"metadata": {"name": name}, "spec": {"ports": ports}}
@@ -144,14 +160,57 @@ def statuses():
     yield "PATCH", "/apis/policy/v1/namespaces/default/poddisruptionbudgets/c/status?dryRun=All", MERGE, {"status": {"conditions": [whole, whole]}}
 
 
+def jobs():
+    """What is written of a Job when it ends, and after it has."""
+    path, status = "/apis/batch/v1/namespaces/default/jobs", lambda name: f"/apis/batch/v1/namespaces/default/jobs/{name}/status"
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    begin, end = "2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z"
+    conditions = lambda *types: [{"type": kind.strip("!"), "status": "False" if kind.startswith("!") else "True"} for kind in types]
+    suspended = conditions("Suspended")
+    for name, spec in [("whole", {}), ("indexed", {"completionMode": "Indexed", "completions": 5, "parallelism": 5}), ("limited", {"completionMode": "Indexed", "completions": 5, "parallelism": 2, "backoffLimitPerIndex": 1}), ("paused", {"suspend": True})]:
+        yield "POST", path, JSON, {"metadata": {"name": name}, "spec": {"template": template, **spec}}
+        for changes in [
+            {"conditions": conditions("Complete")}, {"conditions": conditions("Failed")}, {"conditions": conditions("Complete", "Failed")}, {"conditions": conditions("SuccessCriteriaMet", "FailureTarget")},
+            {"conditions": conditions("SuccessCriteriaMet")}, {"conditions": conditions("FailureTarget")}, {"conditions": conditions("!Complete")}, {"conditions": conditions("Complete", "FailureTarget")}, {"conditions": conditions("SuccessCriteriaMet", "Failed")},
+            {"conditions": conditions("SuccessCriteriaMet", "Complete"), "startTime": begin, "completionTime": end},
+            {"conditions": conditions("SuccessCriteriaMet", "Complete"), "completionTime": end}, {"conditions": conditions("SuccessCriteriaMet", "Complete"), "startTime": begin},
+            {"conditions": conditions("Complete"), "startTime": begin, "completionTime": end}, {"conditions": conditions("SuccessCriteriaMet", "Complete"), "startTime": end, "completionTime": begin},
+            {"conditions": conditions("SuccessCriteriaMet", "Complete"), "startTime": begin, "completionTime": end, "active": 1},
+            {"conditions": conditions("SuccessCriteriaMet", "Complete"), "startTime": begin, "completionTime": end, "active": 1, "ready": 1}, {"conditions": conditions("SuccessCriteriaMet", "Complete"), "startTime": begin, "completionTime": end, "terminating": 1},
+            {"conditions": conditions("SuccessCriteriaMet", "Complete"), "startTime": begin, "completionTime": end, "uncountedTerminatedPods": {"succeeded": ["a"]}},
+            {"conditions": conditions("FailureTarget", "Failed"), "startTime": begin}, {"conditions": conditions("FailureTarget", "Failed"), "startTime": begin, "completionTime": end}, {"conditions": conditions("FailureTarget", "Failed")}, {"conditions": conditions("FailureTarget", "Failed"), "startTime": begin, "active": 2},
+            {"startTime": begin}, {"startTime": begin, "conditions": suspended}, {"completionTime": end}, {"active": 1, "ready": 2}, {"succeeded": 1, "failed": 1}, {"active": 9}, {"ready": 1}, {"terminating": 1},
+            {"completedIndexes": "1,3"}, {"completedIndexes": "3,1"}, {"completedIndexes": "2-0"}, {"completedIndexes": "1-1"}, {"completedIndexes": "0-4"}, {"completedIndexes": "0-5"}, {"completedIndexes": "1,1"}, {"completedIndexes": "0-1,1-2"}, {"completedIndexes": "0-1-2"}, {"completedIndexes": "-1"}, {"completedIndexes": "01"}, {"completedIndexes": "1,"},
+            {"failedIndexes": ""}, {"failedIndexes": "1"}, {"failedIndexes": "3,1"}, {"failedIndexes": "9"}, {"completedIndexes": "1", "failedIndexes": "1"}, {"completedIndexes": "0-2", "failedIndexes": "2-3"}, {"completedIndexes": "0-1", "failedIndexes": "2-3"}, {"completedIndexes": "", "failedIndexes": "x"},
+            {"uncountedTerminatedPods": {"succeeded": ["a"], "failed": ["a"]}}, {"uncountedTerminatedPods": {"succeeded": ["a", "a"]}}, {"uncountedTerminatedPods": {"failed": [""]}},
+        ]:
+            yield "PATCH", f"{status(name)}?dryRun=All", MERGE, {"status": changes}
+    ended = {"conditions": conditions("SuccessCriteriaMet", "Complete"), "startTime": begin, "completionTime": end, "succeeded": 1}
+    yield "PATCH", status("whole"), MERGE, {"status": ended}
+    for changes in [{"conditions": None}, {"conditions": conditions("!SuccessCriteriaMet", "!Complete")}, {"conditions": conditions("SuccessCriteriaMet")}, {"conditions": conditions("SuccessCriteriaMet", "Complete", "X")}, {"completionTime": begin}, {"completionTime": None}, {"startTime": end}, {"startTime": None},
+                    {"succeeded": 0}, {"succeeded": 2}, {"failed": 1}, {"active": 1}, {"terminating": 1}, {"conditions": conditions("SuccessCriteriaMet", "Complete", "Failed")}, {"conditions": conditions("SuccessCriteriaMet", "Complete", "FailureTarget")}]:
+        yield "PATCH", f"{status('whole')}?dryRun=All", MERGE, {"status": changes}
+    yield "PATCH", status("indexed"), MERGE, {"status": {"startTime": begin, "active": 3, "ready": 3, "succeeded": 5, "completedIndexes": "0-4"}}
+    for changes in [{"succeeded": 3}, {"succeeded": 3, "completedIndexes": "0-2"}, {"ready": 1}, {"ready": 4}, {"conditions": conditions("X")}]:
+        yield "PATCH", f"{status('indexed')}?dryRun=All", MERGE, {"status": changes}
+    yield "PATCH", f"{path}/indexed", MERGE, {"spec": {"completions": 3, "parallelism": 3}}
+    for changes in [{"succeeded": 3}, {"succeeded": 3, "completedIndexes": "0-2"}, {"conditions": conditions("X")}, {"completedIndexes": "0-3"}, {"ready": 4}, {"active": 2}, {"failed": 1}, {"startTime": end}]:
+        yield "PATCH", f"{status('indexed')}?dryRun=All", MERGE, {"status": changes}
+    yield "PATCH", status("limited"), MERGE, {"status": {"startTime": begin, "succeeded": 2, "failed": 1, "completedIndexes": "0-1", "failedIndexes": "3"}}
+    for changes in [{"succeeded": 1, "completedIndexes": "0"}, {"failed": 0}, {"failedIndexes": None}, {"failedIndexes": "1"}, {"conditions": conditions("FailureTarget", "Failed")}, {"conditions": conditions("FailureTarget")}]:
+        yield "PATCH", f"{status('limited')}?dryRun=All", MERGE, {"status": changes}
+
+
 def names():
     """Bases of names, and objects at the path of the cluster."""
     for path, more in [(f"{CORE}/configmaps", {}), (f"{CORE}/services", {"spec": {"ports": [{"port": 1}]}}), ("/api/v1/namespaces", {}), ("/apis/rbac.authorization.k8s.io/v1/clusterroles", {"rules": []})]:
-        for base in ["a", "a-", "a.", "a.b.", "1.", ".", "-", "a" * 64, "a" * 300, "A"]:
+        for base in ["a", "a-", "a.", "a.b.", "1.", ".", "-", "a" * 64, "a" * 300, "A", "a" * 63 + "-", "a" * 64 + "-", "a" * 253 + "-", "a" * 254 + "-", "a.-", "a--", "A-", "--", "\u00e9-"]:
             # The label with the name of a namespace is not compared.
-            if path == "/api/v1/namespaces" and base in ".-":
+            if path == "/api/v1/namespaces" and not re.fullmatch("A|a+[a-]*|[a-z0-9.]{2,}", base):
                 continue
             yield "POST", f"{path}?dryRun=All", JSON, {"metadata": {"generateName": base}, **more}
+    for base in ["a" * 52, "a" * 53, "a" * 52 + "-", "a" * 58, "a" * 254]:
+        yield "POST", "/apis/batch/v1/namespaces/default/cronjobs?dryRun=All", JSON, {"metadata": {"generateName": base}, "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}}}
     for path, body in [("/api/v1/configmaps", {}), ("/apis/apps/v1/deployments", deployment("x")["spec"])]:
         yield "POST", path, JSON, {"metadata": {"name": "x", "namespace": "default"}, **body}
         yield "DELETE", path, JSON, None
@@ -170,6 +229,17 @@ def applied():
     for metadata in [{"ownerReferences": [owner]}, {"ownerReferences": [{**owner, "uid": "u"}] * 2}, {"finalizers": ["a/b", "a/b"]}, {"managedFields": []}]:
         for path, kind in [(f"{CORE}/configmaps", {"apiVersion": "v1", "kind": "ConfigMap"}), (WHEELS, {**WHEEL, "spec": {"replicas": 1}})]:
             yield "PATCH", f"{path}/applied?fieldManager=m&dryRun=All", APPLY, {**kind, "metadata": {"name": "applied", **metadata}}
+    # A key that Go leaves out while it is empty stays absent.
+    claims, claim = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "applied"}}
+    yield "POST", claims, JSON, {**claim, "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}}}
+    result = {"request": "r", "driver": "d.example.com", "pool": "p", "device": "x"}
+    yield "PATCH", f"{claims}/applied/status", MERGE, {"status": {"allocation": {"devices": {"results": [result]}}}}
+    device = {"driver": "d.example.com", "pool": "p", "device": "x"}
+    for devices in [[device], [device, device], [{**device, "shareID": ""}], [{**device, "shareID": "2d9ef9a1-5fbb-4b44-8e0e-1ec4a2ddb72c"}], [{"driver": "d.example.com", "pool": "p"}]]:
+        yield "PATCH", f"{claims}/applied/status?fieldManager=m", APPLY, {**claim, "status": {"devices": devices}}
+    for secrets in [[{"name": "s"}], [{}], [{"namespace": "n"}], [{"kind": "Secret"}, {"namespace": "n"}]]:
+        for member in ["secrets", "imagePullSecrets"]:
+            yield "PATCH", f"{CORE}/serviceaccounts/applied?fieldManager=m&dryRun=All", APPLY, {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "applied"}, member: secrets}
 
 
 def sent(path, body):
@@ -181,18 +251,30 @@ def sent(path, body):
     return body
 
 
+def lasting(value):
+    """What is the same in each run."""
+    if isinstance(value, list):
+        return [lasting(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: lasting(member) for name, member in value.items() if name not in ["managedFields", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"]}
+
+
 def main():
     server = Server(sys.argv[1], agent="rig")
     for path, body in [("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", DEFINITION), (f"{CORE}/serviceaccounts", {"metadata": {"name": "default"}})]:
         code, _ = server.call("POST", path, body)
         print(json.dumps({"verb": "POST", "path": path, "type": JSON, "body": body, "code": code}))
     time.sleep(3)
-    for verb, path, media, body in [*bodies(), *secrets(), *services(), *scales(), *statuses(), *names(), *applied()]:
+    for verb, path, media, body in [*bodies(), *documents(), *secrets(), *services(), *scales(), *statuses(), *jobs(), *names(), *applied()]:
         code, answer = server.call(verb, path, sent(path, body), media)
         line = {"verb": verb, "path": path, "type": media, "body": body, "code": code}
         if code >= 400:
             line["reason"] = answer.get("reason", "")
-            line["causes"] = sorted([cause.get("field", ""), cause.get("reason", "")] for cause in (answer.get("details") or {}).get("causes") or [])
+            line["message"] = answer.get("message", "")
+            line["causes"] = sorted([cause.get("field", ""), cause.get("reason", ""), cause.get("message", "")] for cause in (answer.get("details") or {}).get("causes") or [])
+        elif not isinstance(body, int):
+            line["object"] = lasting(answer)
         print(json.dumps(line))
 
 

@@ -9,7 +9,7 @@ use crate::job::Job;
 use crate::jobs::JOBS;
 use crate::report::{Ended, Outcome, Report};
 use crate::skip::Skipped;
-use crate::{cpu_time, lanes};
+use crate::{cpu_time, lanes, output};
 
 /// Runs these jobs, or those of every run.
 pub(crate) fn run(cx: &Context, names: &[String]) -> Result<()> {
@@ -24,7 +24,7 @@ pub(crate) fn run(cx: &Context, names: &[String]) -> Result<()> {
     }
     let started = Instant::now();
     let report = lanes::run(cx, &jobs, is_strict())?;
-    print!("{}", report.summary(started.elapsed()));
+    output::line(&report.summary(started.elapsed()));
     Ok(())
 }
 
@@ -58,12 +58,12 @@ pub(crate) fn run_all(cx: &Context, jobs: &[&Job], strict: bool) -> Result<()> {
     let mut report = Report::default();
     for job in jobs {
         let (started, cpu) = (Instant::now(), cpu_time::of_children());
-        println!("\n=== {}", job.name);
+        output::line(&format!("\n=== {}", job.name));
         let outcome = match (job.run)(cx, &[]) {
             Ok(()) => Outcome::Succeeded,
             Err(error) if error.is::<Skipped>() && !strict => Outcome::Skipped(error.to_string()),
             Err(error) => {
-                println!("{error:#}");
+                output::line(&format!("{error:#}"));
                 Outcome::Failed
             }
         };
@@ -74,7 +74,7 @@ pub(crate) fn run_all(cx: &Context, jobs: &[&Job], strict: bool) -> Result<()> {
             bail!("{} failed", job.name);
         }
     }
-    print!("{}", report.summary(all.elapsed()));
+    output::line(&report.summary(all.elapsed()));
     Ok(())
 }
 

@@ -13,10 +13,9 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::command::{Background, pause};
 use crate::context::{BUILT, Context, scratch};
-use crate::cpu_time;
 use crate::job::Job;
 use crate::report::{Ended, Outcome, Report};
-use crate::skip;
+use crate::{cpu_time, output, skip};
 
 /// The jobs of the first lane, in this order: what compiles into the target folder of the workspace.
 const WORKSPACE: [&str; 5] = ["clippy", "test", "features", "docs", "book"];
@@ -97,7 +96,7 @@ impl Run<'_> {
         }
         let [log, cpu] = ["log", "cpu"].map(|ending| self.folder.join(format!("{}.{ending}", job.name)));
         let started = Instant::now();
-        println!("... {} begins", job.name);
+        output::line(&format!("... {} begins", job.name));
         let Some(code) = self.wait(&self.start(job, needs_programs, &log, &cpu)?)? else { return Ok(()) };
         let text = std::fs::read(&log).context("the output of a job")?;
         let text = String::from_utf8_lossy(&text);
@@ -111,7 +110,7 @@ impl Run<'_> {
         let failed = matches!(outcome, Outcome::Failed);
         let ended = Ended { name: job.name, outcome, wall: started.elapsed(), cpu: cpu_time::read(&cpu) };
         let mut report = self.report.lock().map_err(|_| anyhow!("the other lane panicked"))?;
-        println!("\n=== {}\n{}", job.name, text.trim_end());
+        output::line(&format!("\n=== {}\n{}", job.name, text.trim_end()));
         report.add(ended);
         if failed {
             bail!("{} failed", job.name);

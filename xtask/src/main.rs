@@ -1,7 +1,7 @@
 //! `cargo xtask`: the checks of this repository. `jobs.rs` has the table of jobs, `ci.rs` runs them, `check.rs` is a contributor's loop.
 
-// - A run: `jobs` has all jobs, each a `job`; `ci` runs them, in the two `lanes`, and `report` says how they ended; `check` runs a few for
-//   a contributor; `skip` ends one that cannot run here.
+// - A run: `jobs` has all jobs, each a `job`; `ci` runs them, in the two `lanes`, and `report` says how they ended, on its `output`;
+//   `check` runs a few for a contributor; `skip` ends one that cannot run here.
 // - For all jobs: `context` has the folders, `paths` what is in them; `command` runs programs, `cpu_time` says what they cost; `pattern`
 //   has regular expressions; `tools` and `setup` install what is missing.
 // - Jobs that read: `lint`, `samples`, `facts`, `budgets`, `docs`. Jobs that run: `test`, `commands`, `apply`, `kubectl`, `foreign`,
@@ -28,6 +28,7 @@ mod lint;
 mod long;
 mod manifests;
 mod measure;
+mod output;
 mod packaging;
 mod paths;
 mod pattern;
@@ -93,11 +94,11 @@ fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<Skipped>() => {
-            println!("{}{error:#}", skip::SKIPPED);
+            output::line(&format!("{}{error:#}", skip::SKIPPED));
             ExitCode::from(skip::EXIT_CODE)
         }
         Err(error) => {
-            eprintln!("{error:#}");
+            output::error(&format!("{error:#}"));
             ExitCode::FAILURE
         }
     }
@@ -108,7 +109,7 @@ fn run(command: Command) -> Result<()> {
     command::end_on_signals()?;
     match command {
         Command::Ci { list: true, .. } => {
-            print!("{}", ci::list());
+            output::line(ci::list().trim_end());
             Ok(())
         }
         Command::Ci { jobs, .. } => ci::run(&cx, &jobs),

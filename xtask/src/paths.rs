@@ -14,6 +14,8 @@ pub(crate) const BOOK_PAGES: &str = "book/src";
 /// Pages that lead through the code, file by file.
 pub(crate) const WALKS: [&str; 3] =
     ["book/src/explanation/event.md", "book/src/explanation/request.md", "book/src/explanation/write.md"];
+/// The page that says which folder has what.
+pub(crate) const ARCHITECTURE: &str = "book/src/explanation/architecture.md";
 /// The tests of the programs that the book includes.
 pub(crate) const BOOK_SAMPLES: [&str; 2] = ["--test", "book"];
 /// Definitions with every feature that `cargo kube gen` knows, and samples.

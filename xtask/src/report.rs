@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::output;
+
 /// A job that has ended.
 pub(crate) struct Ended {
     pub(crate) name: &'static str,
@@ -29,11 +31,11 @@ impl Report {
     pub(crate) fn add(&mut self, ended: Ended) {
         let Ended { name, outcome, wall, cpu } = &ended;
         let time = format!("{}s, {cpu:.0}s of CPU time", wall.as_secs());
-        match outcome {
-            Outcome::Succeeded => println!("=== {name} ok ({time})"),
-            Outcome::Skipped(reason) => println!("=== {name} skipped: {reason}"),
-            Outcome::Failed => println!("\n=== {name} FAILED after {time}"),
-        }
+        output::line(&match outcome {
+            Outcome::Succeeded => format!("=== {name} ok ({time})"),
+            Outcome::Skipped(reason) => format!("=== {name} skipped: {reason}"),
+            Outcome::Failed => format!("\n=== {name} FAILED after {time}"),
+        });
         self.ended.push(ended);
     }
 
@@ -53,7 +55,7 @@ impl Report {
             let done = all - skipped.len();
             format!("{done} of {all} jobs ok in {time}; skipped:\n{}", skipped.join("\n"))
         };
-        format!("\n{}\n{end}\n", self.longest())
+        format!("\n{}\n{end}", self.longest())
     }
 
     /// The jobs that took a second or more, the longest first.
@@ -81,7 +83,7 @@ mod tests {
         report.add(ended("fmt", Outcome::Succeeded, 0, 0.1));
         report.add(ended("clippy", Outcome::Succeeded, 5, 9.6));
         report.add(ended("test", Outcome::Succeeded, 120, 230.0));
-        let expected = "\n   120s    230s of CPU time  test\n     5s     10s of CPU time  clippy\n\nall jobs ok in 99s, 240s of CPU time\n";
+        let expected = "\n   120s    230s of CPU time  test\n     5s     10s of CPU time  clippy\n\nall jobs ok in 99s, 240s of CPU time";
         assert_eq!(report.summary(Duration::from_secs(99)), expected);
     }
 
@@ -90,7 +92,7 @@ mod tests {
         let mut report = Report::default();
         report.add(ended("book", Outcome::Skipped("there is no book/".into()), 0, 0.0));
         report.add(ended("fmt", Outcome::Succeeded, 0, 0.0));
-        let expected = "\n\n1 of 2 jobs ok in 1s, 0s of CPU time; skipped:\n  book: there is no book/\n";
+        let expected = "\n\n1 of 2 jobs ok in 1s, 0s of CPU time; skipped:\n  book: there is no book/";
         assert_eq!(report.summary(Duration::from_secs(1)), expected);
     }
 }

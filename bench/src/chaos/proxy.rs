@@ -53,8 +53,9 @@ async fn forward(
 ) {
     let Ok(far) = TcpStream::connect(server).await else { return };
     let ((from_client, to_client), (from_server, to_server)) = (near.into_split(), far.into_split());
+    let sent = AtomicU64::default(); // not told
     tokio::select! {
-        () = copy(from_client, to_server, &AtomicU64::default()) => {}
+        () = copy(from_client, to_server, &sent) => {}
         () = copy(from_server, to_client, &counter) => {}
         _ = freezes.changed() => std::future::pending::<()>().await, // both sockets stay open
     }

@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     fn collection(kind: Kind, count: usize) -> Arc<Collection> {
-        Arc::new(Collection::of(&Objects { kind, count }))
+        Arc::new(Collection::of(&Objects::new(kind, count)))
     }
 
     fn lines(chunks: impl Iterator<Item = Bytes>) -> Vec<Value> {

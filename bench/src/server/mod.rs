@@ -19,7 +19,7 @@ pub(crate) fn serve(objects: &Objects, kubeconfig: &Path) -> anyhow::Result<()> 
     let collection = Arc::new(Collection::of(objects));
     // One thread, to leave the other CPUs to the client.
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-        let socket = socket::Socket::bind().await?;
+        let socket = socket::Socket::bind(objects.tls).await?;
         std::fs::write(kubeconfig, socket.kubeconfig())?;
         println!("ready");
         std::io::stdout().flush()?;

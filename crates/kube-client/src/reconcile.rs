@@ -11,8 +11,18 @@ use http::{Method, Uri};
 use kube_core::reconcile::{Observed, OwnWrite, ReconcileMark, StoreRead};
 use tokio::task::JoinHandle;
 
+use crate::stack;
+
 tokio::task_local! {
-    static CURRENT: ReconcileMark;
+    static CURRENT: Scope;
+}
+
+/// What is known of a reconcile that runs.
+#[derive(Clone, Debug)]
+struct Scope {
+    mark: ReconcileMark,
+    /// How often clients were led to other clusters before it began: what it has read is of the clusters until then.
+    began: u64,
 }
 
 /// The reconcile that the current code belongs to, if it belongs to one. Clones are the same.
@@ -45,7 +55,7 @@ tokio::task_local! {
 ///
 /// Only what is written before the reconcile returns is waited for: await the handles of tasks that write.
 #[derive(Clone, Debug, Default)]
-pub struct ReconcileScope(Option<ReconcileMark>);
+pub struct ReconcileScope(Option<Scope>);
 
 impl ReconcileScope {
     /// The scope of the current code. Outside of a reconcile, and in one of a controller that does not wait for its own writes, it is
@@ -58,13 +68,13 @@ impl ReconcileScope {
     /// Which reconcile it is; `None` if it is empty.
     #[must_use]
     pub fn mark(&self) -> Option<&ReconcileMark> {
-        self.0.as_ref()
+        self.0.as_ref().map(|scope| &scope.mark)
     }
 
     /// Runs `future` in this scope, wherever it is polled.
     pub async fn in_scope<F: Future>(self, future: F) -> F::Output {
         match self.0 {
-            Some(mark) => CURRENT.scope(mark, future).await,
+            Some(scope) => CURRENT.scope(scope, future).await,
             None => future.await,
         }
     }
@@ -72,7 +82,7 @@ impl ReconcileScope {
     /// Calls `f` in this scope.
     pub fn sync_scope<R>(&self, f: impl FnOnce() -> R) -> R {
         match &self.0 {
-            Some(mark) => CURRENT.sync_scope(mark.clone(), f),
+            Some(scope) => CURRENT.sync_scope(scope.clone(), f),
             None => f(),
         }
     }
@@ -90,9 +100,9 @@ impl ReconcileScope {
 }
 
 impl From<ReconcileMark> for ReconcileScope {
-    /// The scope of a reconcile with this mark.
+    /// The scope of a reconcile with this mark, which begins now.
     fn from(mark: ReconcileMark) -> Self {
-        Self(Some(mark))
+        Self(Some(Scope { mark, began: stack::cluster_changes() }))
     }
 }
 
@@ -101,13 +111,25 @@ impl From<ReconcileMark> for ReconcileScope {
 pub fn observe_read(read: impl FnOnce() -> StoreRead) {
     if ReconcileMark::any_observed() {
         // The error: it is no reconcile.
-        CURRENT.try_with(|mark| mark.observe(|| Observed::Read(read()))).unwrap_or_default();
+        CURRENT.try_with(|scope| scope.mark.observe(|| Observed::Read(read()))).unwrap_or_default();
     }
+}
+
+/// How often any client of this process was led to another cluster. For the controllers of `kube-runtime`.
+#[doc(hidden)]
+#[must_use]
+pub fn cluster_changes() -> u64 {
+    stack::cluster_changes()
+}
+
+/// How often that was when the current reconcile began, if there is one.
+pub(crate) fn began() -> Option<u64> {
+    CURRENT.try_with(|scope| scope.began).ok()
 }
 
 /// Marks a request of the current reconcile, if there is one.
 pub(crate) fn mark(parts: &mut Parts) {
-    let Ok(mark) = CURRENT.try_with(Clone::clone) else { return };
+    let Ok(mark) = CURRENT.try_with(|scope| scope.mark.clone()) else { return };
     if parts.extensions.get::<ReconcileMark>().is_some() {
         return; // by a client above this one
     }
@@ -125,16 +147,17 @@ pub(crate) struct PendingWrite {
 impl PendingWrite {
     /// `None` outside of a scope, and for a request that does not write an object.
     pub(crate) fn of<B>(request: &http::Request<B>) -> Option<Self> {
-        let mark = CURRENT.try_with(Clone::clone).ok()?;
+        let mark = CURRENT.try_with(|scope| scope.mark.clone()).ok()?;
         if !OwnWrite::may_follow(request.method(), request.uri()) {
             return None;
         }
         Some(Self { mark, method: request.method().clone(), uri: request.uri().clone() })
     }
 
-    /// The server has confirmed it with this response.
-    pub(crate) fn confirmed(self, response: &[u8]) {
-        if let Some(write) = OwnWrite::of(&self.method, &self.uri, response) {
+    /// The server at this address has confirmed it with this response.
+    pub(crate) fn confirmed(self, response: &[u8], server: Option<String>) {
+        if let Some(mut write) = OwnWrite::of(&self.method, &self.uri, response) {
+            write.server = server;
             self.mark.record(write);
         }
     }

@@ -27,7 +27,8 @@
 
 // For all of these: `resource` is the trait and `type_meta` what it writes on the wire; `version` orders API versions; `encode` has the
 // percent-encoding of requests; `property_name` the names in CEL expressions; `duration` those of Go; `quantity` the
-// amounts of resources; `panic` the message of a caught one; `util` what is left: kinds that can be restarted, collections that are `null`.
+// amounts of resources; `number` makes those of YAML numbers of JSON; `panic` the message of a caught one; `util` what is left: kinds that
+// can be restarted, collections that are `null`.
 
 mod encode;
 mod property_name;
@@ -50,6 +51,8 @@ pub mod gvk;
 pub mod kubelet_debug;
 pub mod labels;
 pub mod metadata;
+#[doc(hidden)]
+pub mod number;
 pub mod object;
 #[doc(hidden)]
 pub mod panic;

@@ -63,7 +63,7 @@ fn every_state_of_a_rollout_has_the_text_of_kubectl() -> anyhow::Result<()> {
             for status in [
                 json!({}),
                 json!({ "observedGeneration": 1 }),
-                json!({ "observedGeneration": 1, "replicas": 3, "updatedReplicas": 1, "availableReplicas": 3 }),
+                json!({ "observedGeneration": 1, "replicas": 3, "updatedReplicas": 1, "readyReplicas": 3, "availableReplicas": 3 }),
                 json!({ "observedGeneration": 1, "replicas": 4, "updatedReplicas": 3, "availableReplicas": 3 }),
                 json!({ "observedGeneration": 1, "replicas": 3, "updatedReplicas": 3, "availableReplicas": 2 }),
                 json!({ "observedGeneration": 1, "replicas": 3, "updatedReplicas": 3, "availableReplicas": 3 }),

@@ -3,7 +3,7 @@
 //! Two controllers: one of the hub for Notices, which writes to the members, and one on each member for the ConfigMaps, which only says
 //! that one of them has changed. So a ConfigMap that somebody edits or deletes is written again.
 
-use futures::{StreamExt, channel::mpsc, future::join_all};
+use futures::{channel::mpsc, future::join_all};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
     Api, Client, CustomResource, Resource, ResourceExt,

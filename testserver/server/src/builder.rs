@@ -40,6 +40,7 @@ pub struct Builder {
     sync: bool,
     observer: Option<Observer>,
     runtime_config: Vec<String>,
+    service_range: Option<String>,
     issuer: Option<String>,
     token_key: Option<Secret>,
     api: Option<ApiServer>,
@@ -110,9 +111,12 @@ impl Builder {
         self
     }
 
-    /// Makes a built-in controller look at each change this long after it, as on clusters, where controllers take their time. Without a
-    /// delay they have finished when the request returns. The controller has to be on. Due work is done by the next request or while a
-    /// watch is read, on the server's clock.
+    /// Makes a built-in controller look at an object this long after its first change that the controller has not seen, as on clusters,
+    /// where controllers take their time: later changes are looked at with it. Without a delay, which is zero too, they have finished when
+    /// the request returns. Due work is done by the next request or while a watch is read, on the server's clock. Work that is pending
+    /// when a state is replaced begins anew.
+    ///
+    /// The controller has to be on, and [`BuiltInController::Events`] does nothing later: else [`StartError::Delay`].
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap().block_on(async {
@@ -122,14 +126,22 @@ impl Builder {
     /// let orphan = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "ownerReferences": [
     ///     {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "2d9ef9a1-5fbb-4b44-8e0e-1ec4a2ddb72c"}]}});
     /// let server = ApiServer::builder().with_delay(GarbageCollection, Duration::from_secs(5)).with_objects(orphan).service()?;
-    /// assert_eq!(server.objects("", "configmaps").len(), 1);
+    /// assert_eq!(server.objects("", "configmaps").unwrap().len(), 1);
     /// server.advance(Duration::from_secs(5));
-    /// assert_eq!(server.objects("", "configmaps").len(), 0);
+    /// assert_eq!(server.objects("", "configmaps").unwrap().len(), 0);
     /// # Ok::<_, kube_testserver::StartError>(()) }).unwrap();
     /// ```
     pub fn with_delay(mut self, controller: BuiltInController, delay: Duration) -> Self {
-        self.settings.delays.insert(controller, delay);
+        match delay.is_zero() {
+            true => drop(self.settings.delays.remove(&controller)),
+            false => drop(self.settings.delays.insert(controller, delay)),
+        }
         self
+    }
+
+    /// Whether a built-in controller is on.
+    pub fn is_on(&self, controller: BuiltInController) -> bool {
+        !self.settings.disabled.contains(&controller)
     }
 
     /// Keeps the state in a directory, which is created if missing, and starts with the state found there: objects, uids and
@@ -187,6 +199,24 @@ impl Builder {
     /// ```
     pub fn runtime_config(mut self, entries: impl Into<String>) -> Self {
         self.runtime_config.push(entries.into());
+        self
+    }
+
+    /// Sets the range of the addresses that services get, as `--service-cluster-ip-range` of kube-apiserver: `10.0.0.0/8` by default. As on
+    /// clusters, a new service with another address is refused; ready ServiceCIDRs add to the range. Fixtures from a cluster need its
+    /// range. What is no range of IPv4 addresses is [`StartError::ServiceRange`].
+    ///
+    /// ```
+    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+    /// use kube_testserver::ApiServer;
+    ///
+    /// let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {clusterIP: 172.20.0.10, ports: [{port: 80}]}\n";
+    /// assert!(ApiServer::builder().with_objects(service).service().is_err());
+    /// ApiServer::builder().service_range("172.20.0.0/16").with_objects(service).service()?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    pub fn service_range(mut self, range: impl Into<String>) -> Self {
+        self.service_range = Some(range.into());
         self
     }
 
@@ -399,9 +429,10 @@ impl Builder {
 
     /// The server without a socket.
     ///
-    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`] when an entry is invalid,
-    /// [`StartError::Data`] when the data directory cannot be used, [`StartError::ServiceAccountKey`] when the key cannot be,
-    /// [`StartError::ExistingServer`] when a setting contradicts [`api`](Self::api).
+    /// [`StartError::Objects`] when an object cannot be read or is rejected, [`StartError::RuntimeConfig`], [`StartError::ServiceRange`] or
+    /// [`StartError::Delay`] when a setting is invalid, [`StartError::Data`] when the data directory cannot be used,
+    /// [`StartError::ServiceAccountKey`] when the key cannot be, [`StartError::ExistingServer`] when a setting contradicts
+    /// [`api`](Self::api).
     pub fn service(mut self) -> Result<ApiServer, StartError> {
         if let Some(start) = self.settings.start_time.filter(|start| !Clock::can_start_at(*start)) {
             return Err(StartError::StartTime { start });
@@ -409,6 +440,13 @@ impl Builder {
         for entries in &self.runtime_config {
             let config = &mut self.settings.runtime_config;
             config.add(entries).map_err(|why| StartError::RuntimeConfig(why.to_string()))?;
+        }
+        let is_idle = |of: &BuiltInController| !self.is_on(*of) || *of == BuiltInController::Events;
+        if let Some(controller) = self.settings.delays.keys().copied().find(is_idle) {
+            return Err(StartError::Delay { controller });
+        }
+        if let Some(range) = &self.service_range {
+            self.settings.service_range = range.parse().map_err(StartError::ServiceRange)?;
         }
         if let Some(api) = &self.api {
             let conflict = self.settings.conflict_with(api.settings());

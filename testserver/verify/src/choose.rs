@@ -15,6 +15,8 @@ const MOST_OF_A_KIND: usize = 3;
 #[derive(Debug, Default)]
 pub(crate) struct Choice {
     pub(crate) plans: Vec<Plan>,
+    /// The number of plans, also of those for other processes.
+    pub(crate) planned: usize,
     /// Places beyond the third of their kind.
     pub(crate) repeated: usize,
     /// Writes that changed nothing.
@@ -34,19 +36,22 @@ pub(crate) fn choose(trace: &Trace, steps: usize, families: &Families) -> Choice
             if trace.lists_any_version {
                 add(StepFault::StaleRestart);
             }
-            if !trace.leases.is_empty() {
-                add(StepFault::LostLease);
-            }
-            if trace.resources.contains("pods") {
+            if trace.pods_after.contains(&step) {
                 add(StepFault::Evicted);
             }
         }
         if step < steps {
+            // A step has to come while another process leads.
+            if !trace.leases.is_empty() {
+                add(StepFault::LostLease);
+            }
             add(StepFault::Down);
         }
     }
     choice.plans.push(Plan(vec![Injection::Run(RunFault::SlowGarbageCollection)]));
-    choice.plans.push(Plan(vec![Injection::Run(RunFault::SlowWorkloads)]));
+    if !trace.pods_after.is_empty() {
+        choice.plans.push(Plan(vec![Injection::Run(RunFault::SlowWorkloads)]));
+    }
     choice.plans.retain(|plan| plan.families().iter().all(|family| families.contains(*family)));
     // What is likely comes first.
     let rank = |plan: &Plan| {
@@ -79,11 +84,13 @@ fn writes(trace: &Trace, steps: usize, choice: &mut Choice) {
         ];
         if write.step < steps {
             faults.push(RequestFault::CrashDown);
+            faults.push(RequestFault::LateByAStep);
         }
         if verb == Verb::Update {
             faults.push(RequestFault::Conflict);
         }
-        if verb != Verb::Create {
+        // Only where there is an object before.
+        if !write.created && !matches!(verb, Verb::Create | Verb::DeleteCollection) {
             faults.push(RequestFault::OtherWriter);
         }
         let plan = |fault| Plan(vec![Injection::Request(fault, write.place.clone())]);

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use kube_testserver::ApiServer;
+
 use crate::{
     choose::{Choice, choose},
     family::Families,
@@ -9,9 +11,9 @@ use crate::{
     learn::{Learned, learn},
     options::Options,
     outcome::Outcome,
-    plan::Plan,
+    plan::{Plan, RunFault},
     report::{Failure, Report},
-    run::{Scenario, run},
+    run::{Scenario, run, slow_controllers},
     trace::Line,
 };
 
@@ -20,9 +22,14 @@ pub(crate) fn plans(scenario: &Scenario, families: &Families, options: &Options)
     let learned = learn(scenario);
     let families = options.families.as_ref().unwrap_or(families);
     let mut choice = choose(&learned.reference.trace, scenario.steps.len(), families);
+    if slow_controllers(&(scenario.cluster)(ApiServer::builder())).is_empty() {
+        // Nothing would differ from the reference.
+        choice.plans.retain(|plan| !plan.has(RunFault::SlowWorkloads));
+    }
     if let Some(plan) = &options.plan {
         choice.plans = vec![plan.clone()];
     }
+    choice.planned = choice.plans.len();
     if let Some((part, of)) = options.shard {
         let mine = choice.plans.into_iter().enumerate().filter(|(at, _)| at % of == part - 1);
         choice.plans = mine.map(|(_, plan)| plan).collect();
@@ -42,6 +49,15 @@ pub(crate) fn explore(scenario: &Scenario, families: &Families, options: &Option
         uncovered: uncovered(&learned),
         ..Report::default()
     };
+    // What is allowed must not hide that nothing is tried.
+    if !learned.complete {
+        let steps = learned.reference.steps.len();
+        let what = format!("the run without faults ended in step {steps}, so that no fault is tried");
+        report.reference.push(Finding::new(Oracle::Workload, what));
+    } else if choice.planned == 0 {
+        let what = "no fault can be tried: these families have no place in this workload";
+        report.reference.push(Finding::new(Oracle::Workload, what));
+    }
     let plans = if learned.complete { choice.plans } else { Vec::new() };
     let total = plans.len();
     for (at, plan) in plans.into_iter().enumerate() {
@@ -88,10 +104,12 @@ fn try_plan(scenario: &Scenario, learned: &Learned, plan: &Plan) -> Outcome {
 
 /// What says most about the cause comes first.
 fn importance(finding: &Finding) -> (usize, Finding) {
-    const ORDER: [Oracle; 12] = [
+    const ORDER: [Oracle; 14] = [
         Oracle::Workload,
         Oracle::Panic,
         Oracle::Invariant,
+        Oracle::TwoLeaders,
+        Oracle::LostUpdate,
         Oracle::Regenerated,
         Oracle::Stuck,
         Oracle::LeftOver,

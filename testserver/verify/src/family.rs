@@ -22,9 +22,9 @@ pub enum Family {
     Refused,
     /// A read fails with 500.
     FailedRead,
-    /// Another writer changes the object just before a write.
+    /// Another writer changes the object just before a write. What it has written has to stay.
     OtherWriter,
-    /// The operator is replaced, and a write of the old process arrives a minute later.
+    /// The operator is replaced, and a write of the old process arrives a minute later, or after the next step.
     Late,
     /// A write takes ten seconds.
     Slow,
@@ -42,7 +42,7 @@ pub enum Family {
     Down,
     /// A restarted operator lists an old cache. Only where lists ask for `resourceVersion=0`.
     StaleRestart,
-    /// Another process takes the Leases of the operator for a minute.
+    /// Another process takes the Leases of the operator for a minute, in which the next step comes.
     LostLease,
     /// A pod is evicted.
     Evicted,

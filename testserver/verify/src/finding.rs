@@ -24,6 +24,10 @@ pub(crate) enum Oracle {
     FixedPoint,
     /// A restart writes although nothing is to do.
     Restart,
+    /// The operator has removed what another writer wrote.
+    LostUpdate,
+    /// The operator writes while another process leads.
+    TwoLeaders,
     Panic,
     Invariant,
     /// A status is of an older generation.
@@ -43,6 +47,8 @@ impl fmt::Display for Oracle {
             Self::Regenerated => "regenerated",
             Self::FixedPoint => "fixed point",
             Self::Restart => "restart",
+            Self::LostUpdate => "lost update",
+            Self::TwoLeaders => "two leaders",
             Self::Panic => "panic",
             Self::Invariant => "invariant",
             Self::StaleStatus => "stale status",

@@ -1,6 +1,6 @@
 //! The kinds that the server serves, found by what people call them.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use http::Request;
 use http_body_util::{BodyExt, Empty};
@@ -71,6 +71,11 @@ impl Kinds {
             kinds.extend(read(&serde_json::from_slice(&body.to_bytes()).unwrap_or_default()));
         }
         Self(kinds.into())
+    }
+
+    /// All resources.
+    pub(crate) fn resources(&self) -> BTreeSet<String> {
+        self.0.iter().map(Kind::resource).collect()
     }
 
     /// The kind that is meant by `Page`, `page`, `pages`, `pg` or `pages.example.com`.

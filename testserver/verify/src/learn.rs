@@ -32,7 +32,9 @@ pub(crate) fn learn(scenario: &Scenario) -> Learned {
     let first = run(scenario, &none, 1, &known, None);
     known.resources = first.trace.resources.clone();
     known.kinds = first.kinds.clone();
+    known.hidden = first.hidden.clone();
     let other = run(scenario, &none, 2, &known, None);
+    known.hidden = other.hidden.clone();
     let names = |outcome: &Outcome| -> BTreeSet<(String, String)> {
         let states = outcome.steps.iter().flat_map(|reached| reached.state.0.keys());
         let written = outcome.trace.writes.iter().map(|write| &write.object);
@@ -56,7 +58,7 @@ pub(crate) fn learn(scenario: &Scenario) -> Learned {
     }
     reference.counts = oracle::counts(&outcome.trace, &known.names);
     reference.values = oracle::distinct(&outcome.trace, &reference.masks, &known.names);
-    reference.left = left(scenario, &outcome, &known);
+    reference.left = left(&outcome, &known);
     let allowed = |what: &str| scenario.allows.allow(what);
     for object in &reference.left {
         let what = format!("{object} is left over");
@@ -65,18 +67,23 @@ pub(crate) fn learn(scenario: &Scenario) -> Learned {
         }
     }
     learned.findings.extend(stale_statuses(&outcome).into_iter().filter(|finding| !allowed(&finding.what)));
+    known.hidden = outcome.hidden;
     reference.steps = outcome.steps;
     reference.trace = outcome.trace;
     learned.known = known;
     learned
 }
 
-/// Objects that the operator made and that are still there although the last step deletes.
-fn left(scenario: &Scenario, outcome: &Outcome, known: &Known) -> BTreeSet<String> {
-    let deletes = scenario.steps.last().is_some_and(|(_, step)| step.deletes());
+/// Objects that the operator made and that are still there although nothing is left of what the workload applied. As long as something is,
+/// it may be wanted.
+fn left(outcome: &Outcome, known: &Known) -> BTreeSet<String> {
     let (Some(first), Some(last)) = (outcome.steps.first(), outcome.steps.last()) else {
         return BTreeSet::new();
     };
+    let applied = &outcome.trace.applied;
+    if applied.is_empty() || applied.iter().any(|object| last.state.0.contains_key(object)) {
+        return BTreeSet::new();
+    }
     let made: BTreeSet<String> = oracle::counts(&outcome.trace, &known.names)
         .into_keys()
         .filter_map(|(object, verb)| (verb == Verb::Create).then_some(object))
@@ -84,7 +91,7 @@ fn left(scenario: &Scenario, outcome: &Outcome, known: &Known) -> BTreeSet<Strin
     let plain = |key: &str| key.split('[').next().unwrap_or_default().to_owned();
     let keys =
         last.normal.keys().filter(|key| !first.normal.contains_key(*key) && made.contains(&plain(key)));
-    keys.filter(|_| deletes).cloned().collect()
+    keys.cloned().collect()
 }
 
 /// Statuses of an older generation when nothing is to do.

@@ -2,7 +2,7 @@
 
 use std::{fmt::Debug, future::Future, sync::Arc, time::Duration};
 
-use futures::future::BoxFuture;
+use futures::{FutureExt, future::BoxFuture};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
@@ -104,6 +104,8 @@ pub(crate) async fn supervise(session: Arc<Session>, start: Start) {
     loop {
         // Cannot fail: the session owns the sender.
         let _ = held.wait_for(|held| !held).await;
+        // A crash while no process ran is none of the next one.
+        let _ = session.crashed.notified().now_or_never();
         let mut process = tokio::spawn(start(ApiService::new(&session, session.incarnation())));
         tokio::select! {
             biased;

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::{
     finding::{Finding, Oracle},
+    outcome::Reference,
     plan::Verb,
     state::{Difference, Names, ObjectName},
     trace::{Trace, Write},
@@ -49,6 +50,33 @@ pub(crate) fn counts(trace: &Trace, names: &Names) -> BTreeMap<(String, Verb), u
 fn template(write: &Write, names: &Names) -> String {
     let name = names.template(&write.object.resource, &write.object.name);
     ObjectName { name, ..write.object.clone() }.to_string()
+}
+
+/// What counts as often enough.
+pub(crate) struct Expected {
+    pub(crate) counts: BTreeMap<(String, Verb), usize>,
+    pub(crate) values: BTreeMap<String, usize>,
+}
+
+impl Expected {
+    /// What the reference has; and once more an object that the run itself has deleted, if the operator made it, or that a late write may
+    /// have made, so that it has to be deleted.
+    pub(crate) fn of(reference: &Reference, deleted: Option<&str>, late: Option<&str>) -> Self {
+        let Reference { mut counts, mut values, masks, .. } = reference.clone();
+        if let Some(object) = deleted
+            && let Some(count) = counts.get_mut(&(object.to_owned(), Verb::Create))
+        {
+            *count += 1;
+            let own = |mask: &&String| mask.strip_prefix(object).is_some_and(|path| path.starts_with('.'));
+            masks.iter().filter(own).for_each(|mask| *values.entry(mask.clone()).or_default() += 1);
+        }
+        if let Some(object) = late {
+            for verb in [Verb::Create, Verb::Delete] {
+                *counts.entry((object.to_owned(), verb)).or_default() += 1;
+            }
+        }
+        Self { counts, values }
+    }
 }
 
 /// What was created or deleted more often than in the reference. Creations do not count where the operator may miss a step: an object that
@@ -152,6 +180,26 @@ mod tests {
         assert_eq!(value(".data.a.c"), Some(json!(2)));
         assert_eq!(value(".rules[1].id"), Some(json!(4)));
         assert_eq!(value(".rules[2].id"), None);
+    }
+
+    #[test]
+    fn an_object_that_was_evicted_is_made_once_more() {
+        let count = |object: &str, count| ((object.to_owned(), Verb::Create), count);
+        let reference = Reference {
+            counts: BTreeMap::from([count("pods a", 1), count("pods ab", 1)]),
+            values: BTreeMap::from([("pods a.data.x".to_owned(), 1)]),
+            masks: BTreeSet::from(["pods a.data.x".to_owned(), "pods ab.data.x".to_owned()]),
+            ..Reference::default()
+        };
+        let expected = Expected::of(&reference, Some("pods a"), None);
+        assert_eq!(expected.counts, BTreeMap::from([count("pods a", 2), count("pods ab", 1)]));
+        assert_eq!(expected.values, BTreeMap::from([("pods a.data.x".to_owned(), 2)]));
+        // One that a controller of the cluster makes.
+        assert_eq!(Expected::of(&reference, Some("pods web-*"), None).counts, reference.counts);
+        // One that arrives late is made again, and then deleted.
+        let expected = Expected::of(&reference, None, Some("pods a")).counts;
+        assert_eq!(expected[&("pods a".to_owned(), Verb::Create)], 2);
+        assert_eq!(expected[&("pods a".to_owned(), Verb::Delete)], 1);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::{
     finding::Finding,
     kinds::Kinds,
     plan::Verb,
-    state::{Names, Normal, State},
+    state::{Hidden, Names, Normal, State},
     trace::Trace,
 };
 
@@ -17,6 +17,8 @@ use crate::{
 pub(crate) struct Known {
     pub(crate) names: Names,
     pub(crate) resources: BTreeSet<String>,
+    /// Values of Secrets that earlier runs had.
+    pub(crate) hidden: Hidden,
     /// The kinds that the cluster serves at the begin.
     pub(crate) kinds: Option<Kinds>,
 }
@@ -38,6 +40,7 @@ pub(crate) struct Outcome {
     /// The number of faults of the plan that have happened.
     pub(crate) fired: usize,
     pub(crate) kinds: Option<Kinds>,
+    pub(crate) hidden: Hidden,
 }
 
 /// A run without faults, with all that is needed to judge others.

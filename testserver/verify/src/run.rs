@@ -3,12 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use kube_testserver::{ApiServer, Builder, BuiltInController};
-use serde_json::json;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::{
     finding::{Finding, Oracle},
-    gate::{Session, call},
+    gate::{Session, call, take_leases},
     invariant::Invariant,
     kinds::Kinds,
     operator::{Start, World, supervise},
@@ -17,7 +16,7 @@ use crate::{
     panics,
     plan::{EventFault, Injection, Plan, RunFault, StepFault},
     report::Allows,
-    state::{Difference, Hidden, compare, normalize, paths},
+    state::{Difference, Hidden, ObjectName, compare, normalize, paths},
     trace::Trace,
     workload::Step,
 };
@@ -26,6 +25,9 @@ use crate::{
 const QUIET: Duration = Duration::from_secs(90);
 /// How long the operator may take until the state is the one of the reference.
 const PATIENCE: Duration = Duration::from_secs(1800);
+/// What slow controllers of the cluster need: each looks at a change when its time is over, one after the other. A Deployment has its pods
+/// after the third, and their number in its status after the fifth.
+const PATIENCE_WITH_SLOW: Duration = SLOW.saturating_mul(8);
 /// How often the state is looked at.
 const POLL: Duration = Duration::from_secs(20);
 /// How long nothing may happen at the end of a run with faults.
@@ -33,7 +35,7 @@ const STILL: Duration = Duration::from_secs(300);
 /// The same without faults: a simulated hour.
 const STILL_REFERENCE: Duration = Duration::from_secs(3600);
 /// A run with more effective writes in a step is in a loop.
-const MOST_WRITES: usize = 300;
+const MOST_WRITES: usize = 1000;
 /// What a slow controller of the cluster takes.
 const SLOW: Duration = Duration::from_secs(600);
 /// The garbage collector of a cluster is never there at once.
@@ -61,8 +63,9 @@ pub(crate) fn run(
     panics::collect();
     let mut outcome = runtime.block_on(Run::begin(scenario, plan, seed, known, reference));
     runtime.shutdown_background();
-    let panics = panics::take().into_iter().map(|panic| Finding::new(Oracle::Panic, panic));
-    outcome.findings.extend(panics);
+    let panics = panics::take().into_iter();
+    let panics = panics.map(|panic| Finding::new(Oracle::Panic, outcome.hidden.text(&panic)));
+    outcome.findings.extend(panics.collect::<Vec<_>>());
     outcome.findings.retain(|finding| !scenario.allows.allow(&finding.what));
     outcome
 }
@@ -77,6 +80,10 @@ struct Run<'r> {
     hidden: Hidden,
     /// The version of the server after each step.
     versions: Vec<u64>,
+    /// The time of the server when the run began.
+    begun_at: jiff::Timestamp,
+    /// The pod that was evicted: whoever made it makes it once more.
+    evicted: Option<String>,
     outcome: Outcome,
 }
 
@@ -89,7 +96,7 @@ impl<'r> Run<'r> {
         reference: Option<&'r Reference>,
     ) -> Outcome {
         let mut outcome = Outcome::default();
-        let server = match server(scenario, plan, seed) {
+        let (server, begun_at) = match server(scenario, plan, seed) {
             Ok(server) => server,
             Err(error) => {
                 outcome.findings.push(Finding::new(Oracle::Workload, error));
@@ -104,9 +111,20 @@ impl<'r> Run<'r> {
         session.trace(|trace| trace.resources = known.resources.clone());
         let world = World::default();
         let supervisor = tokio::spawn(supervise(session.clone(), (scenario.operator)(&world)));
-        let hidden = Hidden::default();
-        let mut run =
-            Self { scenario, plan, known, reference, session, world, hidden, versions: Vec::new(), outcome };
+        let (hidden, versions, evicted) = (known.hidden.clone(), Vec::new(), None);
+        let mut run = Self {
+            scenario,
+            plan,
+            known,
+            reference,
+            session,
+            world,
+            hidden,
+            versions,
+            begun_at,
+            evicted,
+            outcome,
+        };
         // The operator starts before anything happens.
         sleep(Duration::from_secs(5)).await;
         if run.steps().await {
@@ -136,8 +154,10 @@ impl<'r> Run<'r> {
                 return false;
             }
             self.versions.push(self.session.server.resource_version());
-            if let Some(fault) = self.plan.after_step(at) {
-                self.inject(fault, at).await;
+            if let Some(fault) = self.plan.after_step(at)
+                && !self.inject(fault, at).await
+            {
+                return false;
             }
             if self.has_joined(at) {
                 return true;
@@ -152,6 +172,11 @@ impl<'r> Run<'r> {
         let before = self.effective();
         loop {
             sleep(Duration::from_secs(3)).await;
+            // Also of what the controllers of the cluster have done meanwhile.
+            self.session.check_invariants();
+            if self.session.is_in_loop() {
+                return false;
+            }
             if begun.elapsed() >= QUIET && self.session.quiet_for() >= QUIET {
                 break;
             }
@@ -191,12 +216,14 @@ impl<'r> Run<'r> {
             let differences = self.differences(at, reference, &reached);
             // An operator that is down, or cannot see what happened, is judged after the next step.
             let excused = *self.session.held.borrow() || (self.session.lag_until().is_some() && !is_last);
-            let waited = begun.elapsed() > PATIENCE;
+            let patience = if self.plan.is_slow() { PATIENCE_WITH_SLOW } else { PATIENCE };
+            let waited = begun.elapsed() > patience;
             if differences.is_empty() || excused || waited {
                 let finding = oracle::of_differences(at, &differences).filter(|_| waited && !excused);
+                let lost = self.session.lost_update(at);
                 self.outcome.steps.push(reached);
-                let is_wrong = finding.is_some();
-                self.outcome.findings.extend(finding);
+                let is_wrong = finding.is_some() || lost.is_some();
+                self.outcome.findings.extend(finding.into_iter().chain(lost));
                 return !is_wrong;
             }
             sleep(POLL).await;
@@ -205,6 +232,7 @@ impl<'r> Run<'r> {
 
     fn look(&mut self) -> Reached {
         let state = self.session.state();
+        self.session.note_pods();
         self.hidden.learn(&state);
         let normal = normalize(&state, &self.known.names);
         Reached { normal, external: self.world.state(), state }
@@ -221,11 +249,8 @@ impl<'r> Run<'r> {
             });
         }
         paths("", &expected.external, &reached.external, &mut |path, expected, value| {
-            let how = format!(
-                "{} instead of {}",
-                self.hidden.text(&value.to_string()),
-                self.hidden.text(&expected.to_string())
-            );
+            let show = |value| self.hidden.value("external", path, value);
+            let how = format!("{} instead of {}", show(value), show(expected));
             differences
                 .push(Difference::Value { at: format!("external {}", path.trim_start_matches('.')), how });
         });
@@ -233,12 +258,12 @@ impl<'r> Run<'r> {
         differences
     }
 
-    /// A fault between two steps.
-    async fn inject(&mut self, fault: StepFault, at: usize) {
+    /// A fault between two steps; false if it ended in a finding.
+    async fn inject(&mut self, fault: StepFault, at: usize) -> bool {
         let session = self.session.clone();
-        session.fire();
         match fault {
             StepFault::Restart => {
+                session.fire();
                 let before = self.effective();
                 session.log("FAULT: the operator is restarted while nothing is to do");
                 session.crash();
@@ -250,60 +275,68 @@ impl<'r> Run<'r> {
                 }
             }
             StepFault::Down => {
+                session.fire();
                 session.log("FAULT: the operator is down until the next step");
                 session.held.send_replace(true);
                 session.crash();
                 sleep(Duration::from_secs(1)).await;
+                // Judged after the next step.
+                return true;
             }
             StepFault::StaleRestart => {
+                session.fire();
                 session.log("FAULT: the operator is restarted onto a cache from before the step");
                 let version = at.checked_sub(1).and_then(|at| self.versions.get(at)).copied().unwrap_or(1);
                 session.show_old_cache(version, Duration::from_secs(60));
                 session.crash();
                 sleep(Duration::from_secs(61) + QUIET).await;
-                self.outcome.steps.pop();
-                self.reach(at).await;
             }
-            StepFault::LostLease => self.take_leases().await,
+            StepFault::LostLease => {
+                // The next step comes while the other process leads.
+                take_leases(&session, self.begun_at).await;
+                return true;
+            }
             StepFault::Evicted => self.evict_pod().await,
         }
+        self.outcome.steps.pop();
+        self.reach(at).await
     }
 
-    /// Another process takes the Leases of the operator for a minute.
-    async fn take_leases(&mut self) {
-        for lease in self.session.trace(|trace| trace.leases.clone()) {
-            self.session.log(format!("FAULT: another process takes {lease}"));
-            let (_, held) = call(&self.session.server, "GET", &lease, "application/json", None).await;
-            // In the format of the holder itself, at the time of the server.
-            let spec = json!({"spec": {"holderIdentity": "another-process", "renewTime": held["spec"]["renewTime"]}});
-            call(&self.session.server, "PATCH", &lease, "application/merge-patch+json", Some(&spec)).await;
-        }
-        sleep(Duration::from_secs(60) + QUIET).await;
-    }
-
-    /// Deletes the first pod, as an eviction does.
+    /// Deletes the first pod that someone makes again, as an eviction does.
     async fn evict_pod(&mut self) {
-        let pods = self.session.server.objects("", "pods");
-        let Some(pod) = pods.first() else { return };
-        let text = |field: &str| pod["metadata"][field].as_str().unwrap_or_default();
-        let path = format!("/api/v1/namespaces/{}/pods/{}", text("namespace"), text("name"));
-        self.session.log(format!("FAULT: the pod {} is evicted", text("name")));
+        let Some(pod) = self.session.evictable_pods().into_iter().next() else { return };
+        self.session.fire();
+        let path = format!("/api/v1/namespaces/{}/pods/{}", pod.namespace, pod.name);
+        self.session.log(format!("FAULT: the pod {} is evicted", pod.name));
         call(&self.session.server, "DELETE", &path, "application/json", None).await;
+        let name = self.known.names.template("pods", &pod.name);
+        self.evicted = Some(ObjectName { name, ..pod }.to_string());
         sleep(QUIET).await;
     }
 
     /// Whether the run goes on as the reference does: the faults are over, and the operator has since made a whole step as it does there,
-    /// with the same result.
+    /// with the same result. A step without a write shows nothing; and what a process remembers shows when objects are deleted.
     fn has_joined(&self, at: usize) -> bool {
         let Some(reference) = self.reference else { return false };
+        if self.scenario.steps.iter().skip(at).any(|(_, step)| step.deletes()) {
+            return false;
+        }
         let fired = self.session.fired();
         let only_requests = self.plan.0.iter().all(|injection| matches!(injection, Injection::Request(..)));
         let over = fired.len() == self.plan.0.len() && fired.last().is_some_and(|step| *step < at);
-        let operations = |trace: &Trace| -> Vec<_> {
+        let operations = |trace: &Trace| -> (Vec<_>, Vec<_>) {
             let writes = trace.effective().filter(|write| write.step == at);
-            writes.map(|write| write.place.operation.clone()).collect()
+            let reads = trace.reads.iter().filter(|(_, step)| *step == at);
+            (
+                writes.map(|write| write.place.operation.clone()).collect(),
+                reads.map(|(place, _)| place.operation.clone()).collect(),
+            )
         };
-        only_requests && over && self.session.trace(|trace| operations(trace)) == operations(&reference.trace)
+        let expected = operations(&reference.trace);
+        only_requests
+            && over
+            && !expected.0.is_empty()
+            && self.session.trace(|trace| operations(trace)) == expected
     }
 
     /// Nothing may happen any more.
@@ -311,9 +344,11 @@ impl<'r> Run<'r> {
         if let Some(until) = self.session.lag_until() {
             sleep_until(until + QUIET).await;
         }
-        if self.plan.has(RunFault::SlowGarbageCollection) || self.plan.has(RunFault::SlowWorkloads) {
+        if self.plan.is_slow() {
             sleep(SLOW).await;
         }
+        // An hour of its own for the requests, too.
+        self.session.set_step(self.scenario.steps.len());
         let before = self.effective();
         sleep(if self.reference.is_some() { STILL } else { STILL_REFERENCE }).await;
         let writes = self.writes_since(before);
@@ -329,6 +364,21 @@ impl<'r> Run<'r> {
 
     /// What the whole run has shown, beside the states.
     fn judge_whole(&mut self) {
+        self.judge_trace();
+        self.hide();
+    }
+
+    /// Removes values of Secrets from all that is told.
+    fn hide(&mut self) {
+        let Outcome { trace, findings, .. } = &mut self.outcome;
+        let secrets = trace.writes.iter().filter(|write| write.object.resource == "secrets");
+        secrets.for_each(|write| self.hidden.learn_secret(&write.answer));
+        trace.lines.iter_mut().for_each(|line| line.text = self.hidden.text(&line.text));
+        findings.iter_mut().for_each(|finding| finding.what = self.hidden.text(&finding.what));
+        self.outcome.hidden = self.hidden.clone();
+    }
+
+    fn judge_trace(&mut self) {
         self.outcome.kinds = Some(self.session.kinds.clone());
         self.outcome.findings.extend(self.session.broken());
         self.outcome.fired = self.session.fired().len()
@@ -337,10 +387,12 @@ impl<'r> Run<'r> {
         let Some(reference) = self.reference else { return };
         let names = &self.known.names;
         let counts = oracle::counts(&self.outcome.trace, names);
-        let findings = oracle::more_often(&counts, &reference.counts, self.plan.may_miss_a_step());
+        let expected =
+            oracle::Expected::of(reference, self.evicted.as_deref(), self.plan.late_object().as_deref());
+        let findings = oracle::more_often(&counts, &expected.counts, self.plan.may_miss_a_step());
         self.outcome.findings.extend(findings);
         let values = oracle::distinct(&self.outcome.trace, &reference.masks, names);
-        self.outcome.findings.extend(oracle::regenerated(&values, &reference.values));
+        self.outcome.findings.extend(oracle::regenerated(&values, &expected.values));
     }
 
     fn effective(&self) -> usize {
@@ -362,18 +414,27 @@ impl<'r> Run<'r> {
 }
 
 /// A server in the same state for the same seed, at another time for another seed.
-fn server(scenario: &Scenario, plan: &Plan, seed: u32) -> Result<ApiServer, String> {
+fn server(scenario: &Scenario, plan: &Plan, seed: u32) -> Result<(ApiServer, jiff::Timestamp), String> {
     let day = jiff::SignedDuration::from_hours(24 * 37 * i64::from(seed));
     let start = "2026-01-01T00:00:00Z".parse::<jiff::Timestamp>().map_err(|error| error.to_string())? + day;
     let builder = ApiServer::builder().seed(u64::from(seed)).start_time(start).history(100_000);
     let mut builder = (scenario.cluster)(builder);
     let collects_after = if plan.has(RunFault::SlowGarbageCollection) { SLOW } else { COLLECTS_AFTER };
-    builder = builder.with_delay(BuiltInController::GarbageCollection, collects_after);
-    if plan.has(RunFault::SlowWorkloads) {
-        builder = builder.with_delay(BuiltInController::Kubelet, SLOW);
-        builder = builder.with_delay(BuiltInController::Workloads, SLOW);
+    if builder.is_on(BuiltInController::GarbageCollection) {
+        builder = builder.with_delay(BuiltInController::GarbageCollection, collects_after);
     }
-    builder.service().map_err(|error| chain(&error))
+    if plan.has(RunFault::SlowWorkloads) {
+        for controller in slow_controllers(&builder) {
+            builder = builder.with_delay(controller, SLOW);
+        }
+    }
+    builder.service().map(|server| (server, start)).map_err(|error| chain(&error))
+}
+
+/// The controllers of a cluster that bring pods up.
+pub(crate) fn slow_controllers(builder: &Builder) -> Vec<BuiltInController> {
+    let both = [BuiltInController::Kubelet, BuiltInController::Workloads];
+    both.into_iter().filter(|controller| builder.is_on(*controller)).collect()
 }
 
 /// An error with its causes.

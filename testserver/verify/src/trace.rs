@@ -46,6 +46,10 @@ pub(crate) struct Trace {
     pub(crate) lines: Vec<Line>,
     /// Resources that the operator or the workload used.
     pub(crate) resources: BTreeSet<String>,
+    /// Objects that the workload applied.
+    pub(crate) applied: BTreeSet<ObjectName>,
+    /// Steps after which there were pods that the operator or the cluster had made.
+    pub(crate) pods_after: BTreeSet<usize>,
     /// Paths of the Leases that the operator wrote.
     pub(crate) leases: BTreeSet<String>,
     /// Whether a list asked for any version.

@@ -18,6 +18,9 @@ use crate::{
     workload::Step,
 };
 
+/// Why a plan that was asked for shows nothing.
+const DID_NOT_COME: &str = "the fault did not come: the operator does something else now";
+
 /// A verification: the operator, what users do with it, what must hold.
 ///
 /// ```
@@ -88,7 +91,7 @@ impl Verify {
         self
     }
 
-    /// A condition that holds after every write, of the operator and of users.
+    /// A condition that holds after every write, of the operator and of users, and every few seconds in between. It sees all objects.
     pub fn invariant(
         mut self,
         name: impl Into<String>,
@@ -100,8 +103,11 @@ impl Verify {
 
     /// Accepts what is found with a text that contains `pattern`, where `*` stands for anything. The reason is for readers. A pattern that
     /// covers nothing is an error.
+    ///
+    /// # Panics
+    /// If the pattern covers every text, or the reason is empty.
     pub fn allow(mut self, pattern: impl Into<String>, reason: impl Into<String>) -> Self {
-        self.scenario.allows.add(pattern, reason);
+        self.scenario.allows.add(pattern, reason).unwrap_or_else(|error| panic!("{error}"));
         self
     }
 
@@ -128,6 +134,7 @@ impl Verify {
             let (_, choice) = explore::plans(&verify.scenario, &families, options);
             let list: String = choice.plans.iter().map(|plan| format!("{plan}\n")).collect();
             print!("{list}");
+            options.leave("json", &serde_json::json!(choice.plans).to_string())?;
             return options.leave("txt", &list);
         }
         let report = if options.jobs > 1 && options.shard.is_none() {
@@ -139,6 +146,9 @@ impl Verify {
         options.leave("txt", &format!("{report}\n"))?;
         if !report.is_ok() {
             return Err(report.to_string());
+        }
+        if options.plan.is_some() && !report.reached_all() {
+            return Err(format!("{DID_NOT_COME}\n{report}"));
         }
         println!("{report}");
         Ok(())
@@ -161,10 +171,7 @@ impl Verify {
         let options = Options { plan: Some(plan), ..Options::default() };
         let report = explore::explore(&self.ready().scenario, &families, &options);
         assert!(report.is_ok(), "\n{report}\n");
-        assert!(
-            report.reached_all(),
-            "\nthe fault did not come: the operator does something else now\n{report}\n"
-        );
+        assert!(report.reached_all(), "\n{DID_NOT_COME}\n{report}\n");
     }
 
     fn ready(mut self) -> Self {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::{
     gate::{Session, call},
     kinds::{self, Kind, Kinds},
+    state::ObjectName,
 };
 
 /// A step of the workload: what users do at once. Then the operator gets time until nothing changes any more.
@@ -127,6 +128,16 @@ async fn apply(session: &Session, objects: Manifests) -> Result<(), String> {
             kinds.ok_or_else(|| format!("the server has no kind {told} of {}", object["apiVersion"]))?;
         let path = kind.path(text("namespace"), text("name"));
         used(session, &kind);
+        let namespace = match (kind.namespaced, text("namespace")) {
+            (true, "") => "default",
+            (_, namespace) => namespace,
+        };
+        let name = ObjectName {
+            resource: kind.resource(),
+            namespace: namespace.to_owned(),
+            name: text("name").to_owned(),
+        };
+        session.trace(|trace| trace.applied.insert(name));
         let uri = format!("{path}?fieldManager=user&force=true");
         send(session, "PATCH", &uri, "application/apply-patch+yaml", Some(&object)).await?;
     }

@@ -33,7 +33,32 @@ pub(super) fn check(cx: &Context, pages: &[File]) -> Result<Vec<String>> {
     wrong.extend(rust_versions(cx, workspace, pages)?);
     let tables = cx.read("README.md")? + &cx.read("CONTRIBUTING.md")?;
     wrong.extend(crate_table(&cx.metadata(false)?, &tables));
+    wrong.extend(unnamed_folders(&cx.read(paths::ARCHITECTURE)?, &tracked_folders(cx)?));
     Ok(wrong)
+}
+
+/// The folders of the root, and those of the two houses.
+fn tracked_folders(cx: &Context) -> Result<BTreeSet<String>> {
+    let files = cx.command("git").args(["ls-files"]).read()?;
+    Ok(files.lines().filter_map(folder).collect())
+}
+
+/// The folder that a reader of the architecture page looks for a file in.
+fn folder(file: &str) -> Option<String> {
+    let folders: Vec<_> = file.split('/').collect();
+    match folders[..] {
+        [house @ ("crates" | "testserver"), name, _, ..] => Some(format!("{house}/{name}")),
+        [name, _, ..] => Some(name.to_owned()),
+        _ => None,
+    }
+}
+
+/// The page about the architecture names every folder, itself or what is below it.
+fn unnamed_folders(page: &str, folders: &BTreeSet<String>) -> Vec<String> {
+    let is_named =
+        |folder: &String| page.contains(&format!("`{folder}`")) || page.contains(&format!("`{folder}/"));
+    let unnamed = folders.iter().filter(|folder| !is_named(folder));
+    unnamed.map(|folder| format!("{}: the folder {folder} is missing", paths::ARCHITECTURE)).collect()
 }
 
 /// The page about the test server's features names those of its manifest, and no other.
@@ -129,6 +154,26 @@ fn number(version: &str) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[test]
+    fn every_folder_is_on_the_page_of_the_architecture() {
+        let files = [
+            "Cargo.toml",
+            "xtask/src/main.rs",
+            "crates/kube/src/lib.rs",
+            "testserver/README.md",
+            "testserver/verify/src/run.rs",
+        ];
+        let folders: BTreeSet<_> = files.into_iter().filter_map(folder).collect();
+        let wrong = unnamed_folders("`xtask`, `xtask/shared-build` and `crates/kube/src/`", &folders);
+        let missing = ["testserver", "testserver/verify"];
+        assert_eq!(
+            wrong,
+            missing.map(|name| format!("{}: the folder {name} is missing", paths::ARCHITECTURE))
+        );
+    }
+
     #[test]
     fn versions_are_compared_by_number() {
         assert!(super::number("1.100") > super::number("1.89.2"));

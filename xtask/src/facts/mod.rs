@@ -1,12 +1,13 @@
 //! The job `facts`: statements of the documentation about this repository are true, and rules about its files are kept.
 //!
 //! `files` reads pages and sources, and checks their beginnings and sizes; `names` are those of tests and items; `pages` looks for what
-//! pages name, `walks` for what their walks through the code name, and in which order; `comments`, `signposts` and `words` are rules about
-//! sources; `manifests` compares pages and crates.
+//! pages name, `walks` for what their walks through the code name, and in which order; `modules` looks for sources that are not compiled;
+//! `comments`, `signposts` and `words` are rules about sources; `manifests` compares pages and crates.
 
 mod comments;
 mod files;
 mod manifests;
+mod modules;
 mod names;
 mod pages;
 mod signposts;
@@ -26,6 +27,7 @@ pub(crate) fn facts(cx: &Context, args: &[String]) -> Result<()> {
     let mut wrong = pages::check(cx, &pages, &sources)?;
     wrong.extend(files::check(&pages, &sources));
     wrong.extend(comments::check(&sources));
+    wrong.extend(modules::check(&sources));
     wrong.extend(signposts::check(&sources));
     wrong.extend(walks::check(&pages, &sources));
     wrong.extend(words::check(cx, &pages, &sources)?);

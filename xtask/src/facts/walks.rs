@@ -2,7 +2,7 @@
 //!
 //! Where one function passes data on to file after file, it is the witness of the order. A page names it in a comment, with the words by
 //! which it names the steps: `<!-- order: crates/a/src/stack.rs, above: trace retry auth -->`. These words stand in the function in this
-//! order, and in the rows of the page's table.
+//! order, and in the rows of the page's table. A source file whose first comment has such a list names its steps in the same way.
 
 use super::files::{File, without_rust};
 use crate::paths;
@@ -17,7 +17,24 @@ pub(super) fn check(pages: &[File], sources: &[File]) -> Vec<String> {
         Some(page) => check_page(page, sources),
         None => vec![format!("{path} does not exist")],
     };
-    paths::WALKS.iter().flat_map(walk).collect()
+    let lists = sources.iter().filter_map(list_of_steps).flat_map(|file| check_list(&file, sources));
+    paths::WALKS.iter().flat_map(walk).chain(lists).collect()
+}
+
+/// The first comment of a source file that names a witness.
+fn list_of_steps(source: &File) -> Option<File> {
+    let lines = source.text.lines().map_while(|line| line.strip_prefix("//!"));
+    let text: String = lines.map(|line| line.strip_prefix(' ').unwrap_or(line).to_owned() + "\n").collect();
+    text.lines()
+        .any(|line| line.starts_with("<!-- order: "))
+        .then(|| File { path: source.path.clone(), text })
+}
+
+fn check_list(file: &File, sources: &[File]) -> Vec<String> {
+    let row = regex(r"^\d+\. ");
+    let rows: Vec<_> = file.text.lines().filter(|line| row.is_match(line)).collect();
+    let wrong = check_order(&file.text, &rows, sources);
+    wrong.into_iter().map(|what| format!("{}: {what}", file.path)).collect()
 }
 
 /// Diagrams name files as well; samples of code are no part of the way.
@@ -65,7 +82,7 @@ fn check_order(page: &str, rows: &[&str], sources: &[File]) -> Vec<String> {
             wrong.push(format!("{}, or not at all: {word}", places(name)));
         }
         if let Some(word) = out_of_order(&words, rows.iter().copied()) {
-            wrong.push(format!("{}, or not at all: {word}", places("its table")));
+            wrong.push(format!("{}, or not at all: {word}", places("its list")));
         }
     }
     if !order.is_match(page) {
@@ -116,6 +133,7 @@ mod tests {
         check_page(&file("walk.md", &text), &sources)
     }
 
+    const ORDER_OF_LIST: &str = "trace retry auth";
     const ORDER: &str = "crates/a/src/stack.rs, above: trace retry reauth auth";
 
     #[test]
@@ -138,7 +156,7 @@ mod tests {
     fn a_walk_has_the_order_of_the_code() {
         let swapped = page(ORDER, &["trace", "reauth", "retry", "auth", "stack"], "");
         let expected = "does not name the steps in the order of the page's comment, or not at all:";
-        assert_eq!(swapped, [format!("walk.md: its table {expected} reauth")]);
+        assert_eq!(swapped, [format!("walk.md: its list {expected} reauth")]);
         let both = page(
             "crates/a/src/stack.rs, above: trace reauth retry auth",
             &["trace", "reauth", "retry", "auth", "stack"],
@@ -154,5 +172,23 @@ mod tests {
         );
         let short = page("crates/a/src/stack.rs, above: trace auth", &STEPS, "");
         assert_eq!(short, ["walk.md: an order of 2 steps, fewer than 3"]);
+    }
+
+    #[test]
+    fn a_list_in_a_source_file_has_the_order_of_the_code() {
+        let list = |steps: [&str; 3]| {
+            let rows: String =
+                (1..).zip(steps).map(|(at, step)| format!("//! {at}. `{step}`: what it does\n")).collect();
+            let text = format!(
+                "//! Layers.\n//!\n//! <!-- order: crates/a/src/stack.rs, above: {ORDER_OF_LIST} -->\n//!\n{rows}\nmod a;\n"
+            );
+            let sources = [file("crates/a/src/stack.rs", STACK), file("crates/a/src/mod.rs", &text)];
+            let list = list_of_steps(&sources[1]).unwrap();
+            check_list(&list, &sources)
+        };
+        assert_eq!(list(["trace", "retry", "auth"]), [""; 0]);
+        let wrong =
+            "its list does not name the steps in the order of the page's comment, or not at all: auth";
+        assert_eq!(list(["trace", "auth", "retry"]), [format!("crates/a/src/mod.rs: {wrong}")]);
     }
 }

@@ -1,7 +1,7 @@
 //! The job `kubectl-example`: `examples/kubectl` does what kubectl does, to objects of Kubernetes 1.37 and to pods of the embedded server.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use similar::TextDiff;
 use super::normalize::normalize;
 use super::pods::local_port;
 use super::session;
-use crate::command::{Command, Output};
+use crate::command::{Command, Output, pause};
 use crate::context::{Context, scratch};
 use crate::genuine;
 use crate::job::no_arguments;
@@ -51,6 +51,9 @@ struct Programs {
     kubectl: Command,
     compared: usize,
 }
+
+/// For the controllers of the cluster to write the same statuses in both namespaces, one of which is changed earlier.
+const CONTROLLERS: Duration = Duration::from_secs(30);
 
 /// Each program has a namespace of its own, which it changes.
 const NAMESPACES: [&str; 2] = ["by-example", "by-kubectl"];
@@ -110,8 +113,15 @@ impl Programs {
         let kubectl = if kubectl.is_empty() { example } else { kubectl };
         succeed(self.example.clone().args(["-n", NAMESPACES[0]]).args(example))?;
         succeed(self.kubectl.clone().args(["-n", NAMESPACES[1]]).args(kubectl))?;
-        let [ours, theirs] = NAMESPACES.map(|namespace| self.state(namespace));
-        self.equal(&example.join(" "), &ours?, &theirs?)
+        let until = Instant::now() + CONTROLLERS;
+        loop {
+            let [ours, theirs] = NAMESPACES.map(|namespace| self.state(namespace));
+            let (ours, theirs) = (ours?, theirs?);
+            if ours == theirs || Instant::now() > until {
+                return self.equal(&example.join(" "), &ours, &theirs);
+            }
+            pause(Duration::from_millis(200))?;
+        }
     }
 
     fn both(&mut self, args: &[&str]) -> Result<()> {

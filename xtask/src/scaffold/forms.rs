@@ -14,7 +14,7 @@ use crate::kubectl::Server;
 const STARTED: Duration = Duration::from_secs(300);
 
 /// With what each needs: `deploy` from `manifests`.
-const SHORTEST: [&str; 18] = [
+const SHORTEST: [&str; 19] = [
     "upgrade --allow-dirty",
     "manifests",
     "manifests --check",
@@ -32,6 +32,7 @@ const SHORTEST: [&str; 18] = [
     "rbac --check",
     "upgrade --allow-dirty",
     "completions bash",
+    "verify",
     "dev",
 ];
 
@@ -58,6 +59,7 @@ pub(super) fn forms(scaffold: &Scaffold<'_>, project: &Project) -> Result<()> {
                 run(scaffold, folder, command)?;
                 kubectl("apply --server-side -f deploy/install.yaml").run()?;
             }
+            "verify" => names_what_is_missing(scaffold, folder, command)?,
             _ => run(scaffold, folder, command)?,
         }
     }
@@ -67,6 +69,14 @@ pub(super) fn forms(scaffold: &Scaffold<'_>, project: &Project) -> Result<()> {
 fn run(scaffold: &Scaffold<'_>, folder: &Path, command: &str) -> Result<()> {
     let output = scaffold.kube(folder, command).env("CARGO_TARGET_DIR", scaffold.cx.projects()).output()?;
     ensure!(output.code == 0, "cargo kube {command}: exit code {}: {}", output.code, output.text());
+    Ok(())
+}
+
+/// A project without the test is told what to write.
+fn names_what_is_missing(scaffold: &Scaffold<'_>, folder: &Path, command: &str) -> Result<()> {
+    let output = scaffold.kube(folder, command).env("CARGO_TARGET_DIR", scaffold.cx.projects()).output()?;
+    let (code, text) = (output.code, output.text());
+    ensure!(code == 2 && text.contains("tests/verify.rs"), "cargo kube {command}: exit code {code}: {text}");
     Ok(())
 }
 

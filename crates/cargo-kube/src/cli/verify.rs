@@ -92,16 +92,20 @@ impl Verify {
             .env("KUBE_VERIFY_REPORTS", &folder)
             .env("KUBE_VERIFY_PROGRESS", "1")
             .envs(self.variables())
-            .arg("--nocapture")
+            // Tests run on threads of their names, by which they leave their reports: never on the main thread, as a single one does.
+            .args(["--nocapture", "--test-threads=2"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .output()
             .with_context(|| format!("{} cannot be run", test.display()))?;
         let reports = reports(&folder, if self.json { "json" } else { "txt" })?;
+        if !output.status.success() {
+            // Which tests failed; also those without a report, such as the replay of a plan. Why is on standard error.
+            eprint!("{}", String::from_utf8_lossy(&output.stdout));
+        }
         if reports.is_empty() {
-            print(&String::from_utf8_lossy(&output.stdout))?;
-            bail!("the test {} left no report: expected a test that ends with `Verify::run`", self.test);
+            bail!("{}", without_report(&self.test, output.status.success()));
         }
         if self.json {
             let all: BTreeMap<&String, serde_json::Value> = reports
@@ -139,7 +143,10 @@ fn build(program: &Program, test: &str) -> Result<PathBuf> {
     let output =
         command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().context("cargo cannot be run")?;
     if !output.status.success() {
-        bail!("the test {test} does not build: see the messages of Cargo above");
+        bail!(
+            "there is no test target {test}, or it does not build: see the messages of Cargo above. tests/{test}.rs says what the operator \
+             is and what its users do: book/src/how-to/verify.md"
+        );
     }
     let messages = Message::parse_stream(&output.stdout[..]).filter_map(Result::ok);
     let executables = messages.filter_map(|message| match message {
@@ -152,6 +159,14 @@ fn build(program: &Program, test: &str) -> Result<PathBuf> {
     let executable =
         executables.next().with_context(|| format!("cargo test named no executable of the test {test}"))?;
     Ok(executable.into_std_path_buf())
+}
+
+/// Why there is no report.
+fn without_report(test: &str, has_passed: bool) -> String {
+    match has_passed {
+        true => format!("the test {test} left no report: expected a test that ends with `Verify::run`"),
+        false => format!("the test {test} failed before it left a report: see its messages above"),
+    }
 }
 
 /// What the tests left in the folder, by their names.

@@ -1,6 +1,6 @@
 //! [`Client::set_credentials`]: exchanges where and as whom a client and its clones send requests.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures::future::join;
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::Client;
 use super::sender::Sender;
-use super::shared_access::ClientAccess;
+use super::shared_access::{ClientAccess, KnownCluster};
 use crate::Result;
 use crate::config::Config;
 use crate::error::Error;
@@ -30,17 +30,19 @@ impl Client {
     ///
     /// New requests use new connections. Requests in flight end on the old ones, which are closed then; watches go on. A request that
     /// fails with the old credentials meanwhile (401, or no connection) is sent again with the new ones, once, unless they lead to another
-    /// cluster. Whether the server accepts the new credentials is not tried first.
+    /// cluster, or the client does not retry (`default_retry`). Whether the server accepts the new credentials is not tried first.
     ///
-    /// Another address, or other CA certificates, may lead to another cluster. Both are asked for the `uid` of the namespace
-    /// `kube-system`, for at most 5 s. If it is another one, watchers of `kube-runtime` list everything anew; else they resume. If it
-    /// cannot be asked for, as without the permission to `get` that namespace, another address counts as another cluster, and other CA
-    /// certificates do not.
+    /// Another address, proxy or `tls-server-name`, or other CA certificates, may lead to another cluster. Both are asked for the `uid` of
+    /// the namespace `kube-system`, for at most 5 s. If it is another one, watchers of `kube-runtime` list everything anew; else they
+    /// resume. If neither can be asked for, as without the permission to `get` that namespace, another address, proxy or
+    /// `tls-server-name` counts as another cluster, and other CA certificates do not; if only the new one cannot, it counts as another
+    /// one. A request that was made for one cluster is not sent to another, not as another attempt either: it fails.
     ///
     /// To follow a file or a Secret, see [`Config::follow`].
     ///
     /// # Errors
-    /// If `config` cannot be used, or the client was made by [`Client::new`], over a service of the program. Then nothing changes.
+    /// If `config` cannot be used, or the client follows its source ([`Config::follow`]), which would take it back, or was made by
+    /// [`Client::new`], over a service of the program. Then nothing changes.
     ///
     /// # Cancellation
     /// Dropping the future before its end exchanges nothing. Several calls are done one after the other.
@@ -72,6 +74,13 @@ impl Client {
             let text = "a client over a service of the program has no credentials to set: expected one made of a `Config`";
             return Err(Error::Service(text.into()));
         };
+        if let Some(read) = access.program.as_ref().and_then(Config::followed) {
+            let text = format!(
+                "the client follows {}: expected one of a configuration without `follow`",
+                read.source
+            );
+            return Err(Error::Service(text.into()));
+        }
         let exchange = in_task_of_runtime(async move { access.exchange(config).await });
         let ended_early = || Err(Error::Service("the task that sets the credentials ended early".into()));
         exchange.await.unwrap_or_else(ended_early)
@@ -103,35 +112,74 @@ impl Client {
         }
     }
 
+    /// The number of the cluster that the client leads to.
+    pub(super) fn cluster_number(&self) -> u64 {
+        self.access.as_ref().map_or(0, |access| access.access.cluster_number())
+    }
+
+    /// To compare the servers of clients.
+    #[doc(hidden)]
+    pub fn server_address(&self) -> ServerAddress {
+        ServerAddress(self.access.as_ref().map(Arc::downgrade).unwrap_or_default())
+    }
+
     /// To learn that the client leads to another cluster.
     #[doc(hidden)]
     pub fn cluster_change(&self) -> ClusterChange {
-        ClusterChange(self.access.as_ref().map(|access| access.access.cluster()))
+        let cluster = self.access.as_ref().map(|access| access.access.cluster());
+        let seen = cluster.as_ref().map_or(0, |cluster| *cluster.borrow());
+        ClusterChange { cluster, seen }
+    }
+}
+
+/// Where a client and its clones send requests. It does not keep them.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct ServerAddress(Weak<ClientAccess>);
+
+impl ServerAddress {
+    /// The address now; `None` without a client, and for one over a service of the program.
+    pub fn get(&self) -> Option<String> {
+        Some(self.0.upgrade()?.access.address().to_string())
     }
 }
 
 /// Tells whoever knows objects of a cluster that its client leads to another one now.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct ClusterChange(Option<watch::Receiver<u64>>);
+pub struct ClusterChange {
+    cluster: Option<watch::Receiver<u64>>,
+    seen: u64,
+}
 
 impl ClusterChange {
     /// Whether the client leads to another cluster than when this was last asked.
     pub fn take(&mut self) -> bool {
-        let Some(cluster) = &mut self.0 else { return false };
+        let Some(cluster) = &mut self.cluster else { return false };
         // An error means that the client is gone, and stays where it was.
         let changed = cluster.has_changed().unwrap_or(false);
         if changed {
-            cluster.mark_unchanged();
+            self.seen = *cluster.borrow_and_update();
         }
         changed
     }
 
+    /// The number of the cluster that is known here.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    /// The number of the cluster that the client leads to.
+    pub fn present(&self) -> u64 {
+        self.cluster.as_ref().map_or(0, |cluster| *cluster.borrow())
+    }
+
     /// Waits until the client leads to another cluster. Dropping the future loses nothing.
     pub async fn next(&mut self) {
-        if let Some(cluster) = &mut self.0
+        if let Some(cluster) = &mut self.cluster
             && cluster.changed().await.is_ok()
         {
+            self.seen = *cluster.borrow_and_update();
             return;
         }
         std::future::pending().await
@@ -145,31 +193,40 @@ impl ClientAccess {
         let old = self.access.config();
         let prepared = Arc::clone(&self.access).prepare(config)?;
         let new = prepared.config();
-        let same_address = old.address() == new.address();
         let mut another_cluster = false;
+        let mut new_server = None;
         if !old.has_server_of(new) {
-            let new_cluster = cluster_uid(prepared.service());
-            let (old_cluster, new_cluster) = join(self.known_cluster(), new_cluster).await;
-            another_cluster = match (&old_cluster, &new_cluster) {
+            let (old_uid, new_uid) = join(self.known_cluster(), cluster_uid(prepared.service())).await;
+            another_cluster = match (&old_uid, &new_uid) {
                 (Some(old), Some(new)) => old != new,
-                _ => !same_address,
+                // The old one did say which it is: a list is right in either case.
+                (Some(_), None) => true,
+                (None, _) => !old.has_place_of(new),
             };
-            *self.cluster.lock() = new_cluster;
+            new_server = Some(new_uid);
         }
         tracing::debug!(address = %new.address(), another_cluster, "other credentials or another address from now on");
         prepared.commit(another_cluster);
+        if let Some(uid) = new_server {
+            // Not before: whoever asked the old one until now has its number.
+            let mut known = self.cluster.lock();
+            *known = KnownCluster { uid, servers: known.servers + 1 };
+        }
         Ok(())
     }
 
     /// The cluster that the client leads to, if it can be found out.
     pub(super) async fn known_cluster(&self) -> Option<String> {
-        let known = self.cluster.lock().clone();
-        if known.is_some() {
-            return known;
+        let KnownCluster { uid, servers } = self.cluster.lock().clone();
+        if uid.is_some() {
+            return uid;
         }
-        let cluster = cluster_uid(self.access.service()).await;
-        self.cluster.lock().clone_from(&cluster);
-        cluster
+        let uid = cluster_uid(self.access.service()).await;
+        let mut known = self.cluster.lock();
+        if known.servers == servers && known.uid.is_none() {
+            known.uid.clone_from(&uid);
+        }
+        uid
     }
 }
 

@@ -17,7 +17,7 @@ use crate::body::{Body, from_transport};
 use crate::config::{Config, DEFAULT_COLLECT_LIMIT, DEFAULT_NAMESPACE, Kubeconfig};
 use crate::error::Error;
 use crate::reconcile;
-use crate::stack::{Stack, WithAccess, compose, compose_over};
+use crate::stack::{Decided, Stack, WithAccess, cluster_changes, compose, compose_over};
 
 /// Sends requests to one API server, as one user.
 ///
@@ -211,6 +211,9 @@ impl Client {
         }
         let (mut parts, body) = request.into_parts();
         reconcile::mark(&mut parts);
+        if self.access.is_some() {
+            parts.extensions.insert(Decided(reconcile::began().unwrap_or_else(cluster_changes)));
+        }
         let request = Request::from_parts(parts, body);
         let response = self.sender.send(request).await.map_err(from_transport)?;
         Ok(response.map(|body| body.with_collect_limit(self.collect_limit)))

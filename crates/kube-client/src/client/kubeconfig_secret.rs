@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt, future::BoxFuture};
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube_core::params::{GetParams, WatchParams};
 use kube_core::{Request, Resource, WatchEvent};
 use thiserror::Error;
@@ -199,7 +200,17 @@ impl ConfigSource for KubeconfigSecret {
             next_watch: Instant::now(),
             failures: 0,
             received: None,
+            last: None,
         })
+    }
+
+    /// The hub must not pay for members that are away.
+    fn longest_pause(&self) -> Duration {
+        Duration::from_secs(60)
+    }
+
+    fn is_untrusted(&self) -> bool {
+        true
     }
 }
 
@@ -214,6 +225,26 @@ struct ObservedSecret {
     failures: u32,
     /// What the watch has sent and nobody has read; `None` in it after a deletion.
     received: Option<Option<Secret>>,
+    /// What was read last.
+    last: Option<ReadVersion>,
+}
+
+/// A version of the Secret that was read.
+struct ReadVersion {
+    metadata: ObjectMeta,
+    is_used: bool,
+}
+
+impl ReadVersion {
+    fn is_of(&self, secret: &Secret) -> bool {
+        let version = |metadata: &ObjectMeta| (metadata.uid.clone(), metadata.resource_version.clone());
+        version(&self.metadata) == version(&secret.metadata)
+    }
+
+    fn is_newer_than(&self, secret: &Secret) -> bool {
+        let number = |metadata: &ObjectMeta| metadata.resource_version.as_ref()?.parse::<u128>().ok();
+        number(&self.metadata) > number(&secret.metadata)
+    }
 }
 
 impl ObservedSecret {
@@ -275,16 +306,31 @@ impl ObservedSource for ObservedSecret {
 
     fn read(&mut self) -> BoxFuture<'_, Option<Result<Config, BoxError>>> {
         async {
+            let is_behind =
+                |secret: &Secret| self.last.as_ref().is_some_and(|last| last.is_newer_than(secret));
             let secret = match self.received.take() {
-                Some(Some(secret)) => Ok(secret),
+                // A watch may be behind what was read since; or the storage of the hub was restored, and only a GET tells.
+                Some(Some(secret)) if !is_behind(&secret) => Ok(secret),
                 Some(None) => Err(KubeconfigSecretError::Deleted { secret: self.secret.place() }),
-                None => self.secret.get().await,
+                Some(Some(_)) | None => self.secret.get().await,
             };
-            Some(match secret {
-                Ok(secret) => self.secret.decode(&secret).await.map_err(Into::into),
-                Err(err) => Err(err.into()),
-            })
+            let secret = match secret {
+                Ok(secret) => secret,
+                Err(err) => return Some(Err(err.into())),
+            };
+            if self.last.as_ref().is_some_and(|last| last.is_used && last.is_of(&secret)) {
+                return None;
+            }
+            let config = self.secret.decode(&secret).await;
+            self.last = Some(ReadVersion { metadata: secret.metadata, is_used: config.is_ok() });
+            Some(config.map_err(Into::into))
         }
         .boxed()
+    }
+
+    fn not_used(&mut self) {
+        if let Some(last) = &mut self.last {
+            last.is_used = false;
+        }
     }
 }

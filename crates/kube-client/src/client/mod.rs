@@ -31,7 +31,7 @@ mod kubelet;
 mod objects;
 
 #[doc(hidden)]
-pub use access::ClusterChange;
+pub use access::{ClusterChange, ServerAddress};
 pub use kubeconfig_secret::{KubeconfigSecret, KubeconfigSecretError};
 #[expect(deprecated, reason = "the former name stays available")]
 pub use list_response::ListAnswer;

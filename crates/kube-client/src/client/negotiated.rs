@@ -4,7 +4,8 @@
 //! - `drop=metadata.managedFields` (KEP-5958) where the decoder skips them anyway. Servers that do not know it ignore it, as they do with
 //!   any parameter: 1.20 and 1.37 do.
 //!
-//! A server that refuses such an `Accept` is asked again with that of the request, and for this kind with no other from then on.
+//! A server that refuses such an `Accept` is asked again with that of the request, and for this kind with no other from then on. So is one
+//! that sends whole objects in protobuf, after one error.
 
 use http::header::ACCEPT;
 use http::{HeaderValue, Request, StatusCode};
@@ -24,13 +25,13 @@ impl Client {
     /// Whether the server does not support this for the kind of the collection at this path. For the watcher of `kube-runtime`.
     #[doc(hidden)]
     pub fn is_unsupported(&self, what: Optional, path: &str) -> bool {
-        self.unsupported.has(what, path)
+        self.unsupported.has(self.cluster_number(), what, path)
     }
 
     /// The server does not support this. For the watcher of `kube-runtime`.
     #[doc(hidden)]
     pub fn note_unsupported(&self, what: Optional, path: &str) {
-        self.unsupported.note(what, path);
+        self.unsupported.note(self.cluster_number(), what, path);
     }
 
     /// Sends a list or a watch. The body is JSON, whatever the server sends.
@@ -41,9 +42,11 @@ impl Client {
             true => None,
             false => accept(&request),
         };
+        let (unsupported, cluster, noted) = (self.unsupported.clone(), self.cluster_number(), path.clone());
+        let on_other_type = move || unsupported.note(cluster, Optional::MediaTypes, &noted);
         let Some(accept) = accept else {
             let response = self.send_for_success(request).await?;
-            return Ok(as_json(response, form, skips_managed_fields));
+            return Ok(as_json(response, form, skips_managed_fields, on_other_type));
         };
         let plain = request.clone();
         request.headers_mut().insert(ACCEPT, accept);
@@ -55,7 +58,7 @@ impl Client {
             }
             result => result?,
         };
-        Ok(as_json(response, form, skips_managed_fields))
+        Ok(as_json(response, form, skips_managed_fields, on_other_type))
     }
 }
 
@@ -197,6 +200,33 @@ mod tests {
         }
         let protobuf = accepts.lock().unwrap().iter().filter(|accept| accept.contains(PROTOBUF)).count();
         assert_eq!((protobuf, accepts.lock().unwrap().len()), (2, 4));
+    }
+
+    /// As one that speaks protobuf and ignores the parameters of the media type.
+    #[tokio::test]
+    async fn a_server_that_sends_whole_objects_in_protobuf_is_asked_for_json_from_then_on() {
+        const PODS: &[u8] = b"k8s\0\x0a\x0d\x0a\x02v1\x12\x07PodList\x12\0";
+        const EVENT: &[u8] =
+            b"\0\0\0\x1c\x0a\x05ADDED\x12\x13\x0a\x11k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12\0";
+        let answer = |accept: &str| match (accept.contains(PROTOBUF), accept.contains("MetadataList")) {
+            (true, true) => (200, PROTOBUF, PODS),
+            (true, false) => (200, PROTOBUF, EVENT),
+            (false, true) => (200, JSON, b"{\"items\":[]}" as &[u8]),
+            (false, false) => (200, JSON, b"" as &[u8]),
+        };
+        let (client, _) = server(answer);
+        let maps: Api<PartialObjectMeta<ConfigMap>> = Api::all(client);
+        let err = maps.list(&ListParams::default()).await.unwrap_err();
+        assert!(err.to_string().contains("PodList"), "{err}");
+        maps.list(&ListParams::default()).await.unwrap();
+
+        let (client, accepts) = server(answer);
+        let maps: Api<PartialObjectMeta<ConfigMap>> = Api::all(client);
+        for is_error in [true, false] {
+            let events: Vec<_> = maps.watch(&WatchParams::default(), "0").await.unwrap().collect().await;
+            assert_eq!(events.iter().any(Result::is_err), is_error, "{events:?}");
+        }
+        assert_eq!(accepts.lock().unwrap()[1], format!("{JSON};{AS_OBJECT}"));
     }
 
     #[tokio::test]

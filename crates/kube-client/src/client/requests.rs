@@ -293,7 +293,7 @@ impl Client {
         // Before it is decoded: an object that the program's type cannot hold is written as well.
         let (head, body) = response.into_parts();
         let bytes = body.collect_bytes().await?;
-        write.confirmed(&bytes);
+        write.confirmed(&bytes, self.server_address().get());
         Ok(Response::from_parts(head, Body::from(bytes)))
     }
 }

@@ -14,20 +14,33 @@ pub enum Optional {
     MediaTypes,
 }
 
-/// What is known not to work. Clones are the same. One entry for each kind at most, as long as the client lives: what is done instead works
-/// with every server, so a server that is upgraded meanwhile costs only the advantage.
+/// What is known not to work. Clones are the same. One entry for each kind at most, as long as the client leads to one cluster: what is
+/// done instead works with every server, so a server that is upgraded meanwhile costs only the advantage.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unsupported(Arc<Mutex<HashSet<(Optional, String)>>>);
+pub(super) struct Unsupported(Arc<Mutex<InCluster>>);
+
+#[derive(Debug, Default)]
+struct InCluster {
+    /// The number of the cluster that this is known of.
+    cluster: u64,
+    unsupported: HashSet<(Optional, String)>,
+}
 
 impl Unsupported {
-    /// Whether the server does not support this for the kind of the collection at this path.
-    pub(super) fn has(&self, what: Optional, path: &str) -> bool {
-        let unsupported = self.0.lock();
-        !unsupported.is_empty() && unsupported.contains(&(what, without_namespace(path)))
+    /// Whether the server of this cluster does not support this for the kind of the collection at this path.
+    pub(super) fn has(&self, cluster: u64, what: Optional, path: &str) -> bool {
+        let known = self.0.lock();
+        known.cluster == cluster
+            && !known.unsupported.is_empty()
+            && known.unsupported.contains(&(what, without_namespace(path)))
     }
 
-    pub(super) fn note(&self, what: Optional, path: &str) {
-        self.0.lock().insert((what, without_namespace(path)));
+    pub(super) fn note(&self, cluster: u64, what: Optional, path: &str) {
+        let mut known = self.0.lock();
+        if known.cluster != cluster {
+            *known = InCluster { cluster, ..InCluster::default() };
+        }
+        known.unsupported.insert((what, without_namespace(path)));
     }
 }
 
@@ -50,7 +63,7 @@ mod tests {
     fn it_is_known_for_a_kind_in_all_namespaces_and_for_all_clones() {
         let unsupported = Unsupported::default();
         let clone = unsupported.clone();
-        clone.note(Optional::StreamingLists, "/apis/example.org/v1/namespaces/web/pages");
+        clone.note(0, Optional::StreamingLists, "/apis/example.org/v1/namespaces/web/pages");
         for (path, expected) in [
             ("/apis/example.org/v1/pages", true),
             ("/apis/example.org/v1/namespaces/shop/pages", true),
@@ -58,10 +71,13 @@ mod tests {
             ("/apis/example.org/v1/books", false),
             ("/api/v1/namespaces", false),
         ] {
-            assert_eq!(unsupported.has(Optional::StreamingLists, path), expected, "{path}");
-            assert!(!unsupported.has(Optional::MediaTypes, path));
+            assert_eq!(unsupported.has(0, Optional::StreamingLists, path), expected, "{path}");
+            assert!(!unsupported.has(0, Optional::MediaTypes, path));
         }
-        unsupported.note(Optional::MediaTypes, "/api/v1/namespaces");
-        assert!(clone.has(Optional::MediaTypes, "/api/v1/namespaces"));
+        unsupported.note(0, Optional::MediaTypes, "/api/v1/namespaces");
+        assert!(clone.has(0, Optional::MediaTypes, "/api/v1/namespaces"));
+        assert!(!clone.has(1, Optional::MediaTypes, "/api/v1/namespaces"), "another cluster");
+        clone.note(1, Optional::MediaTypes, "/api/v1/pods");
+        assert!(!clone.has(0, Optional::MediaTypes, "/api/v1/namespaces"));
     }
 }

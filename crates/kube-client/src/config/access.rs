@@ -1,6 +1,7 @@
 //! The part of a configuration that says where and as whom requests are sent.
 
 use http::Uri;
+use http::header::{AUTHORIZATION, COOKIE};
 use serde_json::Value;
 
 use super::{AuthInfo, Config, without_credentials};
@@ -70,6 +71,20 @@ impl Config {
             && self.root_cert == other.root_cert
             && self.root_cert_file == other.root_cert_file
             && self.accept_invalid_certs == other.accept_invalid_certs
+            && self.proxy_url == other.proxy_url
+            && self.tls_server_name == other.tls_server_name
+    }
+
+    /// Whether the program sends credentials of its own, which were not in what was read.
+    pub(crate) fn has_own_credentials(&self, as_read: &Self) -> bool {
+        let mut headers = self.headers.iter();
+        !same_credentials(&as_read.auth_info, &self.auth_info)
+            || headers.any(|(name, _)| [AUTHORIZATION, COOKIE].contains(name))
+    }
+
+    /// Whether both lead to the same place: many clusters have one address behind several proxies, or behind one that looks at the name.
+    pub(crate) fn has_place_of(&self, other: &Self) -> bool {
+        self.address() == other.address()
             && self.proxy_url == other.proxy_url
             && self.tls_server_name == other.tls_server_name
     }

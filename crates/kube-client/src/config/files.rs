@@ -16,6 +16,8 @@ use futures::future::BoxFuture;
 #[cfg(feature = "client")]
 use tower::BoxError;
 
+#[cfg(feature = "client")]
+use super::Kubeconfig;
 use super::kubeconfig::{kubeconfig_paths, read_paths};
 use super::loader::load_files;
 #[cfg(feature = "client")]
@@ -58,19 +60,26 @@ struct KubeconfigFiles {
 impl KubeconfigFiles {
     #[cfg(not(feature = "client"))]
     fn read(self) -> Result<Config, KubeconfigError> {
-        self.load()
+        load_files(read_paths(&self.paths)?, &self.options).map(|(config, _)| config)
     }
 
     #[cfg(feature = "client")]
     fn read(self) -> Result<Config, KubeconfigError> {
         // The versions are read first, so that a change while reading is detected the next time.
         let versions = FileVersion::of_all(&self.paths);
-        let config = self.load()?;
-        Ok(config.read_from(ReadFiles { files: Arc::new(self), versions }))
+        let files = read_paths(&self.paths)?;
+        let is_read = |path: &PathBuf| files.iter().any(|(read, _)| read == path);
+        let (paths, versions) =
+            self.paths.into_iter().zip(versions).filter(|(path, _)| is_read(path)).unzip();
+        let (config, options) = load_files(files, &self.options)?;
+        Ok(config.read_from(ReadFiles { files: Arc::new(Self { paths, options }), versions }))
     }
 
-    fn load(&self) -> Result<Config, KubeconfigError> {
-        load_files(read_paths(&self.paths)?, &self.options)
+    /// Reads the same entries of the same files again. A file that is missing for a moment must not lead to entries of another one.
+    #[cfg(feature = "client")]
+    fn read_again(&self) -> Result<Config, KubeconfigError> {
+        let files = self.paths.iter().map(|path| Ok((path.clone(), Kubeconfig::read_from(path)?)));
+        load_files(files.collect::<Result<_, _>>()?, &self.options).map(|(config, _)| config)
     }
 }
 
@@ -85,7 +94,7 @@ impl fmt::Display for KubeconfigFiles {
 #[cfg(feature = "client")]
 const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Files as they were when a configuration was read.
+/// The files of which a configuration was read, and the entries that were selected then.
 #[cfg(feature = "client")]
 #[derive(Debug)]
 struct ReadFiles {
@@ -105,6 +114,15 @@ impl ConfigSource for ReadFiles {
     fn observe(&self) -> Box<dyn ObservedSource> {
         let versions = Some(self.versions.clone());
         Box::new(ObservedFiles { files: Arc::clone(&self.files), versions, reads: BlockingRead::default() })
+    }
+
+    /// A look at a file costs next to nothing.
+    fn longest_pause(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn is_untrusted(&self) -> bool {
+        false
     }
 }
 
@@ -130,7 +148,7 @@ impl ObservedSource for ObservedFiles {
             let (files, known) = (Arc::clone(&self.files), self.versions.clone());
             let read = self.reads.read(move || {
                 let versions = FileVersion::of_all(&files.paths);
-                (Some(&versions) != known.as_ref()).then(|| (versions, files.load()))
+                (Some(&versions) != known.as_ref()).then(|| (versions, files.read_again()))
             });
             Some(match read.await {
                 Ok(None) => return None,
@@ -146,5 +164,98 @@ impl ObservedSource for ObservedFiles {
             })
         }
         .boxed()
+    }
+
+    fn not_used(&mut self) {
+        self.versions = None;
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "client")]
+mod tests {
+    use super::*;
+
+    struct Files {
+        folder: tempfile::TempDir,
+    }
+
+    impl Files {
+        fn new() -> Self {
+            Self { folder: tempfile::tempdir().unwrap() }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.folder.path().join(name)
+        }
+
+        /// A kubeconfig whose entries all have this name.
+        fn write(&self, file: &str, name: &str, host: &str) {
+            let text = format!(
+                "current-context: {name}\ncontexts: [{{name: {name}, context: {{cluster: {name}, user: {name}}}}}]\n\
+                 clusters: [{{name: {name}, cluster: {{server: 'https://{host}'}}}}]\nusers: [{{name: {name}, user: {{}}}}]\n"
+            );
+            std::fs::write(self.path(file), text).unwrap();
+        }
+
+        fn observe(&self, files: &[&str]) -> Box<dyn ObservedSource> {
+            let paths = files.iter().map(|file| self.path(file)).collect();
+            let config = KubeconfigFiles { paths, options: KubeConfigOptions::default() }.read().unwrap();
+            config.follow().unwrap().followed().unwrap().source.observe()
+        }
+    }
+
+    /// The server, or the error.
+    async fn read(observed: &mut dyn ObservedSource) -> String {
+        match observed.read().await.expect("it has changed") {
+            Ok(config) => config.cluster_url.to_string(),
+            Err(err) => err.to_string(),
+        }
+    }
+
+    /// As while an editor or a tool writes it anew.
+    #[tokio::test]
+    async fn a_file_that_is_missing_for_a_moment_does_not_lead_to_the_cluster_of_another_one() {
+        let files = Files::new();
+        for prod in ["prod", "dev"] {
+            files.write("dev", "dev", "dev");
+            files.write("prod", prod, "prod");
+            let mut observed = files.observe(&["dev", "prod"]);
+            std::fs::remove_file(files.path("dev")).unwrap();
+            let err = read(&mut *observed).await;
+            assert!(err.contains(files.path("dev").to_str().unwrap()), "{err}");
+            files.write("dev", "dev", "moved");
+            assert_eq!(read(&mut *observed).await, "https://moved/");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_that_appears_later_does_not_lead_to_another_cluster() {
+        let files = Files::new();
+        files.write("dev", "default", "dev");
+        let mut observed = files.observe(&["prod", "dev"]);
+        files.write("prod", "default", "prod");
+        files.write("dev", "default", "moved");
+        assert_eq!(read(&mut *observed).await, "https://moved/");
+    }
+
+    /// As by `kubectl config use-context` and `set-context`.
+    #[tokio::test]
+    async fn another_current_context_moves_nothing() {
+        let files = Files::new();
+        files.write("dev", "dev", "dev");
+        files.write("prod", "prod", "prod");
+        let mut observed = files.observe(&["dev", "prod"]);
+        let dev = std::fs::read_to_string(files.path("dev")).unwrap();
+        for changed in [
+            dev.replace("current-context: dev", "current-context: prod"),
+            dev.replace("cluster: dev, user: dev", "cluster: prod, user: prod"),
+        ] {
+            std::fs::write(files.path("dev"), changed).unwrap();
+            assert_eq!(read(&mut *observed).await, "https://dev/");
+        }
+        files.write("dev", "test", "test");
+        let err = read(&mut *observed).await;
+        assert!(err.contains("no context named \"dev\""), "{err}");
     }
 }

@@ -13,11 +13,20 @@ impl Config {
     /// without a relist. The configuration of a pod needs nothing: its files are read again anyway.
     ///
     /// Fields that the program has changed since the configuration was read keep the program's values. All settings but those above stay.
+    /// If the program has set the credentials, or adds an `Authorization` or `Cookie` header, a Secret may not lead to another address,
+    /// proxy or `tls-server-name` later: its author would receive them. That is an error in the log, and the old address stays in use.
     ///
     /// # Time
     /// Files are looked at every 10 s, and at once, up to once a second, when the server refuses a credential or no connection succeeds;
-    /// then the request waits for that, and is sent again if they had changed. A Secret is watched. What cannot be used is logged once, and
-    /// what was read before stays in use; so does what was in a file that is removed.
+    /// then the request waits for that, up to 5 s, and is sent again if they had changed (by clients that retry: `default_retry`). A
+    /// Secret is watched, and asked for at such times too, ever more rarely, up to once a minute, while that changes nothing. What cannot
+    /// be used is logged once and tried again, and what was read before stays in use; so does what was in a file that is removed.
+    ///
+    /// # What is followed
+    /// The same entries of the same files: the context, cluster and user that were selected when the configuration was read, by name, in
+    /// the files that existed then. So `kubectl config use-context` moves no program that runs, and a file of several that is missing for a
+    /// moment does not lead to the cluster of another one. If one of them is gone, that is an error in the log. A Secret is followed as
+    /// its author writes it, with its current context unless the program has selected another one.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {

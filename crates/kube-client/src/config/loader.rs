@@ -61,7 +61,7 @@ impl Config {
     /// As [`Config::from_kubeconfig`] with these files in `KUBECONFIG`.
     pub(crate) fn of_files(paths: &[PathBuf], options: &KubeConfigOptions) -> Result<Self, KubeconfigError> {
         let read = paths.iter().map(|path| Ok((path.clone(), Kubeconfig::read_from(path)?)));
-        load_files(read.collect::<Result<_, _>>()?, options)
+        load_files(read.collect::<Result<_, _>>()?, options).map(|(config, _)| config)
     }
 }
 
@@ -73,19 +73,20 @@ impl TryFrom<Kubeconfig> for Config {
     }
 }
 
-/// As `configure`, with the file, the cluster or user, and the value in errors.
+/// As `configure`, with the file, the cluster or user, and the value in errors. Returns also what selects the same entries again.
 pub(super) fn load_files(
     files: Vec<(PathBuf, Kubeconfig)>,
     options: &KubeConfigOptions,
-) -> Result<Config, KubeconfigError> {
+) -> Result<(Config, KubeConfigOptions), KubeconfigError> {
     let (mut merged, files) = merge_files(files)?;
     let selection = Selection::new(&mut merged, options).map_err(|err| with_paths(err, &files))?;
+    let selected = selection.entries.options();
     let mut config = configure(&selection).map_err(|err| with_location(err, &selection, &files))?;
     config.user_origin = selection.entries.user.and_then(|(index, user)| {
         let file = files.iter().find(|file| index < file.users)?;
         Some(UserOrigin { path: file.path.clone(), user })
     });
-    Ok(config)
+    Ok((config, selected))
 }
 
 fn configure(selection: &Selection) -> Result<Config, KubeconfigError> {

@@ -36,7 +36,7 @@ pub(crate) use decode::WithPath;
 pub use error::FollowError;
 pub use error::{InClusterError, InferConfigError, KubeconfigError, LoadDataError, NoProxyError};
 pub(crate) use kubeconfig::UserOrigin;
-#[cfg(any(feature = "rustls-tls", feature = "openssl-tls", feature = "oidc"))]
+#[cfg(any(feature = "client", feature = "oidc"))]
 pub(crate) use kubeconfig::certificates_from_pem;
 pub use kubeconfig::decode_text;
 pub use kubeconfig::{

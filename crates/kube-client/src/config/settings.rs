@@ -196,6 +196,12 @@ pub(crate) struct ReadFrom {
 pub(crate) trait ConfigSource: fmt::Debug + fmt::Display + Send + Sync {
     /// Observes changes since the configuration was read.
     fn observe(&self) -> Box<dyn ObservedSource>;
+
+    /// The longest time between two reads that requests have asked for and that change nothing.
+    fn longest_pause(&self) -> Duration;
+
+    /// Whether who writes it is less trusted than the program.
+    fn is_untrusted(&self) -> bool;
 }
 
 /// A source, and what was read of it last.
@@ -206,6 +212,9 @@ pub(crate) trait ObservedSource: Send {
 
     /// Reads it; `None` if it is known not to have changed since it was read successfully.
     fn read(&mut self) -> BoxFuture<'_, Option<Result<Config, BoxError>>>;
+
+    /// What was read last could not be used: it is to be read again, although it has not changed.
+    fn not_used(&mut self);
 }
 
 /// Longer time limits are cut to ten years: users write `Duration::MAX` for "never", and adding that to an instant overflows.

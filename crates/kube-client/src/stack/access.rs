@@ -2,10 +2,12 @@
 
 use std::iter;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::{Request, Response, StatusCode};
+use http::{Request, Response, StatusCode, Uri};
 use parking_lot::{Mutex, RwLock};
+use thiserror::Error;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 use tower::util::BoxCloneSyncService;
@@ -26,6 +28,9 @@ pub(crate) trait Access: Send + Sync {
     /// The configuration in use.
     fn config(&self) -> Config;
 
+    /// The address of the server in use.
+    fn address(&self) -> Uri;
+
     /// Sends requests as now, also after an exchange.
     fn service(&self) -> AccessService;
 
@@ -35,8 +40,11 @@ pub(crate) trait Access: Send + Sync {
     /// Changes when the client leads to another cluster.
     fn cluster(&self) -> watch::Receiver<u64>;
 
-    /// The requests to read the source of the configuration again; `None` if nobody follows it, and the second time.
-    fn take_checks(&self) -> Option<Checks>;
+    /// The number of the cluster that the client leads to.
+    fn cluster_number(&self) -> u64;
+
+    /// The requests to read the source of the configuration again, from now on: for whoever follows it.
+    fn receive_checks(&self) -> Checks;
 }
 
 /// An access that is not in use yet.
@@ -51,6 +59,26 @@ pub(crate) trait PreparedAccess: Send {
     fn commit(self: Box<Self>, another_cluster: bool);
 }
 
+/// How often any client of this process was led to another cluster: a clock that tells what was before such a change and what after.
+static CLUSTER_CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// The time by that clock.
+pub(crate) fn cluster_changes() -> u64 {
+    CLUSTER_CHANGES.load(Ordering::SeqCst)
+}
+
+/// When it was decided by that clock to send a request, or when the reconcile began that sends it: an extension of the request, which
+/// copies for further attempts have too.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Decided(pub(crate) u64);
+
+/// The client leads to another cluster than the one that a request is meant for.
+#[derive(Debug, Error)]
+#[error(
+    "the client leads to another cluster since the request, or the reconcile that sends it, began: it is not sent there"
+)]
+struct NotMeantForCluster;
+
 /// Sends requests by one access.
 pub(crate) type AccessService = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
 
@@ -62,22 +90,17 @@ pub(super) struct CurrentAccess<S> {
     make: Box<Make<S>>,
     current: RwLock<Current<S>>,
     cluster: watch::Sender<u64>,
-    /// If the configuration follows its source.
-    checks: Option<AskForCheck>,
+    /// Asks whoever follows the source of the configuration to read it again. `None` until somebody does.
+    checks: Mutex<Option<mpsc::UnboundedSender<oneshot::Sender<()>>>>,
 }
 
 type Make<S> = dyn Fn(&Config) -> Result<S, Error> + Send + Sync;
 
-/// Asks whoever follows the source to read it again.
-struct AskForCheck {
-    ask: mpsc::UnboundedSender<oneshot::Sender<()>>,
-    /// Until somebody follows it.
-    asked: Mutex<Option<Checks>>,
-}
-
 struct Current<S> {
     /// Counts the exchanges.
     epoch: u64,
+    /// Since when the client leads to this cluster, by [`CLUSTER_CHANGES`].
+    cluster_since: u64,
     config: Config,
     service: S,
 }
@@ -87,11 +110,9 @@ impl<S: Stack> CurrentAccess<S> {
         config: &Config,
         make: impl Fn(&Config) -> Result<S, Error> + Send + Sync + 'static,
     ) -> Result<Arc<Self>, Error> {
-        let current = RwLock::new(Current { epoch: 0, config: config.clone(), service: make(config)? });
-        let checks = config.followed().map(|_| {
-            let (ask, asked) = mpsc::unbounded_channel();
-            AskForCheck { ask, asked: Mutex::new(Some(asked)) }
-        });
+        let service = make(config)?;
+        let current = RwLock::new(Current { epoch: 0, cluster_since: 0, config: config.clone(), service });
+        let checks = Mutex::default();
         Ok(Arc::new(Self { make: Box::new(make), current, cluster: watch::Sender::new(0), checks }))
     }
 
@@ -108,12 +129,11 @@ impl<S: Stack> CurrentAccess<S> {
     /// Whether the access has been exchanged since `epoch` and leads to the same cluster, after the source has been read again where there
     /// is one. What was meant for one cluster is not sent to another.
     async fn is_exchanged_since(&self, epoch: u64, cluster: u64) -> bool {
-        if self.epoch() == epoch
-            && let Some(checks) = &self.checks
-        {
+        if self.epoch() == epoch {
             let (done, checked) = oneshot::channel();
             // Fails if nobody follows the source (any more).
-            if checks.ask.send(done).is_ok() {
+            let is_asked = self.checks.lock().as_ref().is_some_and(|ask| ask.send(done).is_ok());
+            if is_asked {
                 let _ = timeout(CHECK_TIMEOUT, checked).await;
             }
         }
@@ -125,13 +145,17 @@ async fn send<S: Stack>(
     access: Arc<CurrentAccess<S>>,
     request: Request<Body>,
 ) -> Result<Response<S::Body>, BoxError> {
-    let (service, epoch, cluster) = {
+    let (service, epoch, cluster, cluster_since) = {
         let current = access.current.read();
         if current.epoch > 0 {
             record_server(&current.config);
         }
-        (current.service.clone(), current.epoch, *access.cluster.borrow())
+        (current.service.clone(), current.epoch, *access.cluster.borrow(), current.cluster_since)
     };
+    let decided = request.extensions().get::<Decided>();
+    if decided.is_some_and(|decided| decided.0 < cluster_since) {
+        return Err(NotMeantForCluster.into());
+    }
     let outcome = service.oneshot(request).await;
     let may_be_outdated = match &outcome {
         Ok(response) => response.status() == StatusCode::UNAUTHORIZED,
@@ -158,6 +182,10 @@ impl<S: Stack> Access for CurrentAccess<S> {
         self.current.read().config.clone()
     }
 
+    fn address(&self) -> Uri {
+        self.current.read().config.address()
+    }
+
     fn service(&self) -> AccessService {
         erased(self.current.read().service.clone())
     }
@@ -172,8 +200,14 @@ impl<S: Stack> Access for CurrentAccess<S> {
         self.cluster.subscribe()
     }
 
-    fn take_checks(&self) -> Option<Checks> {
-        self.checks.as_ref()?.asked.lock().take()
+    fn cluster_number(&self) -> u64 {
+        *self.cluster.borrow()
+    }
+
+    fn receive_checks(&self) -> Checks {
+        let (ask, asked) = mpsc::unbounded_channel();
+        *self.checks.lock() = Some(ask);
+        asked
     }
 }
 
@@ -197,7 +231,11 @@ impl<S: Stack> PreparedAccess for Prepared<S> {
         let old = {
             let mut current = access.current.write();
             let epoch = current.epoch + 1;
-            let old = std::mem::replace(&mut *current, Current { epoch, config, service });
+            let cluster_since = match another_cluster {
+                true => CLUSTER_CHANGES.fetch_add(1, Ordering::SeqCst) + 1,
+                false => current.cluster_since,
+            };
+            let old = std::mem::replace(&mut *current, Current { epoch, cluster_since, config, service });
             // Under the lock: who learns of it sends its next request to the new cluster.
             if another_cluster {
                 access.cluster.send_modify(|cluster| *cluster += 1);

@@ -11,7 +11,7 @@ mod gzip;
 mod optional;
 mod service;
 
-pub(crate) use access::{Access, AccessService, Checks};
+pub(crate) use access::{Access, AccessService, Checks, Decided, cluster_changes};
 pub(crate) use compose::{WithAccess, compose, compose_over};
 pub use config_ext::ConfigExt;
 pub use service::DynBody;

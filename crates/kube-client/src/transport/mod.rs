@@ -22,11 +22,19 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use boxed::BoxConnector;
 #[cfg(feature = "openssl-tls")]
 pub(crate) use boxed::BoxIo;
 #[cfg(any(feature = "http-proxy", feature = "socks5"))]
 pub(crate) use boxed::Connector;
-pub(crate) use boxed::{BoxConnector, boxed};
+#[cfg(any(
+    test,
+    feature = "rustls-tls",
+    feature = "openssl-tls",
+    feature = "http-proxy",
+    feature = "socks5"
+))]
+pub(crate) use boxed::boxed;
 pub(crate) use deadline::DeadlineConnector;
 pub(crate) use error::{closed_before_response, is_connect};
 pub(crate) use executor::SharedExecutor;

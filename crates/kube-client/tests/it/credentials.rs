@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube_client::api::{DeleteParams, ObjectMeta, PostParams};
 use kube_client::client::{Body, KubeconfigSecret, KubeconfigSecretError};
-use kube_client::config::{KubeConfigOptions, KubeconfigAllowList};
+use kube_client::config::{KubeConfigOptions, Kubeconfig, KubeconfigAllowList};
 use kube_client::{Api, Client, Config};
 use kube_testserver::ApiServer;
 use tokio::time::{Instant, sleep};
@@ -280,10 +281,36 @@ async fn credentials_that_are_set_are_used_by_all_clones() {
     assert!(seen(&clone).await.is_err(), "nobody has set it");
 }
 
-/// The outcome of a request that is refused while the client is led from the host `a` to another one.
-async fn refused_during_an_exchange(host: &'static str) -> kube_client::Result<String> {
+/// Each plugin of which a token is wanted runs, also one with the same command.
+#[cfg(unix)]
+#[tokio::test]
+async fn another_exec_plugin_is_used_at_once() {
+    let server = Server::default();
+    server.accept(&["one", "two"]);
+    let config = async |token: &str| {
+        let credential = serde_json::json!({
+            "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": { "token": token },
+        });
+        let exec = serde_json::json!({
+            "apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "Never", "command": "echo", "args": [credential.to_string()],
+        });
+        let text = kubeconfig("a", "unused").replace(r#""token": "unused""#, &format!(r#""exec": {exec}"#));
+        let kubeconfig = Kubeconfig::from_yaml(&text).unwrap();
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap()
+    };
+    let client = server.client(&config("one").await);
+    for token in ["one", "two", "one"] {
+        client.set_credentials(config(token).await).await.unwrap();
+        assert_eq!(seen(&client).await.unwrap(), format!("a {token}"));
+    }
+}
+
+/// The outcome of a request that is refused with this code while the client is led from the host `a` to another one, and how many requests
+/// arrived with the new credentials.
+async fn refused_during_an_exchange(host: &'static str, code: u16) -> (kube_client::Result<String>, u32) {
     let client: Arc<Mutex<Option<Client>>> = Arc::default();
-    let of_server = Arc::clone(&client);
+    let sent_again = Arc::new(AtomicU32::new(0));
+    let (of_server, received) = (Arc::clone(&client), Arc::clone(&sent_again));
     let config = |host: &str, token: &str| {
         let mut config = Config::new(format!("https://{host}").parse().unwrap());
         config.auth_info.token = Some(token.to_owned().into());
@@ -292,34 +319,121 @@ async fn refused_during_an_exchange(host: &'static str) -> kube_client::Result<S
     let transport = tower::service_fn(move |request: Request<Body>| {
         let client = of_server.lock().unwrap().clone();
         let is_new = request.headers()["authorization"] == "Bearer new";
+        let is_lookup = request.uri().path().ends_with("kube-system");
+        if is_new && !is_lookup {
+            received.fetch_add(1, Ordering::Relaxed);
+        }
         async move {
-            if is_new || request.uri().path().ends_with("kube-system") {
+            if is_new || is_lookup {
                 return Ok::<_, Infallible>(Response::new(Body::from(b"ok".to_vec())));
             }
             client.unwrap().set_credentials(config(host, "new")).await.unwrap();
-            Ok(Response::builder().status(401).body(Body::empty()).unwrap())
+            let refusal = Response::builder().status(code).header("retry-after", "5");
+            Ok(refusal.body(Body::empty()).unwrap())
         }
     });
     let used = Client::with_transport(&config("a", "old"), transport).unwrap();
     *client.lock().unwrap() = Some(used.clone());
-    let outcome = used.request_text(Request::post("/").body(b"{}".to_vec()).unwrap()).await;
+    let outcome = used.request_text(Request::delete("/").body(b"{}".to_vec()).unwrap()).await;
     client.lock().unwrap().take();
-    outcome
+    (outcome, sent_again.load(Ordering::Relaxed))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_refused_while_the_credentials_are_exchanged_is_sent_again() {
-    assert_eq!(
-        refused_during_an_exchange("a").await.unwrap(),
-        "ok",
-        "the server has done nothing with the first one"
-    );
+    for code in [401, 429, 500, 503] {
+        let (outcome, sent_again) = refused_during_an_exchange("a", code).await;
+        assert_eq!(outcome.unwrap(), "ok", "the server has done nothing with the first one");
+        assert_eq!(sent_again, 1, "{code}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_was_meant_for_one_cluster_is_not_sent_to_another() {
-    let err = refused_during_an_exchange("b").await.unwrap_err();
-    assert!(matches!(&err, kube_client::Error::Api(status) if status.code == 401), "{err}");
+    for code in [401, 429, 500, 503] {
+        let (outcome, sent_again) = refused_during_an_exchange("b", code).await;
+        let err = outcome.unwrap_err();
+        assert_eq!(sent_again, 0, "{code}");
+        match code {
+            401 => assert!(matches!(&err, kube_client::Error::Api(status) if status.code == 401), "{err}"),
+            _ => assert!(err.to_string().contains("another cluster"), "{err}"),
+        }
+    }
+}
+
+/// Whether the client counts another cluster after `change`, of which only the old one may say which it is.
+async fn counts_another_cluster(change: fn(&mut Config), old_is_known: bool) -> bool {
+    let says = Arc::new(AtomicBool::new(old_is_known));
+    let answers = Arc::clone(&says);
+    let transport = tower::service_fn(move |_: Request<Body>| {
+        let code = if answers.load(Ordering::Relaxed) { 200 } else { 403 };
+        let object = Body::from(br#"{"metadata":{"uid":"x"}}"#.to_vec());
+        async move { Ok::<_, Infallible>(Response::builder().status(code).body(object).unwrap()) }
+    });
+    let mut config = Config::new("https://a".parse().unwrap());
+    let client = Client::with_transport(&config, transport).unwrap();
+    config.root_cert = Some(vec![]);
+    client.set_credentials(config.clone()).await.unwrap();
+    says.store(false, Ordering::Relaxed);
+    let mut cluster = client.cluster_change();
+    change(&mut config);
+    client.set_credentials(config).await.unwrap();
+    cluster.take()
+}
+
+/// Many clusters have one address behind different proxies, or behind one that looks at the name in TLS.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_does_not_say_which_it_is_is_the_same_only_in_the_same_place() {
+    let place: [fn(&mut Config); 3] = [
+        |config| config.cluster_url = "https://b".parse().unwrap(),
+        |config| config.proxy_url = Some("http://proxy:3128".parse().unwrap()),
+        |config| config.tls_server_name = Some("b".into()),
+    ];
+    for (number, change) in place.into_iter().enumerate() {
+        assert!(counts_another_cluster(change, false).await, "{number}");
+    }
+    let trust: [fn(&mut Config); 2] =
+        [|config| config.root_cert = None, |config| config.accept_invalid_certs = true];
+    for (number, change) in trust.into_iter().enumerate() {
+        assert!(!counts_another_cluster(change, false).await, "{number}: a rotation");
+        assert!(
+            counts_another_cluster(change, true).await,
+            "{number}: the old one did say, so the new one differs"
+        );
+    }
+}
+
+/// Otherwise the way back to the old cluster would be none, and watches would resume on it with versions of the new one.
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_of_the_old_cluster_is_not_taken_for_one_of_the_new_one() {
+    let (accepted, lookups) = (Arc::new(Mutex::new("one")), AtomicU32::new(0));
+    let of_server = Arc::clone(&accepted);
+    let lookups = Arc::new(lookups);
+    let transport = tower::service_fn(move |request: Request<Body>| {
+        let is_lookup = request.uri().path().ends_with("kube-system");
+        let is_late = is_lookup && lookups.fetch_add(1, Ordering::Relaxed) == 0;
+        let token = format!("Bearer {}", *of_server.lock().unwrap());
+        let code = if is_lookup || request.headers()["authorization"] == token { 200 } else { 401 };
+        let object = format!(r#"{{"metadata":{{"uid":"{}"}}}}"#, request.uri().host().unwrap());
+        async move {
+            if is_late {
+                sleep(Duration::from_secs(4)).await;
+            }
+            let object = Body::from(object.into_bytes());
+            Ok::<_, Infallible>(Response::builder().status(code).body(object).unwrap())
+        }
+    });
+    let file = File::new(&kubeconfig("a", "one"));
+    let client = Client::with_transport(&file.config().await, transport).unwrap();
+    let mut cluster = client.cluster_change();
+    seen(&client).await.unwrap();
+    for (host, token) in [("b", "two"), ("a", "three")] {
+        file.replace(&kubeconfig(host, token));
+        *accepted.lock().unwrap() = token;
+        assert!(seen(&client).await.is_err(), "it was meant for the other one");
+        assert!(cluster.take(), "{host}");
+        sleep(Duration::from_secs(8)).await;
+    }
 }
 
 #[tokio::test]
@@ -383,6 +497,136 @@ async fn a_secret_is_followed_at_once_through_deletion_and_what_is_refused() {
     hub.write(&kubeconfig("b", "four")).await;
     sleep(Duration::from_secs(2)).await;
     assert_eq!(seen(&client).await.unwrap(), "b four", "by the next watch");
+}
+
+/// Its watch would revert what the program has set, and its file would not.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_follows_refuses_other_credentials() {
+    let server = Server::default();
+    server.accept(&["one", "two"]);
+    let file = File::new(&kubeconfig("a", "one"));
+    let client = server.client(&file.config().await);
+    let err = client.set_credentials(Config::new("https://b".parse().unwrap())).await.unwrap_err();
+    assert!(err.to_string().contains(file.path.to_str().unwrap()), "{err}");
+    file.replace(&kubeconfig("a", "two"));
+    seen(&client).await.unwrap();
+    sleep(Duration::from_secs(11)).await;
+    assert_eq!(seen(&client).await.unwrap(), "a two");
+}
+
+#[test]
+fn a_client_follows_in_another_runtime_when_the_first_one_has_ended() {
+    let runtime =
+        || tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let server = Server::default();
+    server.accept(&["one", "two"]);
+    let file = File::new(&kubeconfig("a", "one"));
+    let first = runtime();
+    let client = first.block_on(async { server.client(&file.config().await) });
+    first.block_on(seen(&client)).unwrap();
+    drop(first);
+    file.replace(&kubeconfig("a", "two"));
+    runtime().block_on(async {
+        seen(&client).await.unwrap();
+        sleep(Duration::from_secs(11)).await;
+        assert_eq!(seen(&client).await.unwrap(), "a two");
+    });
+}
+
+/// A hub that answers with one version of the Secret, and sends another one in its watches after 5 s. Counts the GETs.
+fn lagging_hub(version: &Arc<AtomicU32>, watched: u32, gets: &Arc<AtomicU32>) -> KubeconfigSecret {
+    let (version, gets) = (Arc::clone(version), Arc::clone(gets));
+    let object = |version: u32| {
+        let data = Some(
+            [("kubeconfig".to_owned(), ByteString(kubeconfig("a", &format!("v{version}")).into()))].into(),
+        );
+        let metadata = ObjectMeta {
+            name: Some("member".into()),
+            uid: Some("u".into()),
+            resource_version: Some(version.to_string()),
+            ..ObjectMeta::default()
+        };
+        serde_json::to_value(Secret { metadata, data, ..Secret::default() }).unwrap()
+    };
+    let hub = tower::service_fn(move |request: Request<Body>| {
+        let is_watch = request.uri().query().unwrap_or_default().contains("watch=");
+        let answer = match is_watch {
+            true => serde_json::json!({ "type": "ADDED", "object": object(watched) }),
+            false => object(version.load(Ordering::Relaxed)),
+        };
+        gets.fetch_add(u32::from(!is_watch), Ordering::Relaxed);
+        async move {
+            if is_watch {
+                sleep(Duration::from_secs(5)).await;
+            }
+            Ok::<_, Infallible>(Response::new(Body::from(answer.to_string().into_bytes())))
+        }
+    });
+    KubeconfigSecret::new(Client::new(hub, "default"), "default", "member")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_behind_does_not_bring_back_old_credentials() {
+    let (version, gets, server) = (Arc::new(AtomicU32::new(1)), Arc::default(), Server::default());
+    server.accept(&["v1"]);
+    let source = lagging_hub(&version, 1, &gets);
+    let client = server.client(&source.read().await.unwrap().follow().unwrap());
+    assert_eq!(seen(&client).await.unwrap(), "a v1");
+    server.accept(&["v1", "v2"]);
+    version.store(2, Ordering::Relaxed);
+    server.accept(&["v2"]);
+    assert_eq!(seen(&client).await.unwrap(), "a v2", "by a GET");
+    server.accept(&["v1", "v2"]);
+    for _ in 0..20 {
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(seen(&client).await.unwrap(), "a v2");
+    }
+    // The storage of the hub was restored.
+    version.store(1, Ordering::Relaxed);
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(seen(&client).await.unwrap(), "a v1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_that_is_away_costs_its_hub_ever_fewer_reads() {
+    let (version, gets, server) = (Arc::new(AtomicU32::new(1)), Arc::default(), Server::default());
+    let source = lagging_hub(&version, 1, &gets);
+    let client = server.client(&source.read().await.unwrap().follow().unwrap());
+    let began = Instant::now();
+    for _ in 0..600 {
+        seen(&client).await.unwrap_err();
+        sleep(Duration::from_secs(1)).await;
+    }
+    assert!(began.elapsed() < Duration::from_secs(610), "no request is held up: {:?}", began.elapsed());
+    let gets = gets.load(Ordering::Relaxed);
+    assert!(gets < 20, "{gets}");
+    server.accept(&["v1"]);
+    assert_eq!(seen(&client).await.unwrap(), "a v1");
+}
+
+/// Otherwise whoever may write the Secret would receive them.
+#[tokio::test(start_paused = true)]
+async fn credentials_of_the_program_are_not_sent_where_a_secret_leads_later() {
+    let changes: [fn(&mut Config); 2] = [
+        |config| config.auth_info.token = Some("mine".to_owned().into()),
+        |config| {
+            let header = (http::header::AUTHORIZATION, "Bearer mine".parse().unwrap());
+            config.auth_info = Default::default();
+            config.headers.push(header);
+        },
+    ];
+    for change in changes {
+        let (hub, server) = (Hub::new(), Server::default());
+        server.accept(&["mine"]);
+        hub.write(&kubeconfig("a", "one")).await;
+        let mut config = hub.source().read().await.unwrap();
+        change(&mut config);
+        let client = server.client(&config.follow().unwrap());
+        assert_eq!(seen(&client).await.unwrap(), "a mine");
+        hub.write(&kubeconfig("b", "two")).await;
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(seen(&client).await.unwrap(), "a mine");
+    }
 }
 
 #[tokio::test]

@@ -24,6 +24,9 @@ pub struct OwnWrite {
     pub labels: Option<BTreeMap<String, String>>,
     /// The state of the object after the write.
     pub state: WrittenState,
+    /// The address of the server, by the configuration of the client. `None` if that is not known, as for a client over a service of the
+    /// program. Versions of different servers say nothing about each other.
+    pub server: Option<String>,
 }
 
 /// The state of an object after a write.
@@ -43,6 +46,8 @@ impl OwnWrite {
     }
 
     /// What a request has written, by the body of its response, which has a code of 2xx.
+    ///
+    /// Which [`server`](Self::server) it is, the request does not tell.
     ///
     /// `None` for what leaves no state of one object behind: reads, dry runs, deletions of collections, reviews, evictions, and responses
     /// without a uid and a resourceVersion.
@@ -95,6 +100,7 @@ fn deleted(path: ResourcePath<'_>, response: &[u8]) -> OwnWrite {
         uid: status.details.uid.filter(|uid| !uid.is_empty()),
         labels: None,
         state: WrittenState::Deleted,
+        server: None,
     }
 }
 
@@ -111,6 +117,7 @@ fn written(path: &ResourcePath<'_>, metadata: Metadata, deletes: bool, has_label
         uid: Some(uid),
         labels: has_labels.then_some(metadata.labels),
         state: if is_gone { WrittenState::Deleted } else { WrittenState::Version(version) },
+        server: None,
     })
 }
 

@@ -31,7 +31,11 @@ impl Children {
     /// [`ChildrenError`] if the set is invalid, the owner has changed since it was read, or the record on it cannot be written. An error
     /// of one child is in the status, and does not hold up independent ones. Nothing is deleted then.
     pub async fn apply(self, client: &Client) -> Result<ChildrenStatus, ChildrenError> {
-        let checked = self.check()?;
+        let mut checked = self.check()?;
+        if checked.stopped {
+            // Of stopped children, none waits for another. Their deletion has an order all the same.
+            checked.graph = checked.graph.without_order();
+        }
         if let Some(why) = held(&checked) {
             return Ok(checked.untouched(why));
         }
@@ -51,8 +55,9 @@ impl Children {
             Apply::of_set(client.clone(), checked.set.manager(), checked.owner.clone(), checked.dry_run);
         let run = Run { client, checked: &checked, owner, observed, apply, confirmed };
         let (mut status, is_complete) = run.in_order().await?;
-        if is_complete {
-            run.remove_unwanted(&mut status).await?;
+        match is_complete {
+            true => run.remove_unwanted(&mut status).await?,
+            false => run.keep_unwanted(&mut status),
         }
         Ok(status)
     }
@@ -84,6 +89,7 @@ impl Checked {
         let key =
             |(at, it): (usize, &super::children::Wanted)| ((it.place.clone(), it.child.name.clone()), at);
         Fates {
+            set: self.set,
             owner_uid: self.owner.uid(),
             owner_namespace: self.owner.namespace(),
             wanted: self.wanted.iter().enumerate().map(key).collect(),
@@ -189,13 +195,23 @@ impl Run<'_> {
         // Without the label: a child of an earlier `Apply`, or an object of someone else.
         let current: Option<DynamicObject> = self.apply.read(&wanted.child, &wanted.member.resource).await?;
         match current {
-            Some(object) if !self.checked.owner.controls(&object) => Err(ChildError::Foreign {
+            Some(object) if !self.is_child(at, &object) => Err(ChildError::Foreign {
                 object: wanted.child.title.clone(),
                 owner: self.checked.owner.title(),
                 belongs: belongs(&object.metadata, &self.checked.set.label()),
             }),
             current => Ok(current),
         }
+    }
+
+    /// Whether an object that was read by the name of a child is that: controlled by the owner, or written by the set where it can have no
+    /// reference, such as one that was listed in another version.
+    fn is_child(&self, at: usize, object: &DynamicObject) -> bool {
+        let (checked, place) = (self.checked, &self.checked.wanted[at].place);
+        let label = object.metadata.labels.as_ref().and_then(|labels| labels.get(&checked.set.label()));
+        checked.owner.controls(object)
+            || label.is_some_and(|uid| uid == checked.owner.uid())
+                && checked.fates().is_child(place, &object.metadata)
     }
 
     /// The child among the listed objects, if it was listed in its version.
@@ -206,6 +222,15 @@ impl Run<'_> {
         };
         let is_same = |it: &&DynamicObject| it.metadata.name.as_deref() == Some(&*wanted.child.name);
         objects.iter().find(is_same).filter(|_| resource.api_version == wanted.member.resource.api_version)
+    }
+
+    /// Says what is not deleted yet: not all children are applied.
+    fn keep_unwanted(&self, status: &mut ChildrenStatus) {
+        let (unwanted, _) = unwanted(&self.observed, &self.checked.fates());
+        status.removed.extend(unwanted.iter().map(|(resource, object)| RemovedChild {
+            object: title(resource, object),
+            state: RemovalState::Waiting(vec!["all children are applied".to_owned()]),
+        }));
     }
 
     /// Deletes what is no longer wanted, and forgets the places at which nothing is left.
@@ -240,7 +265,11 @@ impl Run<'_> {
         let empty: BTreeSet<Place> = empty.into_iter().chain(emptied).collect();
         let (release, shrunk) = (&self.checked.release, |record: &Record| record.without(&empty));
         let shrink = |record: &Record| record.newer_than(release).is_none().then(|| shrunk(record)).flatten();
-        self.owner.update(shrink).await.map(drop)
+        // All is done as it should be: a place that stays recorded costs a list, until a later run forgets it.
+        if let Err(error) = self.owner.update(shrink).await {
+            tracing::debug!(%error, "empty places stay in the record of children");
+        }
+        Ok(())
     }
 
     /// Recorded places at which no child is wanted, and which were listed without one.
@@ -257,7 +286,6 @@ impl Run<'_> {
 impl ChildStatus {
     fn step(&self) -> Step {
         match self.state {
-            // Of stopped children, none waits for another.
             ChildState::Ready | ChildState::Stopped => Step::Ready,
             ChildState::NotReady(_) => Step::NotReady,
             _ => Step::Failed,

@@ -42,8 +42,8 @@ use std::collections::{BTreeMap, BTreeSet};
 ///
 /// // In a reconcile of `owner`. Each child is what `apply!` writes, or an object with the fields that are wanted.
 /// let mut children = Children::of(CHILDREN, &owner);
-/// children.add("index", &index).after("content");
 /// children.add("content", &content).ready_when("its text", |map: &ConfigMap| map.data.is_some());
+/// children.add("index", &index).after("content");
 /// let status = children.apply(&client).await?;
 /// assert_eq!(
 ///     status.to_string(),
@@ -52,6 +52,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// assert_eq!((status.is_ready(), status.reason()), (false, "ChildrenNotReady"));
 ///
 /// // A later reconcile wants the index alone.
+/// # let owner: Secret = Api::default_namespaced(client.clone()).get("site").await?;
 /// let mut children = Children::of(CHILDREN, &owner);
 /// children.add("index", &index);
 /// assert_eq!(children.apply(&client).await?.to_string(), "the child is ready");
@@ -253,7 +254,7 @@ impl Checked {
     }
 
     pub(super) fn owner_object(&self, client: Client) -> OwnerObject {
-        OwnerObject::new(client, self.set, &self.owner, self.owner_resource.clone(), self.meta.generation)
+        OwnerObject::new(client, self.set, &self.owner, self.owner_resource.clone(), self.meta.clone())
     }
 }
 

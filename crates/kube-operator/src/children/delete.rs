@@ -122,7 +122,10 @@ impl Checked {
         for (place, collection) in observed {
             let Collection::Listed(resource, objects) = collection else { continue };
             for object in objects {
-                if let Fate::Wanted(at) = fates.of(place, &object.metadata) {
+                // One whose reference was removed is kept: here, nothing writes it again.
+                if let Fate::Wanted(at) = fates.of(place, &object.metadata)
+                    && fates.is_child(place, &object.metadata)
+                {
                     present.push((at, (resource, object)));
                 }
             }

@@ -1,7 +1,10 @@
 //! What becomes of an object that carries the label of a set. Pure.
 
-use super::record::Place;
-use kube_core::ObjectMeta;
+use super::{record::Place, set::ChildSet};
+use kube_core::{
+    ObjectMeta,
+    apply::managed_fields::{Owned, is_made_by},
+};
 use std::collections::BTreeMap;
 
 /// What an object is to the set.
@@ -11,13 +14,15 @@ pub(super) enum Fate {
     Wanted(usize),
     /// It was a child, and is no longer wanted.
     Unwanted,
-    /// Another object owns it, or it has lost the reference to its owner: someone has copied the label, or wants to keep the object.
+    /// Another object owns it, it has lost the reference to its owner, or someone else has written the label: a copy, or an object that
+    /// someone wants to keep.
     NotOurs,
 }
 
 /// Decides by label and owner.
 #[derive(Debug)]
 pub(super) struct Fates<'a> {
+    pub(super) set: ChildSet,
     pub(super) owner_uid: &'a str,
     pub(super) owner_namespace: Option<&'a str>,
     /// The wanted children, by place and name.
@@ -35,10 +40,26 @@ impl Fates<'_> {
         if let Some(at) = self.wanted.get(&(place.clone(), name)) {
             return Fate::Wanted(*at);
         }
-        match controller.is_some() || !self.is_in_reach(place) {
+        match self.is_child(place, object) {
             true => Fate::Unwanted,
             false => Fate::NotOurs,
         }
+    }
+
+    /// Whether an object at this place, which has the label of the set, is a child of the owner now: it has the reference; or, where none
+    /// is possible, the set itself has written the label. A copy has labels of its original, but no field of its manager.
+    pub(super) fn is_child(&self, place: &Place, object: &ObjectMeta) -> bool {
+        let controller = object.owner_references.iter().flatten().find(|it| it.controller == Some(true));
+        match controller {
+            Some(controller) => controller.uid == self.owner_uid,
+            None => !self.is_in_reach(place) && self.has_labelled(object),
+        }
+    }
+
+    fn has_labelled(&self, object: &ObjectMeta) -> bool {
+        let entries = object.managed_fields.iter().flatten();
+        let own = entries.filter(|entry| is_made_by(entry, self.set.manager(), "Apply"));
+        !Owned::of(own).field("metadata").field("labels").field(&self.set.label()).is_empty()
     }
 
     /// Whether an object at this place can have a reference to the owner.
@@ -88,10 +109,18 @@ mod tests {
         json!({ "name": "a", "ownerReferences": [owner] })
     }
 
+    /// With the label, as this manager has written it.
+    fn labelled_by(manager: &str, operation: &str) -> Value {
+        let fields = json!({ "f:metadata": { "f:labels": { format!("f:{LABEL}"): {} } } });
+        let entry = json!({ "manager": manager, "operation": operation, "fieldsType": "FieldsV1", "fieldsV1": fields });
+        json!({ "name": "b", "managedFields": [entry] })
+    }
+
     #[test]
     fn only_children_of_the_owner_are_deleted() {
         let wanted = [((place(Some("shop")), "b".to_owned()), 7)].into();
-        let fates = Fates { owner_uid: "1", owner_namespace: Some("shop"), wanted };
+        let set = ChildSet::new("site-operator", "1.0.0");
+        let fates = Fates { set, owner_uid: "1", owner_namespace: Some("shop"), wanted };
         let of = |namespace, metadata: Value| fates.of(&place(namespace), &object(metadata));
         assert_eq!(of(Some("shop"), controlled_by("1")), Fate::Unwanted);
         assert_eq!(of(Some("shop"), controlled_by("2")), Fate::NotOurs);
@@ -101,8 +130,15 @@ mod tests {
             Fate::Wanted(7),
             "the reference is written again"
         );
-        assert_eq!(of(Some("stage"), json!({ "name": "b" })), Fate::Unwanted, "it can have no reference");
-        assert_eq!(of(None, json!({ "name": "b" })), Fate::Unwanted);
+        assert!(!fates.is_child(&place(Some("shop")), &object(json!({ "name": "b" }))));
+        let own = || labelled_by("site-operator", "Apply");
+        assert_eq!(of(Some("stage"), own()), Fate::Unwanted, "it can have no reference");
+        assert_eq!(of(None, own()), Fate::Unwanted);
+        for copy in
+            [json!({ "name": "b" }), labelled_by("kubectl", "Apply"), labelled_by("site-operator", "Update")]
+        {
+            assert_eq!(of(None, copy.clone()), Fate::NotOurs, "{copy}");
+        }
         assert_eq!(of(Some("stage"), controlled_by("2")), Fate::NotOurs);
         let cluster = Fates { owner_namespace: None, ..fates };
         assert_eq!(cluster.of(&place(Some("stage")), &object(json!({ "name": "x" }))), Fate::NotOurs);

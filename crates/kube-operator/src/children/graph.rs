@@ -47,6 +47,12 @@ impl Graph {
         Ok(Self { after, before: before.into_iter().map(Option::unwrap_or_default).collect() })
     }
 
+    /// The same children, of which none comes after another.
+    pub(super) fn without_order(self) -> Self {
+        let count = self.len();
+        Self { after: vec![Vec::new(); count], before: vec![BTreeSet::new(); count] }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.after.len()
     }

@@ -22,23 +22,49 @@ pub(super) enum Collection {
 /// The objects of a set, by place.
 pub(super) type Observed = BTreeMap<Place, Collection>;
 
-/// Lists the objects with this label at these places. `known` are kinds that the program knows; others are looked for by discovery.
+/// A kind by its group and name, in any version.
+type Kind = (String, String);
+
+/// Lists the objects with this label at these places. `known` are kinds that the program knows; others are looked for by discovery, as are
+/// those whose version is not served: their objects are found in another one.
 pub(super) async fn observe(
     client: &Client,
     label: &str,
     places: &BTreeSet<Place>,
-    known: &BTreeMap<(String, String), ApiResource>,
+    known: &BTreeMap<Kind, ApiResource>,
 ) -> Observed {
     let kind = |place: &Place| (place.group.clone(), place.kind.clone());
-    let unknown: BTreeSet<_> = places.iter().map(kind).filter(|kind| !known.contains_key(kind)).collect();
+    let known_kind = |place: &&Place| known.contains_key(&kind(place));
+    let (with_kind, mut others): (Vec<&Place>, Vec<&Place>) = places.iter().partition(known_kind);
+    let lists = with_kind.into_iter().map(|place| (place.clone(), Ok(known.get(&kind(place)).cloned())));
+    let mut observed = list_all(client, label, lists.collect()).await;
+    let is_served = |place: &Place| !matches!(observed.get(place), Some(Collection::NotServed));
+    others.extend(places.iter().filter(|place| !is_served(place)));
+
+    let unknown: BTreeSet<Kind> = others.iter().map(|place| kind(place)).collect();
     let discovered = discover(client, &unknown).await;
-    let resource = |place: &Place| match known.get(&kind(place)) {
-        Some(resource) => Ok(Some(resource.clone())),
-        None => discovered.as_ref().map(|kinds| kinds.get(&kind(place)).cloned()).map_err(Clone::clone),
-    };
-    // The closure below takes owned values: with references, the future would not be `Send`.
-    let places: Vec<(Place, Result<Option<ApiResource>, String>)> =
-        places.iter().map(|place| (place.clone(), resource(place))).collect();
+    let lists = others.into_iter().map(|place| {
+        let resource = discovered.as_ref().map(|kinds| kinds.get(&kind(place)).cloned());
+        (place.clone(), resource.map_err(Clone::clone))
+    });
+    let listed = list_all(client, label, lists.collect()).await;
+    // What discovery names and a list does not find is neither there nor gone.
+    observed.extend(listed.into_iter().map(|(place, collection)| match collection {
+        Collection::NotServed if discovered.as_ref().is_ok_and(|kinds| kinds.contains_key(&kind(&place))) => {
+            (place, Collection::Failed("its kind is named by discovery, and not served".to_owned()))
+        }
+        collection => (place, collection),
+    }));
+    observed
+}
+
+/// Lists places, of which each has a kind, none that is served, or an unknown one. It takes owned values: with references, the future would
+/// not be `Send`.
+async fn list_all(
+    client: &Client,
+    label: &str,
+    places: Vec<(Place, Result<Option<ApiResource>, String>)>,
+) -> Observed {
     let lists = places.into_iter().map(|(place, resource)| {
         let (client, label) = (client.clone(), label.to_owned());
         async move {
@@ -80,10 +106,7 @@ async fn list(client: Client, resource: ApiResource, namespace: Option<&str>, la
 }
 
 /// These kinds, as far as the cluster serves them; an error if that cannot be known.
-async fn discover(
-    client: &Client,
-    kinds: &BTreeSet<(String, String)>,
-) -> Result<BTreeMap<(String, String), ApiResource>, String> {
+async fn discover(client: &Client, kinds: &BTreeSet<Kind>) -> Result<BTreeMap<Kind, ApiResource>, String> {
     if kinds.is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -95,7 +118,7 @@ async fn discover(
     if !failed.is_empty() {
         return Err(format!("the API groups {} are not available", failed.join(", ")));
     }
-    let resource = |(group, kind): &(String, String)| {
+    let resource = |(group, kind): &Kind| {
         let resources = discovery.get(group)?.resources_by_stability();
         resources.into_iter().map(|(resource, _)| resource).find(|resource| resource.kind == *kind)
     };

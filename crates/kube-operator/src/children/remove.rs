@@ -13,7 +13,7 @@ use kube_core::{
 use kube_tools::kind_order::position;
 use std::collections::BTreeMap;
 
-/// Deletes one object, and says whether it is gone. Its dependents are deleted in the background.
+/// Deletes one object, and says whether it is gone, with its dependents where it may have some: a Deployment is gone when its pods are.
 pub(super) async fn delete(
     client: Client,
     resource: &ApiResource,
@@ -25,9 +25,16 @@ pub(super) async fn delete(
     }
     let params = DeleteParams {
         dry_run,
-        // Not another object that was given the same name since.
-        preconditions: Some(Preconditions { uid: object.metadata.uid.clone(), resource_version: None }),
-        ..DeleteParams::background()
+        // Not another object that was given the same name since, nor one that someone has changed since it was listed: to keep it, or
+        // because another program wants it.
+        preconditions: Some(Preconditions {
+            uid: object.metadata.uid.clone(),
+            resource_version: object.metadata.resource_version.clone(),
+        }),
+        ..match has_dependents(resource) {
+            true => DeleteParams::foreground(),
+            false => DeleteParams::background(),
+        }
     };
     let name = object.metadata.name.as_deref().unwrap_or_default();
     match api(client, resource, object.metadata.namespace.as_deref()).delete(name, &params).await {
@@ -38,9 +45,16 @@ pub(super) async fn delete(
             _ => RemovalState::Gone,
         },
         Err(error) if error.is_not_found() => RemovalState::Gone,
-        // Also a conflict, which may be the answer of a webhook: the next list says whether another object has taken the name.
+        Err(error) if error.is_conflict() => RemovalState::Changed(error),
         Err(error) => RemovalState::Failed(error),
     }
+}
+
+/// Whether objects of a kind may own others that do something: workloads own pods, and objects of a custom kind whatever their operator
+/// makes. In the foreground, the deletion of what owns nothing only takes a moment longer.
+fn has_dependents(resource: &ApiResource) -> bool {
+    let is_custom = resource.group.contains('.') && !resource.group.ends_with(".k8s.io");
+    is_custom || matches!(&*resource.group, "apps" | "batch") || resource.kind == "ReplicationController"
 }
 
 /// Deletes objects that the program does not know any more, in the reverse order of their kinds: workloads before what their pods use.

@@ -91,12 +91,14 @@ pub enum RemovalState {
     Gone,
     /// It is being deleted.
     Deleting,
-    /// It is deleted when these are gone.
+    /// It is deleted when these are gone, or `all children are applied`.
     Waiting(Vec<String>),
     /// It is deleted when this holds.
     Blocked(String),
     /// It stays, because a newer release has recorded it.
     Kept,
+    /// It was not deleted, because it has changed since it was listed: the next run looks at it again.
+    Changed(kube_client::Error),
     /// It was not deleted.
     Failed(kube_client::Error),
     /// It is not known whether there are any: their list has failed.
@@ -202,6 +204,9 @@ impl RemovedChild {
             RemovalState::Waiting(others) => Some(format!("{object} is deleted after {}", others.join(", "))),
             RemovalState::Blocked(what) => Some(format!("{object} is deleted after {what}")),
             RemovalState::Kept => Some(format!("{object} is not wanted, and stays")),
+            RemovalState::Changed(error) => {
+                Some(format!("{object} has changed, and is looked at again: {error}"))
+            }
             RemovalState::Failed(error) => Some(format!("{object} could not be deleted: {error}")),
             RemovalState::Unknown(error) => Some(format!("{object} could not be listed: {error}")),
         }

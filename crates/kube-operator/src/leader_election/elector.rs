@@ -7,7 +7,7 @@ use super::{
 };
 use crate::clock::Clock;
 use k8s_openapi::{api::coordination::v1::Lease, jiff::Timestamp};
-use kube_client::{Api, Client, api::PostParams, error::ErrorChain};
+use kube_client::{Api, Client, api::PostParams, client::ClusterChange, error::ErrorChain};
 use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::{mpsc, watch},
@@ -246,13 +246,14 @@ struct Task {
 
 impl Task {
     async fn run(mut self, mut orders: mpsc::UnboundedReceiver<Order>) {
-        let mut order = self.campaign(&mut orders).await;
+        let mut cluster = self.api.clone().into_client().cluster_change();
+        let mut order = self.campaign(&mut orders, &mut cluster).await;
         while let Order::StandAside(wait) = order {
             self.give_up().await;
             self.machine.campaign_again();
             order = tokio::select! {
                 order = next_order(&mut orders) => order,
-                () = sleep(wait) => self.campaign(&mut orders).await,
+                () = sleep(wait) => self.campaign(&mut orders, &mut cluster).await,
             };
         }
         match order {
@@ -265,12 +266,20 @@ impl Task {
     }
 
     /// Acquires the Lease and renews it, until there is an order.
-    async fn campaign(&mut self, orders: &mut mpsc::UnboundedReceiver<Order>) -> Order {
+    async fn campaign(
+        &mut self,
+        orders: &mut mpsc::UnboundedReceiver<Order>,
+        cluster: &mut ClusterChange,
+    ) -> Order {
         loop {
             let began = self.clock.now();
             let order = tokio::select! {
                 biased;
                 order = next_order(orders) => Some(order),
+                () = cluster.next() => {
+                    self.in_another_cluster();
+                    continue;
+                }
                 () = self.attempt() => None,
             };
             if let Some(order) = order {
@@ -282,9 +291,17 @@ impl Task {
             tokio::select! {
                 biased;
                 order = next_order(orders) => return order,
+                () = cluster.next() => self.in_another_cluster(),
                 () = self.wait_until(next) => {}
             }
         }
+    }
+
+    /// Whoever leads there may do so already, so no work may go on.
+    fn in_another_cluster(&mut self) {
+        self.machine.another_cluster();
+        self.publish(Some("the client leads to another cluster"));
+        self.status.send_modify(|status| status.work_until = None);
     }
 
     async fn give_up(&mut self) {

@@ -157,6 +157,12 @@ impl Machine {
         self.current = false;
     }
 
+    /// Requests go to another cluster now, of whose Lease nothing is known: there it does not lead.
+    pub(super) fn another_cluster(&mut self) {
+        (self.observed, self.renewed) = (None, None);
+        (self.current, self.may_hold) = (false, false);
+    }
+
     /// Stops leading if the renew deadline has passed.
     pub(super) fn expire(&mut self, now: Instant) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {

@@ -38,6 +38,9 @@
 //! lease duration and [retry period](Config::retry_period) of its last renewal (17 s by default); after a
 //! [`release`](LeaderElector::release) within the retry period.
 //!
+//! A client that leads to another cluster ([`set_credentials`](kube_client::Client::set_credentials)) ends the leadership at once: there it
+//! campaigns as at the start.
+//!
 //! **What it does not give.** A request that a leader sent before it lost the leadership may reach the server afterwards. Reconcilers stay
 //! safe because of resourceVersions and server-side apply, not because of the Lease.
 //!

@@ -99,9 +99,9 @@ pub(super) struct CacheSync {
 }
 
 impl CacheSync {
-    fn new<K: Cached>(store: Store<K>, monitor: WatchMonitor) -> Self {
+    fn new<K: Cached>(store: Store<K>, read: ReadStore, monitor: WatchMonitor) -> Self {
         let removed = CancellationToken::new();
-        let (ended, read) = (removed.clone(), ReadStore::from(&store));
+        let ended = removed.clone();
         let ready = async move {
             tokio::select! {
                 Ok(()) = store.wait_until_ready() => {}
@@ -188,8 +188,8 @@ impl Caches {
         let name = free_name(&caches, &collection);
         let (client, prune, compact) = (api.clone().into_client(), prune(&api, &config), config.is_compact());
         let monitor = WatchMonitor::new(&name, &K::kind(&K::DynamicType::default()));
-        let (store, fill) = make(monitor.clone(), api, config, self.clone());
-        let sync = CacheSync::new(store.clone(), monitor.clone());
+        let (store, read, fill) = make(monitor.clone(), api, config, self.clone());
+        let sync = CacheSync::new(store.clone(), read, monitor.clone());
         let (filled, limits) = (store.clone(), Arc::clone(&self.limits));
         let ready = move || filled.is_ready().then_some(()).ok_or("the cache is not in sync");
         self.health.add(Probe::Ready, Check::new(&*name, ready));
@@ -237,26 +237,29 @@ fn make<K: Cached>(
     api: Api<K>,
     config: watcher::Config,
     caches: Caches,
-) -> (Store<K>, Component) {
+) -> (Store<K>, ReadStore, Component) {
     let (store, start) = configured_store(api, config, monitor.clone(), QUEUE);
-    let mut start = Some(start);
+    let (mut start, read) = (Some(start), ReadStore::from(&store));
+    let filled = read.clone();
     let component = Component::new(move |stop| {
         caches.choose_lists(&monitor);
         let events = start.take().map(|start| start());
-        fill(monitor.clone(), events, caches.refusals.clone(), stop)
+        fill(monitor.clone(), events, filled.clone(), caches.refusals.clone(), stop)
     });
-    (store, component)
+    (store, read, component)
 }
 
 /// Runs the watch of a cache. A component that is started again has no events.
 async fn fill<E>(
     monitor: WatchMonitor,
-    events: Option<impl futures::Stream<Item = Result<E, watcher::Error>>>,
+    events: Option<impl futures::Stream<Item = watcher::Result<watcher::Event<E>>>>,
+    filled: ReadStore,
     refusals: Refusals,
     stop: CancellationToken,
 ) -> Result<(), BoxError> {
     let Some(events) = events else { return Ok(()) };
     let filling = events.for_each(|event| {
+        filled.observe(&event);
         if let Err(error) = event {
             tracing::warn!(name = monitor.name(), error = %kube_client::error::ErrorChain(&error), "the watch of a shared cache failed, and is retried");
             refusals.note(&error);

@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Durat
 
 use parking_lot::Mutex;
 use tokio::{
-    task::{Id, JoinSet},
+    task::{AbortHandle, JoinSet},
     time::{Instant, sleep, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
@@ -94,7 +94,7 @@ pub(super) async fn supervise(
 #[derive(Default)]
 pub(super) struct Group {
     tasks: JoinSet<Result<(), BoxError>>,
-    names: BTreeMap<Arc<str>, (Id, CancellationToken)>,
+    names: BTreeMap<Arc<str>, (AbortHandle, CancellationToken)>,
     stop: CancellationToken,
 }
 
@@ -105,8 +105,8 @@ impl Group {
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
         let token = self.stop.child_token();
-        let id = self.tasks.spawn(run(token.clone())).id();
-        self.names.insert(name, (id, token));
+        let task = self.tasks.spawn(run(token.clone()));
+        self.names.insert(name, (task, token));
     }
 
     pub(super) fn contains(&self, name: &str) -> bool {
@@ -123,14 +123,21 @@ impl Group {
         found.inspect(|(_, token)| token.cancel()).is_some()
     }
 
+    /// Aborts one component, which ends without an error. Returns whether there is one of this name.
+    pub(super) fn abort(&self, name: &str) -> bool {
+        let found = self.names.get(name);
+        found.inspect(|(task, _)| task.abort()).is_some()
+    }
+
     /// The next component that ends; `None` if none runs.
     pub(super) async fn next_ended(&mut self) -> Option<(Arc<str>, Result<(), BoxError>)> {
         let (id, result) = match self.tasks.join_next_with_id().await? {
             Ok((id, result)) => (id, result),
+            Err(error) if error.is_cancelled() => (error.id(), Ok(())),
             Err(error) => (error.id(), Err(error.into())),
         };
         let name =
-            self.names.iter().find(|(_, (known, _))| *known == id).map(|(name, _)| Arc::clone(name))?;
+            self.names.iter().find(|(_, (task, _))| task.id() == id).map(|(name, _)| Arc::clone(name))?;
         self.names.remove(&name);
         Some((name, result))
     }

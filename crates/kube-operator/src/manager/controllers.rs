@@ -47,6 +47,8 @@ pub(super) struct ManagedController {
     pub(super) monitor: Monitor,
     /// The API paths that it watches.
     pub(super) paths: Vec<String>,
+    /// Whether it runs while its kind is served only: an optional part, which does not decide on the readiness of the rest.
+    pub(super) while_served: bool,
     pub(super) run: RunController,
 }
 
@@ -122,7 +124,7 @@ impl ManagedController {
             };
             Box::pin(poll(reconciling, run(controller), refusals, watch_errors, stop))
         });
-        Self { name, monitor, paths, run }
+        Self { name, monitor, paths, while_served: false, run }
     }
 }
 

@@ -40,6 +40,8 @@ pub(super) enum Command {
     AddLeaderComponent(Arc<str>, Component, Restart),
     /// The sender is dropped when the controller or component has ended.
     Remove(Arc<str>, oneshot::Sender<()>),
+    /// What is to be removed does not end.
+    Abort(Arc<str>),
 }
 
 impl fmt::Debug for Command {
@@ -49,6 +51,7 @@ impl fmt::Debug for Command {
             Self::AddComponent(name, ..) => f.debug_tuple("AddComponent").field(name).finish(),
             Self::AddLeaderComponent(name, ..) => f.debug_tuple("AddLeaderComponent").field(name).finish(),
             Self::Remove(name, _) => f.debug_tuple("Remove").field(name).finish(),
+            Self::Abort(name) => f.debug_tuple("Abort").field(name).finish(),
         }
     }
 }
@@ -60,8 +63,8 @@ impl fmt::Debug for ManagerHandle {
 }
 
 impl ManagerHandle {
-    /// Runs another controller, as by [`Manager::controller`](super::Manager::controller). A name that is taken stops the manager with an
-    /// error. Does nothing after the manager has ended.
+    /// Runs another controller, as by [`Manager::controller`](super::Manager::controller). A name that is taken, also by a controller
+    /// that waits for its kind, stops the manager with an error. Does nothing after the manager has ended.
     pub fn add<K: Managed, Ctx, F>(
         &self,
         name: &str,
@@ -116,6 +119,9 @@ impl ManagerHandle {
 
     /// A cache of these objects, as by [`Manager::cache`](super::Manager::cache): the same store if the manager has it already. After the
     /// manager has ended, it is never filled.
+    ///
+    /// Controllers that run already do not wait for it: neither for its first list (see [`Store::wait_until_ready`]), nor until it shows
+    /// what they [have written](kube_runtime::Config::wait_for_own_writes) (see [`Store::wait_for`]). Those that start later do.
     pub fn cache<K: Cached>(&self, api: Api<K>, config: watcher::Config) -> Store<K> {
         let (store, fill) = self.caches.store(api, config);
         if let Some((name, fill)) = fill {

@@ -26,7 +26,13 @@ use futures::{FutureExt, future::BoxFuture};
 use kube_client::Client;
 use kube_core::panic::panic_message;
 use kube_runtime::controller::{Assignments, ProgressLimits};
-use std::{collections::BTreeMap, net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::Instant,
@@ -98,6 +104,8 @@ struct Running<'a> {
     removals: BTreeMap<Arc<str>, Vec<oneshot::Sender<()>>>,
     review: PermissionReview,
     refusals: Refusals,
+    /// The names of controllers that run while their kinds are served.
+    reserved: BTreeSet<Arc<str>>,
     grace_period: Duration,
 }
 
@@ -176,6 +184,7 @@ async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Res
         removals: BTreeMap::new(),
         review: PermissionReview::new(work.client.clone(), manager.refusals.clone()),
         refusals: manager.refusals,
+        reserved: work.while_served.iter().map(|served| Arc::clone(&served.name)).collect(),
         grace_period: manager.grace_period,
     };
     let result = match running.start(servers, work).await {
@@ -204,7 +213,8 @@ impl Running<'_> {
         }
         for served in work.while_served {
             let commands = work.commands.clone();
-            self.components.start(served.component_name(), |stop| served.run(commands, stop));
+            let grace = self.grace_period;
+            self.components.start(served.component_name(), |stop| served.run(commands, grace, stop));
         }
         let joining = join(work.client.clone(), work.replicas, work.hooks, self.failures.0.clone());
         let (replica, assignments) = self.unless_ended(joining).await?;
@@ -293,7 +303,10 @@ impl Running<'_> {
     fn execute(&mut self, command: Command) -> Result<(), ManagerError> {
         match command {
             Command::Add(controller) => {
-                self.check_name(&controller.name)?;
+                match controller.while_served {
+                    true => self.check_running(&controller.name)?,
+                    false => self.check_name(&controller.name)?,
+                }
                 self.review_watches(NeededRequests::default(), controller.paths.clone());
                 self.add(controller);
             }
@@ -312,6 +325,7 @@ impl Running<'_> {
                     self.removals.entry(name).or_default().push(removed);
                 }
             }
+            Command::Abort(name) => drop(self.work().iter().any(|group| group.abort(&name))),
         }
         Ok(())
     }
@@ -323,6 +337,13 @@ impl Running<'_> {
     }
 
     fn check_name(&self, name: &Arc<str>) -> Result<(), ManagerError> {
+        match self.reserved.contains(name) {
+            true => Err(ManagerError::DuplicateName(Arc::clone(name))),
+            false => self.check_running(name),
+        }
+    }
+
+    fn check_running(&self, name: &Arc<str>) -> Result<(), ManagerError> {
         match self.work().iter().any(|group| group.contains(name)) {
             true => Err(ManagerError::DuplicateName(Arc::clone(name))),
             false => Ok(()),
@@ -335,8 +356,8 @@ impl Running<'_> {
     }
 
     fn add(&mut self, controller: ManagedController) {
-        let ManagedController { name, monitor, run, .. } = controller;
-        self.status.add(&name, &monitor, &self.health, &self.limits);
+        let ManagedController { name, monitor, while_served, run, .. } = controller;
+        self.status.add((&name, &monitor), while_served, &self.health, &self.limits);
         let surroundings = Surroundings {
             assignments: self.assignments.clone(),
             caches: self.caches.syncs(),

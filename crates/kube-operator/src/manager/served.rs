@@ -12,8 +12,11 @@ use kube_runtime::{
     controller::{Action, Reconcile},
     served::{Availability, ServedKind, ServedKinds, scope_of},
 };
-use std::{fmt, sync::Arc};
-use tokio::sync::{mpsc, oneshot};
+use std::{fmt, sync::Arc, time::Duration};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
 /// The API paths that [`ServedKinds`] watches.
@@ -130,10 +133,12 @@ impl WhileServed {
         format!("{} (while its kind is served)", self.name).into()
     }
 
-    /// Has the manager add and remove the controller, until it stops.
+    /// Has the manager add and remove the controller, until it stops. `grace` is how long running reconciles may take when their kind is
+    /// not served any more: one that hangs must not keep the kind away when it returns.
     pub(super) async fn run(
         mut self,
         commands: mpsc::UnboundedSender<Command>,
+        grace: Duration,
         stop: CancellationToken,
     ) -> Result<(), BoxError> {
         let follow = async {
@@ -141,7 +146,7 @@ impl WhileServed {
             loop {
                 let availability = self.kind.next().await;
                 if std::mem::take(&mut is_running) {
-                    remove(&commands, &self.name).await;
+                    remove(&commands, &self.name, grace).await;
                 }
                 if let Availability::Served(resource) = availability
                     && let Some(controller) = self.controller(&resource)
@@ -162,18 +167,23 @@ impl WhileServed {
         let NamedVersion { version, first } =
             self.versions.iter_mut().find(|it| it.version.resource == *resource)?;
         let made = first.take();
-        Some(made.unwrap_or_else(|| {
+        let controller = made.unwrap_or_else(|| {
             let ServedController(made) = (version.make)();
             made(&self.name)
-        }))
+        });
+        Some(ManagedController { while_served: true, ..controller })
     }
 }
 
-/// Returns when the controller has ended, with its running reconciles.
-async fn remove(commands: &mpsc::UnboundedSender<Command>, name: &Arc<str>) {
-    let (removed, ended) = oneshot::channel();
+/// Returns when the controller has ended, with its running reconciles, which are aborted after `grace`.
+async fn remove(commands: &mpsc::UnboundedSender<Command>, name: &Arc<str>, grace: Duration) {
+    let (removed, mut ended) = oneshot::channel();
     drop(commands.send(Command::Remove(Arc::clone(name), removed)));
-    let _dropped = ended.await;
+    if timeout(grace, &mut ended).await.is_err() {
+        tracing::error!(controller = %name, waited = ?grace, "reconciles still run although their kind is not served any more: they are aborted");
+        drop(commands.send(Command::Abort(Arc::clone(name))));
+        let _dropped = ended.await;
+    }
 }
 
 impl fmt::Debug for ServedController {

@@ -38,15 +38,27 @@ impl Status {
         *self.readiness.lock() = readiness;
     }
 
-    pub(super) fn add(&self, name: &Arc<str>, monitor: &Monitor, health: &Health, limits: &ProgressLimits) {
+    /// With checks in `health`. That of the readiness of an optional one succeeds: a kind that cannot be listed would take the webhooks of
+    /// all others away.
+    pub(super) fn add(
+        &self,
+        (name, monitor): (&Arc<str>, &Monitor),
+        is_optional: bool,
+        health: &Health,
+        limits: &ProgressLimits,
+    ) {
+        const NOT_SYNCED: &str = "the caches are not in sync";
         self.monitors().insert(Arc::clone(name), monitor.clone());
         let (synced, progress, limits) = (monitor.clone(), monitor.clone(), limits.clone());
         let check = format!("controller-{name}");
-        let ready = move || match synced.is_synced() {
-            true => Ok(()),
-            false => Err("the caches are not in sync"),
+        let missing = move || (!synced.is_synced()).then_some(NOT_SYNCED);
+        let ready = match is_optional {
+            true => {
+                Check::new(check.clone(), || Ok::<_, String>(())).note(move || missing().map(str::to_owned))
+            }
+            false => Check::new(check.clone(), move || missing().map_or(Ok(()), Err)),
         };
-        health.add(Probe::Ready, Check::new(check.clone(), ready));
+        health.add(Probe::Ready, ready);
         health.add(Probe::Live, Check::new(check, move || progress.progress(&limits)));
     }
 

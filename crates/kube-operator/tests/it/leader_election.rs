@@ -6,7 +6,7 @@ use crate::{
 };
 use futures::{FutureExt, StreamExt, channel::mpsc};
 use k8s_openapi::api::{coordination::v1::Lease, core::v1::ConfigMap};
-use kube_client::{Api, Client};
+use kube_client::{Api, Client, client::Body};
 use kube_core::ResourceExt;
 use kube_operator::leader_election::{Config, LeaderElector, State};
 use kube_runtime::{Controller, controller::Action, watcher};
@@ -22,6 +22,7 @@ use tokio::{
     sync::Notify,
     time::{Instant, sleep},
 };
+use tower::ServiceExt;
 
 /// What an elector may need beyond its durations, because requests and timers take a few polls.
 const TOLERANCE: Duration = Duration::from_millis(50);
@@ -54,6 +55,30 @@ async fn a_leader_whose_server_hangs_stops_leading_at_its_renew_deadline() {
     assert!(matches!(elector.state(), State::Standby { .. }));
     gate.send_replace(true);
     elector.wait_for_leadership().await.unwrap();
+}
+
+/// The Lease of the new cluster has another holder, and the leadership of the old one was renewed just now.
+#[tokio::test(start_paused = true)]
+async fn a_leader_of_one_cluster_leads_no_other() {
+    let ((old, _), (new, in_new)) = (server(), server());
+    let servers = [("old", old), ("new", new)];
+    let transport = tower::service_fn(move |request: http::Request<Body>| {
+        let host = request.uri().host().unwrap();
+        let server = servers.iter().find(|(name, _)| *name == host).unwrap().1.clone();
+        server.oneshot(request)
+    });
+    let config = |host: &str| kube_client::Config::new(format!("https://{host}").parse().unwrap());
+    let client = Client::with_transport(&config("old"), transport).unwrap();
+    let (moved, other) = (elector(&client, "a"), elector(&in_new, "b"));
+    moved.wait_for_leadership().await.unwrap();
+    other.wait_for_leadership().await.unwrap();
+    client.set_credentials(config("new")).await.unwrap();
+    tokio::time::timeout(TOLERANCE, moved.lost_leadership()).await.expect("at once");
+    sleep(seconds(60)).await;
+    assert!(!moved.is_leader() && other.is_leader());
+    assert_eq!(moved.state(), State::Standby { holder: Some("b".into()) });
+    other.release().await;
+    tokio::time::timeout(seconds(5), moved.wait_for_leadership()).await.unwrap().unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,6 +6,8 @@ mod apply;
 #[cfg(feature = "manager")]
 mod children;
 #[cfg(feature = "manager")]
+mod children_fences;
+#[cfg(feature = "manager")]
 mod clusters;
 #[cfg(feature = "manager")]
 mod clusters_flood;

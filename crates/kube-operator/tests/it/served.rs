@@ -19,7 +19,12 @@ use kube_runtime::{
     controller::{Action, Related},
     watcher,
 };
-use std::{convert::Infallible, future::pending, sync::Arc};
+use kube_testserver::{Fault, Match};
+use std::{
+    convert::Infallible,
+    future::pending,
+    sync::{Arc, Mutex},
+};
 use tokio::time::sleep;
 use tower::ServiceExt;
 
@@ -163,6 +168,89 @@ async fn running_reconciles_finish_when_the_definition_is_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_reconcile_that_hangs_does_not_keep_the_kind_away_when_it_returns() {
+    let (_server, client) = server_with(&["a"]).await;
+    let log = Log::default();
+    define(&client, &Leaf::crd()).await;
+    let make = {
+        let (client, log) = (client.clone(), log.clone());
+        move || {
+            let reconcile = async |leaf: Arc<Leaf>, log: Arc<Log>| {
+                log.add(leaf.name_any());
+                if leaf.name_any() == "hangs" && log.count("hangs") == 1 {
+                    pending::<()>().await;
+                }
+                Ok::<_, Infallible>(Action::await_change())
+            };
+            let controller = Controller::new(Api::<Leaf>::all(client.clone()), watcher::Config::default());
+            ServedController::new(controller, reconcile, Arc::new(log.clone()))
+        }
+    };
+    let manager = Manager::new(client.clone())
+        .while_served::<Leaf>("leaves", make)
+        .controller("maps", maps(&client), logging("map"), Arc::new(log.clone()))
+        .grace_period(seconds(20));
+    let (stop, running) = run(manager);
+    sleep(seconds(15)).await;
+    add_leaf(&client, "hangs").await;
+    sleep(seconds(5)).await;
+    assert_eq!((log.count("hangs"), log.count("map a")), (1, 1));
+    undefine(&client).await;
+    sleep(seconds(5)).await; // it is noticed
+    define(&client, &Leaf::crd()).await;
+    add_leaf(&client, "other").await;
+    sleep(seconds(5)).await;
+    assert_eq!(log.count("other"), 0, "the former one has yet to end");
+    sleep(seconds(40)).await;
+    assert_eq!(log.count("other"), 1, "the controller runs again");
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_optional_kind_that_cannot_be_listed_does_not_take_the_readiness_of_the_rest() {
+    let (server, client) = server_with(&["a"]).await;
+    let log = Log::default();
+    let forbidden = server.fault(Match::kind::<Leaf>(), Fault::status(403, "Forbidden"));
+    let manager = Manager::new(client.clone())
+        .while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &log))
+        .controller("maps", maps(&client), logging("map"), Arc::new(log.clone()));
+    let health = manager.health().clone();
+    let (stop, running) = run(manager);
+    sleep(seconds(15)).await;
+    define(&client, &Leaf::crd()).await;
+    let note = || {
+        let report = health.report().now_or_never().unwrap();
+        let check = report.iter().find(|it| it.endpoint == "readyz" && it.check == "controller-leaves")?;
+        Some((check.state, check.message.clone()))
+    };
+    for _ in 0..120 {
+        sleep(seconds(1)).await;
+        let request = http::Request::get("/readyz").body(axum::body::Body::empty()).unwrap();
+        assert_eq!(health.router().oneshot(request).await.unwrap().status(), 200);
+    }
+    assert_eq!(note(), Some(("ok", Some("the caches are not in sync".to_owned()))));
+    forbidden.remove();
+    sleep(seconds(60)).await;
+    assert_eq!(note(), Some(("ok", None)));
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_name_of_a_controller_that_waits_for_its_kind_is_taken() {
+    let (_server, client) = server_with(&["a"]).await;
+    let log = Log::default();
+    let manager = Manager::new(client.clone()).while_served::<Leaf>("leaves", leaves::<Leaf>(&client, &log));
+    let handle = manager.handle();
+    let (_stop, running) = run(manager);
+    sleep(seconds(15)).await;
+    handle.add("leaves", maps(&client), logging("map"), Arc::new(log.clone()));
+    let error = tokio::time::timeout(seconds(5), running).await.expect("at once").unwrap().unwrap_err();
+    assert!(matches!(error, ManagerError::DuplicateName(name) if &*name == "leaves"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_newest_served_version_runs_and_its_loss_starts_another() {
     let (_server, client) = server_with(&[]).await;
     let log = Log::default();
@@ -228,7 +316,14 @@ async fn the_manager_stops_while_a_kind_is_missing_and_during_a_start() {
 
 #[tokio::test(start_paused = true)]
 async fn related_kinds_share_the_watch_of_definitions_and_the_page_shows_all() {
-    let (_server, client) = server_with(&["a"]).await;
+    let (server, _) = server_with(&["a"]).await;
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let sent = Arc::clone(&requests);
+    let counting = tower::service_fn(move |request: http::Request<kube_client::client::Body>| {
+        sent.lock().unwrap().push(request.uri().to_string());
+        server.clone().oneshot(request)
+    });
+    let client = Client::new(counting, "default");
     let log = Log::default();
     let mut manager = Manager::new(client.clone()).serve_metrics(([127, 0, 0, 1], 0));
     let kinds = manager.served_kinds();
@@ -237,10 +332,24 @@ async fn related_kinds_share_the_watch_of_definitions_and_the_page_shows_all() {
     let controller =
         maps(&client).owns_related(related.if_served(&kinds)).owns_related(secrets.if_served(&kinds));
     let manager = manager.controller("maps", controller, logging("map"), Arc::new(log.clone()));
-    let health = manager.health().clone();
+    let (health, handle) = (manager.health().clone(), manager.handle());
     let (stop, running) = run(manager);
     sleep(seconds(20)).await;
     assert_eq!(log.count("map a"), 1);
+    let watches = |plural: &str| {
+        let requests = requests.lock().unwrap();
+        requests.iter().filter(|uri| uri.contains(plural) && uri.contains("watch=")).count()
+    };
+    assert_eq!((watches("customresourcedefinitions"), watches("apiservices")), (1, 1));
+    tokio::time::resume(); // sockets
+    let address = handle.metrics_address().await.unwrap();
+    let page =
+        Client::try_from(kube_client::Config::new(format!("http://{address}").parse().unwrap())).unwrap();
+    let get = http::Request::get("/debug/controllers?format=json").body(Vec::new()).unwrap();
+    let page: serde_json::Value = page.request(get).await.unwrap();
+    let shown = |at: usize| (page["kinds"][at]["name"].clone(), page["kinds"][at]["state"].clone());
+    assert_eq!(shown(0), ("Leaf.example.com".into(), "missing".into()), "{page}");
+    assert_eq!(shown(1), ("Secret".into(), "served".into()), "{page}");
     let kinds = kinds.snapshot();
     let states: Vec<_> = kinds.iter().map(|kind| (kind.name.as_str(), kind.state)).collect();
     assert_eq!(states, [("Leaf.example.com", "missing"), ("Secret", "served")]);

@@ -191,15 +191,15 @@ impl Config {
     /// So no decision is made by a cache that does not show the last one yet: no child is created twice because the first is not visible,
     /// and nothing is deleted that was just adopted. Other objects do not wait.
     ///
-    /// - What counts: each write by an `Api` (or another method of a [`Client`](kube_client::Client)) that the server has confirmed, in
-    ///   the reconcile, its error handling, and tasks spawned by
+    /// - What counts: each write by an `Api` (or another method of a [`Client`](kube_client::Client), except
+    ///   [`send`](kube_client::Client::send)) that the server has confirmed, in the reconcile, its error handling, and tasks spawned by
     ///   [`ReconcileScope::spawn`](kube_client::reconcile::ReconcileScope::spawn). Not: writes of a task that `tokio::spawn` makes, what is
     ///   written after the reconcile has returned, and `delete_collection`.
     /// - What is waited for: the store of the controller, those of related objects, those that it [reads](crate::Controller::reads), and
     ///   watches of related objects without a store. Each shows the write, a newer state, or the end of the object. A watch whose
     ///   namespaces or selectors exclude the object is not waited for; nor is one with a field selector other than by name or namespace,
-    ///   unless its store has the object.
-    /// - For how long: at most [`write_wait`](Self::write_wait).
+    ///   unless its store has the object. Nor is a watch of another server, by the addresses in the configurations of the clients.
+    /// - For how long: at most [`write_wait`](Self::write_wait). A watch that fails is waited for once, until it works again.
     ///
     /// [`Action::after_write`](super::Action::after_write) remains, for writes that the scope cannot see.
     ///

@@ -88,6 +88,11 @@ impl<K: Resource<DynamicType: Eq + Hash + Clone> + Clone + 'static> Lanes<K> {
         }
     }
 
+    /// Whether the lane of this object is not known before the store has it.
+    pub(super) fn needs(&self, key: &ObjectKey) -> bool {
+        matches!(self.fair_by, Some(FairBy::Function(_))) && matches!(self.store.newest(key), Ok(None))
+    }
+
     fn call(&self, function: &LaneFunction, metadata: &ObjectMeta, key: &ObjectKey) -> Option<String> {
         catch_panic(|| function(metadata)).unwrap_or_else(|panic| {
             // Not for each object at each change.
@@ -141,6 +146,9 @@ mod tests {
         let of = |name| lane(&by_tenant, Some("shop"), name);
         assert_eq!((of("a"), of("b"), of("gone"), of("bad")), (Some("red".into()), None, None, None));
         assert_eq!(of("a"), Some("red".into()), "it is called after a panic");
+        let needs =
+            |name: &str| by_tenant.needs(&ObjectKey { namespace: Some("shop".into()), name: name.into() });
+        assert!(needs("gone") && !needs("a") && !needs("b"));
     }
 
     #[test]

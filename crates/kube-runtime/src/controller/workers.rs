@@ -112,6 +112,11 @@ impl OwnWorkers {
         Self { lane, asked: None, running: Vec::new() }
     }
 
+    /// Whether reconciles need a worker at all. If not, none of the other methods has to be called.
+    pub(crate) fn are_shared(&self) -> bool {
+        self.lane.is_some()
+    }
+
     /// Whether one more reconcile may start. If not, [`poll_granted`](Self::poll_granted) says when.
     pub(crate) fn acquire(&mut self, now: Instant) -> bool {
         let Some(WorkerLane { name, tickets }) = &self.lane else { return true };

@@ -4,6 +4,9 @@
 //! known afterwards only: at its next turn, a lane that has used more waits for as many rounds. Rounds in which nothing can start are
 //! skipped. So lanes whose keys run long do not get more workers than lanes whose keys run briefly.
 //!
+//! While a lane waits for a later round, a lane that comes joins the next one: however many come, the present round ends. So a lane waits
+//! for at most as many rounds as it owes, and in each of them for the lanes that were there at its beginning.
+//!
 //! A lane exists while any key refers to it. One that has nothing to start is not looked at, whatever the number of its keys.
 
 use super::{
@@ -128,7 +131,7 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
     pub(super) fn push(&mut self, id: LaneId, key: K, sequence: u64, priority: Priority, now: Instant) {
         *self.due(priority) += 1;
         self.lane(id).keys.push(key, sequence, priority);
-        self.queue_up(id, now);
+        self.arrive(id, now);
     }
 
     /// A key left its place in this lane.
@@ -159,7 +162,7 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
             self.changes -= before.0 - after.0;
             self.background -= before.1 - after.1;
             self.round = self.round.max(turn.round);
-            self.queue_up(id, now);
+            self.queue_up(id, self.round, now);
             break Some(key);
         };
         self.turns.extend(passed);
@@ -171,7 +174,7 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
         let lane = self.lane(id);
         lane.settle(now);
         lane.running -= 1;
-        self.queue_up(id, now);
+        self.arrive(id, now);
     }
 
     /// The number of changes and of background keys that are due.
@@ -200,8 +203,14 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
         })
     }
 
-    /// Gives a lane that can start a key the last turn of its round, unless it has one.
-    fn queue_up(&mut self, id: LaneId, now: Instant) {
+    /// A lane comes to those that wait, unless it has a turn.
+    fn arrive(&mut self, id: LaneId, now: Instant) {
+        let some_owe = self.turns.last_key_value().is_some_and(|(last, _)| last.round > self.round);
+        self.queue_up(id, self.round + u64::from(some_owe), now);
+    }
+
+    /// Gives a lane that can start a key the last turn of its round, which is `earliest` or a later one, unless it has a turn.
+    fn queue_up(&mut self, id: LaneId, earliest: u64, now: Instant) {
         let (limit, round, number) = (self.lane_limit, self.round, self.next_turn);
         let lane = self.lane(id);
         if lane.has_turn || !lane.can_start(limit) {
@@ -211,7 +220,7 @@ impl<K, L: Eq + Hash + Clone> FairLanes<K, L> {
         let present = Duration::from_millis(QUANTUM_MILLIS.saturating_mul(round));
         lane.used = lane.used.clamp(present, present.saturating_add(MOST_OWED));
         lane.has_turn = true;
-        let turn = Turn { round: lane.round(now), number };
+        let turn = Turn { round: lane.round(now).max(earliest), number };
         self.next_turn += 1;
         self.turns.insert(turn, id);
     }

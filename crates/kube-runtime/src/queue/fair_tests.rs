@@ -133,6 +133,25 @@ fn a_lane_whose_keys_run_long_gets_no_more_worker_time_than_one_whose_keys_run_b
     assert!((0.7..1.4).contains(&share), "{time:?}");
 }
 
+#[test]
+fn lanes_that_come_all_the_time_do_not_starve_one_that_owes_worker_time() {
+    const TENANT: u32 = 0;
+    let mut queue = Queue::fair(10, 0);
+    // Ten workers, and ten times a second a tenant with one object of a second: more would not fit. One tenant has three objects of 100 ms.
+    let others = (0..60_000).step_by(100).map(|time| (time, 10 + time as u32, 10 + time as u32));
+    let tenant = (500..60_000).step_by(250).map(|time| (time, (time as u32 / 250) % 3, TENANT));
+    let mut arrivals: Vec<_> = others.chain(tenant).collect();
+    arrivals.sort_unstable();
+    let (mut longest, mut starts) = (Duration::ZERO, 0);
+    let work = |key| if key < 3 { 100 } else { 1000 };
+    simulate(&mut queue, &mut arrivals.into_iter(), work, 60_000, |key, wait| {
+        if key < 3 {
+            (longest, starts) = (longest.max(wait), starts + 1);
+        }
+    });
+    assert!(starts >= 20 && longest < Duration::from_secs(15), "{starts} starts, waited up to {longest:?}");
+}
+
 /// p99 of the time from a change to the end of its reconcile, in milliseconds, of 10 000 tenants, with and without a tenant that changes
 /// 1000 objects a second: with that one, the work is more than the workers can do.
 fn p99_of_the_others(mut queue: Queue<u32, (), u32>, is_noisy: bool) -> u64 {

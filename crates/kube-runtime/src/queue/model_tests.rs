@@ -83,13 +83,20 @@ impl Model {
             && self.waiting.iter().any(|entry| entry.lane == lane && entry.counts)
     }
 
-    /// Brings the turns up to date after a change of these lanes.
-    fn queue_up(&mut self, lane: u8) {
+    /// A lane with a new key, or with one that does not run any more.
+    fn arrive(&mut self, lane: u8) {
+        let some_owe = self.turns.iter().any(|(round, _)| *round > self.round);
+        self.queue_up(lane, self.round + u64::from(some_owe));
+    }
+
+    /// Brings the turns up to date after a change of this lane.
+    fn queue_up(&mut self, lane: u8, earliest: u64) {
         if self.can_start(lane) && !self.turns.iter().any(|(_, other)| *other == lane) {
             let present = QUANTUM * self.round as u32;
             let used = &mut self.lanes.get_mut(&lane).unwrap().used;
             *used = (*used).clamp(present, present + MOST_OWED);
-            self.turns.push(((used.as_millis() / QUANTUM.as_millis()) as u64, lane));
+            let round = (used.as_millis() / QUANTUM.as_millis()) as u64;
+            self.turns.push((round.max(earliest), lane));
         }
     }
 
@@ -103,7 +110,7 @@ impl Model {
             let Some(first) = first else { return };
             first.counts = true;
             let lane = first.lane;
-            self.queue_up(lane);
+            self.arrive(lane);
         }
     }
 
@@ -148,7 +155,7 @@ impl Model {
         let chosen = self.choose(lane);
         self.waiting.retain(|entry| entry.key != chosen.key);
         self.running.push((chosen.key, lane));
-        self.queue_up(lane);
+        self.queue_up(lane, self.round);
         Some((chosen.key, chosen.payload))
     }
 
@@ -178,7 +185,7 @@ impl Model {
     fn finish(&mut self, key: u8, now: Instant) {
         let Some(position) = self.running.iter().position(|(running, _)| *running == key) else { return };
         let (_, lane) = self.running.remove(position);
-        self.queue_up(lane);
+        self.arrive(lane);
         let dirty = self.waiting.iter().position(|entry| entry.key == key).map(|at| self.waiting.remove(at));
         // The lane of a dirty key exists from the push on.
         let referred = |lane: u8, model: &Self| {

@@ -36,14 +36,15 @@ use tokio::{
 /// # Cost
 ///
 /// One watch of the metadata of all CustomResourceDefinitions and one of that of all APIServices, and four runs of discovery within the
-/// 10 s after each change of a definition of a group that is asked for. Nothing is polled. They begin when the first [`ServedKind`] is
-/// asked, in a task of the runtime there, and end with the last clone of this and the last [`ServedKind`].
+/// 10 s after each change of a definition of a group that is asked for; two more within a minute if a kind is still missing. Nothing is
+/// polled, but a group that the server cannot look up is asked for again, at most every 30 s, until it can. They begin when the first
+/// [`ServedKind`] is asked, in a task of the runtime there, and end with the last clone of this and the last [`ServedKind`].
 ///
 /// # Permissions
 ///
 /// `list` and `watch` of `customresourcedefinitions` in `apiextensions.k8s.io` and of `apiservices` in `apiregistration.k8s.io`. Without
-/// them, one line of the log says which, and discovery runs every minute; then a kind that is removed and returns within a minute is not
-/// noticed.
+/// them, and while a watch does not work for a minute, one line of the log says which, and discovery runs every minute; then a kind that
+/// is removed and returns within a minute is not noticed.
 #[derive(Clone)]
 pub struct ServedKinds(Arc<Running>);
 
@@ -111,7 +112,7 @@ impl ServedKinds {
             Some(same) => same.state.subscribe(),
             None => {
                 let (state, receiver) = watch::channel(None);
-                wanted.push(Wanted { known, state });
+                wanted.push(Wanted::new(known, state));
                 self.0.shared.asked.notify_one();
                 receiver
             }
@@ -163,7 +164,9 @@ impl ServedKind {
     /// The first call returns when the server has told whether it serves the kind, each further one when that has changed, or the version
     /// or scope in which it is served. A kind that is removed and served again before it is noticed counts as served all the time.
     ///
-    /// An API whose server is away is neither: what was served before counts as served, because its objects exist.
+    /// An API whose server is away is neither: what was served before counts as served, because its objects exist. A kind that was served
+    /// and whose definition was not seen to be deleted is missing when the server has said so for 3 s: of several API servers, one may
+    /// lag behind.
     ///
     /// # Panics
     ///
@@ -187,6 +190,11 @@ impl ServedKind {
                 pending::<()>().await; // the sender lives as long as this does
             }
         }
+    }
+
+    /// Whether it is served now, as far as is known.
+    pub(crate) fn is_served(&self) -> bool {
+        self.state.borrow().as_ref().is_some_and(State::is_served)
     }
 
     /// Another reason for which a kind is missing is none.

@@ -1,7 +1,7 @@
 //! What is known of kinds after each answer of discovery.
 
 use super::*;
-use crate::served::availability::Discovered;
+use crate::served::{availability::Discovered, schedule::Answer as Told};
 use kube_core::{GroupVersionKind, discovery::ApiCapabilities};
 use kube_testserver::ApiServer;
 
@@ -56,16 +56,68 @@ async fn an_api_whose_server_is_away_counts_as_it_did_before() {
     let (kinds, mut kind) = kinds();
     assert_eq!((is_served(&mut kind), kinds.snapshot()[0].state), (None, "unknown"));
     let answer = |answer: Answer| kinds.0.shared.answered(&answer);
-    answer(missing(true));
+    assert_eq!(answer(missing(true)), Told::Unclear, "it is asked again");
     assert_eq!((is_served(&mut kind), kinds.snapshot()[0].state), (Some(false), "missing"));
     let message = kinds.snapshot()[0].message.clone().unwrap_or_default();
     assert!(message.contains("cannot say now"), "{message}");
     answer(served(Scope::Namespaced));
     assert_eq!(is_served(&mut kind), Some(true));
-    answer(missing(true));
+    assert_eq!(answer(missing(true)), Told::Unclear);
     assert_eq!((is_served(&mut kind), kinds.snapshot()[0].state), (None, "served"));
-    answer(missing(false));
+    kinds.0.shared.deleted("example.com");
+    assert_eq!(answer(missing(false)), Told::SomeMissing);
     assert_eq!(is_served(&mut kind), Some(false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_answer_that_a_kind_is_missing_is_not_believed_without_a_deletion() {
+    let (kinds, mut kind) = kinds();
+    let answer = |answer: Answer| kinds.0.shared.answered(&answer);
+    let wait = |millis| tokio::time::advance(Duration::from_millis(millis));
+    answer(served(Scope::Namespaced));
+    assert_eq!(is_served(&mut kind), Some(true));
+    for _ in 0..3 {
+        // Of several API servers, one does not know it yet.
+        assert_eq!(answer(missing(false)), Told::Unclear, "it is asked again");
+        wait(2_500).await;
+        assert_eq!(answer(missing(false)), Told::Unclear);
+        assert_eq!((is_served(&mut kind), kinds.snapshot()[0].state), (None, "served"));
+        assert_eq!(answer(served(Scope::Namespaced)), Told::AllServed);
+        wait(2_500).await;
+    }
+    answer(missing(false));
+    wait(3_000).await;
+    assert_eq!(answer(missing(false)), Told::SomeMissing);
+    assert_eq!((is_served(&mut kind), kinds.snapshot()[0].state), (Some(false), "missing"));
+    kinds.0.shared.deleted("example.com");
+    answer(served(Scope::Namespaced));
+    assert_eq!(is_served(&mut kind), Some(true));
+    assert_eq!(answer(missing(false)), Told::Unclear, "the deletion was another one, before");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_logger_that_panics_does_not_end_the_task() {
+    struct Panics;
+    impl tracing::Subscriber for Panics {
+        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+            true
+        }
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+        fn event(&self, event: &tracing::Event<'_>) {
+            assert!(!event.metadata().target().contains("served"), "on purpose");
+        }
+        fn enter(&self, _: &tracing::span::Id) {}
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+    let (kinds, mut kind) = kinds();
+    let answer = |answer: Answer| kinds.0.shared.answered(&answer);
+    tracing::subscriber::with_default(Panics, || answer(missing(false)));
+    answer(served(Scope::Namespaced));
+    assert_eq!(is_served(&mut kind), Some(true));
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,6 +130,7 @@ async fn another_scope_is_news_another_reason_and_the_same_answer_are_not() {
     assert_eq!(is_served(&mut kind), None);
     answer(served(Scope::Cluster));
     assert_eq!(is_served(&mut kind), Some(true));
+    kinds.0.shared.deleted("example.com");
     answer(missing(false));
     assert_eq!(is_served(&mut kind), Some(false));
     tokio::time::advance(Duration::from_secs(90)).await;

@@ -7,17 +7,32 @@ use tokio::time::Instant;
 const AFTER_CHANGE: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_secs(1), Duration::from_secs(3), Duration::from_secs(10)];
 
+/// When it runs once more if a kind is missing although its group has a definition: servers of aggregated APIs, and several API servers,
+/// may need longer.
+const WHILE_MISSING: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(60)];
+
 /// How often discovery runs while the definitions cannot be watched.
 pub(super) const WITHOUT_WATCH: Duration = Duration::from_secs(60);
 
 /// The longest wait after a failure of discovery.
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
+/// What discovery said of the kinds that are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Answer {
+    AllServed,
+    SomeMissing,
+    /// It failed, or cannot say yet what becomes of some.
+    Unclear,
+}
+
 /// The next runs of discovery.
 #[derive(Debug)]
 pub(super) struct Schedule {
     /// In order; the first is the next one.
     due: VecDeque<Instant>,
+    /// The same, if a kind is missing then.
+    if_missing: VecDeque<Instant>,
     /// Whether a watch of definitions is refused or missing.
     is_blind: bool,
     failures: u32,
@@ -26,7 +41,7 @@ pub(super) struct Schedule {
 impl Schedule {
     /// The first run is due now.
     pub(super) fn new(now: Instant) -> Self {
-        Self { due: [now].into(), is_blind: false, failures: 0 }
+        Self { due: [now].into(), if_missing: VecDeque::new(), is_blind: false, failures: 0 }
     }
 
     /// A definition changed. Changes in quick succession do not delay the next run.
@@ -34,6 +49,12 @@ impl Schedule {
         let first = self.due.front().copied().filter(|due| *due <= now + AFTER_CHANGE[0]);
         let later = AFTER_CHANGE.iter().skip(usize::from(first.is_some())).map(|after| now + *after);
         self.due = first.into_iter().chain(later).collect();
+    }
+
+    /// A definition was created or changed, so that its kinds will be served.
+    pub(super) fn defined(&mut self, now: Instant) {
+        self.changed(now);
+        self.if_missing = WHILE_MISSING.iter().map(|after| now + *after).collect();
     }
 
     /// Somebody asks for a kind for the first time.
@@ -52,15 +73,20 @@ impl Schedule {
     }
 
     pub(super) fn next(&self) -> Option<Instant> {
-        self.due.front().copied()
+        self.due.front().or(self.if_missing.front()).copied()
     }
 
     /// Discovery has run.
-    pub(super) fn discovered(&mut self, succeeded: bool, now: Instant) {
-        while self.due.front().is_some_and(|due| *due <= now) {
-            self.due.pop_front();
+    pub(super) fn discovered(&mut self, answer: Answer, now: Instant) {
+        for due in [&mut self.due, &mut self.if_missing] {
+            while due.front().is_some_and(|due| *due <= now) {
+                due.pop_front();
+            }
         }
-        if succeeded {
+        if answer == Answer::AllServed {
+            self.if_missing.clear();
+        }
+        if answer != Answer::Unclear {
             self.failures = 0;
         } else {
             let wait = Duration::from_secs(1).saturating_mul(1 << self.failures.min(5)).min(LONGEST_RETRY);
@@ -80,10 +106,14 @@ mod tests {
 
     /// The times of all runs up to a limit, in milliseconds, if each takes no time.
     fn runs(schedule: &mut Schedule, start: Instant, limit: u64, succeeds: bool) -> Vec<u128> {
+        runs_with(schedule, start, limit, if succeeds { Answer::AllServed } else { Answer::Unclear })
+    }
+
+    fn runs_with(schedule: &mut Schedule, start: Instant, limit: u64, answer: Answer) -> Vec<u128> {
         let mut times = Vec::new();
         while let Some(due) = schedule.next().filter(|due| *due <= start + Duration::from_millis(limit)) {
             times.push((due - start).as_millis());
-            schedule.discovered(succeeds, due);
+            schedule.discovered(answer, due);
         }
         times
     }
@@ -100,10 +130,24 @@ mod tests {
     }
 
     #[test]
+    fn a_kind_that_is_missing_although_it_is_defined_is_asked_for_twice_more() {
+        let start = Instant::now();
+        for (answer, expected) in [
+            (Answer::SomeMissing, &[100, 1000, 3000, 10_000, 30_000, 60_000][..]),
+            (Answer::AllServed, &[100, 1000, 3000, 10_000]),
+        ] {
+            let mut schedule = Schedule::new(start);
+            schedule.discovered(answer, start);
+            schedule.defined(start);
+            assert_eq!(runs_with(&mut schedule, start, 1_000_000, answer), expected);
+        }
+    }
+
+    #[test]
     fn changes_all_the_time_do_not_put_discovery_off() {
         let start = Instant::now();
         let mut schedule = Schedule::new(start);
-        schedule.discovered(true, start);
+        schedule.discovered(Answer::AllServed, start);
         let mut times = Vec::new();
         for time in (0..1000).step_by(20) {
             schedule.changed(start + Duration::from_millis(time));

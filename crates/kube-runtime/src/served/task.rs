@@ -3,7 +3,7 @@
 use super::{
     availability::Discovered,
     definitions::{Change, changes},
-    schedule::Schedule,
+    schedule::{Answer, Schedule},
     wanted::Shared,
 };
 use crate::delay::until;
@@ -26,30 +26,31 @@ pub(super) async fn run(shared: Arc<Shared>) {
                 let now = Instant::now();
                 refused[watch] = change == Change::Refused;
                 match change {
-                    Change::OfGroup(group) if shared.wants(&group) => schedule.changed(now),
+                    Change::Defined(group) if shared.wants(&group) => schedule.defined(now),
+                    Change::Deleted(group) if shared.wants(&group) => {
+                        shared.deleted(&group);
+                        schedule.changed(now);
+                    }
                     Change::Listed => schedule.changed(now),
-                    Change::OfGroup(_) | Change::Refused => {}
+                    Change::Defined(_) | Change::Deleted(_) | Change::Refused => {}
                 }
                 schedule.set_blind(refused.contains(&true), now);
             }
             () = until(schedule.next()) => {
-                let succeeded = discover(&shared).await;
-                schedule.discovered(succeeded, Instant::now());
+                let answer = discover(&shared).await;
+                schedule.discovered(answer, Instant::now());
             }
         }
     }
 }
 
-async fn discover(shared: &Shared) -> bool {
+async fn discover(shared: &Shared) -> Answer {
     shared.mapper.invalidate();
     match shared.mapper.discovery().await {
-        Ok(discovery) => {
-            shared.answered(&*discovery);
-            true
-        }
+        Ok(discovery) => shared.answered(&*discovery),
         Err(error) => {
             tracing::warn!(%error, "discovery failed, and is retried: which kinds are served is as before");
-            false
+            Answer::Unclear
         }
     }
 }

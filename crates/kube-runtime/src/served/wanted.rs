@@ -1,10 +1,14 @@
 //! Who waits for which kind, and what is known of each.
 
-use super::availability::{Discovered, Finding, KnownKind, ServedAs};
-use crate::metrics;
+use super::{
+    availability::{Discovered, Finding, KnownKind, ServedAs},
+    schedule::Answer,
+};
+use crate::{metrics, unwind::catch_panic};
 use kube_client::{Client, discovery::RestMapper};
 use kube_core::discovery::Scope;
 use parking_lot::Mutex;
+use std::time::Duration;
 use tokio::{
     sync::{Notify, watch},
     time::Instant,
@@ -23,7 +27,18 @@ pub(super) struct Shared {
 pub(super) struct Wanted {
     pub(super) known: KnownKind,
     pub(super) state: watch::Sender<Option<State>>,
+    /// Since when all answers have been that it is missing, although it was served.
+    doubted: Option<Instant>,
+    /// When a definition of its group was deleted, since it was found.
+    deleted: Option<Instant>,
 }
+
+/// How long after a deletion one answer is enough. All API servers know it then.
+const DELETION: Duration = Duration::from_secs(15);
+
+/// How long the answer that a kind is missing has to be repeated until one that was served counts as gone, if no deletion was seen: of
+/// several API servers, one may lag behind.
+const DOUBT: Duration = Duration::from_secs(3);
 
 /// What is known of a kind since when.
 #[derive(Clone, Debug)]
@@ -38,34 +53,90 @@ impl Shared {
         self.wanted.lock().iter().any(|wanted| wanted.known.is_of_group(group))
     }
 
-    /// Discovery has answered.
-    pub(super) fn answered(&self, discovered: &impl Discovered) {
+    /// A definition of this group was deleted.
+    pub(super) fn deleted(&self, group: &str) {
+        let mut wanted = self.wanted.lock();
+        wanted
+            .iter_mut()
+            .filter(|it| it.known.is_of_group(group))
+            .for_each(|it| it.deleted = Some(Instant::now()));
+    }
+
+    /// Discovery has answered. Returns whether that is all that has to be known now.
+    pub(super) fn answered(&self, discovered: &impl Discovered) -> Answer {
         let now = Instant::now();
+        let mut answer = Answer::AllServed;
         let mut wanted = self.wanted.lock();
         wanted.retain(|wanted| wanted.state.receiver_count() > 0);
         let mut changes = Vec::new();
-        for Wanted { known, state } in &*wanted {
-            let before = state.borrow().clone();
-            let next = State::next(before.clone(), known.find(discovered), now);
+        for it in &mut *wanted {
+            let before = it.state.borrow().clone();
+            let finding = it.known.find(discovered);
+            let is_doubtful = it.doubts(before.as_ref(), &finding, now);
+            answer = answer.max(match &finding {
+                Finding::Served(_) => Answer::AllServed,
+                Finding::Missing(_) if !is_doubtful => Answer::SomeMissing,
+                Finding::Missing(_) | Finding::Unknown(_) => Answer::Unclear,
+            });
+            if is_doubtful {
+                continue;
+            }
+            let next = State::next(before.clone(), finding, now);
             let before = before.map(|before| before.finding);
             if before.as_ref() != Some(&next.finding) {
-                changes.push((known.name(), before, next.finding.clone()));
-                state.send_replace(Some(next));
+                changes.push((it.known.name(), before, next.finding.clone()));
+                it.state.send_replace(Some(next));
             }
         }
+        // Parts of a program may know different versions of one kind: the gauge says whether any of them waits.
+        let is_served = |kind: &String| {
+            let mut same = wanted.iter().filter(|it| it.known.name() == *kind);
+            same.all(|it| it.state.borrow().as_ref().is_some_and(State::is_served))
+        };
+        let gauges: Vec<bool> = changes.iter().map(|(kind, ..)| is_served(kind)).collect();
         drop(wanted);
         // Not under the lock: loggers and recorders are code of the program.
-        changes.iter().for_each(|(kind, before, now)| report(kind, before.as_ref(), now));
+        for ((kind, before, now), is_served) in changes.iter().zip(gauges) {
+            // After a panic the task goes on.
+            let _panic = catch_panic(|| {
+                metrics::kind_served(kind, is_served);
+                report(kind, before.as_ref(), now);
+            });
+        }
+        answer
+    }
+}
+
+impl Wanted {
+    pub(super) fn new(known: KnownKind, state: watch::Sender<Option<State>>) -> Self {
+        Self { known, state, doubted: None, deleted: None }
+    }
+
+    /// Whether a kind that was served is missing only perhaps.
+    fn doubts(&mut self, before: Option<&State>, finding: &Finding, now: Instant) -> bool {
+        let was_served = before.is_some_and(State::is_served);
+        if !was_served || !matches!(finding, Finding::Missing(_)) {
+            self.doubted = None;
+            self.deleted = self.deleted.filter(|_| was_served);
+            return false;
+        }
+        let since = *self.doubted.get_or_insert(now);
+        let is_deleted = self.deleted.is_some_and(|deleted| now < deleted + DELETION);
+        !is_deleted && now < since + DOUBT
     }
 }
 
 impl State {
+    pub(super) fn is_served(&self) -> bool {
+        matches!(self.finding, Finding::Served(_))
+    }
+
     fn next(before: Option<Self>, finding: Finding, now: Instant) -> Self {
         match (before, finding) {
             // What cannot be looked up is not gone.
             (Some(before @ Self { finding: Finding::Served(_), .. }), Finding::Unknown(_)) => before,
             (Some(before), finding) => {
-                let was_served = matches!(before.finding, Finding::Served(_));
+                let was_served = before.is_served();
                 let is_served = matches!(finding, Finding::Served(_));
                 let since = if was_served == is_served { before.since } else { now };
                 Self { finding, since }
@@ -75,9 +146,8 @@ impl State {
     }
 }
 
-/// Logs a change, and sets the gauge.
+/// Logs a change.
 fn report(kind: &str, before: Option<&Finding>, now: &Finding) {
-    metrics::kind_served(kind, matches!(now, Finding::Served(_)));
     match (before, now) {
         (Some(Finding::Served(before)), Finding::Served(now)) => {
             let (before, now) = (describe(before), describe(now));

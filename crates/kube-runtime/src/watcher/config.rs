@@ -211,7 +211,8 @@ impl Config {
     ///
     /// For programs that run many times, such as an agent on each node. When a server comes back after an outage, or its storage is
     /// restored, the versions of all of them have expired at one instant, and so all of them list at one instant. The first list of a
-    /// process does not wait, nor does a watch that goes on from its version. Meanwhile the state before the outage is shown.
+    /// process does not wait, nor does a watch that goes on from its version. Meanwhile the state before the outage is shown. A deletion
+    /// that cannot be decoded is such an instant too: all of them receive it.
     ///
     /// ```
     /// use kube_runtime::watcher::Config;

@@ -101,6 +101,9 @@ impl Machine {
             return self.give_up_streaming();
         }
         emit.push(Err(erased(Error::WatchStartFailed, error)));
+        if self.streams_if_supported() && is_cut(&class) {
+            self.list_method = ListMethod::PagedOnce; // what is in between may hold it back until it is complete
+        }
         self.retry_streaming_list(class)
     }
 
@@ -125,7 +128,7 @@ impl Machine {
             Read::Message(WatchEvent::Bookmark(bookmark)) => {
                 if is_initial_events_end(&bookmark) {
                     let version = bookmark.metadata.resource_version;
-                    self.was_silent = false;
+                    (self.was_silent, self.was_cut) = (false, false);
                     return match self.finish_list(&version, emit) {
                         Ok(()) => (InitListed { version }.watch_started(now), Duration::ZERO),
                         Err(relist) => relist,
@@ -151,6 +154,9 @@ impl Machine {
                     self.list_method = ListMethod::PagedOnce; // the object in the unreadable line is unknown
                     return self.relist(RetryClass::Transient);
                 }
+                if is_cut(&class) {
+                    self.streaming_list_cut();
+                }
                 return self.retry_streaming_list(class);
             }
             Read::IdleTimeout if self.streams_if_supported() => return self.streaming_list_silent(),
@@ -171,6 +177,15 @@ impl Machine {
         }
         self.list_method = ListMethod::PagedOnce;
         self.relist_after(Duration::ZERO)
+    }
+
+    /// A list in one response may never pass what its pages do, such as a proxy with a limit of time. Where the program chose it, the first
+    /// time is an accident.
+    fn streaming_list_cut(&mut self) {
+        if std::mem::replace(&mut self.was_cut, true) || self.streams_if_supported() {
+            self.list_method = ListMethod::PagedOnce;
+            self.was_cut = false;
+        }
     }
 
     /// Retries a failed streaming list. Falls back to paged lists for good if the server does not support it.
@@ -196,11 +211,14 @@ impl Machine {
         }
         let resource_version = self.versions.collection_version(version);
         emit.push(Ok(CollectionEvent::Synced { resource_version }));
-        if self.list_method == ListMethod::PagedOnce {
-            self.list_method = ListMethod::Streamed;
-        }
+        self.list_succeeded();
         Ok(())
     }
+}
+
+/// Whether a connection broke, or was silent for too long.
+fn is_cut(class: &ErrorClass) -> bool {
+    matches!(class, ErrorClass::ConnectionFailed | ErrorClass::IdleTimeout)
 }
 
 /// The first part of this page was received.

@@ -100,12 +100,24 @@ pub(crate) enum ListChoice {
     StreamedIfSupported,
 }
 
+/// Whether the server supports streaming lists of the kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum StreamingSupport {
+    /// As far as it is known.
+    #[default]
+    Assumed,
+    /// It has refused one. So it may be what the watch asks for that it does not like, until it has sent a paged list.
+    Refused,
+    /// It has sent a paged list since.
+    Disproved,
+}
+
 impl ListMethod {
     /// Before anything is known of the server.
-    fn first(config: &Config) -> Self {
-        match config.initial_list_strategy {
-            InitialListStrategy::ListWatch => Self::Paged,
-            InitialListStrategy::StreamingList => Self::Streamed,
+    fn first(config: &Config, choice: ListChoice) -> Self {
+        match (choice, &config.initial_list_strategy) {
+            (ListChoice::Configured, InitialListStrategy::ListWatch) => Self::Paged,
+            (ListChoice::StreamedIfSupported, _) | (_, InitialListStrategy::StreamingList) => Self::Streamed,
         }
     }
 
@@ -216,8 +228,9 @@ pub(super) struct Machine {
     list_choice: ListChoice,
     /// Whether the last streaming list was given up because it was silent.
     pub(super) was_silent: bool,
-    /// Whether the server has turned out not to support streaming lists of this kind.
-    streaming_unsupported: bool,
+    /// Whether the last streaming list was cut.
+    pub(super) was_cut: bool,
+    streaming_support: StreamingSupport,
     /// Whether a healthy watch has ended in this step.
     was_healthy: bool,
     state: State,
@@ -228,7 +241,8 @@ pub(super) type Transition = (State, Duration);
 
 impl Machine {
     pub(super) fn new(config: Config, retry: RetryBackoff) -> Self {
-        let list_method = ListMethod::first(&config);
+        let list_choice = ListChoice::default();
+        let list_method = ListMethod::first(&config, list_choice);
         Self {
             state: list_method.start(),
             config,
@@ -239,22 +253,18 @@ impl Machine {
             versions: CollectionVersions::default(),
             failures: 0,
             relists: 0,
-            list_choice: ListChoice::Configured,
+            list_choice,
             was_silent: false,
-            streaming_unsupported: false,
+            was_cut: false,
+            streaming_support: StreamingSupport::default(),
             was_healthy: false,
         }
     }
 
     /// The same machine, before its first step, with lists as `choice` says.
     pub(super) fn listing(self, choice: ListChoice) -> Self {
-        match choice {
-            ListChoice::Configured => self,
-            ListChoice::StreamedIfSupported => {
-                let list_method = ListMethod::Streamed;
-                Self { list_choice: choice, state: list_method.start(), list_method, ..self }
-            }
-        }
+        let list_method = ListMethod::first(&self.config, choice);
+        Self { list_choice: choice, state: list_method.start(), list_method, ..self }
     }
 
     /// The same machine, before its first step, for a server of which it is known whether it supports streaming lists of this kind.
@@ -273,14 +283,28 @@ impl Machine {
 
     /// The server does not support streaming lists of this kind: lists are paged from now on, the first one at once.
     pub(super) fn give_up_streaming(&mut self) -> Transition {
-        self.streaming_unsupported = true;
+        self.streaming_support = StreamingSupport::Refused;
         self.list_method = ListMethod::Paged;
         self.relist_after(Duration::ZERO)
     }
 
-    /// Whether the last step has found that the server does not support streaming lists of this kind.
+    /// A list of this method is complete.
+    pub(super) fn list_succeeded(&mut self) {
+        if self.streaming_support == StreamingSupport::Refused {
+            self.streaming_support = StreamingSupport::Disproved;
+        }
+        if self.list_method == ListMethod::PagedOnce {
+            self.list_method = ListMethod::Streamed;
+        }
+    }
+
+    /// Whether the last step has proved that the server does not support streaming lists of this kind.
     pub(super) fn take_streaming_unsupported(&mut self) -> bool {
-        std::mem::take(&mut self.streaming_unsupported)
+        let is_disproved = self.streaming_support == StreamingSupport::Disproved;
+        if is_disproved {
+            self.streaming_support = StreamingSupport::Assumed; // it is told once, and the method stays
+        }
+        is_disproved
     }
 
     /// The same machine with a relist after each deletion of an undecodable object.
@@ -333,8 +357,10 @@ impl Machine {
         emit.push(Err(Error::another_cluster().into()));
         self.versions = CollectionVersions::of_another_cluster();
         self.freshness = Freshness::Any;
-        self.list_method = ListMethod::first(&self.config);
-        self.reset_failures();
+        self.list_method = ListMethod::first(&self.config, self.list_choice);
+        (self.was_silent, self.was_cut) = (false, false);
+        self.streaming_support = StreamingSupport::Assumed;
+        (self.failures, self.relists) = (0, 0); // the waits go on: no watch has worked
         self.relist_after(Duration::ZERO)
     }
 

@@ -16,10 +16,14 @@ use crate::{
     metrics::{Refresh, WatchMeasurement, WatchMetrics},
 };
 use hashbrown::HashMap;
+use kube_client::client::ClusterChange;
 use kube_core::Resource;
 use parking_lot::{Mutex, MutexGuard};
 use std::{
-    sync::{Arc, OnceLock, Weak},
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 use tokio::time::Instant;
@@ -44,6 +48,8 @@ impl WatchRegistry {
             namespace: namespace.map(str::to_owned),
             status: Mutex::new(WatchStatus::new(Instant::now())),
             undecodable: Mutex::default(),
+            cluster: OnceLock::new(),
+            shown_cluster: AtomicU64::new(0),
             metrics: WatchMetrics::new(self.controller.get().map_or("", |name| name), kind),
         });
         self.existing().push(Arc::downgrade(&watch));
@@ -53,6 +59,11 @@ impl WatchRegistry {
     /// The watches that have not been dropped, in the order in which they were made.
     pub(crate) fn watches(&self) -> Vec<Arc<RegisteredWatch>> {
         self.existing().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Whether each of them shows the cluster to which its client leads.
+    pub(crate) fn show_present_clusters(&self) -> bool {
+        self.watches().iter().all(|watch| watch.shows_present_cluster())
     }
 
     /// Without those that have been dropped: a weak reference keeps the memory.
@@ -87,6 +98,10 @@ pub(crate) struct RegisteredWatch {
     pub(crate) namespace: Option<String>,
     status: Mutex<WatchStatus>,
     undecodable: Mutex<UndecodableNow>,
+    /// Where its client leads to. Set when it starts.
+    cluster: OnceLock<ClusterChange>,
+    /// The number of the cluster of which a list was completed, and processed by who polls the watch.
+    shown_cluster: AtomicU64,
     pub(crate) metrics: WatchMetrics,
 }
 
@@ -99,6 +114,22 @@ impl RegisteredWatch {
     /// The objects that cannot be decoded at this time.
     pub(crate) fn undecodable(&self) -> Vec<Undecodable> {
         self.undecodable.lock().objects()
+    }
+
+    /// It starts with a client that leads to this cluster.
+    pub(super) fn starts(&self, cluster: &ClusterChange) {
+        self.shows_cluster(cluster.seen());
+        self.cluster.get_or_init(|| cluster.clone());
+    }
+
+    /// A list of the cluster with this number was completed and processed.
+    pub(super) fn shows_cluster(&self, number: u64) {
+        self.shown_cluster.store(number, Ordering::SeqCst);
+    }
+
+    fn shows_present_cluster(&self) -> bool {
+        let present = self.cluster.get().map(ClusterChange::present);
+        present.is_none_or(|present| present == self.shown_cluster.load(Ordering::SeqCst))
     }
 
     pub(super) fn requesting(&self, next: &Next) {

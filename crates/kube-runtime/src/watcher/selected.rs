@@ -1,12 +1,15 @@
 //! Which objects a watch selects, so that nobody waits for an object that the watch never shows.
 
 use super::Config;
-use kube_core::{Selector, SelectorExt, reconcile::OwnWrite};
+use kube_client::{Api, client::ServerAddress};
+use kube_core::{Resource, Selector, SelectorExt, reconcile::OwnWrite};
 use std::collections::BTreeSet;
 
 /// The objects of a kind that a watch selects. By default all.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selected {
+    /// Where it watches, if that is known. A program may have clients of several clusters.
+    server: ServerAddress,
     /// `None`: all.
     namespaces: Option<BTreeSet<String>>,
     /// `None`: they cannot be evaluated here.
@@ -35,7 +38,18 @@ impl Selected {
         let labels = config.label_selector.as_deref().unwrap_or_default();
         let fields = config.field_selector.as_deref().unwrap_or_default();
         let terms = fields.split(',').map(str::trim).filter(|term| !term.is_empty());
-        Self { namespaces, labels: labels.parse().ok(), fields: terms.map(FieldTerm::of).collect() }
+        let server = ServerAddress::default();
+        Self { server, namespaces, labels: labels.parse().ok(), fields: terms.map(FieldTerm::of).collect() }
+    }
+
+    /// What a watch of the collection of this `Api` selects.
+    pub(crate) fn by<K: Resource>(api: &Api<K>, config: &Config) -> Self {
+        Self::of(config, api.namespace().map(|namespace| [namespace.to_owned()].into())).at(api)
+    }
+
+    /// On the server of this `Api`.
+    pub(crate) fn at<K: Resource>(self, api: &Api<K>) -> Self {
+        Self { server: api.clone().into_client().server_address(), ..self }
     }
 
     /// All objects.
@@ -46,6 +60,11 @@ impl Selected {
     /// Whether the watch selects the object as it was written. `None` if that cannot be known here: a field selector other than by name or
     /// namespace, or a response without labels.
     pub(crate) fn includes(&self, write: &OwnWrite) -> Option<bool> {
+        if let (Some(watched), Some(server)) = (self.server.get(), &write.server)
+            && watched != *server
+        {
+            return Some(false);
+        }
         if let (Some(watched), Some(namespace)) = (&self.namespaces, &write.namespace)
             && !watched.contains(namespace)
         {
@@ -101,6 +120,7 @@ fn and(one: Option<bool>, other: Option<bool>) -> Option<bool> {
 mod tests {
     use super::*;
     use http::Method;
+    use k8s_openapi::api::core::v1::ConfigMap;
     use serde_json::json;
 
     fn write(labels: Option<&str>) -> OwnWrite {
@@ -139,6 +159,18 @@ mod tests {
             assert_eq!(selected.includes(&write(Some("web"))), expected, "{selected:?}");
         }
         assert_eq!(Selected::all().includes(&write(None)), Some(true));
+        let at = |address: &str| {
+            let config = kube_client::Config::new(address.parse().unwrap());
+            kube_client::Client::with_transport(&config, kube_testserver::ApiServer::new()).unwrap()
+        };
+        let (client, mut write_there) = (at("http://one"), write(Some("web")));
+        let selected = Selected::by(&Api::<ConfigMap>::all(client.clone()), &config());
+        for (server, expected) in [(None, true), (Some("http://one/"), true), (Some("http://two/"), false)] {
+            write_there.server = server.map(str::to_owned);
+            assert_eq!(selected.includes(&write_there), Some(expected), "written to {server:?}");
+        }
+        drop(client);
+        assert_eq!(selected.includes(&write_there), Some(true), "the client of the watch is gone");
         let labelled = Selected::of(&config().labels("app=web"), None);
         assert_eq!(labelled.includes(&write(None)), None, "the response had no labels");
     }

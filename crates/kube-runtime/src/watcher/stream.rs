@@ -225,9 +225,13 @@ fn run<K: Watchable>(
         decode_by: DecodeBy::Tasks,
         messages: None,
         outbox: Vec::new().into_iter(),
+        synced: false,
         health: WatchHealth::default(),
     };
     let cluster = shell.requests.lister_watcher.cluster_change();
+    if let Some(watch) = &shell.requests.watch {
+        watch.starts(&cluster);
+    }
     stream::unfold((shell, cluster), |(mut shell, mut cluster)| async move {
         let event = shell.next(&mut cluster).await;
         let event = event.map_err(|error| in_collection(error, shell.requests.lister_watcher.path()));
@@ -249,6 +253,8 @@ struct WatcherShell<K: Watchable> {
     /// The running watch.
     messages: Option<Messages<K>>,
     outbox: vec::IntoIter<ErasedResult<CollectionEvent<K>>>,
+    /// Whether the last item of `outbox` completes a list.
+    synced: bool,
     /// What the items in `outbox` say about the watch.
     health: WatchHealth,
 }
@@ -264,6 +270,12 @@ impl<K: Watchable> WatcherShell<K> {
                 }
                 return event;
             }
+            // Whoever asks for the next event has processed the one that completed the list.
+            if std::mem::take(&mut self.synced)
+                && let Some(watch) = &self.requests.watch
+            {
+                watch.shows_cluster(cluster.seen());
+            }
             let input = self.perform_in(cluster).await;
             let now = Instant::now();
             let received = Received::of(&input);
@@ -274,6 +286,7 @@ impl<K: Watchable> WatcherShell<K> {
             self.requests.stepped(received, &step, now);
             if let Some(Ok(CollectionEvent::Synced { .. })) = step.emit.last() {
                 self.decode_by = DecodeBy::Reader; // most objects of a relist are unchanged, and dropped
+                self.synced = true;
             }
             self.health = step.health;
             self.outbox = step.emit.into_iter();

@@ -48,6 +48,20 @@ async fn repeated_events_become_a_series_regardless_of_their_notes() {
     );
 }
 
+/// Paused time stands still, but for the few nanoseconds in which clocks are read.
+#[tokio::test(start_paused = true)]
+async fn events_of_one_moment_have_names_of_their_own() {
+    let (_server, client) = server();
+    let object = config_maps(&client).add(named("a")).await.object_ref(&());
+    let recorder = Recorder::new(client.clone(), Reporter::from("example.com/test"));
+    for number in 0..300 {
+        let event = Event { reason: format!("Reason{number}"), ..event("one") };
+        recorder.publish(&event, &object).await.unwrap();
+    }
+    let events: Api<ApiEvent> = Api::default_namespaced(client);
+    assert_eq!(events.list(&Default::default()).await.unwrap().items.len(), 300);
+}
+
 #[tokio::test(start_paused = true)]
 async fn events_that_differ_in_more_than_their_notes_are_separate_series() {
     let (_server, client) = server();

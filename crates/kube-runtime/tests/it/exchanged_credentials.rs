@@ -1,15 +1,20 @@
 //! Watchers of a client whose credentials are exchanged, or which is led to another address.
 
-use crate::common::{ApiExt, eventually, named};
+use crate::common::{ApiExt, eventually, named, spawn_outputs};
 use bytes::Bytes;
 use futures::StreamExt;
 use http::Request;
 use http_body_util::{Either, Full};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube_client::{Api, Client, Config, client::Body};
-use kube_core::ResourceExt;
+use kube_core::{
+    ResourceExt,
+    params::{ListParams, PostParams},
+};
 use kube_runtime::{
-    WatchStreamExt, reflector,
+    Controller, WatchStreamExt,
+    controller::{self, Action},
+    reflector,
     watcher::{self, Event, watcher},
 };
 use kube_testserver::{ApiServer, Fault, Match, TestServer, User};
@@ -250,4 +255,53 @@ async fn another_ca_is_another_cluster_only_if_the_server_says_so() {
         assert_eq!(seen.lists.load(Ordering::Relaxed), lists, "{recreated} {silent}");
         task.abort();
     }
+}
+
+/// The new cluster refuses the list for a while, as one does that is being set up.
+#[tokio::test(start_paused = true)]
+async fn no_reconcile_writes_to_one_cluster_what_it_has_read_of_another() {
+    let (old, new, network) = (ApiServer::new(), ApiServer::new(), Network::default());
+    for (host, server) in [("old", &old), ("new", &new)] {
+        network.add(host, server);
+        maps(server).add(named("a")).await;
+    }
+    let client = network.client(&config("old", None));
+    let reconciled = Arc::new(Mutex::new(Vec::new()));
+    let (log, secrets) = (Arc::clone(&reconciled), Api::<Secret>::default_namespaced(client.clone()));
+    let reconcile = move |map: Arc<ConfigMap>, _: Arc<()>| {
+        let (log, secrets) = (Arc::clone(&log), secrets.clone());
+        async move {
+            log.lock().unwrap().push(map.uid().unwrap());
+            sleep(Duration::from_secs(2)).await;
+            let mut child: Secret = named(&format!("of-{}", map.uid().unwrap()));
+            child.metadata.namespace = map.namespace();
+            match secrets.create(&PostParams::default(), &child).await {
+                Err(error) if !error.is_already_exists() => Err(error),
+                _ => Ok(Action::requeue(Duration::from_secs(3))),
+            }
+        }
+    };
+    let controller =
+        Controller::new(Api::<ConfigMap>::default_namespaced(client.clone()), watcher::Config::default())
+            .with_config(controller::Config::default().wait_for_own_writes(true));
+    let _monitor = controller.monitor();
+    let _outputs = spawn_outputs(controller.run(reconcile, |_, _, _| Action::retry(), Arc::new(())));
+    let children = async |server: &ApiServer| {
+        let secrets = Api::<Secret>::default_namespaced(Client::new(server.clone(), "default"));
+        let list = secrets.list(&ListParams::default()).await.unwrap();
+        list.iter().map(ResourceExt::name_any).collect::<Vec<_>>()
+    };
+    eventually(async || !children(&old).await.is_empty()).await;
+    let before = reconciled.lock().unwrap().len();
+    eventually(async || reconciled.lock().unwrap().len() > before).await;
+    let refused = new.fault(Match::list::<ConfigMap>(), Fault::status(403, "Forbidden"));
+    client.set_credentials(config("new", None)).await.unwrap();
+    let before = reconciled.lock().unwrap().len();
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(reconciled.lock().unwrap().len(), before, "nothing that is known holds");
+    assert!(children(&new).await.is_empty(), "by a reconcile that ran");
+    refused.remove();
+    let uid = maps(&new).get("a").await.unwrap().uid().unwrap();
+    eventually(async || children(&new).await == [format!("of-{uid}")]).await;
+    assert!(reconciled.lock().unwrap()[before..].iter().all(|reconciled| *reconciled == uid));
 }

@@ -1,8 +1,14 @@
 //! Fair lanes: one tenant does not delay the others, and what monitors show of them.
 
-use crate::common::{named, set_subscriber, wait_for_change};
+use crate::{
+    common::{
+        ApiExt, config_maps, labelled, named, owned, server, set_subscriber, spawn_outputs, wait_for_change,
+    },
+    layers::gated,
+};
 use futures::{Stream, StreamExt, stream};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube_client::Api;
 use kube_core::ResourceExt;
 use kube_runtime::{
     Config, Controller,
@@ -153,6 +159,38 @@ async fn an_object_that_is_deleted_or_changes_its_tenant_while_it_waits_stays_in
     }
     assert_eq!(rest, [1, 2, 3, 4, 5]);
     assert_eq!(monitor.snapshot().queue.lanes, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_whose_children_are_listed_first_are_in_their_lanes_all_the_same() {
+    let (server, client) = server();
+    let (maps, secrets) = (config_maps(&client), Api::<Secret>::default_namespaced(client.clone()));
+    for number in 0..21 {
+        let (name, tenant) = (format!("owner-{number:02}"), if number < 20 { "noisy" } else { "quiet" });
+        let owner = maps.add(labelled(&name, ("tenant", tenant))).await;
+        secrets.add(owned(&name, &owner)).await;
+    }
+    let (late, gate) = gated(&server, "configmaps");
+    gate.send_replace(false);
+    let config =
+        Config::default().concurrency(2).fair_by(|object| object.labels.as_ref()?.get("tenant").cloned());
+    let controller = Controller::new(config_maps(&late), watcher::Config::default())
+        .owns(secrets, watcher::Config::default())
+        .with_config(config);
+    let started = Arc::new(Mutex::new(Vec::new()));
+    let reconcile = async |object: Arc<ConfigMap>, started: Arc<Mutex<Vec<String>>>| {
+        started.lock().unwrap().push(object.name_any());
+        sleep(SECOND).await;
+        Ok::<_, Infallible>(Action::await_change())
+    };
+    let _outputs = spawn_outputs(controller.run(reconcile, wait_for_change, Arc::clone(&started)));
+    sleep(5 * SECOND).await;
+    gate.send_replace(true);
+    sleep(30 * SECOND).await;
+    let started = started.lock().unwrap();
+    assert_eq!(started.len(), 21, "each once: {started:?}");
+    let quiet = started.iter().position(|name| name == "owner-20");
+    assert!(quiet.is_some_and(|at| at < 4), "{started:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -112,18 +112,32 @@ pub(crate) fn interfering<F: Future<Output = ()> + Send + 'static>(
     interfere: impl Fn() -> F + Send + Sync + 'static,
 ) -> (Client, Arc<AtomicUsize>) {
     let count = Arc::new(AtomicUsize::new(0));
-    let (server, interfere, counted) = (server.clone(), Arc::new(interfere), Arc::clone(&count));
+    let counted = Arc::clone(&count);
+    let counting = move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        interfere()
+    };
+    (interfering_with(server, Method::PATCH, counting), count)
+}
+
+/// A client that runs `interfere` before each request with this method.
+pub(crate) fn interfering_with<F: Future<Output = ()> + Send + 'static>(
+    server: &ApiServer,
+    method: Method,
+    interfere: impl Fn() -> F + Send + Sync + 'static,
+) -> Client {
+    let (server, interfere) = (server.clone(), Arc::new(interfere));
     let service = service_fn(move |request: Request<Body>| {
-        let (server, interfere, counted) = (server.clone(), Arc::clone(&interfere), Arc::clone(&counted));
+        let (server, interfere) = (server.clone(), Arc::clone(&interfere));
+        let is_meant = *request.method() == method;
         async move {
-            if request.method() == Method::PATCH {
-                counted.fetch_add(1, Ordering::Relaxed);
+            if is_meant {
                 interfere().await;
             }
             forward(server, request).await
         }
     });
-    (Client::new(service, "default"), count)
+    Client::new(service, "default")
 }
 
 /// The response with a body that ends with `end`.

@@ -20,9 +20,10 @@ use kube_runtime::{
     reflector::{self, ObjectRef, Store},
     watcher,
 };
+use kube_testserver::{ApiServer, Fault, Match};
 use serde_json::json;
 use std::{
-    future::ready,
+    future::{Future, ready},
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -107,6 +108,74 @@ async fn what_a_watch_never_shows_is_not_waited_for() {
             _ => assert!(reconciles >= expected, "none waits: {reconciles}"),
         }
     }
+}
+
+/// Creates a Secret in each reconcile, which is requeued after a second.
+fn creating(secrets: Api<Secret>, log: &Logged) -> impl FnMut(Arc<ConfigMap>, Arc<()>) -> Created + use<> {
+    let log = log.clone();
+    move |_owner, _context| {
+        let (log, secrets) = (log.clone(), secrets.clone());
+        Box::pin(async move {
+            let number = log.lock().unwrap().len();
+            log.lock().unwrap().push("reconcile".to_owned());
+            secrets.add(named(&format!("s-{number}"))).await;
+            Ok(Action::requeue(Duration::from_secs(1)))
+        })
+    }
+}
+
+type Created = std::pin::Pin<Box<dyn Future<Output = Result<Action, kube_client::Error>> + Send>>;
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_refused_is_waited_for_once_until_it_works() {
+    for stores in [false, true] {
+        let (server, client) = server();
+        config_maps(&client).add(named("owner")).await;
+        let refused = server.fault(Match::kind::<Secret>().verb("list"), Fault::status(403, "Forbidden"));
+        let log = Logged::default();
+        let related = Related::api(secrets(&client), watcher::Config::default());
+        let (store, writer) = reflector::store::<Secret>();
+        let related = if stores { related.store(writer) } else { related };
+        let output = Controller::new(config_maps(&client), watcher::Config::default())
+            .owns_related(related)
+            .with_config(config())
+            .run(creating(secrets(&client), &log), wait_for_change, Arc::new(()));
+        let _outputs = spawn_outputs(output);
+        sleep(Duration::from_secs(60)).await;
+        let reconciles = count(&log, "reconcile");
+        assert!(
+            (35..50).contains(&reconciles),
+            "one wait of 10 s, and one for the first lists: {reconciles}"
+        );
+        refused.remove();
+        sleep(Duration::from_secs(60)).await;
+        assert!(count(&log, "reconcile") > reconciles + 50);
+        assert_eq!(store.is_ready(), stores);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_to_another_cluster_is_not_waited_for_in_the_watches_of_this_one() {
+    let client_of = |address: &str, server: &ApiServer| {
+        let config = kube_client::Config::new(address.parse().unwrap());
+        Client::with_transport(&config, server.clone()).unwrap()
+    };
+    let ((here, _), (there, _)) = (server(), server());
+    let (client, other) = (client_of("http://here", &here), client_of("http://there", &there));
+    config_maps(&client).add(named("owner")).await;
+    for number in 0..200 {
+        secrets(&other).add(named(&format!("earlier-{number}"))).await; // its versions are ahead
+    }
+    let (log, (_store, writer)) = (Logged::default(), reflector::store::<Secret>());
+    let output = Controller::new(config_maps(&client), watcher::Config::default())
+        .owns_related(Related::api(secrets(&client), watcher::Config::default()).store(writer))
+        .watches_related(Related::metadata(secrets(&client), watcher::Config::default()), |_| None)
+        .with_config(config())
+        .run(creating(secrets(&other), &log), wait_for_change, Arc::new(()));
+    let _outputs = spawn_outputs(output);
+    sleep(Duration::from_secs(30)).await;
+    let reconciles = count(&log, "reconcile");
+    assert!(reconciles >= 28, "none waits: {reconciles}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -290,6 +359,57 @@ async fn a_finalizer_goes_on_where_own_writes_are_skipped() {
     maps.delete("a", &DeleteParams::default()).await.unwrap();
     eventually(|| async { count(&log, "cleanup") == 1 && maps.get_opt("a").await.unwrap().is_none() }).await;
     assert_eq!(count(&log, "apply"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_finalizer_does_not_patch_again_and_again_where_nothing_waits_for_its_own_writes() {
+    let (server, client) = server();
+    let (maps, log) = (config_maps(&client), Logged::default());
+    maps.add(named("a")).await;
+    let reconcile = {
+        let (maps, log) = (maps.clone(), log.clone());
+        move |map: Arc<ConfigMap>, _: Arc<()>| {
+            let (maps, log) = (maps.clone(), log.clone());
+            Box::pin(async move {
+                log.lock().unwrap().push("reconcile".to_owned());
+                finalizer(&maps, "example.com/cleanup", map, |_| {
+                    ready(Ok::<_, kube_client::Error>(Action::await_change()))
+                })
+                .await
+            })
+        }
+    };
+    let output = Controller::new(config_maps(&lagging(&server, LAG)), watcher::Config::default())
+        .with_config(Config::default().skip_own_writes().write_wait(Duration::ZERO))
+        .run(reconcile, wait_for_change, Arc::new(()));
+    let _outputs = spawn_outputs(output);
+    sleep(Duration::from_secs(60)).await;
+    let reconciles = count(&log, "reconcile");
+    assert!((2..20).contains(&reconciles), "{reconciles} reconciles");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_debounce_of_a_change_during_a_reconcile_begins_with_the_change() {
+    let (_server, client) = server();
+    let (maps, log, start) = (config_maps(&client), Logged::default(), Instant::now());
+    maps.add(named("a")).await;
+    let seen = log.clone();
+    let reconcile = move |_: Arc<ConfigMap>, _: Arc<()>| {
+        let log = seen.clone();
+        Box::pin(async move {
+            log.lock().unwrap().push(format!("{}", start.elapsed().as_secs()));
+            sleep(Duration::from_secs(30)).await;
+            Ok::<_, kube_client::Error>(Action::await_change())
+        })
+    };
+    let output = Controller::new(maps.clone(), watcher::Config::default())
+        .with_config(config().skip_own_writes().debounce(Duration::from_secs(10)))
+        .run(reconcile, wait_for_change, Arc::new(()));
+    let _outputs = spawn_outputs(output);
+    sleep(Duration::from_secs(15)).await;
+    maps.touch("a", "by another").await;
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(*log.lock().unwrap(), ["10", "40"], "as soon as the first has ended");
 }
 
 /// The reads and writes of reconciles.

@@ -226,6 +226,45 @@ async fn without_the_permission_one_line_says_which_and_the_server_is_asked_ever
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_permission_to_list_only_is_one_line_and_a_question_every_minute() {
+    let (log, _guard) = Log::capture();
+    let (server, _) = server();
+    let refuse = || {
+        server.fault(Match::kind::<CustomResourceDefinition>().verb("watch"), Fault::status(403, "Forbidden"))
+    };
+    let forbidden = refuse();
+    let (client, requests) = counting(server.clone());
+    let mut kind = ServedKinds::new(client.clone()).kind_in(leaf("v1"), [], None);
+    assert!(matches!(kind.next().await, Availability::Missing(_)));
+    let discoveries = || requests.lock().unwrap()["/apis"];
+    sleep(30 * SECOND).await;
+    let before = discoveries();
+    sleep(600 * SECOND).await;
+    let asked = discoveries() - before;
+    assert!((9..=11).contains(&asked), "{asked} times in ten minutes");
+    assert_eq!(log.lines("may not watch").len(), 1);
+    forbidden.remove();
+    sleep(70 * SECOND).await;
+    let before = discoveries();
+    sleep(600 * SECOND).await;
+    assert!(discoveries() - before <= 4, "the watch works, and tells");
+    let _again = refuse();
+    sleep(700 * SECOND).await;
+    assert_eq!(log.lines("may not watch").len(), 2, "when it ended, it was refused again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_fails_otherwise_for_a_minute_is_no_reason_to_ask_nothing() {
+    let (log, _guard) = Log::capture();
+    let (server, client) = server();
+    let _broken = server.fault(Match::kind::<CustomResourceDefinition>(), Fault::status(502, "BadGateway"));
+    let mut kind = ServedKinds::new(client.clone()).kind_in(leaf("v1"), [], None);
+    assert!(matches!(kind.next().await, Availability::Missing(_)));
+    sleep(200 * SECOND).await;
+    assert_eq!(log.lines("has failed for a minute").len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_definition_of_another_scope_or_version_is_an_error_of_that_source_alone() {
     let (log, _guard) = Log::capture();
     let (_server, client) = server();
@@ -278,6 +317,42 @@ async fn the_newest_version_that_both_know_is_used_and_another_one_when_it_is_no
     assert_eq!(kind.next().await, Availability::Served(leaf("v1")));
     let mut anew = kind.clone();
     assert_eq!(anew.next().await, Availability::Served(leaf("v1")), "a clone begins anew");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_of_a_kind_whose_store_is_closed_is_not_waited_for() {
+    let (_server, client) = server();
+    config_maps(&client).add(named("a")).await;
+    define(&client, "Namespaced", &["v2"]).await; // the program watches v1, and writes v2
+    let (writer, kinds) = (Writer::new(leaf("v1")), ServedKinds::new(client.clone()));
+    let api = |version| Api::<DynamicObject>::namespaced_with(client.clone(), "default", &leaf(version));
+    let related = Related::api_with(api("v1"), leaf("v1"), watcher::Config::default());
+    let (count, leaves) = (Arc::new(Mutex::new(0)), api("v2"));
+    let reconcile = {
+        let count = Arc::clone(&count);
+        move |_: Arc<ConfigMap>, _: Arc<()>| {
+            let (count, leaves) = (Arc::clone(&count), leaves.clone());
+            Box::pin(async move {
+                let number = {
+                    let mut count = count.lock().unwrap();
+                    *count += 1;
+                    *count
+                };
+                let object = DynamicObject::new(&format!("leaf-{number}"), &leaf("v2"));
+                leaves.create(&PostParams::default(), &object).await?;
+                Ok::<_, kube_client::Error>(Action::requeue(SECOND))
+            })
+        }
+    };
+    let output = Controller::new(config_maps(&client), watcher::Config::default())
+        .owns_related(related.store(writer).if_served(&kinds))
+        .with_config(kube_runtime::Config::default().wait_for_own_writes(true))
+        .run(reconcile, wait_for_change, Arc::new(()));
+    let mut output = output.boxed();
+    let end = Instant::now() + 30 * SECOND;
+    while tokio::time::timeout_at(end, output.next()).await.is_ok() {}
+    let count = *count.lock().unwrap();
+    assert!(count >= 28, "none waits: {count}");
 }
 
 #[tokio::test(start_paused = true)]

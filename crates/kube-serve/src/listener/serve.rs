@@ -106,8 +106,10 @@ impl Listener {
         self
     }
 
-    /// The maximum number of open connections. When all are taken, the next one takes the place of that which has been open for longest
-    /// without a request; if there is none, it waits until one is closed. At least 1; 16 384 by default.
+    /// The maximum number of open connections. When all are taken, the next one takes the place of that which has been idle for longest:
+    /// which has made no request, or none for 30 s, or whose peer has not read on in any of its responses for so long, however often it
+    /// pings. If there is none, it waits. A response that waits for the service, such as a quiet watch, keeps its place. At least 1;
+    /// 16 384 by default.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.connections = connections.max(1);
@@ -168,7 +170,7 @@ impl Listener {
                 let served = serve_one(stream, tls, service, streams, running, drain);
                 tokio::select! {
                     () = served => {}
-                    () = slot.silent() => tracing::debug!(%peer, "closed a connection that has made no request"),
+                    () = slot.given_up() => tracing::debug!(%peer, "closed an idle connection"),
                 }
             };
             tracked.execute(connection);

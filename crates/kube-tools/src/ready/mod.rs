@@ -19,4 +19,7 @@ mod terminating;
 // What the rules read.
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 pub use readiness::{Readiness, ReadyState};

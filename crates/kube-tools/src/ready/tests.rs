@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ReadyState, Readiness};
+use super::{Readiness, ReadyState};
 
 const READY: ReadyState = ReadyState::Ready;
 const IN_PROGRESS: ReadyState = ReadyState::InProgress;
@@ -37,9 +37,7 @@ fn condition(type_: &str, status: &str) -> Value {
 #[test]
 fn deployments_have_the_texts_of_kubectl() {
     let three = json!({ "replicas": 3 });
-    let with = |replicas: i64, updated: i64, available: i64| {
-        json!({ "observedGeneration": 2, "replicas": replicas, "updatedReplicas": updated, "availableReplicas": available })
-    };
+    let with = |replicas: i64, updated: i64, available: i64| json!({ "observedGeneration": 2, "replicas": replicas, "updatedReplicas": updated, "availableReplicas": available });
     let deadline = json!({ "observedGeneration": 2, "conditions": [
         { "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded" },
     ] });
@@ -67,9 +65,7 @@ fn deployments_have_the_texts_of_kubectl() {
 
 #[test]
 fn stateful_sets_roll_out_down_to_their_partition() {
-    let rolling = |partition: i64| {
-        json!({ "replicas": 3, "updateStrategy": { "type": "RollingUpdate", "rollingUpdate": { "partition": partition } } })
-    };
+    let rolling = |partition: i64| json!({ "replicas": 3, "updateStrategy": { "type": "RollingUpdate", "rollingUpdate": { "partition": partition } } });
     let on_delete = json!({ "replicas": 3, "updateStrategy": { "type": "OnDelete" } });
     let with = |ready: i64, updated: i64| {
         json!({ "observedGeneration": 2, "readyReplicas": ready, "updatedReplicas": updated, "currentReplicas": 3 - updated,
@@ -111,9 +107,7 @@ fn stateful_sets_roll_out_down_to_their_partition() {
 
 #[test]
 fn daemon_sets_and_replica_sets_need_available_pods() {
-    let with = |updated: i64, available: i64| {
-        json!({ "observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": updated, "numberAvailable": available })
-    };
+    let with = |updated: i64, available: i64| json!({ "observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": updated, "numberAvailable": available });
     let on_delete = json!({ "updateStrategy": { "type": "OnDelete" } });
     check(
         "apps/v1",
@@ -131,9 +125,7 @@ fn daemon_sets_and_replica_sets_need_available_pods() {
             (on_delete, with(0, 2), READY, "successfully rolled out"),
         ],
     );
-    let with = |replicas: i64, available: i64| {
-        json!({ "observedGeneration": 2, "replicas": replicas, "availableReplicas": available })
-    };
+    let with = |replicas: i64, available: i64| json!({ "observedGeneration": 2, "replicas": replicas, "availableReplicas": available });
     let mut refused = with(0, 0);
     refused["conditions"] = condition("ReplicaFailure", "True")["conditions"].clone();
     let two = json!({ "replicas": 2 });
@@ -172,7 +164,12 @@ fn pods_are_ready_by_condition_and_say_what_they_wait_for() {
             (json!({}), running, IN_PROGRESS, "Why: because"),
             (json!({}), condition("Ready", "True"), READY, "the pod is ready"),
             (json!({}), json!({ "phase": "Succeeded" }), READY, "the pod has succeeded"),
-            (json!({}), json!({ "phase": "Failed", "reason": "Evicted" }), FAILED, "the pod has failed: Evicted"),
+            (
+                json!({}),
+                json!({ "phase": "Failed", "reason": "Evicted" }),
+                FAILED,
+                "the pod has failed: Evicted",
+            ),
         ],
     );
 }
@@ -194,7 +191,7 @@ fn jobs_end_ready_or_failed() {
 }
 
 #[test]
-fn kinds_with_a_phase_an_address_or_a_condition_of_their_own() {
+fn kinds_with_a_phase_are_ready_in_some_of_them() {
     let phase = |phase: &str| json!({ "phase": phase });
     let nothing = || json!({});
     check(
@@ -222,6 +219,11 @@ fn kinds_with_a_phase_an_address_or_a_condition_of_their_own() {
         "Namespace",
         &[(nothing(), nothing(), IN_PROGRESS, "not set"), (nothing(), phase("Active"), READY, "active")],
     );
+}
+
+#[test]
+fn kinds_with_an_address_or_a_condition_of_their_own_are_ready_with_it() {
+    let nothing = || json!({});
     let balancer = || json!({ "type": "LoadBalancer" });
     let address = |field: &str, value: &str| json!({ "loadBalancer": { "ingress": [{ field: value }] } });
     check(
@@ -262,9 +264,7 @@ fn kinds_with_a_phase_an_address_or_a_condition_of_their_own() {
 #[test]
 fn other_kinds_are_judged_by_generation_and_standard_conditions() {
     let nothing = || json!({});
-    let observed = |generation: i64, type_: &str| {
-        json!({ "conditions": [{ "type": type_, "status": "True", "observedGeneration": generation }] })
-    };
+    let observed = |generation: i64, type_: &str| json!({ "conditions": [{ "type": type_, "status": "True", "observedGeneration": generation }] });
     check(
         "example.com/v1",
         "Widget",
@@ -416,7 +416,10 @@ fn odd_objects_do_not_panic() {
     ];
     for (api_version, kind) in kinds {
         for status in &odd {
-            for spec in [json!(null), json!({ "replicas": i64::MAX, "updateStrategy": { "rollingUpdate": { "partition": i64::MIN } } })] {
+            for spec in [
+                json!(null),
+                json!({ "replicas": i64::MAX, "updateStrategy": { "rollingUpdate": { "partition": i64::MIN } } }),
+            ] {
                 judge(api_version, kind, &spec, status);
             }
         }

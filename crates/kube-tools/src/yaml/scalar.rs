@@ -2,7 +2,8 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde_json::{Number, Value};
+use kube_core::number::{json_number, whole};
+use serde_json::Value;
 
 /// The value of a scalar.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,21 +74,6 @@ impl Scalar {
             Self::Null => Err("a key is null: expected a text"),
         }
     }
-}
-
-/// A number as servers and kubectl print it: whole ones (`1.0`, `1e16`) without a fraction. `None` if it is infinite or no number.
-pub(super) fn json_number(value: f64) -> Option<Number> {
-    // Larger ones have an exponent in Go.
-    if value.fract() == 0.0 && value.abs() < 1e21 {
-        return Some(whole(value as i128));
-    }
-    Number::from_f64(value)
-}
-
-fn whole(value: i128) -> Number {
-    let number = i64::try_from(value).map(Number::from).or_else(|_| u64::try_from(value).map(Number::from));
-    // Beyond 64 bits it is a float. It is not infinite, so JSON has it.
-    number.ok().or_else(|| Number::from_f64(value as f64)).unwrap_or_else(|| 0.into())
 }
 
 fn number(text: &str) -> Option<Scalar> {

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
 use serde_json::{Map, Value};
 
-use super::scalar::json_number;
+use kube_core::number::json_number;
 
 /// A value as [`Value`] decodes it, except that a key that occurs twice in a mapping is an error: `Value` keeps the last and drops the
 /// first.

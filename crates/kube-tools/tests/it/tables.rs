@@ -14,7 +14,7 @@ fn object<K: serde::de::DeserializeOwned>(json: Value) -> K {
     serde_json::from_value(json).unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn pods_are_printed_as_kubectl_prints_them() {
     let (client, _server) = in_process();
     let pods: Api<Pod> = Api::default_namespaced(client.clone());
@@ -43,7 +43,7 @@ async fn pods_are_printed_as_kubectl_prints_them() {
     assert!(pods.get_table("missing").await.unwrap_err().is_not_found());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_watch_has_a_row_for_each_event() {
     let (client, _server) = in_process();
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());
@@ -58,7 +58,7 @@ async fn a_watch_has_a_row_for_each_event() {
     assert_eq!((table.rows[0].cells[0].as_str(), table.columns.len()), (Some("a"), 0));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn tables_have_pages_and_selectors() {
     let (client, _server) = in_process();
     let maps: Api<ConfigMap> = Api::default_namespaced(client.clone());

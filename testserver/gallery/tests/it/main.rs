@@ -4,4 +4,6 @@
 
 mod correct;
 mod faulty;
+mod leaders;
 mod operators;
+mod workloads;

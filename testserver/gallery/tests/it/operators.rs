@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures::{StreamExt, TryStreamExt};
+use futures::StreamExt;
 use k8s_openapi::{api::core::v1::ConfigMap, apimachinery::pkg::apis::meta::v1::OwnerReference};
 use kube::{
     Api, Client, CustomResource, Resource, ResourceExt,
@@ -56,7 +56,7 @@ where
 }
 
 #[derive(Debug)]
-pub(crate) struct Failed(Error);
+pub(crate) struct Failed(pub(crate) Error);
 
 impl std::fmt::Display for Failed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -183,7 +183,7 @@ pub(crate) async fn writes_for_ever(page: Arc<Page>, client: Client) -> Result {
     Ok(Action::await_change())
 }
 
-/// BUG: what the cache says is deleted for good.
+/// Children are found by a list of the server, and those of other texts are deleted.
 pub(crate) async fn deletes_by_list(page: Arc<Page>, client: Client) -> Result {
     if page.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
@@ -208,10 +208,78 @@ fn absent(error: kube::Error) -> std::result::Result<(), kube::Error> {
     }
 }
 
-/// All events of a watch, for operators without a controller.
-#[allow(dead_code)]
-pub(crate) async fn drain(client: Client) -> Result<()> {
-    let pages: Api<Page> = Api::all(client);
-    let events = watcher::watcher(pages, watcher::Config::default());
-    Ok(events.try_for_each(|_| async { Ok(()) }).await?)
+/// BUG: no watch of the children, so what overwrites one stays.
+pub(crate) async fn blind(client: Client) {
+    let pages: Api<Page> = Api::all(client.clone());
+    let reconcile =
+        |page, client: Arc<Client>| async move { one_child(page, (*client).clone()).await.map_err(Failed) };
+    let retry = |_, _: &Failed, _| Action::requeue(Duration::from_secs(5));
+    let controller = Controller::new(pages, watcher::Config::default());
+    controller.run(reconcile, retry, Arc::new(client)).for_each(|_| async {}).await;
+}
+
+/// BUG: the child is replaced as a whole, whatever others have written.
+pub(crate) async fn replaces(page: Arc<Page>, client: Client) -> Result {
+    if page.metadata.deletion_timestamp.is_some() {
+        return Ok(Action::await_change());
+    }
+    let name = format!("{}-page", page.name_any());
+    match maps(&client, &page).get_opt(&name).await? {
+        Some(old) if old.data == child(&page, &name).data => {}
+        Some(_) => {
+            drop(maps(&client, &page).replace(&name, &PostParams::default(), &child(&page, &name)).await?)
+        }
+        None => drop(maps(&client, &page).create(&PostParams::default(), &child(&page, &name)).await?),
+    }
+    Ok(Action::await_change())
+}
+
+/// BUG: which child is to be deleted is in the memory of the process alone.
+pub(crate) fn remembers()
+-> impl Fn(Arc<Page>, Client) -> futures::future::BoxFuture<'static, Result> + Send + Sync + 'static {
+    let made = Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
+    move |page, client| {
+        let made = made.clone();
+        Box::pin(async move {
+            let name = format!("{}-page", page.name_any());
+            let pages: Api<Page> = Api::namespaced(client.clone(), "default");
+            let finalizers =
+                |list: serde_json::Value| Patch::Merge(json!({"metadata": {"finalizers": list}}));
+            if page.metadata.deletion_timestamp.is_some() {
+                if made.lock().unwrap().remove(&name) {
+                    maps(&client, &page).delete(&name, &DeleteParams::default()).await?;
+                }
+                pages
+                    .patch(&page.name_any(), &PatchParams::default(), &finalizers(json!([])))
+                    .await
+                    .map(drop)
+                    .or_else(absent)?;
+                return Ok(Action::await_change());
+            }
+            if page.finalizers().is_empty() {
+                pages
+                    .patch(
+                        &page.name_any(),
+                        &PatchParams::default(),
+                        &finalizers(json!(["example.com/page"])),
+                    )
+                    .await?;
+            }
+            if maps(&client, &page).get_opt(&name).await?.is_none() {
+                let mut map = child(&page, &name);
+                map.metadata.owner_references = None;
+                maps(&client, &page).create(&PostParams::default(), &map).await?;
+                made.lock().unwrap().insert(name);
+            }
+            Ok(Action::await_change())
+        })
+    }
+}
+
+/// BUG: it asks for the Page again and again.
+pub(crate) async fn asks_for_ever(page: Arc<Page>, client: Client) -> Result {
+    one_child(page.clone(), client.clone()).await?;
+    let pages: Api<Page> = Api::namespaced(client, "default");
+    while pages.get_opt(&page.name_any()).await?.is_some() {}
+    Ok(Action::await_change())
 }

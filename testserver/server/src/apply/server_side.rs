@@ -198,8 +198,9 @@ fn without_fixed_fields(config: &Value, ignored: &[&str]) -> Value {
 fn untyped(config: &Value, why: &str) -> String {
     let text = |pointer: &str| config.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-    let (api_version, kind) = (text("/apiVersion"), text("/kind"));
-    format!("failed to create typed patch object ({namespace}/{name}; {api_version}, Kind={kind}): {why}")
+    let (group, version) = crate::object::meta::split_api_version(text("/apiVersion"));
+    let kind = text("/kind");
+    format!("failed to create typed patch object ({namespace}/{name}; {group}/{version}, Kind={kind}): {why}")
 }
 
 #[cfg(test)]

@@ -116,14 +116,9 @@ impl<'s> Keyed<'s> {
         (!members.is_empty()).then_some(PathElement::Key(members))
     }
 
-    /// The keys that are texts without a default.
-    pub(super) fn texts(self) -> impl Iterator<Item = &'s str> {
-        let properties = self.element.0.map(|field| &field.node().properties);
-        let is_text = move |key: &str| {
-            let field = properties.and_then(|properties| properties.get(key));
-            field.is_some_and(|key| key.node().ty == Some(Type::String) && key.default_value().is_none())
-        };
-        self.keys.iter().map(AsRef::as_ref).filter(move |key| is_text(key))
+    /// The names of the keys.
+    pub(super) fn names(self) -> impl Iterator<Item = &'s str> {
+        self.keys.iter().map(AsRef::as_ref)
     }
 
     /// Names of the keys, for messages.

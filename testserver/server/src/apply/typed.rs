@@ -118,6 +118,7 @@ impl FieldCollector {
                         "element {i}: associative list with keys has an element that omits all key fields [{names}] \
                          (and doesn't have default values for any key fields)"
                     ));
+                    break;
                 }
             }
         }

@@ -5,7 +5,6 @@ use crate::{
     crd,
     scheme::is_definition,
     storage::{StateEntry, TooOld},
-    write::ServiceAllocator,
 };
 
 impl ClusterState {
@@ -31,7 +30,7 @@ impl ClusterState {
         self.compactor.forget();
         self.events = EventIndex::default();
         self.work.clear();
-        self.services = ServiceAllocator::default();
+        self.services.clear();
         self.access.reset();
         let (definitions, objects): (Vec<_>, Vec<_>) =
             contents.into_iter().partition(|entry| is_definition(&entry.group, &entry.plural));

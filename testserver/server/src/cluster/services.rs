@@ -5,15 +5,11 @@ use serde_json::json;
 use super::{ClusterState, create::Created, state::IN_MEMORY};
 use crate::{storage::WriteError, write::Writer};
 
-/// The addresses that services get.
-const SERVICE_RANGE: &str = "10.0.0.0/8";
-/// The first address of the range that kube-apiserver has by default.
-const SERVER_ADDRESS: &str = "10.0.0.1";
-
 impl ClusterState {
     /// Creates the service `kubernetes` where it is missing. As on genuine servers that listen on the loopback address, no endpoint leads
     /// to it.
     pub(super) fn ensure_kubernetes_service(&mut self) -> Result<(), WriteError> {
+        let address = self.services.range().addresses(0).next().map(|ip| ip.to_string());
         let service = json!({
             "apiVersion": "v1",
             "kind": "Service",
@@ -23,8 +19,8 @@ impl ClusterState {
                 "labels": {"component": "apiserver", "provider": "kubernetes"},
             },
             "spec": {
-                "clusterIP": SERVER_ADDRESS,
-                "clusterIPs": [SERVER_ADDRESS],
+                "clusterIP": address,
+                "clusterIPs": [address],
                 "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
             },
         });
@@ -38,7 +34,7 @@ impl ClusterState {
             "apiVersion": "networking.k8s.io/v1",
             "kind": "ServiceCIDR",
             "metadata": {"name": "kubernetes"},
-            "spec": {"cidrs": [SERVICE_RANGE]},
+            "spec": {"cidrs": [self.services.range().to_string()]},
         });
         let created = self.create_by(Writer::Server, "networking.k8s.io", "servicecidrs", range)?;
         let (Created::Stored(created), Some(ranges)) =

@@ -7,7 +7,7 @@ use std::{
 
 use jiff::Timestamp;
 
-use crate::{admission::AdmissionPlugin, scheme::RuntimeConfig};
+use crate::{admission::AdmissionPlugin, object::addresses::ServiceRange, scheme::RuntimeConfig};
 
 /// Configuration of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     /// The API versions that are switched on besides the stable ones.
     pub(crate) runtime_config: RuntimeConfig,
     pub(crate) disabled_plugins: BTreeSet<AdmissionPlugin>,
+    /// The addresses that services get.
+    pub(crate) service_range: ServiceRange,
     /// Whether the server authenticates users and enforces RBAC.
     pub(crate) rbac: bool,
     /// Determines the uids and generated names.
@@ -45,6 +47,7 @@ impl Default for Settings {
             delays: BTreeMap::new(),
             runtime_config: RuntimeConfig::default(),
             disabled_plugins: BTreeSet::new(),
+            service_range: ServiceRange::default(),
             rbac: false,
             seed: None,
             start_time: None,
@@ -57,8 +60,17 @@ impl Settings {
     /// chosen.
     pub(crate) fn conflict_with(&self, other: &Self) -> Option<&'static str> {
         // Names every field, so that a new setting is not forgotten.
-        let Self { history, disabled, delays, runtime_config, disabled_plugins, rbac, seed, start_time } =
-            Self::default();
+        let Self {
+            history,
+            disabled,
+            delays,
+            runtime_config,
+            disabled_plugins,
+            service_range,
+            rbac,
+            seed,
+            start_time,
+        } = Self::default();
         let conflicts = [
             ("history", conflicts(&self.history, &history, &other.history)),
             ("with or without", conflicts(&self.disabled, &disabled, &other.disabled)),
@@ -68,6 +80,7 @@ impl Settings {
                 "disable_admission_plugin",
                 conflicts(&self.disabled_plugins, &disabled_plugins, &other.disabled_plugins),
             ),
+            ("service_range", conflicts(&self.service_range, &service_range, &other.service_range)),
             ("with_rbac", conflicts(&self.rbac, &rbac, &other.rbac)),
             ("seed", conflicts(&self.seed, &seed, &other.seed)),
             ("start_time", conflicts(&self.start_time, &start_time, &other.start_time)),

@@ -60,7 +60,7 @@ impl ClusterState {
             work: Work::new(settings.disabled, settings.delays, clock.clone()),
             access: Access::new(settings.rbac),
             admission: AdmissionControl::new(&settings.disabled_plugins),
-            services: ServiceAllocator::default(),
+            services: ServiceAllocator::new(settings.service_range),
             compactor: Compactor::default(),
             events: EventIndex::default(),
             kubelet: Kubelet::new(clock.clone()),
@@ -188,7 +188,7 @@ impl ClusterState {
                 }
             }
             if self.run_task(&task).is_err() {
-                self.work.enqueue(task);
+                self.work.retry(task);
                 break;
             }
         }

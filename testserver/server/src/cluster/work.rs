@@ -79,6 +79,11 @@ impl Work {
         }
     }
 
+    /// Enqueues a task again that could not be done.
+    pub(super) fn retry(&mut self, task: Task) {
+        self.tasks.insert(task);
+    }
+
     /// Enqueues a task after this many seconds, at least one.
     pub(super) fn enqueue_after(&mut self, task: Task, seconds: u64) {
         self.enqueue_at(task, self.clock.elapsed().saturating_add(Duration::from_secs(seconds.max(1))));

@@ -7,7 +7,7 @@
 //!
 //! - `matching`: selects the requests. `kinds`: what happens to them. `response`: a response in place of the server's own.
 //! - `rules`: which rule a request hits, and how often each was hit.
-//! - `inject`: applies a fault to the body of a response.
+//! - A request passes `server/faults.rs` first, which does what its fault demands; `inject` applies one to the body of a response.
 
 mod inject;
 mod kinds;

@@ -1,7 +1,7 @@
 //! Server-side apply as a request: creates the object, or merges the configuration into it.
 
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{create, update};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     cluster::ClusterState,
     object::meta,
     route::{FieldValidation, WriteOptions},
-    schema::FieldError,
+    schema::{FieldError, golang},
     status_error::{Cause, Details, StatusError},
     strategy,
     webhook::Interruption,
@@ -24,7 +24,7 @@ pub(super) fn apply(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
     let mut config = configuration(call)?;
     check_applied_type((&call.endpoint.api_version(), call.endpoint.kind()), &config)?;
 
-    apply::complete_keys(call.endpoint.schema(), call.endpoint.resource.custom, &mut config);
+    apply::complete_keys(&call.endpoint, &mut config);
     let stored = cluster.store().get(call.endpoint.resource.table, &call.key()).cloned();
     check_identity(call, &config, stored.is_some())?;
     let live = stored.as_ref().map(|stored| call.read(cluster.storage(), stored)).transpose()?;
@@ -109,10 +109,6 @@ fn duplicate_warnings(call: &Call, validation: FieldValidation) -> Result<Vec<St
 /// An applied object must have `apiVersion` and `kind`, those of the endpoint.
 pub(super) fn check_applied_type((version, kind): (&str, &str), object: &Value) -> Result<(), StatusError> {
     let text = |field: &str| object[field].as_str().unwrap_or_default();
-    if let Some(field) = ["apiVersion", "kind"].into_iter().find(|field| text(field).is_empty()) {
-        let message = format!("error decoding YAML: {field} is missing, expected that of {kind}");
-        return Err(StatusError::bad_request(message));
-    }
     if (text("apiVersion"), text("kind")) == (version, kind) {
         return Ok(());
     }
@@ -129,14 +125,20 @@ pub(super) fn manager(options: &WriteOptions) -> Result<&str, StatusError> {
     })
 }
 
-/// The applied configuration.
+/// The applied configuration; without a text it has no members.
 pub(super) fn configuration(call: &Call) -> Result<Value, StatusError> {
-    let config = body::yaml(&call.body)
-        .map_err(|why| StatusError::bad_request(format!("error decoding YAML: {why}")))?;
-    if !config.is_object() {
-        return Err(StatusError::bad_request("error decoding YAML: expected an object"));
-    }
-    Ok(config)
+    let why = match body::yaml(&call.body) {
+        Ok(Value::Null) => return Ok(Value::Object(Map::new())),
+        Ok(config) if config.is_object() => return Ok(config),
+        Ok(other) => {
+            let json = golang::json_type(&other);
+            format!(
+                "unmarshaling JSON: while decoding JSON: json: cannot unmarshal {json} into Go value of type map[string]interface {{}}"
+            )
+        }
+        Err(why) => format!("converting YAML to JSON: {why}"),
+    };
+    Err(StatusError::bad_request(format!("error decoding patch: error {why}")))
 }
 
 /// Keeps the `last-applied-configuration` annotation up to date, for clients that alternate between client-side and server-side apply.

@@ -13,7 +13,7 @@ use crate::{
     scheme::Endpoint,
     status_error::StatusError,
     webhook::Interruption,
-    write::{Kind, body, check_versioned, decode, kind_of, strict},
+    write::{Kind, body, check_versioned, decode, kind_of, strict, unconvertible},
 };
 
 const CUSTOM: &str =
@@ -34,8 +34,7 @@ pub(super) fn patch(cluster: &mut ClusterState, call: &Call) -> Result<ApiRespon
         let error = FieldError::forbidden("force", "may not be specified for non-apply patch");
         return Err(StatusError::invalid_option("PatchOptions", &[error]).into());
     }
-    let changes = body::json(&call.body)
-        .map_err(|why| StatusError::bad_request(format!("error decoding patch: {why}")))?;
+    let changes = body::json(&call.body).map_err(|why| unreadable(media, &why))?;
     let stored = cluster.store().get(endpoint.resource.table, &call.key()).ok_or_else(|| call.not_found())?;
     let mut object = call.read(cluster.storage(), stored)?;
     apply(endpoint.schema(), &mut object, &changes).map_err(refused)?;
@@ -151,13 +150,9 @@ pub(super) fn check_decodes(patched: &Value, expected: &Expected) -> Result<(), 
         }
         // A built-in kind decodes without a version, but to an object without a name.
         (true, _, "") => return Err(StatusError::nameless(expected.name)),
-        (true, _, version) if version != expected.api_version => {
-            let why = format!("no kind {kind:?} is registered for version {version:?}");
-            return Err(undecodable(patched, &why));
-        }
-        (true, kind, version) if !kind.is_empty() && kind != expected.kind => {
-            let version = version.rsplit('/').next().unwrap_or_default();
-            let why = format!("converting ({version}.{kind}) to ({}): unknown conversion", expected.kind);
+        (true, kind, version) if version != expected.api_version || !["", expected.kind].contains(&kind) => {
+            let provided = if kind.is_empty() { expected.kind } else { kind };
+            let why = unconvertible((version, provided), (expected.api_version, expected.kind));
             return Err(undecodable(patched, &why));
         }
         _ => {}
@@ -165,7 +160,12 @@ pub(super) fn check_decodes(patched: &Value, expected: &Expected) -> Result<(), 
     let metadata = &patched["metadata"];
     if !metadata.is_null() && !metadata.is_object() {
         let json = golang::json_type(metadata);
-        let why = format!("json: cannot unmarshal {json} into Go value of type v1.ObjectMeta");
+        let into = if expected.has_go_type {
+            format!("struct field {}.metadata", expected.kind)
+        } else {
+            "value".to_owned()
+        };
+        let why = format!("json: cannot unmarshal {json} into Go {into} of type v1.ObjectMeta");
         return Err(undecodable(patched, &why));
     }
     let name = &metadata["name"];
@@ -182,6 +182,14 @@ pub(super) fn check_decodes(patched: &Value, expected: &Expected) -> Result<(), 
 pub(super) fn undecodable(patched: &Value, why: &str) -> StatusError {
     let error = FieldError::invalid("patch", format!("{:?}", patched.to_string()), why);
     StatusError::invalid("", "", "", &[error])
+}
+
+/// The refusal of a patch that is no JSON.
+pub(super) fn unreadable(media: &str, why: &str) -> StatusError {
+    StatusError::bad_request(match media {
+        "application/strategic-merge-patch+json" => format!("error decoding patch: {why}"),
+        _ => "invalid JSON patch".to_owned(),
+    })
 }
 
 pub(super) fn refused(error: PatchError) -> StatusError {

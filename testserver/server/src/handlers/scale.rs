@@ -114,8 +114,7 @@ fn patched(call: &Call, scale: &Value) -> Result<Value, StatusError> {
             "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
         return Err(StatusError::unsupported_media_type(accepted));
     }
-    let changes = body::json(&call.body)
-        .map_err(|why| StatusError::bad_request(format!("error decoding patch: {why}")))?;
+    let changes = body::json(&call.body).map_err(|why| patches::unreadable(media, &why))?;
     let result = match media {
         "application/json-patch+json" => patch::json::apply(&mut scale, &changes),
         // A Scale has no lists, so a strategic merge patch equals a merge patch.

@@ -63,6 +63,8 @@ pub(super) fn request(cluster: &ClusterState, call: &Call) -> Result<ApiResponse
     meta::set(&mut request, "namespace", namespace);
     meta::set(&mut request, "creationTimestamp", cluster.now());
     request["spec"]["audiences"] = audiences;
+    // Go prints it even if it is not set.
+    request["spec"]["boundObjectRef"] = spec["boundObjectRef"].clone();
     request["spec"]["expirationSeconds"] = seconds.into();
     let end = end.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     request["status"] =

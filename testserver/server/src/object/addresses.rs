@@ -1,6 +1,66 @@
-//! Validation of IP addresses and ranges; each function returns what is wrong, if anything.
+//! Validation of IP addresses and ranges, where each function returns what is wrong, if anything; and the ranges of services.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr},
+    str::FromStr,
+};
+
+/// A range of IPv4 addresses that services get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ServiceRange {
+    base: u32,
+    length: u32,
+}
+
+impl Default for ServiceRange {
+    fn default() -> Self {
+        Self { base: Ipv4Addr::new(10, 0, 0, 0).to_bits(), length: 8 }
+    }
+}
+
+impl FromStr for ServiceRange {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once('/').filter(|_| range(text).is_none()).and_then(|(address, length)| {
+            let base = address.parse::<Ipv4Addr>().ok()?.to_bits();
+            length.parse().ok().filter(|length| (1..=30).contains(length)).map(|length| Self { base, length })
+        });
+        parsed
+            .ok_or_else(|| format!("expected a range of IPv4 addresses such as 10.0.0.0/16, found {text:?}"))
+    }
+}
+
+impl fmt::Display for ServiceRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", Ipv4Addr::from_bits(self.base), self.length)
+    }
+}
+
+impl ServiceRange {
+    pub(crate) fn contains(self, ip: Ipv4Addr) -> bool {
+        (ip.to_bits() ^ self.base) >> (32 - self.length) == 0
+    }
+
+    /// Whether it is an address of the range that no service gets: the first one and the last one.
+    pub(crate) fn reserves(self, ip: Ipv4Addr) -> bool {
+        let host = ip.to_bits() - self.base;
+        host == 0 || host == self.usable() + 1
+    }
+
+    /// The addresses that services get, of which the first one follows from a number.
+    pub(crate) fn addresses(self, start: u64) -> impl Iterator<Item = Ipv4Addr> {
+        let (base, usable) = (self.base, self.usable());
+        // Fits: it is below `usable`.
+        let start = (start % u64::from(usable)) as u32;
+        (0..usable).map(move |more| Ipv4Addr::from_bits(base + 1 + (start + more) % usable))
+    }
+
+    fn usable(self) -> u32 {
+        (u32::MAX >> self.length) - 1
+    }
+}
 
 pub(crate) fn address(text: &str) -> Option<String> {
     let why = match text.parse::<IpAddr>() {
@@ -61,6 +121,28 @@ fn without_zeros(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_has_all_addresses_but_the_first_and_the_last() {
+        let range: ServiceRange = "172.20.0.8/30".parse().unwrap();
+        let ip = |last| Ipv4Addr::new(172, 20, 0, last);
+        assert_eq!(range.to_string(), "172.20.0.8/30");
+        assert_eq!(range.addresses(7).collect::<Vec<_>>(), [ip(10), ip(9)]);
+        assert_eq!([7, 8, 11, 12].map(|last| range.contains(ip(last))), [false, true, true, false]);
+        assert_eq!([8, 9, 10, 11].map(|last| range.reserves(ip(last))), [true, false, false, true]);
+        assert_eq!(ServiceRange::default().addresses(0).next(), Some(Ipv4Addr::new(10, 0, 0, 1)));
+        for bad in [
+            "",
+            "10.0.0.0",
+            "10.0.0.1/24",
+            "10.0.0.0/31",
+            "10.0.0.0/0",
+            "fd00::/108",
+            "10.0.0.0/16,fd00::/108",
+        ] {
+            assert!(bad.parse::<ServiceRange>().unwrap_err().contains(bad), "{bad}");
+        }
+    }
 
     #[test]
     fn addresses_are_in_canonical_form() {

@@ -12,7 +12,7 @@ use super::body::Body;
 /// Smaller bodies are not compressed.
 const THRESHOLD: usize = 128 * 1024;
 
-/// The largest number of events in one gzip member.
+/// The largest number of events in one gzip member: so many are in memory at once.
 const EVENTS: usize = 256;
 
 /// A response extension: the events of a watch that `sendInitialEvents`, which are compressed on request.
@@ -34,12 +34,12 @@ pub(crate) fn compress(parts: &Parts, response: Response<Body>) -> Response<Body
     match body.into_lines() {
         Ok(lines) => Response::from_parts(head, Body::lines(lines)),
         Err(bytes) if bytes.len() < THRESHOLD => Response::from_parts(head, Body::whole(bytes)),
-        Err(bytes) => labelled(Response::from_parts(head, Body::whole(gzip([&bytes])))),
+        Err(bytes) => labelled(Response::from_parts(head, Body::whole(gzip(&bytes)))),
     }
 }
 
 /// Compresses the events of a watch that begins with what exists. As on genuine servers, each flush ends a gzip member: what is there at
-/// once is one member, later events are members of their own.
+/// once is one member (or several, of many events), later events are members of their own.
 pub(crate) fn compress_events(response: Response<Body>) -> Response<Body> {
     if response.extensions().get::<InitialEvents>().is_none() {
         return response;
@@ -49,12 +49,19 @@ pub(crate) fn compress_events(response: Response<Body>) -> Response<Body> {
         Err(whole) => Response::from_parts(head, Body::whole(whole)),
         Ok(lines) => {
             let members = lines.ready_chunks(EVENTS).flat_map(|chunk| {
-                let (events, mut rest): (Vec<_>, Vec<_>) = chunk.into_iter().partition(Result::is_ok);
-                let events: Vec<Bytes> = events.into_iter().flatten().collect();
-                if !events.is_empty() {
-                    rest.insert(0, Ok(gzip(&events).into()));
+                // Nothing follows an error: the connection breaks.
+                let error = chunk.iter().position(Result::is_err);
+                let (mut events, mut members) = (Vec::new(), Vec::new());
+                for line in chunk.into_iter().take(error.map_or(EVENTS, |at| at + 1)) {
+                    match line {
+                        Ok(event) => events.push(event),
+                        Err(error) => members.push(Err(error)),
+                    }
                 }
-                stream::iter(rest)
+                if !events.is_empty() {
+                    members.insert(0, Ok(member(&events).into()));
+                }
+                stream::iter(members)
             });
             labelled(Response::from_parts(head, Body::lines(members.boxed())))
         }
@@ -68,11 +75,23 @@ fn labelled(mut response: Response<Body>) -> Response<Body> {
     response
 }
 
-fn gzip<'a>(parts: impl IntoIterator<Item = &'a Bytes>) -> Vec<u8> {
-    // Speed matters more than size, on genuine servers too.
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    let written = parts.into_iter().try_for_each(|part| encoder.write_all(part));
+fn gzip(document: &Bytes) -> Vec<u8> {
+    let mut encoder = encoder();
+    let written = encoder.write_all(document).and_then(|()| encoder.finish());
+    written.expect("invariant: writing to a vector does not fail")
+}
+
+/// One member of a stream. It is flushed before its end: what stands behind the last flush of a member is not delivered by Go's reader
+/// until the next member begins, which may be a minute later.
+fn member(events: &[Bytes]) -> Vec<u8> {
+    let mut encoder = encoder();
+    let written = events.iter().try_for_each(|event| encoder.write_all(event)).and_then(|()| encoder.flush());
     written.and_then(|()| encoder.finish()).expect("invariant: writing to a vector does not fail")
+}
+
+/// Speed matters more than size, on genuine servers too.
+fn encoder() -> GzEncoder<Vec<u8>> {
+    GzEncoder::new(Vec::new(), Compression::fast())
 }
 
 #[cfg(test)]
@@ -110,6 +129,17 @@ mod tests {
         }
     }
 
+    /// What of a member has been decompressed where its flush ends, in four bytes of their own.
+    fn up_to_the_flush(member: &[u8]) -> Vec<u8> {
+        const HEADER: usize = 10;
+        let end = member.windows(4).position(|bytes| bytes == [0, 0, 0xff, 0xff]).unwrap_or(HEADER);
+        let mut text = Vec::with_capacity(100);
+        flate2::Decompress::new(false)
+            .decompress_vec(&member[HEADER..end + 4], &mut text, flate2::FlushDecompress::Sync)
+            .unwrap();
+        text
+    }
+
     #[tokio::test]
     async fn events_that_are_there_at_once_are_one_member() {
         let (sender, later) = futures::channel::mpsc::unbounded();
@@ -124,7 +154,9 @@ mod tests {
             flate2::read::GzDecoder::new(&member[..]).read_to_string(&mut text).unwrap();
             text
         };
-        assert_eq!(text(&members.next().await.unwrap().unwrap()), "a\nb\n");
+        let member = members.next().await.unwrap().unwrap();
+        assert_eq!(text(&member), "a\nb\n");
+        assert_eq!(up_to_the_flush(&member), b"a\nb\n", "Go reads on before it delivers the rest");
         sender.unbounded_send(Ok("c\n".into())).unwrap();
         sender.unbounded_send(Err(std::io::Error::other("reset"))).unwrap();
         assert_eq!(text(&members.next().await.unwrap().unwrap()), "c\n");

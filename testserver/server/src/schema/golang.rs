@@ -17,6 +17,7 @@ fn syntax_error(text: &[u8], error: &serde_json::Error) -> String {
         return "unexpected end of JSON input".into();
     }
     let line = text.split(|byte| *byte == b'\n').nth(error.line().saturating_sub(1)).unwrap_or_default();
+    // As in Go, a byte of a longer character stands for itself.
     let found = line.get(error.column().saturating_sub(1)).copied().map_or(' ', char::from);
     let places = [
         ("trailing characters", "after top-level value"),
@@ -35,6 +36,7 @@ fn syntax_error(text: &[u8], error: &serde_json::Error) -> String {
 pub(crate) fn package(group: &str) -> &str {
     match group {
         "" | "events.k8s.io" => "core",
+        "internal.apiserver.k8s.io" => "apiserverinternal",
         group => group.split('.').next().unwrap_or_default(),
     }
 }

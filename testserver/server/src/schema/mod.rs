@@ -4,7 +4,7 @@
 //!
 //! - `model`: the fields and their rules; `parse`: from a document; `types`: the built-in types by name; `openapi`, `descriptions`: to
 //!   documents. `structural`: what documents of custom resources must be.
-//! - Objects of clients pass through, in this order: `duplicates` and `yaml_duplicates` (fields that a text has twice), `prune` (drops
+//! - Objects of clients pass through, in this order: `yaml` (reads it), `duplicates` (fields that a text has twice), `prune` (drops
 //!   unknown fields, errors in strict mode), `default`, `nulls` (not after apply), `validate`, `cel` (rules; `expression`: what those of
 //!   policies are for).
 //! - `path`, `error`, `pattern`, `golang`, `nested`: where and what an error is, and what Go reads and prints.
@@ -29,7 +29,7 @@ mod prune;
 mod structural;
 pub(crate) mod types;
 mod validate;
-pub(crate) mod yaml_duplicates;
+pub(crate) mod yaml;
 
 pub(crate) use cel::{CelValue, Expression, Scope, authorizer, cel_map, untyped};
 pub(crate) use duplicates::problems_in_order;

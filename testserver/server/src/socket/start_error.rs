@@ -57,6 +57,17 @@ pub enum StartError {
     /// An entry of [`Builder::runtime_config`](crate::Builder::runtime_config) is invalid; the text names it and what was expected.
     #[error("{0}")]
     RuntimeConfig(String),
+    /// What [`Builder::service_range`](crate::Builder::service_range) got is no range of IPv4 addresses.
+    #[error("cannot give services addresses: {0}")]
+    ServiceRange(String),
+    /// [`Builder::with_delay`](crate::Builder::with_delay) delays nothing.
+    #[error(
+        "cannot delay {controller:?}: expected a controller that is on and has work to do after a change"
+    )]
+    Delay {
+        /// The controller.
+        controller: crate::BuiltInController,
+    },
     /// A setting of the state differs from that of the server in [`Builder::api`](crate::Builder::api).
     #[error("cannot change `{setting}` of an existing server: expected what the server was built with")]
     ExistingServer {

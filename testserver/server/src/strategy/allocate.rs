@@ -22,7 +22,7 @@ pub(super) fn create(endpoint: &Endpoint, object: &mut Value) {
     match (endpoint.group(), endpoint.plural()) {
         ("", "pods") => pod(object),
         ("", "services") => {
-            cluster_ip_and_node_ports(object);
+            families_and_node_ports(object);
             object["status"] = json!({"loadBalancer": {}});
         }
         ("", "persistentvolumeclaims") => add_protection_finalizer(object, CLAIM_IN_USE),
@@ -64,7 +64,7 @@ pub(super) fn update(endpoint: &Endpoint, old: &Value, new: &mut Value) {
         return;
     }
     if old["spec"]["type"] == "ExternalName" {
-        return cluster_ip_and_node_ports(new);
+        return families_and_node_ports(new);
     }
     let is_empty = |value: &Value| match value {
         Value::Array(list) => list.is_empty(),
@@ -207,24 +207,16 @@ fn job(job: &mut Value) {
     }
 }
 
-/// Cluster IP and node ports of a service, derived from its uid; `cluster::allocator` resolves collisions.
-fn cluster_ip_and_node_ports(service: &mut Value) {
-    let number = number(service);
+/// IP families and node ports of a service, derived from its uid; `write/allocator.rs` resolves collisions, and chooses the address.
+fn families_and_node_ports(service: &mut Value) {
     let Some(spec) =
         service.get_mut("spec").filter(|spec| spec.is_object() && spec["type"] != "ExternalName")
     else {
         return;
     };
     let provided = spec["clusterIP"].as_str().unwrap_or_default().to_owned();
-    let listed = spec["clusterIPs"].as_array().is_some_and(|list| !list.is_empty());
-    // A list without the first address is refused.
-    if provided.is_empty() && !listed {
-        let [_, a, b, c, ..] = number.to_be_bytes();
-        // Skips network and broadcast addresses.
-        spec["clusterIP"] = format!("10.{a}.{b}.{}", 1 + c % 254).into();
-    }
-    if !listed {
-        spec["clusterIPs"] = json!([spec["clusterIP"]]);
+    if !provided.is_empty() && spec["clusterIPs"][0].is_null() {
+        spec["clusterIPs"] = json!([provided]);
     }
     // Without addresses of its own and of pods, a service is prepared for both families.
     let prepared = provided == "None" && spec["selector"].as_object().is_none_or(serde_json::Map::is_empty);
@@ -264,7 +256,8 @@ fn has_health_check(spec: &Value) -> bool {
     spec["type"] == "LoadBalancer" && spec["externalTrafficPolicy"] == "Local"
 }
 
-fn number(object: &Value) -> u64 {
+/// A number that follows from the uid.
+pub(crate) fn number(object: &Value) -> u64 {
     let mut hasher = DefaultHasher::new();
     meta::text(object, "uid").hash(&mut hasher);
     hasher.finish()
@@ -306,16 +299,18 @@ mod tests {
     #[test]
     fn a_service_keeps_its_allocated_values() {
         let mut service = json!({"metadata": {"uid": "u"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}});
-        cluster_ip_and_node_ports(&mut service);
-        let spec = &service["spec"];
-        assert_eq!(spec["clusterIPs"], json!([spec["clusterIP"]]));
-        assert!(spec["ports"][0]["nodePort"].as_u64().is_some_and(|port| (30_000..32_768).contains(&port)));
+        families_and_node_ports(&mut service);
+        assert!(
+            service["spec"]["ports"][0]["nodePort"]
+                .as_u64()
+                .is_some_and(|port| (30_000..32_768).contains(&port))
+        );
         let mut again = service.clone();
-        cluster_ip_and_node_ports(&mut again);
+        families_and_node_ports(&mut again);
         assert_eq!(again, service);
         let mut headless =
             json!({"metadata": {"uid": "u"}, "spec": {"type": "ClusterIP", "clusterIP": "None"}});
-        cluster_ip_and_node_ports(&mut headless);
+        families_and_node_ports(&mut headless);
         assert_eq!(headless["spec"]["clusterIPs"], json!(["None"]));
     }
 
@@ -323,8 +318,8 @@ mod tests {
     fn an_update_without_cluster_ip_keeps_it() {
         let scheme = crate::scheme::Scheme::with_built_in();
         let services = scheme.by_plural("", "services").unwrap();
-        let mut old = json!({"metadata": {"uid": "u"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}});
-        cluster_ip_and_node_ports(&mut old);
+        let mut old = json!({"metadata": {"uid": "u"}, "spec": {"type": "NodePort", "clusterIP": "10.0.0.9", "ports": [{"port": 80, "protocol": "TCP"}]}});
+        families_and_node_ports(&mut old);
         let mut new = json!({"metadata": {"uid": "u"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "protocol": "TCP"}]}});
         update(services, &old, &mut new);
         assert_eq!(new, old);

@@ -19,6 +19,7 @@ pub(crate) fn default(endpoint: &Endpoint, object: &mut Value) {
     }
     match (endpoint.group(), endpoint.plural()) {
         ("", "pods") => pod(object),
+        ("", "namespaces") => each(object, "/status", |status| fill(status, "phase", "Active")),
         ("", "services") => service(object),
         ("", "nodes") => node(object),
         ("", "limitranges") => limit_range(object),
@@ -272,6 +273,12 @@ fn service(service: &mut Value) {
             fill(spec, "externalTrafficPolicy", "Cluster");
         }
         _ => {}
+    }
+    if kind == "LoadBalancer" {
+        each(service, "/status/loadBalancer", |balancer| {
+            let reached = items(balancer, "ingress").filter(|ingress| ingress["ip"].is_string());
+            reached.for_each(|ingress| fill(ingress, "ipMode", "VIP"));
+        });
     }
 }
 

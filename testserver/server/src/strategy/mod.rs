@@ -15,7 +15,7 @@ mod priority_class;
 mod update;
 mod warnings;
 
-pub(crate) use allocate::{CLAIM_IN_USE, CLASS_IN_USE, VOLUME_IN_USE};
+pub(crate) use allocate::{CLAIM_IN_USE, CLASS_IN_USE, VOLUME_IN_USE, number};
 pub(crate) use built_in::{created_by_put, needs_version, orphans_dependents, status_has_metadata};
 pub(crate) use create::prepare as prepare_create;
 pub(crate) use defaults::default;

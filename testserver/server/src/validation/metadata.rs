@@ -112,28 +112,38 @@ fn qualifies_finalizers(endpoint: &Endpoint) -> bool {
 
 fn name(endpoint: &Endpoint, object: &Value, errors: &mut ErrorList) {
     if let Some(base) = meta::text(object, "generateName") {
-        // Something follows a dash at its end.
-        let masked =
-            base.strip_suffix('-').filter(|start| !start.is_empty()).map(|start| format!("{start}a"));
-        let wrong = wrong_name(endpoint, object, masked.as_deref().unwrap_or(base));
+        // Something follows a dash at its end. As in Go, the letter before it is not looked at.
+        let start = base.ends_with('-').then(|| base.get(..base.len().checked_sub(2)?)).flatten();
+        let masked = start.map(|start| format!("{start}a"));
+        let wrong = match masked.as_deref().unwrap_or(base) {
+            base if endpoint.plural() == "cronjobs" => names::subdomain(base),
+            base => wrong_name(endpoint, object, base),
+        };
         errors.text("metadata.generateName", base, wrong);
     }
     match meta::name(object) {
         "" => errors.required("metadata.name", "name or generateName is required"),
-        name => errors.text("metadata.name", name, wrong_name(endpoint, object, name)),
+        name => {
+            let wrong = has_dots(endpoint, name).or_else(|| wrong_name(endpoint, object, name));
+            errors.text("metadata.name", name, wrong);
+        }
     }
+}
+
+/// Whether a name would be one but for its dots, of a kind whose names are labels.
+fn has_dots(endpoint: &Endpoint, name: &str) -> Option<String> {
+    let kind = (endpoint.group(), endpoint.plural());
+    let is_label = matches!(kind, ("", "namespaces" | "services") | ("apps", "statefulsets"));
+    (is_label && name.contains('.') && names::subdomain(name).is_none())
+        .then(|| "must not contain dots".to_owned())
 }
 
 fn wrong_name(endpoint: &Endpoint, object: &Value, name: &str) -> Option<String> {
     match (endpoint.group(), endpoint.plural()) {
-        ("", "namespaces") => names::dns_label(name),
-        ("", "services") if name.contains('.') => Some("must not contain dots".into()),
-        ("", "services") => names::dns_label(name),
+        ("", "namespaces" | "services") | ("apps", "statefulsets") => names::dns_label(name),
         ("rbac.authorization.k8s.io", _) => names::path_segment(name),
         ("networking.k8s.io", "ipaddresses") => addresses::canonical_address(name),
         ("certificates.k8s.io", "clustertrustbundles") => trust_bundle_name(object, name),
-        ("apps", "statefulsets") if name.contains('.') => Some("must not contain dots".to_owned()),
-        ("apps", "statefulsets") => names::dns_label(name),
         // Names of Jobs have eleven more characters.
         ("batch", "cronjobs") if name.len() > 52 => Some("must be no more than 52 characters".to_owned()),
         _ => names::subdomain(name),

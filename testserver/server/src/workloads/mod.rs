@@ -1,4 +1,5 @@
-//! The decisions of the workload controllers, as pure functions of objects; [`ClusterState`](crate::cluster) carries them out.
+//! The decisions of the workload controllers, as pure functions of objects: what a Job does next is decided in `job`, and the file of the
+//! same controller in `cluster/workloads` carries it out.
 //!
 //! In the order in which data passes:
 //!

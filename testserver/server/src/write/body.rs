@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use super::{
-    kind::{unregistered, wrong_type},
+    kind::{unregistered, version_of, wrong_type},
     kinds::kind_of,
 };
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     gotypes,
     protobuf::{self, Undecoded},
     response::OFFERED,
-    schema::{golang, yaml_duplicates},
+    schema::{golang, yaml},
     status_error::StatusError,
 };
 
@@ -28,7 +28,7 @@ const TYPE_META: &str =
 pub(crate) fn typed(call: &Call, kind: &str) -> Result<Value, StatusError> {
     let has_go_type = kind_of(&call.endpoint).has_go_type() || kind != call.endpoint.kind();
     let parsed = match media_type(&call.content_type) {
-        "" | "application/json" => json(&call.body),
+        "" | "application/json" => json(&call.body).map_err(|why| format!("{UNREADABLE}{why}")),
         "application/yaml" => yaml(&call.body),
         PROTOBUF if !has_go_type => return Err(StatusError::unsupported_media_type(TEXTS)),
         PROTOBUF => return in_protobuf(call, kind),
@@ -47,7 +47,6 @@ pub(crate) fn typed(call: &Call, kind: &str) -> Result<Value, StatusError> {
         let why = format!("json: cannot unmarshal number {number} into Go value of type float64");
         return Err(undecodable(why));
     }
-    let parsed = parsed.map_err(|why| format!("{UNREADABLE}{why}"));
     let object = parsed.and_then(with_type).map_err(|why| unrecognized(&why))?;
     if !has_go_type && object["kind"].as_str().unwrap_or_default().is_empty() {
         let body = String::from_utf8_lossy(&call.body);
@@ -87,13 +86,8 @@ pub(crate) fn wrong_type_meta(value: &Value) -> Option<String> {
 
 /// Decodes an object in protobuf.
 pub(crate) fn in_protobuf(call: &Call, kind: &str) -> Result<Value, StatusError> {
-    let api_version = match kind {
-        "Eviction" => "policy/v1",
-        "Scale" => "autoscaling/v1",
-        "TokenRequest" => "authentication.k8s.io/v1",
-        _ => &call.endpoint.api_version(),
-    };
-    protobuf::decode(&call.body, (api_version, kind)).map_err(|undecoded| match undecoded {
+    let api_version = version_of(&call.endpoint, kind);
+    protobuf::decode(&call.body, (&api_version, kind)).map_err(|undecoded| match undecoded {
         Undecoded::Body(why) => unrecognized(kind, &why, &printed(&call.body)),
         Undecoded::Object { api_version, kind: provided, why } => {
             let version = api_version.rsplit('/').next().unwrap_or_default();
@@ -153,6 +147,10 @@ pub(crate) fn options(call: &Call) -> Result<Value, StatusError> {
     let options = parsed.and_then(with_type).map_err(StatusError::bad_request)?;
     let text = |field: &str| options[field].as_str().filter(|text| !text.is_empty());
     match text("kind") {
+        Some("Status") if ["", "v1"].contains(&text("apiVersion").unwrap_or_default()) => {
+            let why = "converting (v1.Status) to (v1.DeleteOptions): unknown conversion";
+            Err(StatusError::bad_request(why))
+        }
         Some(kind) if kind != "DeleteOptions" => {
             let version = text("apiVersion").unwrap_or("meta.k8s.io/v1");
             Err(StatusError::bad_request(unregistered(kind, version)))
@@ -181,47 +179,16 @@ pub(crate) fn json(body: &Bytes) -> Result<Value, String> {
 
 pub(crate) fn yaml(body: &Bytes) -> Result<Value, String> {
     let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
-    let value = serde_saphyr::from_str_with_options(first_document(text), yaml_duplicates::options());
-    value.map(whole_numbers).map_err(|error| error.to_string())
+    yaml::parse(text)
 }
 
-/// The first document of a text, which is all that Go reads.
-fn first_document(text: &str) -> &str {
-    let begun = text.strip_prefix("---").unwrap_or(text);
-    let rest = &text[text.len() - begun.len()..];
-    let is_end = |at: &usize| rest[at + 4..].is_empty() || rest[at + 4..].starts_with(['\n', '\r', ' ']);
-    let end = rest.match_indices("\n---").map(|(at, _)| at).find(is_end);
-    end.map_or(text, |at| &text[..text.len() - rest.len() + at + 1])
-}
-
-/// Floats without a fraction become integers, as they are in JSON that Go makes of YAML.
-fn whole_numbers(value: Value) -> Value {
-    match value {
-        Value::Number(number) if number.is_f64() => {
-            let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e15);
-            // Fits: it is whole, and far from the limits.
-            float.map_or(Value::Number(number), |float| (float as i64).into())
-        }
-        Value::Array(list) => list.into_iter().map(whole_numbers).collect(),
-        Value::Object(map) => map.into_iter().map(|(name, value)| (name, whole_numbers(value))).collect(),
-        other => other,
-    }
-}
-
-/// A body for error messages: as a text if it may be JSON.
+/// The start of a body for error messages: as a text if it may be JSON.
 fn printed(body: &Bytes) -> String {
+    let more = if body.len() > 30 { " ..." } else { "" };
+    let start = &body[..body.len().min(30)];
     match body.first() {
         None => "<empty>".into(),
-        Some(b'{') => start(body),
-        _ => body.iter().take(1024).map(|byte| format!("{byte:02x}")).collect(),
-    }
-}
-
-/// The start of a body, for error messages.
-fn start(body: &Bytes) -> String {
-    let text = String::from_utf8_lossy(body);
-    match text.char_indices().nth(30) {
-        Some((at, _)) => format!("{} ...", &text[..at]),
-        None => text.into(),
+        Some(b'{') => String::from_utf8_lossy(start).into_owned() + more,
+        _ => start.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + more,
     }
 }

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use crate::{gotypes, schema::golang, scheme::Endpoint, status_error::StatusError, storage::Stored};
+use crate::{
+    gotypes, object::meta, schema::golang, scheme::Endpoint, status_error::StatusError, storage::Stored,
+};
 
 /// How a server reads, completes and prints the objects of an endpoint.
 pub(crate) trait Kind: Sync {
@@ -42,23 +44,37 @@ pub(super) fn undecodable(endpoint: &Endpoint, why: &str) -> StatusError {
     StatusError::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
 }
 
+/// The version of an object that is sent to an endpoint or a subresource of it.
+pub(super) fn version_of(endpoint: &Endpoint, kind: &str) -> String {
+    match kind {
+        "Eviction" => "policy/v1".into(),
+        "Scale" => "autoscaling/v1".into(),
+        "TokenRequest" => "authentication.k8s.io/v1".into(),
+        _ => endpoint.api_version(),
+    }
+}
+
 /// The refusal of an object that says that it is something else than a kind.
 pub(super) fn wrong_type(endpoint: &Endpoint, kind: &str, object: &Value) -> StatusError {
     let text = |field: &str| object[field].as_str().filter(|text| !text.is_empty());
-    let own_version = endpoint.api_version();
+    let own_version = version_of(endpoint, kind);
     let (provided, version) = (text("kind").unwrap_or(kind), text("apiVersion").unwrap_or(&own_version));
-    let why = match gotypes::of_kind(version, provided) {
-        Some(_) => {
-            let package = golang::package(endpoint.group());
-            let last = version.rsplit('/').next().unwrap_or_default();
-            format!("converting ({last}.{provided}) to ({package}.{kind}): unknown conversion")
-        }
-        None => unregistered(provided, version),
-    };
+    let why = unconvertible((version, provided), (&own_version, kind));
     let name = &endpoint.version().name;
     StatusError::bad_request(format!("{provided} in version {name:?} cannot be handled as a {kind}: {why}"))
 }
 
+/// Why an object of a version and kind is not one of another.
+pub(crate) fn unconvertible((version, provided): (&str, &str), (own_version, kind): (&str, &str)) -> String {
+    if gotypes::of_kind(version, provided).is_none() {
+        return unregistered(provided, version);
+    }
+    let package = golang::package(meta::split_api_version(own_version).0);
+    let last = version.rsplit('/').next().unwrap_or_default();
+    format!("converting ({last}.{provided}) to ({package}.{kind}): unknown conversion")
+}
+
 pub(super) fn unregistered(kind: &str, version: &str) -> String {
+    // The place is that of 1.37.
     format!("no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\"")
 }

@@ -43,7 +43,7 @@ mod validate;
 
 pub(crate) use allocator::ServiceAllocator;
 pub(crate) use custom::wrong_embedded;
-pub(crate) use kind::Kind;
+pub(crate) use kind::{Kind, unconvertible};
 pub(crate) use kinds::kind_of;
 pub(crate) use object_write::{ObjectWrite, Replaced, WriteContext, Writer};
 pub(crate) use preconditions::{check_versioned, wrong_uid};

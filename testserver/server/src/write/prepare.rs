@@ -41,7 +41,8 @@ impl ObjectWrite<'_> {
         context: &WriteContext<'_>,
         requested: &Value,
     ) -> Result<(), StatusError> {
-        let errors = context.services.allocate(&self.key(), requested, &mut self.object);
+        let old = self.old().unwrap_or(&Value::Null);
+        let errors = context.services.allocate(&self.key(), (old, requested), &mut self.object);
         self.refuse(&errors)
     }
 

@@ -9,7 +9,7 @@ use crate::{
     call::Call,
     patch,
     route::{FieldValidation, WriteOptions},
-    schema::{self, yaml_duplicates},
+    schema::{self, yaml},
 };
 
 /// How strictly the fields of a body are checked. A body in protobuf has no duplicates, and its unknown fields are skipped.
@@ -32,7 +32,7 @@ pub(crate) fn duplicates(call: &Call, validation: FieldValidation) -> Vec<String
     match body::media_type(&call.content_type) {
         "application/yaml" | "application/apply-patch+yaml" => {
             let text = std::str::from_utf8(&call.body);
-            let repeated = text.map(yaml_duplicates::repeated_keys).unwrap_or_default();
+            let repeated = text.map(yaml::repeated_keys).unwrap_or_default();
             // The error of go-yaml is one of the reports.
             let strict = validation == FieldValidation::Strict && !repeated.is_empty();
             if strict {

@@ -159,3 +159,50 @@ async fn a_new_cluster_has_the_service_of_the_server() {
     );
     assert_eq!(service["spec"]["ports"][0]["port"], 443);
 }
+
+/// As of another cluster: restored objects are not validated, and later writes judge what they change.
+#[tokio::test]
+async fn a_restored_service_of_another_range_can_be_changed() {
+    let foreign = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: default, uid: u}\n\
+        spec: {type: NodePort, clusterIP: 172.20.0.10, clusterIPs: [172.20.0.10], ipFamilies: [IPv4, IPv6], \
+        ipFamilyPolicy: RequireDualStack, ports: [{port: 80, nodePort: 20000, protocol: TCP, targetPort: 80}]}\n";
+    let client = TestClient::new();
+    client.api.restore(format!("{}---\n{foreign}", client.api.snapshot())).unwrap();
+    let path = "/api/v1/namespaces/default/services/web";
+    let label = json!({"metadata": {"labels": {"a": "b"}, "finalizers": ["x.test/hold"]}});
+    client.patch(MERGE, path, label.clone()).await.ok();
+    client.patch(MERGE, &format!("{path}/status"), label).await.ok();
+    let service =
+        client.patch(MERGE, path, json!({"spec": {"ports": [{"port": 81, "nodePort": 20000}]}})).await.ok();
+    assert_eq!(service["spec"]["clusterIPs"], json!(["172.20.0.10"]));
+    let other =
+        json!({"metadata": {"name": "other"}, "spec": {"clusterIP": "172.20.0.11", "ports": [{"port": 80}]}});
+    client.post("/api/v1/namespaces/default/services", other).await.refused(422, "Invalid");
+}
+
+#[tokio::test]
+async fn services_get_addresses_of_the_range_and_of_ready_service_cidrs() {
+    let api = ApiServer::builder().service_range("172.20.0.0/30").service().unwrap();
+    let client = TestClient { api };
+    let path = "/api/v1/namespaces/default/services";
+    let service = |name: &str| json!({"metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}});
+    let server = client.get(&format!("{path}/kubernetes")).await.ok();
+    assert_eq!(server["spec"]["clusterIP"], "172.20.0.1");
+    assert_eq!(client.post(path, service("a")).await.ok()["spec"]["clusterIPs"], json!(["172.20.0.2"]));
+    assert!(client.post(path, service("b")).await.refused(422, "Invalid").contains("range is full"));
+
+    let cidrs = "/apis/networking.k8s.io/v1/servicecidrs";
+    client.post(cidrs, json!({"metadata": {"name": "more"}, "spec": {"cidrs": ["10.9.0.0/30"]}})).await.ok();
+    client.post(path, service("b")).await.refused(422, "Invalid");
+    let ready = json!([{"type": "Ready", "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]);
+    client.patch(MERGE, &format!("{cidrs}/more/status"), json!({"status": {"conditions": ready}})).await.ok();
+    let address = client.post(path, service("b")).await.ok()["spec"]["clusterIP"].clone();
+    assert!(address.as_str().unwrap().starts_with("10.9.0."), "{address}");
+
+    let refused = ApiServer::builder().service_range("fd00::/108").service().unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("expected a range of IPv4 addresses such as 10.0.0.0/16, found \"fd00::/108\"")
+    );
+}

@@ -23,6 +23,7 @@ mod crud;
 #[cfg(feature = "workloads")]
 mod daemon_sets;
 mod data_dir;
+mod delays;
 mod deletion;
 #[cfg(feature = "workloads")]
 mod determinism;

@@ -1,9 +1,10 @@
 //! Between the operator and the server: records requests and events, and injects the faults of a plan.
 //!
 //! `target` reads what a request is about, `session` is the state of a run. `service` is what the operator calls; `write` and `watch` have
-//! the faults of writes and of watches; `answer` makes responses.
+//! the faults of writes and of watches, `leases` those of the leader; `answer` makes responses.
 
 mod answer;
+mod leases;
 mod service;
 mod session;
 mod target;
@@ -14,4 +15,5 @@ pub use answer::Body;
 pub use service::ApiService;
 
 pub(crate) use answer::call;
+pub(crate) use leases::take_leases;
 pub(crate) use session::Session;

@@ -86,7 +86,6 @@ async fn respond(
     mut parts: Parts,
     body: Bytes,
 ) -> io::Result<Response<Body>> {
-    session.count_request();
     plain_json(&mut parts.headers);
     session.alive(incarnation).await;
     let Some(target) = Target::of(parts.uri.path()) else { return forward(session, parts, body).await };
@@ -97,6 +96,8 @@ async fn respond(
         }
         return forward(session, parts, body).await;
     }
+    session.count_request(&format!("{} {}", parts.method, parts.uri.path()));
+    session.alive(incarnation).await;
     session.trace(|trace| trace.resources.insert(target.resource.clone()));
     if parts.method != Method::GET {
         tokio::time::sleep(ROUND_TRIP).await;

@@ -16,15 +16,15 @@ use tokio::{
 };
 
 use crate::{
-    finding::Finding,
+    finding::{Finding, Oracle},
     invariant::Invariant,
-    kinds::Kinds,
+    kinds::{Kinds, split},
     plan::{EventFault, EventPlace, Injection, Operation, Place, Plan, RequestFault},
-    state::{Names, State},
+    state::{Names, ObjectName, State, TOUCHED},
     trace::{Line, Trace},
 };
 
-/// A run of an operator with more requests is in a loop.
+/// An operator with more requests in a step, or in the still hour at the end, is in a loop.
 const MOST_REQUESTS: usize = 20_000;
 
 /// The shared state of a run.
@@ -41,6 +41,15 @@ pub(crate) struct Session {
     inner: Mutex<Inner>,
 }
 
+/// An object that another writer has changed, as it was then.
+#[derive(Clone, Debug)]
+pub(super) struct Touched {
+    pub(super) resource: String,
+    pub(super) object: Value,
+    /// The write of the operator that came next.
+    pub(super) place: String,
+}
+
 struct Inner {
     /// The faults that are still to come.
     pending: VecDeque<Injection>,
@@ -52,12 +61,23 @@ struct Inner {
     step: usize,
     /// Requests of earlier incarnations of the operator get no answer.
     incarnation: u64,
+    /// Those of this step.
     requests: usize,
     operations: HashMap<Operation, usize>,
     events: HashMap<EventPlace, usize>,
     last_write: Option<Instant>,
+    /// What another writer has changed.
+    touched: Option<Touched>,
+    /// Another process leads until then.
+    other_leads_until: Option<Instant>,
     trace: Trace,
     broken: Vec<Finding>,
+}
+
+impl Inner {
+    fn is_in_loop(&self) -> bool {
+        self.requests > MOST_REQUESTS
+    }
 }
 
 impl Session {
@@ -81,6 +101,8 @@ impl Session {
             operations: HashMap::new(),
             events: HashMap::new(),
             last_write: None,
+            touched: None,
+            other_leads_until: None,
             trace: Trace::default(),
             broken: Vec::new(),
         };
@@ -122,7 +144,11 @@ impl Session {
     }
 
     pub(crate) fn set_step(&self, step: usize) {
-        self.inner.lock().step = step;
+        let mut inner = self.inner.lock();
+        inner.step = step;
+        if !inner.is_in_loop() {
+            inner.requests = 0;
+        }
     }
 
     pub(super) fn step(&self) -> usize {
@@ -136,7 +162,12 @@ impl Session {
     /// Whether requests of this incarnation get no answer: it has crashed, or the operator is in a loop.
     fn is_dead(&self, incarnation: u64) -> bool {
         let inner = self.inner.lock();
-        inner.incarnation != incarnation || inner.requests > MOST_REQUESTS
+        inner.incarnation != incarnation || inner.is_in_loop()
+    }
+
+    /// Whether the operator has sent so many requests that it gets no more answers.
+    pub(crate) fn is_in_loop(&self) -> bool {
+        self.inner.lock().is_in_loop()
     }
 
     /// Waits for ever once this incarnation has crashed.
@@ -146,8 +177,14 @@ impl Session {
         }
     }
 
-    pub(super) fn count_request(&self) {
-        self.inner.lock().requests += 1;
+    /// Counts a request of the operator. One beyond the limit is a finding, and the last.
+    pub(super) fn count_request(&self, what: &str) {
+        let mut inner = self.inner.lock();
+        inner.requests += 1;
+        if inner.requests == MOST_REQUESTS + 1 {
+            let what = format!("more than {MOST_REQUESTS} requests in step {}, the last {what}", inner.step);
+            inner.broken.push(Finding::new(Oracle::FixedPoint, what));
+        }
     }
 
     /// Ends this incarnation of the operator: from now on, its requests and watches hang.
@@ -207,6 +244,11 @@ impl Session {
         inner.fired.push(step);
     }
 
+    /// The last fault had nothing to change.
+    pub(super) fn unfire(&self) {
+        self.inner.lock().fired.pop();
+    }
+
     /// The steps in which faults have happened.
     pub(crate) fn fired(&self) -> Vec<usize> {
         self.inner.lock().fired.clone()
@@ -232,9 +274,62 @@ impl Session {
     }
 
     /// Notes a write that changed the state.
-    pub(super) fn wrote(&self) {
-        self.inner.lock().last_write = Some(Instant::now());
+    pub(super) fn wrote(&self, what: &str) {
+        let mut inner = self.inner.lock();
+        inner.last_write = Some(Instant::now());
+        if inner.other_leads_until.is_some_and(|until| until > Instant::now()) {
+            let what = format!("in step {}, {what} came while another process held the Lease", inner.step);
+            inner.broken.push(Finding::new(Oracle::TwoLeaders, what));
+        }
+        drop(inner);
         self.check_invariants();
+    }
+
+    /// From now on, writes of the operator are those of a second leader.
+    pub(super) fn another_leads_until(&self, until: Instant) {
+        self.inner.lock().other_leads_until = Some(until);
+    }
+
+    /// Notes what another writer has changed.
+    pub(super) fn touched(&self, touched: Touched) {
+        self.inner.lock().touched = Some(touched);
+    }
+
+    /// What the operator has removed of another writer, if the object is still the same. Told once.
+    pub(crate) fn lost_update(&self, step: usize) -> Option<Finding> {
+        let Touched { resource, object, place } = self.inner.lock().touched.clone()?;
+        let (group, plural) = split(&resource);
+        let uid = &object["metadata"]["uid"];
+        let objects = self.server.objects(group, plural)?;
+        let now = objects.into_iter().find(|now| now["metadata"]["uid"] == *uid)?;
+        if !now["metadata"]["annotations"][TOUCHED].is_null() {
+            return None;
+        }
+        self.inner.lock().touched = None;
+        let name = ObjectName::of(&resource, &object);
+        let what = format!("after step {step}, {name} has lost what another writer wrote before {place}");
+        Some(Finding::new(Oracle::LostUpdate, what))
+    }
+
+    /// Pods that are made again when they are deleted: by the operator, or by their owner.
+    pub(crate) fn evictable_pods(&self) -> Vec<ObjectName> {
+        let pods = self.server.objects("", "pods").unwrap_or_default();
+        let pods = pods.into_iter().map(|pod| (ObjectName::of("pods", &pod), pod));
+        let inner = self.inner.lock();
+        let is_made =
+            |name: &ObjectName| inner.trace.writes.iter().any(|write| write.created && write.object == *name);
+        let evictable =
+            pods.filter(|(name, pod)| pod["metadata"]["ownerReferences"].is_array() || is_made(name));
+        evictable.map(|(name, _)| name).collect()
+    }
+
+    /// Notes whether there are such pods after this step.
+    pub(crate) fn note_pods(&self) {
+        if !self.evictable_pods().is_empty() {
+            let mut inner = self.inner.lock();
+            let step = inner.step;
+            inner.trace.pods_after.insert(step);
+        }
     }
 
     /// The time since the operator last changed the state.
@@ -254,7 +349,7 @@ impl Session {
         let exists = |owner: &Value| {
             // A kind that is not served is not known to be gone.
             let Some(kind) = self.kinds.of(owner) else { return true };
-            let of_kind = self.server.objects(&kind.group, &kind.plural);
+            let of_kind = self.server.objects(&kind.group, &kind.plural).unwrap_or_default();
             of_kind.iter().any(|other| other["metadata"]["uid"] == owner["uid"])
         };
         !owners.is_empty() && !owners.iter().any(exists)
@@ -265,7 +360,9 @@ impl Session {
         if self.invariants.is_empty() {
             return;
         }
-        let state = self.state();
+        let mut resources = self.kinds.resources();
+        resources.extend(self.inner.lock().trace.resources.iter().cloned());
+        let state = State::read(&self.server, &resources);
         for invariant in self.invariants.iter() {
             let Some(finding) = invariant.judge(&state) else { continue };
             let mut inner = self.inner.lock();

@@ -3,13 +3,13 @@
 use std::{future::pending, io, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode, header::CONTENT_TYPE, request::Parts};
-use http_body_util::{BodyExt, Full};
+use http::{Response, StatusCode, header::CONTENT_TYPE, request::Parts};
+use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
 use super::{
-    answer::{Body, forward, full, pass, refusal},
-    session::Session,
+    answer::{Body, call, forward, full, refusal},
+    session::{Session, Touched},
     target::{Target, writing_verb},
 };
 use crate::{
@@ -44,6 +44,18 @@ pub(super) async fn respond(
             tokio::spawn(arrive_late(session.clone(), target.clone(), place, parts, body));
             return pending().await;
         }
+        Some(RequestFault::LateByAStep) => {
+            session.crash();
+            let (session, target) = (session.clone(), target.clone());
+            tokio::spawn(async move {
+                let sent_in = session.step();
+                while session.step() == sent_in {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+                arrive_late(session, target, place, parts, body).await;
+            });
+            return pending().await;
+        }
         Some(RequestFault::Conflict) => {
             return Ok(refusal(409, "Conflict", "injected by verify: the object has been modified"));
         }
@@ -53,7 +65,7 @@ pub(super) async fn respond(
         Some(RequestFault::Refused) => {
             return Ok(refusal(500, "InternalError", "injected by verify: the write failed"));
         }
-        Some(RequestFault::OtherWriter) => touch(session, &parts).await,
+        Some(RequestFault::OtherWriter) => touch(session, target, &parts, &place).await,
         Some(RequestFault::Slow) => {
             tokio::time::sleep(SLOW).await;
             session.alive(incarnation).await;
@@ -101,7 +113,9 @@ fn told(fault: RequestFault, place: &Place) -> String {
         RequestFault::TooManyRequests => format!("{place} is refused with 429"),
         RequestFault::Refused => format!("{place} is refused with 500"),
         RequestFault::OtherWriter => format!("another writer changes the object before {place}"),
-        RequestFault::Late => format!("{place} is held up in the network, and the operator is replaced"),
+        RequestFault::Late | RequestFault::LateByAStep => {
+            format!("{place} is held up in the network, and the operator is replaced")
+        }
         RequestFault::Slow => format!("{place} takes 10 s"),
     }
 }
@@ -137,12 +151,12 @@ async fn write(
     let effect = if effective { "" } else { " (no effect)" };
     session.log_comparable(format!("{place} → {}{effect}", head.status.as_u16()));
     let orphan = effective && session.is_orphan(&answer);
-    let (step, place) = (session.step(), place.clone());
+    let (step, place, written) = (session.step(), place.clone(), place.to_string());
     let created = effective && head.status == StatusCode::CREATED && target.subresource.is_empty();
     let record = Write { place, object, effective, created, orphan, step, answer: Arc::new(answer) };
     session.trace(|trace| trace.writes.push(record));
     if effective {
-        session.wrote();
+        session.wrote(&written);
     }
     Ok(Response::from_parts(head, full(bytes)))
 }
@@ -155,15 +169,22 @@ async fn arrive_late(session: Arc<Session>, target: Target, place: Place, parts:
     drop(write(&session, &target, &place, parts, body).await);
 }
 
-/// Changes an annotation of the object, as another client would.
-async fn touch(session: &Session, parts: &Parts) {
-    let path = parts.uri.path().trim_end_matches("/status").trim_end_matches("/scale");
-    let patch = json!({"metadata": {"annotations": {TOUCHED: "yes"}}}).to_string();
-    let request = Request::patch(format!("{path}?fieldManager=verify"))
-        .header(CONTENT_TYPE, "application/merge-patch+json")
-        .body(Full::new(Bytes::from(patch)));
-    if let Ok(request) = request {
-        // Refused where there is no object yet.
-        drop(pass(&session.server, request).await);
+/// Changes an annotation of the object, as another client would. Where there is no object, nothing has happened.
+async fn touch(session: &Session, target: &Target, parts: &Parts, place: &Place) {
+    let path = parts.uri.path().trim_end_matches('/');
+    let subresource = format!("/{}", target.subresource);
+    let path = match target.subresource.as_str() {
+        "" => path,
+        _ => path.strip_suffix(&subresource).unwrap_or(path),
+    };
+    let patch = json!({"metadata": {"annotations": {TOUCHED: "yes"}}});
+    let uri = format!("{path}?fieldManager=verify");
+    let (code, object) =
+        call(&session.server, "PATCH", &uri, "application/merge-patch+json", Some(&patch)).await;
+    match code {
+        200..=299 => {
+            session.touched(Touched { resource: target.resource.clone(), object, place: place.to_string() })
+        }
+        _ => session.unfire(),
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum RequestFault {
     Refused,
     OtherWriter,
     Late,
+    /// After the next step.
+    LateByAStep,
     Slow,
 }
 
@@ -88,7 +90,7 @@ impl RequestFault {
             Self::Refused if place.operation.verb.is_read() => Family::FailedRead,
             Self::Refused => Family::Refused,
             Self::OtherWriter => Family::OtherWriter,
-            Self::Late => Family::Late,
+            Self::Late | Self::LateByAStep => Family::Late,
             Self::Slow => Family::Slow,
         }
     }
@@ -136,6 +138,21 @@ impl Plan {
 
     pub(crate) fn has(&self, fault: RunFault) -> bool {
         self.0.contains(&Injection::Run(fault))
+    }
+
+    /// Whether controllers of the cluster take their time.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.has(RunFault::SlowGarbageCollection) || self.has(RunFault::SlowWorkloads)
+    }
+
+    /// The object of a write that arrives after the next step.
+    pub(crate) fn late_object(&self) -> Option<String> {
+        self.0.iter().find_map(|injection| match injection {
+            Injection::Request(RequestFault::LateByAStep, place) => {
+                Some(format!("{} {}", place.operation.resource, place.operation.name))
+            }
+            _ => None,
+        })
     }
 
     /// The fault after this step.

@@ -15,7 +15,7 @@ pub struct PlanError {
 }
 
 /// What stands before the place of a request.
-const REQUESTS: [(RequestFault, &str); 10] = [
+const REQUESTS: [(RequestFault, &str); 11] = [
     (RequestFault::CrashBefore, "crash before"),
     (RequestFault::CrashAfter, "crash after"),
     (RequestFault::CrashDown, "crash and stay down after"),
@@ -25,6 +25,7 @@ const REQUESTS: [(RequestFault, &str); 10] = [
     (RequestFault::Refused, "500 for"),
     (RequestFault::OtherWriter, "another writer before"),
     (RequestFault::Late, "late arrival of"),
+    (RequestFault::LateByAStep, "arrival after the next step of"),
     (RequestFault::Slow, "slow answer of"),
 ];
 

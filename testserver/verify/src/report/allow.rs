@@ -14,8 +14,23 @@ struct Allow {
 }
 
 impl Allows {
-    pub(crate) fn add(&mut self, pattern: impl Into<String>, reason: impl Into<String>) {
-        self.0.push(Allow { pattern: pattern.into(), reason: reason.into(), used: AtomicBool::new(false) });
+    /// The error says why the pattern or its reason is none.
+    pub(crate) fn add(
+        &mut self,
+        pattern: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> Result<(), String> {
+        let (pattern, reason) = (pattern.into(), reason.into());
+        if pattern.split('*').all(|part| part.trim().is_empty()) {
+            return Err(format!(
+                "allow({pattern:?}, {reason:?}): expected a part of the text of a finding, not what covers all"
+            ));
+        }
+        if reason.trim().is_empty() {
+            return Err(format!("allow({pattern:?}, {reason:?}): expected a reason"));
+        }
+        self.0.push(Allow { pattern, reason, used: AtomicBool::new(false) });
+        Ok(())
     }
 
     /// Whether a pattern covers this text.
@@ -58,10 +73,20 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_that_covers_all_or_has_no_reason_is_refused() {
+        let add = |pattern: &str, reason: &str| Allows::default().add(pattern, reason);
+        for all in ["", "*", "* *"] {
+            assert!(add(all, "why").unwrap_err().ends_with("not what covers all"), "{all:?}");
+        }
+        assert_eq!(add("left over", " ").unwrap_err(), "allow(\"left over\", \" \"): expected a reason");
+        assert_eq!(add("left over", "why"), Ok(()));
+    }
+
+    #[test]
     fn patterns_that_cover_nothing_are_told() {
         let mut allows = Allows::default();
-        allows.add("left over", "by design");
-        allows.add("stuck", "known");
+        allows.add("left over", "by design").unwrap();
+        allows.add("stuck", "known").unwrap();
         assert!(allows.allow("configmaps a is left over"));
         assert!(!allows.allow("configmaps a is missing"));
         assert_eq!(allows.unused(), [("stuck".to_owned(), "known".to_owned())]);

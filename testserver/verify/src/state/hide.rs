@@ -16,14 +16,18 @@ pub(crate) struct Hidden(BTreeSet<String>);
 impl Hidden {
     /// Remembers the Secrets of a state.
     pub(crate) fn learn(&mut self, state: &State) {
-        for secret in state.objects_of("secrets") {
-            for value in secret["data"].as_object().into_iter().flat_map(|data| data.values()) {
-                let Some(encoded) = value.as_str() else { continue };
-                self.0.insert(encoded.to_owned());
-                // Other objects may have the decoded value.
-                if let Ok(text) = String::from_utf8(STANDARD.decode(encoded).unwrap_or_default()) {
-                    self.0.insert(text);
-                }
+        state.objects_of("secrets").for_each(|secret| self.learn_secret(secret));
+    }
+
+    /// Remembers the values of a Secret.
+    pub(crate) fn learn_secret(&mut self, secret: &Value) {
+        for value in secret["data"].as_object().into_iter().flat_map(|data| data.values()) {
+            let Some(encoded) = value.as_str() else { continue };
+            self.0.insert(encoded.to_owned());
+            // Other objects may have the decoded value, and texts such as JSON and the `Debug` of an error its escaped form.
+            if let Ok(text) = String::from_utf8(STANDARD.decode(encoded).unwrap_or_default()) {
+                self.0.insert(Value::from(text.as_str()).to_string().trim_matches('"').to_owned());
+                self.0.insert(text);
             }
         }
     }
@@ -73,5 +77,16 @@ mod tests {
         );
         assert_eq!(hidden.text("Y29ycmVjdCBob3JzZSBiYXR0ZXJ5 and true"), "<hidden> and true");
         assert_eq!(hidden.value("configmaps", ".data.on", &json!("true")), "\"true\"");
+    }
+
+    #[test]
+    fn values_with_lines_and_quotes_are_hidden_too() {
+        let value = "-----BEGIN KEY-----\nabc\n{\"a\": 1}\n-----END KEY-----\n";
+        let secret = json!({"metadata": {"name": "a"}, "data": {"key": STANDARD.encode(value)}});
+        let mut hidden = Hidden::default();
+        hidden.learn(&State([(ObjectName::of("secrets", &secret), secret)].into()));
+        assert_eq!(hidden.value("configmaps", ".data.copy", &json!(value)), "\"<hidden>\"");
+        assert_eq!(hidden.text(&format!("{:?}", Err::<(), _>(value))), "Err(\"<hidden>\")");
+        assert_eq!(hidden.text(value), "<hidden>");
     }
 }

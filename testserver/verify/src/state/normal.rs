@@ -63,6 +63,11 @@ impl Renames {
                 let of = super::ObjectName { name: template.clone(), ..name.clone() };
                 renames.push((uid.to_owned(), format!("<uid of {of}>")));
             }
+            // A pod that is made again gets another address.
+            if let Some(address) = object["status"]["podIP"].as_str().filter(|_| name.resource == "pods") {
+                let of = super::ObjectName { name: template.clone(), ..name.clone() };
+                renames.push((address.to_owned(), format!("<address of {of}>")));
+            }
             if template != name.name {
                 renames.push((name.name.clone(), template));
             }
@@ -169,6 +174,18 @@ mod tests {
             normal["configmaps a-*[0]"]["metadata"]["labels"]["owner"],
             "<uid of pages.example.com a>"
         );
+    }
+
+    #[test]
+    fn addresses_of_pods_are_the_same_wherever_they_are() {
+        let pods = |address: &str| {
+            let pod =
+                json!({"metadata": {"name": "a"}, "status": {"podIP": address, "podIPs": [{"ip": address}]}});
+            let map = json!({"metadata": {"name": "b"}, "data": {"url": format!("http://{address}:80")}});
+            normalize(&state(&[("pods", pod), ("configmaps", map)]), &Names::default())
+        };
+        assert_eq!(pods("10.244.0.2"), pods("10.244.0.20"));
+        assert_eq!(pods("10.244.0.2")["configmaps b"]["data"]["url"], "http://<address of pods a>:80");
     }
 
     #[test]

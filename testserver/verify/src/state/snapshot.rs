@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::ObjectName;
 use crate::kinds::{self, split};
 
-/// The objects that the cluster has at a moment, of all kinds that the operator and the workload have used. Invariants look at it.
+/// The objects that the cluster has at a moment. Invariants look at it, and see all kinds.
 #[derive(Clone, Debug, Default)]
 pub struct State(pub(crate) BTreeMap<ObjectName, Value>);
 
@@ -19,7 +19,7 @@ impl State {
         let mut state = BTreeMap::new();
         for resource in resources {
             let (group, plural) = split(resource);
-            let objects = server.objects(group, plural);
+            let objects = server.objects(group, plural).unwrap_or_default();
             state.extend(objects.into_iter().map(|object| (ObjectName::of(resource, &object), object)));
         }
         Self(state)

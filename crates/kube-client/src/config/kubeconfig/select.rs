@@ -26,6 +26,8 @@ pub(in crate::config) struct Selection {
 
 /// The position and the name of the selected cluster and user in the lists of the kubeconfig.
 pub(in crate::config) struct SelectedEntries {
+    /// `None` if the options had both cluster and user, and there was no context.
+    pub(in crate::config) context: Option<String>,
     pub(in crate::config) cluster: (usize, String),
     pub(in crate::config) user: Option<(usize, String)>,
 }
@@ -37,7 +39,8 @@ impl Selection {
         options: &KubeConfigOptions,
     ) -> Result<Self, KubeconfigError> {
         check_header(config)?;
-        let context = select_context(config, options)?.unwrap_or_default();
+        let (context_name, context) = select_context(config, options)?.unzip();
+        let context = context.unwrap_or_default();
         let cluster_name = options.cluster.clone().unwrap_or(context.cluster);
         let (index, cluster) = take_cluster(config, &cluster_name)?;
         let cluster_entry = (index, cluster_name);
@@ -50,8 +53,21 @@ impl Selection {
             None => (AuthInfo::default(), None),
         };
         let namespace = context.namespace.filter(|name| !name.is_empty());
-        let entries = SelectedEntries { cluster: cluster_entry, user: user_entry };
+        let entries = SelectedEntries { context: context_name, cluster: cluster_entry, user: user_entry };
         Ok(Self { cluster, auth_info, namespace, entries })
+    }
+}
+
+impl SelectedEntries {
+    /// Selects the same entries again, whatever the current context and its cluster and user are then.
+    pub(in crate::config) fn options(&self) -> KubeConfigOptions {
+        let user = self.user.as_ref().map(|(_, name)| name.clone());
+        KubeConfigOptions {
+            context: self.context.clone(),
+            cluster: Some(self.cluster.1.clone()),
+            // An empty name is no user.
+            user: Some(user.unwrap_or_default()),
+        }
     }
 }
 
@@ -59,15 +75,15 @@ impl Selection {
 fn select_context(
     config: &mut Kubeconfig,
     options: &KubeConfigOptions,
-) -> Result<Option<Context>, KubeconfigError> {
+) -> Result<Option<(String, Context)>, KubeconfigError> {
     let name = options.context.as_deref().or(config.current_context.as_deref());
-    let Some(name) = name.filter(|name| !name.is_empty()) else {
+    let Some(name) = name.filter(|name| !name.is_empty()).map(ToOwned::to_owned) else {
         let needs_context = options.cluster.is_none() || options.user.is_none();
         return if needs_context { Err(KubeconfigError::CurrentContextNotSet) } else { Ok(None) };
     };
     let found = config.contexts.iter_mut().find(|named| named.name == name);
     match found.and_then(|named| named.context.take()) {
-        Some(context) => Ok(Some(context)),
+        Some(context) => Ok(Some((name, context))),
         None => {
             let known = existing(&names(&config.contexts));
             Err(KubeconfigError::LoadContext(format!("no context named {name:?} {known}")))

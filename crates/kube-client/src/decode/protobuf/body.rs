@@ -19,8 +19,14 @@ pub(crate) enum Form {
     Events,
 }
 
-/// The body of a response as JSON: what its `Content-Type` says decides.
-pub(crate) fn as_json(response: Response<Body>, form: Form, skips_managed_fields: bool) -> Body {
+/// The body of a response as JSON: what its `Content-Type` says decides. `on_other_type` is called if the server sends other types than
+/// metadata in protobuf, which cannot be read.
+pub(crate) fn as_json(
+    response: Response<Body>,
+    form: Form,
+    skips_managed_fields: bool,
+    on_other_type: impl FnOnce() + Send + 'static,
+) -> Body {
     let is_protobuf = is_protobuf(response.headers());
     let body = response.into_body();
     if !is_protobuf {
@@ -31,7 +37,8 @@ pub(crate) fn as_json(response: Response<Body>, form: Form, skips_managed_fields
         Form::List => Splitter::of_list(limit, skips_managed_fields),
         Form::Events => Splitter::of_events(limit, skips_managed_fields),
     };
-    Body::wrap(JsonBody { body, splitter, state: State::Reading }).with_collect_limit(limit)
+    let on_other_type: Option<Box<dyn FnOnce() + Send>> = Some(Box::new(on_other_type));
+    Body::wrap(JsonBody { body, splitter, state: State::Reading, on_other_type }).with_collect_limit(limit)
 }
 
 pub(in crate::decode) fn is_protobuf(headers: &HeaderMap) -> bool {
@@ -43,6 +50,7 @@ struct JsonBody {
     body: Body,
     splitter: Splitter,
     state: State,
+    on_other_type: Option<Box<dyn FnOnce() + Send>>,
 }
 
 enum State {
@@ -80,6 +88,11 @@ impl http_body::Body for JsonBody {
                     this.splitter.finish()
                 }
             };
+            if this.splitter.sends_other_types()
+                && let Some(note) = this.on_other_type.take()
+            {
+                note();
+            }
             if let Err(err) = result {
                 this.state = State::Failed(err);
                 // Dropping the body releases its connection now.

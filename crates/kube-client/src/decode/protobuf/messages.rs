@@ -104,9 +104,23 @@ const MANAGED_FIELDS_ENTRY: &Message = &Message(&[
 pub(super) struct Writer<'o> {
     pub(super) out: &'o mut Vec<u8>,
     pub(super) skips_managed_fields: bool,
+    /// The most bytes of one object as JSON, in which a byte of a text may have six.
+    pub(super) limit: usize,
+    /// The most bytes of `out` with the present object.
+    pub(super) end: usize,
 }
 
-impl Writer<'_> {
+impl<'o> Writer<'o> {
+    pub(super) fn new(out: &'o mut Vec<u8>, skips_managed_fields: bool, limit: usize) -> Self {
+        let end = out.len().saturating_add(limit);
+        Self { out, skips_managed_fields, limit, end }
+    }
+
+    /// Whatever comes next is another object.
+    pub(super) fn begin_object(&mut self) {
+        self.end = self.out.len().saturating_add(self.limit);
+    }
+
     /// An object with these fields, of which a caller may have written the first ones: then `comma` is true.
     pub(super) fn fields(&mut self, of: &Message, bytes: &[u8], mut comma: bool) -> Result<(), Malformed> {
         // A repeated field is written whole where it is first seen.
@@ -147,7 +161,7 @@ impl Writer<'_> {
             (Text, Value::Bytes([])) | (Number, Value::Number(0)) | (Time, Value::Bytes([])) => {
                 return Ok(false);
             }
-            (Text | RequiredText, Value::Bytes(text)) => self.text(text),
+            (Text | RequiredText, Value::Bytes(text)) => self.limited_text(text)?,
             (Number | SomeNumber, Value::Number(number)) => self.print(number.cast_signed()),
             (SomeBool, Value::Number(number)) => self.print(number != 0),
             (Time, Value::Bytes(time)) => self.time(time)?,
@@ -163,13 +177,16 @@ impl Writer<'_> {
         self.out.push(brackets[0]);
         for (index, value) in std::iter::once(Ok(first)).chain(more).enumerate() {
             let Value::Bytes(value) = value? else { return Err(Malformed::Type) };
+            if self.out.len() >= self.end {
+                return Err(Malformed::TooLarge);
+            }
             if index > 0 {
                 self.out.push(b',');
             }
             match kind {
                 Many(of) => self.message(of, value)?,
                 TextMap => self.entry(value)?,
-                _ => self.text(value),
+                _ => self.limited_text(value)?,
             }
         }
         self.out.push(brackets[1]);
@@ -194,9 +211,18 @@ impl Writer<'_> {
                 _ => {}
             }
         }
-        self.text(key);
+        self.limited_text(key)?;
         self.out.push(b':');
-        self.text(value);
+        self.limited_text(value)
+    }
+
+    /// A text that may be long.
+    pub(super) fn limited_text(&mut self, text: &[u8]) -> Result<(), Malformed> {
+        let room = self.end.saturating_sub(self.out.len());
+        if text.len() > room / LONGEST_ESCAPE && json_length(text) > room {
+            return Err(Malformed::TooLarge);
+        }
+        self.text(text);
         Ok(())
     }
 
@@ -238,6 +264,21 @@ impl Writer<'_> {
         self.out.extend(json.get().bytes().map(|byte| if byte == b'\n' { b' ' } else { byte }));
         Ok(())
     }
+}
+
+/// The most bytes of JSON for one byte of a text: `\u0001`.
+const LONGEST_ESCAPE: usize = 6;
+
+/// How many bytes the text has in JSON, at most.
+fn json_length(text: &[u8]) -> usize {
+    let is_text = std::str::from_utf8(text).is_ok();
+    let length = |byte: &u8| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 8 | 12 => 2,
+        0..0x20 => LONGEST_ESCAPE,
+        0x80.. if !is_text => "\u{FFFD}".len(),
+        _ => 1,
+    };
+    text.iter().map(length).sum::<usize>().saturating_add(2)
 }
 
 /// The values of the fields that have this number.

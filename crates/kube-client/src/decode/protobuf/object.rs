@@ -55,8 +55,8 @@ pub(super) fn write_item(message: &[u8], writer: &mut Writer<'_>) {
     }
 }
 
-/// Writes the object of an event: metadata, or a `Status`.
-pub(super) fn write_object(envelope: &[u8], writer: &mut Writer<'_>) {
+/// Writes the object of an event: metadata, or a `Status`. Returns whether it is of one of these types, or of none.
+pub(super) fn write_object(envelope: &[u8], writer: &mut Writer<'_>) -> bool {
     let start = writer.out.len();
     let envelope = Envelope::open(envelope).unwrap_or_default();
     let Envelope { api_version, kind, message } = envelope;
@@ -69,12 +69,13 @@ pub(super) fn write_object(envelope: &[u8], writer: &mut Writer<'_>) {
         writer.out.truncate(start);
         write_malformed([api_version, kind], message, err, writer);
     }
+    kind.is_empty() || kind == b"Status" || kind == PARTIAL[1]
 }
 
 /// The JSON of a `Status` that is the body of an error response.
 pub(in crate::decode) fn status_json(body: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    write_object(body, &mut Writer { out: &mut out, skips_managed_fields: true });
+    write_object(body, &mut Writer::new(&mut out, true, body.len().saturating_mul(8)));
     out
 }
 
@@ -84,17 +85,22 @@ fn write_typed(
     message: &[u8],
     writer: &mut Writer<'_>,
 ) -> Result<(), Malformed> {
+    writer.begin_object();
     writer.out.extend_from_slice(b"{\"kind\":");
-    writer.text(kind);
+    writer.limited_text(kind)?;
     writer.out.extend_from_slice(b",\"apiVersion\":");
-    writer.text(api_version);
+    writer.limited_text(api_version)?;
     writer.fields(of, message, true)?;
     writer.out.push(b'}');
     Ok(())
 }
 
+/// The longest text that is taken for a name: four times as long as the longest name in Kubernetes.
+pub(super) const MAX_NAME: usize = 1024;
+
 /// The error is in place of the labels, so that decoding reports it for this object alone.
-fn write_malformed([api_version, kind]: [&[u8]; 2], message: &[u8], err: Malformed, writer: &mut Writer<'_>) {
+fn write_malformed(types: [&[u8]; 2], message: &[u8], err: Malformed, writer: &mut Writer<'_>) {
+    let [api_version, kind] = types.map(|text| if text.len() > MAX_NAME { b"" as &[u8] } else { text });
     writer.out.extend_from_slice(b"{\"kind\":");
     writer.text(kind);
     writer.out.extend_from_slice(b",\"apiVersion\":");
@@ -123,12 +129,14 @@ pub(super) fn names(message: &[u8]) -> Vec<(&'static str, &[u8])> {
         }
         _ => &[],
     };
-    let fields = Fields::of(metadata).map_while(Result::ok);
-    let texts = fields.filter_map(|(number, value)| match value {
-        Value::Bytes(text) => Some((number, text)),
-        _ => None,
-    });
-    let texts: Vec<_> = texts.collect();
-    let text = |wanted| texts.iter().find(|(number, text)| *number == wanted && !text.is_empty());
-    NAMES.iter().filter_map(|(number, name)| Some((*name, text(*number)?.1))).collect()
+    let mut texts: [Option<&[u8]>; NAMES.len()] = Default::default();
+    for (number, value) in Fields::of(metadata).map_while(Result::ok) {
+        if let Value::Bytes(text) = value
+            && (1..=MAX_NAME).contains(&text.len())
+            && let Some(index) = NAMES.iter().position(|(known, _)| *known == number)
+        {
+            texts[index].get_or_insert(text);
+        }
+    }
+    NAMES.iter().zip(texts).filter_map(|((_, name), text)| Some((*name, text?))).collect()
 }

@@ -1,7 +1,7 @@
 //! A list, or the events of a watch, from protobuf to JSON while they arrive, without I/O.
 
 use super::messages::{LIST_META, Writer};
-use super::object::{Envelope, MAGIC, names, write_item, write_object};
+use super::object::{Envelope, MAGIC, MAX_NAME, names, write_item, write_object};
 use super::wire::{Fields, Malformed, Value, varint};
 use crate::decode::object_too_large::ObjectTooLarge;
 use crate::error::Error;
@@ -18,6 +18,8 @@ pub(super) struct Splitter {
     /// The most bytes of one object.
     limit: usize,
     skips_managed_fields: bool,
+    /// Whether the server sends other types than metadata.
+    sends_other_types: bool,
 }
 
 #[derive(Debug)]
@@ -53,7 +55,8 @@ enum Received {
 
 impl Splitter {
     pub(super) fn of_list(limit: usize, skips_managed_fields: bool) -> Self {
-        Self { buffer: Vec::new(), position: Position::Envelope, limit, skips_managed_fields }
+        let (buffer, position, sends_other_types) = (Vec::new(), Position::Envelope, false);
+        Self { buffer, position, limit, skips_managed_fields, sends_other_types }
     }
 
     pub(super) fn of_events(limit: usize, skips_managed_fields: bool) -> Self {
@@ -75,6 +78,11 @@ impl Splitter {
         written
     }
 
+    /// Whether the server has sent another type than metadata, as one does that does not know that part of the media type.
+    pub(super) fn sends_other_types(&self) -> bool {
+        self.sends_other_types
+    }
+
     /// The end of the body. What is left of events is incomplete, and is ignored as an incomplete line is.
     pub(super) fn finish(&self) -> Result<(), Error> {
         match self.position {
@@ -84,14 +92,16 @@ impl Splitter {
     }
 
     fn write(&mut self, at: &mut usize, out: &mut Vec<u8>) -> Result<(), Error> {
-        let Self { buffer, position, limit, skips_managed_fields } = self;
-        let mut writer = Writer { out, skips_managed_fields: *skips_managed_fields };
+        let Self { buffer, position, limit, skips_managed_fields, sends_other_types } = self;
+        let mut writer = Writer::new(out, *skips_managed_fields, *limit);
         loop {
             let rest = &buffer[*at..];
             match &mut *position {
                 Position::Envelope => {
                     let Some((header, message)) = open_list(rest, *limit)? else { return Ok(()) };
+                    *sends_other_types = true;
                     begin_list(&rest[..header], &mut writer)?;
+                    *sends_other_types = false;
                     *at += header;
                     *position = Position::Items(Items { left: message, any: false, metadata: Vec::new() });
                 }
@@ -118,7 +128,7 @@ impl Splitter {
                         return Err(Error::LinesCodecMaxLineLengthExceeded);
                     }
                     let Some(event) = frame.get(..length) else { return Ok(()) };
-                    write_event(event, &mut writer);
+                    *sends_other_types |= !write_event(event, &mut writer);
                     *at += 4 + length;
                 }
             }
@@ -225,6 +235,7 @@ fn write_field(items: &mut Items, number: u64, value: &[u8], writer: &mut Writer
 
 fn write_metadata(message: &[u8], writer: &mut Writer<'_>) -> Result<(), Error> {
     writer.out.extend_from_slice(b",\"metadata\":");
+    writer.begin_object();
     writer.message(LIST_META, message).map_err(not_a_list)
 }
 
@@ -237,11 +248,13 @@ fn end_list(items: &Items, writer: &mut Writer<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// An event of a watch, as a line. One whose envelope is malformed becomes one that does not decode and says so.
-fn write_event(event: &[u8], writer: &mut Writer<'_>) {
+/// An event of a watch, as a line. One whose envelope is malformed becomes one that does not decode and says so. Returns whether its object
+/// is of a type that an event may have.
+fn write_event(event: &[u8], writer: &mut Writer<'_>) -> bool {
     let (mut kind, mut object, mut malformed): (&[u8], &[u8], _) = (&[], &[], None);
     for field in Fields::of(event) {
         match field {
+            Ok((1, Value::Bytes(text))) if text.len() > MAX_NAME => malformed = Some(Malformed::Envelope),
             Ok((1, Value::Bytes(text))) => kind = text,
             Ok((2, Value::Bytes(extension))) => match Fields::of(extension).next() {
                 Some(Ok((1, Value::Bytes(raw)))) => object = raw,
@@ -257,8 +270,9 @@ fn write_event(event: &[u8], writer: &mut Writer<'_>) {
         Some(err) => writer.text(format!("malformed protobuf: {err}").as_bytes()),
     }
     writer.out.extend_from_slice(b",\"object\":");
-    write_object(object, writer);
+    let is_expected = write_object(object, writer);
     writer.out.extend_from_slice(b"}\n");
+    is_expected
 }
 
 fn not_a_list(err: Malformed) -> Error {

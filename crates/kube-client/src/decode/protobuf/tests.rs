@@ -30,7 +30,7 @@ fn response(bytes: &[u8], piece: usize, content_type: &str) -> http::Response<Bo
 }
 
 fn body(bytes: &[u8], piece: usize, form: Form) -> Body {
-    as_json(response(bytes, piece, MEDIA_TYPE), form, false)
+    as_json(response(bytes, piece, MEDIA_TYPE), form, false, || {})
 }
 
 async fn text(body: Body) -> String {
@@ -80,7 +80,7 @@ async fn an_error_response_in_protobuf_has_its_reason() {
 #[tokio::test]
 async fn managed_fields_that_are_skipped_are_not_written() {
     let response = response(LIST, 100, MEDIA_TYPE);
-    let json = text(as_json(response, Form::List, true)).await;
+    let json = text(as_json(response, Form::List, true, || {})).await;
     assert!(LIST_JSON.contains("managedFields") && !json.contains("managedFields"));
     assert!(json.contains("example.org/two"));
 }
@@ -94,8 +94,10 @@ async fn the_content_type_decides() {
         ("application/vnd.kubernetes.protobuf-json", false),
         ("", false),
     ] {
-        let bytes =
-            as_json(response(EVENTS, 100, content_type), Form::Events, false).collect_bytes().await.unwrap();
+        let bytes = as_json(response(EVENTS, 100, content_type), Form::Events, false, || {})
+            .collect_bytes()
+            .await
+            .unwrap();
         assert_eq!(bytes != EVENTS, is_protobuf, "{content_type}");
     }
 }
@@ -194,7 +196,7 @@ async fn a_body_that_is_no_list_of_metadata_is_a_clear_error() {
         (Vec::new(), "it ends within a field"),
         ([b"k8s\0".to_vec(), field(1, &[1]).repeat(50_000)].concat(), "not in the envelope of Kubernetes"),
     ] {
-        let body = as_json(response(&bytes, 100, MEDIA_TYPE), Form::List, false);
+        let body = as_json(response(&bytes, 100, MEDIA_TYPE), Form::List, false, || {});
         let err = ListBody::new(body, Prune::default()).decode::<Meta>().await.unwrap_err().to_string();
         assert!(err.contains(expected), "{expected}: {err}");
     }
@@ -214,14 +216,35 @@ async fn an_object_above_the_limit_is_an_error_that_names_it_before_it_is_receiv
     ];
     let response_of_list =
         response(&list.concat(), 1000, MEDIA_TYPE).map(|body| body.with_collect_limit(1000));
-    let err = ListBody::new(as_json(response_of_list, Form::List, false), Prune::default())
+    let err = ListBody::new(as_json(response_of_list, Form::List, false, || {}), Prune::default())
         .decode::<Meta>()
         .await
         .unwrap_err();
     assert!(err.to_string().contains("the object ns/big of the list has more than 1000 bytes"), "{err}");
     let event = response(&[0, 0, 4, 0, 1, 2], 10, MEDIA_TYPE).map(|body| body.with_collect_limit(1000));
-    let err = as_json(event, Form::Events, false).collect_bytes().await.unwrap_err();
+    let err = as_json(event, Form::Events, false, || {}).collect_bytes().await.unwrap_err();
     assert!(matches!(err, crate::Error::LinesCodecMaxLineLengthExceeded), "{err}");
+}
+
+/// A byte of a text may have six in JSON, and what compresses well may have many of them.
+#[tokio::test]
+async fn the_limit_of_an_object_is_for_its_json() {
+    let limited = async |value: &[u8]| {
+        let labels = field(11, &[field(1, b"key"), field(2, value)].concat());
+        let item = field(2, &object("large", &labels));
+        let list = [b"k8s\0".to_vec(), field(1, &field(2, b"PartialObjectMetadataList")), field(2, &item)];
+        let response =
+            response(&list.concat(), 1 << 16, MEDIA_TYPE).map(|body| body.with_collect_limit(10_000));
+        text(as_json(response, Form::List, false, || {})).await
+    };
+    for (value, fits) in [("\u{1}", false), ("\n", false), ("é", true), ("x", true)] {
+        let json = limited(value.repeat(8_000 / value.len()).as_bytes()).await;
+        assert_eq!(json.len() > 8_000, fits, "{value:?}");
+        assert_eq!(json.contains("than an object may have"), !fits, "{value:?}");
+        assert!(json.contains("\"name\":\"large\""), "{value:?}");
+    }
+    let endless = limited(&[0xFF; 8_000]).await;
+    assert!(endless.len() < 1_000 && endless.contains("than an object may have"));
 }
 
 fn event(kind: &str, object: &[u8]) -> Vec<u8> {

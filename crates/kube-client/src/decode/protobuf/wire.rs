@@ -26,6 +26,8 @@ pub(super) enum Malformed {
     Json,
     #[error("it is not in the envelope of Kubernetes")]
     Envelope,
+    #[error("as JSON it has more bytes than an object may have (`collect_limit` of the configuration)")]
+    TooLarge,
 }
 
 /// The fields of a message, each with its number. An error is the last item.

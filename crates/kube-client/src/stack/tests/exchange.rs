@@ -1,12 +1,18 @@
 //! Credentials, certificates and addresses that are exchanged while a client is in use.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use http::Request;
+use http::{Request, Response};
+use tower::BoxError;
 
 use super::servers::{CertificateAuthority, Https, acceptor};
 use super::{backends, client, client_certificate, error_text};
-use crate::config::Config;
+use crate::Client;
+use crate::body::Body;
+use crate::config::{Config, KubeConfigOptions};
+use crate::transport::NotProcessed;
 
 const LOCAL: &[&str] = &["127.0.0.1"];
 
@@ -94,6 +100,92 @@ async fn what_cannot_be_used_changes_nothing() {
             assert!(client.set_credentials(new).await.is_err(), "{name}: {number}");
             assert_eq!(client_certificate(&client).await.unwrap(), "anonymous", "{name}: {number}");
         }
+    }
+}
+
+/// Looks at a followed file, and sends a request by what was found.
+async fn look(client: &Client) -> String {
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(11)).await;
+    tokio::time::resume();
+    let mut seen = String::new();
+    for _ in 0..20 {
+        seen = client_certificate(client).await.unwrap();
+    }
+    seen
+}
+
+/// The kubeconfig does not change again, so only another attempt can end the failure.
+#[tokio::test]
+async fn a_certificate_whose_key_is_written_after_it_is_tried_again() {
+    let ours = CertificateAuthority::new("ours");
+    let server = Https::start(acceptor(&ours.sign(LOCAL), &ours)).await;
+    for (name, backend) in backends() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| std::fs::write(folder.path().join(file), text).unwrap();
+        let kubeconfig = |identity: &str| {
+            format!(
+                "current-context: x\ncontexts: [{{name: x, context: {{cluster: c, user: u}}}}]\n\
+                 clusters: [{{name: c, cluster: {{server: '{}', certificate-authority: ca.crt}}}}]\n\
+                 users: [{{name: u, user: {{client-certificate: {identity}.crt, client-key: {identity}.key}}}}]\n",
+                server.url()
+            )
+        };
+        let [first, second] = [ours.sign(&[]), ours.sign(&[])];
+        write("ca.crt", &ours.pem());
+        write("1.crt", &first.certificate);
+        write("1.key", &first.key);
+        write("config", &kubeconfig("1"));
+        let path = folder.path().join("config");
+        let config = Config::from_kubeconfig_file(path, &KubeConfigOptions::default()).await.unwrap();
+        let client = client(&config.follow().unwrap(), backend).unwrap();
+        assert_eq!(client_certificate(&client).await.unwrap(), first.as_reported(), "{name}");
+        write("2.crt", &second.certificate);
+        write("2.key", &first.key);
+        write("config", &kubeconfig("2"));
+        assert_eq!(look(&client).await, first.as_reported(), "{name}");
+        write("2.key", &second.key);
+        let mut seen = String::new();
+        for _ in 0..20 {
+            seen = look(&client).await;
+            if seen == second.as_reported() {
+                break;
+            }
+        }
+        assert_eq!(seen, second.as_reported(), "{name}");
+    }
+}
+
+/// What a closing HTTP/2 connection did not process is sent again, whatever it is.
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_not_processed_is_not_sent_to_another_cluster() {
+    for (host, expected) in [("a", 1), ("b", 0)] {
+        let client: Arc<Mutex<Option<Client>>> = Arc::default();
+        let received = Arc::new(AtomicU32::new(0));
+        let (of_server, counter) = (Arc::clone(&client), Arc::clone(&received));
+        let config = |host: &str, token: &str| {
+            let mut config = Config::new(format!("https://{host}").parse().unwrap());
+            config.auth_info.token = Some(token.to_owned().into());
+            config
+        };
+        let transport = tower::service_fn(move |request: Request<Body>| {
+            let client = of_server.lock().unwrap().clone();
+            let counter = Arc::clone(&counter);
+            async move {
+                let is_lookup = request.uri().path().ends_with("kube-system");
+                if is_lookup || request.headers()["authorization"] == "Bearer new" {
+                    counter.fetch_add(u32::from(!is_lookup), Ordering::Relaxed);
+                    return Ok(Response::new(Body::empty()));
+                }
+                client.unwrap().set_credentials(config(host, "new")).await.unwrap();
+                Err(BoxError::from(NotProcessed::new()))
+            }
+        });
+        let used = Client::with_transport(&config("a", "old"), transport).unwrap();
+        *client.lock().unwrap() = Some(used.clone());
+        let outcome = used.request_text(Request::delete("/").body(b"{}".to_vec()).unwrap()).await;
+        client.lock().unwrap().take();
+        assert_eq!(received.load(Ordering::Relaxed), expected, "{host}: {outcome:?}");
     }
 }
 

@@ -61,6 +61,12 @@ impl Observer {
         self.0.as_ref().map(|active| Arc::clone(&active.observed.observation.watches))
     }
 
+    /// Whether each watch of the controller shows the cluster to which its client leads.
+    pub(crate) fn watches_show_present_clusters(&self) -> bool {
+        let watches = self.0.as_ref().map(|active| &active.observed.observation.watches);
+        watches.is_none_or(|watches| watches.show_present_clusters())
+    }
+
     /// What has gauges that change with time alone.
     pub(crate) fn observed(&self) -> Option<Arc<Observed>> {
         self.0.as_ref().map(|active| Arc::clone(&active.observed))

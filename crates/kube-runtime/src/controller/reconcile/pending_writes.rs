@@ -135,7 +135,15 @@ impl PendingWrites {
         let done = async move {
             if timeout(max_wait, &mut shown).await.is_err() {
                 let missing = shown.missing();
-                tracing::warn!(parent: &span, waited = ?max_wait, missing, "timed out waiting for the store to show the reconciler's own write");
+                match shown.give_up() {
+                    true => {
+                        tracing::warn!(parent: &span, waited = ?max_wait, missing, "timed out waiting for the store to show the reconciler's own write");
+                    }
+                    // Not for each object while a watch does not work.
+                    false => {
+                        tracing::debug!(parent: &span, waited = ?max_wait, missing, "timed out as before")
+                    }
+                }
             }
             key
         };

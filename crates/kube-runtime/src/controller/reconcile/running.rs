@@ -56,10 +56,20 @@ impl<K, F: Future + Unpin> RunningReconciles<K, F> {
         self.futures.iter().map(|reconcile| &*reconcile.key)
     }
 
-    /// Whether another reconcile may start before these are polled: if one is due, and there is a worker for it.
-    pub(crate) fn has_room_for(&mut self, is_due: bool, now: Instant) -> bool {
+    /// Whether another reconcile may start before these are polled, if there has to be a worker for it: whether it is there. `is_due` is
+    /// asked only then, because one is taken for what is due alone.
+    pub(crate) fn has_room_for(
+        &mut self,
+        may_start: bool,
+        is_due: impl FnOnce() -> bool,
+        now: Instant,
+    ) -> bool {
+        let has_room = may_start && self.has_room();
+        if !self.workers.are_shared() {
+            return has_room;
+        }
         self.workers.keep(self.futures.len()); // not that of one that did not start
-        match is_due && self.has_room() {
+        match has_room && is_due() {
             true => self.workers.acquire(now),
             false => {
                 self.workers.withdraw();

@@ -55,13 +55,13 @@ impl OwnWrites {
         request: Request,
     ) -> Option<Request> {
         match (&mut self.changes, change) {
-            (Some(changes), Some(change)) => changes.arrived(key, *change, request),
+            (Some(changes), Some(change)) => changes.arrived(key, *change, request, Instant::now()),
             _ => Some(request),
         }
     }
 
-    /// What the changes request that arrived during a reconcile, unless its writes made them.
-    pub(super) fn finished(&mut self, key: &Arc<ObjectKey>, writes: &[OwnWrite]) -> Vec<Request> {
+    /// What the changes request that arrived during a reconcile, and when they did, unless its writes made them.
+    pub(super) fn finished(&mut self, key: &Arc<ObjectKey>, writes: &[OwnWrite]) -> Vec<(Request, Instant)> {
         let changes = self.changes.as_mut();
         changes.map(|changes| changes.finished(key, writes, Instant::now())).unwrap_or_default()
     }
@@ -70,7 +70,11 @@ impl OwnWrites {
     pub(super) fn next_run(&self, action: &Action) -> Requeue {
         match action.next_run() {
             // The event of the write, which would go on, triggers nothing.
-            Requeue::Never if action.continues() && self.changes.is_some() => Requeue::After(Duration::ZERO),
+            Requeue::Never if action.continues() && self.changes.is_some() => match self.waits {
+                true => Requeue::After(Duration::ZERO),
+                // The store may not show the write yet: the same write again, as fast as the server responds.
+                false => Requeue::WithBackoff,
+            },
             next_run => next_run,
         }
     }

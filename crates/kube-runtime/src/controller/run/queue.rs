@@ -14,6 +14,7 @@ use crate::{
     reflector::{ObjectKey, store::Store},
 };
 use fastrand::Rng;
+use hashbrown::HashMap;
 use kube_core::Resource;
 use std::{
     hash::Hash,
@@ -30,6 +31,8 @@ const LANE_SAMPLES: Duration = Duration::from_millis(200);
 pub(super) struct WorkQueue<K: Resource<DynamicType: Eq + Hash> + 'static> {
     queue: Queue<Arc<ObjectKey>, ReconcileReason, LaneName>,
     lanes: Lanes<K>,
+    /// Until the first list is complete: requests for objects that it has not brought yet, so that their lanes are not known.
+    early: Option<HashMap<ObjectKey, ParkedRequest>>,
     /// When the lanes were looked at last, while anything is due.
     sampled: Option<Instant>,
     /// When to look at them again, because something has changed since.
@@ -50,6 +53,7 @@ impl<K: Resource<DynamicType: Eq + Hash + Clone> + Clone + 'static> WorkQueue<K>
                 Some(_) => Queue::fair(config.concurrency, config.lane_concurrency),
             },
             lanes: Lanes::new(config.fair_by.clone(), store),
+            early: Some(HashMap::new()),
             sampled: None,
             resample: None,
             backoff: KeyBackoff::new(config.retry_backoff, Rng::new()),
@@ -61,8 +65,33 @@ impl<K: Resource<DynamicType: Eq + Hash + Clone> + Clone + 'static> WorkQueue<K>
 
     /// Requests a reconcile after the debounce.
     pub(super) fn push(&mut self, key: ObjectKey, reason: ReconcileReason, priority: Priority) {
-        let now = Instant::now();
-        self.push_at(Arc::new(key), reason, after(now, self.debounce), priority, now);
+        if let Some(early) = &mut self.early
+            && self.lanes.needs(&key)
+        {
+            early.entry(key).or_insert(ParkedRequest { reason, priority });
+            return;
+        }
+        self.push_since(Arc::new(key), reason, priority, Instant::now());
+    }
+
+    /// The first list is complete: the store has the objects of all requests, unless they do not exist.
+    pub(super) fn listed(&mut self) {
+        let mut early: Vec<_> = self.early.take().into_iter().flatten().collect();
+        early.sort_unstable_by(|(one, _), (other, _)| one.cmp(other)); // simulations are reproducible
+        for (key, ParkedRequest { reason, priority }) in early {
+            self.push(key, reason, priority);
+        }
+    }
+
+    /// Like [`push`](Self::push), for a trigger that came at this time.
+    pub(super) fn push_since(
+        &mut self,
+        key: Arc<ObjectKey>,
+        reason: ReconcileReason,
+        priority: Priority,
+        since: Instant,
+    ) {
+        self.push_at(key, reason, after(since, self.debounce), priority, Instant::now());
     }
 
     /// Whether an object is due, so that [`start`](Self::start) may return one.
@@ -159,7 +188,8 @@ impl<K: Resource<DynamicType: Eq + Hash + Clone> + Clone + 'static> WorkQueue<K>
 
     /// Whether nothing waits or runs, and no request is held back.
     pub(super) fn is_empty(&self) -> bool {
-        self.queue.is_empty() && !self.pending_writes.has_parked()
+        let none_early = self.early.as_ref().is_none_or(HashMap::is_empty);
+        self.queue.is_empty() && none_early && !self.pending_writes.has_parked()
     }
 
     /// When to call [`start`](Self::start), or [`numbers`](Self::numbers), again.

@@ -1,6 +1,7 @@
 //! The async shell around the queue: receives triggers, starts reconciles that are due, and emits their results.
 
 use super::{
+    clusters::ShownClusters,
     own_writes::OwnWrites,
     queue::WorkQueue,
     result::{ReconcileResult, result_of},
@@ -27,13 +28,14 @@ use crate::{
         ObjectKey, ObjectRef,
         store::{Store, Undecodable, WriterDropped},
     },
+    served::scope_of,
 };
 use futures::{
     FutureExt, Stream,
     future::{self, BoxFuture},
     stream,
 };
-use kube_core::Resource;
+use kube_core::{Resource, discovery::Scope};
 use std::{
     fmt::Debug,
     future::{Future, poll_fn},
@@ -79,6 +81,7 @@ pub(super) struct Runner<K: Reconcilable, Q, F, Start, Resolve> {
     triggers_first: bool,
     observer: Observer,
     own_writes: OwnWrites,
+    clusters: ShownClusters,
 }
 
 impl<K, Q, F, E, QErr, Start, Resolve> Runner<K, Q, F, Start, Resolve>
@@ -117,6 +120,7 @@ where
             triggers_first: true,
             observer: Observer::default(),
             own_writes: OwnWrites::new(config),
+            clusters: ShownClusters::default(),
         }
     }
 
@@ -183,6 +187,7 @@ where
             match self.next_event().await {
                 RunnerEvent::Shutdown => self.stage = Stage::Draining,
                 RunnerEvent::StoreReady(Ok(())) => {
+                    self.queue.listed();
                     self.stage = Stage::SyncingRelated { until: after(Instant::now(), RELATED_SYNC_TIMEOUT) };
                 }
                 RunnerEvent::StoreReady(Err(error)) => return Some(Err(self.fail(Error::Readiness(error)))),
@@ -215,7 +220,9 @@ where
 
     async fn next_event(&mut self) -> RunnerEvent<Result<Trigger, QErr>, FinishedReconcile<K, F::Output>> {
         let timer = match self.stage {
-            Stage::Running if !self.assigned.is_valid() => Some(after(Instant::now(), VALIDITY_CHECK)),
+            Stage::Running if !self.assigned.is_valid() || self.clusters.may_have_changed() => {
+                Some(after(Instant::now(), VALIDITY_CHECK))
+            }
             Stage::Running => self.queue.next_due(),
             Stage::SyncingRelated { until } => Some(until),
             Stage::SyncingPrimary | Stage::Draining => None,
@@ -297,7 +304,10 @@ where
         }
     }
 
-    fn enqueue(&mut self, key: ObjectKey, reason: ReconcileReason, priority: Priority) {
+    fn enqueue(&mut self, mut key: ObjectKey, reason: ReconcileReason, priority: Priority) {
+        if scope_of::<K>() == Some(Scope::Cluster) {
+            key.namespace = None; // a child's reference to its owner has the child's namespace
+        }
         // Until the initial list is complete, every object is part of it.
         let priority = if self.stage == Stage::SyncingPrimary { Priority::Background } else { priority };
         self.queue.push(key, reason, priority);
@@ -325,7 +335,7 @@ where
             self.stage = Stage::Running;
         }
         let may_start = self.stage == Stage::Running && self.assigned.is_valid();
-        while self.running.has_room_for(may_start && self.queue.has_due(now), now)
+        while self.has_room(may_start, now)
             && let Some((key, reason)) = self.queue.start(now)
         {
             if let Some(result) = self.start_key(key, reason, now) {
@@ -335,6 +345,12 @@ where
         None
     }
 
+    /// Whether a reconcile may start now, if one is due.
+    fn has_room(&mut self, may_start: bool, now: Instant) -> bool {
+        let may_start = may_start && self.clusters.are_present(&self.observer);
+        self.running.has_room_for(may_start, || self.queue.has_due(now), now)
+    }
+
     /// Starts the reconcile of an object that is due. Returns a result if it yields one without a reconcile.
     fn start_key(
         &mut self,
@@ -342,10 +358,9 @@ where
         reason: ReconcileReason,
         now: Instant,
     ) -> Option<ReconcileResult<K, E, QErr>> {
-        let object = match self.store.newest(&key) {
-            Ok(Some(object)) => object,
-            Ok(None) => return self.not_found(&key, &reason, now, None),
-            Err(error) => return self.not_found(&key, &reason, now, Some(error)),
+        let object = match self.store.newest(&key).transpose() {
+            Some(Ok(object)) => object,
+            none => return self.not_found(&key, &reason, now, none.and_then(Result::err)),
         };
         if !key.is_of(&*object) {
             // A child's reference to a cluster-scoped owner has the child's namespace. Without the canonical key, one
@@ -370,9 +385,7 @@ where
     ) -> Option<ReconcileResult<K, E, QErr>> {
         self.queue.drop_started(key, now);
         match &undecodable {
-            Some(undecodable) => {
-                self.observer.undecodable(key, self.store.uid_of(key), &undecodable.error);
-            }
+            Some(failed) => self.observer.undecodable(key, self.store.uid_of(key), &failed.error),
             None => self.observer.gone(key),
         }
         if reason.is_internal() || !self.assigned.includes(key) {
@@ -381,9 +394,7 @@ where
         let object = Box::new(key.to_ref::<K>(self.store.dyntype().clone()).erase());
         Some(Err(match undecodable {
             None => ControllerError::ObjectNotFound(object),
-            Some(Undecodable { error, .. }) => {
-                ControllerError::RunnerError(Error::Undecodable { object, error })
-            }
+            Some(failed) => ControllerError::RunnerError(Error::Undecodable { object, error: failed.error }),
         }))
     }
 
@@ -439,8 +450,8 @@ where
         log::outcome(outcome);
         log::finished(delay);
         self.queue.hold(key, self.own_writes.shown(&writes, &action, (&**key, object), &self.store));
-        for (reason, priority) in self.own_writes.finished(key, &writes) {
-            self.enqueue((**key).clone(), reason, priority);
+        for ((reason, priority), since) in self.own_writes.finished(key, &writes) {
+            self.queue.push_since(Arc::clone(key), reason, priority, since);
         }
         self.queue.finish(key, delay, reason);
         if revoked && self.assigned.includes(key) {

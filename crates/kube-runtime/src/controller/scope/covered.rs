@@ -3,13 +3,15 @@
 use super::{
     shown::{Step, WritesShown},
     shows::Shows,
+    watch_health::WatchHealth,
 };
 use crate::{
     reflector::{
         Lookup, ObjectKey,
         store::{Awaited, Store, WatchProgress},
     },
-    watcher::Selected,
+    served::ServedGate,
+    watcher::{self, Event, Selected},
 };
 use kube_core::reconcile::{OwnWrite, WrittenState};
 use std::{hash::Hash, sync::Arc};
@@ -26,6 +28,9 @@ pub(crate) struct Covered {
     /// `None`: those of the watch that fills the store.
     selected: Option<Selected>,
     shows: Arc<dyn Shows>,
+    health: Arc<WatchHealth>,
+    /// Of a kind that comes and goes.
+    served: Option<ServedGate>,
 }
 
 /// A store that reconciles read: see [`Controller::reads`](crate::Controller::reads).
@@ -41,6 +46,18 @@ where
     }
 }
 
+impl ReadStore {
+    /// The watch that fills it brought an event, or an error: reconciles do not wait again and again for one that fails.
+    #[doc(hidden)]
+    pub fn observe<T>(&self, item: &watcher::Result<Event<T>>) {
+        match item {
+            Ok(Event::Init) => {} // the list has yet to come
+            Ok(_) => self.0.health.worked(),
+            Err(_) => self.0.health.failed(),
+        }
+    }
+}
+
 impl std::fmt::Debug for ReadStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("ReadStore").field(&self.0.shows.describe(&self.0.plural)).finish()
@@ -53,8 +70,7 @@ impl Covered {
     where
         K: Lookup<DynamicType: Eq + Hash + Clone + Send + Sync> + Clone + Send + Sync + 'static,
     {
-        let (group, plural) = (K::group(store.dyntype()), K::plural(store.dyntype()));
-        Self { group: (*group).into(), plural: (*plural).into(), selected, shows: Arc::new(store.clone()) }
+        Self::by::<K>(store.dyntype(), selected, Arc::new(store.clone()))
     }
 
     /// A watch of these objects, which nobody keeps.
@@ -63,18 +79,32 @@ impl Covered {
         selected: Selected,
         progress: WatchProgress,
     ) -> Self {
+        Self::by::<K>(dyntype, Some(selected), Arc::new(progress))
+    }
+
+    fn by<K: Lookup>(dyntype: &K::DynamicType, selected: Option<Selected>, shows: Arc<dyn Shows>) -> Self {
         let (group, plural) = (K::group(dyntype), K::plural(dyntype));
-        Self {
-            group: (*group).into(),
-            plural: (*plural).into(),
-            selected: Some(selected),
-            shows: Arc::new(progress),
-        }
+        let (group, plural) = ((*group).into(), (*plural).into());
+        Self { group, plural, selected, shows, health: Arc::default(), served: None }
+    }
+
+    /// While its kind is not served, it shows nothing, and nobody waits for it.
+    pub(crate) fn while_served(self, served: Option<ServedGate>) -> Self {
+        Self { served, ..self }
+    }
+
+    /// To be told of what its watches bring.
+    pub(crate) fn health(&self) -> Arc<WatchHealth> {
+        Arc::clone(&self.health)
     }
 
     /// What it has to show after the last of `writes`, `write`, which is of the same object as some before it.
     fn awaits(&self, write: &OwnWrite, writes: &[OwnWrite]) -> Option<Step> {
         if *self.plural != *write.plural || *self.group != *write.group {
+            return None;
+        }
+        let is_closed = self.served.as_ref().is_some_and(|served| !served.is_served());
+        if is_closed || self.health.is_given_up() {
             return None;
         }
         let key = ObjectKey {
@@ -106,7 +136,8 @@ impl Covered {
                 vec![end(write), state(before, version, false)]
             }
         };
-        Some(Step { shows: Arc::clone(&self.shows), plural: self.plural.clone(), key, awaited })
+        let (shows, health) = (Arc::clone(&self.shows), Arc::clone(&self.health));
+        Some(Step { shows, health, plural: self.plural.clone(), key, awaited })
     }
 }
 

@@ -4,7 +4,8 @@
 //! controller holds the object back until each store and watch that covers such a write shows it or a newer state.
 //!
 //! - `marks`: makes the marks.
-//! - `covered`: the stores and watches of a controller, and which writes each of them `shows`. `shown`: the wait for them.
+//! - `covered`: the stores and watches of a controller, and which writes each of them `shows`. `shown`: the wait for them;
+//!   `watch_health`: whether it is worth one.
 //! - `skipped`: which changes were made by the controller itself, so that they trigger nothing.
 
 mod covered;
@@ -12,6 +13,7 @@ mod marks;
 mod shown;
 mod shows;
 mod skipped;
+mod watch_health;
 
 pub use covered::ReadStore;
 

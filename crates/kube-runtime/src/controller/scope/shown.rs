@@ -1,6 +1,6 @@
 //! The wait until stores and watches show what a reconcile wrote.
 
-use super::shows::Shows;
+use super::{shows::Shows, watch_health::WatchHealth};
 use crate::reflector::{
     ObjectKey,
     store::{Awaited, StoreWait},
@@ -22,6 +22,7 @@ pub(crate) struct WritesShown {
 /// What one store or watch has to show of one object.
 pub(super) struct Step {
     pub(super) shows: Arc<dyn Shows>,
+    pub(super) health: Arc<WatchHealth>,
     pub(super) plural: Box<str>,
     pub(super) key: ObjectKey,
     /// One after the other, the first at the end.
@@ -51,6 +52,12 @@ impl WritesShown {
     /// Whether everything was shown before it was polled.
     pub(crate) fn is_over(&self) -> bool {
         self.waits.is_empty()
+    }
+
+    /// Nobody waits any longer. Returns whether that is news: each store or watch is late once, until it brings anything.
+    pub(crate) fn give_up(&self) -> bool {
+        let was_late = |wait: &Wait| wait.step.as_ref().is_none_or(|step| step.health.was_late());
+        self.waits.iter().filter(|wait| was_late(wait)).count() > 0
     }
 
     /// What is not shown yet, for people.

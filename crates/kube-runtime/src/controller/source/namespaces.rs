@@ -1,6 +1,9 @@
 //! The collections that a source watches: one, or one per namespace, so that a namespace that cannot be listed does not delay the others.
 
-use crate::served::ServedGate;
+use crate::{
+    served::ServedGate,
+    watcher::{self, Selected},
+};
 use kube_client::{Api, client::Prune};
 use kube_core::{NamespaceScope, Resource};
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,11 +49,16 @@ impl<A: Resource> Apis<A> {
     }
 
     /// The namespaces that they are limited to, if they are.
-    pub(super) fn namespaces(&self) -> Option<BTreeSet<String>> {
+    fn namespaces(&self) -> Option<BTreeSet<String>> {
         match &self.by_namespace {
             None => Some(BTreeSet::from([self.api.namespace()?.to_owned()])),
             Some(apis) => Some(apis.keys().cloned().collect()),
         }
+    }
+
+    /// The objects that watches of them with this configuration select.
+    pub(super) fn selected(&self, config: &watcher::Config) -> Selected {
+        Selected::of(config, self.namespaces()).at(&self.api)
     }
 
     /// The fields that the decoder skips in all of them.

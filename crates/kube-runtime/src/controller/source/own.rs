@@ -44,7 +44,7 @@ where
     pub(crate) fn watches(apis: Apis<K>, config: watcher::Config, dyntype: K::DynamicType) -> Self {
         let writer = Writer::new(dyntype.clone());
         let (store, cached) = (writer.as_reader(), writer.known_objects());
-        let selected = Selected::of(&config, apis.namespaces());
+        let selected = apis.selected(&config);
         let watch = move |api, settings| {
             cached_collection_events(api, config.clone(), settings, cached.clone()).boxed()
         };

@@ -93,7 +93,7 @@ where
         writer: Writer<O>,
     ) -> Self {
         let writer = writer.with_index(&Index::owners());
-        let covered = Covered::store(&writer.as_reader(), Some(Selected::of(&config, apis.namespaces())));
+        let covered = Covered::store(&writer.as_reader(), Some(apis.selected(&config)));
         let cached = writer.known_objects();
         let watch =
             move |api, settings| cached_collection_events(api, config.clone(), settings, cached.clone());
@@ -131,15 +131,19 @@ where
         S: Stream<Item = watcher::ErasedResult<CollectionEvent<E>>> + Send + 'static,
     {
         let served = apis.served.clone();
+        let covered = covered.while_served(served.clone());
+        // Of several namespaces, one that fails says nothing about the others.
+        let health = if apis.by_namespace.is_none() { covered.health() } else { Arc::default() };
         let writers = match &apis.by_namespace {
             None => vec![WatchWriter::Alone(writer)],
             Some(apis) => WatchWriter::by_namespace(writer, apis.keys().cloned()),
         };
         let open = |(api, writer): (Api<A>, WatchWriter<K>)| -> (ApiPath, OpenWatch<T>) {
             let (path, watch, apply) = (api.resource_url().to_owned(), watch.clone(), apply.clone());
-            let served = served.clone();
+            let (served, health) = (served.clone(), Arc::clone(&health));
             let open = move |settings: &SourceSettings, kind: &str| {
-                writer.follow(settings.watch_served(served, api, kind, watch), apply)
+                let events = settings.watch_served(served, api, kind, watch);
+                writer.follow(events.inspect(move |item| health.observe(item)), apply)
             };
             (path, Box::new(open))
         };
@@ -161,11 +165,16 @@ where
         let mut open = |api: Api<A>| -> (ApiPath, OpenWatch<T>) {
             let (path, watch, served) = (api.resource_url().to_owned(), watch.clone(), served.clone());
             let progress = WatchProgress::default();
-            covered.push(Covered::watch::<O>(&dyntype, selected(&api), progress.clone()));
+            let shows = Covered::watch::<O>(&dyntype, selected(&api), progress.clone());
+            let health = shows.health();
+            covered.push(shows.while_served(served.clone()));
             let open = move |settings: &SourceSettings, kind: &str| {
                 let events = settings.watch_served(served, api, kind, watch);
                 match settings.waits_for_own_writes {
-                    true => events.inspect_ok(move |event| progress.observe::<O>(event)).boxed(),
+                    true => {
+                        let events = events.inspect(move |item| health.observe(item));
+                        events.inspect_ok(move |event| progress.observe::<O>(event)).boxed()
+                    }
                     false => events,
                 }
             };
@@ -213,7 +222,7 @@ where
 /// What a watch of a collection with this configuration selects.
 fn selecting<A: Resource>(config: &watcher::Config) -> impl Fn(&Api<A>) -> Selected + use<A> {
     let config = config.clone();
-    move |api| Selected::of(&config, api.namespace().map(|namespace| [namespace.to_owned()].into()))
+    move |api| Selected::by(api, &config)
 }
 
 /// The mapper from an object to its owners of the kind `K`.

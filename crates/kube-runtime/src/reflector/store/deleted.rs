@@ -13,6 +13,9 @@ use std::{
 };
 use tokio::time::Instant;
 
+/// So many entries are never too many.
+const MIN_ENTRIES: usize = 16;
+
 /// The deleted objects of a store, if it keeps any.
 pub(super) struct DeletedObjects<K>(OnceLock<Mutex<Graveyard<K>>>);
 
@@ -70,7 +73,13 @@ impl<K: Lookup> DeletedObjects<K> {
 impl<K> Graveyard<K> {
     fn add(&mut self, key: ObjectKey, last: Arc<K>, now: Instant) -> Option<(Instant, Arc<K>)> {
         self.order.push_back((now, key.clone()));
-        self.objects.insert(key, (now, last))
+        let replaced = self.objects.insert(key, (now, last));
+        // Names that are deleted again and again have an entry each: as many as there are objects stay.
+        if self.order.len() > 2 * self.objects.len().max(MIN_ENTRIES) {
+            self.order
+                .retain(|(deleted, key)| self.objects.get(key).is_some_and(|(latest, _)| latest == deleted));
+        }
+        replaced
     }
 
     fn get(&self, key: &ObjectKey, now: Instant) -> Option<Arc<K>> {
@@ -99,4 +108,24 @@ impl<K> Graveyard<K> {
 
 fn is_over(deleted: Instant, grace: Duration, now: Instant) -> bool {
     now.saturating_duration_since(deleted) >= grace
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    #[test]
+    fn a_name_that_is_deleted_again_and_again_has_few_entries() {
+        let mut graveyard =
+            Graveyard { grace: Duration::MAX, objects: HashMap::new(), order: VecDeque::new() };
+        let (map, begin) = (Arc::new(ConfigMap::default()), Instant::now());
+        for at in 0..1000 {
+            drop(graveyard.add(ObjectKey::of(&*map), Arc::clone(&map), begin + Duration::from_secs(at)));
+        }
+        assert_eq!(graveyard.objects.len(), 1);
+        assert!(graveyard.order.len() <= 2 * MIN_ENTRIES, "{}", graveyard.order.len());
+        let (latest, _) = graveyard.order.back().unwrap();
+        assert_eq!(*latest, begin + Duration::from_secs(999), "the last one counts");
+    }
 }

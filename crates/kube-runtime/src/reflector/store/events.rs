@@ -48,7 +48,7 @@ enum Delivered<K> {
 
 /// Makes events of the newest states of objects. Pure.
 struct Changes<V> {
-    /// The objects that the subscriber knows.
+    /// The objects that the subscriber knows, in the states that were delivered.
     known: HashMap<ObjectKey, Arc<V>>,
 }
 
@@ -68,13 +68,6 @@ impl<K> StoreEvent<K> {
             Self::Applied(object) | Self::Deleted(object) => object,
         }
     }
-
-    fn try_map<T, E>(self, map: impl Fn(&K) -> Result<Arc<T>, E>) -> Result<StoreEvent<T>, E> {
-        match self {
-            Self::Applied(object) => map(&object).map(StoreEvent::Applied),
-            Self::Deleted(object) => map(&object).map(StoreEvent::Deleted),
-        }
-    }
 }
 
 impl<V: Lookup> Changes<V> {
@@ -82,24 +75,32 @@ impl<V: Lookup> Changes<V> {
         Self { known: HashMap::new() }
     }
 
-    /// The events of an object that has changed. `is_present` is whether the store has it now.
-    fn events(&mut self, object: Arc<V>, is_present: bool) -> impl Iterator<Item = StoreEvent<V>> {
+    /// The events of an object that has changed. `is_present` is whether the store has it now. A state that cannot be decoded is not
+    /// delivered; if it is the last, the one that was delivered before takes its place, so that the subscriber forgets the object.
+    fn events<T>(
+        &mut self,
+        object: Arc<V>,
+        is_present: bool,
+        decode: impl Fn(&Arc<V>) -> Option<Arc<T>>,
+    ) -> impl Iterator<Item = StoreEvent<T>> {
         let key = ObjectKey::of(&*object);
-        let before = if is_present {
-            self.known.insert(key, Arc::clone(&object))
-        } else {
-            let before = self.known.remove(&key);
-            release(&mut self.known);
-            before
-        };
-        let deleted = match before {
+        let is_other = |before: &Arc<V>| before.uid() != object.uid();
+        let decoded = decode(&object);
+        let deleted = match self.known.get(&key) {
             // Another object has taken its name.
-            Some(before) if before.uid() != object.uid() => Some(before),
-            Some(_) if !is_present => Some(Arc::clone(&object)),
+            Some(before) if is_other(before) => decode(before),
+            Some(before) if !is_present => decoded.clone().or_else(|| decode(before)),
             _ => None,
         };
-        let applied = is_present.then(|| StoreEvent::Applied(object));
-        deleted.map(StoreEvent::Deleted).into_iter().chain(applied)
+        if deleted.is_some() {
+            self.known.remove(&key);
+            release(&mut self.known);
+        }
+        let applied = decoded.filter(|_| is_present);
+        if applied.is_some() {
+            self.known.insert(key, object);
+        }
+        deleted.map(StoreEvent::Deleted).into_iter().chain(applied.map(StoreEvent::Applied))
     }
 }
 
@@ -132,14 +133,13 @@ where
                 (Pending::Decoded(inbox), Cache::Decoded(shared), Delivered::Decoded(changes)) => {
                     let Some(object) = ready!(inbox.poll_take(cx)) else { return Poll::Ready(None) };
                     let is_present = shared.has_visible(&*object);
-                    this.next.extend(changes.events(object, is_present));
+                    this.next.extend(changes.events(object, is_present, |it| Some(Arc::clone(it))));
                 }
                 (Pending::Compact(inbox), Cache::Compact(cache), Delivered::Compact(changes)) => {
                     let Some(object) = ready!(inbox.poll_take(cx)) else { return Poll::Ready(None) };
                     let is_present = cache.shared.has_visible(&*object);
-                    let events = changes.events(object, is_present);
                     // What cannot be decoded was logged.
-                    this.next.extend(events.filter_map(|event| event.try_map(|it| cache.decode(it)).ok()));
+                    this.next.extend(changes.events(object, is_present, |it| cache.decode(it).ok()));
                 }
                 _ => unreachable!("invariant: all are of one store"),
             }
@@ -268,6 +268,27 @@ mod tests {
         assert_eq!(ready(&mut events), ["-a3"]);
         apply(&mut writer, &[Event::Apply(map("x", "5")), Event::Delete(map("x", "5"))]);
         assert!(ready(&mut events).is_empty(), "it came and went in between");
+    }
+
+    #[test]
+    fn an_object_whose_last_state_cannot_be_decoded_is_deleted_all_the_same() {
+        let mut changes = Changes::new();
+        let unreadable = |name: &str, uid: &str| ConfigMap { immutable: Some(true), ..map(name, uid) };
+        let mut events = |object: ConfigMap, is_present: bool| -> Vec<String> {
+            let decode = |it: &Arc<ConfigMap>| it.immutable.is_none().then(|| Arc::clone(it));
+            let events = changes.events(Arc::new(object), is_present, decode);
+            let text = |event: StoreEvent<ConfigMap>| {
+                let sign = if matches!(event, StoreEvent::Applied(_)) { '+' } else { '-' };
+                format!("{sign}{}", event.object().metadata.uid.clone().unwrap())
+            };
+            events.map(text).collect()
+        };
+        assert_eq!(events(map("a", "1"), true), ["+1"]);
+        assert_eq!(events(unreadable("a", "1"), true), [""; 0], "the subscriber keeps the state that it has");
+        assert_eq!(events(unreadable("a", "1"), false), ["-1"]);
+        assert_eq!(events(map("a", "2"), true), ["+2"]);
+        assert_eq!(events(unreadable("a", "3"), true), ["-2"], "another object");
+        assert_eq!(events(unreadable("a", "3"), false), [""; 0], "it was never delivered");
     }
 
     #[test]

@@ -87,7 +87,7 @@ where
         config: watcher::Config,
         settings: WatchSettings,
     ) -> impl Stream<Item = watcher::Result<Event<ObjectRef<K>>>> + Send + use<K> {
-        self.selects(Selected::of(&config, api.namespace().map(|namespace| [namespace.to_owned()].into())));
+        self.selects(Selected::by(&api, &config));
         let (known, dyntype) = (self.known_objects(), self.as_reader().dyntype().clone());
         let events = cached_collection_events(api, config, settings, known);
         events.filter_map(move |item| {

@@ -3,7 +3,7 @@
 use super::harness::*;
 use crate::watcher::{
     Config, ListChoice,
-    machine::{Machine, Read},
+    machine::{Input, Machine, Read},
     retry::RetryBackoff,
 };
 use serde_json::json;
@@ -148,9 +148,10 @@ fn preferring() -> Harness {
 /// A LIST follows at once, also after the next 410.
 fn expect_lists_from_now_on(harness: &mut Harness) {
     assert_eq!(harness.wait, Duration::ZERO);
-    assert!(harness.machine.take_streaming_unsupported(), "it is to be remembered");
     harness.expect_list();
+    assert!(!harness.machine.take_streaming_unsupported(), "not before a list has succeeded");
     assert_eq!(harness.page(list("10", "", vec![])), ["Init", "Synced"]);
+    assert!(harness.machine.take_streaming_unsupported(), "it is to be remembered");
     harness.watch_started();
     harness.read(error_event(410, 0));
     harness.expect_list();
@@ -209,8 +210,109 @@ fn a_server_whose_streaming_lists_are_silent_twice_has_none() {
     silent(&mut harness);
     relisted(&mut harness, "30");
     silent(&mut harness);
-    assert!(harness.machine.take_streaming_unsupported(), "it is to be remembered");
     harness.expect_list();
+    harness.page(list("40", "", vec![]));
+    assert!(harness.machine.take_streaming_unsupported(), "it is to be remembered");
+}
+
+/// Such as a selector that the kind does not have: one watch must not decide for all others.
+#[test]
+fn a_refusal_of_each_list_says_nothing_about_streaming_lists() {
+    for as_event in [false, true] {
+        let mut harness = preferring();
+        if as_event {
+            harness.watch_started();
+            harness.read(error_event(400, 0));
+        } else {
+            harness.watch_refused(api_error(400));
+        }
+        for _ in 0..3 {
+            harness.expect_list();
+            assert_eq!(harness.list_error(api_error(400)), ["InitialListFailed"]);
+            assert!(!harness.machine.take_streaming_unsupported());
+        }
+    }
+}
+
+/// As by a proxy with a limit of time: pages pass, and the whole in one response never does.
+#[test]
+fn a_streaming_list_that_is_cut_is_followed_by_a_paged_one() {
+    let failures: [fn() -> ClientError; 2] =
+        [connection_reset, || ClientError::ReadEvents(std::io::ErrorKind::TimedOut.into())];
+    for failure in failures {
+        let mut harness = preferring();
+        for version in ["10", "20"] {
+            harness.watch_started();
+            harness.message(added("a", "5"));
+            assert_eq!(harness.read(Read::Failed(failure().into())).len(), 1, "the failure is an item");
+            harness.expect_list();
+            harness.page(list(version, "", vec![]));
+            assert!(!harness.machine.take_streaming_unsupported(), "it proves nothing about the server");
+            harness.watch_started();
+            harness.read(error_event(410, 0));
+            harness.expect_streaming_list();
+        }
+    }
+}
+
+/// As by a proxy that holds a response back until it is complete.
+#[test]
+fn a_streaming_list_that_does_not_begin_is_followed_by_a_paged_one() {
+    let mut harness = preferring();
+    assert_eq!(harness.watch_refused(ClientError::Service("no response in time".into())).len(), 1);
+    harness.expect_list();
+    harness.page(list("10", "", vec![]));
+    harness.watch_started();
+    harness.read(error_event(410, 0));
+    harness.expect_streaming_list();
+}
+
+#[test]
+fn a_chosen_streaming_list_that_is_cut_twice_in_a_row_is_followed_by_a_paged_one() {
+    let mut harness = streaming();
+    for version in ["10", "20"] {
+        harness.read(Read::Failed(connection_reset().into()));
+        harness.expect_streaming_list();
+        harness.watch_started();
+        harness.read(Read::Failed(connection_reset().into()));
+        harness.expect_list();
+        harness.page(list(version, "", vec![]));
+        harness.watch_started();
+        harness.read(error_event(410, 0));
+        harness.expect_streaming_list();
+        harness.watch_started();
+    }
+}
+
+/// What the old one does not support says nothing about the new one.
+#[test]
+fn another_cluster_is_asked_for_a_streaming_list_as_at_the_start() {
+    let refused = {
+        let mut harness = preferring();
+        harness.watch_refused(api_error(422));
+        harness.page(list("10", "", vec![]));
+        harness
+    };
+    let silent = || {
+        let mut harness = preferring();
+        harness.watch_started();
+        harness.read(Read::IdleTimeout);
+        harness.expect_list();
+        harness
+    };
+    for mut harness in [preferring(), refused, silent()] {
+        assert_eq!(harness.step(Input::AnotherCluster), ["WatchError"]);
+        harness.expect_streaming_list();
+        assert!(!harness.machine.take_streaming_unsupported());
+        harness.watch_started();
+        harness.read(Read::IdleTimeout);
+        harness.page(list("30", "", vec![]));
+        assert!(!harness.machine.take_streaming_unsupported(), "silent once");
+    }
+    let mut harness = silent();
+    let step =
+        harness.machine.step::<k8s_openapi::api::core::v1::ConfigMap>(Input::AnotherCluster, harness.now);
+    assert!(!step.health.proven, "no watch has worked");
 }
 
 #[test]

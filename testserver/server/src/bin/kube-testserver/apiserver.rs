@@ -45,6 +45,9 @@ fn builder(args: &Args) -> Result<Builder, Error> {
     if let Some(file) = &args.token_key {
         builder = builder.service_account_key(read(file)?);
     }
+    if let Some(range) = &args.service_range {
+        builder = builder.service_range(range);
+    }
     if args.rbac {
         builder = builder.with_rbac();
     }

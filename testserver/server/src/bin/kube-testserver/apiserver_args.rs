@@ -26,6 +26,7 @@ The API server of kube-testserver with the flags of kube-apiserver that Go's env
   --authorization-mode MODES      RBAC, or AlwaysAllow (AlwaysAllow); Node beside RBAC has no effect
   --service-account-issuer URL    the issuer of service account tokens, and their default audience; the first one is taken
   --service-account-signing-key-file FILE  the ECDSA P-256 key that signs them
+  --service-cluster-ip-range CIDR  the addresses of services, IPv4 (10.0.0.0/8)
   --runtime-config ENTRIES        switch API versions on or off
   --disable-admission-plugins NAMES  switch admission plugins off; those that this server lacks are off already
   --enable-admission-plugins NAMES   only plugins that are on by default on kube-apiserver
@@ -53,7 +54,7 @@ const IGNORED: &str = "advertise-address allow-privileged api-audiences audit-lo
     requestheader-client-ca-file requestheader-extra-headers-prefix requestheader-group-headers \
     requestheader-username-headers service-account-extend-token-expiration service-account-jwks-uri \
     service-account-key-file service-account-lookup service-account-max-token-expiration \
-    service-cluster-ip-range service-node-port-range shutdown-delay-duration storage-backend \
+    service-node-port-range shutdown-delay-duration storage-backend \
     storage-media-type tls-cipher-suites tls-min-version vmodule watch-cache watch-cache-sizes";
 /// Those of them that need no value.
 const SWITCHES: &str = "allow-privileged contention-profiling enable-aggregator-routing enable-garbage-collector \
@@ -63,7 +64,7 @@ const SWITCHES: &str = "allow-privileged contention-profiling enable-aggregator-
 /// Flags with an effect that have a value.
 const USED: &str = "authorization-mode bind-address cert-dir client-ca-file disable-admission-plugins \
     enable-admission-plugins etcd-servers http2-max-streams-per-connection runtime-config secure-port \
-    service-account-issuer service-account-signing-key-file tls-cert-file tls-private-key-file v";
+    service-account-issuer service-account-signing-key-file service-cluster-ip-range tls-cert-file tls-private-key-file v";
 
 /// Plugins of kube-apiserver 1.37 that are on by default and whose effect this server always has.
 const FIXED: [&str; 2] = ["NamespaceLifecycle", "StorageObjectInUseProtection"];
@@ -97,6 +98,7 @@ pub(crate) struct Args {
     pub(crate) issuer: Option<String>,
     pub(crate) token_key: Option<PathBuf>,
     pub(crate) runtime_config: Vec<String>,
+    pub(crate) service_range: Option<String>,
     pub(crate) disabled_plugins: Vec<AdmissionPlugin>,
     pub(crate) streams: Option<u32>,
     pub(crate) verbose: bool,
@@ -115,6 +117,7 @@ impl Default for Args {
             issuer: None,
             token_key: None,
             runtime_config: Vec::new(),
+            service_range: None,
             disabled_plugins: Vec::new(),
             streams: None,
             verbose: false,
@@ -138,6 +141,7 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<Command, Str
             // kube-apiserver accepts tokens of every issuer that is given, and issues them as the first.
             "service-account-issuer" => out.issuer = out.issuer.or(Some(value)),
             "service-account-signing-key-file" => out.token_key = Some(value.into()),
+            "service-cluster-ip-range" => out.service_range = Some(value),
             "runtime-config" => out.runtime_config.push(value),
             "disable-admission-plugins" => {
                 for plugin in value.split(',') {
@@ -254,6 +258,7 @@ mod tests {
             token_key: Some("d/sa.key".into()),
             disabled_plugins: vec![AdmissionPlugin::Priority],
             runtime_config: vec!["api/beta=true".into()],
+            service_range: Some("10.0.0.0/24".into()),
             streams: Some(9),
             verbose: true,
             ..Args::default()

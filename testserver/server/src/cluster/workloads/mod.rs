@@ -1,4 +1,5 @@
-//! Carries out the plans of the workload controllers, which [`workloads`](crate::workloads) makes.
+//! Carries out the plans of the workload controllers: reads the objects, asks [`workloads`](crate::workloads) what to do, and writes it.
+//! When a Job ends is decided there, in `workloads/job`.
 //!
 //! In the order in which data passes:
 //!

@@ -2,13 +2,14 @@
 //!
 //! `table` says which kind has which rules for a `write`, in the order of the files: `pod`, `service`, `event`, `limit_range`,
 //! `resource_quota`, `data` (ConfigMaps and Secrets), `workload`, `job`, `priority_class`, `role`, `role_binding`, `admission_policy`,
-//! `webhook_configuration` and, for writes of it, `status`. Kinds with pods share `pod_spec`, which goes through containers and their
-//! `ports`, and `mounts`, which looks at volumes after all other rules.
+//! `webhook_configuration` and, for writes of it, `status` and `job_status`. Kinds with pods share `pod_spec`, which goes through
+//! containers and their `ports`, and `mounts`, which looks at volumes after all other rules.
 
 mod admission_policy;
 mod data;
 mod event;
 mod job;
+mod job_status;
 mod limit_range;
 mod mounts;
 mod pod;

@@ -55,64 +55,6 @@ pub(super) fn pod(write: &Write<'_>, errors: &mut ErrorList) {
     }
 }
 
-pub(super) fn job(write: &Write<'_>, errors: &mut ErrorList) {
-    let (status, old) = (&write.object["status"], write.old.map(|old| &old["status"]));
-    let count = |status: &Value, member: &str| status[member].as_i64().unwrap_or(0);
-    if is_set(&status["ready"]) && count(status, "ready") > count(status, "active") {
-        errors.invalid("status.ready", count(status, "ready"), "cannot set more ready pods than active");
-    }
-    for member in ["failed", "succeeded"] {
-        if old.is_some_and(|old| count(status, member) < count(old, member)) || count(status, member) < 0 {
-            let why = format!("cannot decrease the {member} counter");
-            errors.invalid(format!("status.{member}"), count(status, member), &why);
-        }
-    }
-    let complete =
-        |(_, condition): (usize, &Value)| condition["type"] == "Complete" && condition["status"] == "True";
-    if is_set(&status["completionTime"]) && !items(status, "conditions").any(complete) {
-        let why = "cannot set completionTime when there is no Complete=True condition";
-        errors.invalid("status.completionTime", &status["completionTime"], why);
-    }
-    indexes(write, errors);
-    for member in ["failed", "succeeded"] {
-        for (i, _) in items(&status["uncountedTerminatedPods"], member).filter(|(_, uid)| *uid == "") {
-            let at = format!("status.uncountedTerminatedPods.{member}[{i}]");
-            errors.invalid(at, "\"\"", "must not be empty");
-        }
-    }
-}
-
-/// The completed and the failed indexes of a job that has such.
-fn indexes(write: &Write<'_>, errors: &mut ErrorList) {
-    let (spec, status) = (write.spec(), &write.object["status"]);
-    if spec["backoffLimitPerIndex"].is_null() && is_set(&status["failedIndexes"]) {
-        let why = "cannot set non-null failedIndexes when backoffLimitPerIndex is null";
-        errors.invalid("status.failedIndexes", &status["failedIndexes"], why);
-    }
-    for member in ["completedIndexes", "failedIndexes"] {
-        let listed = text(status, member);
-        let number = |index: &&str| index.parse::<i64>().is_err();
-        let wrong = listed.split([',', '-']).find(number).filter(|_| !listed.is_empty());
-        if let Some(index) =
-            wrong.filter(|_| member == "completedIndexes" || !spec["backoffLimitPerIndex"].is_null())
-        {
-            let why =
-                format!("error parsing {member}: cannot convert string to integer for index: {index:?}");
-            errors.invalid(format!("status.{member}"), &status[member], &why);
-        } else if let Some(last) = listed.rsplit([',', '-']).next().filter(|_| member == "completedIndexes") {
-            let completions = spec["completions"].as_i64().unwrap_or(i64::MAX);
-            if last.parse::<i64>().is_ok_and(|last| last >= completions) {
-                let why = format!("error parsing {member}: too large index: {last:?}");
-                errors.invalid("status.completedIndexes", &status[member], &why);
-            }
-        }
-    }
-    if spec["completionMode"] != "Indexed" && !text(status, "completedIndexes").is_empty() {
-        let why = "cannot set non-empty completedIndexes when non-indexed completion mode";
-        errors.invalid("status.completedIndexes", &status["completedIndexes"], why);
-    }
-}
-
 /// A namespace is terminating while it is deleted, and only then.
 pub(super) fn namespace(write: &Write<'_>, errors: &mut ErrorList) {
     let phase = text(&write.object["status"], "phase");
@@ -157,6 +99,21 @@ pub(super) fn balancer(write: &Write<'_>, errors: &mut ErrorList) {
                 errors.invalid(format!("{at}.hostname"), &ingress["hostname"], why);
             }
             errors.text(format!("{at}.hostname"), hostname, names::subdomain(hostname));
+        }
+    }
+}
+
+/// Reported devices are those that are allocated to the claim.
+pub(super) fn claim(write: &Write<'_>, errors: &mut ErrorList) {
+    let status = &write.object["status"];
+    let key = |device| ["driver", "pool", "device", "shareID"].map(|member| text(device, member));
+    for (i, device) in items(status, "devices") {
+        let [driver, pool, name, share] = key(device);
+        let mut allocated = items(&status["allocation"]["devices"], "results");
+        if !allocated.any(|(_, result)| key(result) == [driver, pool, name, share]) {
+            let shown =
+                format!(r#"{{"Driver":{driver:?},"Pool":{pool:?},"Device":{name:?},"ShareID":{share:?}}}"#);
+            errors.invalid(format!("status.devices[{i}]"), shown, "must be an allocated device in the claim");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Which kind has which rules.
 
 use super::{
-    Write, admission_policy, data, event, job, limit_range, pod, priority_class, resource_quota, role,
-    role_binding, service, status, webhook_configuration, workload,
+    Write, admission_policy, data, event, job, job_status, limit_range, pod, priority_class, resource_quota,
+    role, role_binding, service, status, webhook_configuration, workload,
 };
 use crate::{crd, schema::ErrorList, strategy::WritePart};
 
@@ -20,11 +20,12 @@ fn of_status(write: &Write<'_>) -> &'static [Rule] {
             &[status::replicas]
         }
         "Pod" => &[pod::validate, status::pod],
-        "Job" => &[status::job],
+        "Job" => &[job_status::validate],
         "Namespace" => &[status::namespace],
         "Node" => &[status::node],
         "ResourceQuota" => &[resource_quota::validate_status],
         "Service" | "Ingress" => &[status::balancer],
+        "ResourceClaim" => &[status::claim],
         "CertificateSigningRequest" => &[status::certificate],
         "PodDisruptionBudget" | "ValidatingAdmissionPolicy" => &[status::conditions],
         _ => rules(write),

@@ -12,7 +12,7 @@ use crate::{
     },
     predicate::{State, state_of},
     reflector::{CompactCache, CompactObject, CompactWriter, Index, WatchWriter},
-    watcher::{self, CollectionEvent, RawObject, Selected, raw_collection_events},
+    watcher::{self, CollectionEvent, RawObject, raw_collection_events},
 };
 use futures::StreamExt;
 use kube_core::{PartialObjectMeta, Resource};
@@ -36,7 +36,7 @@ where
         let writer = CompactWriter::new(dyntype.clone());
         let (store, compressed) = (writer.as_reader(), writer.kept_objects());
         let (writer, keeper) = writer.into_parts(apis.pruned().and(&config.pruned()));
-        let (cache, selected) = (keeper.cache.clone(), Selected::of(&config, apis.namespaces()));
+        let (cache, selected) = (keeper.cache.clone(), apis.selected(&config));
         let watch = move |api, settings| {
             let keeper = keeper.clone();
             let events = raw_collection_events(api, config.clone(), settings, compressed.clone());
@@ -58,7 +58,7 @@ where
         writer: CompactWriter<O>,
     ) -> Self {
         let writer = writer.with_index(&Index::owners());
-        let covered = Covered::store(&writer.as_reader(), Some(Selected::of(&config, apis.namespaces())));
+        let covered = Covered::store(&writer.as_reader(), Some(apis.selected(&config)));
         let compressed = writer.kept_objects_with_owners();
         let (writer, keeper) = writer.into_parts(apis.pruned().and(&config.pruned()));
         let watch =

@@ -184,8 +184,7 @@ where
         K: fmt::Debug + Send + Sync,
         K::DynamicType: Send + Sync,
     {
-        self.writer
-            .selects(Selected::of(&config, api.namespace().map(|namespace| [namespace.to_owned()].into())));
+        self.writer.selects(Selected::by(&api, &config));
         let known = self.kept_objects();
         let (mut writer, keeper) = self.into_parts(api.pruned().clone().and(&config.pruned()));
         let dyntype = keeper.cache.dyntype().clone();

@@ -1,21 +1,63 @@
-//! Duplicate keys of YAML texts, of which the last one is used.
+//! YAML bodies: their first document, of which the last value of a repeated key is used.
 
 use std::{collections::HashSet, fmt};
 
+use kube_core::number::json_number;
 use serde::{
     Deserialize,
     de::{Deserializer, MapAccess, SeqAccess, Visitor},
 };
+use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Spanned};
+
+/// Reads the first document of a text, which is all that Go reads.
+pub(crate) fn parse(text: &str) -> Result<Value, String> {
+    let document = first_document(text);
+    let is_newer = |line: &str| line.starts_with("%YAML") && line.split_whitespace().nth(1) != Some("1.1");
+    if document.lines().any(is_newer) {
+        return Err("yaml: found incompatible YAML document".into());
+    }
+    let value = serde_saphyr::from_str_with_options(document, options());
+    value.map(whole_numbers).map_err(|error| error.to_string())
+}
 
 /// Reports such as `line 9: key "foo" already set in map`, with the line of the value, after those inside of it. Empty if the text is not
 /// YAML.
 pub(crate) fn repeated_keys(text: &str) -> Vec<String> {
-    serde_saphyr::from_str_with_options::<Node>(text, options()).map(|node| node.reports).unwrap_or_default()
+    let node = serde_saphyr::from_str_with_options::<Node>(first_document(text), options());
+    node.map(|node| node.reports).unwrap_or_default()
 }
 
-/// Reads the last value of a repeated key.
-pub(crate) fn options() -> serde_saphyr::Options {
+/// The text up to the end of its first document. Blank lines, comments and directives before a marker belong to the document after it.
+fn first_document(text: &str) -> &str {
+    let (mut end, mut has_begun) = (0, false);
+    for line in text.split_inclusive('\n') {
+        let is_marker =
+            |mark| line.strip_prefix(mark).is_some_and(|rest| rest.trim_start() != rest || rest.is_empty());
+        if has_begun && (is_marker("---") || is_marker("...")) {
+            break;
+        }
+        let content = line.trim_start_matches('\u{feff}');
+        has_begun |=
+            !content.trim().is_empty() && !content.trim_start().starts_with('#') && !content.starts_with('%');
+        end += line.len();
+    }
+    &text[..end]
+}
+
+/// Floats without a fraction become integers, as they are in JSON that Go makes of YAML.
+fn whole_numbers(value: Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            Value::Number(number.as_f64().and_then(json_number).unwrap_or(number))
+        }
+        Value::Array(list) => list.into_iter().map(whole_numbers).collect(),
+        Value::Object(map) => map.into_iter().map(|(name, value)| (name, whole_numbers(value))).collect(),
+        other => other,
+    }
+}
+
+fn options() -> serde_saphyr::Options {
     serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins }
 }
 
@@ -101,6 +143,42 @@ impl<'de> Visitor<'de> for NodeVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_first_document_is_read() {
+        let one = serde_json::json!({"a": 1});
+        for around in [
+            "# c\n---\n@",
+            "\n \n---\n@",
+            "%YAML 1.1\n---\n@",
+            "\u{feff}---\n@",
+            "\u{feff}# c\n--- # d\n@",
+            "---\t\r\n@",
+            "@...\nb: [",
+            "@---\t\n{ [",
+            "@--- {b: 2}\n",
+        ] {
+            assert_eq!(parse(&around.replace('@', "a: 1\n")), Ok(one.clone()), "{around:?}");
+        }
+        for empty in ["", "# c\n", "---\n---\na: 1\n", "---\n# c\n---\na: 1\n", "null\n---\na: 1\n"] {
+            assert_eq!(parse(empty), Ok(Value::Null), "{empty:?}");
+        }
+        assert!(parse("%YAML 1.2\n---\na: 1\n").is_err());
+        assert_eq!(repeated_keys("# c\n---\na: 1\na: 2\n---\nb: [").len(), 1);
+    }
+
+    #[test]
+    fn whole_floats_are_integers_below_1e21() {
+        for (text, json) in [
+            ("1e16", "10000000000000000"),
+            ("-2.0", "-2"),
+            ("1e19", "10000000000000000000"),
+            ("1e20", "1e+20"),
+            ("0.5", "0.5"),
+        ] {
+            assert_eq!(parse(text).unwrap().to_string(), json);
+        }
+    }
 
     /// As Kubernetes 1.37 reports them.
     #[test]
