@@ -1,6 +1,9 @@
 //! [`Workers`]: how many reconciles of several controllers run at once, in fair lanes.
 
-use super::lanes::LaneName;
+use super::{
+    lanes::LaneName,
+    observe::{ControllerName, SharedNames},
+};
 use crate::{
     capacity::release,
     queue::{Priority, Queue},
@@ -38,30 +41,44 @@ use tokio::time::Instant;
 /// }
 /// ```
 #[derive(Clone)]
-pub struct Workers(Arc<Mutex<Tickets>>);
+pub struct Workers {
+    tickets: Arc<Mutex<Tickets>>,
+    names: SharedNames,
+    limit: u16,
+}
 
 /// The place of a controller among those that share [`Workers`]: from [`Workers::lane`].
 #[derive(Clone)]
 pub struct WorkerLane {
     name: LaneName,
-    tickets: Arc<Mutex<Tickets>>,
+    workers: Workers,
 }
 
 impl Workers {
     /// At most `limit` running reconciles in all, of which `lane_limit` are of one lane; 0 means no limit.
     #[must_use]
     pub fn new(limit: u16, lane_limit: u16) -> Self {
-        Self(Arc::new(Mutex::new(Tickets {
-            queue: Queue::fair(limit, lane_limit),
-            waiting: HashMap::new(),
-            issued: 0,
-        })))
+        let queue = Queue::fair(limit, lane_limit);
+        let tickets = Tickets { queue, waiting: HashMap::new(), issued: 0 };
+        Self { tickets: Arc::new(Mutex::new(tickets)), names: SharedNames::default(), limit }
     }
 
     /// The lane of this name. Controllers of the same lane are served in the order in which they ask.
     #[must_use]
     pub fn lane(&self, name: &str) -> WorkerLane {
-        WorkerLane { name: LaneName::new(Some(name)), tickets: Arc::clone(&self.0) }
+        WorkerLane { name: LaneName::new(Some(name)), workers: self.clone() }
+    }
+}
+
+impl WorkerLane {
+    /// The name of a controller, which it has together with all of these workers that want it.
+    pub(super) fn controller_name(&self, wanted: &str) -> ControllerName {
+        self.workers.names.name(wanted)
+    }
+
+    /// How many reconciles run at once in all; 0 means no limit.
+    pub(super) fn limit_of_all(&self) -> u16 {
+        self.workers.limit
     }
 }
 
@@ -119,8 +136,8 @@ impl OwnWorkers {
 
     /// Whether one more reconcile may start. If not, [`poll_granted`](Self::poll_granted) says when.
     pub(crate) fn acquire(&mut self, now: Instant) -> bool {
-        let Some(WorkerLane { name, tickets }) = &self.lane else { return true };
-        let mut tickets = tickets.lock();
+        let Some(WorkerLane { name, workers }) = &self.lane else { return true };
+        let mut tickets = workers.tickets.lock();
         let ticket = self.asked.unwrap_or_else(|| tickets.issue(name, now));
         let wakers = tickets.dispatch(now);
         let granted = !tickets.waiting.contains_key(&ticket);
@@ -144,7 +161,7 @@ impl OwnWorkers {
     /// Asks for no worker any more.
     pub(crate) fn withdraw(&mut self) {
         if let (Some(ticket), Some(lane)) = (self.asked.take(), &self.lane) {
-            let waited = lane.tickets.lock().waiting.remove(&ticket).is_some();
+            let waited = lane.workers.tickets.lock().waiting.remove(&ticket).is_some();
             if !waited {
                 self.give_back(&[ticket], Instant::now());
             }
@@ -154,7 +171,7 @@ impl OwnWorkers {
     /// Ready if a worker that was asked for is there.
     pub(crate) fn poll_granted(&self, cx: &Context<'_>) -> Poll<()> {
         let (Some(ticket), Some(lane)) = (self.asked, &self.lane) else { return Poll::Pending };
-        match lane.tickets.lock().waiting.get_mut(&ticket) {
+        match lane.workers.tickets.lock().waiting.get_mut(&ticket) {
             None => Poll::Ready(()),
             Some(waker) => {
                 *waker = Some(cx.waker().clone());
@@ -165,7 +182,7 @@ impl OwnWorkers {
 
     fn give_back(&self, unused: &[u64], now: Instant) {
         let Some(lane) = &self.lane else { return };
-        let mut tickets = lane.tickets.lock();
+        let mut tickets = lane.workers.tickets.lock();
         unused.iter().for_each(|ticket| tickets.queue.finish(ticket, now));
         let wakers = tickets.dispatch(now);
         drop(tickets);
@@ -184,7 +201,7 @@ impl Drop for OwnWorkers {
 
 impl fmt::Debug for Workers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Workers").field("waiting", &self.0.lock().waiting.len()).finish_non_exhaustive()
+        f.debug_struct("Workers").field("waiting", &self.tickets.lock().waiting.len()).finish_non_exhaustive()
     }
 }
 
@@ -269,7 +286,7 @@ mod tests {
         drop(third);
         fourth.withdraw(); // it was granted meanwhile
         assert!(of(&workers, "e").acquire(now()));
-        let tickets = workers.0.lock();
+        let tickets = workers.tickets.lock();
         assert!(tickets.queue.is_empty() && tickets.waiting.is_empty());
     }
 

@@ -291,7 +291,7 @@ where
     fn apply_assignment(&mut self) {
         if let Some(previous) = self.assigned.update() {
             let mut keys = self.store.keys();
-            keys.retain(|key| self.assigned.includes(key) && !previous.includes_key(key));
+            keys.retain(|key| self.assigned.includes(key) && !previous.includes(key));
             self.enqueue_bulk(keys);
         }
     }
@@ -329,12 +329,7 @@ where
     /// Starts reconciles that are due, as long as there is room. Returns early if an object yields a result without a reconcile.
     fn start_due(&mut self) -> Option<ReconcileResult<K, E, QErr>> {
         let now = Instant::now();
-        if let Stage::SyncingRelated { until } = self.stage
-            && (self.unsynced_related == 0 || until <= now)
-        {
-            self.stage = Stage::Running;
-        }
-        let may_start = self.stage == Stage::Running && self.assigned.is_valid();
+        let may_start = self.stage.may_start(self.unsynced_related == 0, now) && self.assigned.is_valid();
         while self.has_room(may_start, now)
             && let Some((key, reason)) = self.queue.start(now)
         {
