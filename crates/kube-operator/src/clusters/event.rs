@@ -16,14 +16,14 @@ pub struct ClusterSpec {
     pub config: Config,
     /// What the program may select clusters by.
     pub labels: BTreeMap<String, String>,
-    /// Whether it may be the cluster of the hub, as a namespace that stands for a cluster is.
-    pub(super) may_be_hub: bool,
+    /// Whether it is a part of a cluster, as a namespace is that stands for one: the rest may be the hub, or other clusters.
+    pub(super) is_part: bool,
 }
 
 impl ClusterSpec {
     /// A cluster without labels.
     pub fn new(name: ClusterName, config: Config) -> Self {
-        Self { name, config, labels: BTreeMap::new(), may_be_hub: false }
+        Self { name, config, labels: BTreeMap::new(), is_part: false }
     }
 
     /// Adds a label.

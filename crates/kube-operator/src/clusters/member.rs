@@ -23,11 +23,11 @@ pub(super) struct Member {
     pub(super) spec: ClusterSpec,
     /// Once it has answered.
     pub(super) cluster: Option<Cluster>,
-    pub(super) uid: Option<String>,
     pub(super) running: Option<Running>,
     /// The attempt to connect whose result counts.
     pub(super) attempt: u64,
     pub(super) connecting: Option<TaskHandle>,
+    pub(super) cleaning_up: Option<TaskHandle>,
     /// Whether its credentials are being exchanged.
     pub(super) exchange: Exchange,
 }
@@ -48,10 +48,10 @@ impl Member {
             unit,
             spec,
             cluster: None,
-            uid: None,
             running: None,
             attempt: 0,
             connecting: None,
+            cleaning_up: None,
             exchange: Exchange::None,
         }
     }
@@ -62,8 +62,7 @@ impl Member {
     }
 
     /// It has said who it is.
-    pub(super) fn answered(&mut self, client: Client, uid: Option<String>) {
-        self.uid = uid;
+    pub(super) fn answered(&mut self, client: Client) {
         let (name, labels) = (self.spec.name.clone(), self.spec.labels.clone());
         self.cluster.get_or_insert_with(|| Cluster::new(name, client, labels));
     }
@@ -83,8 +82,8 @@ impl Member {
     }
 
     pub(super) fn forget(&mut self) {
-        (self.cluster, self.uid, self.running, self.connecting) = (None, None, None, None);
-        self.exchange = Exchange::None;
+        (self.cluster, self.running, self.connecting) = (None, None, None);
+        (self.exchange, self.cleaning_up) = (Exchange::None, None);
     }
 }
 

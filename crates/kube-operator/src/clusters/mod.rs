@@ -36,7 +36,8 @@
 //!
 //! **Changes.** Other credentials are exchanged in place: watches go on, nothing is listed. Another address resumes too if it is the same
 //! cluster, by the uid of its namespace `kube-system`, and lists everything anew otherwise. A removed cluster stops its reconciles within
-//! [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has written to it stays there.
+//! [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has written to it stays there, unless
+//! [`Manager::on_cluster_removed`](crate::manager::Manager::on_cluster_removed) cleans up.
 //!
 //! **Fairness.** All clusters share [`Workers`](kube_runtime::controller::Workers): a limit for all, one for each cluster, and turns by
 //! worker time.
@@ -44,11 +45,12 @@
 //! **Metrics.** `kube_operator_clusters` counts clusters by `state`; `kube_operator_clusters_longest_failure_seconds` says for how long the
 //! cluster has failed that fails for longest.
 //!
-//! **Replicas.** With leader election, controllers of members reconcile while this process leads, as all others. With sharding, each
-//! replica watches all clusters and reconciles its share of the objects of each.
+//! **Replicas.** With leader election, controllers of members reconcile while this process leads, as all others. With sharding, a member
+//! belongs to one replica, which reconciles all of its objects; each replica watches all members, so that none has to list when one moves.
+//! The Leases are those of the replicas, however many clusters there are.
 
 // In the order in which data passes:
-// - `name`, `event`, `error`: what `providers` emit. `claims`: whose a name is.
+// - `name`, `event`, `error`: what `providers` emit. `claims`: whose a name is. `identities`: whose a cluster is.
 // - `unit`: the life of one cluster; `places`: how many start at once. `status`: how it is, `cluster`: what its controllers know of it.
 // - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `fleet` and `metrics` show
 //   all.
@@ -58,6 +60,7 @@ mod cluster;
 mod error;
 mod event;
 mod fleet;
+mod identities;
 mod member;
 mod metrics;
 mod name;
@@ -82,4 +85,4 @@ pub use status::{ClusterNotReady, ClusterState, ClusterStatus};
 pub(crate) use supervisor::{FleetRun, supervise};
 pub(crate) use tasks::fault_of_class;
 pub(crate) use unit::{Fault, Look};
-pub(crate) use work::{MakeWork, Work};
+pub(crate) use work::{CleanUp, MakeWork, Work};

@@ -50,9 +50,15 @@ impl ClusterOptions {
         Self { concurrency_per_cluster: reconciles, ..self }
     }
 
-    /// How long the reconciles of a removed cluster may go on before they are aborted. Default: 20 s.
+    /// How long the reconciles of a removed cluster may go on before they are aborted, and then what
+    /// [`on_cluster_removed`](crate::manager::Manager::on_cluster_removed) does. Default: 20 s.
     pub fn grace_period(self, period: Duration) -> Self {
         Self { grace_period: period, ..self }
+    }
+
+    /// How long the program may clean up on a removed cluster.
+    pub(crate) fn limit_of_clean_up(&self) -> Duration {
+        self.grace_period
     }
 
     /// How clients are made: with other layers, or over servers in the process. Default: `Client::try_from`.

@@ -1,6 +1,7 @@
 //! [`ClusterStatus`]: how a cluster is, as data.
 
 use super::name::ClusterName;
+use crate::status::{ConditionStatus, Conditions, InvalidCondition};
 use serde::{Serialize, Serializer};
 use std::{fmt, time::Duration};
 
@@ -62,6 +63,42 @@ impl ClusterState {
     }
 }
 
+impl ClusterStatus {
+    /// Sets the condition of this type, such as `EastReady` of an object that is in several clusters: `True` if the cluster is synced, `False`
+    /// if it cannot be used, else `Unknown`. The reason is the state, such as `Unreachable`; the message is why.
+    ///
+    /// # Errors
+    /// As [`Conditions::set`].
+    ///
+    /// ```
+    /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+    /// use kube_operator::{clusters::{ClusterName, Fleet}, status::Conditions};
+    ///
+    /// /// The object of the hub that stands for a cluster.
+    /// fn show(fleet: &Fleet, name: &ClusterName, conditions: &mut Vec<Condition>) -> Result<(), Box<dyn std::error::Error>> {
+    ///     if let Some(status) = fleet.status(name) {
+    ///         status.set_condition(&mut Conditions::new(conditions, None), "Ready")?;
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn set_condition(
+        &self,
+        conditions: &mut Conditions<'_>,
+        type_: &str,
+    ) -> Result<bool, InvalidCondition> {
+        let (status, reason) = match self.state {
+            ClusterState::Synced => (ConditionStatus::True, "Synced"),
+            ClusterState::Unreachable => (ConditionStatus::False, "Unreachable"),
+            ClusterState::Forbidden => (ConditionStatus::False, "Forbidden"),
+            ClusterState::Failed => (ConditionStatus::False, "Failed"),
+            ClusterState::Connecting => (ConditionStatus::Unknown, "Connecting"),
+            ClusterState::Leaving => (ConditionStatus::Unknown, "Leaving"),
+        };
+        conditions.set(type_, status, reason, self.reason.as_deref().unwrap_or_default())
+    }
+}
+
 struct Reason<'a>(Option<&'a str>);
 
 impl fmt::Display for Reason<'_> {
@@ -89,4 +126,26 @@ fn text<S: Serializer>(name: &ClusterName, serializer: S) -> Result<S::Ok, S::Er
 
 fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64(duration.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_says_how_the_cluster_is_and_why() {
+        let mut list = Vec::new();
+        let mut set = |state, reason: Option<&str>| {
+            let (name, reason) = (ClusterName::new("east").unwrap(), reason.map(str::to_owned));
+            let status = ClusterStatus { name, state, since: Duration::ZERO, reason };
+            let changed = status.set_condition(&mut Conditions::new(&mut list, Some(3)), "Ready").unwrap();
+            let condition = &list[0];
+            (changed, format!("{} {}: {}", condition.status, condition.reason, condition.message))
+        };
+        assert_eq!(set(ClusterState::Connecting, None), (true, "Unknown Connecting: ".into()));
+        assert_eq!(set(ClusterState::Synced, None), (true, "True Synced: ".into()));
+        assert_eq!(set(ClusterState::Synced, None), (false, "True Synced: ".into()));
+        let refused = set(ClusterState::Unreachable, Some("connection refused"));
+        assert_eq!(refused, (true, "False Unreachable: connection refused".into()));
+    }
 }

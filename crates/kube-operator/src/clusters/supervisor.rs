@@ -7,6 +7,7 @@ use super::{
     error::ClusterError,
     event::{ClusterEvent, ClusterEvents, ClusterSpec, Clusters},
     fleet::Fleet,
+    identities::Identities,
     member::{Exchange, Member, Running, TaskHandle},
     metrics::{FleetMetrics, Summary},
     name::ClusterName,
@@ -15,7 +16,7 @@ use super::{
     status::ClusterState,
     tasks::{Identified, connect, exchange, identify},
     unit::{Effect, Fault, Unit},
-    work::MakeWork,
+    work::{CleanUp, MakeWork},
 };
 use futures::{
     FutureExt, StreamExt,
@@ -43,13 +44,14 @@ pub(crate) struct FleetRun {
     pub(crate) hub: Client,
     pub(crate) providers: Vec<Clusters>,
     pub(crate) make: Vec<MakeWork>,
+    pub(crate) clean_up: Option<CleanUp>,
     pub(crate) options: ClusterOptions,
     pub(crate) fleet: Fleet,
 }
 
 /// Runs until the token is cancelled, and then stops all clusters. Returns when their controllers have ended.
 pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
-    let FleetRun { hub, providers, make, options, fleet } = run;
+    let FleetRun { hub, providers, make, clean_up, options, fleet } = run;
     let sources = providers.iter().map(|provider| provider.source().to_owned()).collect();
     let mut events = all_events(providers);
     let mut supervisor = Supervisor {
@@ -57,10 +59,11 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
         workers: Workers::new(options.concurrency, options.concurrency_per_cluster),
         options,
         make,
+        clean_up,
         fleet,
         sources,
-        hub: None,
         claims: Claims::default(),
+        identities: Identities::default(),
         members: BTreeMap::new(),
         tasks: JoinSet::new(),
         attempts: 0,
@@ -86,6 +89,7 @@ pub(crate) async fn supervise(run: FleetRun, stop: CancellationToken) {
             Some((source, event)) = events.next(), if !events.is_empty() => supervisor.provided(source, event),
             _ = tick.tick() => supervisor.look(),
         }
+        supervisor.retry_freed();
         supervisor.fill_places();
     }
 }
@@ -111,12 +115,13 @@ fn guarded(events: ClusterEvents) -> ClusterEvents {
 struct Supervisor {
     options: ClusterOptions,
     make: Vec<MakeWork>,
+    /// What the program does on a cluster that was removed.
+    clean_up: Option<CleanUp>,
     fleet: Fleet,
     /// The providers, in words.
     sources: Vec<String>,
-    /// The uid of the hub, once it is known.
-    hub: Option<String>,
     claims: Claims,
+    identities: Identities,
     places: Places,
     workers: Workers,
     members: BTreeMap<ClusterName, Member>,
@@ -137,6 +142,10 @@ enum Report {
     },
     /// A controller has ended.
     Ended(Result<(), String>),
+    CleanedUp {
+        cluster: Cluster,
+        result: Result<(), String>,
+    },
 }
 
 impl Supervisor {
@@ -185,6 +194,7 @@ impl Supervisor {
     }
 
     fn stop_all(&mut self) {
+        self.clean_up = None; // the end of the program is not that of the clusters
         let now = Instant::now();
         let names: Vec<ClusterName> = self.members.keys().cloned().collect();
         for name in names {
@@ -222,17 +232,18 @@ impl Supervisor {
     }
 
     fn hub_is(&mut self, uid: Option<String>) {
-        self.hub = uid;
-        let names: Vec<ClusterName> = self.members.keys().cloned().collect();
-        names.iter().for_each(|name| self.refuse_hub(name));
+        let Some(name) = self.identities.hub_is(uid) else { return };
+        let Some(member) = self.members.get_mut(&name) else { return };
+        let effects = member.unit.refused(ClusterError::Hub(name.clone()).to_string(), Instant::now());
+        self.perform(&name, effects);
     }
 
-    /// The hub is no member: its objects would be reconciled twice.
-    fn refuse_hub(&mut self, name: &ClusterName) {
-        let Some(member) = self.members.get_mut(name) else { return };
-        if self.hub.is_some() && member.uid == self.hub && !member.spec.may_be_hub {
-            let effects = member.unit.refused(ClusterError::Hub(name.clone()).to_string(), Instant::now());
-            self.perform(name, effects);
+    /// Names whose cluster another name had, and has no more.
+    fn retry_freed(&mut self) {
+        for name in self.identities.take_freed() {
+            let Some(member) = self.members.get_mut(&name) else { continue };
+            let effects = member.unit.announced(Instant::now());
+            self.perform(&name, effects);
         }
     }
 
@@ -244,16 +255,24 @@ impl Supervisor {
             Report::Connected { attempt, .. } if attempt != member.attempt => return,
             Report::Exchanged { cluster, .. } if !member.is_of(&cluster) => return,
             Report::Connected { result, .. } => {
-                let result = match result {
-                    Ok((_, uid)) if uid.is_some() && uid == self.hub && !member.spec.may_be_hub => {
-                        Err(Fault::Failed(ClusterError::Hub(name.clone()).to_string()))
-                    }
-                    other => other,
-                };
-                let result = result.map(|(client, uid)| member.answered(client, uid));
+                let is_part = member.spec.is_part;
+                let result = result.and_then(|(client, uid)| {
+                    let uid = uid.filter(|_| !is_part);
+                    let claimed = uid.map_or(Ok(()), |uid| self.identities.claim(name, uid));
+                    claimed.map_err(|error| Fault::Failed(error.to_string()))?;
+                    member.answered(client);
+                    Ok(())
+                });
                 member.unit.connected(result, now)
             }
             Report::Exchanged { result, .. } => return self.exchanged(name, result),
+            Report::CleanedUp { cluster, .. } if !member.is_of(&cluster) => return,
+            Report::CleanedUp { result, .. } => {
+                if let Err(error) = result {
+                    tracing::error!(cluster = %name, error, "the program did not clean up on a cluster that was removed");
+                }
+                member.unit.cleaned_up(now)
+            }
             Report::Ended(result) => {
                 if let Some(running) = &mut member.running {
                     running.left -= 1;
@@ -275,17 +294,22 @@ impl Supervisor {
 
     fn exchanged(&mut self, name: &ClusterName, result: Result<Option<String>, String>) {
         let Some(member) = self.members.get_mut(name) else { return };
-        match result {
-            Ok(uid) => member.uid = uid.or_else(|| member.uid.take()),
+        let again = std::mem::take(&mut member.exchange) == Exchange::RunningAndWanted;
+        let is_part = member.spec.is_part;
+        let claimed = match result {
+            Ok(uid) => uid.filter(|_| !is_part).map_or(Ok(()), |uid| self.identities.claim(name, uid)),
             Err(error) => {
                 tracing::error!(cluster = %name, error, "the announced credentials cannot be used; it keeps those that it has");
+                Ok(())
             }
-        }
-        let again = std::mem::take(&mut member.exchange) == Exchange::RunningAndWanted;
-        self.refuse_hub(name);
+        };
+        let now = Instant::now();
+        let mut effects =
+            claimed.map_or_else(|error| member.unit.refused(error.to_string(), now), |()| Vec::new());
         if again {
-            self.perform(name, vec![Effect::Exchange]);
+            effects.extend(member.unit.announced(now));
         }
+        self.perform(name, effects);
     }
 
     /// Performs the effects of a unit, and those to which they lead at once.
@@ -332,8 +356,10 @@ impl Supervisor {
                 tracing::warn!(cluster = %name, "its reconciles did not stop within the grace period and are aborted");
                 member.running.as_ref().inspect(|running| running.abort());
             }
+            Effect::CleanUp => return self.clean_up(name),
             Effect::Forget => {
                 member.forget();
+                self.identities.forget(name);
                 if member.unit.has_left() {
                     self.members.remove(name);
                     tracing::info!(cluster = %name, "it has left");
@@ -359,6 +385,17 @@ impl Supervisor {
             }
             Err(why) => member.unit.broke(why, Instant::now()),
         }
+    }
+
+    fn clean_up(&mut self, name: &ClusterName) -> Vec<Effect> {
+        let Some(member) = self.members.get_mut(name) else { return Vec::new() };
+        let (Some(clean_up), Some(cluster)) = (&self.clean_up, &member.cluster) else {
+            return member.unit.cleaned_up(Instant::now());
+        };
+        let (name, cluster, cleaning_up) = (name.clone(), cluster.clone(), clean_up(cluster.clone()));
+        let cleaning_up = async move { (name, Report::CleanedUp { cluster, result: cleaning_up.await }) };
+        member.cleaning_up = Some(TaskHandle(self.tasks.spawn(cleaning_up)));
+        Vec::new()
     }
 
     fn exchange(&mut self, name: &ClusterName) {

@@ -29,6 +29,8 @@ pub(super) enum Effect {
     Stop,
     /// Abort what did not stop in time.
     Abort,
+    /// The cluster was removed and nothing runs on it: let the program clean up there.
+    CleanUp,
     /// The cluster has left: forget all of it.
     Forget,
 }
@@ -85,6 +87,10 @@ enum Phase {
         until: Instant,
         then: Then,
     },
+    /// The program cleans up on a cluster that was removed. `again`: it was announced meanwhile.
+    CleaningUp {
+        again: bool,
+    },
     Left,
 }
 
@@ -126,6 +132,10 @@ impl Unit {
                     Then::Retry | Then::Stick => Then::Retry,
                 };
                 self.phase = Phase::Stopping { until, then };
+                vec![]
+            }
+            Phase::CleaningUp { .. } => {
+                self.phase = Phase::CleaningUp { again: true };
                 vec![]
             }
             Phase::Left => vec![],
@@ -195,12 +205,16 @@ impl Unit {
     pub(super) fn removed(&mut self, now: Instant) -> Vec<Effect> {
         let effects = match self.phase {
             Phase::Waiting | Phase::Connecting => {
-                self.phase = Phase::Left;
-                vec![Effect::LeavePlace, Effect::Forget]
+                self.phase = Phase::CleaningUp { again: false };
+                vec![Effect::LeavePlace, Effect::CleanUp]
             }
             Phase::BackingOff { .. } | Phase::Stuck => {
-                self.phase = Phase::Left;
-                vec![Effect::Forget]
+                self.phase = Phase::CleaningUp { again: false };
+                vec![Effect::CleanUp]
+            }
+            Phase::CleaningUp { .. } => {
+                self.phase = Phase::CleaningUp { again: false };
+                vec![]
             }
             Phase::Running { place_until, .. } => {
                 self.phase = Phase::Stopping { until: now + self.grace_period, then: Then::Leave };
@@ -222,13 +236,10 @@ impl Unit {
         let Phase::Stopping { then, .. } = self.phase else { return vec![] };
         let effects = match then {
             Then::Leave => {
-                self.phase = Phase::Left;
-                vec![Effect::Forget]
+                self.phase = Phase::CleaningUp { again: false };
+                vec![Effect::CleanUp]
             }
-            Then::StartAnew => {
-                (self.phase, self.fault, self.failures) = (Phase::Waiting, None, 0);
-                vec![Effect::Forget, Effect::AskPlace(Attempt::First)]
-            }
+            Then::StartAnew => self.start_anew(),
             Then::Retry => {
                 self.phase = Phase::BackingOff { until: now + self.next_wait() };
                 vec![]
@@ -242,12 +253,27 @@ impl Unit {
         effects
     }
 
+    /// The program has cleaned up, or does not.
+    pub(super) fn cleaned_up(&mut self, now: Instant) -> Vec<Effect> {
+        let Phase::CleaningUp { again } = self.phase else { return vec![] };
+        let effects = if again {
+            self.start_anew()
+        } else {
+            self.phase = Phase::Left;
+            vec![Effect::Forget]
+        };
+        self.settle(now);
+        effects
+    }
+
     /// When to call [`timer`](Self::timer).
     pub(super) fn next_timer(&self) -> Option<Instant> {
         match self.phase {
             Phase::BackingOff { until } | Phase::Stopping { until, .. } => Some(until),
             Phase::Running { place_until, .. } => place_until,
-            Phase::Waiting | Phase::Connecting | Phase::Stuck | Phase::Left => None,
+            Phase::Waiting | Phase::Connecting | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => {
+                None
+            }
         }
     }
 
@@ -269,7 +295,9 @@ impl Unit {
                 *until = now + self.grace_period; // what blocks its thread cannot be aborted
                 vec![Effect::Abort]
             }
-            Phase::Waiting | Phase::Connecting | Phase::Stuck | Phase::Left => vec![],
+            Phase::Waiting | Phase::Connecting | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => {
+                vec![]
+            }
         }
     }
 
@@ -299,6 +327,12 @@ impl Unit {
         leaves_place.into_iter().chain([Effect::Stop]).collect()
     }
 
+    /// It comes back after its end.
+    fn start_anew(&mut self) -> Vec<Effect> {
+        (self.phase, self.fault, self.failures) = (Phase::Waiting, None, 0);
+        vec![Effect::Forget, Effect::AskPlace(Attempt::First)]
+    }
+
     /// A fault lasts from its first appearance on, also when its words or its kind change.
     fn note(&mut self, fault: Option<Fault>, now: Instant) {
         let since = self.fault.as_ref().map_or(now, |(_, since)| *since);
@@ -323,9 +357,8 @@ impl Unit {
     fn present_state(&self, now: Instant) -> ClusterState {
         let is_running = self.runs();
         match (self.phase, &self.fault) {
-            (Phase::Stopping { then: Then::Leave | Then::StartAnew, .. } | Phase::Left, _) => {
-                ClusterState::Leaving
-            }
+            (Phase::Stopping { then: Then::Leave | Then::StartAnew, .. }, _)
+            | (Phase::CleaningUp { .. } | Phase::Left, _) => ClusterState::Leaving,
             (_, Some((Fault::Forbidden(_), _))) => ClusterState::Forbidden,
             (_, Some((Fault::Failed(_), _))) => ClusterState::Failed,
             (_, Some((Fault::Unreachable(_), since))) if !is_running || now - *since >= TOLERATED => {

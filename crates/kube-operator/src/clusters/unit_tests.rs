@@ -157,24 +157,27 @@ async fn a_controller_that_ends_is_started_again_with_the_others() {
 #[tokio::test(start_paused = true)]
 async fn a_removed_cluster_leaves_from_every_state() {
     let (mut waiting, _) = Unit::new(GRACE, now());
-    assert_eq!(waiting.removed(now()), [Effect::LeavePlace, Effect::Forget]);
+    assert_eq!(waiting.removed(now()), [Effect::LeavePlace, Effect::CleanUp]);
     assert_eq!(waiting.placed(now()), [Effect::LeavePlace], "the place came too late");
     let (mut connecting, _) = Unit::new(GRACE, now());
     connecting.placed(now());
-    assert_eq!(connecting.removed(now()), [Effect::LeavePlace, Effect::Forget]);
+    assert_eq!(connecting.removed(now()), [Effect::LeavePlace, Effect::CleanUp]);
     assert_eq!(connecting.connected(Ok(()), now()), [], "what it answers later has no effect");
     let (mut failed, _) = Unit::new(GRACE, now());
     failed.placed(now());
     failed.connected(Err(unreachable("refused")), now());
-    assert_eq!(failed.removed(now()), [Effect::Forget]);
+    assert_eq!(failed.removed(now()), [Effect::CleanUp]);
+    assert_eq!(failed.cleaned_up(now()), [Effect::Forget]);
     assert_eq!((failed.next_timer(), failed.announced(now())), (None, vec![]));
     assert_eq!(running().removed(now()), [Effect::LeavePlace, Effect::Stop]);
     let mut unit = synced();
     assert_eq!(unit.removed(now()), [Effect::Stop]);
     assert_eq!(shown(&unit).0, ClusterState::Leaving);
     assert_eq!((unit.removed(now()), unit.looked_at(look(true, None), now())), (vec![], vec![]));
-    assert_eq!(unit.stopped(now()), [Effect::Forget]);
-    assert_eq!(unit.stopped(now()), []);
+    assert_eq!(unit.stopped(now()), [Effect::CleanUp]);
+    assert_eq!((unit.stopped(now()), shown(&unit).0), (vec![], ClusterState::Leaving));
+    assert_eq!(unit.cleaned_up(now()), [Effect::Forget]);
+    assert_eq!(unit.cleaned_up(now()), []);
 }
 
 #[tokio::test(start_paused = true)]
@@ -186,7 +189,7 @@ async fn what_does_not_stop_within_the_grace_period_is_aborted() {
     advance(seconds(1)).await;
     assert_eq!(unit.timer(now()), [Effect::Abort]);
     assert_eq!(unit.timer(now()), [], "once in a grace period");
-    assert_eq!(unit.stopped(now()), [Effect::Forget]);
+    assert_eq!(unit.stopped(now()), [Effect::CleanUp]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -202,7 +205,15 @@ async fn a_cluster_that_comes_back_while_it_leaves_starts_anew_after_its_end() {
     gone.removed(now());
     gone.announced(now());
     gone.removed(now());
-    assert_eq!(gone.stopped(now()), [Effect::Forget], "the last word counts");
+    assert_eq!(gone.stopped(now()), [Effect::CleanUp], "the last word counts");
+    assert_eq!((gone.announced(now()), shown(&gone).0), (vec![], ClusterState::Leaving));
+    assert_eq!(gone.cleaned_up(now()), [Effect::Forget, Effect::AskPlace(Attempt::First)]);
+    let mut gone = synced();
+    gone.removed(now());
+    gone.stopped(now());
+    gone.announced(now());
+    assert_eq!(gone.removed(now()), []);
+    assert_eq!(gone.cleaned_up(now()), [Effect::Forget]);
 }
 
 /// What a supervisor has for the unit, by the effects so far.
@@ -213,6 +224,7 @@ struct Supervised {
     connects: bool,
     runs: bool,
     stops: bool,
+    cleans_up: bool,
 }
 
 impl Supervised {
@@ -241,7 +253,12 @@ impl Supervised {
                     self.stops = true;
                 }
                 Effect::Abort => assert!(self.stops, "what was not told to stop is not aborted: {self:?}"),
+                Effect::CleanUp => {
+                    assert!(!self.runs && !self.cleans_up, "nothing runs meanwhile: {self:?}");
+                    self.cleans_up = true;
+                }
                 Effect::Forget => {
+                    assert!(!self.cleans_up, "{self:?}");
                     assert!(!self.runs && !self.asked && !self.has_place, "nothing is left: {self:?}")
                 }
             }
@@ -256,7 +273,7 @@ fn random_look(random: &mut fastrand::Rng) -> Look {
 
 /// Something happens that can happen now.
 fn step(unit: &mut Unit, has: &mut Supervised, random: &mut fastrand::Rng, now: Instant) {
-    let effects = match random.u8(0..10) {
+    let effects = match random.u8(0..11) {
         0 => unit.announced(now),
         1 if has.asked => {
             (has.asked, has.has_place) = (false, true);
@@ -274,6 +291,7 @@ fn step(unit: &mut Unit, has: &mut Supervised, random: &mut fastrand::Rng, now: 
             (has.runs, has.stops) = (false, false);
             unit.stopped(now)
         }
+        9 if std::mem::take(&mut has.cleans_up) => unit.cleaned_up(now),
         _ => unit.timer(now),
     };
     has.perform(effects);
@@ -303,6 +321,9 @@ async fn in_any_order_of_events_it_has_one_place_runs_once_and_gets_where_it_sho
                 (has.runs, has.stops) = (false, false);
                 has.perform(unit.stopped(time));
             }
+            if std::mem::take(&mut has.cleans_up) {
+                has.perform(unit.cleaned_up(time));
+            }
             has.perform(unit.timer(time));
             if std::mem::take(&mut has.asked) {
                 has.has_place = true;
@@ -318,6 +339,8 @@ async fn in_any_order_of_events_it_has_one_place_runs_once_and_gets_where_it_sho
         has.perform(unit.removed(time));
         (has.runs, has.stops) = (false, false);
         has.perform(unit.stopped(time));
+        assert!(std::mem::take(&mut has.cleans_up), "seed {seed}");
+        has.perform(unit.cleaned_up(time));
         assert!(unit.has_left() && unit.next_timer().is_none(), "seed {seed}");
     }
 }

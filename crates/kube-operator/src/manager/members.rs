@@ -3,6 +3,7 @@
 use super::{
     controllers::{ManagedController, Surroundings},
     permissions::Refusals,
+    removal::{OnRemoved, clean_up},
 };
 use crate::clusters::{
     Cluster, ClusterOptions, Clusters, Fault, Fleet, FleetRun, Look, MakeWork, Work, fault_of_class,
@@ -28,6 +29,7 @@ pub(super) const CLUSTERS: &str = "the clusters";
 pub(super) struct Members {
     pub(super) providers: Vec<Clusters>,
     pub(super) on_each: Vec<OnEach>,
+    pub(super) on_removed: Option<OnRemoved>,
     pub(super) options: ClusterOptions,
     pub(super) fleet: Fleet,
 }
@@ -51,11 +53,16 @@ impl Members {
         let make_work = |on_each: OnEach| -> MakeWork {
             let assignments = assignments.cloned();
             Arc::new(move |cluster, lane| {
-                work_of(on_each(cluster, lane), cluster, assignments.clone(), streaming_lists)
+                // A cluster is assigned as a whole.
+                let assignments = assignments.as_ref().map(|all| all.all_as(&cluster.name().to_string()));
+                work_of(on_each(cluster, lane), cluster, assignments, streaming_lists)
             })
         };
         let make = self.on_each.into_iter().map(make_work).collect();
-        FleetRun { hub, providers: self.providers, make, options: self.options, fleet: self.fleet }
+        let Self { providers, on_removed, options, fleet, .. } = self;
+        let limit = options.limit_of_clean_up();
+        let clean_up = on_removed.map(|removed| clean_up(removed, assignments.cloned(), limit));
+        FleetRun { hub, providers, make, clean_up, options, fleet }
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     controllers::{Managed, ManagedController},
 };
 use crate::clusters::{Cluster, ClusterOptions, Clusters, Fleet, OnCluster};
-use futures::TryFuture;
+use futures::{FutureExt, TryFuture, TryFutureExt};
 use kube_runtime::{
     Controller,
     controller::{Action, Reconcile},
@@ -33,6 +33,38 @@ impl Manager {
     #[must_use]
     pub fn fleet(&self) -> Fleet {
         self.members.fleet.clone()
+    }
+
+    /// Calls `removed` for a cluster that no provider announces any more, once its reconciles have ended: to take the finalizers of the program
+    /// off, say. It may use the client of the cluster for [`ClusterOptions::grace_period`]; what is wrong then, an error included, is logged.
+    /// Another call replaces the function.
+    ///
+    /// It is called where the program sees the removal, so not for a cluster that is removed while the program does not run, nor at the end of
+    /// the program, nor for one that has never answered; and it is called once, whether it succeeds or not. With leader election or sharding,
+    /// one replica calls it.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client, api::{DeleteParams, ListParams}};
+    /// use kube_operator::{clusters::Cluster, manager::Manager};
+    ///
+    /// async fn removed(cluster: Cluster) -> kube_client::Result<()> {
+    ///     let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+    ///     maps.delete_collection(&DeleteParams::default(), &ListParams::default().labels("app=fleet")).await?;
+    ///     Ok(())
+    /// }
+    ///
+    /// fn manager(hub: Client) -> Manager {
+    ///     Manager::new(hub).on_cluster_removed(removed)
+    /// }
+    /// ```
+    pub fn on_cluster_removed<F, E>(mut self, removed: impl Fn(Cluster) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.members.on_removed = Some(Arc::new(move |cluster| removed(cluster).map_err(Into::into).boxed()));
+        self
     }
 
     /// Runs a controller on each cluster of [`clusters`](Self::clusters), not on the one of the manager's own client. A reconcile that

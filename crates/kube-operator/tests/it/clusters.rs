@@ -78,7 +78,7 @@ pub(crate) fn config(host: &str, token: &str) -> Config {
     config
 }
 
-fn cluster(host: &str) -> ClusterSpec {
+pub(crate) fn cluster(host: &str) -> ClusterSpec {
     ClusterSpec::new(name(host), config(host, "one"))
 }
 
@@ -91,16 +91,19 @@ pub(crate) fn maps(cluster: &kube_operator::clusters::Cluster) -> Controller<Con
 }
 
 /// Logs `CLUSTER NAME`.
-async fn reconcile(map: Arc<ConfigMap>, context: Arc<OnCluster<Log>>) -> Result<Action, Infallible> {
+pub(crate) async fn reconcile(
+    map: Arc<ConfigMap>,
+    context: Arc<OnCluster<Log>>,
+) -> Result<Action, Infallible> {
     context.add(format!("{} {}", context.cluster().name(), map.name_any()));
     Ok(Action::await_change())
 }
 
-fn state(fleet: &Fleet, cluster: &str) -> Option<ClusterState> {
+pub(crate) fn state(fleet: &Fleet, cluster: &str) -> Option<ClusterState> {
     fleet.status(&name(cluster)).map(|status| status.state)
 }
 
-fn hub() -> Client {
+pub(crate) fn hub() -> Client {
     Client::new(ApiServer::new(), "default")
 }
 
@@ -252,7 +255,7 @@ async fn a_cluster_in_which_everything_hangs_takes_its_share_of_workers() {
     running.await.unwrap().unwrap(); // what hangs is aborted within the grace period of its cluster
 }
 
-fn kubeconfig(host: &str, user: &str) -> Option<std::collections::BTreeMap<String, ByteString>> {
+pub(crate) fn kubeconfig(host: &str, user: &str) -> Option<std::collections::BTreeMap<String, ByteString>> {
     let text = format!(
         r#"{{"current-context": "x", "contexts": [{{"name": "x", "context": {{"cluster": "c", "user": "u"}}}}],
         "clusters": [{{"name": "c", "cluster": {{"server": "https://{host}"}}}}], "users": [{{"name": "u", "user": {user}}}]}}"#
@@ -260,7 +263,7 @@ fn kubeconfig(host: &str, user: &str) -> Option<std::collections::BTreeMap<Strin
     Some([("value".to_owned(), ByteString(text.into()))].into())
 }
 
-fn secret(name: &str, data: Option<std::collections::BTreeMap<String, ByteString>>) -> Secret {
+pub(crate) fn secret(name: &str, data: Option<std::collections::BTreeMap<String, ByteString>>) -> Secret {
     let metadata = ObjectMeta {
         name: Some(name.to_owned()),
         labels: Some([("fleet".to_owned(), "yes".to_owned())].into()),
@@ -272,8 +275,8 @@ fn secret(name: &str, data: Option<std::collections::BTreeMap<String, ByteString
 /// What is wrong with a cluster is one error that names it; nothing else is affected.
 #[tokio::test(start_paused = true)]
 async fn secrets_that_cannot_be_used_affect_no_other_cluster() {
-    let servers = TestFleet::new(["east", "west", "hub"]);
-    for host in ["east", "west", "hub"] {
+    let servers = TestFleet::new(["east", "west", "late", "hub"]);
+    for host in ["east", "west", "late", "hub"] {
         add(&client_of(&servers, host), "a").await;
     }
     let hub = client_of(&servers, "hub");
@@ -296,7 +299,7 @@ async fn secrets_that_cannot_be_used_affect_no_other_cluster() {
         .without_streaming_lists()
         .cluster_options(options(&servers, &requests))
         .clusters(of_secrets())
-        .clusters(Clusters::fixed([ClusterSpec::new(name("default/east"), config("west", "late"))]))
+        .clusters(Clusters::fixed([ClusterSpec::new(name("default/east"), config("late", "late"))]))
         .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()));
     let fleet = manager.fleet();
     let (stop, running) = run(manager);
@@ -506,4 +509,33 @@ async fn an_outage_of_a_cluster_is_one_warning_and_its_end_a_line() {
     );
     stop.cancel();
     running.await.unwrap().unwrap();
+}
+
+/// Not under paused time: over sockets, with the clients that programs have.
+#[tokio::test]
+async fn the_contexts_of_a_kubeconfig_are_clusters() {
+    let servers = TestFleet::new(["east", "west"]);
+    for host in ["east", "west"] {
+        add(&client_of(&servers, host), "a").await;
+    }
+    let mut served = servers.serve().await.unwrap();
+    let kubeconfig = kube_client::config::Kubeconfig::from_yaml(&served.kubeconfig()).unwrap();
+    served.take("west").unwrap().shutdown().await;
+    let log = Log::default();
+    let manager = Manager::new(hub())
+        .clusters(Clusters::contexts("the test", kubeconfig))
+        .controller_on_each("maps", maps, reconcile, Arc::new(log.clone()));
+    let fleet = manager.fleet();
+    let (stop, running) = run(manager);
+    let both = async {
+        while [state(&fleet, "east"), state(&fleet, "west")]
+            != [Some(ClusterState::Synced), Some(ClusterState::Unreachable)]
+        {
+            sleep(std::time::Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(seconds(30), both).await.unwrap();
+    stop.cancel();
+    running.await.unwrap().unwrap();
+    assert_eq!(log.take(), ["east a"]);
 }

@@ -1,5 +1,7 @@
-//! Five clusters that are cut, refuse, leave, return and rotate credentials in random order: nothing is lost, nothing overlaps, nothing is
-//! kept.
+//! Clusters that are cut, refuse, are slow, leave, return and rotate credentials in random order: nothing is lost, nothing overlaps, nothing
+//! is kept, and those without faults do not wait for the others.
+//!
+//! `KUBE_SIMULATION_SEED=17` runs one seed, `KUBE_SIMULATION_SEEDS=1000` more of them.
 
 use crate::{
     clusters::{Requests, client_of, config, maps, name, options},
@@ -27,7 +29,6 @@ use std::{
 };
 use tokio::{sync::mpsc, time::sleep};
 
-const HOSTS: [&str; 5] = ["a", "b", "c", "d", "e"];
 const MAPS: [&str; 3] = ["x", "y", "z"];
 
 /// Host and name of a ConfigMap.
@@ -74,9 +75,19 @@ async fn reconcile(map: Arc<ConfigMap>, context: Arc<OnCluster<Seen>>) -> Result
     Ok(Action::await_change())
 }
 
+/// How large a flood is.
+#[derive(Clone, Copy)]
+struct Size {
+    clusters: usize,
+    /// So many of them have faults.
+    faulty: usize,
+    steps: usize,
+}
+
 struct World {
+    size: Size,
     random: Rng,
-    servers: BTreeMap<&'static str, ApiServer>,
+    servers: BTreeMap<String, ApiServer>,
     fleet: TestFleet,
     changes: BTreeMap<Key, String>,
     sender: mpsc::Sender<ClusterEvent>,
@@ -100,11 +111,11 @@ impl World {
     }
 
     async fn step(&mut self) {
-        let host = *self.random.choice(&HOSTS).unwrap();
+        let host = &host(self.random.usize(0..self.size.faulty));
         let server = self.servers[host].clone();
         match self.random.u8(0..12) {
             0 => drop(self.fleet.remove(host)),
-            1 => self.fleet.insert(host, server),
+            1 => self.fleet.insert(host.as_str(), server),
             2 => drop(server.fault(Match::any().times(5), Fault::status(503, "ServiceUnavailable"))),
             3 => drop(server.fault(Match::any().times(2), Fault::Reset)),
             4 => drop(server.fault(Match::watch::<ConfigMap>().times(2), Fault::Cut.after(1))),
@@ -118,14 +129,19 @@ impl World {
     }
 }
 
-async fn flood(seed: u64) {
-    let fleet = TestFleet::new(HOSTS);
-    for host in HOSTS {
+fn host(number: usize) -> String {
+    format!("c{number}")
+}
+
+async fn flood(size: Size, seed: u64) {
+    let hosts: Vec<String> = (0..size.clusters).map(host).collect();
+    let fleet = TestFleet::new(&hosts);
+    for host in &hosts {
         for map in MAPS {
             add(&client_of(&fleet, host), map).await;
         }
     }
-    let servers = HOSTS.map(|host| (host, fleet.server(host).unwrap())).into();
+    let servers = hosts.iter().map(|host| (host.clone(), fleet.server(host).unwrap())).collect();
     let (sender, clusters) = Clusters::channel();
     let (requests, seen) = (Requests::default(), Arc::new(Seen::default()));
     let random = Rng::with_seed(seed);
@@ -138,20 +154,27 @@ async fn flood(seed: u64) {
         .controller_on_each("maps", maps, reconcile, Arc::clone(&seen));
     let states = manager.fleet();
     let (stop, running) = run(manager);
-    let mut world = World { random, servers, fleet, changes: BTreeMap::new(), sender };
-    for host in HOSTS {
+    let mut world = World { size, random, servers, fleet, changes: BTreeMap::new(), sender };
+    for host in &hosts {
         world.announce(host).await;
     }
-    for _ in 0..60 {
+    for _ in 0..size.steps {
         world.step().await;
+    }
+    let calm = host(size.clusters - 1);
+    if size.faulty < size.clusters {
+        world.change(&calm).await;
+        sleep(seconds(5)).await;
+        let key = world.changes.keys().find(|(host, _)| *host == calm).unwrap();
+        assert_eq!(seen.last.lock().get(key), world.changes.get(key), "seed {seed}: it waits for no other");
     }
     for (host, server) in world.servers.clone() {
         server.clear_faults();
-        world.fleet.insert(host, server);
-        world.announce(host).await;
+        world.fleet.insert(host.as_str(), server);
+        world.announce(&host).await;
     }
     sleep(seconds(300)).await;
-    for host in HOSTS {
+    for host in &hosts {
         world.change(host).await;
     }
     sleep(seconds(30)).await;
@@ -159,11 +182,11 @@ async fn flood(seed: u64) {
         assert_eq!(status.state, ClusterState::Synced, "seed {seed}: {status:?}");
     }
     let last = seen.last.lock().clone();
-    assert_eq!(last.len(), HOSTS.len() * MAPS.len(), "seed {seed}: all are reconciled");
+    assert_eq!(last.len(), hosts.len() * MAPS.len(), "seed {seed}: all are reconciled");
     for (key, change) in &world.changes {
         assert_eq!(last.get(key), Some(change), "seed {seed}: {key:?}");
     }
-    assert_eq!(requests.clients(), HOSTS.len(), "seed {seed}: a client for each cluster");
+    assert_eq!(requests.clients(), hosts.len(), "seed {seed}: a client for each cluster");
     stop.cancel();
     running.await.unwrap().unwrap();
     assert!(requests.clients() == 0 && states.statuses().is_empty(), "seed {seed}: nothing is kept");
@@ -171,9 +194,25 @@ async fn flood(seed: u64) {
     assert_eq!(*seen.overlaps.lock(), [], "seed {seed}: no object is reconciled twice at once");
 }
 
+/// The seeds of the environment, or as many as these.
+fn seeds(default: u64) -> std::ops::Range<u64> {
+    let number = |name| std::env::var(name).ok().and_then(|value| value.parse().ok());
+    match number("KUBE_SIMULATION_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("KUBE_SIMULATION_SEEDS").unwrap_or(default),
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn clusters_that_fail_leave_and_return_in_any_order_lose_nothing() {
-    for seed in 0..20 {
-        flood(seed).await;
+    for seed in seeds(20) {
+        flood(Size { clusters: 5, faulty: 5, steps: 60 }, seed).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_hundred_clusters_those_that_fail_affect_no_other() {
+    for seed in seeds(1) {
+        flood(Size { clusters: 200, faulty: 20, steps: 200 }, seed).await;
     }
 }

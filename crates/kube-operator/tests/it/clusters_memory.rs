@@ -4,14 +4,14 @@ use crate::{
     clusters::{Requests, config, maps, name, options},
     manager::{run, seconds},
 };
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube_client::Client;
 use kube_operator::{
     clusters::{ClusterEvent, ClusterSpec, ClusterState, Clusters, OnCluster},
     manager::Manager,
 };
 use kube_runtime::controller::Action;
-use kube_testserver::{ApiServer, TestFleet};
+use kube_testserver::{ApiServer, Fault, Match, TestFleet};
 use std::{convert::Infallible, sync::Arc};
 use tokio::{runtime::Builder, time::sleep};
 
@@ -28,6 +28,8 @@ fn a_connected_cluster_takes_little_memory_and_gives_it_back_when_it_leaves() {
     let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     let (server, servers) = (ApiServer::new(), TestFleet::default());
     let host = |number: usize| format!("c{number}");
+    // All are one server, which does not say so: two names for one cluster are refused.
+    server.fault(Match::get::<Namespace>(), Fault::status(403, "Forbidden"));
     (0..=CLUSTERS).for_each(|number| servers.insert(host(number), server.clone()));
     let (sender, clusters) = Clusters::channel();
     let (fleet, stop, running) = runtime.block_on(async {

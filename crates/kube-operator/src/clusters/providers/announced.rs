@@ -6,6 +6,7 @@ use crate::clusters::{
     name::ClusterName,
 };
 use futures::{Stream, StreamExt, stream};
+use kube_core::{Resource, ResourceExt};
 use kube_runtime::watcher::{self, Event};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -52,9 +53,9 @@ impl Announced {
 /// The events of objects of the hub, each of which stands for a cluster.
 ///
 /// A watch that fails, and an object that cannot be used, is an error; what was announced stays.
-pub(super) fn of_objects<K: Send + 'static>(
+pub(super) fn of_objects<K: Resource + Send + 'static>(
     watch: impl Stream<Item = watcher::Result<Event<K>>> + Send + 'static,
-    name_of: impl Fn(&K) -> Result<ClusterName, ClusterError> + Send + 'static,
+    name_of: NameOf,
     spec_of: impl AsyncSpec<K>,
 ) -> impl Stream<Item = Result<ClusterEvent, ClusterError>> + Send {
     let reader = ObjectReader { announced: Announced::default(), name_of, spec_of };
@@ -66,11 +67,17 @@ pub(super) fn of_objects<K: Send + 'static>(
             }
             match watch.next().await? {
                 Ok(event) => pending.extend(reader.read(event).await),
-                Err(error) => pending.push_back(Err(ClusterError::Watch(Box::new(error)))),
+                Err(error) => {
+                    reader.cannot_read(&error);
+                    pending.push_back(Err(ClusterError::Watch(Box::new(error))));
+                }
             }
         }
     })
 }
+
+/// The name of the cluster for which an object with this namespace and name stands.
+pub(super) type NameOf = fn(Option<&str>, &str) -> Result<ClusterName, ClusterError>;
 
 /// Reads the cluster for which an object stands.
 pub(super) trait AsyncSpec<K>: Send + Sync + 'static {
@@ -81,18 +88,28 @@ pub(super) trait AsyncSpec<K>: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ClusterSpec, ClusterError>> + Send;
 }
 
-struct ObjectReader<N, S> {
+struct ObjectReader<S> {
     announced: Announced,
-    name_of: N,
+    name_of: NameOf,
     spec_of: S,
 }
 
-impl<N, S> ObjectReader<N, S> {
-    async fn read<K: Send>(&mut self, event: Event<K>) -> Vec<Result<ClusterEvent, ClusterError>>
+impl<S> ObjectReader<S> {
+    /// Objects of a list that cannot be decoded exist.
+    fn cannot_read(&mut self, error: &watcher::Error) {
+        for (namespace, name) in error.undecodable_names() {
+            // Without a name it cannot have been announced.
+            if let Ok(name) = (self.name_of)(namespace, name) {
+                self.announced.seen(&name);
+            }
+        }
+    }
+
+    async fn read<K: Resource + Send>(&mut self, event: Event<K>) -> Vec<Result<ClusterEvent, ClusterError>>
     where
-        N: Fn(&K) -> Result<ClusterName, ClusterError> + Send,
         S: AsyncSpec<K>,
     {
+        let name_of = |object: &K| (self.name_of)(object.namespace().as_deref(), &object.name_any());
         match event {
             Event::Init => {
                 self.announced.begin();
@@ -103,7 +120,7 @@ impl<N, S> ObjectReader<N, S> {
                 gone.map(|name| Ok(ClusterEvent::Removed(name))).collect()
             }
             Event::InitApply(object) | Event::Apply(object) => {
-                let name = match (self.name_of)(&object) {
+                let name = match name_of(&object) {
                     Ok(name) => name,
                     Err(error) => return vec![Err(error)],
                 };
@@ -114,7 +131,7 @@ impl<N, S> ObjectReader<N, S> {
                     spec.into()
                 })]
             }
-            Event::Delete(object) => match (self.name_of)(&object) {
+            Event::Delete(object) => match name_of(&object) {
                 Ok(name) if self.announced.remove(&name) => vec![Ok(ClusterEvent::Removed(name))],
                 _ => Vec::new(), // it was never announced
             },

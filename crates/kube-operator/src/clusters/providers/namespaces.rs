@@ -25,10 +25,8 @@ impl Clusters {
     }
 }
 
-fn name_of(namespace: &Namespace) -> Result<ClusterName, ClusterError> {
-    let name = namespace.name_any();
-    ClusterName::new(&name)
-        .map_err(|source| ClusterError::Name { place: format!("namespace {name}"), source })
+fn name_of(_: Option<&str>, name: &str) -> Result<ClusterName, ClusterError> {
+    ClusterName::new(name).map_err(|source| ClusterError::Name { place: format!("namespace {name}"), source })
 }
 
 struct OfNamespace(Config);
@@ -38,6 +36,6 @@ impl AsyncSpec<Namespace> for OfNamespace {
         let mut config = self.0.clone();
         config.default_namespace = namespace.name_any();
         let labels = namespace.metadata.labels.unwrap_or_default();
-        Ok(ClusterSpec { labels, may_be_hub: true, ..ClusterSpec::new(name, config) })
+        Ok(ClusterSpec { labels, is_part: true, ..ClusterSpec::new(name, config) })
     }
 }

@@ -85,9 +85,9 @@ impl From<SecretClusters> for Clusters {
     }
 }
 
-fn name_of(secret: &Secret) -> Result<ClusterName, ClusterError> {
-    let (namespace, name) = (secret.namespace().unwrap_or_default(), secret.name_any());
-    ClusterName::namespaced(&namespace, &name)
+fn name_of(namespace: Option<&str>, name: &str) -> Result<ClusterName, ClusterError> {
+    let namespace = namespace.unwrap_or_default();
+    ClusterName::namespaced(namespace, name)
         .map_err(|source| ClusterError::Name { place: format!("Secret {namespace}/{name}"), source })
 }
 
