@@ -16,6 +16,7 @@ mod events;
 mod fair;
 mod foreign;
 mod manager;
+mod many_clusters;
 mod reconciler;
 mod replicas;
 mod roles;

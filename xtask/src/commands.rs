@@ -34,6 +34,8 @@ const COMMANDS: &[(&str, Run)] = &[
     ("cargo run --example quickstart", Ends),
     ("cargo run --example quickstart -- --cluster", Elsewhere("needs a cluster: job e2e-genuine")),
     ("cargo run --example quickstart -- --stay", GoesOn("still running: ")),
+    ("cargo run -p fleet", Elsewhere("needs clusters: the tests of examples/fleet run it on embedded servers")),
+    ("cargo run -p fleet -- crd", Ends),
     ("cargo run -p kube-operator --example serving", Ends),
     ("cargo run -p kube-testserver -- --port 6443", GoesOn("serving on http://127.0.0.1:6443")),
     ("cargo run -p kube-testserver -- --port 6443 --data dir", Elsewhere("writes to the folder: job testserver-data")),

@@ -65,7 +65,7 @@ fn unknown_metrics(cx: &Context, texts: &str) -> Result<()> {
 /// The names of metrics in rules and dashboards, without what Prometheus adds to those of histograms.
 fn used_metrics(texts: &str) -> BTreeSet<String> {
     let name = pattern::regex(
-        r"\b(?:controller_runtime|workqueue|leader_election|kube_runtime|rest_client)_[a-z_]+",
+        r"\b(?:controller_runtime|workqueue|leader_election|kube_runtime|kube_operator|rest_client)_[a-z_]+",
     );
     let plain = |name: &str| {
         let endings = ["_bucket", "_sum", "_count"];

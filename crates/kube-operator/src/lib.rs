@@ -11,6 +11,7 @@
 //!
 //! - [`children`]: the children of an object as one set, applied in order, waited for, and deleted once they are no longer wanted.
 //! - [`manager`]: all of it, with controllers and replicas, under one start and stop order.
+//! - [`clusters`]: many clusters in one program, each with its own controllers.
 //! - [`health`]: `/livez`, `/readyz` and `/healthz` with named checks.
 //! - [`metrics`]: `/metrics` for Prometheus.
 //! - [`debug`]: `/debug/controllers`, for people and programs.
@@ -33,6 +34,8 @@ pub mod status;
 
 #[cfg(feature = "manager")]
 pub mod children;
+#[cfg(feature = "manager")]
+pub mod clusters;
 #[cfg(feature = "manager")]
 pub mod debug;
 #[cfg(feature = "manager")]

@@ -21,7 +21,7 @@
 // - The state: `storage` has the objects, `watch` tells of changes, `cluster` is the state behind one lock, with controllers, of which
 //   `workloads` has the decisions; `pods` is the node.
 // - Out: `response` encodes, `protobuf` as well, `status_error` refuses.
-// - Around: `builder` and `manifest` begin with options and objects; `clock`, `ids` and `secret` are small.
+// - Around: `builder` and `manifest` begin with options and objects; `fleet` has several servers, and `served_fleet` has them on ports; `clock`, `ids` and `secret` are small.
 mod admission;
 mod apply;
 mod builder;
@@ -30,6 +30,7 @@ mod clock;
 mod cluster;
 mod crd;
 mod fault;
+mod fleet;
 mod gotypes;
 mod handlers;
 mod ids;
@@ -44,6 +45,7 @@ mod route;
 mod schema;
 mod scheme;
 mod secret;
+mod served_fleet;
 mod server;
 mod socket;
 mod status_error;
@@ -60,10 +62,12 @@ pub use admission::{AdmissionPlugin, UnknownPlugin};
 pub use builder::Builder;
 pub use cluster::BuiltInController;
 pub use fault::{Fault, FaultResponse, FaultRule, Match};
+pub use fleet::TestFleet;
 pub use manifest::{LoadError, Manifests};
 pub use pods::{Connection, Container, ContainerState, Exit, Kubelet, Process, Session, TerminalSize};
 pub use rbac::User;
 pub use response::Body;
+pub use served_fleet::ServedFleet;
 pub use server::{ApiServer, RequestRecord, RewindError};
 pub use socket::{StartError, TestServer};
 pub use storage::DataError;

@@ -86,6 +86,32 @@ impl Client {
         exchange.await.unwrap_or_else(ended_early)
     }
 
+    /// Like [`set_credentials`](Self::set_credentials), unless the client has them: then connections stay. Returns whether it had others.
+    #[doc(hidden)]
+    pub async fn update_credentials(&self, config: Config) -> Result<bool> {
+        let present = self.access.as_ref().map(|access| access.access.config());
+        if present.is_some_and(|present| present.has_access_of(&present.with_access_of(config.clone()))) {
+            return Ok(false);
+        }
+        self.set_credentials(config).await?;
+        Ok(true)
+    }
+
+    /// The identity of the cluster: the uid of the namespace `kube-system`. `None` if the client may not read it.
+    ///
+    /// # Errors
+    /// If the server could not be asked, or does not accept the credentials.
+    #[doc(hidden)]
+    pub async fn cluster_uid(&self) -> Result<Option<String>> {
+        let request = Request::new("/api/v1/namespaces").get_metadata("kube-system", &GetParams::default());
+        let object = self.request::<IdentifiedObject>(request.map_err(Error::BuildRequest)?).await;
+        match object {
+            Ok(object) => Ok(object.metadata.uid.filter(|uid| !uid.is_empty())),
+            Err(Error::Api(status)) if status.code == 403 || status.code == 404 => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The number of the cluster that the client leads to.
     pub(super) fn cluster_number(&self) -> u64 {
         self.access.as_ref().map_or(0, |access| access.access.cluster_number())
@@ -204,17 +230,17 @@ impl ClientAccess {
     }
 }
 
+#[derive(Deserialize)]
+struct IdentifiedObject {
+    metadata: ObjectMeta,
+}
+
 /// The identity of the cluster to which the service leads: the uid of a namespace that every cluster has, and that cannot be deleted.
 async fn cluster_uid(service: AccessService) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Object {
-        metadata: ObjectMeta,
-    }
-
     let client = Client::with_sender(Sender::cloned(service), "default");
     let request =
         Request::new("/api/v1/namespaces").get_metadata("kube-system", &GetParams::default()).ok()?;
-    match timeout(LOOKUP_TIMEOUT, client.request::<Object>(request)).await {
+    match timeout(LOOKUP_TIMEOUT, client.request::<IdentifiedObject>(request)).await {
         Ok(Ok(object)) => object.metadata.uid.filter(|uid| !uid.is_empty()),
         Ok(Err(err)) => {
             tracing::debug!(error = %err, "the cluster's identity is not known: cannot get the namespace kube-system");

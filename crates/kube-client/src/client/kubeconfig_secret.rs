@@ -157,7 +157,12 @@ impl KubeconfigSecret {
         self.hub.request(request).await.map_err(failed)
     }
 
-    async fn decode(&self, secret: &Secret) -> Result<Config, KubeconfigSecretError> {
+    /// Like [`read`](Self::read), of the Secret in this state, which the program has from a watch, say. Clients of the configuration follow
+    /// nothing.
+    ///
+    /// # Errors
+    /// If the Secret has no such key, or the kubeconfig in it cannot be used or has what is not allowed.
+    pub async fn decode(&self, secret: &Secret) -> Result<Config, KubeconfigSecretError> {
         let (place, key) = (|| self.place(), || self.key.clone());
         let Some(value) = secret.data.as_ref().and_then(|data| data.get(&self.key)) else {
             return Err(KubeconfigSecretError::NoKey { secret: place(), key: key() });

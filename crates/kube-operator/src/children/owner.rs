@@ -14,6 +14,10 @@ use std::collections::BTreeMap;
 /// How often the record is written at most if others write the owner at the same time.
 const ATTEMPTS: usize = 8;
 
+/// Why an owner that does not exist where the children are has none.
+const NOT_THERE: &str =
+    "it was deleted, or is an object of another cluster, whose children the garbage collector would delete";
+
 /// Reads and writes the record on an owner.
 #[derive(Debug)]
 pub(super) struct OwnerObject {
@@ -57,7 +61,7 @@ impl OwnerObject {
     /// older state wants.
     pub(super) async fn current(&self) -> Result<ObjectMeta, ChildrenError> {
         let outdated = |what: String| ChildrenError::Outdated { owner: self.title.clone(), what };
-        let Some(metadata) = self.read().await? else { return Err(outdated("it was deleted".into())) };
+        let Some(metadata) = self.read().await? else { return Err(outdated(NOT_THERE.into())) };
         if metadata.deletion_timestamp.is_some() {
             return Err(outdated("it is being deleted".into()));
         }

@@ -7,6 +7,7 @@ use super::{
     controllers::{Managed, ManagedController},
     error::BoxError,
     handle::{Command, ManagerHandle},
+    members::Members,
     permissions::{NeededRequests, Refusals},
     replicas::{Hook, Replicas},
     serve::{PageAt, Webhook},
@@ -51,6 +52,7 @@ pub struct Manager {
     pub(super) leader_components: Vec<(Arc<str>, Component, Restart)>,
     pub(super) controllers: Vec<ManagedController>,
     pub(super) while_served: Vec<WhileServed>,
+    pub(super) members: Members,
     /// `None` if no kind comes and goes.
     pub(super) kinds: Option<ServedKinds>,
     pub(super) grace_period: Duration,
@@ -84,6 +86,7 @@ impl Manager {
             leader_components: Vec::new(),
             controllers: Vec::new(),
             while_served: Vec::new(),
+            members: Members::default(),
             kinds: None,
             grace_period: Duration::from_secs(25),
             status,

@@ -52,18 +52,23 @@ pub(super) struct ManagedController {
     pub(super) run: RunController,
 }
 
-/// Runs a controller until the token is cancelled. It starts no reconcile before the caches are in sync. The flag: whether it prefers
-/// streaming lists.
-type RunController = Box<
-    dyn FnOnce(
-            Option<Assignments>,
-            Vec<CacheSync>,
-            bool,
-            Refusals,
-            CancellationToken,
-        ) -> BoxFuture<'static, Result<(), BoxError>>
-        + Send,
->;
+/// Runs a controller until the token is cancelled.
+type RunController =
+    Box<dyn FnOnce(Surroundings, CancellationToken) -> BoxFuture<'static, Result<(), BoxError>> + Send>;
+
+/// Told of each error of a watch. Returns whether the log has it in another way.
+pub(super) type WatchErrors = Box<dyn Fn(&watcher::Error) -> bool + Send + Sync>;
+
+/// What a controller runs with.
+pub(super) struct Surroundings {
+    pub(super) assignments: Option<Assignments>,
+    /// It starts no reconcile before these are in sync.
+    pub(super) caches: Vec<CacheSync>,
+    /// Whether it prefers streaming lists.
+    pub(super) streaming_lists: bool,
+    pub(super) refusals: Refusals,
+    pub(super) watch_errors: Option<WatchErrors>,
+}
 
 impl ManagedController {
     pub(super) fn new<K: Managed, Ctx, F>(
@@ -104,7 +109,8 @@ impl ManagedController {
         let name: Arc<str> = name.into();
         let in_all_namespaces = paths.iter().any(|path| !path.contains("/namespaces/"));
         let reconciling = Reconciling { name: Arc::clone(&name), in_all_namespaces };
-        let run: RunController = Box::new(move |assignments, caches, streaming_lists, refusals, stop| {
+        let run: RunController = Box::new(move |surroundings, stop| {
+            let Surroundings { assignments, caches, streaming_lists, refusals, watch_errors } = surroundings;
             let controller = controller.graceful_shutdown_on(stop.clone().cancelled_owned());
             let controller = if streaming_lists { controller.prefer_streaming_lists() } else { controller };
             let controller = caches.into_iter().fold(controller, |controller, cache| {
@@ -116,7 +122,7 @@ impl ManagedController {
                 Some(assignments) => controller.assigned_by(assignments),
                 None => controller,
             };
-            Box::pin(poll(reconciling, run(controller), refusals, stop))
+            Box::pin(poll(reconciling, run(controller), refusals, watch_errors, stop))
         });
         Self { name, monitor, paths, while_served: false, run }
     }
@@ -127,6 +133,7 @@ async fn poll<K, E>(
     controller: Reconciling,
     output: impl Stream<Item = Result<(ObjectRef<K>, Action), Error<E, watcher::Error>>> + Send,
     refusals: Refusals,
+    watch_errors: Option<WatchErrors>,
     stop: CancellationToken,
 ) -> Result<(), BoxError>
 where
@@ -141,7 +148,13 @@ where
             Ok(_) | Err(Error::ObjectNotFound(_)) => continue,
             Err(error) => error,
         };
-        log_error(&controller.name, &error);
+        let is_logged = match (&error, &watch_errors) {
+            (Error::QueueError(error), Some(told)) => told(error),
+            _ => false,
+        };
+        if !is_logged {
+            log_error(&controller.name, &error);
+        }
         match &error {
             Error::QueueError(error) => refusals.note(error),
             Error::ReconcilerFailed(error, _) => refusals.name_missing(&controller, error),

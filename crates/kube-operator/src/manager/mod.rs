@@ -56,10 +56,10 @@
 //! **Leadership.** While another process leads, controllers reconcile nothing, but their caches stay filled. A process that lost the
 //! leadership cancels its reconciles before another one can lead, and campaigns again; it does not end.
 
-// `build` collects what is to run, with `addresses` and what the program `writes`; `facts` tells a deployment about it. `run` starts it in
-// order: `serve` the servers, `components`, `controllers` with a shared `cache`, some while their kind is `served`, `replicas` for leader
-// and shards; it checks `permissions`. `handle` changes it while it runs, `status` shows it, `log` says what failed. `signals` end it,
-// within the `grace_period`; `error` says why it ended.
+// `build` collects what is to run, with `on_each` of many clusters, `addresses` and what the program `writes`; `facts` tells a deployment
+// about it. `run` starts it in order: `serve` the servers, `components`, `controllers` with a shared `cache`, some while their kind is
+// `served`, those of other clusters as `members`, with a `removal`, `replicas` for leader and shards; it checks `permissions`. `handle` changes it while it
+// runs, `status` shows it, `log` says what failed. `signals` end it, within the `grace_period`; `error` says why it ended.
 
 mod addresses;
 mod build;
@@ -71,7 +71,10 @@ mod facts;
 mod grace_period;
 mod handle;
 mod log;
+mod members;
+mod on_each;
 mod permissions;
+mod removal;
 mod replicas;
 mod run;
 mod serve;

@@ -5,10 +5,11 @@ use super::{
     build::Manager,
     cache::Caches,
     components::{Component, Group, Restart, supervise},
-    controllers::ManagedController,
+    controllers::{ManagedController, Surroundings},
     error::{Ended, ManagerError, Panicked},
     grace_period::GracePeriod,
     handle::Command,
+    members::{CLUSTERS, Members},
     permissions::{NeededRequests, PermissionReview, Refusals},
     replicas::{Hook, Replica, Replicas, join, while_assigned},
     serve::{MetricsServer, Page, PageAt, PageServer, Webhook, serve_webhooks},
@@ -16,7 +17,10 @@ use super::{
     signals::Signals,
     status::Status,
 };
-use crate::health::{Health, Probe};
+use crate::{
+    clusters::supervise as supervise_clusters,
+    health::{Health, Probe},
+};
 use axum::Router;
 use futures::{FutureExt, future::BoxFuture};
 use kube_client::Client;
@@ -124,6 +128,7 @@ struct Work {
     leader_components: Vec<(Arc<str>, Component, Restart)>,
     controllers: Vec<ManagedController>,
     while_served: Vec<WhileServed>,
+    members: Members,
     commands: mpsc::UnboundedSender<Command>,
     needed: NeededRequests,
     /// What is watched besides the watches of `controllers`.
@@ -144,6 +149,7 @@ async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Res
         status: manager.status.clone(),
         caches: manager.caches.clone(),
         kinds: manager.kinds.clone(),
+        fleet: manager.members.are_wanted().then(|| manager.members.fleet.clone()),
     };
     let servers = Servers { metrics, routes, page, page_at: manager.debug_page, webhooks, addresses };
     let served_paths = manager.while_served.iter().flat_map(WhileServed::paths);
@@ -151,6 +157,7 @@ async fn run(manager: Manager, shutdown: impl Future<Output = ()> + Send) -> Res
     let work = Work {
         paths: served_paths.chain(definitions).collect(),
         while_served: manager.while_served,
+        members: manager.members,
         commands: manager.commands.0,
         client: manager.client,
         replicas: manager.replicas,
@@ -209,12 +216,15 @@ impl Running<'_> {
             let grace = self.grace_period;
             self.components.start(served.component_name(), |stop| served.run(commands, grace, stop));
         }
-        let joining = join(work.client, work.replicas, work.hooks, self.failures.0.clone());
+        let joining = join(work.client.clone(), work.replicas, work.hooks, self.failures.0.clone());
         let (replica, assignments) = self.unless_ended(joining).await?;
         self.status.replica.get_or_init(|| replica);
         self.assignments = assignments;
         for controller in work.controllers {
             self.add(controller);
+        }
+        if work.members.are_wanted() {
+            self.start_members(work.client, work.members);
         }
         for (name, component, restart) in work.leader_components {
             self.start_leader_component(name, component, restart);
@@ -348,10 +358,22 @@ impl Running<'_> {
     fn add(&mut self, controller: ManagedController) {
         let ManagedController { name, monitor, while_served, run, .. } = controller;
         self.status.add((&name, &monitor), while_served, &self.health, &self.limits);
-        let assignments = self.assignments.clone();
-        let (caches, refusals) = (self.caches.syncs(), self.refusals.clone());
-        let streaming_lists = self.caches.stream_lists();
-        self.controllers.start(name, |stop| run(assignments, caches, streaming_lists, refusals, stop));
+        let surroundings = Surroundings {
+            assignments: self.assignments.clone(),
+            caches: self.caches.syncs(),
+            streaming_lists: self.caches.stream_lists(),
+            refusals: self.refusals.clone(),
+            watch_errors: None,
+        };
+        self.controllers.start(name, |stop| run(surroundings, stop));
+    }
+
+    fn start_members(&mut self, hub: Client, members: Members) {
+        let run = members.into_run(hub, self.assignments.as_ref(), self.caches.stream_lists());
+        self.controllers.start(CLUSTERS.into(), |stop| async move {
+            supervise_clusters(run, stop).await;
+            Ok(())
+        });
     }
 
     fn start_component(&mut self, name: Arc<str>, component: Component, restart: Restart) {
@@ -423,7 +445,9 @@ fn check_names(manager: &Manager) -> Result<(), ManagerError> {
     let components = manager.components.iter().chain(&manager.leader_components).map(|(name, ..)| name);
     let controllers = manager.controllers.iter().map(|controller| &controller.name);
     let while_served = manager.while_served.iter().map(|served| &served.name);
-    let mut names: Vec<&Arc<str>> = components.chain(controllers).chain(while_served).collect();
+    let clusters: Option<Arc<str>> = manager.members.are_wanted().then(|| CLUSTERS.into());
+    let mut names: Vec<&Arc<str>> =
+        components.chain(controllers).chain(while_served).chain(&clusters).collect();
     names.sort();
     match names.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(ManagerError::DuplicateName(Arc::clone(pair[0]))),

@@ -6,6 +6,7 @@ use super::{
     status::Status,
 };
 use crate::{
+    clusters::Fleet,
     debug::DebugPage,
     health::Health,
     metrics::MetricsEndpoint,
@@ -74,11 +75,13 @@ pub(super) struct Page {
     pub(super) status: Status,
     pub(super) caches: Caches,
     pub(super) kinds: Option<ServedKinds>,
+    /// `None` without clusters besides the manager's own.
+    pub(super) fleet: Option<Fleet>,
 }
 
 impl Page {
     pub(super) fn router(self) -> Router {
-        let Self { version, since, health, status, caches, kinds } = self;
+        let Self { version, since, health, status, caches, kinds, fleet } = self;
         let replicas = status.clone();
         let process = move || json!({ "version": version, "uptime_seconds": since.elapsed().as_secs_f64() });
         let checked = move || {
@@ -91,8 +94,12 @@ impl Page {
             .section("replicas", move || replicas.replicas())
             .section("controllers", move || status.snapshots())
             .section("caches", move || caches.snapshots());
-        match kinds {
-            Some(kinds) => page.section("kinds", move || kinds.snapshot()).router(),
+        let page = match kinds {
+            Some(kinds) => page.section("kinds", move || kinds.snapshot()),
+            None => page,
+        };
+        match fleet {
+            Some(fleet) => page.section("clusters", move || fleet.statuses()).router(),
             None => page.router(),
         }
     }

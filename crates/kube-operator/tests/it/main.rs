@@ -7,6 +7,18 @@ mod apply;
 mod children;
 #[cfg(feature = "manager")]
 mod children_fences;
+#[cfg(feature = "manager")]
+mod clusters;
+#[cfg(feature = "manager")]
+mod clusters_flood;
+#[cfg(feature = "manager")]
+mod clusters_input;
+#[cfg(feature = "manager")]
+mod clusters_memory;
+#[cfg(feature = "manager")]
+mod clusters_removal;
+#[cfg(feature = "manager")]
+mod clusters_shards;
 #[path = "../../../kube-runtime/tests/it/common.rs"]
 mod common;
 #[cfg(feature = "manager")]

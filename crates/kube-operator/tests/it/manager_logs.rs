@@ -40,7 +40,7 @@ use tower::{ServiceExt, service_fn};
 use tracing_subscriber::EnvFilter;
 
 /// Collects the log lines of this thread until it is dropped.
-fn capture_log() -> (LogBuffer, tracing::dispatcher::DefaultGuard) {
+pub(crate) fn capture_log() -> (LogBuffer, tracing::dispatcher::DefaultGuard) {
     let lines = LogBuffer::default();
     let writer = lines.clone();
     let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone());
@@ -57,10 +57,10 @@ fn shipped_filter() -> EnvFilter {
 }
 
 #[derive(Clone, Default)]
-struct LogBuffer(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
 impl LogBuffer {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8(self.0.lock().clone()).unwrap()
     }
 

@@ -139,6 +139,8 @@ pub struct Assigner {
 pub struct Assignments {
     current: watch::Receiver<Current>,
     work: Arc<AssignedWork>,
+    /// What counts instead of the keys of all objects.
+    instead: Option<Arc<ObjectKey>>,
 }
 
 #[derive(Debug, Clone)]
@@ -159,7 +161,7 @@ impl Assigner {
 
     /// For [`Controller::assigned_by`](super::Controller::assigned_by).
     pub fn assignments(&self) -> Assignments {
-        Assignments { current: self.current.subscribe(), work: Arc::clone(&self.work) }
+        Assignments { current: self.current.subscribe(), work: Arc::clone(&self.work), instead: None }
     }
 
     /// Replaces the assignment. The controllers enqueue the objects that are new in it, with low priority.
@@ -218,14 +220,35 @@ pub(super) struct AssignedKeys {
 
 struct Subscription {
     current: watch::Receiver<Current>,
-    seen: Current,
+    generation: u64,
+    seen: Seen,
+}
+
+/// An assignment as one controller sees it.
+#[derive(Clone)]
+pub(super) struct Seen {
+    assignment: Assignment,
+    instead: Option<Arc<ObjectKey>>,
+}
+
+impl Seen {
+    pub(super) fn includes(&self, key: &ObjectKey) -> bool {
+        self.assignment.includes_key(self.instead.as_deref().unwrap_or(key))
+    }
+
+    /// Whether it includes no object at all.
+    fn is_empty(&self) -> bool {
+        let is_assigned = |key: &Arc<ObjectKey>| self.assignment.includes_key(key);
+        self.assignment.nothing || self.instead.as_ref().is_some_and(|key| !is_assigned(key))
+    }
 }
 
 impl AssignedKeys {
     pub(super) fn of(assignments: &Assignments) -> Self {
         let mut current = assignments.current.clone();
-        let seen = current.borrow_and_update().clone();
-        Self { subscription: Some(Subscription { current, seen }) }
+        let Current { generation, assignment, .. } = current.borrow_and_update().clone();
+        let seen = Seen { assignment, instead: assignments.instead.clone() };
+        Self { subscription: Some(Subscription { current, generation, seen }) }
     }
 
     /// Whether reconciles may start at all now.
@@ -235,12 +258,12 @@ impl AssignedKeys {
 
     /// Whether no reconcile can start, whatever happens to the objects.
     pub(super) fn is_standby(&self) -> bool {
-        self.subscription.as_ref().is_some_and(|subscription| subscription.seen.assignment.nothing)
+        self.subscription.as_ref().is_some_and(|subscription| subscription.seen.is_empty())
             || !self.is_valid()
     }
 
     pub(super) fn includes(&self, key: &ObjectKey) -> bool {
-        self.subscription.as_ref().is_none_or(|subscription| subscription.seen.assignment.includes_key(key))
+        self.subscription.as_ref().is_none_or(|subscription| subscription.seen.includes(key))
     }
 
     /// Completes when there may be a new assignment; never without assignments.
@@ -252,19 +275,29 @@ impl AssignedKeys {
     }
 
     /// Applies the latest assignment. Returns the previous one if there is a new one.
-    pub(super) fn update(&mut self) -> Option<Assignment> {
-        let Subscription { current, seen } = self.subscription.as_mut()?;
+    pub(super) fn update(&mut self) -> Option<Seen> {
+        let Subscription { current, generation, seen } = self.subscription.as_mut()?;
         // Not `has_changed`, because `changed` has already marked the value as seen.
         let latest = current.borrow_and_update();
-        if latest.generation == seen.generation {
+        if latest.generation == *generation {
             return None;
         }
-        let latest = latest.clone();
-        Some(std::mem::replace(seen, latest).assignment)
+        let Current { assignment, generation: newest, .. } = latest.clone();
+        *generation = newest;
+        let instead = seen.instead.clone();
+        Some(std::mem::replace(seen, Seen { assignment, instead }))
     }
 }
 
 impl Assignments {
+    /// The same for controllers whose objects are assigned together: as an object of the cluster with this name.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn all_as(&self, name: &str) -> Self {
+        let instead = ObjectKey { namespace: None, name: name.into() };
+        Self { instead: Some(Arc::new(instead)), ..self.clone() }
+    }
+
     /// Runs other work than reconciles while the name `name` is assigned to this replica, as if it were an object of the cluster: with
     /// leader election in the leader, with sharding in one of the members.
     ///
@@ -337,7 +370,7 @@ impl Assignments {
 
     /// Registers work on the object with this key; `None` if it is not assigned now.
     pub(super) fn begin(&self, key: ObjectKey) -> Option<AssignedTerm> {
-        let key = Arc::new(key);
+        let key = self.instead.clone().unwrap_or_else(|| Arc::new(key));
         let running = self.work.begin(Arc::clone(&key));
         // After the registration: an assigner that does not wait for this work has assigned before.
         let latest = self.current.borrow().assignment.clone();

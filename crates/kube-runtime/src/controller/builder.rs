@@ -3,10 +3,11 @@
 use super::{
     assignment::Assignments,
     config::Config,
-    observe::{Monitor, Observation, Observer},
+    observe::{ControllerName, Limits, Monitor, Observation, Observer},
     scope::{Coverage, Marks, ReadStore},
     shutdown::Shutdown,
     source::{Apis, Mapped, OwnPredicate, OwnSource, RelatedSource, Sources, mapped_by, owners_in},
+    workers::WorkerLane,
 };
 use crate::{
     backoff::Backoff,
@@ -84,6 +85,8 @@ where
     pub(super) config: Config,
     pub(super) shutdown: Shutdown,
     pub(super) assignments: Option<Assignments>,
+    /// Of those that it shares with other controllers.
+    pub(super) workers: Option<WorkerLane>,
     /// What no reconcile starts before.
     pub(super) gates: Vec<BoxFuture<'static, ()>>,
     /// Set once there is a monitor.
@@ -103,6 +106,7 @@ where
             config: Config::default(),
             shutdown: Shutdown::default(),
             assignments: None,
+            workers: None,
             gates: Vec::new(),
             observation: OnceLock::new(),
         }
@@ -327,7 +331,12 @@ where
         if !metrics::ENABLED && self.observation.get().is_none() {
             return Observer::default();
         }
-        Observer::start(Arc::clone(self.observation()), &self.name(), self.config.concurrency)
+        let (name, max_concurrent) = (self.name(), self.config.concurrency);
+        let (name, of_all) = match &self.workers {
+            None => (ControllerName::alone(&name), max_concurrent),
+            Some(lane) => (lane.controller_name(&name), lane.limit_of_all()),
+        };
+        Observer::start(Arc::clone(self.observation()), name, Limits { max_concurrent, of_all })
     }
 
     /// Declares an index of the controller's [`store`](Self::store), for [`Store::by_index`].
@@ -360,6 +369,17 @@ where
     #[must_use]
     pub fn assigned_by(mut self, assignments: Assignments) -> Self {
         self.assignments = Some(assignments);
+        self
+    }
+
+    /// Starts reconciles only as workers of this lane are free, besides the limits of its own [`Config`]. For controllers that share
+    /// [`Workers`](super::Workers), such as one for each of many clusters.
+    ///
+    /// Those of one [name](Config::name) that share workers are one in logs and [metrics](crate::metrics). The output has to be polled while
+    /// it runs: until then, what has ended keeps its worker.
+    #[must_use]
+    pub fn share_workers(mut self, lane: WorkerLane) -> Self {
+        self.workers = Some(lane);
         self
     }
 

@@ -34,7 +34,7 @@
 // In the order in which data passes:
 // - `builder`, `config`: the `Controller`; `lanes`: what it is fair by. `source_methods`: its methods of kube 5.0 that name sources; `own`,
 //   `related`, `filter`: what else can be said of a source.
-// - `source`: from watches to triggers. `run`: queue and runner. `reconcile`: one reconcile.
+// - `source`: from watches to triggers. `run`: queue and runner, with the `workers` that controllers share. `reconcile`: one reconcile.
 // - `scope`: what a reconcile writes, so that the next one sees it.
 // - `assignment`: what this replica reconciles. `assigned_work`: what runs because of that.
 // - `observe`: what the controller shows of itself. `error`, `runner_error`: the errors of the output. `shutdown`: when it ends.
@@ -56,6 +56,7 @@ mod scope;
 mod shutdown;
 mod source;
 mod source_methods;
+mod workers;
 
 pub use assignment::{Assigner, Assignment, Assignments};
 pub use builder::*;
@@ -72,6 +73,7 @@ pub use run::applier;
 pub use runner_error::RunnerError;
 pub use scope::ReadStore;
 pub use source::{trigger_owners, trigger_self, trigger_with};
+pub use workers::{WorkerLane, Workers};
 
 pub use crate::watcher::{WatchSnapshot, WatchState};
 pub use kube_client::reconcile::ReconcileScope;

@@ -1,13 +1,18 @@
 //! The metrics of one controller and its queue.
 
-use super::{Finished, LaneMeasurement, names, recorded::Recorded};
+use super::{
+    Finished, LaneMeasurement, Subject, Together, level::Level, names, recorded::Recorded,
+    together::Measurement,
+};
 use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
+use parking_lot::Mutex;
 use std::time::Duration;
 
 /// The values of the label `result`.
 const RESULTS: [&str; 4] = ["success", "requeue", "requeue_after", "error"];
 
-/// The metrics of one controller. Each time series has one writer, because controllers have different names.
+/// The metrics of one controller. Each time series has one writer, or several that know of each other, because all others have different
+/// names.
 pub(crate) struct ControllerMetrics(Recorded<Handles>);
 
 struct Handles {
@@ -17,26 +22,30 @@ struct Handles {
     panics: Counter,
     timeouts: Counter,
     time: Histogram,
-    active: Gauge,
+    active: Level,
     max_concurrent: Gauge,
-    changes: Gauge,
-    background: Gauge,
+    changes: Level,
+    background: Level,
     adds: Counter,
     retries: Counter,
     queue_duration: Histogram,
     work_duration: Histogram,
     unfinished: Gauge,
     longest: Gauge,
-    objects: Gauge,
-    lanes: Gauge,
+    objects: Level,
+    lanes: Level,
     deepest_lane: Gauge,
     longest_lane_wait: Gauge,
+    /// With which others, and what this one has measured.
+    together: Option<Together>,
+    measured: Mutex<Measurement>,
+    limit: usize,
 }
 
 impl ControllerMetrics {
     /// Looks the handles up, and sets counters and gauges to their initial values, so that they are exported from the start.
-    pub(crate) fn new(controller: &str, kind: &str, max_concurrent: u16) -> Self {
-        Self(Recorded::new(controller, || Handles::new(controller, kind, max_concurrent)))
+    pub(crate) fn new(subject: &Subject, kind: &str, max_concurrent: u16) -> Self {
+        Self(Recorded::new(&subject.controller, || Handles::new(subject, kind, max_concurrent)))
     }
 
     /// The queue now, and how many keys were added to it since the last call.
@@ -71,16 +80,18 @@ impl Drop for ControllerMetrics {
 }
 
 impl Handles {
-    fn new(controller: &str, kind: &str, max_concurrent: u16) -> Self {
+    fn new(subject: &Subject, kind: &str, max_concurrent: u16) -> Self {
         names::describe();
-        let (name, kind) = (controller.to_owned(), kind.to_owned());
+        let (name, kind) = (subject.controller.to_string(), kind.to_owned());
+        let level = |gauge| Level::new(gauge, subject.together.is_some());
         let of_controller = |metric: &'static str| counter!(metric, "controller" => name.clone());
         let of_queue = [("name", name.clone()), ("controller", name.clone())];
         let depth = |priority: &'static str| {
             let name = name.clone();
-            gauge!(names::QUEUE_DEPTH, "name" => name.clone(), "controller" => name, "priority" => priority)
+            level(
+                gauge!(names::QUEUE_DEPTH, "name" => name.clone(), "controller" => name, "priority" => priority),
+            )
         };
-        let limit = if max_concurrent == 0 { f64::INFINITY } else { max_concurrent.into() };
         let metrics = Self {
             results: RESULTS
                 .map(|result| counter!(names::RECONCILES, "controller" => name.clone(), "result" => result)),
@@ -89,7 +100,7 @@ impl Handles {
             panics: of_controller(names::PANICS),
             timeouts: of_controller(names::TIMEOUTS),
             time: histogram!(names::TIME, "controller" => name.clone()),
-            active: gauge!(names::ACTIVE, "controller" => name.clone()),
+            active: level(gauge!(names::ACTIVE, "controller" => name.clone())),
             max_concurrent: gauge!(names::MAX_CONCURRENT, "controller" => name.clone()),
             changes: depth("0"),
             background: depth("-100"),
@@ -99,33 +110,36 @@ impl Handles {
             work_duration: histogram!(names::WORK_DURATION, &of_queue),
             unfinished: gauge!(names::UNFINISHED, &of_queue),
             longest: gauge!(names::LONGEST, &of_queue),
-            objects: gauge!(names::STORE_OBJECTS, "controller" => name.clone(), "kind" => kind),
-            lanes: gauge!(names::LANES, "controller" => name.clone()),
+            objects: level(gauge!(names::STORE_OBJECTS, "controller" => name.clone(), "kind" => kind)),
+            lanes: level(gauge!(names::LANES, "controller" => name.clone())),
             deepest_lane: gauge!(names::DEEPEST_LANE, "controller" => name.clone()),
             longest_lane_wait: gauge!(names::LONGEST_LANE_WAIT, "controller" => name.clone()),
+            together: subject.together.clone(),
+            measured: Mutex::default(),
+            limit: if max_concurrent == 0 { usize::MAX } else { max_concurrent.into() },
         };
         let counters = [&metrics.errors, &metrics.terminal_errors, &metrics.panics, &metrics.timeouts];
         for counter in metrics.results.iter().chain(counters).chain([&metrics.adds, &metrics.retries]) {
             counter.increment(0);
         }
         metrics.clear();
-        metrics.max_concurrent.set(limit);
+        metrics.measure(Measurement { max_concurrent: metrics.limit, ..Measurement::default() });
         metrics
     }
 
     fn queue(&self, changes: usize, background: usize, adds: u64) {
-        self.changes.set(changes as f64);
-        self.background.set(background as f64);
+        self.changes.set(changes);
+        self.background.set(background);
         self.adds.increment(adds);
     }
 
     fn started(&self, waited: Duration) {
-        self.active.increment(1);
+        self.active.increment();
         self.queue_duration.record(waited);
     }
 
     fn finished(&self, finished: Finished) {
-        self.active.decrement(1);
+        self.active.decrement();
         if let Some(index) = RESULTS.iter().position(|result| *result == finished.result) {
             self.results[index].increment(1);
         }
@@ -145,24 +159,41 @@ impl Handles {
     }
 
     fn refresh(&self, running: impl Iterator<Item = Duration>, objects: usize, lanes: LaneMeasurement) {
-        let (sum, longest) = running.fold((0.0, 0.0_f64), |(sum, longest), elapsed| {
-            let seconds = elapsed.as_secs_f64();
-            (sum + seconds, longest.max(seconds))
+        let (unfinished, longest) = running
+            .fold((Duration::ZERO, Duration::ZERO), |(sum, longest), elapsed| {
+                (sum.saturating_add(elapsed), longest.max(elapsed))
+            });
+        self.objects.set(objects);
+        self.lanes.set(lanes.lanes);
+        self.measure(Measurement {
+            max_concurrent: self.limit,
+            unfinished,
+            longest,
+            deepest_lane: lanes.deepest,
+            longest_lane_wait: lanes.longest_wait,
         });
-        self.unfinished.set(sum);
-        self.longest.set(longest);
-        self.objects.set(objects as f64);
-        self.lanes.set(lanes.lanes as f64);
-        self.deepest_lane.set(lanes.deepest as f64);
-        self.longest_lane_wait.set(lanes.longest_wait.as_secs_f64());
+    }
+
+    fn measure(&self, measured: Measurement) {
+        match &self.together {
+            None => self.show(measured),
+            Some(together) => together.replace(&self.measured, measured, |all| self.show(all)),
+        }
+    }
+
+    fn show(&self, measured: Measurement) {
+        let limit = measured.max_concurrent;
+        self.max_concurrent.set(if limit == usize::MAX { f64::INFINITY } else { limit as f64 });
+        self.unfinished.set(measured.unfinished.as_secs_f64());
+        self.longest.set(measured.longest.as_secs_f64());
+        self.deepest_lane.set(measured.deepest_lane as f64);
+        self.longest_lane_wait.set(measured.longest_lane_wait.as_secs_f64());
     }
 
     fn clear(&self) {
-        let queue = [&self.changes, &self.background, &self.unfinished, &self.longest];
-        let lanes = [&self.lanes, &self.deepest_lane, &self.longest_lane_wait];
-        for gauge in queue.into_iter().chain(lanes).chain([&self.active, &self.max_concurrent, &self.objects])
-        {
-            gauge.set(0.0);
+        for level in [&self.changes, &self.background, &self.active, &self.objects, &self.lanes] {
+            level.set(0);
         }
+        self.measure(Measurement::default());
     }
 }

@@ -1,16 +1,19 @@
 //! Without the feature `metrics`: nothing is measured.
 
-use super::{Finished, LaneMeasurement, Refresh, WatchMeasurement};
+use super::{Finished, LaneMeasurement, Refresh, Subject, WatchMeasurement};
 use futures::Stream;
 use std::{sync::Arc, time::Duration};
 
 pub(crate) const ENABLED: bool = false;
 
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Together;
+
 #[derive(Debug)]
 pub(crate) struct ControllerMetrics;
 
 impl ControllerMetrics {
-    pub(crate) fn new(_controller: &str, _kind: &str, _max_concurrent: u16) -> Self {
+    pub(crate) fn new(_subject: &Subject, _kind: &str, _max_concurrent: u16) -> Self {
         Self
     }
 
@@ -33,7 +36,7 @@ impl ControllerMetrics {
 pub(crate) struct WatchMetrics;
 
 impl WatchMetrics {
-    pub(crate) fn new(_controller: &str, _kind: &str) -> Self {
+    pub(crate) fn new(_subject: &Subject, _kind: &str) -> Self {
         Self
     }
 

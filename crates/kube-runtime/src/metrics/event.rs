@@ -1,7 +1,25 @@
 //! What is measured, with and without the feature `metrics`.
 
-use std::time::Duration;
+use super::Together;
+use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
+
+/// Whose metrics they are.
+#[derive(Debug, Clone)]
+#[cfg_attr(not(feature = "metrics"), expect(dead_code, reason = "nothing is recorded"))]
+pub(crate) struct Subject {
+    /// The name of the controller.
+    pub(crate) controller: Arc<str>,
+    /// With others of this name.
+    pub(crate) together: Option<Together>,
+}
+
+impl Subject {
+    /// One that no other has the name of.
+    pub(crate) fn alone(controller: &Arc<str>) -> Self {
+        Self { controller: Arc::clone(controller), together: None }
+    }
+}
 
 /// The end of a reconcile.
 #[derive(Debug, Clone, Copy)]

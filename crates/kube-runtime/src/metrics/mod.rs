@@ -42,6 +42,8 @@
 //! - All counters and gauges exist from then on, with the value 0, so that `rate()` sees the first failure.
 //! - `controller`, and `name` of a queue, is the name of the controller: see [`Config::name`](crate::Config::name). Controllers of one
 //!   process have different names, so each time series has one writer. When a controller ends, its gauges become 0.
+//! - Those of one name that [share workers](crate::Controller::share_workers), such as one for each of many clusters, are one: counters and
+//!   gauges of numbers add up, gauges of times and ages have the longest, and the limit of running reconciles is that of the workers.
 //! - Gauges of ages and of running times are set every 5 s, and for an idle controller after 1/8 of the time that it is idle. Call
 //!   [`refresh`] before an export for exact values.
 //! - What a [`Controller`](crate::Controller) watches by itself has watch metrics, and what a
@@ -75,6 +77,7 @@
 //! ```
 
 // - `controller`, `watch`: the metrics of one controller and watch, looked up once; `event`: what is recorded. `kinds`: those of kinds.
+// - `level`, `together`: gauges of several controllers with one name.
 // - `recorded`: the guard around the recorder. `names`: their names and descriptions. `refresh`: gauges that change with time alone.
 //   `export`: what an exporter needs.
 // - `disabled`: without the feature `metrics`, all of these are empty.
@@ -87,24 +90,29 @@ mod export;
 #[cfg(feature = "metrics")]
 mod kinds;
 #[cfg(feature = "metrics")]
+mod level;
+#[cfg(feature = "metrics")]
 mod names;
 #[cfg(feature = "metrics")]
 mod recorded;
 #[cfg(feature = "metrics")]
 mod refresh;
 #[cfg(feature = "metrics")]
+mod together;
+#[cfg(feature = "metrics")]
 mod watch;
 
 #[cfg(feature = "metrics")]
 pub use export::{BUCKETS, refresh};
 
-pub(crate) use event::{Finished, LaneMeasurement, Refresh, WatchMeasurement};
+pub(crate) use event::{Finished, LaneMeasurement, Refresh, Subject, WatchMeasurement};
 #[cfg(feature = "metrics")]
 pub(crate) use {
     controller::ControllerMetrics,
     kinds::kind_served,
     names::describe,
     refresh::{ENABLED, register, ticking, unregister},
+    together::Together,
     watch::WatchMetrics,
 };
 

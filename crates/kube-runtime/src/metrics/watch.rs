@@ -1,7 +1,8 @@
 //! The metrics of one watch.
 
-use super::{WatchMeasurement, names, recorded::Recorded};
+use super::{Subject, Together, WatchMeasurement, names, recorded::Recorded};
 use metrics::{Counter, Gauge, counter, gauge};
+use parking_lot::Mutex;
 use std::{fmt, time::Duration};
 
 /// The values of the label `type`.
@@ -19,11 +20,15 @@ struct Handles {
     objects: Gauge,
     undecodable: Gauge,
     age: Gauge,
+    /// With watches of which other controllers, and the age of this one.
+    together: Option<Together>,
+    own_age: Mutex<Duration>,
+    kind: Box<str>,
 }
 
 impl WatchMetrics {
-    pub(crate) fn new(controller: &str, kind: &str) -> Self {
-        Self(Recorded::new(controller, || Handles::new(controller, kind)))
+    pub(crate) fn new(subject: &Subject, kind: &str) -> Self {
+        Self(Recorded::new(&subject.controller, || Handles::new(subject, kind)))
     }
 
     pub(crate) fn record(&self, step: WatchMeasurement) {
@@ -31,13 +36,13 @@ impl WatchMetrics {
     }
 
     pub(crate) fn set_age(&self, age: Duration) {
-        self.0.record(|handles| handles.age.set(age.as_secs_f64()));
+        self.0.record(|handles| handles.set_age(age));
     }
 }
 
 impl Handles {
-    fn new(controller: &str, kind: &str) -> Self {
-        let labels = [("controller", controller.to_owned()), ("kind", kind.to_owned())];
+    fn new(subject: &Subject, kind: &str) -> Self {
+        let labels = [("controller", subject.controller.to_string()), ("kind", kind.to_owned())];
         let event = |event: &'static str| {
             let [controller, kind] = labels.clone();
             counter!(names::WATCH_EVENTS, "controller" => controller.1, "kind" => kind.1, "type" => event)
@@ -51,13 +56,24 @@ impl Handles {
             objects: gauge!(names::WATCH_OBJECTS, &labels),
             undecodable: gauge!(names::WATCH_UNDECODABLE, &labels),
             age: gauge!(names::WATCH_AGE, &labels),
+            together: subject.together.clone(),
+            own_age: Mutex::default(),
+            kind: kind.into(),
         };
         let counters = [&metrics.errors, &metrics.restarts, &metrics.relists, &metrics.bytes];
         metrics.events.iter().chain(counters).for_each(|counter| counter.increment(0));
         metrics.objects.increment(0.0);
         metrics.undecodable.increment(0.0);
-        metrics.age.set(0.0);
+        metrics.set_age(Duration::ZERO);
         metrics
+    }
+
+    fn set_age(&self, age: Duration) {
+        let show = |age: Duration| self.age.set(age.as_secs_f64());
+        match &self.together {
+            None => show(age),
+            Some(together) => together.replace_age(&self.kind, &self.own_age, age, show),
+        }
     }
 
     fn step(&self, step: WatchMeasurement) {

@@ -158,6 +158,12 @@ impl<K: Eq + Hash + Clone, P, L: Eq + Hash + Clone> Queue<K, P, L> {
         }
     }
 
+    /// Whether a key is due and the limit of running keys is not reached. Its lane may be at its own limit.
+    pub(crate) fn has_due(&mut self, now: Instant) -> bool {
+        self.promote_due(now);
+        self.running < self.limit && self.ready.len() != (0, 0)
+    }
+
     /// Takes the next key that is due, unless the limit of running keys is reached.
     pub(crate) fn start(&mut self, now: Instant) -> Option<(K, P)> {
         self.start_where(now, |_| true)

@@ -10,7 +10,7 @@ use super::{
     snapshot::WatchSnapshot,
     stream::registered_watcher,
 };
-use crate::metrics::{describe, register, unregister};
+use crate::metrics::{Subject, describe, register, unregister};
 use futures::Stream;
 use kube_client::Api;
 use kube_core::Resource;
@@ -67,7 +67,7 @@ impl WatchMonitor {
     pub fn new(name: &str, kind: &str) -> Self {
         describe();
         let (name, watches) = (Arc::from(name), Arc::<WatchRegistry>::default());
-        watches.set_controller(&name);
+        watches.set_controller(&Subject::alone(&name));
         register(&watches);
         let (kind, streaming_lists) = (kind.to_owned(), AtomicBool::new(false));
         Self { registered: Arc::new(Registered { name, kind, watches, streaming_lists }) }

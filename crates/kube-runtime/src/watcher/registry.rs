@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     capacity::release,
-    metrics::{Refresh, WatchMeasurement, WatchMetrics},
+    metrics::{Refresh, Subject, WatchMeasurement, WatchMetrics},
 };
 use hashbrown::HashMap;
 use kube_client::client::ClusterChange;
@@ -32,17 +32,19 @@ use tokio::time::Instant;
 #[derive(Debug, Default)]
 pub(crate) struct WatchRegistry {
     watches: Mutex<Vec<Weak<RegisteredWatch>>>,
-    /// The name of the controller, once it runs.
-    controller: OnceLock<Arc<str>>,
+    /// The controller, once it runs.
+    controller: OnceLock<Subject>,
 }
 
 impl WatchRegistry {
-    /// Sets the name of the controller, before its first watch.
-    pub(crate) fn set_controller(&self, name: &Arc<str>) {
-        self.controller.get_or_init(|| Arc::clone(name));
+    /// Sets the controller, before its first watch.
+    pub(crate) fn set_controller(&self, controller: &Subject) {
+        self.controller.get_or_init(|| controller.clone());
     }
 
     fn add(&self, kind: &str, namespace: Option<&str>) -> Arc<RegisteredWatch> {
+        let nobody = || Subject::alone(&"".into());
+        let controller = self.controller.get().cloned().unwrap_or_else(nobody);
         let watch = Arc::new(RegisteredWatch {
             kind: kind.to_owned(),
             namespace: namespace.map(str::to_owned),
@@ -50,7 +52,7 @@ impl WatchRegistry {
             undecodable: Mutex::default(),
             cluster: OnceLock::new(),
             shown_cluster: AtomicU64::new(0),
-            metrics: WatchMetrics::new(self.controller.get().map_or("", |name| name), kind),
+            metrics: WatchMetrics::new(&controller, kind),
         });
         self.existing().push(Arc::downgrade(&watch));
         watch

@@ -74,6 +74,13 @@ impl Error {
         Self::InitialListFailed(decode_error(objects))
     }
 
+    /// Namespace and name of each object that cannot be decoded, if the error is about such. Those of a list exist: they are not gone.
+    #[doc(hidden)]
+    pub fn undecodable_names(&self) -> impl Iterator<Item = (Option<&str>, &str)> {
+        let existing = self.undecodable().filter(|object| !object.deleted);
+        existing.map(|object| (object.namespace.as_deref(), object.name.as_str()))
+    }
+
     /// The undecodable objects that this error concerns; none for other errors.
     pub(crate) fn undecodable(&self) -> impl Iterator<Item = &UndecodableObject> {
         let details = match self {

@@ -9,7 +9,7 @@ use kube_client::{Api, Client};
 use kube_core::ResourceExt;
 use kube_runtime::{
     Config, Controller,
-    controller::{Action, ControllerState},
+    controller::{Action, ControllerState, Workers},
     metrics::refresh,
     watcher,
 };
@@ -245,4 +245,71 @@ async fn controllers_of_one_name_have_time_series_of_their_own() {
             2.0
         );
     }
+}
+
+/// One for each of many clusters, say.
+#[tokio::test(start_paused = true)]
+async fn controllers_of_one_name_that_share_workers_are_one_in_metrics() {
+    let _alone = ALONE.lock().await;
+    let recorder = DebuggingRecorder::new();
+    let snapshotter = recorder.snapshotter();
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    let workers = Workers::new(4, 2);
+    let run = async |cluster: &str, names: &[&str]| {
+        let (server, client) = server();
+        for name in names {
+            config_maps(&client).add(named(name)).await;
+        }
+        let output = controller(&client, "members")
+            .with_config(Config::default().name("members"))
+            .share_workers(workers.lane(cluster))
+            .run(by_name, |_, _, _| Action::await_change(), Arc::new(()));
+        (server, spawn_outputs(output))
+    };
+    let (_east, mut east) = run("east", &["works", "hangs"]).await;
+    let (_west, mut west) = run("west", &["works", "hangs", "later"]).await;
+    expect_next(&mut east.items).await;
+    expect_next(&mut west.items).await;
+    expect_next(&mut west.items).await;
+    sleep(Duration::from_secs(10)).await;
+    // The recorder resets gauges that it has shown, so values are compared by what they have changed.
+    let mut sums = BTreeMap::<String, f64>::new();
+    let mut look = || {
+        refresh();
+        let values = recorded(&snapshotter).values;
+        let added =
+            |name: &str| name.contains("objects") || name.contains("active") || name.contains("depth");
+        for (name, value) in values {
+            let sum = sums.entry(name.clone()).or_default();
+            *sum = if added(&name) { *sum + value } else { value };
+        }
+        sums.clone()
+    };
+    let values = look();
+    let others: Vec<_> = values.keys().filter(|name| name.contains("members-")).collect();
+    assert!(others.is_empty(), "no time series for each: {others:?}");
+    let [active, limit, objects, listed] = [
+        "controller_runtime_active_workers{controller=members}",
+        "controller_runtime_max_concurrent_reconciles{controller=members}",
+        "kube_runtime_store_objects{controller=members,kind=ConfigMap}",
+        "kube_runtime_watch_objects{controller=members,kind=ConfigMap}",
+    ];
+    let longest = "workqueue_longest_running_processor_seconds{controller=members,name=members}";
+    let unfinished = "workqueue_unfinished_work_seconds{controller=members,name=members}";
+    let age = "kube_runtime_watch_last_event_age_seconds{controller=members,kind=ConfigMap}";
+    let shown = |values: &BTreeMap<String, f64>| [active, limit, objects, listed].map(|name| values[name]);
+    assert_eq!(shown(&values), [2.0, 4.0, 5.0, 5.0], "{values:#?}");
+    assert_eq!((values[longest].round(), values[unfinished].round()), (10.0, 20.0));
+    assert_eq!(values[age].round(), 10.0);
+
+    drop(west);
+    sleep(Duration::from_secs(1)).await;
+    let values = look();
+    assert_eq!(shown(&values), [1.0, 4.0, 2.0, 2.0], "what the one had is gone, what the other has stays");
+    assert_eq!(values[unfinished], values[longest]);
+    drop(east);
+    sleep(Duration::from_secs(1)).await;
+    let values = look();
+    assert_eq!(shown(&values), [0.0; 4]);
+    assert_eq!([values[longest], values[unfinished], values[age]], [0.0; 3]);
 }

@@ -25,5 +25,6 @@ pub use state::{ControllerState, Totals};
 pub use trace_parent::{InvalidTraceParent, TraceParent};
 
 pub(super) use lanes::LaneSample;
-pub(super) use observer::Observer;
+pub(super) use name::{ControllerName, SharedNames};
+pub(super) use observer::{Limits, Observer};
 pub(super) use state::Observation;

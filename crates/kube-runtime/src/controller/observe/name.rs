@@ -1,8 +1,12 @@
 //! The names of the running controllers of a process.
 
-use crate::capacity::release;
+use crate::{
+    capacity::release,
+    metrics::{Subject, Together},
+};
+use hashbrown::HashMap;
 use parking_lot::Mutex;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The names in use.
 static NAMES: Mutex<Vec<Arc<str>>> = Mutex::new(Vec::new());
@@ -35,7 +39,7 @@ impl UniqueName {
         Self(free)
     }
 
-    pub(super) fn get(&self) -> &Arc<str> {
+    fn get(&self) -> &Arc<str> {
         &self.0
     }
 }
@@ -45,6 +49,47 @@ impl Drop for UniqueName {
         let mut names = NAMES.lock();
         names.retain(|name| *name != self.0);
         release(&mut *names);
+    }
+}
+
+/// The name of a running controller: its own, or that of several that are one in logs and metrics.
+#[derive(Debug)]
+pub(crate) struct ControllerName(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    name: UniqueName,
+    together: Option<Together>,
+}
+
+impl ControllerName {
+    /// See [`UniqueName::reserve`].
+    pub(crate) fn alone(wanted: &str) -> Self {
+        Self(Arc::new(Shared { name: UniqueName::reserve(wanted), together: None }))
+    }
+
+    pub(super) fn subject(&self) -> Subject {
+        let Shared { name, together } = &*self.0;
+        Subject { controller: Arc::clone(name.get()), together: together.clone() }
+    }
+}
+
+/// Controllers that have one name on purpose. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SharedNames(Arc<Mutex<HashMap<Box<str>, Weak<Shared>>>>);
+
+impl SharedNames {
+    /// The name of all of these controllers that want this one.
+    pub(crate) fn name(&self, wanted: &str) -> ControllerName {
+        let mut names = self.0.lock();
+        if let Some(shared) = names.get(wanted).and_then(Weak::upgrade) {
+            return ControllerName(shared);
+        }
+        names.retain(|_, shared| shared.strong_count() > 0);
+        let shared =
+            Arc::new(Shared { name: UniqueName::reserve(wanted), together: Some(Together::default()) });
+        names.insert(wanted.into(), Arc::downgrade(&shared));
+        ControllerName(shared)
     }
 }
 
@@ -60,5 +105,19 @@ mod tests {
         drop(first);
         assert_eq!(&**UniqueName::reserve("name-test").get(), "name-test");
         assert_eq!(&**UniqueName::reserve("name-test-2").get(), "name-test-2-2");
+    }
+
+    #[test]
+    fn what_shares_a_name_has_it_until_the_last_one_has_ended() {
+        let (one, other) = (SharedNames::default(), SharedNames::default());
+        let names = |name: &ControllerName| name.subject().controller.to_string();
+        let (first, second, of_others) = (one.name("shared"), one.name("shared"), other.name("shared"));
+        assert_eq!([&first, &second, &of_others].map(names), ["shared", "shared", "shared-2"]);
+        drop(first);
+        assert_eq!(names(&ControllerName::alone("shared")), "shared-3");
+        drop(second);
+        assert_eq!(names(&ControllerName::alone("shared")), "shared");
+        drop(one.name("another"));
+        assert!(one.0.lock().len() == 1, "nothing is kept of those that have ended");
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     failures::{Failure, UNDECODABLE},
     lanes::LaneSample,
-    name::UniqueName,
+    name::ControllerName,
     outcome::{ReconcileOutcome, message_of},
     state::{ControllerState, Observation, Running},
 };
@@ -32,7 +32,16 @@ pub(crate) struct Observer(Option<Active>);
 struct Active {
     observed: Arc<Observed>,
     /// Kept until the controller has ended.
-    _name: UniqueName,
+    _name: ControllerName,
+}
+
+/// How many reconciles run at once; 0 means no limit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Limits {
+    /// Of the controller.
+    pub(crate) max_concurrent: u16,
+    /// Of all that have its name.
+    pub(crate) of_all: u16,
 }
 
 /// A running controller.
@@ -43,14 +52,15 @@ pub(crate) struct Observed {
 
 impl Observer {
     /// Observes a controller of this name that starts to run.
-    pub(crate) fn start(observation: Arc<Observation>, name: &str, max_concurrent: u16) -> Self {
-        let name = UniqueName::reserve(name);
+    pub(crate) fn start(observation: Arc<Observation>, name: ControllerName, limits: Limits) -> Self {
+        let subject = name.subject();
+        let Limits { max_concurrent, of_all } = limits;
         let mut facts = observation.facts.lock();
-        facts.name = Arc::clone(name.get());
+        facts.name = Arc::clone(&subject.controller);
         facts.max_concurrent = max_concurrent;
         drop(facts);
-        let metrics = ControllerMetrics::new(name.get(), &observation.kind, max_concurrent);
-        observation.watches.set_controller(name.get());
+        let metrics = ControllerMetrics::new(&subject, &observation.kind, of_all);
+        observation.watches.set_controller(&subject);
         let observed = Arc::new(Observed { observation, metrics });
         register(&observed);
         Self(Some(Active { observed, _name: name }))
@@ -221,10 +231,14 @@ mod tests {
     use k8s_openapi::api::core::v1::ConfigMap;
     use std::convert::Infallible;
 
+    fn started(observation: Observation, name: &str) -> Observer {
+        Observer::start(Arc::new(observation), ControllerName::alone(name), Limits::default())
+    }
+
     #[test]
     fn a_reconcile_costs_one_allocation_and_none_without_a_monitor() {
         let (store, _writer) = reflector::store::<ConfigMap>();
-        let observed = Observer::start(Arc::new(Observation::new("cost", store)), "cost-test", 0);
+        let observed = started(Observation::new("cost", store), "cost-test");
         let key = Arc::new(ObjectKey { namespace: Some("shop".into()), name: "a".into() });
         let reconcile = |observer: &Observer| {
             observer.started(&key, &ReconcileReason::ObjectUpdated, 1, Duration::ZERO);
@@ -240,7 +254,7 @@ mod tests {
     #[test]
     fn reconciles_that_have_ended_take_little_memory() {
         let (store, _writer) = reflector::store::<ConfigMap>();
-        let observer = Observer::start(Arc::new(Observation::new("ended", store)), "ended-test", 0);
+        let observer = started(Observation::new("ended", store), "ended-test");
         let memory = allocation_counter::measure(|| {
             let keys: Vec<_> = (0..10_000)
                 .map(|number| Arc::new(ObjectKey { namespace: None, name: number.to_string().into() }))

@@ -1,6 +1,9 @@
 //! The reconciles that run.
 
-use crate::reflector::ObjectKey;
+use crate::{
+    controller::workers::{OwnWorkers, WorkerLane},
+    reflector::ObjectKey,
+};
 use futures::{StreamExt, stream::FuturesUnordered};
 use std::{
     future::Future,
@@ -8,6 +11,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll, ready},
 };
+use tokio::time::Instant;
 use tracing::Span;
 
 /// How many reconciles are started before they are polled.
@@ -21,6 +25,7 @@ pub(crate) struct RunningReconciles<K, F> {
     futures: FuturesUnordered<RunningReconcile<K, F>>,
     /// An upper bound of those that were never polled.
     unpolled: usize,
+    workers: OwnWorkers,
 }
 
 /// A poll of the running reconciles.
@@ -34,7 +39,12 @@ pub(crate) enum Polled<D> {
 
 impl<K, F: Future + Unpin> RunningReconciles<K, F> {
     pub(crate) fn new() -> Self {
-        Self { futures: FuturesUnordered::new(), unpolled: 0 }
+        Self::sharing(None)
+    }
+
+    /// Those of a lane of workers that controllers share.
+    pub(crate) fn sharing(lane: Option<WorkerLane>) -> Self {
+        Self { futures: FuturesUnordered::new(), unpolled: 0, workers: OwnWorkers::new(lane) }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -46,8 +56,29 @@ impl<K, F: Future + Unpin> RunningReconciles<K, F> {
         self.futures.iter().map(|reconcile| &*reconcile.key)
     }
 
-    /// Whether another reconcile may start before these are polled.
-    pub(crate) fn has_room(&self) -> bool {
+    /// Whether another reconcile may start before these are polled, if there has to be a worker for it: whether it is there. `is_due` is
+    /// asked only then, because one is taken for what is due alone.
+    pub(crate) fn has_room_for(
+        &mut self,
+        may_start: bool,
+        is_due: impl FnOnce() -> bool,
+        now: Instant,
+    ) -> bool {
+        let has_room = may_start && self.has_room();
+        if !self.workers.are_shared() {
+            return has_room;
+        }
+        self.workers.keep(self.futures.len()); // not that of one that did not start
+        match has_room && is_due() {
+            true => self.workers.acquire(now),
+            false => {
+                self.workers.withdraw();
+                false
+            }
+        }
+    }
+
+    fn has_room(&self) -> bool {
         self.unpolled < MAX_UNPOLLED
     }
 
@@ -57,11 +88,13 @@ impl<K, F: Future + Unpin> RunningReconciles<K, F> {
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Polled<FinishedReconcile<K, F::Output>> {
-        if let Poll::Ready(Some(finished)) = self.futures.poll_next_unpin(cx) {
+        let finished = self.futures.poll_next_unpin(cx);
+        self.workers.keep(self.futures.len());
+        if let Poll::Ready(Some(finished)) = finished {
             self.unpolled = self.unpolled.saturating_sub(1);
             return Polled::Finished(finished);
         }
-        let had_room = self.has_room();
+        let had_room = self.has_room() && self.workers.poll_granted(cx).is_pending();
         self.unpolled = 0;
         if had_room { Polled::Waiting } else { Polled::Room }
     }

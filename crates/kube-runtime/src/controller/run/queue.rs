@@ -94,6 +94,11 @@ impl<K: Resource<DynamicType: Eq + Hash + Clone> + Clone + 'static> WorkQueue<K>
         self.push_at(key, reason, after(since, self.debounce), priority, Instant::now());
     }
 
+    /// Whether an object is due, so that [`start`](Self::start) may return one.
+    pub(super) fn has_due(&mut self, now: Instant) -> bool {
+        self.queue.has_due(now)
+    }
+
     /// Takes the next object that is due. It is not taken again before [`finish`](Self::finish) or another method that ends its turn.
     pub(super) fn start(&mut self, now: Instant) -> Option<(Arc<ObjectKey>, ReconcileReason)> {
         loop {

@@ -20,6 +20,7 @@ use crate::{
         runner_error::Error,
         scope::Coverage,
         source::Trigger,
+        workers::WorkerLane,
     },
     delay::{after, until},
     queue::Priority,
@@ -136,6 +137,11 @@ where
     pub(super) fn gated_by(self, gates: Vec<BoxFuture<'static, ()>>) -> Self {
         let gates = (!gates.is_empty()).then(|| future::join_all(gates).map(drop).boxed());
         Self { gates, ..self }
+    }
+
+    /// Starts no reconcile without a worker of this lane.
+    pub(super) fn sharing(self, workers: Option<WorkerLane>) -> Self {
+        Self { running: RunningReconciles::sharing(workers), ..self }
     }
 
     /// Reconciles only what is assigned.
@@ -285,7 +291,7 @@ where
     fn apply_assignment(&mut self) {
         if let Some(previous) = self.assigned.update() {
             let mut keys = self.store.keys();
-            keys.retain(|key| self.assigned.includes(key) && !previous.includes_key(key));
+            keys.retain(|key| self.assigned.includes(key) && !previous.includes(key));
             self.enqueue_bulk(keys);
         }
     }
@@ -323,18 +329,8 @@ where
     /// Starts reconciles that are due, as long as there is room. Returns early if an object yields a result without a reconcile.
     fn start_due(&mut self) -> Option<ReconcileResult<K, E, QErr>> {
         let now = Instant::now();
-        match self.stage {
-            Stage::Running => {}
-            Stage::SyncingRelated { until } if self.unsynced_related == 0 || until <= now => {
-                self.stage = Stage::Running
-            }
-            Stage::SyncingPrimary | Stage::SyncingRelated { .. } | Stage::Draining => return None,
-        }
-        if !self.assigned.is_valid() {
-            return None;
-        }
-        while self.running.has_room()
-            && self.clusters.are_present(&self.observer)
+        let may_start = self.stage.may_start(self.unsynced_related == 0, now) && self.assigned.is_valid();
+        while self.has_room(may_start, now)
             && let Some((key, reason)) = self.queue.start(now)
         {
             if let Some(result) = self.start_key(key, reason, now) {
@@ -342,6 +338,12 @@ where
             }
         }
         None
+    }
+
+    /// Whether a reconcile may start now, if one is due.
+    fn has_room(&mut self, may_start: bool, now: Instant) -> bool {
+        let may_start = may_start && self.clusters.are_present(&self.observer);
+        self.running.has_room_for(may_start, || self.queue.has_due(now), now)
     }
 
     /// Starts the reconcile of an object that is due. Returns a result if it yields one without a reconcile.

@@ -38,6 +38,14 @@ pub(super) enum Stage {
 }
 
 impl Stage {
+    /// Whether reconciles may start. The wait for related lists ends here.
+    pub(super) fn may_start(&mut self, related_synced: bool, now: Instant) -> bool {
+        if matches!(self, Self::SyncingRelated { until } if related_synced || *until <= now) {
+            *self = Self::Running;
+        }
+        *self == Self::Running
+    }
+
     /// What monitors show. `standby` is whether no reconcile can start because of the assignment.
     pub(super) fn state(self, standby: bool) -> ControllerState {
         match self {

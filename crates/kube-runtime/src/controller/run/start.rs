@@ -194,6 +194,7 @@ where
             .wait_for_related(synced_sources)
             .gated_by(self.gates)
             .assigned_by(self.assignments)
+            .sharing(self.workers)
             .covering(coverage)
             .observed_by(observer)
             .into_stream();

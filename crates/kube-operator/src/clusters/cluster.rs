@@ -1,0 +1,86 @@
+//! [`Cluster`]: what controllers know of the cluster that they run on.
+
+use super::name::ClusterName;
+use kube_client::Client;
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, fmt, ops::Deref, sync::Arc};
+
+/// A cluster of the fleet, for the controllers that run on it. Clones are the same.
+#[derive(Clone)]
+pub struct Cluster(Arc<Shared>);
+
+struct Shared {
+    name: ClusterName,
+    client: Client,
+    labels: Mutex<Arc<BTreeMap<String, String>>>,
+}
+
+impl Cluster {
+    pub(super) fn new(name: ClusterName, client: Client, labels: BTreeMap<String, String>) -> Self {
+        Self(Arc::new(Shared { name, client, labels: Mutex::new(Arc::new(labels)) }))
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &ClusterName {
+        &self.0.name
+    }
+
+    /// Its client. The same for as long as the cluster is in the fleet, also when its credentials change.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.0.client.clone()
+    }
+
+    /// Its labels, as they were announced last.
+    #[must_use]
+    pub fn labels(&self) -> Arc<BTreeMap<String, String>> {
+        Arc::clone(&self.0.labels.lock())
+    }
+
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    pub(super) fn set_labels(&self, labels: BTreeMap<String, String>) {
+        *self.0.labels.lock() = Arc::new(labels);
+    }
+}
+
+impl fmt::Debug for Cluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cluster").field("name", &self.0.name).field("labels", &self.labels()).finish()
+    }
+}
+
+/// The context of a reconciler that runs on each cluster: that of the program, and the cluster. It dereferences to the former.
+#[derive(Debug)]
+pub struct OnCluster<Ctx> {
+    cluster: Cluster,
+    context: Arc<Ctx>,
+}
+
+impl<Ctx> OnCluster<Ctx> {
+    /// For calling a reconciler without a manager, as in its tests.
+    pub fn new(cluster: Cluster, context: Arc<Ctx>) -> Self {
+        Self { cluster, context }
+    }
+
+    /// The cluster that has the object.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// The context of the program, which all clusters share.
+    pub fn context(&self) -> &Arc<Ctx> {
+        &self.context
+    }
+}
+
+impl<Ctx> Deref for OnCluster<Ctx> {
+    type Target = Ctx;
+
+    fn deref(&self) -> &Ctx {
+        &self.context
+    }
+}

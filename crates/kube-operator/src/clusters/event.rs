@@ -1,0 +1,135 @@
+//! [`Clusters`]: a provider of clusters, as a stream of events.
+
+use super::{error::ClusterError, name::ClusterName};
+use futures::{Stream, StreamExt, stream::BoxStream};
+use kube_client::Config;
+use kube_core::{Selector, SelectorExt};
+use std::{collections::BTreeMap, fmt};
+
+/// A cluster as a provider announces it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClusterSpec {
+    /// By which it is known.
+    pub name: ClusterName,
+    /// How to reach it, and as whom. Clients use the configuration that was announced last.
+    pub config: Config,
+    /// What the program may select clusters by.
+    pub labels: BTreeMap<String, String>,
+    /// Whether it is a part of a cluster, as a namespace is that stands for one: the rest may be the hub, or other clusters.
+    pub(super) is_part: bool,
+}
+
+impl ClusterSpec {
+    /// A cluster without labels.
+    pub fn new(name: ClusterName, config: Config) -> Self {
+        Self { name, config, labels: BTreeMap::new(), is_part: false }
+    }
+
+    /// Adds a label.
+    #[must_use]
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.insert(key.into(), value.into());
+        self
+    }
+}
+
+/// What a provider says of a cluster.
+#[derive(Clone, Debug)]
+pub enum ClusterEvent {
+    /// There is a cluster, or its configuration or labels have changed. The same again changes nothing.
+    Upsert(Box<ClusterSpec>),
+    /// It belongs to the fleet no more.
+    Removed(ClusterName),
+}
+
+impl From<ClusterSpec> for ClusterEvent {
+    fn from(spec: ClusterSpec) -> Self {
+        Self::Upsert(Box::new(spec))
+    }
+}
+
+/// What a provider emits: an error is about one cluster or object, and is logged. The stream goes on.
+pub(crate) type ClusterEvents = BoxStream<'static, Result<ClusterEvent, ClusterError>>;
+
+/// A provider of clusters, for [`Manager::clusters`](crate::manager::Manager::clusters).
+///
+/// A provider that fails or ends keeps what it has announced. Of two providers that announce one name, the first has it; the other gets it
+/// when the first has removed it.
+#[must_use = "a provider does nothing until a manager has it"]
+pub struct Clusters {
+    source: String,
+    pub(super) events: ClusterEvents,
+}
+
+impl Clusters {
+    /// The clusters of a stream. `source` names it in errors, such as `the inventory`.
+    pub fn new<E>(
+        source: impl Into<String>,
+        events: impl Stream<Item = Result<ClusterEvent, E>> + Send + 'static,
+    ) -> Self
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let events = events.map(|event| event.map_err(|error| ClusterError::Provider(error.into())));
+        Self::of(source, events)
+    }
+
+    pub(super) fn of(
+        source: impl Into<String>,
+        events: impl Stream<Item = Result<ClusterEvent, ClusterError>> + Send + 'static,
+    ) -> Self {
+        Self { source: source.into(), events: events.boxed() }
+    }
+
+    /// Only those of them whose labels match. One whose labels do not match any more is removed, and comes back when they do.
+    ///
+    /// ```
+    /// use kube_operator::clusters::Clusters;
+    ///
+    /// let (sender, clusters) = Clusters::channel();
+    /// let production = clusters.matching("stage=production,!draining".parse()?);
+    /// # drop((sender, production));
+    /// # Ok::<(), kube_core::ParseExpressionError>(())
+    /// ```
+    pub fn matching(self, selector: Selector) -> Self {
+        let matching = move |event| match event {
+            ClusterEvent::Upsert(spec) if !selector.matches(&spec.labels) => ClusterEvent::Removed(spec.name),
+            other => other,
+        };
+        Self { source: self.source, events: self.events.map(move |event| event.map(&matching)).boxed() }
+    }
+
+    /// Where the clusters come from, in words.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+}
+
+impl fmt::Debug for Clusters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Clusters").field(&self.source).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clusters::claims::Claims;
+    use futures::stream;
+
+    #[tokio::test]
+    async fn a_cluster_whose_labels_do_not_match_is_none_until_they_do() {
+        let spec = |stage: &str| {
+            let config = Config::new("https://east".parse().unwrap());
+            ClusterSpec::new(ClusterName::new("east").unwrap(), config).label("stage", stage)
+        };
+        let stages = ["test", "production", "production", "test", "production"];
+        let events = stages.map(|stage| Ok::<_, ClusterError>(ClusterEvent::from(spec(stage))));
+        let clusters = Clusters::new("the test", stream::iter(events));
+        let events: Vec<_> = clusters.matching("stage=production".parse().unwrap()).events.collect().await;
+        let mut claims = Claims::default();
+        let changes = events.into_iter().map(|event| claims.apply(0, event.unwrap()).unwrap().len());
+        assert_eq!(changes.collect::<Vec<_>>(), [0, 1, 1, 1, 1]);
+    }
+}

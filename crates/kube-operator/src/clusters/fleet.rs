@@ -1,0 +1,111 @@
+//! [`Fleet`]: the clusters that a program has now.
+
+use super::{
+    cluster::Cluster,
+    name::ClusterName,
+    status::{ClusterNotReady, ClusterState, ClusterStatus},
+};
+use futures::{Stream, stream};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, fmt, sync::Arc};
+use tokio::{sync::watch, time::Instant};
+
+/// The clusters that a program has now, and how they are: for reconcilers of the hub, for a status, for tests. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Fleet(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    clusters: Mutex<BTreeMap<ClusterName, Entry>>,
+    changed: watch::Sender<()>,
+}
+
+struct Entry {
+    /// Once a client was made.
+    cluster: Option<Cluster>,
+    state: ClusterState,
+    since: Instant,
+    reason: Option<String>,
+}
+
+impl Entry {
+    fn status(&self, name: &ClusterName, now: Instant) -> ClusterStatus {
+        let since = now.saturating_duration_since(self.since);
+        ClusterStatus { name: name.clone(), state: self.state, since, reason: self.reason.clone() }
+    }
+}
+
+impl Fleet {
+    /// The cluster of this name, if it is [`Synced`](ClusterState::Synced).
+    ///
+    /// # Errors
+    /// At once, where a request would only time out: what the cluster is instead, since when, and why.
+    pub fn cluster(&self, name: &ClusterName) -> Result<Cluster, ClusterNotReady> {
+        let entries = self.0.clusters.lock();
+        let entry = entries.get(name).ok_or_else(|| ClusterNotReady::Unknown(name.clone()))?;
+        match &entry.cluster {
+            Some(cluster) if entry.state == ClusterState::Synced => Ok(cluster.clone()),
+            _ => Err(ClusterNotReady::State(entry.status(name, Instant::now()))),
+        }
+    }
+
+    /// All clusters that are [`Synced`](ClusterState::Synced), by name.
+    #[must_use]
+    pub fn clusters(&self) -> Vec<Cluster> {
+        let entries = self.0.clusters.lock();
+        let synced = entries.values().filter(|entry| entry.state == ClusterState::Synced);
+        synced.filter_map(|entry| entry.cluster.clone()).collect()
+    }
+
+    /// How all clusters are, by name. O(number of clusters).
+    #[must_use]
+    pub fn statuses(&self) -> Vec<ClusterStatus> {
+        let now = Instant::now();
+        self.0.clusters.lock().iter().map(|(name, entry)| entry.status(name, now)).collect()
+    }
+
+    /// How the cluster of this name is; `None` if there is none.
+    #[must_use]
+    pub fn status(&self, name: &ClusterName) -> Option<ClusterStatus> {
+        self.0.clusters.lock().get(name).map(|entry| entry.status(name, Instant::now()))
+    }
+
+    /// An item whenever a cluster comes, leaves or changes its state; several changes may be one item. For a controller of the hub that has
+    /// to look at its objects again then, by [`Controller::reconcile_all_on`](kube_runtime::Controller::reconcile_all_on).
+    pub fn changes(&self) -> impl Stream<Item = ()> + Send + use<> {
+        stream::unfold(self.0.changed.subscribe(), |mut changed| async move {
+            changed.changed().await.ok()?;
+            Some(((), changed))
+        })
+    }
+
+    /// Returns whether the state is another one than before.
+    pub(super) fn show(
+        &self,
+        name: &ClusterName,
+        cluster: Option<&Cluster>,
+        (state, since, reason): (ClusterState, Instant, Option<&str>),
+    ) -> bool {
+        let mut entries = self.0.clusters.lock();
+        let before = entries.get(name).map(|entry| entry.state);
+        let entry = Entry { cluster: cluster.cloned(), state, since, reason: reason.map(str::to_owned) };
+        entries.insert(name.clone(), entry);
+        drop(entries);
+        let is_change = before != Some(state);
+        if is_change {
+            self.0.changed.send_replace(());
+        }
+        is_change
+    }
+
+    pub(super) fn forget(&self, name: &ClusterName) {
+        self.0.clusters.lock().remove(name);
+        self.0.changed.send_replace(());
+    }
+}
+
+impl fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.statuses()).finish()
+    }
+}

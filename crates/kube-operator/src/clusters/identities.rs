@@ -1,0 +1,116 @@
+//! Which name has which cluster, by the uid of the cluster. No I/O.
+
+use super::{error::ClusterError, name::ClusterName};
+use std::collections::BTreeMap;
+
+/// The clusters that have said who they are. Each is reconciled by one name only, and the hub by none.
+#[derive(Debug, Default)]
+pub(super) struct Identities {
+    /// The uid of the hub, once it is known.
+    hub: Option<String>,
+    uids: BTreeMap<ClusterName, String>,
+    names: BTreeMap<String, ClusterName>,
+    /// Names that lead to the cluster of another name, with its uid.
+    twins: BTreeMap<ClusterName, String>,
+    /// Twins whose cluster is free now.
+    freed: Vec<ClusterName>,
+}
+
+impl Identities {
+    /// The hub has said who it is. Returns the name that has it as its cluster, which it has no more.
+    pub(super) fn hub_is(&mut self, uid: Option<String>) -> Option<ClusterName> {
+        let name = self.names.get(uid.as_ref()?).cloned();
+        name.iter().for_each(|name| self.release(name));
+        self.hub = uid;
+        name
+    }
+
+    /// The cluster of this name has said who it is.
+    ///
+    /// # Errors
+    /// It is the hub, or has another name. Then this name has no cluster.
+    pub(super) fn claim(&mut self, name: &ClusterName, uid: String) -> Result<(), ClusterError> {
+        self.forget(name);
+        if self.hub.as_ref() == Some(&uid) {
+            return Err(ClusterError::Hub(name.clone()));
+        }
+        if let Some(holder) = self.names.get(&uid).cloned() {
+            self.twins.insert(name.clone(), uid);
+            return Err(ClusterError::Twin { name: name.clone(), holder });
+        }
+        self.uids.insert(name.clone(), uid.clone());
+        self.names.insert(uid, name.clone());
+        Ok(())
+    }
+
+    /// The name has no cluster any more, and waits for none.
+    pub(super) fn forget(&mut self, name: &ClusterName) {
+        self.twins.remove(name);
+        self.freed.retain(|freed| freed != name);
+        self.release(name);
+    }
+
+    /// Names that were refused as twins, and are not any more.
+    pub(super) fn take_freed(&mut self) -> Vec<ClusterName> {
+        std::mem::take(&mut self.freed)
+    }
+
+    fn release(&mut self, name: &ClusterName) {
+        let Some(uid) = self.uids.remove(name) else { return };
+        self.names.remove(&uid);
+        let freed = &mut self.freed;
+        self.twins.retain(|twin, of| {
+            let is_free = *of == uid;
+            freed.extend(is_free.then(|| twin.clone()));
+            !is_free
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> ClusterName {
+        text.parse().unwrap()
+    }
+
+    fn claim(identities: &mut Identities, text: &str, uid: &str) -> Result<(), String> {
+        identities.claim(&name(text), uid.to_owned()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_cluster_has_the_name_that_leads_to_it_first_until_that_leaves() {
+        let mut identities = Identities::default();
+        claim(&mut identities, "a", "1").unwrap();
+        claim(&mut identities, "a", "1").unwrap();
+        let refused = claim(&mut identities, "b", "1").unwrap_err();
+        assert!(refused.starts_with("cluster b is the same as cluster a, by the uid"), "{refused}");
+        claim(&mut identities, "c", "1").unwrap_err();
+        claim(&mut identities, "d", "2").unwrap();
+        assert!(identities.take_freed().is_empty());
+        identities.forget(&name("c"));
+        identities.forget(&name("a"));
+        assert_eq!(identities.take_freed(), [name("b")]);
+        claim(&mut identities, "b", "1").unwrap();
+        claim(&mut identities, "a", "1").unwrap_err();
+        claim(&mut identities, "b", "3").unwrap();
+        assert_eq!(identities.take_freed(), [name("a")], "its address leads to another cluster now");
+        for text in ["a", "b", "d"] {
+            identities.forget(&name(text));
+        }
+        assert!(identities.uids.is_empty() && identities.names.is_empty() && identities.twins.is_empty());
+    }
+
+    #[test]
+    fn the_hub_is_no_member_whoever_answers_first() {
+        let mut identities = Identities::default();
+        claim(&mut identities, "a", "hub").unwrap();
+        claim(&mut identities, "b", "2").unwrap();
+        assert_eq!(identities.hub_is(None), None, "it may not be read");
+        assert_eq!(identities.hub_is(Some("hub".into())), Some(name("a")));
+        let refused = claim(&mut identities, "c", "hub").unwrap_err();
+        assert!(refused.starts_with("cluster c is the hub itself: "), "{refused}");
+        claim(&mut identities, "a", "3").unwrap();
+    }
+}

@@ -1,0 +1,147 @@
+//! A cluster of the supervisor: its unit, and what runs for it.
+
+use super::{
+    cluster::Cluster,
+    event::ClusterSpec,
+    unit::{Look, Unit},
+    work::{MakeWork, Work, WorkResult},
+};
+use futures::{
+    FutureExt,
+    future::{AbortHandle, Abortable},
+};
+use kube_client::{Client, error::ErrorChain};
+use kube_core::panic::panic_message;
+use kube_runtime::controller::WorkerLane;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tokio_util::sync::CancellationToken;
+
+/// One cluster.
+pub(super) struct Member {
+    pub(super) unit: Unit,
+    /// As it was announced last.
+    pub(super) spec: ClusterSpec,
+    /// Once it has answered.
+    pub(super) cluster: Option<Cluster>,
+    pub(super) running: Option<Running>,
+    /// The attempt to connect whose result counts.
+    pub(super) attempt: u64,
+    pub(super) connecting: Option<TaskHandle>,
+    pub(super) cleaning_up: Option<TaskHandle>,
+    /// Whether its credentials are being exchanged.
+    pub(super) exchange: Exchange,
+}
+
+/// One exchange runs at a time, so that the newest credentials are the last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Exchange {
+    #[default]
+    None,
+    Running,
+    /// Others were announced meanwhile.
+    RunningAndWanted,
+}
+
+impl Member {
+    pub(super) fn new(unit: Unit, spec: ClusterSpec) -> Self {
+        Self {
+            unit,
+            spec,
+            cluster: None,
+            running: None,
+            attempt: 0,
+            connecting: None,
+            cleaning_up: None,
+            exchange: Exchange::None,
+        }
+    }
+
+    /// Whether it is in this life of the cluster.
+    pub(super) fn is_of(&self, cluster: &Cluster) -> bool {
+        self.cluster.as_ref().is_some_and(|present| present.is(cluster))
+    }
+
+    /// It has said who it is.
+    pub(super) fn answered(&mut self, client: Client) {
+        let (name, labels) = (self.spec.name.clone(), self.spec.labels.clone());
+        self.cluster.get_or_insert_with(|| Cluster::new(name, client, labels));
+    }
+
+    /// What all its controllers show together.
+    pub(super) fn look(&self) -> Option<Look> {
+        let looks: Vec<Look> = self.running.as_ref()?.looks.iter().map(|look| look()).collect();
+        Some(Look {
+            synced: looks.iter().all(|look| look.synced),
+            fault: looks.into_iter().find_map(|look| look.fault),
+        })
+    }
+
+    /// Nothing is left of its controllers.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.running.as_ref().is_none_or(|running| running.left == 0)
+    }
+
+    pub(super) fn forget(&mut self) {
+        (self.cluster, self.running, self.connecting) = (None, None, None);
+        (self.exchange, self.cleaning_up) = (Exchange::None, None);
+    }
+}
+
+/// A task of the supervisor that is aborted with this.
+pub(super) struct TaskHandle(pub(super) tokio::task::AbortHandle);
+
+impl Drop for TaskHandle {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The controllers of a cluster that run or stop.
+pub(super) struct Running {
+    looks: Vec<Box<dyn Fn() -> Look + Send + Sync>>,
+    aborts: Vec<AbortHandle>,
+    pub(super) stop: CancellationToken,
+    /// How many have not ended.
+    pub(super) left: usize,
+}
+
+impl Running {
+    /// Makes the controllers for a cluster, and the futures that run them. A future is `Err` with name and reason if its controller failed.
+    ///
+    /// # Errors
+    /// A function of the program panicked.
+    pub(super) fn start(
+        make: &[MakeWork],
+        cluster: &Cluster,
+        lane: &WorkerLane,
+    ) -> Result<(Self, Vec<impl Future<Output = Result<(), String>> + Send + use<>>), String> {
+        let works = catch_unwind(AssertUnwindSafe(|| {
+            make.iter().map(|make| make(cluster, lane.clone())).collect::<Vec<Work>>()
+        }));
+        let works =
+            works.map_err(|panic| format!("making its controllers panicked: {}", panic_message(&*panic)))?;
+        let stop = CancellationToken::new();
+        let (mut looks, mut aborts, mut runs) = (Vec::new(), Vec::new(), Vec::new());
+        for Work { name, look, run } in works {
+            let (abort, registration) = AbortHandle::new_pair();
+            let guarded = AssertUnwindSafe(run(stop.clone())).catch_unwind();
+            let run = Abortable::new(guarded, registration);
+            runs.push(async move {
+                let result: WorkResult = match run.await {
+                    Ok(Ok(result)) => result,
+                    Ok(Err(panic)) => Err(format!("it panicked: {}", panic_message(&*panic)).into()),
+                    Err(_) => Ok(()), // aborted: it was told to stop before
+                };
+                result.map_err(|error| format!("controller {name}: {}", ErrorChain(&*error)))
+            });
+            looks.push(look);
+            aborts.push(abort);
+        }
+        let left = runs.len();
+        Ok((Self { looks, aborts, stop, left }, runs))
+    }
+
+    pub(super) fn abort(&self) {
+        self.aborts.iter().for_each(AbortHandle::abort);
+    }
+}

@@ -1,0 +1,113 @@
+//! The metrics of a fleet: none has a label for each cluster.
+
+use super::status::ClusterState;
+use metrics::{Gauge, describe_gauge, gauge};
+use std::{collections::BTreeMap, time::Duration};
+use tokio::time::Instant;
+
+const CLUSTERS: &str = "kube_operator_clusters";
+const LONGEST_FAILURE: &str = "kube_operator_clusters_longest_failure_seconds";
+
+/// How a fleet is, in numbers.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Summary {
+    clusters: BTreeMap<ClusterState, u32>,
+    /// For how long the cluster has failed that fails for longest.
+    longest_failure: Duration,
+}
+
+impl Summary {
+    /// Of clusters that have these states since then.
+    pub(super) fn of(states: impl Iterator<Item = (ClusterState, Instant)>, now: Instant) -> Self {
+        let mut summary = Self::default();
+        for (state, since) in states {
+            *summary.clusters.entry(state).or_default() += 1;
+            if state.is_failure() {
+                summary.longest_failure = summary.longest_failure.max(now.saturating_duration_since(since));
+            }
+        }
+        summary
+    }
+}
+
+/// The gauges of a fleet. They are 0 after it.
+pub(super) struct FleetMetrics {
+    clusters: [(ClusterState, Gauge); ClusterState::ALL.len()],
+    longest_failure: Gauge,
+}
+
+impl FleetMetrics {
+    pub(super) fn new() -> Self {
+        describe_gauge!(CLUSTERS, "The number of clusters in each state");
+        describe_gauge!(
+            LONGEST_FAILURE,
+            "For how long the cluster has been unreachable, forbidden or failed that is so for longest"
+        );
+        let clusters = ClusterState::ALL.map(|state| (state, gauge!(CLUSTERS, "state" => state.to_string())));
+        let metrics = Self { clusters, longest_failure: gauge!(LONGEST_FAILURE) };
+        metrics.record(&Summary::default());
+        metrics
+    }
+
+    pub(super) fn record(&self, summary: &Summary) {
+        for (state, gauge) in &self.clusters {
+            gauge.set(summary.clusters.get(state).copied().unwrap_or_default());
+        }
+        self.longest_failure.set(summary.longest_failure.as_secs_f64());
+    }
+}
+
+impl Drop for FleetMetrics {
+    fn drop(&mut self) {
+        self.record(&Summary::default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+
+    /// Such as `kube_operator_clusters synced`, with its value if that is not 0.
+    fn recorded(snapshotter: &Snapshotter) -> Vec<(String, f64)> {
+        let metrics = snapshotter.snapshot().into_vec().into_iter();
+        let values = metrics.filter_map(|(key, _unit, description, value)| {
+            assert!(description.is_some());
+            let labels: Vec<_> = key.key().labels().map(|label| label.value().to_owned()).collect();
+            let DebugValue::Gauge(value) = value else { panic!("a gauge") };
+            (value.into_inner() != 0.0)
+                .then(|| (format!("{} {}", key.key().name(), labels.join(" ")), value.into_inner()))
+        });
+        let mut values: Vec<_> = values.collect();
+        values.sort_by(|one, other| one.0.cmp(&other.0));
+        values
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn clusters_are_counted_by_state_and_the_longest_failure_is_known() {
+        let recorder = DebuggingRecorder::new();
+        let snapshotter = recorder.snapshotter();
+        let _guard = metrics::set_default_local_recorder(&recorder);
+        let now = Instant::now() + Duration::from_secs(1_000);
+        let ago = |seconds| now - Duration::from_secs(seconds);
+        let metrics = FleetMetrics::new();
+        let states = [
+            (ClusterState::Synced, ago(900)),
+            (ClusterState::Unreachable, ago(30)),
+            (ClusterState::Synced, ago(1)),
+            (ClusterState::Forbidden, ago(70)),
+        ];
+        metrics.record(&Summary::of(states.into_iter(), now));
+        assert_eq!(
+            recorded(&snapshotter),
+            [
+                ("kube_operator_clusters forbidden".to_owned(), 1.0),
+                ("kube_operator_clusters synced".to_owned(), 2.0),
+                ("kube_operator_clusters unreachable".to_owned(), 1.0),
+                ("kube_operator_clusters_longest_failure_seconds ".to_owned(), 70.0),
+            ]
+        );
+        drop(metrics);
+        assert_eq!(recorded(&snapshotter), []);
+    }
+}

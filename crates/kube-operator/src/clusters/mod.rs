@@ -1,0 +1,88 @@
+//! Many clusters in one program: clusters that come and go, each with its own controllers, under one scheduler.
+//!
+//! ```no_run
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kube_client::{Api, Client};
+//! use kube_core::ResourceExt;
+//! use kube_operator::{
+//!     clusters::{OnCluster, SecretClusters},
+//!     manager::Manager,
+//! };
+//! use kube_runtime::{Controller, controller::Action, watcher::Config};
+//! use std::{convert::Infallible, sync::Arc};
+//!
+//! async fn reconcile(map: Arc<ConfigMap>, context: Arc<OnCluster<()>>) -> Result<Action, Infallible> {
+//!     println!("{} on {}", map.name_any(), context.cluster().name());
+//!     Ok(Action::await_change())
+//! }
+//!
+//! # async fn run(hub: Client) -> Result<(), Box<dyn std::error::Error>> {
+//! Manager::new(hub.clone())
+//!     .clusters(SecretClusters::new(hub).namespace("fleet"))
+//!     .controller_on_each("maps", |cluster| Controller::new(Api::all(cluster.client()), Config::default()), reconcile, Arc::new(()))
+//!     .run_until_signal()
+//!     .await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! **Where clusters come from.** [`Clusters`] is a provider: a [fixed list](Clusters::fixed), the [contexts](Clusters::contexts) of a
+//! kubeconfig, a [directory](Clusters::directory) of kubeconfigs, [Secrets](SecretClusters) of the hub, a [channel](Clusters::channel), any
+//! stream. A manager may have several. A name belongs to the provider that announces it first.
+//!
+//! **A cluster alone.** A cluster starts, fails, waits and ends without any other one, or the manager's start or readiness, waiting for it.
+//! [`Fleet`] tells how each is. One that does not answer is tried again after 1 s, later after up to a minute; once its controllers run,
+//! their watches retry as those of any controller.
+//!
+//! **Changes.** Other credentials are exchanged in place: watches go on, nothing is listed. Another address resumes too if it is the same
+//! cluster, by the uid of its namespace `kube-system`, and lists everything anew otherwise. A removed cluster stops its reconciles within
+//! [a grace period](ClusterOptions::grace_period), and nothing of it is kept. What the program has written to it stays there, unless
+//! [`Manager::on_cluster_removed`](crate::manager::Manager::on_cluster_removed) cleans up.
+//!
+//! **Fairness.** All clusters share [`Workers`](kube_runtime::controller::Workers): a limit for all, one for each cluster, and turns by
+//! worker time.
+//!
+//! **Metrics.** `kube_operator_clusters` counts clusters by `state`; `kube_operator_clusters_longest_failure_seconds` says for how long the
+//! cluster has failed that fails for longest.
+//!
+//! **Replicas.** With leader election, controllers of members reconcile while this process leads, as all others. With sharding, a member
+//! belongs to one replica, which reconciles all of its objects; each replica watches all members, so that none has to list when one moves.
+//! The Leases are those of the replicas, however many clusters there are.
+
+// In the order in which data passes:
+// - `name`, `event`, `error`: what `providers` emit. `claims`: whose a name is. `identities`: whose a cluster is.
+// - `unit`: the life of one cluster; `places`: how many start at once. `status`: how it is, `cluster`: what its controllers know of it.
+// - `supervisor` performs what units want, with the `options`: each is a `member`, its `tasks` and its `work`. `fleet` and `metrics` show
+//   all.
+
+mod claims;
+mod cluster;
+mod error;
+mod event;
+mod fleet;
+mod identities;
+mod member;
+mod metrics;
+mod name;
+mod options;
+mod places;
+mod providers;
+mod status;
+mod supervisor;
+mod tasks;
+mod unit;
+mod work;
+
+pub use cluster::{Cluster, OnCluster};
+pub use error::ClusterError;
+pub use event::{ClusterEvent, ClusterSpec, Clusters};
+pub use fleet::Fleet;
+pub use name::{ClusterName, InvalidClusterName};
+pub use options::ClusterOptions;
+pub use providers::SecretClusters;
+pub use status::{ClusterNotReady, ClusterState, ClusterStatus};
+
+pub(crate) use supervisor::{FleetRun, supervise};
+pub(crate) use tasks::fault_of_class;
+pub(crate) use unit::{Fault, Look};
+pub(crate) use work::{CleanUp, MakeWork, Work};

@@ -1,0 +1,92 @@
+//! [`ClusterOptions`]: limits of a fleet.
+
+use kube_client::{Client, Config};
+use std::{fmt, sync::Arc, time::Duration};
+
+type Connect = dyn Fn(&Config) -> kube_client::Result<Client> + Send + Sync;
+
+/// How a fleet starts, works and stops.
+#[derive(Clone)]
+#[must_use]
+pub struct ClusterOptions {
+    pub(super) start_concurrency: usize,
+    pub(super) concurrency: u16,
+    pub(super) concurrency_per_cluster: u16,
+    pub(super) grace_period: Duration,
+    pub(super) connect: Arc<Connect>,
+}
+
+impl Default for ClusterOptions {
+    fn default() -> Self {
+        Self {
+            start_concurrency: 20,
+            concurrency: 64,
+            concurrency_per_cluster: 8,
+            grace_period: Duration::from_secs(20),
+            connect: Arc::new(|config: &Config| Client::try_from(config.clone())),
+        }
+    }
+}
+
+impl ClusterOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many clusters connect and list for the first time at once. Clusters that failed before get at most half of these places. One
+    /// whose first lists take more than 30 s goes on without a place. Default: 20.
+    pub fn start_concurrency(self, clusters: usize) -> Self {
+        Self { start_concurrency: clusters, ..self }
+    }
+
+    /// How many reconciles run at once on all clusters together; 0 means no limit. Default: 64.
+    pub fn concurrency(self, reconciles: u16) -> Self {
+        Self { concurrency: reconciles, ..self }
+    }
+
+    /// How many of them run at once on one cluster: what a cluster takes in which every request hangs; 0 means no limit. Default: 8.
+    pub fn concurrency_per_cluster(self, reconciles: u16) -> Self {
+        Self { concurrency_per_cluster: reconciles, ..self }
+    }
+
+    /// How long the reconciles of a removed cluster may go on before they are aborted, and then what
+    /// [`on_cluster_removed`](crate::manager::Manager::on_cluster_removed) does. Default: 20 s.
+    pub fn grace_period(self, period: Duration) -> Self {
+        Self { grace_period: period, ..self }
+    }
+
+    /// How long the program may clean up on a removed cluster.
+    pub(crate) fn limit_of_clean_up(&self) -> Duration {
+        self.grace_period
+    }
+
+    /// How clients are made: with other layers, or over servers in the process. Default: `Client::try_from`.
+    ///
+    /// ```
+    /// use kube_client::Client;
+    /// use kube_operator::clusters::ClusterOptions;
+    /// use kube_testserver::TestFleet;
+    ///
+    /// let fleet = TestFleet::new(["east", "west"]);
+    /// let options = ClusterOptions::new().connect(move |config| Client::with_transport(config, fleet.clone()));
+    /// # drop(options);
+    /// ```
+    pub fn connect(
+        self,
+        connect: impl Fn(&Config) -> kube_client::Result<Client> + Send + Sync + 'static,
+    ) -> Self {
+        Self { connect: Arc::new(connect), ..self }
+    }
+}
+
+impl fmt::Debug for ClusterOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClusterOptions")
+            .field("start_concurrency", &self.start_concurrency)
+            .field("concurrency", &self.concurrency)
+            .field("concurrency_per_cluster", &self.concurrency_per_cluster)
+            .field("grace_period", &self.grace_period)
+            .finish_non_exhaustive()
+    }
+}

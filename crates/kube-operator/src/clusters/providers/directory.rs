@@ -1,0 +1,223 @@
+//! A directory of kubeconfigs, one file for each cluster.
+
+use crate::clusters::{
+    error::ClusterError,
+    event::{ClusterEvent, ClusterSpec, Clusters},
+    name::ClusterName,
+};
+use futures::stream;
+use kube_client::{Config, config::KubeConfigOptions};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::time::sleep;
+
+/// How often the directory is read.
+const INTERVAL: Duration = Duration::from_secs(10);
+
+/// Endings of files that do not belong to the name of the cluster.
+const EXTENSIONS: [&str; 5] = ["yaml", "yml", "json", "conf", "kubeconfig"];
+
+impl Clusters {
+    /// A cluster for each file of a directory, with the current context of its kubeconfig, which is trusted. Files are read every 10 s.
+    ///
+    /// The name of the cluster is that of the file, without `.yaml`, `.yml`, `.json`, `.conf` or `.kubeconfig`. Files whose name begins
+    /// with a dot, and directories, are left out, so that a mounted Secret works. A removed file removes its cluster; one that cannot be
+    /// used is an error once, and keeps what was read before. So does the directory.
+    pub fn directory(path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let source = format!("the directory {}", path.display());
+        let state = (Directory { path, files: BTreeMap::new(), last_error: None }, VecDeque::new(), false);
+        let events = stream::unfold(state, |(mut directory, mut pending, mut wait)| async move {
+            loop {
+                if let Some(event) = pending.pop_front() {
+                    return Some((event, (directory, pending, wait)));
+                }
+                if std::mem::replace(&mut wait, true) {
+                    sleep(INTERVAL).await;
+                }
+                pending.extend(directory.read().await);
+            }
+        });
+        Self::of(source, events)
+    }
+}
+
+struct Directory {
+    path: PathBuf,
+    files: BTreeMap<PathBuf, File>,
+    last_error: Option<String>,
+}
+
+/// The content of a file, or why it cannot be read.
+type Content = Result<Vec<u8>, String>;
+
+/// A file as it was read last.
+struct File {
+    content: Content,
+    /// The cluster that was announced.
+    cluster: Option<ClusterName>,
+}
+
+impl Directory {
+    /// What has changed since the last time.
+    async fn read(&mut self) -> Vec<Result<ClusterEvent, ClusterError>> {
+        let present = match contents(&self.path).await {
+            Ok(present) => present,
+            Err(source) => {
+                // It may come back: what it had stays.
+                let text = source.to_string();
+                let is_known = self.last_error.replace(text.clone()) == Some(text);
+                let error = ClusterError::File { path: self.path.clone(), source };
+                return if is_known { Vec::new() } else { vec![Err(error)] };
+            }
+        };
+        self.last_error = None;
+        let mut events = Vec::new();
+        self.files.retain(|path, file| {
+            let stays = present.contains_key(path);
+            if !stays && let Some(name) = file.cluster.take() {
+                events.push(Ok(ClusterEvent::Removed(name)));
+            }
+            stays
+        });
+        if !events.is_empty() {
+            self.files.retain(|_, file| file.cluster.is_some()); // the name that one of them wants may be free now
+        }
+        for (path, content) in present {
+            if self.files.get(&path).is_none_or(|file| file.content != content) {
+                events.extend(self.changed(path, content).await);
+            }
+        }
+        events
+    }
+
+    async fn changed(
+        &mut self,
+        path: PathBuf,
+        content: Content,
+    ) -> Option<Result<ClusterEvent, ClusterError>> {
+        let name = name_of(&path);
+        let other = self.files.iter().find(|(other, file)| {
+            **other != path && name.as_ref().is_ok_and(|name| file.cluster.as_ref() == Some(name))
+        });
+        let holder = other.map(|(other, _)| other.display().to_string());
+        let problem = content.as_ref().err().cloned();
+        let file = self.files.entry(path.clone()).or_insert(File { content: Ok(Vec::new()), cluster: None });
+        file.content = content;
+        if let Some(problem) = problem {
+            return Some(Err(ClusterError::File { path, source: io::Error::other(problem) }));
+        }
+        let name = match (name, holder) {
+            (Ok(name), None) => name,
+            (Err(error), _) => return Some(Err(error)),
+            (Ok(name), Some(holder)) => {
+                let source_name = path.display().to_string();
+                return Some(Err(ClusterError::Claimed { name, source_name, holder }));
+            }
+        };
+        match Config::from_kubeconfig_file(&path, &KubeConfigOptions::default()).await {
+            Ok(config) => {
+                file.cluster = Some(name.clone());
+                Some(Ok(ClusterSpec::new(name, config).into()))
+            }
+            Err(source) => Some(Err(ClusterError::Kubeconfig { path, source })),
+        }
+    }
+}
+
+fn name_of(path: &Path) -> Result<ClusterName, ClusterError> {
+    let has_known_extension =
+        path.extension().is_some_and(|ending| EXTENSIONS.iter().any(|known| ending == *known));
+    let name = if has_known_extension { path.file_stem() } else { path.file_name() };
+    let name = name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    ClusterName::new(&name).map_err(|source| ClusterError::Name { place: path.display().to_string(), source })
+}
+
+/// The files of a directory. One that vanishes meanwhile is left out.
+async fn contents(directory: &Path) -> io::Result<BTreeMap<PathBuf, Content>> {
+    let mut entries = tokio::fs::read_dir(directory).await?;
+    let mut files = BTreeMap::new();
+    while let Some(entry) = entries.next_entry().await? {
+        let path = entry.path();
+        // Followed: the files of a mounted Secret are symbolic links.
+        let is_file = tokio::fs::metadata(&path).await.is_ok_and(|metadata| metadata.is_file());
+        if !is_file || entry.file_name().to_string_lossy().starts_with('.') {
+            continue;
+        }
+        match tokio::fs::read(&path).await {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            content => drop(files.insert(path, content.map_err(|error| error.to_string()))),
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn kubeconfig(host: &str) -> String {
+        format!(
+            "clusters: [{{name: c, cluster: {{server: 'https://{host}:6443'}}}}]\nusers: [{{name: u, user: {{token: t}}}}]\n\
+             contexts: [{{name: x, context: {{cluster: c, user: u}}}}]\ncurrent-context: x\n"
+        )
+    }
+
+    /// Such as `+east https://a:6443/`, `-east`, or an error without the path of the directory.
+    async fn read(directory: &mut Directory) -> Vec<String> {
+        let prefix = format!("{}/", directory.path.display());
+        let text = |event| match event {
+            Ok(ClusterEvent::Upsert(spec)) => format!("+{} {}", spec.name, spec.config.cluster_url),
+            Ok(ClusterEvent::Removed(name)) => format!("-{name}"),
+            Err(error) => ClusterError::to_string(&error).replace(&prefix, ""),
+        };
+        directory.read().await.into_iter().map(text).collect()
+    }
+
+    #[tokio::test]
+    async fn files_come_change_and_go_and_what_cannot_be_used_keeps_what_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let write = |name: &str, text: &str| fs::write(path(name), text).unwrap();
+        let mut directory =
+            Directory { path: folder.path().to_owned(), files: BTreeMap::new(), last_error: None };
+        write("east.yaml", &kubeconfig("a"));
+        write("west", &kubeconfig("b"));
+        write("..data", "hidden");
+        write("a b.yaml", &kubeconfig("c"));
+        fs::create_dir(path("folder")).unwrap();
+        let mut first = read(&mut directory).await;
+        let invalid = first.remove(0);
+        assert!(invalid.starts_with(r#"a b.yaml: "a b" cannot be the name of a cluster: "#), "{invalid}");
+        assert_eq!(first, ["+east https://a:6443/", "+west https://b:6443/"]);
+        assert_eq!(read(&mut directory).await, [""; 0], "nothing is said twice");
+
+        write("east.yaml", "clusters: [");
+        let broken = read(&mut directory).await;
+        assert!(broken.len() == 1 && broken[0].starts_with("east.yaml: "), "{broken:?}");
+        assert_eq!(read(&mut directory).await, [""; 0]);
+        write("east.yaml", &kubeconfig("d"));
+        assert_eq!(read(&mut directory).await, ["+east https://d:6443/"]);
+
+        write("east.json", &kubeconfig("e"));
+        let claimed = read(&mut directory).await;
+        let expected = "cluster east of east.json is not used: east.yaml has announced this name before";
+        assert!(claimed.len() == 1 && claimed[0].starts_with(expected), "{claimed:?}");
+        fs::remove_file(path("a b.yaml")).unwrap();
+        fs::remove_file(path("east.yaml")).unwrap();
+        assert_eq!(read(&mut directory).await, ["-east", "+east https://e:6443/"]);
+
+        let moved = folder.path().with_extension("moved");
+        fs::rename(folder.path(), &moved).unwrap();
+        assert_eq!(read(&mut directory).await.len(), 1, "an error");
+        assert_eq!(read(&mut directory).await, [""; 0], "and the clusters stay");
+        fs::rename(&moved, folder.path()).unwrap();
+        fs::remove_file(path("west")).unwrap();
+        assert_eq!(read(&mut directory).await, ["-west"]);
+    }
+}

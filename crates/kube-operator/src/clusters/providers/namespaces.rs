@@ -1,0 +1,41 @@
+//! Namespaces as clusters, for tests.
+
+use super::announced::{AsyncSpec, of_objects};
+use crate::clusters::{
+    error::ClusterError,
+    event::{ClusterSpec, Clusters},
+    name::ClusterName,
+};
+use k8s_openapi::api::core::v1::Namespace;
+use kube_client::{Api, Client, Config};
+use kube_core::ResourceExt;
+use kube_runtime::{WatchStreamExt, watcher};
+
+impl Clusters {
+    /// A cluster for each namespace that matches the label selector, in the cluster of `client` and `config`: for trying a program for many
+    /// clusters on one.
+    ///
+    /// Clients of the clusters have the namespace as their default, so controllers have to use `Api::default_namespaced`.
+    pub fn namespaces(client: Client, config: Config, labels: impl Into<String>) -> Self {
+        let labels = labels.into();
+        let source = format!("the namespaces with labels {labels}");
+        let watched = watcher::Config { label_selector: Some(labels), ..watcher::Config::default() };
+        let watch = watcher(Api::<Namespace>::all(client), watched).default_backoff();
+        Self::of(source, of_objects(watch, name_of, OfNamespace(config)))
+    }
+}
+
+fn name_of(_: Option<&str>, name: &str) -> Result<ClusterName, ClusterError> {
+    ClusterName::new(name).map_err(|source| ClusterError::Name { place: format!("namespace {name}"), source })
+}
+
+struct OfNamespace(Config);
+
+impl AsyncSpec<Namespace> for OfNamespace {
+    async fn read(&self, namespace: Namespace, name: ClusterName) -> Result<ClusterSpec, ClusterError> {
+        let mut config = self.0.clone();
+        config.default_namespace = namespace.name_any();
+        let labels = namespace.metadata.labels.unwrap_or_default();
+        Ok(ClusterSpec { labels, is_part: true, ..ClusterSpec::new(name, config) })
+    }
+}

@@ -1,0 +1,151 @@
+//! [`ClusterStatus`]: how a cluster is, as data.
+
+use super::name::ClusterName;
+use crate::status::{ConditionStatus, Conditions, InvalidCondition};
+use serde::{Serialize, Serializer};
+use std::{fmt, time::Duration};
+
+/// How a cluster is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ClusterState {
+    /// It waits for its turn to start, is asked who it is, or its first lists are not complete.
+    Connecting,
+    /// The caches of all its controllers are in sync.
+    Synced,
+    /// It does not answer, or not in time. It is tried again.
+    Unreachable,
+    /// It refuses the credentials, or does not permit what the controllers need. It is tried again.
+    Forbidden,
+    /// Its configuration cannot be used, it is the hub, or a controller ended with an error.
+    Failed,
+    /// It was removed, and its controllers end.
+    Leaving,
+}
+
+/// How a cluster is, since when and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct ClusterStatus {
+    /// The cluster.
+    #[serde(serialize_with = "text")]
+    pub name: ClusterName,
+    /// How it is.
+    pub state: ClusterState,
+    /// For how long.
+    #[serde(rename = "since_seconds", serialize_with = "seconds")]
+    pub since: Duration,
+    /// Why, for the states of failure.
+    pub reason: Option<String>,
+}
+
+/// A cluster that is asked for is not [`Synced`](ClusterState::Synced). `{}` says what it is instead, since when and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClusterNotReady {
+    /// No provider has announced it, or it has left.
+    #[error("there is no cluster {0}")]
+    Unknown(ClusterName),
+    /// It cannot be used now.
+    #[error("cluster {} is {} for {} s{}", .0.name, .0.state, .0.since.as_secs(), Reason(.0.reason.as_deref()))]
+    State(ClusterStatus),
+}
+
+impl ClusterState {
+    /// All states.
+    pub(super) const ALL: [Self; 6] =
+        [Self::Connecting, Self::Synced, Self::Unreachable, Self::Forbidden, Self::Failed, Self::Leaving];
+
+    /// Whether the cluster does not work, and there is a reason.
+    pub(super) fn is_failure(self) -> bool {
+        matches!(self, Self::Unreachable | Self::Forbidden | Self::Failed)
+    }
+}
+
+impl ClusterStatus {
+    /// Sets the condition of this type, such as `EastReady` of an object that is in several clusters: `True` if the cluster is synced, `False`
+    /// if it cannot be used, else `Unknown`. The reason is the state, such as `Unreachable`; the message is why.
+    ///
+    /// # Errors
+    /// As [`Conditions::set`].
+    ///
+    /// ```
+    /// use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+    /// use kube_operator::{clusters::{ClusterName, Fleet}, status::Conditions};
+    ///
+    /// /// The object of the hub that stands for a cluster.
+    /// fn show(fleet: &Fleet, name: &ClusterName, conditions: &mut Vec<Condition>) -> Result<(), Box<dyn std::error::Error>> {
+    ///     if let Some(status) = fleet.status(name) {
+    ///         status.set_condition(&mut Conditions::new(conditions, None), "Ready")?;
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
+    pub fn set_condition(
+        &self,
+        conditions: &mut Conditions<'_>,
+        type_: &str,
+    ) -> Result<bool, InvalidCondition> {
+        let (status, reason) = match self.state {
+            ClusterState::Synced => (ConditionStatus::True, "Synced"),
+            ClusterState::Unreachable => (ConditionStatus::False, "Unreachable"),
+            ClusterState::Forbidden => (ConditionStatus::False, "Forbidden"),
+            ClusterState::Failed => (ConditionStatus::False, "Failed"),
+            ClusterState::Connecting => (ConditionStatus::Unknown, "Connecting"),
+            ClusterState::Leaving => (ConditionStatus::Unknown, "Leaving"),
+        };
+        conditions.set(type_, status, reason, self.reason.as_deref().unwrap_or_default())
+    }
+}
+
+struct Reason<'a>(Option<&'a str>);
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |reason| write!(f, ": {reason}"))
+    }
+}
+
+impl fmt::Display for ClusterState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Connecting => "connecting",
+            Self::Synced => "synced",
+            Self::Unreachable => "unreachable",
+            Self::Forbidden => "forbidden",
+            Self::Failed => "failed",
+            Self::Leaving => "leaving",
+        })
+    }
+}
+
+fn text<S: Serializer>(name: &ClusterName, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(name)
+}
+
+fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(duration.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_says_how_the_cluster_is_and_why() {
+        let mut list = Vec::new();
+        let mut set = |state, reason: Option<&str>| {
+            let (name, reason) = (ClusterName::new("east").unwrap(), reason.map(str::to_owned));
+            let status = ClusterStatus { name, state, since: Duration::ZERO, reason };
+            let changed = status.set_condition(&mut Conditions::new(&mut list, Some(3)), "Ready").unwrap();
+            let condition = &list[0];
+            (changed, format!("{} {}: {}", condition.status, condition.reason, condition.message))
+        };
+        assert_eq!(set(ClusterState::Connecting, None), (true, "Unknown Connecting: ".into()));
+        assert_eq!(set(ClusterState::Synced, None), (true, "True Synced: ".into()));
+        assert_eq!(set(ClusterState::Synced, None), (false, "True Synced: ".into()));
+        let refused = set(ClusterState::Unreachable, Some("connection refused"));
+        assert_eq!(refused, (true, "False Unreachable: connection refused".into()));
+    }
+}

@@ -1,0 +1,383 @@
+//! The life of one cluster, from its announcement to its end. No I/O, no clock: inputs and time lead to effects.
+
+use super::{places::Attempt, status::ClusterState};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long the first lists may keep a place from others.
+const FIRST_LISTS: Duration = Duration::from_secs(30);
+/// How long a watch may fail before the cluster counts as unreachable: servers restart.
+const TOLERATED: Duration = Duration::from_secs(3);
+/// The waits between attempts to connect, and between starts of controllers that ended.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// What the supervisor does for a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// Ask for a place to start in, which the unit does not have and did not ask for.
+    AskPlace(Attempt),
+    /// The place, or the wish for one, is over.
+    LeavePlace,
+    /// Connect with the announced configuration, and ask the cluster who it is.
+    Connect,
+    /// Run the controllers.
+    Start,
+    /// Use the announced credentials.
+    Exchange,
+    /// Tell the controllers to stop.
+    Stop,
+    /// Abort what did not stop in time.
+    Abort,
+    /// The cluster was removed and nothing runs on it: let the program clean up there.
+    CleanUp,
+    /// The cluster has left: forget all of it.
+    Forget,
+}
+
+/// Why a cluster does not work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fault {
+    Unreachable(String),
+    Forbidden(String),
+    /// It cannot work as it is.
+    Failed(String),
+}
+
+/// What its controllers show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// Whether all first lists are complete.
+    pub(crate) synced: bool,
+    /// Why a watch fails now.
+    pub(crate) fault: Option<Fault>,
+}
+
+/// One cluster.
+#[derive(Debug)]
+pub(super) struct Unit {
+    phase: Phase,
+    grace_period: Duration,
+    /// Attempts that failed in a row.
+    failures: u32,
+    /// The fault that lasts, and since when.
+    fault: Option<(Fault, Instant)>,
+    /// Since when it has the state that it shows.
+    shown: (ClusterState, Instant),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// For a place.
+    Waiting,
+    /// It has a place.
+    Connecting,
+    BackingOff {
+        until: Instant,
+    },
+    /// Until another announcement: trying again would not help.
+    Stuck,
+    /// `place_until`: it has a place until its first lists are complete, or until then.
+    Running {
+        place_until: Option<Instant>,
+        synced: bool,
+    },
+    /// Its controllers stop. `then`: what follows.
+    Stopping {
+        until: Instant,
+        then: Then,
+    },
+    /// The program cleans up on a cluster that was removed. `again`: it was announced meanwhile.
+    CleaningUp {
+        again: bool,
+    },
+    Left,
+}
+
+/// What follows the end of the controllers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Then {
+    Leave,
+    /// It was announced again while it left.
+    StartAnew,
+    /// A controller ended with an error.
+    Retry,
+    Stick,
+}
+
+impl Unit {
+    /// A cluster that was announced now. Its first effect is [`Effect::AskPlace`].
+    pub(super) fn new(grace_period: Duration, now: Instant) -> (Self, Vec<Effect>) {
+        let (phase, shown) = (Phase::Waiting, (ClusterState::Connecting, now));
+        (
+            Self { phase, grace_period, failures: 0, fault: None, shown },
+            vec![Effect::AskPlace(Attempt::First)],
+        )
+    }
+
+    /// It was announced again, with another configuration perhaps.
+    pub(super) fn announced(&mut self, now: Instant) -> Vec<Effect> {
+        let effects = match self.phase {
+            Phase::Waiting => vec![],
+            // The response to the first attempt does not count any more.
+            Phase::Connecting => vec![Effect::Connect],
+            Phase::BackingOff { .. } | Phase::Stuck => {
+                self.phase = Phase::Waiting;
+                vec![Effect::AskPlace(Attempt::Again)]
+            }
+            Phase::Running { .. } => vec![Effect::Exchange],
+            Phase::Stopping { until, then } => {
+                let then = match then {
+                    Then::Leave | Then::StartAnew => Then::StartAnew,
+                    Then::Retry | Then::Stick => Then::Retry,
+                };
+                self.phase = Phase::Stopping { until, then };
+                vec![]
+            }
+            Phase::CleaningUp { .. } => {
+                self.phase = Phase::CleaningUp { again: true };
+                vec![]
+            }
+            Phase::Left => vec![],
+        };
+        self.settle(now);
+        effects
+    }
+
+    /// It has the place that it asked for.
+    pub(super) fn placed(&mut self, now: Instant) -> Vec<Effect> {
+        if self.phase != Phase::Waiting {
+            return vec![Effect::LeavePlace];
+        }
+        self.phase = Phase::Connecting;
+        self.settle(now);
+        vec![Effect::Connect]
+    }
+
+    /// The result of the last [`Effect::Connect`].
+    pub(super) fn connected(&mut self, result: Result<(), Fault>, now: Instant) -> Vec<Effect> {
+        if self.phase != Phase::Connecting {
+            return vec![];
+        }
+        let effects = match result {
+            Ok(()) => {
+                self.fault = None;
+                self.phase = Phase::Running { place_until: Some(now + FIRST_LISTS), synced: false };
+                vec![Effect::Start]
+            }
+            Err(fault) => {
+                self.phase = match &fault {
+                    Fault::Failed(_) => Phase::Stuck,
+                    _ => Phase::BackingOff { until: now + self.next_wait() },
+                };
+                self.note(Some(fault), now);
+                vec![Effect::LeavePlace]
+            }
+        };
+        self.settle(now);
+        effects
+    }
+
+    /// What its controllers show now.
+    pub(super) fn looked_at(&mut self, look: Look, now: Instant) -> Vec<Effect> {
+        let Phase::Running { place_until, synced } = &mut self.phase else { return vec![] };
+        *synced = look.synced;
+        let frees_place = (look.synced || look.fault.is_some()) && place_until.take().is_some();
+        if look.synced && look.fault.is_none() {
+            self.failures = 0;
+        }
+        self.note(look.fault, now);
+        self.settle(now);
+        if frees_place { vec![Effect::LeavePlace] } else { vec![] }
+    }
+
+    /// A controller ended with an error although it should run, or could not be made.
+    pub(super) fn broke(&mut self, why: String, now: Instant) -> Vec<Effect> {
+        self.stop_for(Fault::Failed(why), Then::Retry, now)
+    }
+
+    /// It cannot work as it is, until it is announced in another way.
+    pub(super) fn refused(&mut self, why: String, now: Instant) -> Vec<Effect> {
+        self.stop_for(Fault::Failed(why), Then::Stick, now)
+    }
+
+    /// It was removed.
+    pub(super) fn removed(&mut self, now: Instant) -> Vec<Effect> {
+        let effects = match self.phase {
+            Phase::Waiting | Phase::Connecting => {
+                self.phase = Phase::CleaningUp { again: false };
+                vec![Effect::LeavePlace, Effect::CleanUp]
+            }
+            Phase::BackingOff { .. } | Phase::Stuck => {
+                self.phase = Phase::CleaningUp { again: false };
+                vec![Effect::CleanUp]
+            }
+            Phase::CleaningUp { .. } => {
+                self.phase = Phase::CleaningUp { again: false };
+                vec![]
+            }
+            Phase::Running { place_until, .. } => {
+                self.phase = Phase::Stopping { until: now + self.grace_period, then: Then::Leave };
+                let leaves_place = place_until.map(|_| Effect::LeavePlace);
+                leaves_place.into_iter().chain([Effect::Stop]).collect()
+            }
+            Phase::Stopping { until, .. } => {
+                self.phase = Phase::Stopping { until, then: Then::Leave };
+                vec![]
+            }
+            Phase::Left => vec![],
+        };
+        self.settle(now);
+        effects
+    }
+
+    /// Its controllers have ended after [`Effect::Stop`] or [`Effect::Abort`].
+    pub(super) fn stopped(&mut self, now: Instant) -> Vec<Effect> {
+        let Phase::Stopping { then, .. } = self.phase else { return vec![] };
+        let effects = match then {
+            Then::Leave => {
+                self.phase = Phase::CleaningUp { again: false };
+                vec![Effect::CleanUp]
+            }
+            Then::StartAnew => self.start_anew(),
+            Then::Retry => {
+                self.phase = Phase::BackingOff { until: now + self.next_wait() };
+                vec![]
+            }
+            Then::Stick => {
+                self.phase = Phase::Stuck;
+                vec![]
+            }
+        };
+        self.settle(now);
+        effects
+    }
+
+    /// The program has cleaned up, or does not.
+    pub(super) fn cleaned_up(&mut self, now: Instant) -> Vec<Effect> {
+        let Phase::CleaningUp { again } = self.phase else { return vec![] };
+        let effects = if again {
+            self.start_anew()
+        } else {
+            self.phase = Phase::Left;
+            vec![Effect::Forget]
+        };
+        self.settle(now);
+        effects
+    }
+
+    /// When to call [`timer`](Self::timer).
+    pub(super) fn next_timer(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::BackingOff { until } | Phase::Stopping { until, .. } => Some(until),
+            Phase::Running { place_until, .. } => place_until,
+            Phase::Waiting | Phase::Connecting | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => {
+                None
+            }
+        }
+    }
+
+    /// What is due by now.
+    pub(super) fn timer(&mut self, now: Instant) -> Vec<Effect> {
+        if self.next_timer().is_none_or(|due| due > now) {
+            return vec![];
+        }
+        match &mut self.phase {
+            Phase::BackingOff { .. } => {
+                self.phase = Phase::Waiting;
+                vec![Effect::AskPlace(Attempt::Again)]
+            }
+            Phase::Running { place_until, .. } => {
+                *place_until = None;
+                vec![Effect::LeavePlace]
+            }
+            Phase::Stopping { until, .. } => {
+                *until = now + self.grace_period; // what blocks its thread cannot be aborted
+                vec![Effect::Abort]
+            }
+            Phase::Waiting | Phase::Connecting | Phase::Stuck | Phase::CleaningUp { .. } | Phase::Left => {
+                vec![]
+            }
+        }
+    }
+
+    /// What it shows, since when, and why.
+    pub(super) fn state(&self) -> (ClusterState, Instant, Option<&str>) {
+        let (state, since) = self.shown;
+        let fault = self.fault.as_ref().filter(|_| state.is_failure());
+        (state, since, fault.map(|(fault, _)| fault.reason()))
+    }
+
+    /// Whether nothing follows any more.
+    pub(super) fn has_left(&self) -> bool {
+        self.phase == Phase::Left
+    }
+
+    /// Whether its controllers run.
+    pub(super) fn runs(&self) -> bool {
+        matches!(self.phase, Phase::Running { .. })
+    }
+
+    fn stop_for(&mut self, fault: Fault, then: Then, now: Instant) -> Vec<Effect> {
+        let Phase::Running { place_until, .. } = self.phase else { return vec![] };
+        self.phase = Phase::Stopping { until: now + self.grace_period, then };
+        self.note(Some(fault), now);
+        self.settle(now);
+        let leaves_place = place_until.map(|_| Effect::LeavePlace);
+        leaves_place.into_iter().chain([Effect::Stop]).collect()
+    }
+
+    /// It comes back after its end.
+    fn start_anew(&mut self) -> Vec<Effect> {
+        (self.phase, self.fault, self.failures) = (Phase::Waiting, None, 0);
+        vec![Effect::Forget, Effect::AskPlace(Attempt::First)]
+    }
+
+    /// A fault lasts from its first appearance on, also when its words or its kind change.
+    fn note(&mut self, fault: Option<Fault>, now: Instant) {
+        let since = self.fault.as_ref().map_or(now, |(_, since)| *since);
+        self.fault = fault.map(|fault| (fault, since));
+    }
+
+    fn next_wait(&mut self) -> Duration {
+        let wait = FIRST_WAIT.saturating_mul(1 << self.failures.min(6));
+        self.failures = self.failures.saturating_add(1);
+        wait.min(LONGEST_WAIT)
+    }
+
+    /// Notes since when it shows its state.
+    fn settle(&mut self, now: Instant) {
+        let state = self.present_state(now);
+        if self.shown.0 != state {
+            let fault = self.fault.as_ref().filter(|_| state.is_failure());
+            self.shown = (state, fault.map_or(now, |(_, since)| *since));
+        }
+    }
+
+    fn present_state(&self, now: Instant) -> ClusterState {
+        let is_running = self.runs();
+        match (self.phase, &self.fault) {
+            (Phase::Stopping { then: Then::Leave | Then::StartAnew, .. }, _)
+            | (Phase::CleaningUp { .. } | Phase::Left, _) => ClusterState::Leaving,
+            (_, Some((Fault::Forbidden(_), _))) => ClusterState::Forbidden,
+            (_, Some((Fault::Failed(_), _))) => ClusterState::Failed,
+            (_, Some((Fault::Unreachable(_), since))) if !is_running || now - *since >= TOLERATED => {
+                ClusterState::Unreachable
+            }
+            (Phase::Running { synced: true, .. }, _) => ClusterState::Synced,
+            _ => ClusterState::Connecting,
+        }
+    }
+}
+
+impl Fault {
+    fn reason(&self) -> &str {
+        match self {
+            Self::Unreachable(why) | Self::Forbidden(why) | Self::Failed(why) => why,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "unit_tests.rs"]
+mod tests;

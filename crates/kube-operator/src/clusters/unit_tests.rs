@@ -1,0 +1,346 @@
+//! Every transition of the life of a cluster.
+
+use super::*;
+use tokio::time::advance;
+
+const GRACE: Duration = Duration::from_secs(20);
+
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+fn unreachable(why: &str) -> Fault {
+    Fault::Unreachable(why.to_owned())
+}
+
+fn look(synced: bool, fault: Option<Fault>) -> Look {
+    Look { synced, fault }
+}
+
+/// A unit whose controllers were started.
+fn running() -> Unit {
+    let (mut unit, asked) = Unit::new(GRACE, now());
+    assert_eq!(asked, [Effect::AskPlace(Attempt::First)]);
+    assert_eq!(unit.placed(now()), [Effect::Connect]);
+    assert_eq!(unit.connected(Ok(()), now()), [Effect::Start]);
+    unit
+}
+
+fn synced() -> Unit {
+    let mut unit = running();
+    assert_eq!(unit.looked_at(look(true, None), now()), [Effect::LeavePlace]);
+    unit
+}
+
+/// State, seconds in it, and reason.
+fn shown(unit: &Unit) -> (ClusterState, u64, Option<&str>) {
+    let (state, since, reason) = unit.state();
+    (state, (now() - since).as_secs(), reason)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_connects_and_is_synced_once_its_first_lists_are_complete() {
+    let mut unit = running();
+    advance(seconds(2)).await;
+    assert_eq!(unit.looked_at(look(false, None), now()), []);
+    assert_eq!(shown(&unit), (ClusterState::Connecting, 2, None));
+    assert_eq!(unit.looked_at(look(true, None), now()), [Effect::LeavePlace]);
+    advance(seconds(5)).await;
+    assert_eq!(unit.looked_at(look(true, None), now()), [], "the place is left once");
+    assert_eq!(shown(&unit), (ClusterState::Synced, 5, None));
+    assert_eq!(unit.next_timer(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn first_lists_that_take_long_or_fail_leave_the_place_to_others() {
+    let mut unit = running();
+    assert_eq!(unit.next_timer(), Some(now() + FIRST_LISTS));
+    advance(FIRST_LISTS).await;
+    assert_eq!(unit.timer(now()), [Effect::LeavePlace]);
+    assert_eq!(shown(&unit).0, ClusterState::Connecting);
+    assert_eq!((unit.next_timer(), unit.timer(now())), (None, vec![]));
+    let mut failing = running();
+    assert_eq!(failing.looked_at(look(false, Some(unreachable("reset"))), now()), [Effect::LeavePlace]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_does_not_answer_is_tried_again_ever_more_seldom() {
+    let (mut unit, _) = Unit::new(GRACE, now());
+    for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
+        assert_eq!(unit.placed(now()), [Effect::Connect]);
+        assert_eq!(unit.connected(Err(unreachable("refused")), now()), [Effect::LeavePlace]);
+        assert_eq!(unit.next_timer(), Some(now() + seconds(wait)));
+        assert_eq!(unit.timer(now()), [], "not yet");
+        advance(seconds(wait)).await;
+        assert_eq!(unit.timer(now()), [Effect::AskPlace(Attempt::Again)]);
+    }
+    assert_eq!(
+        shown(&unit),
+        (ClusterState::Unreachable, 183, Some("refused")),
+        "also while it waits for a place"
+    );
+    unit.placed(now());
+    assert_eq!(unit.connected(Ok(()), now()), [Effect::Start]);
+    assert_eq!(shown(&unit), (ClusterState::Connecting, 0, None));
+    unit.looked_at(look(true, None), now());
+    assert_eq!(unit.broke("ended".into(), now()), [Effect::Stop]);
+    unit.stopped(now());
+    assert_eq!(unit.next_timer(), Some(now() + seconds(1)), "what worked begins anew");
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_credentials_are_tried_again_and_others_at_once() {
+    let (mut unit, _) = Unit::new(GRACE, now());
+    unit.placed(now());
+    unit.connected(Err(Fault::Forbidden("401".into())), now());
+    assert_eq!(shown(&unit), (ClusterState::Forbidden, 0, Some("401")));
+    assert_eq!(unit.announced(now()), [Effect::AskPlace(Attempt::Again)]);
+    assert_eq!(unit.announced(now()), [], "it waits already");
+    assert_eq!(unit.placed(now()), [Effect::Connect]);
+    assert_eq!(unit.announced(now()), [Effect::Connect], "with the newest");
+    assert_eq!(unit.connected(Ok(()), now()), [Effect::Start]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_work_waits_for_another_announcement() {
+    let (mut unit, _) = Unit::new(GRACE, now());
+    unit.placed(now());
+    assert_eq!(unit.connected(Err(Fault::Failed("no CA".into())), now()), [Effect::LeavePlace]);
+    advance(seconds(1_000)).await;
+    assert_eq!((unit.next_timer(), shown(&unit)), (None, (ClusterState::Failed, 1_000, Some("no CA"))));
+    assert_eq!(unit.announced(now()), [Effect::AskPlace(Attempt::Again)]);
+    let mut hub = synced();
+    assert_eq!(hub.refused("it is the hub".into(), now()), [Effect::Stop]);
+    assert_eq!(hub.stopped(now()), []);
+    assert_eq!((hub.next_timer(), shown(&hub)), (None, (ClusterState::Failed, 0, Some("it is the hub"))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn failing_watches_are_tolerated_for_a_moment_and_then_make_it_unreachable_since_they_began() {
+    let mut unit = synced();
+    unit.looked_at(look(true, Some(unreachable("reset"))), now());
+    advance(seconds(2)).await;
+    unit.looked_at(look(true, Some(unreachable("refused"))), now());
+    assert_eq!(shown(&unit), (ClusterState::Synced, 2, None));
+    advance(seconds(1)).await;
+    unit.looked_at(look(true, Some(unreachable("refused"))), now());
+    assert_eq!(shown(&unit), (ClusterState::Unreachable, 3, Some("refused")));
+    unit.looked_at(look(true, Some(Fault::Forbidden("403".into()))), now());
+    assert_eq!(shown(&unit), (ClusterState::Forbidden, 3, Some("403")));
+    assert_eq!(unit.looked_at(look(true, None), now()), [], "nothing was restarted");
+    assert_eq!(shown(&unit), (ClusterState::Synced, 0, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_announcement_of_a_running_cluster_exchanges_credentials_only() {
+    let mut unit = synced();
+    advance(seconds(7)).await;
+    assert_eq!(unit.announced(now()), [Effect::Exchange]);
+    assert_eq!(shown(&unit), (ClusterState::Synced, 7, None));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_that_ends_is_started_again_with_the_others() {
+    let mut unit = running();
+    assert_eq!(unit.broke("invalid".into(), now()), [Effect::LeavePlace, Effect::Stop]);
+    assert_eq!(unit.broke("another".into(), now()), [], "it stops already");
+    assert_eq!(shown(&unit), (ClusterState::Failed, 0, Some("invalid")));
+    assert_eq!(unit.stopped(now()), []);
+    advance(seconds(1)).await;
+    assert_eq!(unit.timer(now()), [Effect::AskPlace(Attempt::Again)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removed_cluster_leaves_from_every_state() {
+    let (mut waiting, _) = Unit::new(GRACE, now());
+    assert_eq!(waiting.removed(now()), [Effect::LeavePlace, Effect::CleanUp]);
+    assert_eq!(waiting.placed(now()), [Effect::LeavePlace], "the place came too late");
+    let (mut connecting, _) = Unit::new(GRACE, now());
+    connecting.placed(now());
+    assert_eq!(connecting.removed(now()), [Effect::LeavePlace, Effect::CleanUp]);
+    assert_eq!(connecting.connected(Ok(()), now()), [], "what it answers later has no effect");
+    let (mut failed, _) = Unit::new(GRACE, now());
+    failed.placed(now());
+    failed.connected(Err(unreachable("refused")), now());
+    assert_eq!(failed.removed(now()), [Effect::CleanUp]);
+    assert_eq!(failed.cleaned_up(now()), [Effect::Forget]);
+    assert_eq!((failed.next_timer(), failed.announced(now())), (None, vec![]));
+    assert_eq!(running().removed(now()), [Effect::LeavePlace, Effect::Stop]);
+    let mut unit = synced();
+    assert_eq!(unit.removed(now()), [Effect::Stop]);
+    assert_eq!(shown(&unit).0, ClusterState::Leaving);
+    assert_eq!((unit.removed(now()), unit.looked_at(look(true, None), now())), (vec![], vec![]));
+    assert_eq!(unit.stopped(now()), [Effect::CleanUp]);
+    assert_eq!((unit.stopped(now()), shown(&unit).0), (vec![], ClusterState::Leaving));
+    assert_eq!(unit.cleaned_up(now()), [Effect::Forget]);
+    assert_eq!(unit.cleaned_up(now()), []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_stop_within_the_grace_period_is_aborted() {
+    let mut unit = synced();
+    unit.removed(now());
+    advance(GRACE - seconds(1)).await;
+    assert_eq!(unit.timer(now()), []);
+    advance(seconds(1)).await;
+    assert_eq!(unit.timer(now()), [Effect::Abort]);
+    assert_eq!(unit.timer(now()), [], "once in a grace period");
+    assert_eq!(unit.stopped(now()), [Effect::CleanUp]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cluster_that_comes_back_while_it_leaves_starts_anew_after_its_end() {
+    let mut unit = synced();
+    unit.removed(now());
+    assert_eq!(unit.announced(now()), []);
+    assert_eq!(shown(&unit).0, ClusterState::Leaving);
+    assert_eq!(unit.stopped(now()), [Effect::Forget, Effect::AskPlace(Attempt::First)]);
+    assert_eq!(shown(&unit), (ClusterState::Connecting, 0, None));
+    assert_eq!(unit.placed(now()), [Effect::Connect]);
+    let mut gone = synced();
+    gone.removed(now());
+    gone.announced(now());
+    gone.removed(now());
+    assert_eq!(gone.stopped(now()), [Effect::CleanUp], "the last word counts");
+    assert_eq!((gone.announced(now()), shown(&gone).0), (vec![], ClusterState::Leaving));
+    assert_eq!(gone.cleaned_up(now()), [Effect::Forget, Effect::AskPlace(Attempt::First)]);
+    let mut gone = synced();
+    gone.removed(now());
+    gone.stopped(now());
+    gone.announced(now());
+    assert_eq!(gone.removed(now()), []);
+    assert_eq!(gone.cleaned_up(now()), [Effect::Forget]);
+}
+
+/// What a supervisor has for the unit, by the effects so far.
+#[derive(Debug, Default)]
+struct Supervised {
+    asked: bool,
+    has_place: bool,
+    connects: bool,
+    runs: bool,
+    stops: bool,
+    cleans_up: bool,
+}
+
+impl Supervised {
+    fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::AskPlace(_) => {
+                    assert!(!self.asked && !self.has_place, "one place: {self:?}");
+                    self.asked = true;
+                }
+                Effect::LeavePlace => {
+                    assert!(self.asked || self.has_place, "there is a place to leave: {self:?}");
+                    (self.asked, self.has_place, self.connects) = (false, false, false);
+                }
+                Effect::Connect => {
+                    assert!(self.has_place && !self.runs, "{self:?}");
+                    self.connects = true;
+                }
+                Effect::Start => {
+                    assert!(self.has_place && !self.runs, "its controllers run once: {self:?}");
+                    (self.connects, self.runs) = (false, true);
+                }
+                Effect::Exchange => assert!(self.runs && !self.stops, "{self:?}"),
+                Effect::Stop => {
+                    assert!(self.runs && !self.stops, "{self:?}");
+                    self.stops = true;
+                }
+                Effect::Abort => assert!(self.stops, "what was not told to stop is not aborted: {self:?}"),
+                Effect::CleanUp => {
+                    assert!(!self.runs && !self.cleans_up, "nothing runs meanwhile: {self:?}");
+                    self.cleans_up = true;
+                }
+                Effect::Forget => {
+                    assert!(!self.cleans_up, "{self:?}");
+                    assert!(!self.runs && !self.asked && !self.has_place, "nothing is left: {self:?}")
+                }
+            }
+        }
+    }
+}
+
+fn random_look(random: &mut fastrand::Rng) -> Look {
+    let faults = [None, Some(unreachable("reset")), Some(Fault::Forbidden("403".into()))];
+    look(random.bool(), random.choice(faults).flatten())
+}
+
+/// Something happens that can happen now.
+fn step(unit: &mut Unit, has: &mut Supervised, random: &mut fastrand::Rng, now: Instant) {
+    let effects = match random.u8(0..11) {
+        0 => unit.announced(now),
+        1 if has.asked => {
+            (has.asked, has.has_place) = (false, true);
+            unit.placed(now)
+        }
+        2 | 3 if has.connects => {
+            let results = [Ok(()), Err(unreachable("refused")), Err(Fault::Failed("no CA".into()))];
+            unit.connected(random.choice(results).unwrap(), now)
+        }
+        4 => unit.looked_at(random_look(random), now),
+        5 if has.runs => unit.broke("ended".into(), now),
+        6 if random.u8(0..8) == 0 => unit.refused("it is the hub".into(), now),
+        7 if random.u8(0..4) == 0 => unit.removed(now),
+        8 if has.stops => {
+            (has.runs, has.stops) = (false, false);
+            unit.stopped(now)
+        }
+        9 if std::mem::take(&mut has.cleans_up) => unit.cleaned_up(now),
+        _ => unit.timer(now),
+    };
+    has.perform(effects);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_any_order_of_events_it_has_one_place_runs_once_and_gets_where_it_should() {
+    for seed in 0..2_000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut time = now();
+        let (mut unit, effects) = Unit::new(GRACE, time);
+        let mut has = Supervised::default();
+        has.perform(effects);
+        for _ in 0..random.usize(0..60) {
+            time += Duration::from_millis(random.u64(0..20_000));
+            step(&mut unit, &mut has, &mut random, time);
+        }
+        if unit.has_left() {
+            assert!(unit.next_timer().is_none() && !has.asked && !has.has_place && !has.runs, "seed {seed}");
+            continue;
+        }
+        // From now on all goes well.
+        has.perform(unit.announced(time));
+        for _ in 0..6 {
+            time = unit.next_timer().unwrap_or(time).max(time);
+            if has.stops {
+                (has.runs, has.stops) = (false, false);
+                has.perform(unit.stopped(time));
+            }
+            if std::mem::take(&mut has.cleans_up) {
+                has.perform(unit.cleaned_up(time));
+            }
+            has.perform(unit.timer(time));
+            if std::mem::take(&mut has.asked) {
+                has.has_place = true;
+                has.perform(unit.placed(time));
+            }
+            if has.connects {
+                has.perform(unit.connected(Ok(()), time));
+            }
+            has.perform(unit.looked_at(look(true, None), time));
+        }
+        assert_eq!(unit.state().0, ClusterState::Synced, "seed {seed}: {unit:?}");
+        assert!(!has.has_place, "seed {seed}");
+        has.perform(unit.removed(time));
+        (has.runs, has.stops) = (false, false);
+        has.perform(unit.stopped(time));
+        assert!(std::mem::take(&mut has.cleans_up), "seed {seed}");
+        has.perform(unit.cleaned_up(time));
+        assert!(unit.has_left() && unit.next_timer().is_none(), "seed {seed}");
+    }
+}

@@ -1,0 +1,25 @@
+//! What runs on a cluster: its controllers, as the supervisor sees them.
+
+use super::{cluster::Cluster, unit::Look};
+use futures::future::BoxFuture;
+use kube_runtime::controller::WorkerLane;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// The result of a controller.
+pub(crate) type WorkResult = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+/// Cleans up on a cluster that was removed. It ends within the grace period. An error says what was not done.
+pub(crate) type CleanUp = Arc<dyn Fn(Cluster) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+
+/// A controller of one cluster.
+pub(crate) struct Work {
+    pub(crate) name: Arc<str>,
+    /// What it shows now.
+    pub(crate) look: Box<dyn Fn() -> Look + Send + Sync>,
+    /// Runs it until the token is cancelled.
+    pub(crate) run: Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, WorkResult> + Send>,
+}
+
+/// Makes a controller of the program for a cluster.
+pub(crate) type MakeWork = Arc<dyn Fn(&Cluster, WorkerLane) -> Work + Send + Sync>;

@@ -1,0 +1,114 @@
+//! The methods of a [`Manager`] that are about many clusters.
+
+use super::{
+    build::Manager,
+    controllers::{Managed, ManagedController},
+};
+use crate::clusters::{Cluster, ClusterOptions, Clusters, Fleet, OnCluster};
+use futures::{FutureExt, TryFuture, TryFutureExt};
+use kube_runtime::{
+    Controller,
+    controller::{Action, Reconcile},
+};
+use std::sync::Arc;
+
+impl Manager {
+    /// Runs the controllers of [`controller_on_each`](Self::controller_on_each) on these clusters too. Several calls add up; of two
+    /// providers that announce one name, the first one that does has it.
+    ///
+    /// Nothing waits for a cluster: neither the start of the manager, nor its readiness, nor another cluster. How each is, is in
+    /// [`fleet`](Self::fleet) and on the debug page. See [`clusters`](crate::clusters).
+    pub fn clusters(mut self, clusters: impl Into<Clusters>) -> Self {
+        self.members.providers.push(clusters.into());
+        self
+    }
+
+    /// Limits of the clusters, and how their clients are made.
+    pub fn cluster_options(mut self, options: ClusterOptions) -> Self {
+        self.members.options = options;
+        self
+    }
+
+    /// The clusters and how they are, while the manager runs.
+    #[must_use]
+    pub fn fleet(&self) -> Fleet {
+        self.members.fleet.clone()
+    }
+
+    /// Calls `removed` for a cluster that no provider announces any more, once its reconciles have ended: to take the finalizers of the program
+    /// off, say. It may use the client of the cluster for [`ClusterOptions::grace_period`]; what is wrong then, an error included, is logged.
+    /// Another call replaces the function.
+    ///
+    /// It is called where the program sees the removal, so not for a cluster that is removed while the program does not run, nor at the end of
+    /// the program, nor for one that has never answered; and it is called once, whether it succeeds or not. With leader election or sharding,
+    /// one replica calls it.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kube_client::{Api, Client, api::{DeleteParams, ListParams}};
+    /// use kube_operator::{clusters::Cluster, manager::Manager};
+    ///
+    /// async fn removed(cluster: Cluster) -> kube_client::Result<()> {
+    ///     let maps: Api<ConfigMap> = Api::default_namespaced(cluster.client());
+    ///     maps.delete_collection(&DeleteParams::default(), &ListParams::default().labels("app=fleet")).await?;
+    ///     Ok(())
+    /// }
+    ///
+    /// fn manager(hub: Client) -> Manager {
+    ///     Manager::new(hub).on_cluster_removed(removed)
+    /// }
+    /// ```
+    pub fn on_cluster_removed<F, E>(mut self, removed: impl Fn(Cluster) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.members.on_removed = Some(Arc::new(move |cluster| removed(cluster).map_err(Into::into).boxed()));
+        self
+    }
+
+    /// Runs a controller on each cluster of [`clusters`](Self::clusters), not on the one of the manager's own client. A reconcile that
+    /// fails is retried with backoff, as by [`Action::retry`].
+    ///
+    /// `controller` is called when a cluster starts, by the task that serves all clusters: it must not block. The limits of its
+    /// [`Config`](kube_runtime::Config) are for each cluster by itself. The reconciler gets the cluster with the context, which all share;
+    /// for a context of each cluster, see [`reconciler_on_each`](Self::reconciler_on_each). Where the controller ends with an error, or a
+    /// function panics, the controllers of that cluster start anew, after 1 s at first and then after up to a minute.
+    ///
+    /// `name` is its name in metrics, for all clusters together; logs have the cluster in a span.
+    pub fn controller_on_each<K: Managed, Ctx, F>(
+        mut self,
+        name: &str,
+        controller: impl Fn(&Cluster) -> Controller<K> + Send + Sync + 'static,
+        reconciler: impl Fn(Arc<K>, Arc<OnCluster<Ctx>>) -> F + Clone + Send + Sync + 'static,
+        context: Arc<Ctx>,
+    ) -> Self
+    where
+        Ctx: Send + Sync + 'static,
+        F: TryFuture<Ok = Action> + Send + 'static,
+        F::Error: std::error::Error + Send + Sync + 'static,
+    {
+        let name = name.to_owned();
+        self.members.on_each.push(Box::new(move |cluster, lane| {
+            let controller = controller(cluster).share_workers(lane);
+            let context = Arc::new(OnCluster::new(cluster.clone(), Arc::clone(&context)));
+            ManagedController::new(&name, controller, reconciler.clone(), context)
+        }));
+        self
+    }
+
+    /// Like [`controller_on_each`](Self::controller_on_each), for a reconciler that is a type, which is made for each cluster with the
+    /// controller.
+    pub fn reconciler_on_each<K: Managed, R: Reconcile<K>>(
+        mut self,
+        name: &str,
+        make: impl Fn(&Cluster) -> (Controller<K>, R) + Send + Sync + 'static,
+    ) -> Self {
+        let name = name.to_owned();
+        self.members.on_each.push(Box::new(move |cluster, lane| {
+            let (controller, reconciler) = make(cluster);
+            ManagedController::with_reconciler(&name, controller.share_workers(lane), reconciler)
+        }));
+        self
+    }
+}

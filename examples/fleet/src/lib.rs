@@ -1,0 +1,237 @@
+//! A kind of the hub, [`Notice`], that is rendered as a ConfigMap in each cluster whose name or labels it selects, with a status for each.
+//!
+//! Two controllers: one of the hub for Notices, which writes to the members, and one on each member for the ConfigMaps, which only says
+//! that one of them has changed. So a ConfigMap that somebody edits or deletes is written again.
+
+use futures::{channel::mpsc, future::join_all};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api, Client, CustomResource, Resource, ResourceExt,
+    api::{DeleteParams, ObjectMeta, Patch, PatchParams},
+    error::ErrorChain,
+    operator::{
+        clusters::{Cluster, ClusterName, Fleet, OnCluster},
+        manager::Manager,
+    },
+    runtime::{
+        Controller,
+        controller::Action,
+        finalizer::{self, Event, finalizer},
+        reflector::ObjectRef,
+        watcher::Config,
+    },
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::time::timeout;
+
+/// A text for people in many clusters.
+#[derive(CustomResource, Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[kube(group = "example.com", version = "v1", kind = "Notice", namespaced, status = "NoticeStatus")]
+pub struct NoticeSpec {
+    /// The labels that clusters must have; none selects all.
+    #[serde(default)]
+    pub clusters: BTreeMap<String, String>,
+    /// What the ConfigMap has as `text`.
+    pub text: String,
+}
+
+/// Where a notice is.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct NoticeStatus {
+    /// Each selected cluster, and each that cannot be asked.
+    #[serde(default)]
+    pub clusters: Vec<Written>,
+}
+
+/// How a notice is in one cluster.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct Written {
+    /// The name of the cluster.
+    pub name: String,
+    /// Whether the ConfigMap is there as it should be.
+    pub written: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// What cannot be done.
+#[derive(Debug, thiserror::Error)]
+pub enum NoticeError {
+    /// A request to the hub failed.
+    #[error(transparent)]
+    Hub(#[from] kube::Error),
+    /// A deleted notice is still in a cluster.
+    #[error("the notice is still in {0}")]
+    Left(String),
+}
+
+/// The ConfigMaps of notices have it, with the name of the notice, and their annotation of the same key has namespace and name.
+const NOTICE: &str = "example.com/notice";
+const MANAGER: &str = "notices.example.com";
+/// How long a cluster may take for one notice.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// What the controller of the hub has.
+struct Hub {
+    client: Client,
+    fleet: Fleet,
+}
+
+/// A manager with the controllers of this program; the caller adds the clusters.
+pub fn manager(hub: Client) -> Manager {
+    let (changed, changes) = mpsc::unbounded::<ObjectRef<Notice>>();
+    let manager = Manager::new(hub.clone());
+    let fleet = manager.fleet();
+    let notices = Controller::new(Api::<Notice>::all(hub.clone()), Config::default())
+        .reconcile_on(changes)
+        .reconcile_all_on(fleet.changes());
+    let context = Arc::new(Hub { client: hub, fleet });
+    manager.controller("notices", notices, reconcile, context).controller_on_each(
+        "copies",
+        copies,
+        tell_hub,
+        Arc::new(changed),
+    )
+}
+
+/// The ConfigMaps of notices in one cluster.
+fn copies(cluster: &Cluster) -> Controller<ConfigMap> {
+    Controller::new(maps(cluster), Config::default().labels(NOTICE))
+}
+
+fn maps(cluster: &Cluster) -> Api<ConfigMap> {
+    Api::default_namespaced(cluster.client())
+}
+
+/// Has the notice of a ConfigMap reconciled.
+async fn tell_hub(
+    map: Arc<ConfigMap>,
+    context: Arc<OnCluster<mpsc::UnboundedSender<ObjectRef<Notice>>>>,
+) -> Result<Action, NoticeError> {
+    if let Some((namespace, name)) = map.annotations().get(NOTICE).and_then(|owner| owner.split_once('/')) {
+        let _ended = context.unbounded_send(ObjectRef::new(name).within(namespace));
+    }
+    Ok(Action::await_change())
+}
+
+async fn reconcile(notice: Arc<Notice>, hub: Arc<Hub>) -> Result<Action, finalizer::Error<NoticeError>> {
+    let namespace = notice.namespace().unwrap_or_default();
+    let api = Api::<Notice>::namespaced(hub.client.clone(), &namespace);
+    finalizer(&api, MANAGER, notice, |event| async {
+        match event {
+            Event::Apply(notice) => hub.write(&api, &notice).await,
+            Event::Cleanup(notice) => hub.clean_up(&notice).await,
+        }
+    })
+    .await
+}
+
+impl Hub {
+    async fn write(&self, api: &Api<Notice>, notice: &Notice) -> Result<Action, NoticeError> {
+        let clusters = join_all(self.names().into_iter().map(|name| self.written(name, notice))).await;
+        let status = NoticeStatus { clusters: clusters.into_iter().flatten().collect() };
+        let all_written = status.clusters.iter().all(|cluster| cluster.written);
+        if notice.status.as_ref() != Some(&status) {
+            let patch = Patch::Merge(json!({ "status": status }));
+            api.patch_status(&notice.name_any(), &PatchParams::default(), &patch).await?;
+        }
+        // When a cluster becomes usable, all notices are reconciled.
+        Ok(if all_written { Action::await_change() } else { Action::requeue(Duration::from_secs(30)) })
+    }
+
+    /// Whether a cluster has the notice now; `None` if it should not have it, and has not.
+    async fn written(&self, name: ClusterName, notice: &Notice) -> Option<Written> {
+        let result = match self.fleet.cluster(&name) {
+            Ok(cluster) if selects(&notice.spec, &cluster) => write_to(&cluster, notice).await,
+            Ok(cluster) => match delete_from(&cluster, notice).await {
+                Ok(()) => return None,
+                failed => failed,
+            },
+            Err(error) => Err(error.to_string()), // at once: no request is sent
+        };
+        Some(Written { name: name.to_string(), written: result.is_ok(), message: result.err() })
+    }
+
+    /// Deletes the ConfigMaps of a deleted notice. A cluster that cannot be reached holds it, until it is back or leaves the fleet.
+    async fn clean_up(&self, notice: &Notice) -> Result<Action, NoticeError> {
+        let deleted = self.names().into_iter().map(|name| async move {
+            let cluster = self.fleet.cluster(&name).map_err(|error| error.to_string())?;
+            delete_from(&cluster, notice).await.map_err(|error| format!("{name}: {error}"))
+        });
+        let failures: Vec<_> = join_all(deleted).await.into_iter().filter_map(Result::err).collect();
+        match failures.is_empty() {
+            true => Ok(Action::await_change()),
+            false => Err(NoticeError::Left(failures.join(", "))),
+        }
+    }
+
+    fn names(&self) -> Vec<ClusterName> {
+        self.fleet.statuses().into_iter().map(|status| status.name).collect()
+    }
+}
+
+fn selects(spec: &NoticeSpec, cluster: &Cluster) -> bool {
+    let labels = cluster.labels();
+    spec.clusters.iter().all(|(key, value)| labels.get(key) == Some(value))
+}
+
+async fn write_to(cluster: &Cluster, notice: &Notice) -> Result<(), String> {
+    let map = rendered(notice);
+    let params = PatchParams::apply(MANAGER).force();
+    let name = map.name_any();
+    within(async { maps(cluster).patch(&name, &params, &Patch::Apply(&map)).await.map(drop) }).await
+}
+
+/// Deletes the ConfigMap of a notice, if the cluster has it.
+async fn delete_from(cluster: &Cluster, notice: &Notice) -> Result<(), String> {
+    let (maps, name) = (maps(cluster), map_name(notice));
+    within(async {
+        match maps.get_metadata_opt(&name).await? {
+            Some(map) if map.annotations().get(NOTICE) == Some(&owner(notice)) => {
+                maps.delete(&name, &DeleteParams::default()).await.map(drop)
+            }
+            _ => Ok(()), // it is not there, or somebody else's
+        }
+    })
+    .await
+}
+
+/// The error in words, also if there is no response in time.
+async fn within(request: impl Future<Output = kube::Result<()>>) -> Result<(), String> {
+    match timeout(LIMIT, request).await {
+        Ok(result) => result.map_err(|error| ErrorChain(&error).to_string()),
+        Err(_) => Err(format!("no response within {} s", LIMIT.as_secs())),
+    }
+}
+
+/// An owner reference would name an object of another cluster, and the garbage collector would delete the ConfigMap: its owner is in an
+/// annotation instead.
+fn rendered(notice: &Notice) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(map_name(notice)),
+            labels: Some([(NOTICE.to_owned(), notice.name_any())].into()),
+            annotations: Some([(NOTICE.to_owned(), owner(notice))].into()),
+            ..ObjectMeta::default()
+        },
+        data: Some([("text".to_owned(), notice.spec.text.clone())].into()),
+        ..ConfigMap::default()
+    }
+}
+
+fn map_name(notice: &Notice) -> String {
+    format!("notice-{}-{}", notice.namespace().unwrap_or_default(), notice.name_any())
+}
+
+fn owner(notice: &Notice) -> String {
+    let metadata = notice.meta();
+    format!(
+        "{}/{}",
+        metadata.namespace.as_deref().unwrap_or_default(),
+        metadata.name.as_deref().unwrap_or_default()
+    )
+}
